@@ -1,0 +1,123 @@
+/**
+ * Days and months of an IANA time zone as spans of UTC milliseconds. A day starts at the first instant whose
+ * local date is that day, so days without a midnight (daylight saving at 00:00) and days with two are whole.
+ */
+export interface Span {
+  /** First millisecond, UTC. */
+  start: number;
+  /** First millisecond after, UTC. */
+  end: number;
+}
+
+export interface Calendar {
+  readonly timezone: string;
+  /** The local date at `timeMs`, as YYYY-MM-DD. */
+  dateOf(timeMs: number): string;
+  /** The local time of day at `timeMs`, as HH:MM. */
+  timeOfDay(timeMs: number): string;
+  day(timeMs: number): Span;
+  month(timeMs: number): Span;
+  /** First instant of a local date (YYYY-MM-DD). */
+  startOfDate(date: string): number;
+}
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** The zone that the system is set to. */
+export function systemTimezone(): string {
+  return new Intl.DateTimeFormat().resolvedOptions().timeZone ?? 'UTC';
+}
+
+export function isTimezone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en-US', { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the text is a real date in the form YYYY-MM-DD. */
+export function isDate(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  const time = Date.parse(`${text}T00:00:00Z`);
+  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
+}
+
+/** The date `days` after a date, both YYYY-MM-DD. */
+export function addDays(date: string, days: number): string {
+  return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
+}
+
+export function createCalendar(timezone: string): Calendar {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: timezone,
+    year: 'numeric',
+    month: '2-digit',
+    day: '2-digit',
+    hour: '2-digit',
+    minute: '2-digit',
+    hourCycle: 'h23',
+  });
+  const local = (timeMs: number) => {
+    const parts: Record<string, string> = {};
+    for (const part of format.formatToParts(timeMs)) parts[part.type] = part.value;
+    return {
+      date: `${parts.year?.padStart(4, '0')}-${parts.month}-${parts.day}`,
+      time: `${parts.hour}:${parts.minute}`,
+    };
+  };
+
+  const starts = new Map<string, number>();
+  function startOfDate(date: string): number {
+    const known = starts.get(date);
+    if (known !== undefined) return known;
+    // No zone is further than 26 hours from UTC; the first instant with this local date, found by halving.
+    const utc = Date.parse(`${date}T00:00:00Z`);
+    let before = utc - 26 * HOUR_MS;
+    let reached = utc + 26 * HOUR_MS;
+    while (reached - before > 1) {
+      const middle = Math.floor((before + reached) / 2);
+      if (local(middle).date >= date) reached = middle;
+      else before = middle;
+    }
+    if (starts.size > 5_000) starts.clear();
+    starts.set(date, reached);
+    return reached;
+  }
+
+  // The spans last asked for: nearly every request of a day asks for the same two.
+  let lastDay: Span = { start: 0, end: 0 };
+  let lastMonth: Span = { start: 0, end: 0 };
+  return {
+    timezone,
+    startOfDate,
+    dateOf: (timeMs) => local(timeMs).date,
+    timeOfDay: (timeMs) => local(timeMs).time,
+    day(timeMs) {
+      if (timeMs >= lastDay.start && timeMs < lastDay.end) return lastDay;
+      lastDay = enclosing(timeMs, local(timeMs).date, startOfDate, (date) => addDays(date, 1));
+      return lastDay;
+    },
+    month(timeMs) {
+      if (timeMs >= lastMonth.start && timeMs < lastMonth.end) return lastMonth;
+      const first = `${local(timeMs).date.slice(0, 7)}-01`;
+      lastMonth = enclosing(timeMs, first, startOfDate, (date) => `${addDays(date, 31).slice(0, 7)}-01`);
+      return lastMonth;
+    },
+  };
+}
+
+/** The span that begins at `date`, or the one after it when a clock set back at midnight repeats the old date. */
+function enclosing(
+  timeMs: number,
+  date: string,
+  startOf: (date: string) => number,
+  next: (date: string) => string,
+): Span {
+  const following = next(date);
+  const end = startOf(following);
+  if (timeMs < end) return { start: startOf(date), end };
+  return { start: end, end: startOf(next(following)) };
+}

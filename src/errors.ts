@@ -1,0 +1,69 @@
+/** The error kinds that gw's HTTP interface answers with; the names are OpenAI's where OpenAI has one. */
+export type ErrorType =
+  | 'authentication_error'
+  | 'permission_error'
+  | 'not_found_error'
+  | 'invalid_request_error'
+  | 'insufficient_quota'
+  | 'rate_limit_error'
+  | 'api_error';
+
+export interface GwErrorOptions {
+  /** HTTP status of the answer. */
+  status: number;
+  type: ErrorType;
+  code: string;
+  /** The request field at fault, as a path such as `service.optimize`. */
+  param?: string;
+  /** Further fields of the error object, for programs that read it. */
+  fields?: Record<string, string | number | boolean | null>;
+  /** Further headers of the answer. */
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
+/** A failure that a person will read: the message states the value, why, and the next step. */
+export class GwError extends Error {
+  readonly status: number;
+  readonly type: ErrorType;
+  readonly code: string;
+  readonly param: string | null;
+  readonly fields: Record<string, string | number | boolean | null>;
+  readonly headers: Record<string, string>;
+
+  constructor(message: string, options: GwErrorOptions) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'GwError';
+    this.status = options.status;
+    this.type = options.type;
+    this.code = options.code;
+    this.param = options.param ?? null;
+    this.fields = options.fields ?? {};
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** A 400 for a request field with a bad value. */
+export function badRequest(message: string, param?: string, code = 'invalid_value'): GwError {
+  return new GwError(message, {
+    status: 400,
+    type: 'invalid_request_error',
+    code,
+    ...(param === undefined ? {} : { param }),
+  });
+}
+
+/** A 404 for something that was named and does not exist. */
+export function notFound(message: string, code: string, param?: string): GwError {
+  return new GwError(message, {
+    status: 404,
+    type: 'not_found_error',
+    code,
+    ...(param === undefined ? {} : { param }),
+  });
+}
+
+/** The message of anything that was thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

@@ -1,0 +1,37 @@
+/**
+ * Money. Amounts are integer nano-USD (1 USD = 1e9) in a JavaScript number, which is exact up to about
+ * 9 million dollars; prices are integer pico-USD per token (1 USD per million tokens = 1e6 pico-USD).
+ */
+export type NanoUsd = number;
+
+export const NANO_PER_USD = 1_000_000_000;
+
+/** No cap or price above this is accepted, so that sums stay exact integers. */
+export const MAX_AMOUNT_NANO_USD: NanoUsd = 1_000_000 * NANO_PER_USD;
+
+const DECIMAL = /^\$?(\d{1,9})(?:\.(\d{1,9}))?$/;
+
+/** Reads a decimal dollar amount such as `20`, `$0.5` or `3.141592653` exactly; undefined if it is none. */
+export function parseUsd(text: string): NanoUsd | undefined {
+  const match = DECIMAL.exec(text.trim().replaceAll(',', ''));
+  if (!match) return undefined;
+  const amount = Number(match[1]) * NANO_PER_USD + Number((match[2] ?? '').padEnd(9, '0'));
+  return amount <= MAX_AMOUNT_NANO_USD ? amount : undefined;
+}
+
+/** The amount as a decimal number of dollars with at most 9 places, for JSON. */
+export function usdNumber(amount: NanoUsd): number {
+  return Number((amount / NANO_PER_USD).toFixed(9));
+}
+
+/** The amount for people: `$1,234.56`; below a cent with as many places as it takes to show two figures. */
+export function formatUsd(amount: NanoUsd): string {
+  const sign = amount < 0 ? '-' : '';
+  const dollars = Math.abs(amount) / NANO_PER_USD;
+  if (dollars === 0) return '$0.00';
+  if (dollars >= 0.01) {
+    return `${sign}$${dollars.toLocaleString('en-US', { minimumFractionDigits: 2, maximumFractionDigits: dollars < 1 ? 4 : 2 })}`;
+  }
+  const places = Math.min(9, 1 - Math.floor(Math.log10(dollars)));
+  return `${sign}$${dollars.toFixed(places)}`;
+}
