@@ -1,0 +1,177 @@
+import type { Calendar } from '../calendar.ts';
+import { badRequest, notFound } from '../errors.ts';
+import { requestIdAt, systemRandom } from '../ids.ts';
+import { MAX_AMOUNT_NANO_USD, type NanoUsd } from '../money.ts';
+import { type BudgetPeriod, budgetName, createBalances, type Standing, spanOf } from './ledger/balances.ts';
+import { createEvents } from './ledger/events.ts';
+import type { Db } from './open.ts';
+import type { Project } from './projects.ts';
+import { changeConfiguration, inTransaction } from './write.ts';
+
+export type { BudgetPeriod, Standing } from './ledger/balances.ts';
+export { budgetName, thresholdOf } from './ledger/balances.ts';
+
+export interface BudgetSettings {
+  period: BudgetPeriod;
+  capNanoUsd: NanoUsd;
+  /** Share of the cap at which the alert goes out, 1 to 100. */
+  alertPercent?: number;
+  /** Length of a rolling budget's window. */
+  windowMs?: number;
+}
+
+const DEFAULT_ALERT_PERCENT = 80;
+const MIN_WINDOW_MS = 60_000;
+const MAX_WINDOW_MS = 31 * 86_400_000;
+
+interface Context {
+  calendar: Calendar;
+  now: number;
+}
+
+/**
+ * Sets a project's budget for a period: a project has at most one of each. A new budget counts what the project
+ * has spent in the running period; changing the cap keeps the spend. 400 for a bad cap, percentage or window.
+ */
+export async function setBudget(
+  db: Db,
+  project: Project,
+  settings: BudgetSettings,
+  { calendar, now }: Context,
+): Promise<Standing> {
+  check(settings);
+  return changeConfiguration(db, () => {
+    const balances = openBalances(db, calendar, now);
+    const existing = db
+      .prepare<
+        [number, string],
+        { id: number; cap: number; version: number; alert: number; windowMs: number | null }
+      >(
+        `SELECT id, cap_nano_usd AS cap, cap_version AS version, alert_percent AS alert, window_ms AS windowMs
+         FROM budgets WHERE project_id = ? AND period = ? AND removed_at IS NULL`,
+      )
+      .get(project.id, settings.period);
+    const id = existing ? update(db, existing, settings) : insert(db, project, settings, { calendar, now });
+    if (existing) balances.recap(project.id, id, existing.version);
+    else {
+      balances.seed(project.id, id, spentBefore(db, project.id, settings, { calendar, now }));
+      balances.recap(project.id, id, 0);
+    }
+    const standing = balances.standings(project.id).find(({ budget }) => budget.id === id);
+    balances.write();
+    if (!standing) throw new Error(`budget ${id} vanished`);
+    return standing;
+  });
+}
+
+/** The budgets of a project, or of all projects, as they stand. */
+export async function listBudgets(
+  db: Db,
+  projectIds: number[],
+  { calendar, now }: Context,
+): Promise<Standing[]> {
+  return inTransaction(db, () => {
+    const balances = openBalances(db, calendar, now);
+    const standings = projectIds.flatMap((id) => balances.standings(id));
+    balances.write();
+    return standings;
+  });
+}
+
+/** Removes a project's budget for a period. 404 if there is none. */
+export async function removeBudget(
+  db: Db,
+  project: Project,
+  period: BudgetPeriod,
+  now: number,
+): Promise<void> {
+  const result = changeConfiguration(db, () =>
+    db
+      .prepare('UPDATE budgets SET removed_at = ? WHERE project_id = ? AND period = ? AND removed_at IS NULL')
+      .run(now, project.id, period),
+  );
+  if (result.changes === 0) {
+    const name = budgetName({ projectName: project.name, period });
+    throw notFound(`no budget "${name}". See: gw budget list`, 'budget_not_found');
+  }
+}
+
+function check({ capNanoUsd, alertPercent = DEFAULT_ALERT_PERCENT, period, windowMs }: BudgetSettings): void {
+  if (!Number.isSafeInteger(capNanoUsd) || capNanoUsd < 0 || capNanoUsd > MAX_AMOUNT_NANO_USD) {
+    throw badRequest('a cap is an amount from $0 to $1,000,000 with at most 9 decimal places', 'cap_usd');
+  }
+  if (!Number.isInteger(alertPercent) || alertPercent < 1 || alertPercent > 100) {
+    throw badRequest(`alert percentage ${alertPercent} is not a whole number from 1 to 100`, 'alert_percent');
+  }
+  if (
+    period === 'rolling' &&
+    !(windowMs !== undefined && windowMs >= MIN_WINDOW_MS && windowMs <= MAX_WINDOW_MS)
+  ) {
+    throw badRequest('the window of a rate is from a minute to 31 days, such as 2/hour', 'window');
+  }
+}
+
+function openBalances(db: Db, calendar: Calendar, now: number) {
+  const balances = createBalances({
+    db,
+    calendar: () => calendar,
+    emit: createEvents(db, () => now, systemRandom),
+  });
+  balances.begin(now);
+  return balances;
+}
+
+function insert(db: Db, project: Project, settings: BudgetSettings, { calendar, now }: Context): number {
+  const start = settings.period === 'rolling' ? now : spanOf(settings.period, now, calendar).start;
+  const result = db
+    .prepare(
+      `INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, cap_version, current_start, created_at)
+       VALUES (?, ?, ?, ?, ?, 1, ?, ?)`,
+    )
+    .run(
+      project.id,
+      settings.period,
+      settings.windowMs ?? null,
+      settings.capNanoUsd,
+      settings.alertPercent ?? DEFAULT_ALERT_PERCENT,
+      start,
+      now,
+    );
+  return Number(result.lastInsertRowid);
+}
+
+function update(
+  db: Db,
+  existing: { id: number; cap: number; version: number; alert: number; windowMs: number | null },
+  settings: BudgetSettings,
+): number {
+  const alert = settings.alertPercent ?? existing.alert;
+  const windowMs = settings.windowMs ?? existing.windowMs;
+  const changed =
+    settings.capNanoUsd !== existing.cap || windowMs !== existing.windowMs || alert !== existing.alert;
+  db.prepare(
+    'UPDATE budgets SET cap_nano_usd = ?, alert_percent = ?, window_ms = ?, cap_version = ? WHERE id = ?',
+  ).run(settings.capNanoUsd, alert, windowMs, existing.version + (changed ? 1 : 0), existing.id);
+  return existing.id;
+}
+
+function spentBefore(
+  db: Db,
+  projectId: number,
+  settings: BudgetSettings,
+  { calendar, now }: Context,
+): NanoUsd {
+  const spent =
+    settings.period === 'rolling'
+      ? db
+          .prepare('SELECT coalesce(sum(cost_nano_usd), 0) FROM requests WHERE project_id = ? AND id >= ?')
+          .pluck()
+          .get(projectId, requestIdAt(now - (settings.windowMs ?? 0)))
+      : db
+          .prepare(
+            'SELECT coalesce(sum(cost_nano_usd), 0) FROM usage_hours WHERE project_id = ? AND bucket >= ?',
+          )
+          .pluck()
+          .get(projectId, spanOf(settings.period, now, calendar).start);
+  return Number(spent);
+}

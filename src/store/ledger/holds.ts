@@ -1,0 +1,75 @@
+import type { RequestId } from '../../ids.ts';
+import type { NanoUsd } from '../../money.ts';
+import type { Names } from '../names.ts';
+import type { Db } from '../open.ts';
+import type { Charge } from './balances.ts';
+
+/** Who asks, for what: the part of a request record that is known before it is sent. */
+export interface RequestHead {
+  id: RequestId;
+  projectId: number;
+  keyId: number;
+  endpoint: string;
+  provider: string;
+  model: string;
+  askedModel: string;
+  stream: boolean;
+}
+
+/** An open hold as it is stored. */
+export interface OpenHold extends RequestHead {
+  amount: NanoUsd;
+  charges: Charge[];
+}
+
+/** The rows of requests that are running. A row appears before anything is sent and goes when its record is written. */
+export interface Holds {
+  insert(slot: number, head: RequestHead, amount: NanoUsd, charges: Charge[]): void;
+  /** Removes the hold and returns it; undefined if it was resolved before. */
+  take(id: RequestId): { amount: NanoUsd; charges: Charge[] } | undefined;
+  ofSlot(slot: number): OpenHold[];
+}
+
+interface Row extends Omit<OpenHold, 'stream' | 'charges'> {
+  stream: number;
+  charges: string;
+}
+
+export function createHolds(db: Db, names: Names): Holds {
+  const insert = db.prepare(
+    `INSERT INTO holds (id, slot, project_id, key_id, endpoint_id, provider_id, model_id, asked_model_id, stream,
+     amount_nano_usd, charges) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const remove = db.prepare<[number], { amount: number; charges: string }>(
+    'DELETE FROM holds WHERE id = ? RETURNING amount_nano_usd AS amount, charges',
+  );
+  const ofSlot = db.prepare<[number], Row>(
+    `SELECT h.id, h.project_id AS projectId, h.key_id AS keyId, e.name AS endpoint, p.name AS provider, m.name AS model,
+     a.name AS askedModel, h.stream, h.amount_nano_usd AS amount, h.charges FROM holds h
+     JOIN names e ON e.id = h.endpoint_id JOIN names p ON p.id = h.provider_id
+     JOIN names m ON m.id = h.model_id JOIN names a ON a.id = h.asked_model_id WHERE h.slot = ? ORDER BY h.id`,
+  );
+  return {
+    insert(slot, head, amount, charges) {
+      insert.run(
+        head.id,
+        slot,
+        head.projectId,
+        head.keyId,
+        names.idOf(head.endpoint),
+        names.idOf(head.provider),
+        names.idOf(head.model),
+        names.idOf(head.askedModel),
+        head.stream ? 1 : 0,
+        amount,
+        charges.length === 0 ? '[]' : JSON.stringify(charges),
+      );
+    },
+    take(id) {
+      const row = remove.get(id);
+      return row && { amount: row.amount, charges: row.charges === '[]' ? [] : JSON.parse(row.charges) };
+    },
+    ofSlot: (slot) =>
+      ofSlot.all(slot).map((row) => ({ ...row, stream: row.stream === 1, charges: JSON.parse(row.charges) })),
+  };
+}

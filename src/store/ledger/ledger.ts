@@ -1,0 +1,180 @@
+import type { Calendar } from '../../calendar.ts';
+import type { Clock } from '../../clock.ts';
+import { formatRequestId, type Random, systemRandom, timeOfRequestId } from '../../ids.ts';
+import { type NanoUsd, usdNumber } from '../../money.ts';
+import { NO_USAGE } from '../../usage.ts';
+import { createNames } from '../names.ts';
+import type { Db } from '../open.ts';
+import { budgetName, createBalances, type Standing } from './balances.ts';
+import { createEvents } from './events.ts';
+import { createGroupCommit } from './group-commit.ts';
+import { createHolds, type RequestHead } from './holds.ts';
+import { FLAGS, type RequestRecord } from './record.ts';
+import { createRecordWriter } from './requests.ts';
+import { createRollups } from './rollups.ts';
+
+/** A request that asks for room in its project's budgets. */
+export interface Admission extends RequestHead {
+  /** Worst-case cost. */
+  amount: NanoUsd;
+  /** The least it could be run for: with its output cut to the minimum, if it may be cut. */
+  least: NanoUsd;
+  /** The worst case when its output is cut to what `room` affords; undefined if that is too little to be of use. */
+  fit?: (room: NanoUsd) => NanoUsd | undefined;
+  /** False on a first look with a cheap bound: where that has no room the answer is `tight`, and nothing is decided. */
+  final: boolean;
+  /** The record to write if it is blocked. */
+  blockedRecord: () => RequestRecord;
+}
+
+export type AdmissionResult =
+  /** Reserved and durable: it may be sent. `remaining` is what the tightest budget has left; null without budgets. */
+  | { kind: 'held'; amount: NanoUsd; remaining: NanoUsd | null }
+  | { kind: 'tight' }
+  /** There is room once running requests settle. */
+  | { kind: 'wait'; standing: Standing }
+  /** There is none in this period. The record and the events are written. */
+  | { kind: 'blocked'; standing: Standing };
+
+export type SettleResult = { kind: 'settled'; remaining: NanoUsd | null } | { kind: 'resolved_before' };
+
+/** The authority on money: every method is durable when its promise resolves, and all of a turn share a transaction. */
+export interface Ledger {
+  admit(admission: Admission): Promise<AdmissionResult>;
+  /** Turns the hold of `record.id` into what it cost (0 releases it) and writes the record; the first settle wins. */
+  settle(record: RequestRecord): Promise<SettleResult>;
+  /** Writes the record of a request that never held anything. */
+  record(record: RequestRecord): Promise<void>;
+  /** Rolls budgets into the period that is running, with their events. */
+  roll(): Promise<void>;
+  /** Closes the holds of a daemon that is gone: each is posted at the held amount and flagged. Returns how many. */
+  closeHolds(slot: number): Promise<number>;
+  /** Runs other writes of the store in the same kind of transaction. */
+  write<T>(command: () => T): Promise<T>;
+  /** The budgets of a project as they stand. */
+  standings(projectId: number): Promise<Standing[]>;
+  flush(): void;
+}
+
+export interface LedgerOptions {
+  db: Db;
+  clock: Clock;
+  calendar: () => Calendar;
+  /** This daemon's slot; its holds carry it. */
+  slot: number;
+  random?: Random;
+}
+
+export function createLedger({ db, clock, calendar, slot, random = systemRandom }: LedgerOptions): Ledger {
+  const names = createNames(db);
+  const emit = createEvents(db, () => clock.now(), random);
+  const balances = createBalances({ db, calendar, emit });
+  const rollups = createRollups(db, calendar);
+  const holds = createHolds(db, names);
+  const writeRecord = createRecordWriter(db, names, rollups);
+  /** Projects of which a request of this batch has to wait: later ones wait behind it. */
+  const waiting = new Set<number>();
+
+  const { submit, flush } = createGroupCommit(
+    db,
+    {
+      begin: (now) => balances.begin(now),
+      write() {
+        balances.write();
+        rollups.write();
+      },
+      end(committed) {
+        names.settle(committed);
+        balances.clear();
+        rollups.clear();
+        waiting.clear();
+      },
+    },
+    clock,
+  );
+
+  function hold(admission: Admission, amount: NanoUsd, standings: Standing[]): AdmissionResult {
+    const charges = amount > 0 && standings.length > 0 ? balances.reserve(admission.projectId, amount) : [];
+    holds.insert(slot, admission, amount, charges);
+    return { kind: 'held', amount, remaining: standings.length > 0 ? roomIn(standings) - amount : null };
+  }
+
+  function admit(admission: Admission): AdmissionResult {
+    const standings = balances.standings(admission.projectId);
+    if (standings.length === 0 || admission.amount === 0) return hold(admission, admission.amount, standings);
+    const mustQueue = waiting.has(admission.projectId);
+    const room = roomIn(standings);
+    if (!mustQueue && admission.amount <= room) return hold(admission, admission.amount, standings);
+    if (!admission.final) return { kind: 'tight' };
+    const fitted = mustQueue ? undefined : admission.fit?.(room);
+    if (fitted !== undefined && fitted <= room) return hold(admission, fitted, standings);
+    const tightest = leastBy(standings, ({ budget, posted }) => budget.capNanoUsd - posted);
+    if (admission.least > tightest.budget.capNanoUsd - tightest.posted) return block(admission, tightest);
+    waiting.add(admission.projectId);
+    return { kind: 'wait', standing: leastBy(standings, roomOf) };
+  }
+
+  function block(admission: Admission, standing: Standing): AdmissionResult {
+    const { budget, posted } = standing;
+    const record = admission.blockedRecord();
+    balances.refuse(budget);
+    emit('request.blocked', admission.projectId, {
+      budget_id: budgetName(budget),
+      request_id: formatRequestId(admission.id),
+      model: admission.askedModel,
+      estimated_cost_usd: usdNumber(admission.least),
+      remaining_usd: usdNumber(Math.max(0, budget.capNanoUsd - posted)),
+      cap_usd: usdNumber(budget.capNanoUsd),
+      spent_usd: usdNumber(posted),
+    });
+    writeRecord(record, 0);
+    return { kind: 'blocked', standing };
+  }
+
+  function settle(record: RequestRecord): SettleResult {
+    const held = holds.take(record.id);
+    if (!held) return { kind: 'resolved_before' };
+    balances.post(held.charges, held.amount, record.costNanoUsd);
+    const overrun = held.charges.length > 0 && record.costNanoUsd > held.amount;
+    writeRecord(overrun ? { ...record, flags: record.flags | FLAGS.overrun } : record, held.amount);
+    const standings = held.charges.length > 0 ? balances.standings(record.projectId) : [];
+    return { kind: 'settled', remaining: standings.length > 0 ? roomIn(standings) : null };
+  }
+
+  function closeHolds(deadSlot: number): number {
+    const open = holds.ofSlot(deadSlot);
+    for (const hold of open) {
+      settle({
+        ...hold,
+        status: 0,
+        outcome: 'crashed',
+        flags: FLAGS.estimated | (hold.stream ? FLAGS.stream : 0),
+        usage: NO_USAGE,
+        costNanoUsd: hold.amount,
+        savedTokens: 0,
+        savedNanoUsd: 0,
+        durationMs: Math.max(0, clock.now() - timeOfRequestId(hold.id)),
+        firstByteMs: null,
+      });
+    }
+    return open.length;
+  }
+
+  return {
+    admit: (admission) => submit(() => admit(admission)),
+    settle: (record) => submit(() => settle(record)),
+    record: (record) => submit(() => writeRecord(record, 0)),
+    roll: () => submit(() => balances.rollAll()),
+    closeHolds: (deadSlot) => submit(() => closeHolds(deadSlot)),
+    write: submit,
+    standings: (projectId) => submit(() => balances.standings(projectId)),
+    flush,
+  };
+}
+
+const roomOf = ({ budget, posted, pending }: Standing): NanoUsd => budget.capNanoUsd - posted - pending;
+const roomIn = (standings: Standing[]): NanoUsd => Math.min(...standings.map(roomOf));
+
+function leastBy(standings: Standing[], value: (standing: Standing) => number): Standing {
+  return standings.reduce((least, standing) => (value(standing) < value(least) ? standing : least));
+}

@@ -1,0 +1,21 @@
+import { closeSync, openSync } from 'node:fs';
+import Database from 'better-sqlite3';
+
+/** An exclusive lock on a file that the operating system frees when its holder dies, however it dies. */
+export interface FileLock {
+  release(): void;
+}
+
+/** Takes the lock; undefined if another process (or another part of this one) has it. */
+export function acquireLock(path: string): FileLock | undefined {
+  closeSync(openSync(path, 'a', 0o600));
+  const db = new Database(path, { timeout: 0 });
+  try {
+    db.exec('BEGIN EXCLUSIVE');
+    return { release: () => db.close() };
+  } catch (error) {
+    db.close();
+    if (error instanceof Error && (error as { code?: string }).code === 'SQLITE_BUSY') return undefined;
+    throw error;
+  }
+}

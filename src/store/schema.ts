@@ -1,0 +1,179 @@
+import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+
+/**
+ * The tables as drizzle sees them. The SQL in migrations/ is what makes them; a test holds the two together.
+ * Times are UTC milliseconds, money is integer nano-USD; `..._id` of names is an id of `names`.
+ */
+export const meta = sqliteTable('meta', { key: text().primaryKey(), value: integer().notNull() });
+
+export const projects = sqliteTable('projects', {
+  id: integer().primaryKey(),
+  name: text().notNull().unique(),
+  plan: text({ enum: ['free', 'pro', 'team'] })
+    .notNull()
+    .default('pro'),
+  createdAt: integer('created_at').notNull(),
+  pausedAt: integer('paused_at'),
+  removedAt: integer('removed_at'),
+});
+
+export const keys = sqliteTable('keys', {
+  id: integer().primaryKey(),
+  projectId: integer('project_id')
+    .notNull()
+    .references(() => projects.id),
+  /** SHA-256 of the key; the key itself is stored nowhere. */
+  hash: blob({ mode: 'buffer' }).notNull().unique(),
+  /** The key's last four characters, to tell keys apart. */
+  hint: text().notNull(),
+  label: text(),
+  admin: integer({ mode: 'boolean' }).notNull(),
+  createdAt: integer('created_at').notNull(),
+  revokedAt: integer('revoked_at'),
+});
+
+export const priceOverrides = sqliteTable(
+  'price_overrides',
+  {
+    /** Empty: any provider. */
+    provider: text().notNull(),
+    model: text().notNull(),
+    /** JSON: integer pico-USD per token, by kind. */
+    rates: text().notNull(),
+    updatedAt: integer('updated_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.provider, table.model] })],
+);
+
+export const daemons = sqliteTable('daemons', {
+  slot: integer().primaryKey(),
+  instanceId: text('instance_id').notNull().unique(),
+  pid: integer().notNull(),
+  /** A file that the daemon holds locked while it lives. */
+  lockPath: text('lock_path').notNull(),
+  startedAt: integer('started_at').notNull(),
+});
+
+export const budgets = sqliteTable(
+  'budgets',
+  {
+    id: integer().primaryKey(),
+    projectId: integer('project_id')
+      .notNull()
+      .references(() => projects.id),
+    period: text({ enum: ['daily', 'monthly', 'rolling'] }).notNull(),
+    /** Length of the window of a rolling budget. */
+    windowMs: integer('window_ms'),
+    capNanoUsd: integer('cap_nano_usd').notNull(),
+    alertPercent: integer('alert_percent').notNull(),
+    /** Rises with each change of the cap. */
+    capVersion: integer('cap_version').notNull(),
+    /** Start of the period that is running; it never moves back. */
+    currentStart: integer('current_start').notNull(),
+    createdAt: integer('created_at').notNull(),
+    removedAt: integer('removed_at'),
+  },
+  (table) => [uniqueIndex('budgets_live').on(table.projectId, table.period)],
+);
+
+export const budgetPeriods = sqliteTable(
+  'budget_periods',
+  {
+    budgetId: integer('budget_id')
+      .notNull()
+      .references(() => budgets.id),
+    start: integer().notNull(),
+    /** Settled spend. */
+    postedNanoUsd: integer('posted_nano_usd').notNull(),
+    /** Sum of the open holds. */
+    pendingNanoUsd: integer('pending_nano_usd').notNull(),
+    /** The cap version for which the event was written last; 0: none. */
+    thresholdVersion: integer('threshold_version').notNull().default(0),
+    exceededVersion: integer('exceeded_version').notNull().default(0),
+  },
+  (table) => [primaryKey({ columns: [table.budgetId, table.start] })],
+);
+
+/** Names that recur in every row (models, providers, endpoints), once. Id 0 is the empty name. */
+export const names = sqliteTable('names', { id: integer().primaryKey(), name: text().notNull().unique() });
+
+export const holds = sqliteTable('holds', {
+  /** The request's id. */
+  id: integer().primaryKey(),
+  /** The daemon that holds it. */
+  slot: integer().notNull(),
+  projectId: integer('project_id').notNull(),
+  keyId: integer('key_id').notNull(),
+  endpointId: integer('endpoint_id').notNull(),
+  providerId: integer('provider_id').notNull(),
+  modelId: integer('model_id').notNull(),
+  askedModelId: integer('asked_model_id').notNull(),
+  stream: integer({ mode: 'boolean' }).notNull(),
+  amountNanoUsd: integer('amount_nano_usd').notNull(),
+  /** JSON: `[[budget id, period start], ...]`, the balances that the amount is reserved in. */
+  charges: text().notNull(),
+});
+
+export const requests = sqliteTable(
+  'requests',
+  {
+    /** Carries the time at which the request came in (ids.ts). */
+    id: integer().primaryKey(),
+    projectId: integer('project_id').notNull(),
+    keyId: integer('key_id').notNull(),
+    endpointId: integer('endpoint_id').notNull(),
+    providerId: integer('provider_id').notNull(),
+    modelId: integer('model_id').notNull(),
+    askedModelId: integer('asked_model_id').notNull(),
+    status: integer().notNull(),
+    outcome: integer().notNull(),
+    flags: integer().notNull(),
+    inputTokens: integer('input_tokens').notNull(),
+    cachedInputTokens: integer('cached_input_tokens').notNull(),
+    cacheWriteTokens: integer('cache_write_tokens').notNull(),
+    outputTokens: integer('output_tokens').notNull(),
+    reasoningTokens: integer('reasoning_tokens').notNull(),
+    savedTokens: integer('saved_tokens').notNull(),
+    costNanoUsd: integer('cost_nano_usd').notNull(),
+    savedNanoUsd: integer('saved_nano_usd').notNull(),
+    holdNanoUsd: integer('hold_nano_usd').notNull(),
+    durationMs: integer('duration_ms').notNull(),
+    firstByteMs: integer('first_byte_ms'),
+    detail: text(),
+  },
+  (table) => [index('requests_of_project').on(table.projectId, table.id)],
+);
+
+/** Usage per bucket of at most an hour: an hour of UTC, cut where a local day begins. */
+export const usageHours = sqliteTable(
+  'usage_hours',
+  {
+    bucket: integer().notNull(),
+    projectId: integer('project_id').notNull(),
+    providerId: integer('provider_id').notNull(),
+    modelId: integer('model_id').notNull(),
+    requests: integer().notNull(),
+    blockedRequests: integer('blocked_requests').notNull(),
+    failedRequests: integer('failed_requests').notNull(),
+    unpricedRequests: integer('unpriced_requests').notNull(),
+    inputTokens: integer('input_tokens').notNull(),
+    cachedInputTokens: integer('cached_input_tokens').notNull(),
+    cacheWriteTokens: integer('cache_write_tokens').notNull(),
+    outputTokens: integer('output_tokens').notNull(),
+    reasoningTokens: integer('reasoning_tokens').notNull(),
+    savedTokens: integer('saved_tokens').notNull(),
+    costNanoUsd: integer('cost_nano_usd').notNull(),
+    savedNanoUsd: integer('saved_nano_usd').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.bucket, table.projectId, table.providerId, table.modelId] })],
+);
+
+/** What happened to budgets, written in the transaction that caused it; webhooks deliver from here. */
+export const events = sqliteTable('events', {
+  sequence: integer().primaryKey(),
+  id: text().notNull().unique(),
+  type: text().notNull(),
+  projectId: integer('project_id').notNull(),
+  createdAt: integer('created_at').notNull(),
+  data: text().notNull(),
+});

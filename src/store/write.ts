@@ -1,0 +1,39 @@
+import type { Db } from './open.ts';
+
+/** Runs `body` in one immediate transaction: a deferred one fails at once when another process writes first. */
+export function inTransaction<T>(db: Db, body: () => T): T {
+  return db.transaction(body).immediate();
+}
+
+/** As `inTransaction`, for what running daemons keep in memory: they read it anew before their next request. */
+export function changeConfiguration<T>(db: Db, body: () => T): T {
+  return inTransaction(db, () => {
+    const result = body();
+    bumpConfigurationEpoch(db);
+    return result;
+  });
+}
+
+/** Makes running daemons read settings, keys, projects, budgets and prices anew. */
+export function bumpConfigurationEpoch(db: Db): void {
+  db.prepare("UPDATE meta SET value = value + 1 WHERE key = 'configuration_epoch'").run();
+}
+
+/** Tells cheaply, at each request, whether another process changed the configuration. */
+export function createConfigurationWatch(db: Db): { changed(): boolean } {
+  const dataVersion = db.prepare('PRAGMA data_version').pluck();
+  const epoch = db.prepare("SELECT value FROM meta WHERE key = 'configuration_epoch'").pluck();
+  let lastVersion: unknown;
+  let lastEpoch = epoch.get();
+  return {
+    changed() {
+      const version = dataVersion.get();
+      if (version === lastVersion) return false;
+      lastVersion = version;
+      const current = epoch.get();
+      if (current === lastEpoch) return false;
+      lastEpoch = current;
+      return true;
+    },
+  };
+}
