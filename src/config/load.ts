@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs';
+import { messageOf } from '../errors.ts';
+import {
+  DEFINITIONS,
+  type Origin,
+  type ProviderSettings,
+  SCALAR_KEYS,
+  type ScalarKey,
+  SettingError,
+  type Settings,
+} from './settings.ts';
+
+/** The settings in force, and where each came from. */
+export interface LoadedSettings {
+  settings: Settings;
+  origins: Record<ScalarKey, Origin>;
+  /** What in the file was not understood; those settings have their defaults. */
+  problems: string[];
+}
+
+export interface LoadOptions {
+  /** Path of the settings file; it need not exist. */
+  file: string;
+  env?: Record<string, string | undefined>;
+  flags?: Partial<Record<ScalarKey, unknown>>;
+}
+
+/**
+ * Reads the settings: flag over environment over file over default. A bad flag or environment value throws
+ * SettingError; a bad value in the file is a problem that is reported and does not stop gw.
+ */
+export function loadSettings({ file, env = {}, flags = {} }: LoadOptions): LoadedSettings {
+  const problems: string[] = [];
+  const stored = readJson(file, problems);
+  const origins = {} as Record<ScalarKey, Origin>;
+  const values: Record<string, unknown> = {};
+  for (const key of SCALAR_KEYS) {
+    const { value, origin } = lookUp(key, { stored, env, flags, file, problems });
+    values[key] = value;
+    origins[key] = origin;
+  }
+  const settings = {
+    ...values,
+    aliases: textRecord(stored.aliases),
+    providers: providersOf(stored.providers, problems),
+  } as Settings;
+  return { settings, origins, problems };
+}
+
+interface Sources extends Required<LoadOptions> {
+  stored: Record<string, unknown>;
+  problems: string[];
+}
+
+function lookUp(
+  key: ScalarKey,
+  { stored, env, flags, file, problems }: Sources,
+): { value: unknown; origin: Origin } {
+  const definition = DEFINITIONS[key];
+  const fromEnvironment = definition.environment ? env[definition.environment] : undefined;
+  if (flags[key] !== undefined) return { value: definition.parse(flags[key]), origin: 'flag' };
+  if (fromEnvironment) {
+    try {
+      return { value: definition.parse(fromEnvironment), origin: 'environment' };
+    } catch (error) {
+      throw new SettingError(`${definition.environment}: ${messageOf(error)}`);
+    }
+  }
+  const written = atPath(stored, key);
+  if (written === undefined) return { value: definition.default(), origin: 'default' };
+  try {
+    return { value: definition.parse(written), origin: 'config' };
+  } catch (error) {
+    problems.push(`${key} in ${file}: ${messageOf(error)}`);
+    return { value: definition.default(), origin: 'default' };
+  }
+}
+
+function readJson(file: string, problems: string[]): Record<string, unknown> {
+  let content: string;
+  try {
+    content = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      problems.push(`cannot read ${file}: ${messageOf(error)}`);
+    return {};
+  }
+  try {
+    const parsed: unknown = JSON.parse(content);
+    if (isRecord(parsed)) return parsed;
+    problems.push(`${file} is not a JSON object`);
+  } catch (error) {
+    problems.push(`${file} is not JSON: ${messageOf(error)}`);
+  }
+  return {};
+}
+
+/** The value at a dotted path: conf writes `admission.max_wait_ms` as nested objects. */
+function atPath(object: Record<string, unknown>, path: string): unknown {
+  let value: unknown = object;
+  for (const part of path.split('.')) {
+    if (!isRecord(value) || !Object.hasOwn(value, part)) return undefined;
+    value = value[part];
+  }
+  return value;
+}
+
+function providersOf(value: unknown, problems: string[]): Record<string, ProviderSettings> {
+  const providers: Record<string, ProviderSettings> = {};
+  for (const [name, settings] of Object.entries(isRecord(value) ? value : {})) {
+    if (isRecord(settings)) providers[name] = settings as ProviderSettings;
+    else problems.push(`provider ${name} is not an object`);
+  }
+  return providers;
+}
+
+function textRecord(value: unknown): Record<string, string> {
+  if (!isRecord(value)) return {};
+  return Object.fromEntries(
+    Object.entries(value).filter((e): e is [string, string] => typeof e[1] === 'string'),
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,17 @@
+import { readFileSync } from 'node:fs';
+
+/** Reads a flat JSON file of secrets (0600): provider name -> key, or project name -> key. Absent: empty. */
+export function readSecrets(file: string): Record<string, string> {
+  let content: string;
+  try {
+    content = readFileSync(file, 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
+    throw error;
+  }
+  const parsed: unknown = JSON.parse(content);
+  if (typeof parsed !== 'object' || parsed === null) return {};
+  return Object.fromEntries(
+    Object.entries(parsed).filter((e): e is [string, string] => typeof e[1] === 'string'),
+  );
+}

@@ -1,0 +1,148 @@
+import { isTimezone, systemTimezone } from '../calendar.ts';
+
+/** Where a setting's value came from; earlier wins. */
+export type Origin = 'flag' | 'environment' | 'config' | 'default';
+
+/** How gw reaches a provider. */
+export interface ProviderSettings {
+  baseUrl?: string;
+  /** Environment variable that holds the key. */
+  keyEnv?: string;
+  /** The key is in the credentials file. */
+  keyStored?: boolean;
+  /** What the provider speaks. */
+  wire?: 'openai' | 'anthropic';
+}
+
+/** Everything that can be set. Durations are milliseconds, sizes bytes. */
+export interface Settings {
+  port: number;
+  host: string;
+  timezone: string;
+  'admission.max_wait_ms': number;
+  'admission.min_output_tokens': number;
+  'limits.max_body_bytes': number;
+  'upstream.connect_timeout_ms': number;
+  'upstream.first_byte_timeout_ms': number;
+  'upstream.idle_timeout_ms': number;
+  'metering.max_tokens_per_second': number;
+  'log.level': LogLevel;
+  /** Model names of one's own: alias -> `provider/model` or another name. */
+  aliases: Record<string, string>;
+  providers: Record<string, ProviderSettings>;
+}
+
+export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export type ScalarKey = Exclude<keyof Settings, 'aliases' | 'providers'>;
+
+/** One setting that has a single value. `parse` takes what a person or a file says and throws SettingError. */
+export interface Definition<T> {
+  default: () => T;
+  environment?: string;
+  parse(value: unknown): T;
+  about: string;
+}
+
+/** A value that a setting cannot have. */
+export class SettingError extends Error {
+  override readonly name = 'SettingError';
+}
+
+function whole(min: number, max: number): (value: unknown) => number {
+  return (value) => {
+    const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+    if (typeof number === 'number' && Number.isInteger(number) && number >= min && number <= max)
+      return number;
+    throw new SettingError(`${JSON.stringify(value)} is not a whole number from ${min} to ${max}`);
+  };
+}
+
+function oneOf<T extends string>(choices: readonly T[]): (value: unknown) => T {
+  return (value) => {
+    const found = choices.find((choice) => choice === value);
+    if (found !== undefined) return found;
+    throw new SettingError(`${JSON.stringify(value)} is not one of: ${choices.join(', ')}`);
+  };
+}
+
+function text(value: unknown): string {
+  if (typeof value === 'string' && value !== '') return value;
+  throw new SettingError(`${JSON.stringify(value)} is not a text`);
+}
+
+function timezone(value: unknown): string {
+  if (typeof value === 'string' && isTimezone(value)) return value;
+  throw new SettingError(`${JSON.stringify(value)} is not a time zone; an example is Europe/Paris`);
+}
+
+const MINUTE = 60_000;
+
+export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
+  port: {
+    default: () => 4747,
+    environment: 'GW_PORT',
+    parse: whole(0, 65_535),
+    about: 'port that the daemon listens on; 0 picks a free one',
+  },
+  host: {
+    default: () => 'localhost',
+    environment: 'GW_HOST',
+    parse: text,
+    about: 'address to listen on; localhost is 127.0.0.1 and ::1',
+  },
+  timezone: {
+    default: systemTimezone,
+    environment: 'GW_TIMEZONE',
+    parse: timezone,
+    about: 'zone whose days and months budgets and reports use',
+  },
+  'admission.max_wait_ms': {
+    default: () => 10_000,
+    parse: whole(0, 10 * MINUTE),
+    about: 'how long a request waits for running ones to free room in a budget',
+  },
+  'admission.min_output_tokens': {
+    default: () => 256,
+    parse: whole(1, 1_000_000),
+    about: 'a request without a limit of its own is not run for less output than this',
+  },
+  'limits.max_body_bytes': {
+    default: () => 32 * 1024 * 1024,
+    parse: whole(1024, 512 * 1024 * 1024),
+    about: 'largest request body',
+  },
+  'upstream.connect_timeout_ms': {
+    default: () => 10_000,
+    parse: whole(100, 10 * MINUTE),
+    about: 'how long connecting to a provider may take',
+  },
+  'upstream.first_byte_timeout_ms': {
+    default: () => 10 * MINUTE,
+    parse: whole(100, 60 * MINUTE),
+    about: 'how long a provider may think before its first byte',
+  },
+  'upstream.idle_timeout_ms': {
+    default: () => 5 * MINUTE,
+    parse: whole(100, 60 * MINUTE),
+    about: 'how long a provider may pause within an answer',
+  },
+  'metering.max_tokens_per_second': {
+    default: () => 500,
+    parse: whole(1, 100_000),
+    about: 'the fastest that a provider is taken to generate, for answers that end without usage',
+  },
+  'log.level': {
+    default: () => 'info',
+    environment: 'GW_LOG_LEVEL',
+    parse: oneOf(LOG_LEVELS),
+    about: `one of ${LOG_LEVELS.join(', ')}`,
+  },
+};
+
+export const SCALAR_KEYS = Object.keys(DEFINITIONS) as ScalarKey[];
+
+export function isScalarKey(key: string): key is ScalarKey {
+  return Object.hasOwn(DEFINITIONS, key);
+}

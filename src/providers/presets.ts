@@ -1,0 +1,81 @@
+/** What gw knows of a well-known provider. */
+export interface Preset {
+  /** Absent where every account has its own address. */
+  baseUrl?: string;
+  /** Environment variables that commonly hold the key, in order of preference. Empty: no key is needed. */
+  keyEnv: readonly string[];
+  wire: 'openai' | 'anthropic';
+  /** The field that limits the output of a chat completion. */
+  outputLimit: 'max_completion_tokens' | 'max_tokens';
+  /** Names of models that are this provider's beyond doubt. */
+  models?: RegExp;
+  /** Runs on the user's own machine: costs nothing. */
+  local?: boolean;
+  /** The header that takes the key, where it is not `authorization: Bearer`. */
+  keyHeader?: string;
+}
+
+const hosted = (baseUrl: string, keyEnv: readonly string[], models?: RegExp): Preset => ({
+  baseUrl,
+  keyEnv,
+  wire: 'openai',
+  outputLimit: 'max_tokens',
+  ...(models ? { models } : {}),
+});
+
+const local = (baseUrl: string): Preset => ({
+  baseUrl,
+  keyEnv: [],
+  wire: 'openai',
+  outputLimit: 'max_tokens',
+  local: true,
+});
+
+/** The providers that `gw providers add NAME` knows. Any other OpenAI-compatible service takes `--base-url`. */
+export const PRESETS: Readonly<Record<string, Preset>> = {
+  openai: {
+    ...hosted(
+      'https://api.openai.com/v1',
+      ['OPENAI_API_KEY'],
+      /^(gpt-|o[1-9](-|$)|chatgpt-|codex-|computer-use-|text-embedding-|omni-moderation|text-moderation|dall-e-|tts-|whisper-|sora-)/,
+    ),
+    outputLimit: 'max_completion_tokens',
+  },
+  anthropic: {
+    ...hosted('https://api.anthropic.com/v1', ['ANTHROPIC_API_KEY'], /^claude-/),
+    wire: 'anthropic',
+  },
+  azure: {
+    keyEnv: ['AZURE_OPENAI_API_KEY'],
+    wire: 'openai',
+    outputLimit: 'max_completion_tokens',
+    keyHeader: 'api-key',
+  },
+  google: hosted(
+    'https://generativelanguage.googleapis.com/v1beta/openai',
+    ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+    /^(models\/)?(gemini-|gemma-)/,
+  ),
+  groq: hosted('https://api.groq.com/openai/v1', ['GROQ_API_KEY']),
+  mistral: hosted(
+    'https://api.mistral.ai/v1',
+    ['MISTRAL_API_KEY'],
+    /^(mistral-|ministral-|magistral-|codestral-|devstral-|pixtral-|open-mi)/,
+  ),
+  deepseek: hosted('https://api.deepseek.com/v1', ['DEEPSEEK_API_KEY'], /^deepseek-(chat|reasoner|coder)/),
+  xai: hosted('https://api.x.ai/v1', ['XAI_API_KEY'], /^grok-/),
+  openrouter: hosted('https://openrouter.ai/api/v1', ['OPENROUTER_API_KEY']),
+  together: hosted('https://api.together.xyz/v1', ['TOGETHER_API_KEY']),
+  fireworks: hosted('https://api.fireworks.ai/inference/v1', ['FIREWORKS_API_KEY'], /^accounts\/fireworks\//),
+  cerebras: hosted('https://api.cerebras.ai/v1', ['CEREBRAS_API_KEY']),
+  perplexity: hosted('https://api.perplexity.ai', ['PERPLEXITY_API_KEY'], /^sonar/),
+  cohere: hosted('https://api.cohere.ai/compatibility/v1', ['COHERE_API_KEY', 'CO_API_KEY'], /^command-/),
+  moonshot: hosted('https://api.moonshot.ai/v1', ['MOONSHOT_API_KEY'], /^(moonshot-|kimi-)/),
+  nvidia: hosted('https://integrate.api.nvidia.com/v1', ['NVIDIA_API_KEY']),
+  ollama: local('http://127.0.0.1:11434/v1'),
+  lmstudio: local('http://127.0.0.1:1234/v1'),
+  vllm: local('http://127.0.0.1:8000/v1'),
+};
+
+/** How a provider without a preset is taken to behave. */
+export const UNKNOWN_PRESET: Preset = { keyEnv: [], wire: 'openai', outputLimit: 'max_tokens' };

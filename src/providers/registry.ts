@@ -1,0 +1,136 @@
+import type { ProviderSettings } from '../config/settings.ts';
+import { PRESETS, type Preset, UNKNOWN_PRESET } from './presets.ts';
+
+/** A provider that requests can be sent to. */
+export interface Provider {
+  name: string;
+  /** Scheme, host and port. */
+  origin: string;
+  /** Path of the base URL, without a slash at the end. */
+  basePath: string;
+  wire: Preset['wire'];
+  outputLimit: Preset['outputLimit'];
+  /** Names of models that are this provider's beyond doubt. */
+  models?: RegExp;
+  local: boolean;
+  /** What authenticates gw there: header names and values in turn. Never logged. */
+  authHeaders: readonly string[];
+  /** Where the key came from, for people: `env OPENAI_API_KEY`, `stored`, `none`. */
+  keySource: string;
+  /** How it came to be known. */
+  source: 'config' | 'environment' | 'built-in';
+}
+
+export interface RegistryOptions {
+  configured: Readonly<Record<string, ProviderSettings>>;
+  /** Stored keys by provider name. */
+  credentials: Readonly<Record<string, string>>;
+  env: Readonly<Record<string, string | undefined>>;
+  /** The built-in sandbox, when it runs. */
+  sandbox?: { url: string; secret: string };
+}
+
+/** A configured provider that cannot be used, and why. */
+export interface ProviderProblem {
+  name: string;
+  message: string;
+}
+
+export interface Registry {
+  providers: ReadonlyMap<string, Provider>;
+  problems: ProviderProblem[];
+}
+
+/** All providers: the configured ones, those whose key is in the environment, and the sandbox. */
+export function buildRegistry({ configured, credentials, env, sandbox }: RegistryOptions): Registry {
+  const providers = new Map<string, Provider>();
+  const problems: ProviderProblem[] = [];
+  for (const [name, settings] of Object.entries(configured)) {
+    const built = build(name, settings, credentials[name], env);
+    if (typeof built === 'string') problems.push({ name, message: built });
+    else providers.set(name, built);
+  }
+  for (const [name, preset] of Object.entries(PRESETS)) {
+    if (providers.has(name) || Object.hasOwn(configured, name)) continue;
+    if (preset.baseUrl === undefined || !preset.keyEnv.some((variable) => keyFrom(env, variable))) continue;
+    const built = build(name, {}, undefined, env);
+    if (typeof built !== 'string') providers.set(name, { ...built, source: 'environment' });
+  }
+  if (sandbox && !providers.has('sandbox')) providers.set('sandbox', sandboxProvider(sandbox));
+  return { providers, problems };
+}
+
+function build(
+  name: string,
+  settings: ProviderSettings,
+  stored: string | undefined,
+  env: RegistryOptions['env'],
+): Provider | string {
+  const preset = Object.hasOwn(PRESETS, name) ? (PRESETS[name] as Preset) : UNKNOWN_PRESET;
+  const baseUrl = settings.baseUrl ?? preset.baseUrl;
+  if (baseUrl === undefined) return `has no address. Run: gw providers add ${name} --base-url URL`;
+  if (!URL.canParse(baseUrl) || !/^https?:$/.test(new URL(baseUrl).protocol)) {
+    return `"${baseUrl}" is no http(s) address. Run: gw providers add ${name} --base-url URL`;
+  }
+  const { key, source } = findKey(settings, stored, preset, env);
+  if (key === undefined && settings.keyEnv !== undefined) {
+    return `its key is to come from ${settings.keyEnv}, which is not set where gw was started`;
+  }
+  const url = new URL(baseUrl);
+  return {
+    name,
+    origin: url.origin,
+    basePath: url.pathname.replace(/\/+$/, ''),
+    wire: settings.wire ?? preset.wire,
+    outputLimit: preset.outputLimit,
+    ...(preset.models ? { models: preset.models } : {}),
+    local: preset.local === true,
+    authHeaders: key === undefined ? [] : authHeaders(preset, key),
+    keySource: source,
+    source: 'config',
+  };
+}
+
+function findKey(
+  settings: ProviderSettings,
+  stored: string | undefined,
+  preset: Preset,
+  env: RegistryOptions['env'],
+): { key: string | undefined; source: string } {
+  if (settings.keyEnv !== undefined) {
+    return { key: keyFrom(env, settings.keyEnv), source: `env ${settings.keyEnv}` };
+  }
+  if (stored !== undefined) return { key: stored, source: 'stored' };
+  const variable = preset.keyEnv.find((name) => keyFrom(env, name));
+  if (variable === undefined) return { key: undefined, source: 'none' };
+  return { key: keyFrom(env, variable), source: `env ${variable}` };
+}
+
+/** A key from the environment, but for gw's own: a shell after `eval "$(gw env)"` has that one in OPENAI_API_KEY. */
+function keyFrom(env: RegistryOptions['env'], variable: string): string | undefined {
+  const value = env[variable]?.trim();
+  return value && !value.startsWith('sk-gw-') ? value : undefined;
+}
+
+function authHeaders(preset: Preset, key: string): string[] {
+  if (preset.keyHeader) return [preset.keyHeader, key];
+  // Anthropic's OpenAI-compatible endpoint takes the bearer, its own endpoints take x-api-key.
+  if (preset.wire === 'anthropic') return ['authorization', `Bearer ${key}`, 'x-api-key', key];
+  return ['authorization', `Bearer ${key}`];
+}
+
+function sandboxProvider({ url, secret }: { url: string; secret: string }): Provider {
+  const { origin, pathname } = new URL(url);
+  return {
+    name: 'sandbox',
+    origin,
+    basePath: pathname.replace(/\/+$/, ''),
+    wire: 'openai',
+    outputLimit: 'max_completion_tokens',
+    models: /^sandbox\//,
+    local: true,
+    authHeaders: ['authorization', `Bearer ${secret}`],
+    keySource: 'none',
+    source: 'built-in',
+  };
+}
