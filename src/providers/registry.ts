@@ -114,8 +114,6 @@ function keyFrom(env: RegistryOptions['env'], variable: string): string | undefi
 
 function authHeaders(preset: Preset, key: string): string[] {
   if (preset.keyHeader) return [preset.keyHeader, key];
-  // Anthropic's OpenAI-compatible endpoint takes the bearer, its own endpoints take x-api-key.
-  if (preset.wire === 'anthropic') return ['authorization', `Bearer ${key}`, 'x-api-key', key];
   return ['authorization', `Bearer ${key}`];
 }
 
