@@ -1,0 +1,59 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Clock } from '../../src/clock.ts';
+
+export interface VirtualClock extends Clock {
+  /** Moves time on, runs the timers that fall due in order, and lets what each one woke come to rest. */
+  advance(ms: number): Promise<void>;
+  /** Sets the wall clock, as a person or NTP does; durations and timers don't notice. */
+  setWallTime(timeMs: number): void;
+  /** How many timers are set. */
+  readonly timers: number;
+}
+
+interface Timer {
+  dueMs: number;
+  callback: () => void;
+}
+
+/** A clock that stands still until a test moves it; it begins at 2026-01-01 12:00 UTC. */
+export function createVirtualClock(startMs = Date.UTC(2026, 0, 1, 12)): VirtualClock {
+  let elapsedMs = 0;
+  let wallStartMs = startMs;
+  const timers = new Set<Timer>();
+
+  // A Set keeps the order of insertion, so timers due at the same time run first set, first run.
+  function nextDue(untilMs: number): Timer | undefined {
+    let next: Timer | undefined;
+    for (const timer of timers) {
+      if (timer.dueMs <= untilMs && (!next || timer.dueMs < next.dueMs)) next = timer;
+    }
+    return next;
+  }
+
+  return {
+    now: () => wallStartMs + elapsedMs,
+    monotonic: () => elapsedMs,
+    after(delayMs, callback) {
+      const timer = { dueMs: elapsedMs + Math.max(0, delayMs), callback };
+      timers.add(timer);
+      return () => void timers.delete(timer);
+    },
+    async advance(ms) {
+      const untilMs = elapsedMs + ms;
+      await setImmediate();
+      for (let timer = nextDue(untilMs); timer; timer = nextDue(untilMs)) {
+        timers.delete(timer);
+        elapsedMs = Math.max(elapsedMs, timer.dueMs);
+        timer.callback();
+        await setImmediate();
+      }
+      elapsedMs = untilMs;
+    },
+    setWallTime(timeMs) {
+      wallStartMs = timeMs - elapsedMs;
+    },
+    get timers() {
+      return timers.size;
+    },
+  };
+}
