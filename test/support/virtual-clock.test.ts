@@ -43,3 +43,13 @@ test('setWallTime() moves now() and nothing else', async () => {
   await clock.advance(5);
   expect([clock.now(), clock.monotonic()]).toEqual([205, 10]);
 });
+
+test('timerSet() waits for a timer', async () => {
+  const clock = createVirtualClock();
+  const set = clock.timerSet();
+  clock.after(5, () => {});
+  await set;
+  await clock.timerSet();
+  await clock.advance(5);
+  expect(clock.timers).toBe(0);
+});

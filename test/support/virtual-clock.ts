@@ -8,6 +8,8 @@ export interface VirtualClock extends Clock {
   setWallTime(timeMs: number): void;
   /** How many timers are set. */
   readonly timers: number;
+  /** Resolves as soon as a timer is set: what is under test has come to its next wait. */
+  timerSet(): Promise<void>;
 }
 
 interface Timer {
@@ -20,6 +22,7 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 1, 12)): VirtualC
   let elapsedMs = 0;
   let wallStartMs = startMs;
   const timers = new Set<Timer>();
+  const observers: (() => void)[] = [];
 
   // A Set keeps the order of insertion, so timers due at the same time run first set, first run.
   function nextDue(untilMs: number): Timer | undefined {
@@ -36,6 +39,7 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 1, 12)): VirtualC
     after(delayMs, callback) {
       const timer = { dueMs: elapsedMs + Math.max(0, delayMs), callback };
       timers.add(timer);
+      for (const observe of observers.splice(0)) observe();
       return () => void timers.delete(timer);
     },
     async advance(ms) {
@@ -55,5 +59,10 @@ export function createVirtualClock(startMs = Date.UTC(2026, 0, 1, 12)): VirtualC
     get timers() {
       return timers.size;
     },
+    timerSet: () =>
+      new Promise((resolve) => {
+        if (timers.size > 0) resolve();
+        else observers.push(resolve);
+      }),
   };
 }

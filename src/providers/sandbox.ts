@@ -1,0 +1,118 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type Clock, systemClock } from '../clock.ts';
+import { GwError, messageOf, notFound } from '../errors.ts';
+import { newId, type Random, systemRandom } from '../ids.ts';
+import { chunks, completion } from './sandbox/answer.ts';
+import { deliverJson, deliverStream } from './sandbox/deliver.ts';
+import { findModel, modelList } from './sandbox/model.ts';
+import { authenticate, receiveBody } from './sandbox/receive.ts';
+import { reply } from './sandbox/reply.ts';
+import { parseChatRequest } from './sandbox/request.ts';
+
+const MAX_BODY_BYTES = 32 * 1024 * 1024;
+
+export interface SandboxOptions {
+  clock?: Clock;
+  random?: Random;
+  /** The pause before each word of a stream. */
+  wordDelayMs?: number;
+}
+
+export interface Sandbox {
+  /** The base URL of its OpenAI-compatible interface; it ends in `/v1`. */
+  url: string;
+  /** The bearer token that it asks for. */
+  secret: string;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the built-in provider of the `sandbox/*` models: an OpenAI-compatible server on this machine that asks
+ * no model and no network. Its answers depend on the messages alone.
+ */
+export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
+  const settings = { clock: systemClock, random: systemRandom, wordDelayMs: 15, ...options };
+  const secret = settings.random(32).toString('base64url');
+
+  const server = createServer(async (request, response) => {
+    response.setHeader('x-request-id', newId('req', settings.random));
+    try {
+      authenticate(request, secret);
+      await route(request, response, settings);
+    } catch (error) {
+      refuse(response, error);
+    }
+  });
+  // Its one client keeps connections open; closing idle ones would race with the next request on them.
+  server.keepAliveTimeout = 0;
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+
+  const { port } = server.address() as AddressInfo; // A TCP server that listens has one.
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    secret,
+    async close() {
+      const closed = once(server, 'close');
+      server.close();
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+async function route(
+  request: IncomingMessage,
+  response: ServerResponse,
+  settings: Required<SandboxOptions>,
+): Promise<void> {
+  const target = `${request.method} ${request.url?.split('?')[0]}`;
+  switch (target) {
+    case 'GET /v1/models':
+      return deliverJson(modelList(), { response, cuts: false });
+    case 'POST /v1/chat/completions':
+      return complete(request, response, settings);
+    default:
+      throw notFound(`The sandbox has no ${target}.`, 'not_found');
+  }
+}
+
+async function complete(
+  incoming: IncomingMessage,
+  response: ServerResponse,
+  { clock, random, wordDelayMs }: Required<SandboxOptions>,
+): Promise<void> {
+  const request = parseChatRequest(await receiveBody(incoming, MAX_BODY_BYTES));
+  const model = findModel(request.model);
+  if (model.error) throw model.error();
+
+  const answer = { request, choices: reply(request, model), timeMs: clock.now(), random };
+  const delayMs = (wordDelayMs * model.slowness) / answer.choices.length;
+  const pause = async () => {
+    if (delayMs > 0) await new Promise<void>((resolve) => void clock.after(delayMs, resolve));
+    if (response.destroyed) throw new Error('the client has gone');
+  };
+  const delivery = { response, pause, cuts: model.cuts ?? false };
+
+  if (request.stream) return deliverStream(chunks(answer), delivery);
+  if (model.slowness > 1) for (const _ of chunks(answer)) await pause();
+  return deliverJson(completion(answer), delivery);
+}
+
+/** Turns what was thrown into OpenAI's error, or breaks off an answer that has begun. */
+function refuse(response: ServerResponse, thrown: unknown): void {
+  if (response.headersSent || response.destroyed) return void response.destroy();
+  const error =
+    thrown instanceof GwError
+      ? thrown
+      : new GwError(`The sandbox failed: ${messageOf(thrown)}`, {
+          status: 500,
+          type: 'api_error',
+          code: 'server_error',
+        });
+  const { status, type, message, param, code, headers } = error;
+  response.writeHead(status, { 'content-type': 'application/json', ...headers });
+  response.end(JSON.stringify({ error: { message, type, param, code } }));
+}

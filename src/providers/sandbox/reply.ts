@@ -1,0 +1,63 @@
+import { badRequest } from '../../errors.ts';
+import { MAX_OUTPUT_TOKENS, type SandboxModel } from './model.ts';
+import type { ChatRequest } from './request.ts';
+import { sampleOf } from './sample.ts';
+import { answerText, quoteUser } from './text.ts';
+import { firstTokens } from './tokens.ts';
+
+/** What the sandbox says in one choice. */
+export interface Choice {
+  index: number;
+  /** The function that is called; absent when the choice is text. */
+  calls?: string;
+  /** The content, or the call's arguments. */
+  text: string;
+  finishReason: 'stop' | 'length' | 'tool_calls';
+}
+
+/** The choices that answer a request: the same for the same messages, and within the request's limits. */
+export function reply(request: ChatRequest, model: SandboxModel): Choice[] {
+  const call = toolCall(request);
+  return Array.from({ length: request.n ?? 1 }, (_, index) =>
+    limit(request, { index, ...(call ?? { text: content(request, model, index), finishReason: 'stop' }) }),
+  );
+}
+
+/** The call that the request demands, if it demands one. */
+function toolCall({ tools, tool_choice }: ChatRequest): Omit<Choice, 'index'> | undefined {
+  const functions = (tools ?? []).flatMap((tool) => tool.function ?? []);
+  const required = tool_choice === 'required';
+  const name = typeof tool_choice === 'object' ? tool_choice?.function?.name : undefined;
+  if (!required && name === undefined) return undefined;
+  const called = functions.find((candidate) => required || candidate.name === name);
+  if (!called) throw badRequest(`'tools' has no function ${name ?? 'to call'}.`, 'tool_choice');
+  const text = JSON.stringify(sampleOf(called.parameters ?? {}));
+  // OpenAI finishes with 'stop' when the request itself names the function.
+  return { calls: called.name, text, finishReason: required ? 'tool_calls' : 'stop' };
+}
+
+function content(request: ChatRequest, model: SandboxModel, index: number): string {
+  const { messages, response_format } = request;
+  switch (response_format?.type) {
+    case 'json_object':
+      return JSON.stringify({ sandbox: true, you_said: quoteUser(messages) });
+    case 'json_schema':
+      return JSON.stringify(sampleOf(response_format.json_schema?.schema ?? {}));
+    default:
+      return stopped(answerText(messages, model.sentences, index), request.stop);
+  }
+}
+
+/** The text before the first stop sequence. */
+function stopped(text: string, stop: ChatRequest['stop']): string {
+  const sequences = typeof stop === 'string' ? [stop] : (stop ?? []);
+  const ends = sequences.filter((sequence) => sequence !== '').map((sequence) => text.indexOf(sequence));
+  return text.slice(0, Math.min(text.length, ...ends.filter((end) => end >= 0)));
+}
+
+/** The choice, cut off at the request's output limit. */
+function limit(request: ChatRequest, choice: Choice): Choice {
+  const tokens = request.max_completion_tokens ?? request.max_tokens ?? MAX_OUTPUT_TOKENS;
+  const text = firstTokens(choice.text, Math.min(tokens, MAX_OUTPUT_TOKENS));
+  return text === choice.text ? choice : { ...choice, text, finishReason: 'length' };
+}

@@ -1,0 +1,58 @@
+type Schema = Record<string, unknown>;
+
+/** Schemas may refer to themselves; this many values are made, and null for the rest. */
+const MAX_VALUES = 200;
+
+/** A value that fits a JSON schema in the plain cases: constants, defaults, and required properties only. */
+export function sampleOf(root: unknown): unknown {
+  let left = MAX_VALUES;
+
+  function sample(schema: unknown): unknown {
+    if (!isSchema(schema) || left-- <= 0) return null;
+    if ('const' in schema) return schema.const;
+    if (Array.isArray(schema.enum)) return schema.enum[0] ?? null;
+    if ('default' in schema) return schema.default;
+    if (typeof schema.$ref === 'string') return sample(resolve(root, schema.$ref));
+    const alternatives = schema.anyOf ?? schema.oneOf ?? schema.allOf;
+    if (Array.isArray(alternatives)) return sample(alternatives[0]);
+    return sampleOfType(schema);
+  }
+
+  function sampleOfType(schema: Schema): unknown {
+    const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
+    switch (type ?? (schema.properties ? 'object' : 'string')) {
+      case 'object':
+        return sampleObject(schema);
+      case 'array':
+        return [sample(schema.items)];
+      case 'integer':
+      case 'number':
+        return typeof schema.minimum === 'number' ? Math.ceil(schema.minimum) : 1;
+      case 'boolean':
+        return true;
+      case 'string':
+        return 'example';
+      default:
+        return null;
+    }
+  }
+
+  function sampleObject({ properties, required }: Schema): Schema {
+    const schemas = isSchema(properties) ? properties : {};
+    const names = Array.isArray(required) ? required.map(String) : [];
+    return Object.fromEntries(names.map((name) => [name, sample(schemas[name])]));
+  }
+
+  return sample(root);
+}
+
+/** Follows a reference such as `#/$defs/place` within the schema. */
+function resolve(root: unknown, reference: string): unknown {
+  let found = root;
+  for (const key of reference.split('/').slice(1)) found = isSchema(found) ? found[key] : undefined;
+  return found;
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

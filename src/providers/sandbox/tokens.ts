@@ -1,0 +1,40 @@
+import type { ChatRequest, Message } from './request.ts';
+
+/**
+ * The sandbox's tokens, by a rule that can be checked by hand: four UTF-8 bytes are a token, rounded up for each
+ * text. A prompt is its messages, at 4 tokens and their texts, and the JSON of its tools, of calls and of parts
+ * that are no text. So it never has more tokens than the request has bytes, which is what gw holds for it.
+ */
+const BYTES_PER_TOKEN = 4;
+const TOKENS_PER_MESSAGE = 4;
+
+export function countText(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / BYTES_PER_TOKEN);
+}
+
+export function countPrompt({ messages, tools }: ChatRequest): number {
+  const counts = messages.map((message) => TOKENS_PER_MESSAGE + countMessage(message));
+  return counts.reduce((sum, count) => sum + count, countJson(tools));
+}
+
+function countMessage({ content, tool_calls }: Message): number {
+  if (typeof content === 'string') return countText(content) + countJson(tool_calls);
+  const counts = (content ?? []).map((part) =>
+    part.text === undefined ? countJson(part) : countText(part.text),
+  );
+  return counts.reduce((sum, count) => sum + count, countJson(tool_calls));
+}
+
+function countJson(value: object | null | undefined): number {
+  return value == null ? 0 : countText(JSON.stringify(value));
+}
+
+/** The longest beginning of a text that is at most so many tokens and ends with a whole character. */
+export function firstTokens(text: string, tokens: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= tokens * BYTES_PER_TOKEN) return text;
+  let end = tokens * BYTES_PER_TOKEN;
+  // Bytes 10xxxxxx continue a character; the cut goes before the one that it would split.
+  while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.toString('utf8', 0, end);
+}
