@@ -1,0 +1,73 @@
+import type { NanoUsd } from '../money.ts';
+import type { TokenUsage } from '../usage.ts';
+import { nanoFromPico, picoFromNano } from './pico.ts';
+import type { PriceCard } from './price-card.ts';
+import { type Rate, rateAt } from './rate.ts';
+
+/** The most that a request can use. */
+export interface UsageBound {
+  inputTokens: number;
+  /** Of each choice. */
+  outputTokens: number;
+  choices: number;
+}
+
+/**
+ * What the usage costs, summed in pico-USD and rounded up to nano-USD once. Its parts lie within their totals,
+ * as readUsage() sees to.
+ */
+export function costOf(usage: TokenUsage, card: PriceCard): NanoUsd {
+  const price = (tokens: number, rate: Rate) => BigInt(tokens) * rateAt(rate, usage.inputTokens);
+  const freshText =
+    usage.inputTokens -
+    usage.cachedInputTokens -
+    usage.cacheWriteTokens -
+    usage.cacheWrite1hTokens -
+    usage.audioInputTokens;
+  return nanoFromPico(
+    card.perRequestPicoUsd +
+      price(freshText, card.input) +
+      price(usage.audioInputTokens, card.audioInput) +
+      price(usage.cachedInputTokens - usage.cachedAudioInputTokens, card.cachedInput) +
+      price(usage.cachedAudioInputTokens, card.cachedAudioInput) +
+      price(usage.cacheWriteTokens, card.cacheWrite) +
+      price(usage.cacheWrite1hTokens, card.cacheWrite1h) +
+      price(usage.outputTokens - usage.audioOutputTokens, card.output) +
+      price(usage.audioOutputTokens, card.audioOutput),
+  );
+}
+
+/** The most that a request within the bound can cost: each token at the dearest price that it may have. */
+export function worstCase({ inputTokens, outputTokens, choices }: UsageBound, card: PriceCard): NanoUsd {
+  const output = BigInt(outputTokens) * BigInt(choices) * rateAt(card.dearest.output, inputTokens);
+  return nanoFromPico(worstInputPico(inputTokens, card) + output);
+}
+
+/**
+ * The most output tokens of each choice whose worst case fits into the room: `Number.MAX_SAFE_INTEGER` where
+ * output costs nothing, and -1 where not even the input fits.
+ */
+export function affordableOutputTokens(
+  roomNanoUsd: NanoUsd,
+  inputTokens: number,
+  choices: number,
+  card: PriceCard,
+): number {
+  const left = picoFromNano(roomNanoUsd) - worstInputPico(inputTokens, card);
+  if (left < 0n) return -1;
+  const perToken = BigInt(choices) * rateAt(card.dearest.output, inputTokens);
+  if (perToken === 0n) return Number.MAX_SAFE_INTEGER;
+  return Math.min(Number(left / perToken), Number.MAX_SAFE_INTEGER);
+}
+
+/** Whether no request can cost anything: such a model passes an exhausted budget. */
+export function isFree({ dearest }: PriceCard): boolean {
+  const rates = [dearest.input, dearest.output];
+  return (
+    dearest.perRequestPicoUsd === 0n && rates.every((rate) => rate.picoUsd === 0n && rate.tiers.length === 0)
+  );
+}
+
+function worstInputPico(inputTokens: number, { dearest }: PriceCard): bigint {
+  return dearest.perRequestPicoUsd + BigInt(inputTokens) * rateAt(dearest.input, inputTokens);
+}
