@@ -1,0 +1,31 @@
+import { completePrices, createPriceCard, freeCard, type PriceCard } from './price-card.ts';
+import { flatRate } from './rate.ts';
+
+/** Runtimes on the user's own machine: nobody sends a bill for them. */
+const LOCAL_RUNTIMES: ReadonlySet<string> = new Set(['ollama', 'lmstudio', 'vllm']);
+const LOCAL_CARD = freeCard('local runtime, free');
+
+/** The sandbox's models cost what real ones do, so that budgets can be tried out on them. */
+const SANDBOX_CARDS: ReadonlyMap<string, PriceCard> = new Map([
+  ['sandbox/echo', sandboxCard('sandbox/echo', { input: 150_000n, cached: 75_000n, output: 600_000n })],
+  [
+    'sandbox/large',
+    sandboxCard('sandbox/large', { input: 2_500_000n, cached: 1_250_000n, output: 10_000_000n }),
+  ],
+  ['sandbox/free', freeCard('sandbox/free')],
+]);
+
+/** The price of what gw itself brings along: the sandbox and the presets of local runtimes. */
+export function builtInCard(providerName: string, model: string): PriceCard | undefined {
+  if (LOCAL_RUNTIMES.has(providerName)) return LOCAL_CARD;
+  return providerName === 'sandbox' ? SANDBOX_CARDS.get(model) : undefined;
+}
+
+function sandboxCard(source: string, pico: { input: bigint; cached: bigint; output: bigint }): PriceCard {
+  const stated = {
+    input: flatRate(pico.input),
+    cachedInput: flatRate(pico.cached),
+    output: flatRate(pico.output),
+  };
+  return createPriceCard(source, completePrices(stated, source));
+}

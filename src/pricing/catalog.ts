@@ -1,0 +1,79 @@
+import { builtInCard } from './built-in.ts';
+import { findInLibrary } from './library.ts';
+import { pricesFromLibrary } from './library-prices.ts';
+import { indexOverrides, type PriceOverride } from './override.ts';
+import { createPriceCard, type PriceCard } from './price-card.ts';
+import { priceDates } from './price-dates.ts';
+
+export interface Catalog {
+  /**
+   * The prices of a model at a provider at a time (UTC milliseconds; now by default). Undefined means that
+   * nobody knows them, which is not free.
+   */
+  find(providerName: string, model: string, atMs?: number): PriceCard | undefined;
+}
+
+export interface CatalogOptions {
+  /** What the user has set; to change it, make a new catalog, which costs nothing. */
+  overrides?: readonly PriceOverride[];
+  now?: () => number;
+}
+
+/** What was found for a name, misses included, and the time for which it holds. */
+interface Entry {
+  card: PriceCard | undefined;
+  fromMs: number;
+  untilMs: number;
+}
+
+/** Names come from clients: no real one is longer, and made-up ones must not fill the memory. */
+const MAX_NAME_LENGTH = 256;
+const MAX_ENTRIES = 10_000;
+
+export function createCatalog({ overrides = [], now = Date.now }: CatalogOptions = {}): Catalog {
+  const findOverride = indexOverrides(overrides);
+  const providers = new Map<string, Map<string, Entry>>();
+  let entries = 0;
+
+  function remember(providerName: string, model: string, entry: Entry): void {
+    if (entries >= MAX_ENTRIES) {
+      providers.clear();
+      entries = 0;
+    }
+    const models = providers.get(providerName) ?? new Map<string, Entry>();
+    providers.set(providerName, models);
+    if (!models.has(model)) entries += 1;
+    models.set(model, entry);
+  }
+
+  return {
+    find(providerName, model, atMs = now()) {
+      const known = providers.get(providerName)?.get(model);
+      if (known && atMs >= known.fromMs && atMs < known.untilMs) return known.card;
+      if (model.length > MAX_NAME_LENGTH) return undefined;
+      const fixed = findOverride(providerName, model) ?? builtInCard(providerName, model);
+      const entry = fixed ? always(fixed) : libraryEntry(providerName, model, atMs);
+      remember(providerName, model, entry);
+      return entry.card;
+    },
+  };
+}
+
+function always(card: PriceCard | undefined): Entry {
+  return { card, fromMs: -Infinity, untilMs: Infinity };
+}
+
+function libraryEntry(providerName: string, model: string, atMs: number): Entry {
+  const found = findInLibrary(providerName, model, atMs);
+  if (!found) return always(undefined);
+  const source = `genai-prices ${found.providerId}/${found.modelId}`;
+  const pricesAt = (timeMs: number) => {
+    const prices = findInLibrary(providerName, model, timeMs)?.prices;
+    return prices && pricesFromLibrary(found.modelId, prices);
+  };
+  const prices = pricesFromLibrary(found.modelId, found.prices);
+  const { untilMs, upcomingMs } = priceDates(found.datedPrices, atMs);
+  const upcoming = upcomingMs.map(pricesAt).filter((each) => each !== undefined);
+  const card = prices && createPriceCard(source, prices, upcoming);
+  return found.datedPrices.length === 0 ? always(card) : { card, fromMs: atMs, untilMs };
+}

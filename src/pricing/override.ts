@@ -1,0 +1,50 @@
+import { completePrices, createPriceCard, type PriceCard } from './price-card.ts';
+import { flatRate, type Rate } from './rate.ts';
+
+/** A price that the user has set, in integer pico-USD per token. It replaces the library's as a whole. */
+export interface PriceOverride {
+  /** Null: this model at any provider that has no override of its own. */
+  provider: string | null;
+  model: string;
+  inputPicoUsd: number;
+  outputPicoUsd: number;
+  cachedInputPicoUsd?: number | null;
+  cacheWritePicoUsd?: number | null;
+  cacheWrite1hPicoUsd?: number | null;
+  audioInputPicoUsd?: number | null;
+  audioOutputPicoUsd?: number | null;
+  /** Per request. */
+  requestPicoUsd?: number | null;
+}
+
+/** Finds the override for a model, its own provider's before one for any provider; letter case is ignored. */
+export type FindOverride = (providerName: string, model: string) => PriceCard | undefined;
+
+export function indexOverrides(overrides: readonly PriceOverride[]): FindOverride {
+  const cards = new Map(overrides.map((each) => [key(each.provider, each.model), cardOf(each)]));
+  return (providerName, model) => cards.get(key(providerName, model)) ?? cards.get(key(null, model));
+}
+
+function key(provider: string | null, model: string): string {
+  return `${provider ?? ''}\n${model}`.toLowerCase();
+}
+
+function cardOf(override: PriceOverride): PriceCard {
+  const { provider, model } = override;
+  const prices = {
+    input: flatRate(BigInt(override.inputPicoUsd)),
+    output: flatRate(BigInt(override.outputPicoUsd)),
+    cachedInput: rateOf(override.cachedInputPicoUsd),
+    cacheWrite: rateOf(override.cacheWritePicoUsd),
+    cacheWrite1h: rateOf(override.cacheWrite1hPicoUsd),
+    audioInput: rateOf(override.audioInputPicoUsd),
+    audioOutput: rateOf(override.audioOutputPicoUsd),
+    perRequestPicoUsd: BigInt(override.requestPicoUsd ?? 0),
+  };
+  const source = `override ${provider === null ? model : `${provider}/${model}`}`;
+  return createPriceCard(source, completePrices(prices, model));
+}
+
+function rateOf(picoUsd: number | null | undefined): Rate | undefined {
+  return picoUsd === null || picoUsd === undefined ? undefined : flatRate(BigInt(picoUsd));
+}
