@@ -1,0 +1,41 @@
+/**
+ * Some providers report what they charge for an answer. That includes what tokens don't tell (searches, a
+ * dearer host, a discount), and it is there for models that no price list has. Only they are believed, by
+ * their name: another could report 0.
+ */
+import type { NanoUsd } from '../money.ts';
+import { type Fields, fields } from './payload-fields.ts';
+import { nanoFromPico, scaleDecimal } from './pico.ts';
+
+const PICO_PLACES = 12;
+/** xAI counts in ticks, 1 USD = 1e10. */
+const PICO_PER_TICK_PLACES = 2;
+
+/** What the provider says that the answer cost, from its parsed `usage`; undefined if it doesn't say. */
+export function readReportedCost(providerName: string, raw: unknown): NanoUsd | undefined {
+  const usage = fields(raw);
+  switch (providerName) {
+    case 'openrouter':
+      return openRouterCost(usage);
+    case 'perplexity':
+      return amount(fields(usage.cost).total_cost, PICO_PLACES);
+    case 'xai':
+      return amount(usage.cost_in_usd_ticks, PICO_PER_TICK_PLACES);
+    default:
+      return undefined;
+  }
+}
+
+/** With the user's own key at the provider behind OpenRouter, `cost` is only OpenRouter's fee. */
+function openRouterCost(usage: Fields): NanoUsd | undefined {
+  const fee = amount(usage.cost, PICO_PLACES);
+  if (usage.is_byok !== true || fee === undefined) return fee;
+  const upstream = amount(fields(usage.cost_details).upstream_inference_cost, PICO_PLACES);
+  return upstream === undefined ? undefined : fee + upstream;
+}
+
+function amount(value: unknown, places: number): NanoUsd | undefined {
+  if (typeof value !== 'number') return undefined;
+  const pico = scaleDecimal(String(value), places);
+  return pico === undefined ? undefined : nanoFromPico(pico);
+}

@@ -1,0 +1,149 @@
+/**
+ * Providers' `usage` objects. Three ways of counting input are told apart by the names of the fields:
+ * - chat completions, `prompt_tokens`: what was read from the cache or written to it is part of the total;
+ * - responses, `input_tokens` with details: likewise;
+ * - Anthropic's messages, `input_tokens` beside `cache_read_input_tokens` and `cache_creation_input_tokens`:
+ *   the three add up to the total.
+ *
+ * A count is a non-negative integer, and zero is one. A detail that is anything else (null, a string, a
+ * fraction, a negative) is passed over; without a total for input and one for output, the usage is unknown.
+ * Parts that exceed their total, cached tokens for one, are cut down to it, so that parts always sum.
+ */
+import { NO_USAGE, type TokenUsage } from '../usage.ts';
+import { count, type Fields, fields, first, isStated } from './payload-fields.ts';
+
+const BESIDE_TOTAL = ['cache_read_input_tokens', 'cache_creation_input_tokens', 'cache_creation'];
+
+interface InputCounts {
+  total: number;
+  cached: number;
+  written: number;
+  written1h: number;
+  audio: number;
+  cachedAudio: number;
+}
+
+/**
+ * The tokens that a provider reports, from its parsed `usage`; undefined if it doesn't say how much input and
+ * output there was. Anthropic's streams report in two events: merge them first, the later over the earlier.
+ */
+export function readUsage(payload: unknown): TokenUsage | undefined {
+  const raw = fields(payload);
+  const input = readInput(raw);
+  const output = input && readOutput(raw, input.total);
+  if (!output) return undefined;
+  return compactions(raw).reduce(addUsage, { ...splitInput(input), ...output });
+}
+
+function readInput(raw: Fields): InputCounts | undefined {
+  if (isStated(raw.prompt_tokens)) return withinTotal(raw, raw.prompt_tokens, raw.prompt_tokens_details);
+  if (BESIDE_TOTAL.some((name) => isStated(raw[name]))) return besideTotal(raw);
+  return withinTotal(raw, raw.input_tokens, raw.input_tokens_details ?? raw.input_token_details);
+}
+
+function withinTotal(raw: Fields, stated: unknown, statedDetails: unknown): InputCounts | undefined {
+  const total = count(stated);
+  if (total === undefined) return undefined;
+  const details = fields(statedDetails);
+  return {
+    total,
+    // OpenAI; Perplexity's responses; DeepSeek; Moonshot; xAI's older models; proxies of Anthropic.
+    cached: first(
+      details.cached_tokens,
+      details.cache_read_input_tokens,
+      raw.prompt_cache_hit_tokens,
+      raw.cached_tokens,
+      raw.cached_prompt_text_tokens,
+      raw.cache_read_input_tokens,
+    ),
+    // OpenRouter and OpenAI; Perplexity's responses; proxies of Anthropic.
+    written: first(
+      details.cache_write_tokens,
+      details.cache_creation_tokens,
+      details.cache_creation_input_tokens,
+      raw.cache_creation_input_tokens,
+    ),
+    written1h: first(fields(raw.cache_creation).ephemeral_1h_input_tokens),
+    audio: first(details.audio_tokens),
+    cachedAudio: first(fields(details.cached_tokens_details).audio_tokens),
+  };
+}
+
+function besideTotal(raw: Fields): InputCounts | undefined {
+  const fresh = count(raw.input_tokens);
+  if (fresh === undefined) return undefined;
+  const lifetimes = fields(raw.cache_creation);
+  const written1h = first(lifetimes.ephemeral_1h_input_tokens);
+  const written5m = first(lifetimes.ephemeral_5m_input_tokens);
+  const written = Math.max(first(raw.cache_creation_input_tokens), written5m + written1h);
+  const cached = first(raw.cache_read_input_tokens);
+  return { total: fresh + cached + written, cached, written, written1h, audio: 0, cachedAudio: 0 };
+}
+
+type InputUsage = Pick<
+  TokenUsage,
+  | 'inputTokens'
+  | 'cachedInputTokens'
+  | 'cacheWriteTokens'
+  | 'cacheWrite1hTokens'
+  | 'audioInputTokens'
+  | 'cachedAudioInputTokens'
+>;
+
+function splitInput(input: InputCounts): InputUsage {
+  const cached = Math.min(input.cached, input.total);
+  const written = Math.min(input.written, input.total - cached);
+  const written1h = Math.min(input.written1h, written);
+  // Where it isn't said how much of the audio was read from the cache, none was: that is the dearer.
+  const freshAudio = Math.min(
+    input.audio - Math.min(input.cachedAudio, input.audio),
+    input.total - cached - written,
+  );
+  return {
+    inputTokens: input.total,
+    cachedInputTokens: cached,
+    cacheWriteTokens: written - written1h,
+    cacheWrite1hTokens: written1h,
+    audioInputTokens: freshAudio,
+    cachedAudioInputTokens: Math.min(input.audio - freshAudio, cached),
+  };
+}
+
+type OutputUsage = Pick<TokenUsage, 'outputTokens' | 'reasoningTokens' | 'audioOutputTokens'>;
+
+/** Embeddings state no output and have none; stated but unreadable, it has to follow from the total. */
+function readOutput(raw: Fields, inputTokens: number): OutputUsage | undefined {
+  const stated = raw.completion_tokens ?? raw.output_tokens;
+  const total = count(raw.total_tokens);
+  if (isStated(stated) && count(stated) === undefined && total === undefined) return undefined;
+  const details = fields(
+    raw.completion_tokens_details ?? raw.output_tokens_details ?? raw.output_token_details,
+  );
+  const reasoning = first(details.reasoning_tokens, details.thinking_tokens, raw.reasoning_tokens);
+  // xAI and Gemini leave reasoning out of the completion, but not out of the total.
+  let output = Math.max(first(stated), (total ?? 0) - inputTokens);
+  if (total === undefined && reasoning > output) output += reasoning;
+  // Perplexity's deep research leaves reasoning and citations out of both.
+  if (isStated(raw.citation_tokens)) output += reasoning + first(raw.citation_tokens);
+  return {
+    outputTokens: output,
+    reasoningTokens: Math.min(reasoning, output),
+    audioOutputTokens: Math.min(first(details.audio_tokens), output),
+  };
+}
+
+/** Anthropic's totals leave out what it spent on shortening the conversation within the request. */
+function compactions(raw: Fields): TokenUsage[] {
+  const iterations: unknown[] = Array.isArray(raw.iterations) ? raw.iterations : [];
+  return iterations
+    .filter((iteration) => fields(iteration).type === 'compaction')
+    .map(readUsage)
+    .filter((usage) => usage !== undefined);
+}
+
+function addUsage(sum: TokenUsage, part: TokenUsage): TokenUsage {
+  const added = { ...sum };
+  const names = Object.keys(NO_USAGE) as (keyof TokenUsage)[]; // they are: the type is exact
+  for (const name of names) added[name] += part[name];
+  return added;
+}
