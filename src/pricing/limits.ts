@@ -1,0 +1,83 @@
+import { findInLibrary, type LibraryModel } from './library.ts';
+
+export interface ModelLimits {
+  /** Input and output together. */
+  contextTokens?: number;
+  /** Of one answer, reasoning included; never less than what the provider allows. */
+  maxOutputTokens?: number;
+}
+
+/**
+ * Most output tokens by model, from the providers' documentation of November 2026; the library has only
+ * context windows. Where there is doubt the larger figure stands: a bound that is too low would let an answer
+ * cost more than was held for it. Only for models that their makers or Azure serve: another host of open
+ * weights sets its own limits.
+ */
+const MAX_OUTPUT_TOKENS: readonly (readonly [RegExp, number])[] = [
+  [/^gpt-3\.5-turbo(-1106|-instruct)?$/, 4_096],
+  [/^gpt-4-(turbo|vision-preview)$/, 4_096],
+  [/^gpt-4o-2024-05-13$/, 4_096],
+  [/^gpt-4\.1(-mini|-nano)?$/, 32_768],
+  [/^gpt-4\.5-preview$/, 16_384],
+  [/^(chatgpt-4o-latest|gpt-audio(-mini)?|(ft:)?gpt-4o(-mini)?(-audio-preview|-search-preview)?)$/, 16_384],
+  [/^gpt-5-pro$/, 272_000],
+  [/^gpt-[56](\.\d)?(-(mini|nano|pro|codex|codex-mini|sol|terra|luna|astra))?$/, 128_000],
+  [/^o1-preview$/, 32_768],
+  [/^o1-mini$/, 65_536],
+  [/^(o1|o3|o4|codex)(-mini|-pro|-deep-research|-mini-deep-research)?$/, 100_000],
+  [/^claude-(2|3-(haiku|opus|sonnet))\b/, 4_096],
+  [/^claude-3[-.]5-/, 8_192],
+  [/^claude-3[-.]7-/, 128_000],
+  [/^claude-(4-opus|opus-4(-[01]|\.1)?)$/, 32_000],
+  [/^claude-(4-sonnet|sonnet-4(-[05]|\.5)?|opus-4[-.]5|haiku-4[-.]5)$/, 64_000],
+  [/^claude-((opus|sonnet)-4[-.][678]|(opus|sonnet|haiku|fable)-5([-.]\d)?)$/, 128_000],
+  [/^gemini-(1\.5|flash-1\.5|pro-1\.5|pro$|1\.0)/, 8_192],
+  [/^gemini-[23]\.?\d?-(pro|flash)/, 65_536],
+  [/^deepseek-(chat|reasoner|v4)/, 393_216],
+];
+
+const MAKERS: ReadonlySet<string> = new Set(['anthropic', 'azure', 'deepseek', 'google', 'openai']);
+
+/** Makers whose models OpenRouter only passes on, and so with their limits: `openai/gpt-4o`. */
+const PASSED_ON = /^(?:anthropic|google|openai)\//;
+
+const SANDBOX_LIMITS: ModelLimits = { contextTokens: 128_000, maxOutputTokens: 4_096 };
+
+/** Limits don't change while gw runs and are asked for on every request. */
+const remembered = new Map<string, ModelLimits | undefined>();
+const MAX_REMEMBERED = 10_000;
+const MAX_NAME_LENGTH = 256;
+
+/**
+ * How much a model reads and writes at most, as far as is known; the context window bounds the output where
+ * nothing better does. Undefined for models that are not in the price data.
+ */
+export function modelLimits(providerName: string, model: string): ModelLimits | undefined {
+  const key = `${providerName}\n${model}`;
+  if (remembered.has(key)) return remembered.get(key);
+  if (key.length > MAX_NAME_LENGTH) return undefined;
+  if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+  const limits = findLimits(providerName, model);
+  remembered.set(key, limits);
+  return limits;
+}
+
+function findLimits(providerName: string, model: string): ModelLimits | undefined {
+  if (providerName === 'sandbox') return SANDBOX_LIMITS;
+  const found = findInLibrary(providerName, model, 0);
+  if (!found) return undefined;
+  const { contextTokens } = found;
+  const maxOutputTokens = maxOutput(found) ?? contextTokens;
+  return {
+    // The data has some windows that have grown since.
+    ...(contextTokens !== undefined && { contextTokens: Math.max(contextTokens, maxOutputTokens ?? 0) }),
+    ...(maxOutputTokens !== undefined && { maxOutputTokens }),
+  };
+}
+
+function maxOutput({ providerId, modelId }: LibraryModel): number | undefined {
+  const isPassedOn = providerId === 'openrouter' && PASSED_ON.test(modelId);
+  if (!isPassedOn && !MAKERS.has(providerId)) return undefined;
+  const name = isPassedOn ? modelId.replace(PASSED_ON, '') : modelId;
+  return MAX_OUTPUT_TOKENS.find(([pattern]) => pattern.test(name))?.[1];
+}
