@@ -41,7 +41,7 @@ const MAKERS: ReadonlySet<string> = new Set(['anthropic', 'azure', 'deepseek', '
 /** Makers whose models OpenRouter only passes on, and so with their limits: `openai/gpt-4o`. */
 const PASSED_ON = /^(?:anthropic|google|openai)\//;
 
-const SANDBOX_LIMITS: ModelLimits = { contextTokens: 128_000, maxOutputTokens: 4_096 };
+const SANDBOX_LIMITS: ModelLimits = { contextTokens: 128_000, maxOutputTokens: 16_384 };
 
 /** Limits don't change while gw runs and are asked for on every request. */
 const remembered = new Map<string, ModelLimits | undefined>();

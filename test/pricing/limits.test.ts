@@ -27,7 +27,7 @@ describe('modelLimits()', () => {
     ['deepseek', 'deepseek-v4-pro', 1_000_000, 393_216],
     ['openrouter', 'anthropic/claude-opus-4.5', 200_000, 64_000],
     ['openrouter', 'openai/gpt-4o', 128_000, 16_384],
-    ['sandbox', 'sandbox/echo', 128_000, 4_096],
+    ['sandbox', 'sandbox/echo', 128_000, 16_384],
   ])('%s %s: %d and %d', (provider, model, contextTokens, maxOutputTokens) => {
     expect(modelLimits(provider, model)).toEqual({ contextTokens, maxOutputTokens });
   });
