@@ -1,0 +1,120 @@
+import {
+  after,
+  classAt,
+  endOfRun,
+  LETTER,
+  LOWER,
+  NEWLINE,
+  NUMBER,
+  SPACE,
+  SYMBOL,
+  UPPER,
+} from './characters.ts';
+import type { Encoding } from './encoding.ts';
+
+/** The end of the piece that starts at bytes[start], which are valid UTF-8. */
+export type EndOfPiece = (bytes: Uint8Array, start: number) => number;
+
+/**
+ * The pattern of an encoding, which cuts a text into the pieces that are merged on their own: the lines are the
+ * alternatives of the regular expression, in their order. By hand, because V8 runs out of stack on 4 million
+ * letters in a row, and takes as long for the expression as all the rest does.
+ */
+export const endOfPiece: Record<Encoding, EndOfPiece> = {
+  o200k_base: (bytes, start) =>
+    endOfCasedWord(bytes, start) ??
+    endOfNumber(bytes, start) ??
+    endOfSymbols(bytes, start, CR_LF_SLASH) ??
+    endOfSpaces(bytes, start),
+  cl100k_base: (bytes, start) =>
+    endOfContraction(bytes, start) ??
+    endOfWord(bytes, start) ??
+    endOfNumber(bytes, start) ??
+    endOfSymbols(bytes, start, CR_LF) ??
+    endOfSpaces(bytes, start),
+};
+
+const CR_LF = [0x0d, 0x0a];
+const CR_LF_SLASH = [...CR_LF, 0x2f];
+const BLANK = 0x20;
+const APOSTROPHE = 0x27;
+
+/** `[^\r\n\p{L}\p{N}]?\p{L}+` */
+function endOfWord(bytes: Uint8Array, start: number): number | undefined {
+  return endOfSome(bytes, afterPrefix(bytes, start), LETTER);
+}
+
+/**
+ * `[^\r\n\p{L}\p{N}]?[UPPER]*[LOWER]+('s|...)?`, or else `[^\r\n\p{L}\p{N}]?[UPPER]+[LOWER]*('s|...)?`. A mark is
+ * prefix, UPPER and LOWER, so it is no prefix where the first alternative needs it for its LOWER.
+ */
+function endOfCasedWord(bytes: Uint8Array, start: number): number | undefined {
+  const word = afterPrefix(bytes, start);
+  const end = endOfLowerWord(bytes, word) ?? endOfLowerWord(bytes, start) ?? endOfSome(bytes, word, UPPER);
+  return end && (endOfContraction(bytes, end) ?? end);
+}
+
+/** `[UPPER]*[LOWER]+`: with no other LOWER after it, the first part gives back all after its own last LOWER. */
+function endOfLowerWord(bytes: Uint8Array, start: number): number | undefined {
+  let lastLower: number | undefined;
+  let end = start;
+  while (end < bytes.length) {
+    const found = classAt(bytes, end);
+    if ((found & UPPER) === 0) break;
+    end = after(bytes, end);
+    if ((found & LOWER) !== 0) lastLower = end;
+  }
+  return endOfSome(bytes, end, LOWER) ?? lastLower;
+}
+
+/** `[^\r\n\p{L}\p{N}]?` */
+function afterPrefix(bytes: Uint8Array, start: number): number {
+  return (classAt(bytes, start) & (NEWLINE | LETTER | NUMBER)) === 0 ? after(bytes, start) : start;
+}
+
+/** `('s|'S|'t|'T|'re|'rE|'Re|'RE|'ve|'vE|'Ve|'VE|'m|'M|'ll|'lL|'Ll|'LL|'d|'D)` */
+function endOfContraction(bytes: Uint8Array, start: number): number | undefined {
+  if (bytes[start] !== APOSTROPHE) return undefined;
+  const text = String.fromCharCode(...bytes.subarray(start, start + 3));
+  const contraction = /^'([stmd]|re|ve|ll)/i.exec(text);
+  return contraction ? start + contraction[0].length : undefined;
+}
+
+/** `\p{N}{1,3}` */
+function endOfNumber(bytes: Uint8Array, start: number): number | undefined {
+  let end = start;
+  for (let digits = 0; digits < 3 && end < bytes.length; digits++) {
+    if ((classAt(bytes, end) & NUMBER) === 0) break;
+    end = after(bytes, end);
+  }
+  return end > start ? end : undefined;
+}
+
+/** ` ?[^\s\p{L}\p{N}]+[\r\n]*`, the last part of the bytes in `tail` */
+function endOfSymbols(bytes: Uint8Array, start: number, tail: number[]): number | undefined {
+  let end = endOfSome(bytes, bytes[start] === BLANK ? start + 1 : start, SYMBOL);
+  while (end && tail.includes(bytes[end] ?? 0)) end++;
+  return end;
+}
+
+/** `\s*[\r\n]+`, or else `\s+(?!\S)`, which leaves the last space to what follows, or else `\s+` */
+function endOfSpaces(bytes: Uint8Array, start: number): number {
+  let afterNewline = start;
+  let last = start;
+  let end = start;
+  while (end < bytes.length) {
+    const found = classAt(bytes, end);
+    if ((found & SPACE) === 0) break;
+    last = end;
+    end = after(bytes, end);
+    if ((found & NEWLINE) !== 0) afterNewline = end;
+  }
+  if (afterNewline > start) return afterNewline;
+  return end === bytes.length || last === start ? end : last;
+}
+
+/** The end of at least one character of a class in `mask`. */
+function endOfSome(bytes: Uint8Array, start: number, mask: number): number | undefined {
+  const end = endOfRun(bytes, start, mask);
+  return end > start ? end : undefined;
+}

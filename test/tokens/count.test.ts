@@ -1,0 +1,85 @@
+import fc from 'fast-check';
+import { Tiktoken } from 'js-tiktoken/lite';
+import cl100k from 'js-tiktoken/ranks/cl100k_base';
+import o200k from 'js-tiktoken/ranks/o200k_base';
+import { describe, expect, it } from 'vitest';
+import { tokenBound } from '../../src/tokens/bound.ts';
+import { countTokens } from '../../src/tokens/count.ts';
+import type { Encoding } from '../../src/tokens/encoding.ts';
+import { makeCorpus } from './corpus.ts';
+
+const ENCODINGS: Encoding[] = ['o200k_base', 'cl100k_base'];
+/** js-tiktoken is the reference, so it may take a while. */
+const SLOW_MS = 120_000;
+
+describe.each(ENCODINGS)('countTokens(%s)', (encoding) => {
+  const reference = new Tiktoken(encoding === 'o200k_base' ? o200k : cl100k);
+  const expectSame = (text: string) => {
+    const tokens = countTokens(text, encoding);
+    expect({ text, tokens }).toEqual({ text, tokens: reference.encode(text, [], []).length });
+    expect(tokens).toBeLessThanOrEqual(tokenBound(text));
+  };
+
+  it(
+    'counts 3,000 hard texts as js-tiktoken does, and no text as more than its bytes',
+    () => {
+      for (const text of makeCorpus(3000, 20_261_120)) expectSame(text);
+    },
+    SLOW_MS,
+  );
+
+  it.each([
+    [
+      'code units, lone surrogates among them',
+      fc.array(fc.nat(0xffff)).map((units) => String.fromCharCode(...units)),
+    ],
+    ['code points', fc.string({ unit: 'binary', maxLength: 60 })],
+    ['graphemes', fc.string({ unit: 'grapheme', maxLength: 60 })],
+    ['ASCII', fc.string({ unit: 'binary-ascii', maxLength: 200 })],
+    [
+      'letters, marks, spaces',
+      fc.string({ unit: fc.constantFrom(..."aZß中\u0301ǅ'sS \n\t\r1/."), maxLength: 40 }),
+    ],
+  ])(
+    'counts any %s as js-tiktoken does',
+    (_, texts) => {
+      fc.assert(fc.property(texts, expectSame), { numRuns: 1000 });
+    },
+    SLOW_MS,
+  );
+
+  it.each(['a', 'A', ' ', '\n', '=', 'ab', 'é', '中', '😀', '\0'])(
+    'counts a run of %j as js-tiktoken does',
+    (unit) => {
+      for (const length of [63, 64, 65, 128, 129, 400]) expectSame(unit.repeat(length / unit.length));
+    },
+    SLOW_MS,
+  );
+
+  it('counts the name of a special token as text', () => {
+    expect(countTokens('<|endoftext|>', encoding)).toBeGreaterThan(1);
+  });
+
+  it('counts nothing in an empty text', () => {
+    expect(countTokens('', encoding)).toBe(0);
+  });
+
+  it.each(['a', 'Q', ' ', '\n', '-=', '文', '🚀', '\u0301'])(
+    'takes near-linear time for a run of %j',
+    (unit) => {
+      const timeMs = (length: number) => {
+        const text = unit.repeat(length);
+        const times = [1, 2, 3].map(() => {
+          const start = performance.now();
+          countTokens(text, encoding);
+          return performance.now() - start;
+        });
+        return Math.min(...times);
+      };
+      // 16 times the text: linear is 16, quadratic 256.
+      const small = timeMs(8_000);
+      expect(timeMs(128_000) / small).toBeLessThan(100);
+    },
+    SLOW_MS,
+  );
+});
