@@ -1,0 +1,132 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { countTokens } from '../../src/tokens/count.ts';
+import { createTokenCounter, startTokenWorker, type TokenCounter } from '../../src/tokens/counter.ts';
+
+const BUILT = new URL('../../dist/tokens/', import.meta.url);
+const LONG = 'a'.repeat(2_000_000);
+
+beforeAll(() => {
+  if (!existsSync(new URL('worker.js', BUILT)))
+    throw new Error('there is no dist/tokens/worker.js: npm run build');
+});
+
+let counter: TokenCounter;
+let workers: Worker[];
+let idleEnds: (() => void) | undefined;
+
+/** A counter whose workers and idle timer the test holds. */
+function createObservedCounter(startWorker = startTokenWorker): void {
+  workers = [];
+  idleEnds = undefined;
+  counter = createTokenCounter({
+    clock: {
+      ...systemClock,
+      after(_, callback) {
+        idleEnds = callback;
+        return () => {
+          idleEnds = undefined;
+        };
+      },
+    },
+    startWorker() {
+      const worker = startWorker();
+      workers.push(worker);
+      return worker;
+    },
+  });
+}
+
+afterEach(() => counter.close());
+
+describe('createTokenCounter()', () => {
+  it('counts all texts together, as countTokens does', async () => {
+    createObservedCounter();
+    const texts = ['Hello, world!', '', 'наконец-то 中文 👩‍🚀', 'lone \ud800'];
+    for (const encoding of ['o200k_base', 'cl100k_base'] as const) {
+      const sum = texts.reduce((tokens, text) => tokens + countTokens(text, encoding), 0);
+      expect(await counter.count(texts, encoding)).toBe(sum);
+    }
+  });
+
+  it('starts one worker, with the first count, and queues', async () => {
+    createObservedCounter();
+    expect(workers).toHaveLength(0);
+    const counts = ['a', 'a b', 'a b c'].map((text) => counter.count([text], 'cl100k_base'));
+    expect(await Promise.all(counts)).toEqual([1, 2, 3]);
+    expect(workers).toHaveLength(1);
+  });
+
+  it('stops the worker when it has been idle, and starts another for the next count', async () => {
+    createObservedCounter();
+    await counter.count(['a'], 'cl100k_base');
+    const exit = once(workers[0] as Worker, 'exit');
+    idleEnds?.();
+    await exit;
+    expect(await counter.count(['a'], 'cl100k_base')).toBe(1);
+    expect(workers).toHaveLength(2);
+  });
+
+  it('is not idle while a count is open', async () => {
+    createObservedCounter();
+    await counter.count(['a'], 'cl100k_base');
+    expect(idleEnds).toBeDefined();
+    const open = counter.count(['a'], 'cl100k_base');
+    expect(idleEnds).toBeUndefined();
+    await open;
+    expect(idleEnds).toBeDefined();
+  });
+
+  it('rejects the open counts when the worker dies, and recovers', async () => {
+    createObservedCounter();
+    await counter.count(['a'], 'cl100k_base');
+    const open = [counter.count([LONG], 'cl100k_base'), counter.count(['a'], 'cl100k_base')];
+    void workers[0]?.terminate();
+    const outcomes = await Promise.allSettled(open);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(await counter.count(['a'], 'cl100k_base')).toBe(1);
+    expect(workers).toHaveLength(2);
+  });
+
+  it('rejects with the reason when the worker throws', async () => {
+    createObservedCounter(() => new Worker('throw new Error("no memory left")', { eval: true }));
+    await expect(counter.count(['a'], 'cl100k_base')).rejects.toThrow(
+      'the token counter stopped: no memory left',
+    );
+  });
+
+  it('rejects only the count that fails', async () => {
+    createObservedCounter();
+    // A cast to ask for what the types rule out: a table that can't be read.
+    const broken = expect(counter.count(['a'], 'none' as 'cl100k_base')).rejects.toThrow(
+      "could not count tokens: Package subpath './ranks/none'",
+    );
+    const other = counter.count(['a'], 'cl100k_base');
+    await broken;
+    expect(await other).toBe(1);
+    expect(workers).toHaveLength(1);
+  });
+
+  it('rejects open and later counts once it is closed', async () => {
+    createObservedCounter();
+    const open = expect(counter.count([LONG], 'cl100k_base')).rejects.toThrow('the token counter is closed');
+    await counter.close();
+    await open;
+    await expect(counter.count(['a'], 'cl100k_base')).rejects.toThrow('the token counter is closed');
+    await counter.close();
+  });
+
+  it('works as built, and its idle worker lets the process end', () => {
+    createObservedCounter();
+    const script = `import { createTokenCounter } from ${JSON.stringify(new URL('counter.js', BUILT).href)};
+      console.log(await createTokenCounter().count(['a b c'], 'o200k_base'));`;
+    const output = execFileSync(process.execPath, ['--input-type=module', '--eval', script], {
+      timeout: 30_000,
+    });
+    expect(output.toString().trim()).toBe('3');
+  });
+});
