@@ -1,0 +1,42 @@
+import type { Member } from './scan.ts';
+
+/** A replacement of a byte range. Edits of one text must not overlap. */
+export interface Edit {
+  start: number;
+  end: number;
+  text: string | Buffer;
+}
+
+/** The bytes with the edits made; without edits, the very same bytes. */
+export function applyEdits(bytes: Buffer, edits: Edit[]): Buffer {
+  if (edits.length === 0) return bytes;
+  const parts: Buffer[] = [];
+  let from = 0;
+  for (const edit of [...edits].sort((a, b) => a.start - b.start || a.end - b.end)) {
+    if (edit.start > from) parts.push(bytes.subarray(from, edit.start));
+    if (edit.text.length > 0) parts.push(typeof edit.text === 'string' ? Buffer.from(edit.text) : edit.text);
+    from = edit.end;
+  }
+  parts.push(bytes.subarray(from));
+  return Buffer.concat(parts);
+}
+
+/** Replaces a member's value. */
+export function replaceValue(member: Member, text: string): Edit {
+  return { start: member.start, end: member.end, text };
+}
+
+/** Adds a member in front of an object's first; the object must not be empty. */
+export function insertMember(members: Member[], key: string, json: string): Edit {
+  const at = members[0]?.keyStart ?? 0;
+  return { start: at, end: at, text: `${JSON.stringify(key)}:${json},` };
+}
+
+/** Removes a member with the comma that it no longer needs. An only member can't be removed this way. */
+export function removeMember(members: Member[], member: Member): Edit {
+  const index = members.indexOf(member);
+  const next = members[index + 1];
+  if (next) return { start: member.keyStart, end: next.keyStart, text: '' };
+  const previous = members[index - 1];
+  return { start: previous?.end ?? member.keyStart, end: member.end, text: '' };
+}

@@ -1,0 +1,206 @@
+/**
+ * Finds the members of a JSON object in its bytes without building values: where each key and value stands, so that
+ * single members can be read and edited and all the rest stays as it came. The structure is checked in full; the
+ * inside of strings is not (escapes and UTF-8 are the reader's to judge).
+ */
+export interface Member {
+  /** Key, decoded. */
+  key: string;
+  /** Byte range of the key, quotes included. */
+  keyStart: number;
+  /** Byte range of the value. */
+  start: number;
+  end: number;
+}
+
+/** The text is not JSON, or deeper than allowed. `position` is a byte offset. */
+export class JsonSyntaxError extends Error {
+  override readonly name = 'JsonSyntaxError';
+  readonly position: number;
+
+  constructor(message: string, position: number) {
+    super(`${message} at byte ${position}`);
+    this.position = position;
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+const MINUS = 0x2d;
+
+/** Strings longer than this are searched natively for their end; below it a loop is faster than the call. */
+const SHORT_STRING = 32;
+const MAX_DEPTH = 256;
+
+/** The members of the object that makes up `bytes`, in order. Throws JsonSyntaxError. */
+export function scanObject(bytes: Buffer): Member[] {
+  const start = skipSpace(bytes, bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0);
+  if (bytes[start] !== OPEN_BRACE) throw new JsonSyntaxError('a JSON object was expected', start);
+  const members: Member[] = [];
+  let position = skipSpace(bytes, start + 1);
+  if (bytes[position] === CLOSE_BRACE) return atEnd(bytes, position + 1, members);
+  for (;;) {
+    const keyStart = position;
+    const keyEnd = skipString(bytes, keyStart);
+    position = skipSpace(bytes, keyEnd);
+    if (bytes[position] !== COLON) throw new JsonSyntaxError('a colon was expected', position);
+    const valueStart = skipSpace(bytes, position + 1);
+    const valueEnd = skipValue(bytes, valueStart);
+    members.push({ key: readKey(bytes, keyStart, keyEnd), keyStart, start: valueStart, end: valueEnd });
+    position = skipSpace(bytes, valueEnd);
+    if (bytes[position] === CLOSE_BRACE) return atEnd(bytes, position + 1, members);
+    if (bytes[position] !== COMMA) throw new JsonSyntaxError('a comma or } was expected', position);
+    position = skipSpace(bytes, position + 1);
+  }
+}
+
+/** The byte ranges of the elements of the array at `start`. Throws JsonSyntaxError. */
+export function scanArray(bytes: Buffer, start: number): { start: number; end: number }[] {
+  if (bytes[start] !== OPEN_BRACKET) throw new JsonSyntaxError('an array was expected', start);
+  const elements: { start: number; end: number }[] = [];
+  let position = skipSpace(bytes, start + 1);
+  if (bytes[position] === CLOSE_BRACKET) return elements;
+  for (;;) {
+    const end = skipValue(bytes, position);
+    elements.push({ start: position, end });
+    position = skipSpace(bytes, end);
+    if (bytes[position] === CLOSE_BRACKET) return elements;
+    if (bytes[position] !== COMMA) throw new JsonSyntaxError('a comma or ] was expected', position);
+    position = skipSpace(bytes, position + 1);
+  }
+}
+
+/** The value of a byte range. Throws JsonSyntaxError where JSON.parse throws. */
+export function readValue(bytes: Buffer, { start, end }: { start: number; end: number }): unknown {
+  try {
+    return JSON.parse(bytes.toString('utf8', start, end));
+  } catch {
+    throw new JsonSyntaxError('bad JSON', start);
+  }
+}
+
+function atEnd(bytes: Buffer, position: number, members: Member[]): Member[] {
+  const end = skipSpace(bytes, position);
+  if (end < bytes.length) throw new JsonSyntaxError('text after the end of the object', end);
+  return members;
+}
+
+function readKey(bytes: Buffer, start: number, end: number): string {
+  const raw = bytes.toString('utf8', start + 1, end - 1);
+  if (!raw.includes('\\')) return raw;
+  return String(readValue(bytes, { start, end }));
+}
+
+function skipSpace(bytes: Buffer, from: number): number {
+  let position = from;
+  for (;;) {
+    const byte = bytes[position];
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return position;
+    position++;
+  }
+}
+
+function skipString(bytes: Buffer, start: number): number {
+  if (bytes[start] !== QUOTE) throw new JsonSyntaxError('a string was expected', start);
+  const shortEnd = Math.min(start + SHORT_STRING, bytes.length);
+  let position = start + 1;
+  while (position < shortEnd) {
+    const byte = bytes[position];
+    if (byte === QUOTE) return position + 1;
+    position += byte === BACKSLASH ? 2 : 1;
+  }
+  for (;;) {
+    const quote = bytes.indexOf(QUOTE, position);
+    if (quote < 0) throw new JsonSyntaxError('a string does not end', start);
+    let slashes = 0;
+    while (quote - 1 - slashes >= position && bytes[quote - 1 - slashes] === BACKSLASH) slashes++;
+    if (slashes % 2 === 0) return quote + 1;
+    position = quote + 1;
+  }
+}
+
+function skipScalar(bytes: Buffer, start: number): number {
+  const first = bytes[start];
+  if (first === QUOTE) return skipString(bytes, start);
+  if (first === MINUS || isDigit(first)) return skipNumber(bytes, start);
+  for (const literal of ['true', 'false', 'null']) {
+    if (
+      first === literal.charCodeAt(0) &&
+      bytes.toString('latin1', start, start + literal.length) === literal
+    ) {
+      return start + literal.length;
+    }
+  }
+  throw new JsonSyntaxError('a value was expected', start);
+}
+
+/** Accepts any run of characters that numbers are made of; whoever reads the number parses it. */
+function skipNumber(bytes: Buffer, start: number): number {
+  let position = start + 1;
+  for (;;) {
+    const byte = bytes[position];
+    // digits + - . e E
+    if (!isDigit(byte) && byte !== 0x2b && byte !== MINUS && byte !== 0x2e && byte !== 0x65 && byte !== 0x45)
+      break;
+    position++;
+  }
+  if (position - start === 1 && bytes[start] === MINUS)
+    throw new JsonSyntaxError('a digit was expected', position);
+  return position;
+}
+
+const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
+
+/** The open containers of the value being skipped: 1 for an object, 0 for an array. Skipping is not re-entrant. */
+const stack = new Uint8Array(MAX_DEPTH);
+
+/** Whole on purpose: one loop over a nested value, with the stack of open containers in an array. */
+function skipValue(bytes: Buffer, start: number): number {
+  let depth = 0;
+  let position = start;
+  for (;;) {
+    const byte = bytes[position];
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      if (depth === MAX_DEPTH) throw new JsonSyntaxError(`nested deeper than ${MAX_DEPTH}`, position);
+      const isObject = byte === OPEN_BRACE;
+      position = skipSpace(bytes, position + 1);
+      if (bytes[position] !== (isObject ? CLOSE_BRACE : CLOSE_BRACKET)) {
+        stack[depth++] = isObject ? 1 : 0;
+        if (isObject) position = skipKey(bytes, position);
+        continue;
+      }
+      position++;
+    } else {
+      position = skipScalar(bytes, position);
+    }
+    // After a value: close what ends here, or go on to the next member or element.
+    for (;;) {
+      if (depth === 0) return position;
+      const isObject = stack[depth - 1] === 1;
+      position = skipSpace(bytes, position);
+      const next = bytes[position];
+      if (next === COMMA) {
+        position = skipSpace(bytes, position + 1);
+        if (isObject) position = skipKey(bytes, position);
+        break;
+      }
+      if (next !== (isObject ? CLOSE_BRACE : CLOSE_BRACKET)) {
+        throw new JsonSyntaxError(`a comma or ${isObject ? '}' : ']'} was expected`, position);
+      }
+      depth--;
+      position++;
+    }
+  }
+}
+
+function skipKey(bytes: Buffer, start: number): number {
+  const position = skipSpace(bytes, skipString(bytes, start));
+  if (bytes[position] !== COLON) throw new JsonSyntaxError('a colon was expected', position);
+  return skipSpace(bytes, position + 1);
+}
