@@ -30,3 +30,16 @@ export function createCallerLookup(db: Db): (keyHash: Buffer) => Caller | undefi
     return { ...caller, admin: admin === 1, paused: pausedAt !== null };
   };
 }
+
+/** Looks live projects up by name. */
+export function createProjectLookup(
+  db: Db,
+): (name: string) => { id: number; name: string; paused: boolean } | undefined {
+  const select = db.prepare<[string], { id: number; name: string; pausedAt: number | null }>(
+    'SELECT id, name, paused_at AS pausedAt FROM projects WHERE name = ? AND removed_at IS NULL',
+  );
+  return (name) => {
+    const row = select.get(name);
+    return row && { id: row.id, name: row.name, paused: row.pausedAt !== null };
+  };
+}

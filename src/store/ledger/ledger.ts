@@ -21,6 +21,8 @@ export interface Admission extends RequestHead {
   least: NanoUsd;
   /** The worst case when its output is cut to what `room` affords; undefined if that is too little to be of use. */
   fit?: (room: NanoUsd) => NanoUsd | undefined;
+  /** Nobody knows what it costs: `amount` is 0, and it may run only where there is no budget to hold. */
+  unpriced: boolean;
   /** False on a first look with a cheap bound: where that has no room the answer is `tight`, and nothing is decided. */
   final: boolean;
   /** The record to write if it is blocked. */
@@ -31,6 +33,8 @@ export type AdmissionResult =
   /** Reserved and durable: it may be sent. `remaining` is what the tightest budget has left; null without budgets. */
   | { kind: 'held'; amount: NanoUsd; remaining: NanoUsd | null }
   | { kind: 'tight' }
+  /** Its price is unknown and the project has a budget. Nothing is written. */
+  | { kind: 'unpriced'; standing: Standing }
   /** There is room once running requests settle. */
   | { kind: 'wait'; standing: Standing }
   /** There is none in this period. The record and the events are written. */
@@ -101,6 +105,8 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
 
   function admit(admission: Admission): AdmissionResult {
     const standings = balances.standings(admission.projectId);
+    const [first] = standings;
+    if (admission.unpriced && first) return { kind: 'unpriced', standing: first };
     if (standings.length === 0 || admission.amount === 0) return hold(admission, admission.amount, standings);
     const mustQueue = waiting.has(admission.projectId);
     const room = roomIn(standings);
