@@ -1,0 +1,37 @@
+import { request } from 'undici';
+import { type ListedModel, parseModelList } from './model-lists.ts';
+import type { Provider } from './registry.ts';
+
+const TIMEOUT_MS = 10_000;
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Asks a provider for its models: `GET /models`. Throws with a message for people. */
+export async function fetchModels(provider: Provider): Promise<ListedModel[]> {
+  const answer = await request(`${provider.origin}${provider.basePath}/models`, {
+    headers: ['accept', 'application/json', ...modelListHeaders(provider)],
+    headersTimeout: TIMEOUT_MS,
+    bodyTimeout: TIMEOUT_MS,
+    signal: AbortSignal.timeout(TIMEOUT_MS),
+  });
+  const text = await readText(answer.body);
+  if (answer.statusCode !== 200) throw new Error(`HTTP ${answer.statusCode}`);
+  return parseModelList(text);
+}
+
+/** Anthropic's list is not part of its OpenAI-compatible endpoint and takes its own headers. */
+function modelListHeaders({ wire, authHeaders }: Provider): string[] {
+  const key = authHeaders[1];
+  if (wire !== 'anthropic' || key === undefined) return [...authHeaders];
+  return ['x-api-key', key.replace(/^Bearer /, ''), 'anthropic-version', '2023-06-01'];
+}
+
+async function readText(body: AsyncIterable<Buffer>): Promise<string> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of body) {
+    size += chunk.length;
+    if (size > MAX_BYTES) throw new Error('the list is larger than 16 MB');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
