@@ -1,0 +1,134 @@
+import type { Calendar } from '../calendar.ts';
+import type { NanoUsd } from '../money.ts';
+import { worstCase } from '../pricing/cost.ts';
+import { encodingOf } from '../tokens/encoding.ts';
+import { budgetBusy, budgetExceeded, priceUnknown } from './blocked.ts';
+import type { Gateway } from './gateway.ts';
+import { headOf, type Job, recordOf } from './job.ts';
+import { outputThatFits, type Quote, quote } from './quote.ts';
+import { ClientGone } from './read-body.ts';
+import type { Target } from './resolve.ts';
+
+/** Room that is reserved for a request, durably. */
+export interface Admitted {
+  quote: Quote;
+  heldNanoUsd: NanoUsd;
+  /** What the tightest budget has left; null without budgets. */
+  remaining: NanoUsd | null;
+  /** The output limit per choice to write into the request. */
+  limit?: number;
+}
+
+/**
+ * Holds the worst-case cost in every budget of the project. The cheap bound of the input is tried first, the exact
+ * count only where that has no room. Throws GwError 402 or 429 where there is none, and ClientGone.
+ */
+export async function admit(
+  gateway: Gateway,
+  job: Job,
+  target: Target,
+  calendar: Calendar,
+): Promise<Admitted> {
+  const card = gateway.catalog().find(target.provider.name, target.model, gateway.clock.now());
+  const minOutputTokens = gateway.settings()['admission.min_output_tokens'];
+  const quoteFor = (inputTokens: number) =>
+    quote(job.asked, {
+      provider: target.provider.name,
+      model: target.model,
+      card,
+      inputTokens,
+      minOutputTokens,
+    });
+  const cheap = quoteFor(inputBound(job));
+  const countable = encodingOf(target.model) !== undefined;
+  const first = await ask(gateway, { job, target, calendar }, cheap, !countable);
+  if (first) return first;
+  const exact = await exactInput(gateway, job, target, cheap.inputTokens);
+  const second = await ask(gateway, { job, target, calendar }, quoteFor(exact), true);
+  if (!second) throw new Error('a final admission was not decided');
+  return second;
+}
+
+interface Asking {
+  job: Job;
+  target: Target;
+  calendar: Calendar;
+}
+
+/** One admission with the ledger; undefined where the bound was too loose to decide. */
+async function ask(
+  gateway: Gateway,
+  asking: Asking,
+  quoted: Quote,
+  final: boolean,
+): Promise<Admitted | undefined> {
+  const { job, target, calendar } = asking;
+  const settings = gateway.settings();
+  const minOutputTokens = settings['admission.min_output_tokens'];
+  let limit = quoted.mustLimit ? quoted.outputTokens : undefined;
+  const result = await gateway.queue.admit(
+    {
+      ...headOf(job, target),
+      amount: quoted.amount,
+      least: quoted.least,
+      unpriced: quoted.card === undefined,
+      final,
+      fit(room) {
+        const tokens = outputThatFits(quoted, room, minOutputTokens);
+        if (tokens === undefined || !quoted.card) return undefined;
+        limit = tokens;
+        return worstCase(
+          { inputTokens: quoted.inputTokens, outputTokens: tokens, choices: quoted.choices },
+          quoted.card,
+        );
+      },
+      blockedRecord: () =>
+        recordOf(job, target, { status: 402, outcome: 'blocked' }, gateway.clock.monotonic()),
+    },
+    { maxWaitMs: settings['admission.max_wait_ms'], wanted: () => !job.exchange.gone },
+  );
+  const refusal = (standing: Parameters<typeof budgetBusy>[0]) => ({
+    standing,
+    needed: quoted.least,
+    model: target.model,
+    calendar,
+    headers: job.exchange.request.headers,
+  });
+  switch (result.kind) {
+    case 'held':
+      return {
+        quote: quoted,
+        heldNanoUsd: result.amount,
+        remaining: result.remaining,
+        // Without a budget there is nothing that a limit would protect.
+        ...(limit === undefined || result.remaining === null ? {} : { limit }),
+      };
+    case 'tight':
+      if (job.exchange.gone) throw new ClientGone();
+      return undefined;
+    case 'unpriced':
+      throw priceUnknown(result.standing, target.provider.name, target.model);
+    case 'blocked':
+      throw budgetExceeded(refusal(result.standing));
+    case 'wait':
+      if (job.exchange.gone) throw new ClientGone();
+      throw budgetBusy(result.standing);
+  }
+}
+
+/** Added for what a provider puts around messages and tools of its own accord. */
+const TOKENS_PER_REQUEST = 64;
+const TOKENS_PER_ITEM = 16;
+
+/** No token is shorter than a byte, and JSON only makes text longer. */
+function inputBound(job: Job): number {
+  return job.asked.bytes.length + TOKENS_PER_REQUEST;
+}
+
+async function exactInput(gateway: Gateway, job: Job, target: Target, bound: number): Promise<number> {
+  const encoding = encodingOf(target.model);
+  if (!encoding) return bound;
+  const { texts, items } = job.wire.promptOf(job.asked);
+  const counted = await gateway.tokens.count(texts, encoding);
+  return Math.min(bound, counted + TOKENS_PER_REQUEST + items * TOKENS_PER_ITEM);
+}

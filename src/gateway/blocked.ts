@@ -1,0 +1,99 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Calendar } from '../calendar.ts';
+import { GwError } from '../errors.ts';
+import { formatUsd, NANO_PER_USD, type NanoUsd, usdNumber } from '../money.ts';
+import { budgetName, type Standing } from '../store/ledger/balances.ts';
+
+/** What the person at the other end needs to act on a refused request. */
+export interface Refusal {
+  standing: Standing;
+  /** The least that the request needs. */
+  needed: NanoUsd;
+  model: string;
+  calendar: Calendar;
+  headers: IncomingHttpHeaders;
+}
+
+/**
+ * 402, which no client retries (measured with the SDKs and agents that are in use; a 429 starts retry storms).
+ * Codex retries a 402 but shows this kind of 429, and prints the header.
+ */
+export function budgetExceeded({ standing, needed, model, calendar, headers }: Refusal): GwError {
+  const { budget, posted, resetsAt } = standing;
+  const name = budgetName(budget);
+  const when = `${calendar.dateOf(resetsAt)} ${calendar.timeOfDay(resetsAt)} (${calendar.timezone})`;
+  const command = raiseCommand(standing, needed);
+  const isRate = budget.period === 'rolling';
+  const message =
+    `budget ${name} has no room for this request: ${formatUsd(posted)} of ${formatUsd(budget.capNanoUsd)} is spent, ` +
+    `and ${model} needs up to ${formatUsd(needed)}. ${isRate ? 'Room comes back from' : 'It resets at'} ${when}. To raise the cap: ${command}`;
+  const isCodex = String(headers.originator ?? '').startsWith('codex');
+  return new GwError(message, {
+    status: isCodex ? 429 : 402,
+    type: 'insufficient_quota',
+    code: isRate ? 'rate_exceeded' : 'budget_exceeded',
+    headers: {
+      'x-should-retry': 'false',
+      ...(isCodex ? { 'x-codex-promo-message': message } : {}),
+    },
+    fields: {
+      ...(isCodex ? { type: 'usage_limit_reached', resets_at: Math.ceil(resetsAt / 1000) } : {}),
+      budget_id: name,
+      spent_usd: usdNumber(posted),
+      cap_usd: usdNumber(budget.capNanoUsd),
+      needed_usd: usdNumber(needed),
+      reset_at: new Date(resetsAt).toISOString(),
+      command,
+    },
+  });
+}
+
+/** 429, the only one that gw sends of itself: room comes as soon as a running request ends. */
+export function budgetBusy(standing: Standing): GwError {
+  const { budget, posted, pending } = standing;
+  return new GwError(
+    `budget ${budgetName(budget)} is held by running requests: ${formatUsd(posted)} spent and ${formatUsd(pending)} held of ${formatUsd(budget.capNanoUsd)}. Try again when they are done`,
+    {
+      status: 429,
+      type: 'rate_limit_error',
+      code: 'budget_busy',
+      headers: { 'retry-after': '2' },
+      fields: { budget_id: budgetName(budget) },
+    },
+  );
+}
+
+/** 402: a budget can't hold what nobody can price. */
+export function priceUnknown(standing: Standing, provider: string, model: string): GwError {
+  const command = `gw prices set ${provider}/${model} --input X --output Y`;
+  return new GwError(
+    `the price of ${provider}/${model} is not known, so budget ${budgetName(standing.budget)} cannot hold it. Set it in dollars per million tokens: ${command}`,
+    {
+      status: 402,
+      type: 'insufficient_quota',
+      code: 'price_unknown',
+      headers: { 'x-should-retry': 'false' },
+      fields: { budget_id: budgetName(standing.budget), command },
+    },
+  );
+}
+
+/** The command that makes room: double the cap, or more where that is not enough. */
+function raiseCommand({ budget, posted }: Standing, needed: NanoUsd): string {
+  const enough = Math.max(budget.capNanoUsd * 2, posted + needed * 2);
+  const dollars =
+    enough >= NANO_PER_USD
+      ? Math.ceil(enough / NANO_PER_USD)
+      : Number((enough / NANO_PER_USD).toPrecision(1));
+  const amount = dollars >= 1 ? String(dollars) : dollars.toFixed(9).replace(/0+$/, '');
+  if (budget.period !== 'rolling')
+    return `gw budget set ${amount} --period ${budget.period} -p ${budget.projectName}`;
+  return `gw budget set --max-rate ${amount}/${windowText(budget.windowMs ?? 0)} -p ${budget.projectName}`;
+}
+
+function windowText(windowMs: number): string {
+  if (windowMs === 3_600_000) return 'hour';
+  if (windowMs === 60_000) return 'minute';
+  if (windowMs === 86_400_000) return 'day';
+  return `${Math.round(windowMs / 60_000)}m`;
+}

@@ -1,0 +1,101 @@
+import { GwError } from '../errors.ts';
+import { applyEdits, type Edit } from '../json/edit.ts';
+import { type Admitted, admit } from './admit.ts';
+import type { Exchange } from './exchange.ts';
+import type { Gateway } from './gateway.ts';
+import { upstreamHeaders } from './headers.ts';
+import { type Job, recordOf } from './job.ts';
+import { optimize } from './optimize.ts';
+import { readBody } from './read-body.ts';
+import { relayAnswer } from './relay-answer.ts';
+import type { Target } from './resolve.ts';
+import { type Route, route } from './route.ts';
+import { selectProject } from './select-project.ts';
+import { withServiceHeaders } from './service-options.ts';
+import type { Wire } from './wire/wire.ts';
+
+/**
+ * A completion request, a stage a line. Every stage throws GwError for the client to read; whatever was held is
+ * settled by the stage that sends.
+ */
+export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange): Promise<void> {
+  const job = await receive(gateway, wire, exchange);
+  try {
+    const targets = await gateway.resolver.resolve(job.asked.model);
+    const { savedTokens } = optimize(job);
+    const chosen = route(job, targets);
+    const target = firstOf(chosen, job);
+    const admitted = await admit(gateway, job, target, gateway.calendar());
+    await forward(gateway, { job, target, admitted, why: chosen.why, savedTokens });
+  } catch (error) {
+    if (error instanceof GwError) await recordRefusal(gateway, job, error);
+    throw error;
+  }
+}
+
+/** Who asks, for what, on whose account. */
+async function receive(gateway: Gateway, wire: Wire, exchange: Exchange): Promise<Job> {
+  const { request } = exchange;
+  const caller = gateway.authenticator.authenticate(request.headers.authorization);
+  const body = await readBody(request, gateway.settings()['limits.max_body_bytes']);
+  const asked = wire.parse(body);
+  const options = withServiceHeaders(asked.options, request.headers);
+  const project = selectProject(caller, options.budgetId, gateway.findProject);
+  return { exchange, caller, project, wire, asked, options };
+}
+
+function firstOf({ targets }: Route, job: Job): Target {
+  const [first] = targets;
+  if (!first) throw new Error(`no target for ${job.asked.model}`);
+  return first;
+}
+
+/** What is sent, to whom, on what terms. */
+export interface Forwarding {
+  job: Job;
+  target: Target;
+  admitted: Admitted;
+  why: string;
+  savedTokens: number;
+}
+
+function forward(gateway: Gateway, forwarding: Forwarding): Promise<void> {
+  const { job, target } = forwarding;
+  const { provider } = target;
+  return relayAnswer(gateway, forwarding, {
+    path: provider.basePath + job.wire.path,
+    headers: upstreamHeaders(job.exchange.request.rawHeaders, provider.authHeaders),
+    body: applyEdits(job.asked.bytes, editsFor(forwarding)),
+  });
+}
+
+/** All that is changed in the client's bytes. */
+function editsFor({ job, target, admitted }: Forwarding): Edit[] {
+  const { wire, asked } = job;
+  const edits = [...asked.edits];
+  if (target.model !== asked.model) edits.push(wire.renameModel(asked, target.model));
+  if (admitted.limit !== undefined) {
+    edits.push(...wire.limitOutput(asked, admitted.limit, target.provider.outputLimit));
+  }
+  return edits;
+}
+
+/** The record of a request that nothing was held for. A blocked one was recorded by the ledger as it was refused. */
+async function recordRefusal(gateway: Gateway, job: Job, error: GwError): Promise<void> {
+  if (RECORDED_ELSEWHERE.has(error.code)) return;
+  const ending = {
+    status: error.status,
+    outcome: 'refused',
+    detail: { error: error.code },
+  } as const;
+  await gateway.ledger.record(recordOf(job, undefined, ending, gateway.clock.monotonic()));
+}
+
+const RECORDED_ELSEWHERE = new Set([
+  'budget_exceeded',
+  'rate_exceeded',
+  'storage_unavailable',
+  'upstream_unreachable',
+  'upstream_timeout',
+  'upstream_failed',
+]);

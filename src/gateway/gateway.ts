@@ -1,0 +1,28 @@
+import type { Calendar } from '../calendar.ts';
+import type { Clock } from '../clock.ts';
+import type { Settings } from '../config/settings.ts';
+import type { RequestId } from '../ids.ts';
+import type { Catalog } from '../pricing/catalog.ts';
+import type { Ledger } from '../store/ledger/ledger.ts';
+import type { TokenCounter } from '../tokens/counter.ts';
+import type { AdmissionQueue } from './admission-queue.ts';
+import type { Authenticator } from './authenticate.ts';
+import type { Resolver } from './resolve.ts';
+import type { FindProject } from './select-project.ts';
+import type { Upstreams } from './upstreams.ts';
+
+/** All that the stages of a request work with. What can change while gw runs is asked for anew each time. */
+export interface Gateway {
+  clock: Clock;
+  nextId: () => RequestId;
+  settings: () => Settings;
+  authenticator: Authenticator;
+  findProject: FindProject;
+  resolver: Resolver;
+  catalog: () => Catalog;
+  calendar: () => Calendar;
+  ledger: Ledger;
+  queue: AdmissionQueue;
+  tokens: TokenCounter;
+  upstreams: Upstreams;
+}

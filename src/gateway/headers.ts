@@ -1,0 +1,107 @@
+import { formatRequestId, type RequestId } from '../ids.ts';
+import { type NanoUsd, usdNumber } from '../money.ts';
+
+/** Headers of one connection only (RFC 9110, 7.6.1), and those that gw or undici sets itself. */
+const NOT_FORWARDED = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'host',
+  'content-length',
+  'expect',
+  // gw reads the answers, so it asks for them unencoded
+  'accept-encoding',
+  // the client's credentials are for gw
+  'authorization',
+  'api-key',
+  'x-api-key',
+  'x-goog-api-key',
+  'cookie',
+  'origin',
+  'referer',
+]);
+
+const NOT_RETURNED = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+  'trailer',
+]);
+
+/** The headers of the request to the provider, flat: the client's but for its credentials, then the provider's own. */
+export function upstreamHeaders(rawHeaders: readonly string[], authHeaders: readonly string[]): string[] {
+  const headers: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] ?? '').toLowerCase();
+    if (NOT_FORWARDED.has(name) || name.startsWith('x-service-')) continue;
+    headers.push(name, rawHeaders[i + 1] ?? '');
+  }
+  headers.push('accept-encoding', 'identity', ...authHeaders);
+  return headers;
+}
+
+/** The provider's headers as they go on to the client, flat, but for `content-length`, which is the relay's to set. */
+export function returnedHeaders(rawHeaders: readonly Buffer[]): string[] {
+  const headers: string[] = [];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]?.toString('latin1').toLowerCase() ?? '';
+    if (NOT_RETURNED.has(name) || name === 'content-length' || name.startsWith('x-service-')) continue;
+    headers.push(name, rawHeaders[i + 1]?.toString('latin1') ?? '');
+  }
+  return headers;
+}
+
+export function headerOf(headers: readonly string[], name: string): string | undefined {
+  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return headers[i + 1];
+  return undefined;
+}
+
+/** What gw says about a completion in its headers. */
+export interface ServiceHeaders {
+  id: RequestId;
+  model: string;
+  provider: string;
+  route: string;
+  savedTokens: number;
+  costNanoUsd?: NanoUsd;
+  remainingNanoUsd?: NanoUsd | null;
+}
+
+export function serviceHeaders(about: ServiceHeaders): string[] {
+  const headers = [
+    'x-service-request-id',
+    formatRequestId(about.id),
+    'x-service-model',
+    printable(about.model),
+    'x-service-provider',
+    about.provider,
+    'x-service-route',
+    about.route,
+    'x-service-saved-tokens',
+    String(about.savedTokens),
+  ];
+  if (about.costNanoUsd !== undefined) headers.push('x-service-cost-usd', decimal(about.costNanoUsd));
+  if (about.remainingNanoUsd !== undefined && about.remainingNanoUsd !== null) {
+    headers.push('x-service-budget-remaining-usd', decimal(Math.max(0, about.remainingNanoUsd)));
+  }
+  return headers;
+}
+
+/** Plain decimals: 0.0000012, never 1.2e-6. */
+function decimal(amount: NanoUsd): string {
+  const text = usdNumber(amount).toFixed(9);
+  return text.replace(/\.?0+$/, '');
+}
+
+/** Model names come from clients, and a header takes only printable ASCII. */
+function printable(text: string): string {
+  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text);
+}

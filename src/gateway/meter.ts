@@ -1,0 +1,82 @@
+import type { NanoUsd } from '../money.ts';
+import { costOf } from '../pricing/cost.ts';
+import { readUsage } from '../pricing/usage-payload.ts';
+import { FLAGS } from '../store/ledger/record.ts';
+import { tokenBound } from '../tokens/bound.ts';
+import { encodingOf } from '../tokens/encoding.ts';
+import { NO_USAGE, type TokenUsage } from '../usage.ts';
+import type { Admitted } from './admit.ts';
+import type { Gateway } from './gateway.ts';
+import type { Job } from './job.ts';
+import type { Relay } from './relay.ts';
+import type { Target } from './resolve.ts';
+
+/** What a request used, what that costs, and the flags that say how sure this is. */
+export interface Metered {
+  usage: TokenUsage;
+  costNanoUsd: NanoUsd;
+  flags: number;
+}
+
+export interface Metering {
+  job: Job;
+  target: Target;
+  admitted: Admitted;
+  relay: Relay;
+  /** When the request went out, monotonic milliseconds. */
+  sentAt: number;
+  /** The provider ended the answer itself, so nothing is on its way any more. */
+  whole: boolean;
+}
+
+/** What the provider reports is what is booked; where it reports nothing, the least bound that can be defended. */
+export async function meter(gateway: Gateway, metering: Metering): Promise<Metered> {
+  const { relay, admitted } = metering;
+  const reported = readUsage(relay.usage);
+  if (reported) return { usage: reported, ...priced(reported, admitted, 0) };
+  // An error is not billed, and an answer to nobody's liking without usage is.
+  if (relay.status >= 400) return { usage: NO_USAGE, costNanoUsd: 0, flags: 0 };
+  const usage = await estimate(gateway, metering);
+  const { costNanoUsd, flags } = priced(usage, admitted, FLAGS.estimated);
+  const holds = admitted.remaining !== null;
+  return { usage, costNanoUsd: holds ? Math.min(costNanoUsd, admitted.heldNanoUsd) : costNanoUsd, flags };
+}
+
+function priced(
+  usage: TokenUsage,
+  { quote }: Admitted,
+  flags: number,
+): { costNanoUsd: NanoUsd; flags: number } {
+  if (quote.card) return { costNanoUsd: costOf(usage, quote.card), flags };
+  const used = usage.inputTokens > 0 || usage.outputTokens > 0;
+  return { costNanoUsd: 0, flags: used ? flags | FLAGS.unpriced : flags };
+}
+
+/**
+ * The input as counted, and of the output what was received plus, for an answer that was cut, what may have been
+ * generated unseen: reasoning before the first byte and what was under way after the last, at the fastest rate that
+ * a provider is taken to have. Never more than was asked for.
+ */
+async function estimate(gateway: Gateway, metering: Metering): Promise<TokenUsage> {
+  const { job, target, admitted, relay } = metering;
+  const encoding = encodingOf(target.model);
+  const count = async (texts: string[]) =>
+    encoding ? gateway.tokens.count(texts, encoding) : texts.reduce((sum, text) => sum + tokenBound(text), 0);
+  const prompt = job.wire.promptOf(job.asked);
+  const [input, visible] = await Promise.all([count(prompt.texts), count(relay.receivedText())]);
+  const most = admitted.quote.outputTokens * admitted.quote.choices;
+  const outputTokens = Math.min(
+    Math.max(visible, 0) + unseenTokens(gateway, metering),
+    Math.max(most, visible),
+  );
+  const inputTokens = Math.min(admitted.quote.inputTokens, input + 4 * prompt.items + 3);
+  return { ...NO_USAGE, inputTokens, outputTokens };
+}
+
+function unseenTokens(gateway: Gateway, { relay, sentAt, whole }: Metering): number {
+  if (whole) return 0;
+  const now = gateway.clock.monotonic();
+  const before = (relay.isStream ? (relay.firstByteAt ?? now) : now) - sentAt;
+  const after = relay.isStream && relay.lastByteAt !== undefined ? now - relay.lastByteAt : 0;
+  return Math.ceil(((before + after) * gateway.settings()['metering.max_tokens_per_second']) / 1000);
+}

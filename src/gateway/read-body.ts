@@ -1,0 +1,77 @@
+import type { IncomingMessage } from 'node:http';
+import { GwError } from '../errors.ts';
+
+/**
+ * The whole body. 415 unless it is JSON as it stands, 413 above `maxBytes`. A body that is too large is not read to
+ * its end, so the connection closes after the answer.
+ */
+export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  checkType(request);
+  const declared = Number(request.headers['content-length'] ?? 0);
+  if (declared > maxBytes) return Promise.reject(tooLarge(maxBytes));
+  return new Promise((resolve, reject) => {
+    let first: Buffer | undefined;
+    let chunks: Buffer[] | undefined;
+    let size = 0;
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > maxBytes) {
+        request.removeAllListeners('data');
+        request.resume();
+        reject(tooLarge(maxBytes));
+        return;
+      }
+      if (!first) first = chunk;
+      else if (chunks) chunks.push(chunk);
+      else chunks = [first, chunk];
+    });
+    request.on('end', () => resolve(chunks ? Buffer.concat(chunks, size) : (first ?? Buffer.alloc(0))));
+    request.on('error', reject);
+    request.on('close', () => {
+      if (!request.complete) reject(new ClientGone());
+    });
+  });
+}
+
+/** The client hung up; there is nobody to answer. */
+export class ClientGone extends Error {
+  override readonly name = 'ClientGone';
+}
+
+function checkType(request: IncomingMessage): void {
+  const type = request.headers['content-type'];
+  if (type !== undefined && !/^application\/([a-z0-9.+-]+\+)?json\b/i.test(type)) {
+    throw new GwError(`the body is ${type}, but only application/json is taken here`, {
+      status: 415,
+      type: 'invalid_request_error',
+      code: 'unsupported_media_type',
+    });
+  }
+  if (type === undefined) {
+    throw new GwError('the content-type header is missing: send application/json', {
+      status: 415,
+      type: 'invalid_request_error',
+      code: 'unsupported_media_type',
+    });
+  }
+  const encoding = request.headers['content-encoding'];
+  if (encoding !== undefined && encoding !== 'identity') {
+    throw new GwError(`the body is encoded as ${encoding}: send it unencoded`, {
+      status: 415,
+      type: 'invalid_request_error',
+      code: 'unsupported_content_encoding',
+    });
+  }
+}
+
+function tooLarge(maxBytes: number): GwError {
+  return new GwError(
+    `the body is larger than ${maxBytes} bytes. To allow more: gw config set limits.max_body_bytes BYTES`,
+    {
+      status: 413,
+      type: 'invalid_request_error',
+      code: 'request_too_large',
+      headers: { connection: 'close' },
+    },
+  );
+}

@@ -1,0 +1,137 @@
+import { GwError } from '../errors.ts';
+import { FLAGS, type Outcome } from '../store/ledger/record.ts';
+import type { Forwarding } from './complete.ts';
+import type { Gateway } from './gateway.ts';
+import { serviceHeaders } from './headers.ts';
+import { recordOf } from './job.ts';
+import { type Metered, meter } from './meter.ts';
+import { ClientGone } from './read-body.ts';
+import { Relay } from './relay.ts';
+import { type CallEnd, type Outgoing, send } from './send.ts';
+
+/**
+ * Sends the request, brings the answer to the client and settles what it cost. The answer ends only when its record
+ * is committed: who has read the end finds the usage on disk.
+ */
+export async function relayAnswer(
+  gateway: Gateway,
+  forwarding: Forwarding,
+  outgoing: Outgoing,
+): Promise<void> {
+  const { job, target, admitted } = forwarding;
+  const { exchange, asked, wire } = job;
+  const about = {
+    id: exchange.id,
+    model: target.model,
+    provider: target.provider.name,
+    route: forwarding.why,
+    savedTokens: forwarding.savedTokens,
+  };
+  let known: { costNanoUsd?: number; remainingNanoUsd: number | null } = {
+    remainingNanoUsd: admitted.remaining,
+  };
+  const relay = new Relay({
+    exchange,
+    wire,
+    hideUsage: asked.stream && !asked.wantsUsage,
+    ownHeaders: () => serviceHeaders({ ...about, ...known }),
+    now: () => gateway.clock.monotonic(),
+  });
+
+  const sentAt = gateway.clock.monotonic();
+  const call = send(gateway.upstreams.of(target.provider.origin), outgoing, relay);
+  exchange.onGone = call.abort;
+  if (exchange.gone) call.abort();
+  const end = await (asked.stream ? Promise.race([call.end, relay.closed]) : call.end);
+  exchange.onGone = undefined;
+
+  if (end.kind === 'complete') relay.readUsage();
+  const metered = await meterEnd(gateway, forwarding, { relay, sentAt, end });
+  const settled = await gateway.ledger.settle(
+    recordOf(
+      job,
+      target,
+      {
+        ...metered,
+        ...endingOf(relay, end),
+        firstByteMs: relay.firstByteAt === undefined ? null : relay.firstByteAt - exchange.startedAt,
+      },
+      gateway.clock.monotonic(),
+    ),
+  );
+  gateway.queue.nudge(job.project.id);
+  known = {
+    ...(metered.flags & FLAGS.unpriced ? {} : { costNanoUsd: metered.costNanoUsd }),
+    remainingNanoUsd: settled.kind === 'settled' ? settled.remaining : null,
+  };
+  deliver(relay, end, target.provider.name);
+}
+
+interface CallReport {
+  relay: Relay;
+  sentAt: number;
+  end: CallEnd;
+}
+
+const UNUSED: Metered['flags'] = 0;
+
+async function meterEnd(gateway: Gateway, forwarding: Forwarding, { relay, sentAt, end }: CallReport) {
+  const { job, target, admitted } = forwarding;
+  if (end.kind === 'failed' && !end.sent) return { costNanoUsd: 0, flags: UNUSED };
+  return meter(gateway, { job, target, admitted, relay, sentAt, whole: end.kind === 'complete' });
+}
+
+function endingOf(
+  relay: Relay,
+  end: CallEnd,
+): { status: number; outcome: Outcome; detail?: Record<string, unknown> } {
+  if (end.kind === 'aborted') return { status: relay.status || 499, outcome: 'client_gone' };
+  if (end.kind === 'failed') {
+    const failure = describe(end);
+    const status = relay.started ? relay.status : failure.status;
+    return {
+      status,
+      outcome: 'upstream_failed',
+      detail: { error: failure.code, cause: end.error.code ?? end.error.message },
+    };
+  }
+  if (relay.streamError !== undefined) {
+    return { status: relay.status, outcome: 'upstream_error', detail: { error: relay.streamError } };
+  }
+  return { status: relay.status, outcome: relay.status >= 400 ? 'upstream_error' : 'ok' };
+}
+
+/** The client's side of the end. */
+function deliver(relay: Relay, end: CallEnd, provider: string): void {
+  if (end.kind === 'complete') relay.finish();
+  else if (end.kind === 'aborted') throw new ClientGone();
+  else if (relay.started) relay.cut();
+  else {
+    const { status, code, message } = describe(end);
+    throw new GwError(`${provider} ${message}. See: gw providers test ${provider}`, {
+      status,
+      type: 'api_error',
+      code,
+      cause: end.error,
+    });
+  }
+}
+
+function describe({ error, sent }: Extract<CallEnd, { kind: 'failed' }>): {
+  status: number;
+  code: string;
+  message: string;
+} {
+  const reason = error.code ?? error.message;
+  if (/TIMEOUT/.test(reason) || reason === 'ETIMEDOUT') {
+    const message = sent ? 'did not answer in time' : 'could not be reached in time';
+    return { status: 504, code: 'upstream_timeout', message: `${message} (${reason})` };
+  }
+  if (!sent)
+    return { status: 502, code: 'upstream_unreachable', message: `could not be reached (${reason})` };
+  return {
+    status: 502,
+    code: 'upstream_failed',
+    message: `broke off before its answer was whole (${reason})`,
+  };
+}

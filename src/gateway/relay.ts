@@ -1,0 +1,188 @@
+import { gunzipSync } from 'node:zlib';
+import { createEventFramer } from '../sse/frame.ts';
+import type { Exchange } from './exchange.ts';
+import { headerOf, returnedHeaders } from './headers.ts';
+import type { Receiver } from './send.ts';
+import type { Wire } from './wire/wire.ts';
+
+/** A larger answer that is no stream is passed on as it comes instead of being gathered. */
+const MAX_GATHERED_BYTES = 16 * 1024 * 1024;
+/** How much of a stream is kept as it came before its text is taken out. */
+const MAX_KEPT_BYTES = 256 * 1024;
+
+export interface RelayOptions {
+  exchange: Exchange;
+  wire: Wire;
+  /** The client did not ask for the usage of its stream. */
+  hideUsage: boolean;
+  /** gw's own headers, for when the answer's head goes out. */
+  ownHeaders: () => string[];
+  /** Monotonic milliseconds. */
+  now: () => number;
+}
+
+/**
+ * Brings a provider's answer to the client. A stream goes out event by event as it comes; any other answer is
+ * gathered, so that its record is committed before the client has it. The last words always wait for `finish`.
+ */
+export class Relay implements Receiver {
+  status = 0;
+  /** What the provider reported as usage, as it came. */
+  usage: unknown;
+  /** An error that the provider reported inside a stream. */
+  streamError: string | undefined;
+  firstByteAt: number | undefined;
+  lastByteAt: number | undefined;
+  /** Resolves when a stream's closing event has come: there is nothing more to wait for. */
+  readonly closed: Promise<{ kind: 'complete' }>;
+  #close: (end: { kind: 'complete' }) => void = () => {};
+  #mode: 'gather' | 'stream' | 'pass' = 'gather';
+  #headers: string[] = [];
+  #gathered: Buffer[] = [];
+  #size = 0;
+  #framer = createEventFramer();
+  #closing: Buffer[] | undefined;
+  #kept: Buffer[] = [];
+  #keptBytes = 0;
+  #text: string[] = [];
+  #resume: () => void = () => {};
+  readonly #options: RelayOptions;
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+    this.closed = new Promise((resolve) => {
+      this.#close = resolve;
+    });
+  }
+
+  head(status: number, rawHeaders: Buffer[], resume: () => void): void {
+    this.status = status;
+    this.#headers = returnedHeaders(rawHeaders);
+    this.#resume = resume;
+    const type = headerOf(this.#headers, 'content-type') ?? '';
+    const encoding = headerOf(this.#headers, 'content-encoding') ?? 'identity';
+    if (status < 300 && type.startsWith('text/event-stream')) {
+      this.#mode = encoding === 'identity' ? 'stream' : 'pass';
+      this.#writeHead();
+    }
+  }
+
+  data(chunk: Buffer): boolean {
+    this.lastByteAt = this.#options.now();
+    this.firstByteAt ??= this.lastByteAt;
+    if (this.#mode === 'stream') return this.#stream(chunk);
+    if (this.#mode === 'pass') return this.#write(chunk);
+    this.#gathered.push(chunk);
+    this.#size += chunk.length;
+    return this.#size <= MAX_GATHERED_BYTES || this.#passOn();
+  }
+
+  /** Whether any of the answer has gone out. */
+  get started(): boolean {
+    return this.#mode !== 'gather';
+  }
+
+  get isStream(): boolean {
+    return this.#mode === 'stream';
+  }
+
+  /** What has come so far, for counting tokens where the provider reports none. */
+  receivedText(): string[] {
+    if (this.#mode === 'gather') return this.#options.wire.textOf(Buffer.concat(this.#gathered), false);
+    return [[...this.#text, ...this.#options.wire.textOf(Buffer.concat(this.#kept), true)].join('')];
+  }
+
+  /** Reads the usage of a gathered answer. */
+  readUsage(): void {
+    if (this.#mode === 'gather') this.usage = this.#options.wire.usageOf(this.#plain(this.#body()));
+  }
+
+  /** Sends what is left and ends the answer. */
+  finish(): void {
+    const { response } = this.#options.exchange;
+    if (this.#mode === 'gather') {
+      const body = this.#body();
+      this.#writeHead('content-length', String(body.length));
+      response.end(body);
+    } else if (this.#closing) {
+      response.end(this.#closing.length === 1 ? this.#closing[0] : Buffer.concat(this.#closing));
+    } else {
+      response.end(this.#framer.rest());
+    }
+  }
+
+  /** Breaks the answer off, so that the client sees that it is not whole. */
+  cut(): void {
+    const { response } = this.#options.exchange;
+    const rest = this.#framer.rest();
+    if (rest.length === 0) response.destroy();
+    else response.write(rest, () => response.destroy());
+  }
+
+  #stream(chunk: Buffer): boolean {
+    if (this.#closing) {
+      this.#closing.push(chunk);
+      return true;
+    }
+    const events = this.#framer.push(chunk);
+    if (events.length === 0) return true;
+    const found = this.#options.wire.inspect(events, this.#options.hideUsage);
+    if (found.usage !== undefined) this.usage = found.usage;
+    if (found.error !== undefined) this.streamError = found.error;
+    this.#keep(found.pass);
+    const more = found.pass.length === 0 || this.#write(found.pass);
+    if (found.closing) {
+      this.#closing = [found.closing, this.#framer.rest()];
+      this.#close({ kind: 'complete' });
+    }
+    return more;
+  }
+
+  /** Keeps events by reference; past a bound only their text stays. */
+  #keep(events: Buffer): void {
+    this.#kept.push(events);
+    this.#keptBytes += events.length;
+    if (this.#keptBytes <= MAX_KEPT_BYTES) return;
+    this.#text.push(...this.#options.wire.textOf(Buffer.concat(this.#kept), true));
+    this.#kept = [];
+    this.#keptBytes = 0;
+  }
+
+  #write(bytes: Buffer): boolean {
+    const { response } = this.#options.exchange;
+    if (response.write(bytes)) return true;
+    response.once('drain', this.#resume);
+    return false;
+  }
+
+  #passOn(): boolean {
+    this.#mode = 'pass';
+    this.#writeHead();
+    const body = Buffer.concat(this.#gathered);
+    this.#gathered = [];
+    return this.#write(body);
+  }
+
+  #writeHead(...more: string[]): void {
+    const headers = this.#headers.concat(this.#options.ownHeaders(), more);
+    this.#options.exchange.response.writeHead(this.status, headers);
+  }
+
+  #body(): Buffer {
+    const [first] = this.#gathered;
+    if (this.#gathered.length === 1 && first) return first;
+    const body = Buffer.concat(this.#gathered);
+    this.#gathered = [body];
+    return body;
+  }
+
+  /** The body as text for reading usage; gw asks for unencoded answers, but not every server listens. */
+  #plain(body: Buffer): Buffer {
+    if (headerOf(this.#headers, 'content-encoding') !== 'gzip') return body;
+    try {
+      return gunzipSync(body, { maxOutputLength: MAX_GATHERED_BYTES });
+    } catch {
+      return body;
+    }
+  }
+}

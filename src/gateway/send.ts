@@ -1,0 +1,89 @@
+import type { Dispatcher } from 'undici';
+
+/** Takes in a provider's answer as it comes. */
+export interface Receiver {
+  /** The provider has answered; raw header names and values in turn. */
+  head(status: number, rawHeaders: Buffer[], resume: () => void): void;
+  /** False asks for a pause, until `resume`. */
+  data(chunk: Buffer): boolean;
+}
+
+/** How a call of a provider ended. */
+export type CallEnd =
+  | { kind: 'complete' }
+  /** Cut by gw itself: the client is gone, or enough has come. */
+  | { kind: 'aborted' }
+  /** `sent` tells whether the request may have reached the provider. */
+  | { kind: 'failed'; error: Error & { code?: string }; sent: boolean; answered: boolean };
+
+/** One request to a provider. */
+export interface Call {
+  end: Promise<CallEnd>;
+  /** Closes the connection at once. */
+  abort(): void;
+}
+
+export interface Outgoing {
+  path: string;
+  headers: string[];
+  body: Buffer;
+}
+
+/**
+ * Sends a request through undici's dispatch, the cheapest way there is (measured against request, stream and fetch);
+ * the receiver's methods run inside its parser, without a promise or a stream between.
+ */
+export function send(upstream: Dispatcher, outgoing: Outgoing, receiver: Receiver): Call {
+  const handler = new Handler(receiver);
+  const end = new Promise<CallEnd>((resolve) => {
+    handler.resolve = resolve;
+  });
+  upstream.dispatch(
+    { path: outgoing.path, method: 'POST', headers: outgoing.headers, body: outgoing.body },
+    handler,
+  );
+  return { end, abort: () => handler.cancel() };
+}
+
+class Handler implements Dispatcher.DispatchHandler {
+  resolve: (end: CallEnd) => void = () => {};
+  readonly #receiver: Receiver;
+  #abort: ((reason?: Error) => void) | undefined;
+  #cancelled = false;
+  #answered = false;
+
+  constructor(receiver: Receiver) {
+    this.#receiver = receiver;
+  }
+
+  cancel(): void {
+    this.#cancelled = true;
+    this.#abort?.();
+  }
+
+  onConnect(abort: (reason?: Error) => void): void {
+    this.#abort = abort;
+    if (this.#cancelled) abort();
+  }
+
+  onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
+    // 1xx answers are no answers yet.
+    if (status < 200) return true;
+    this.#answered = true;
+    this.#receiver.head(status, rawHeaders, resume);
+    return true;
+  }
+
+  onData(chunk: Buffer): boolean {
+    return this.#receiver.data(chunk);
+  }
+
+  onComplete(): void {
+    this.resolve({ kind: 'complete' });
+  }
+
+  onError(error: Error): void {
+    if (this.#cancelled) this.resolve({ kind: 'aborted' });
+    else this.resolve({ kind: 'failed', error, sent: this.#abort !== undefined, answered: this.#answered });
+  }
+}

@@ -1,0 +1,55 @@
+import type { Edit } from '../../json/edit.ts';
+import type { Member } from '../../json/scan.ts';
+import type { Preset } from '../../providers/presets.ts';
+import type { ServiceOptions } from '../service-options.ts';
+
+/** A request as gw reads it: a few facts, and the client's bytes with the edits to make in them. */
+export interface WireRequest {
+  bytes: Buffer;
+  members: Member[];
+  model: string;
+  stream: boolean;
+  options: ServiceOptions;
+  /** The request's own limit of output tokens per choice. */
+  maxOutputTokens?: number;
+  /** How many answers are asked for. */
+  choices: number;
+  /** The client asked for the usage event of a stream itself. */
+  wantsUsage: boolean;
+  /** Edits that have to be made wherever it goes. */
+  edits: Edit[];
+}
+
+/** What a stream's complete events held. */
+export interface InspectedEvents {
+  /** The events to pass on: the input by reference where nothing is hidden. */
+  pass: Buffer;
+  /** The closing event, which waits until the request is on record. */
+  closing?: Buffer;
+  /** The usage that the provider reported, as it came. */
+  usage?: unknown;
+  /** The provider reported an error within the stream. */
+  error?: string;
+}
+
+/** All that differs between the APIs that clients speak. One adapter each; the pipeline knows only this. */
+export interface Wire {
+  /** As in request records. */
+  endpoint: string;
+  /** Path behind the provider's base URL. */
+  path: string;
+  /** Reads a body. Throws GwError 400 with `param`. */
+  parse(bytes: Buffer): WireRequest;
+  /** The edit that puts another model name into the request. */
+  renameModel(request: WireRequest, model: string): Edit;
+  /** The edits that limit the output to `tokens` per choice. */
+  limitOutput(request: WireRequest, tokens: number, field: Preset['outputLimit']): Edit[];
+  /** The provider's usage in a whole answer; undefined if there is none. */
+  usageOf(answer: Buffer): unknown;
+  /** Reads complete events of a stream. */
+  inspect(events: Buffer, hideUsage: boolean): InspectedEvents;
+  /** The text that was generated, of a whole answer or of stream events, for counting tokens. */
+  textOf(answer: Buffer, stream: boolean): string[];
+  /** The request's text as the model reads it, for counting tokens, and how many items it comes in. */
+  promptOf(request: WireRequest): { texts: string[]; items: number };
+}
