@@ -1,0 +1,115 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { complete } from '../gateway/complete.ts';
+import { type Exchange, openExchange } from '../gateway/exchange.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import { ClientGone } from '../gateway/read-body.ts';
+import { chatWire } from '../gateway/wire/chat.ts';
+import type { ModelLists } from '../providers/model-lists.ts';
+import type { Caller } from '../store/callers.ts';
+import type { Db } from '../store/open.ts';
+import { createGuard } from './guard.ts';
+import { getModel, listModels } from './models-endpoint.ts';
+import { requestEndpoint } from './request-endpoint.ts';
+import { respondError, respondJson } from './respond.ts';
+import { createRouter, queryOf, type RouteTable } from './routes.ts';
+import { usageEndpoint } from './usage-endpoint.ts';
+
+export interface ApiOptions {
+  gateway: Gateway;
+  db: Db;
+  lists: ModelLists;
+  /** Host names that gw answers to besides the loopback ones. */
+  ownHosts: readonly string[];
+  /** Looks for changed settings, keys, budgets and prices; called before each request. */
+  refresh: () => void | Promise<void>;
+  health: () => Record<string, unknown>;
+  /** Told of errors that are gw's own fault. */
+  onInternalError: (error: unknown, request: IncomingMessage) => void;
+}
+
+export interface Api {
+  /** Takes a request from node:http, answers it, and throws nothing. */
+  onRequest: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Resolves when no request is being worked on: answered, recorded and all. */
+  whenIdle(): Promise<void>;
+}
+
+/** The HTTP interface. */
+export function createApi(options: ApiOptions): Api {
+  const { gateway, onInternalError } = options;
+  const guard = createGuard(options.ownHosts);
+  const router = createRouter(routesOf(options));
+
+  async function handle(exchange: Exchange): Promise<void> {
+    guard(exchange.request);
+    const refreshing = options.refresh();
+    if (refreshing) await refreshing;
+    const { handler, parameters } = router.find(exchange.request);
+    await handler(exchange, parameters);
+  }
+
+  let active = 0;
+  let idle: (() => void) | undefined;
+
+  async function answer(exchange: Exchange): Promise<void> {
+    active++;
+    try {
+      await handle(exchange);
+    } catch (error) {
+      const { request, response, id } = exchange;
+      if (error instanceof ClientGone) response.destroy();
+      else respondError(response, error, id, (fault) => onInternalError(fault, request));
+    } finally {
+      active--;
+      if (active === 0) idle?.();
+    }
+  }
+
+  return {
+    onRequest(request, response) {
+      void answer(openExchange(gateway.nextId(), request, response, gateway.clock.monotonic()));
+    },
+    whenIdle: () =>
+      new Promise((resolve) => {
+        if (active === 0) resolve();
+        else idle = resolve;
+      }),
+  };
+}
+
+function routesOf({ gateway, db, lists, health }: ApiOptions): RouteTable {
+  const completion = (exchange: Exchange) => complete(gateway, chatWire, exchange);
+  /** An endpoint that answers with JSON to a caller with a key. */
+  const json =
+    (
+      answer: (
+        caller: Caller,
+        exchange: Exchange,
+        parameters: Readonly<Record<string, string>>,
+      ) => Promise<unknown>,
+    ) =>
+    async (exchange: Exchange, parameters: Readonly<Record<string, string>>) => {
+      const caller = gateway.authenticator.authenticate(exchange.request.headers.authorization);
+      respondJson(exchange.response, 200, await answer(caller, exchange, parameters), { id: exchange.id });
+    };
+
+  return {
+    'POST /v1/complete': completion,
+    'POST /v1/chat/completions': completion,
+    'GET /v1/usage': json((caller, { request }) =>
+      usageEndpoint(caller, queryOf(request.url ?? ''), {
+        db,
+        calendar: gateway.calendar(),
+        now: gateway.clock.now(),
+        findProject: gateway.findProject,
+      }),
+    ),
+    'GET /v1/models': json(() => listModels(lists)),
+    'GET /v1/models/{id}': json((_caller, _exchange, { id = '' }) => getModel(lists, id)),
+    'GET /v1/models/{provider}/{id}': json((_caller, _exchange, { provider, id }) =>
+      getModel(lists, `${provider}/${id}`),
+    ),
+    'GET /v1/requests/{id}': json((caller, _exchange, { id = '' }) => requestEndpoint(caller, id, db)),
+    'GET /health': async ({ response, id }) => respondJson(response, 200, health(), { id }),
+  };
+}

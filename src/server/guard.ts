@@ -1,0 +1,45 @@
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import { GwError } from '../errors.ts';
+
+/**
+ * Refuses what a web page could send through a browser: a foreign `Host` (DNS rebinding) or a foreign `Origin`.
+ * The port does not matter, the name does.
+ */
+export function createGuard(ownHosts: readonly string[]): (request: IncomingMessage) => void {
+  const accepted = new Set<string>();
+  const isOwn = (name: string) => isLoopback(name) || ownHosts.includes(name);
+  return (request) => {
+    const { host, origin } = request.headers;
+    if (host === undefined || !accepted.has(host)) {
+      if (host === undefined || countHosts(request) !== 1 || !isOwn(hostName(host)))
+        throw foreign('Host', host);
+      if (accepted.size < 100) accepted.add(host);
+    }
+    if (origin !== undefined && !(URL.canParse(origin) && isOwn(new URL(origin).hostname))) {
+      throw foreign('Origin', origin);
+    }
+    if (request.url?.[0] !== '/') throw foreign('request target', request.url);
+  };
+}
+
+function countHosts(request: IncomingMessage): number {
+  return request.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length;
+}
+
+function hostName(host: string): string {
+  return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : '';
+}
+
+/** Whether a URL's host name is this machine: `localhost`, 127.0.0.0/8 as an address (not as a prefix), or ::1. */
+export function isLoopback(name: string): boolean {
+  const bare = name.replace(/^\[|\]$/g, '');
+  return bare === 'localhost' || bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'));
+}
+
+function foreign(what: string, value: string | undefined): GwError {
+  return new GwError(
+    `the ${what} "${value ?? ''}" is not gw's: requests must be made to localhost, 127.0.0.1 or [::1], not through a web page of another site`,
+    { status: 403, type: 'permission_error', code: 'forbidden_host' },
+  );
+}

@@ -1,0 +1,79 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface Listener {
+  port: number;
+  /** Stops taking connections and closes idle ones; resolves when the last request has ended. */
+  close(): Promise<void>;
+  /** Cuts what still runs. */
+  cut(): void;
+}
+
+export interface ListenOptions {
+  host: string;
+  port: number;
+  onRequest: (request: IncomingMessage, response: ServerResponse) => void;
+}
+
+const HEADERS_TIMEOUT_MS = 30_000;
+const KEEP_ALIVE_MS = 65_000;
+
+/**
+ * Listens on a host and port. `localhost` is both 127.0.0.1 and ::1, as clients resolve it to either; a machine
+ * without IPv6 does with the first. Rejects as `listen` does (EADDRINUSE, EACCES, EADDRNOTAVAIL).
+ */
+export async function listen({ host, port, onRequest }: ListenOptions): Promise<Listener> {
+  const hosts = host === 'localhost' ? ['127.0.0.1', '::1'] : [host];
+  const servers: Server[] = [];
+  let bound = port;
+  for (const [i, each] of hosts.entries()) {
+    const server = createHttpServer(onRequest);
+    try {
+      bound = await bind(server, each, bound);
+      servers.push(server);
+    } catch (error) {
+      const isOptional = i > 0 && isUnavailable(error);
+      if (isOptional) continue;
+      for (const open of servers) open.close();
+      throw error;
+    }
+  }
+  return {
+    port: bound,
+    close: async () => {
+      await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+    },
+    cut: () => {
+      for (const server of servers) server.closeAllConnections();
+    },
+  };
+}
+
+function createHttpServer(onRequest: ListenOptions['onRequest']): Server {
+  return createServer(
+    {
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      // A slow upload is the client's business; the size is bounded.
+      requestTimeout: 0,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      maxHeaderSize: 32 * 1024,
+      noDelay: true,
+    },
+    onRequest,
+  );
+}
+
+function bind(server: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host, port, ipv6Only: host === '::1', backlog: 1024 }, () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+function isUnavailable(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException).code;
+  return code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT';
+}

@@ -1,0 +1,68 @@
+import { addDays, type Calendar, isDate } from '../calendar.ts';
+import { badRequest, GwError, notFound } from '../errors.ts';
+import type { Caller } from '../store/callers.ts';
+import type { Db } from '../store/open.ts';
+import { GROUPINGS, type Grouping, type UsageQuery, usageReport } from '../store/reports.ts';
+import { usageResponse } from '../store/usage-response.ts';
+
+const DEFAULT_DAYS = 30;
+
+export interface UsageContext {
+  db: Db;
+  calendar: Calendar;
+  now: number;
+  findProject: (name: string) => { id: number; name: string } | undefined;
+}
+
+/** `GET /v1/usage`: reads the rollups only. Throws GwError 400, 403, 404. */
+export async function usageEndpoint(caller: Caller, query: Record<string, string>, context: UsageContext) {
+  const { calendar, now } = context;
+  const to = date(query.to, 'to') ?? calendar.dateOf(now);
+  const from = date(query.from, 'from') ?? addDays(to, 1 - DEFAULT_DAYS);
+  if (from > to) throw badRequest(`"from" (${from}) is after "to" (${to})`, 'from');
+  const project = projectOf(caller, query.project_id, context);
+  const usageQuery: UsageQuery = {
+    from,
+    to,
+    groupBy: grouping(query.group_by),
+    ...(project ? { projectId: project.id } : {}),
+  };
+  const report = await usageReport(context.db, calendar, usageQuery);
+  return usageResponse(report, {
+    ...usageQuery,
+    project: project?.name ?? null,
+    timezone: calendar.timezone,
+  });
+}
+
+function date(value: string | undefined, name: string): string | undefined {
+  if (value === undefined || value === '') return undefined;
+  if (!isDate(value))
+    throw badRequest(`"${name}" is "${value}", which is no date of the form YYYY-MM-DD`, name);
+  return value;
+}
+
+function grouping(value: string | undefined): Grouping {
+  if (value === undefined || value === '') return 'day';
+  const found = GROUPINGS.find((known) => known === value);
+  if (!found) throw badRequest(`"group_by" is "${value}": use one of ${GROUPINGS.join(', ')}`, 'group_by');
+  return found;
+}
+
+function projectOf(caller: Caller, name: string | undefined, { findProject }: UsageContext) {
+  if (name === undefined || name === '') {
+    return caller.admin ? undefined : { id: caller.projectId, name: caller.project };
+  }
+  const project = findProject(name);
+  if (!project)
+    throw notFound(`no project "${name}". See: gw projects list`, 'project_not_found', 'project_id');
+  if (project.id !== caller.projectId && !caller.admin) {
+    throw new GwError(`this key belongs to project ${caller.project} and sees only its usage`, {
+      status: 403,
+      type: 'permission_error',
+      code: 'project_forbidden',
+      param: 'project_id',
+    });
+  }
+  return project;
+}
