@@ -1,0 +1,185 @@
+import { readFileSync } from 'node:fs';
+import { type Clock, systemClock } from '../clock.ts';
+import type { ScalarKey } from '../config/settings.ts';
+import { messageOf } from '../errors.ts';
+import { createAdmissionQueue } from '../gateway/admission-queue.ts';
+import { createAuthenticator } from '../gateway/authenticate.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import { createResolver } from '../gateway/resolve.ts';
+import { createUpstreams } from '../gateway/upstreams.ts';
+import { createRequestIds, newId, type Random, systemRandom } from '../ids.ts';
+import type { Paths } from '../paths.ts';
+import { fetchModels } from '../providers/fetch-models.ts';
+import { createModelLists } from '../providers/model-lists.ts';
+import { startSandbox } from '../providers/sandbox.ts';
+import { createApi } from '../server/api.ts';
+import { type Listener, listen } from '../server/listen.ts';
+import { createCallerLookup, createProjectLookup } from '../store/callers.ts';
+import { registerDaemon, unregisterDaemon } from '../store/daemons.ts';
+import { createLedger } from '../store/ledger/ledger.ts';
+import { openDatabase } from '../store/open.ts';
+import { createTokenCounter } from '../tokens/counter.ts';
+import { createConfiguration } from './configuration.ts';
+import type { Logger } from './log.ts';
+import { recover, repeat } from './recover.ts';
+
+export interface BootOptions {
+  paths: Paths;
+  env: Record<string, string | undefined>;
+  flags?: Partial<Record<ScalarKey, unknown>>;
+  log: Logger;
+  clock?: Clock;
+  random?: Random;
+}
+
+/** A gateway that answers. */
+export interface Daemon {
+  instanceId: string;
+  port: number;
+  host: string;
+  startedAt: number;
+  /** Lets running requests end, up to the time limit; then cuts them, settles, and closes everything. */
+  stop(options?: { graceMs?: number }): Promise<void>;
+}
+
+/** A statement may block the event loop no longer than this; the ledger retries without blocking. */
+const BUSY_TIMEOUT_MS = 20;
+const DEFAULT_GRACE_MS = 25_000;
+
+export const VERSION: string = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+).version;
+
+/** The composition root: everything that the daemon is made of is put together here, and taken apart in `stop`. */
+export async function boot(options: BootOptions): Promise<Daemon> {
+  const { paths, env, flags = {}, log, clock = systemClock, random = systemRandom } = options;
+  const instanceId = newId('gw', random);
+  const startedAt = clock.now();
+  const db = await openDatabase(paths.database, { busyTimeoutMs: BUSY_TIMEOUT_MS });
+  const own = { instanceId, lockPath: paths.lock };
+  const slot = registerDaemon(db, { ...own, pid: process.pid, startedAt });
+  const sandbox = await startSandbox();
+
+  const configuration = await createConfiguration({
+    file: paths.config,
+    credentialsFile: paths.credentials,
+    env,
+    flags,
+    db,
+    sandbox,
+    now: () => clock.now(),
+    onChange: ({ problems }) => {
+      authenticator.forget();
+      resolver.forget();
+      for (const problem of problems) log.warn(problem);
+    },
+  });
+  const { current } = configuration;
+  const calendar = () => current().calendar;
+  const ledger = createLedger({ db, clock, calendar, slot, random });
+  const recovery = () =>
+    recover({
+      db,
+      ledger,
+      own,
+      onClosed: (closed) => log.warn(closed, 'closed the holds of a daemon that died'),
+    });
+  const guarded = (job: () => Promise<void>) => () =>
+    job().catch((error) => log.error({ error: messageOf(error) }, 'a background job failed'));
+  await recovery();
+  await ledger.roll();
+
+  const lists = createModelLists(() => current().registry.providers.values(), fetchModels, clock);
+  const authenticator = createAuthenticator(createCallerLookup(db));
+  const resolver = createResolver({
+    providers: () => current().registry.providers,
+    aliases: () => current().settings.aliases,
+    lists,
+  });
+  const upstreams = createUpstreams(() => ({
+    connectTimeoutMs: current().settings['upstream.connect_timeout_ms'],
+    firstByteTimeoutMs: current().settings['upstream.first_byte_timeout_ms'],
+    idleTimeoutMs: current().settings['upstream.idle_timeout_ms'],
+  }));
+  const tokens = createTokenCounter();
+  const gateway: Gateway = {
+    clock,
+    calendar,
+    nextId: createRequestIds(slot, () => clock.now()),
+    settings: () => current().settings,
+    authenticator,
+    findProject: createProjectLookup(db),
+    resolver,
+    catalog: () => current().catalog,
+    ledger,
+    queue: createAdmissionQueue(ledger, clock),
+    tokens,
+    upstreams,
+  };
+
+  const { host, port } = current().settings;
+  let listener: Listener | undefined;
+  const health = () => ({
+    status: 'ok',
+    version: VERSION,
+    instance_id: instanceId,
+    pid: process.pid,
+    port: listener?.port ?? port,
+    started_at: new Date(startedAt).toISOString(),
+    home: paths.home,
+  });
+  const api = createApi({
+    gateway,
+    db,
+    lists,
+    ownHosts: [host],
+    refresh: configuration.refresh,
+    health,
+    onInternalError: (error, request) =>
+      log.error(
+        { error: error instanceof Error ? error.stack : String(error), url: request.url },
+        'request failed',
+      ),
+  });
+  for (const problem of current().problems) log.warn(problem);
+  const stops = [
+    repeat(clock, guarded(recovery)),
+    repeat(
+      clock,
+      guarded(() => ledger.roll()),
+    ),
+  ];
+
+  async function close(): Promise<void> {
+    for (const stop of stops) stop();
+    await upstreams.close();
+    await sandbox.close();
+    await tokens.close();
+    ledger.flush();
+    unregisterDaemon(db, instanceId);
+    db.pragma('wal_checkpoint(TRUNCATE)');
+    db.close();
+  }
+
+  try {
+    listener = await listen({ host, port, onRequest: api.onRequest });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const listening = listener;
+  return {
+    instanceId,
+    port: listening.port,
+    host,
+    startedAt,
+    async stop({ graceMs = DEFAULT_GRACE_MS } = {}) {
+      const drained = listening.close();
+      const cancel = clock.after(graceMs, () => listening.cut());
+      await drained;
+      cancel();
+      await api.whenIdle();
+      await close();
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import type { Clock } from '../clock.ts';
+import { deadDaemons, orphanedSlots, unregisterDaemon } from '../store/daemons.ts';
+import type { Ledger } from '../store/ledger/ledger.ts';
+import type { Db } from '../store/open.ts';
+
+export interface RecoveryOptions {
+  db: Db;
+  ledger: Ledger;
+  own: { instanceId: string; lockPath: string };
+  /** Told how many holds of which dead daemon were closed. */
+  onClosed: (closed: { slot: number; holds: number }) => void;
+}
+
+/**
+ * Closes the holds of daemons that died: what was sent may have been billed, so each is posted at the held amount
+ * and flagged as estimated.
+ */
+export async function recover({ db, ledger, own, onClosed }: RecoveryOptions): Promise<void> {
+  const dead = deadDaemons(db, own);
+  const slots = new Set([...dead.map(({ slot }) => slot), ...orphanedSlots(db)]);
+  for (const slot of slots) {
+    const holds = await ledger.closeHolds(slot);
+    if (holds > 0) onClosed({ slot, holds });
+  }
+  for (const { instanceId } of dead) unregisterDaemon(db, instanceId);
+}
+
+const SWEEP_EVERY_MS = 5_000;
+
+/** Does a job now and then until it is stopped; the next run waits for the one before. */
+export function repeat(clock: Clock, job: () => Promise<void>, everyMs = SWEEP_EVERY_MS): () => void {
+  let stopped = false;
+  let cancel = () => {};
+  const schedule = () => {
+    if (stopped) return;
+    cancel = clock.after(everyMs, () => {
+      void job().finally(schedule);
+    });
+  };
+  schedule();
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}
