@@ -51,13 +51,25 @@ export async function createConfiguration(options: ConfigurationOptions): Promis
     loading = undefined;
   }
 
+  /** One look serves all requests that come in within a turn of the event loop. */
+  let looked = false;
+  const nextTurn = () => {
+    looked = false;
+  };
+  function changed(): boolean {
+    if (looked) return false;
+    looked = true;
+    setImmediate(nextTurn);
+    return watch.changed();
+  }
+
   const reload = () => {
     loading = load();
     return loading;
   };
   return {
     current: () => current,
-    refresh: () => (watch.changed() ? reload() : loading),
+    refresh: () => (changed() ? reload() : loading),
     reload,
   };
 }

@@ -125,13 +125,14 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
   }
 
   return {
-    async admit(admission, options) {
-      if (lines.has(admission.projectId) && admission.amount > 0 && !admission.unpriced) {
-        if (!admission.final) return { kind: 'tight' };
+    admit(admission, options) {
+      if (lines.size > 0 && lines.has(admission.projectId) && admission.amount > 0 && !admission.unpriced) {
+        if (!admission.final) return Promise.resolve({ kind: 'tight' });
         return join(admission, options, { kind: 'tight' });
       }
-      const result = await ledger.admit(admission);
-      return result.kind === 'wait' ? join(admission, options, result) : result;
+      const result = ledger.admit(admission);
+      if (!admission.final) return result;
+      return result.then((first) => (first.kind === 'wait' ? join(admission, options, first) : first));
     },
     nudge: pump,
   };

@@ -4,7 +4,7 @@ import { worstCase } from '../pricing/cost.ts';
 import { encodingOf } from '../tokens/encoding.ts';
 import { budgetBusy, budgetExceeded, priceUnknown } from './blocked.ts';
 import type { Gateway } from './gateway.ts';
-import { headOf, type Job, recordOf } from './job.ts';
+import { type Job, recordOf } from './job.ts';
 import { outputThatFits, type Quote, quote } from './quote.ts';
 import { ClientGone } from './read-body.ts';
 import type { Target } from './resolve.ts';
@@ -66,9 +66,17 @@ async function ask(
   const settings = gateway.settings();
   const minOutputTokens = settings['admission.min_output_tokens'];
   let limit = quoted.mustLimit ? quoted.outputTokens : undefined;
+  const { exchange, asked } = job;
   const result = await gateway.queue.admit(
     {
-      ...headOf(job, target),
+      id: exchange.id,
+      projectId: job.project.id,
+      keyId: job.caller.keyId,
+      endpoint: job.wire.endpoint,
+      provider: target.provider.name,
+      model: target.model,
+      askedModel: asked.model,
+      stream: asked.stream,
       amount: quoted.amount,
       least: quoted.least,
       unpriced: quoted.card === undefined,

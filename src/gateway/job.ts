@@ -1,5 +1,4 @@
 import type { Caller } from '../store/callers.ts';
-import type { RequestHead } from '../store/ledger/holds.ts';
 import { FLAGS, type RequestRecord } from '../store/ledger/record.ts';
 import { NO_USAGE } from '../usage.ts';
 import type { Exchange } from './exchange.ts';
@@ -18,28 +17,21 @@ export interface Job {
   options: ServiceOptions;
 }
 
-/** The part of the record that is known before anything is sent. */
-export function headOf(job: Job, target: Target | undefined): RequestHead {
-  return {
-    id: job.exchange.id,
-    projectId: job.project.id,
-    keyId: job.caller.keyId,
-    endpoint: job.wire.endpoint,
-    provider: target?.provider.name ?? '',
-    model: target?.model ?? job.asked.model,
-    askedModel: job.asked.model,
-    stream: job.asked.stream,
-  };
-}
-
 /** How a request ended, to be completed into its record. */
 export type Ending = Pick<RequestRecord, 'status' | 'outcome'> &
   Partial<Pick<RequestRecord, 'flags' | 'usage' | 'costNanoUsd' | 'firstByteMs' | 'detail'>>;
 
+/** The whole record. Written out field by field: spreading objects here was a tenth of a request's cost. */
 export function recordOf(job: Job, target: Target | undefined, ending: Ending, now: number): RequestRecord {
-  const { detail } = ending;
-  return {
-    ...headOf(job, target),
+  const { exchange, asked } = job;
+  const record: RequestRecord = {
+    id: exchange.id,
+    projectId: job.project.id,
+    keyId: job.caller.keyId,
+    endpoint: job.wire.endpoint,
+    provider: target === undefined ? '' : target.provider.name,
+    model: target === undefined ? asked.model : target.model,
+    askedModel: asked.model,
     status: ending.status,
     outcome: ending.outcome,
     flags: (ending.flags ?? 0) | requestFlags(job),
@@ -47,10 +39,11 @@ export function recordOf(job: Job, target: Target | undefined, ending: Ending, n
     costNanoUsd: ending.costNanoUsd ?? 0,
     savedTokens: 0,
     savedNanoUsd: 0,
-    durationMs: now - job.exchange.startedAt,
+    durationMs: now - exchange.startedAt,
     firstByteMs: ending.firstByteMs ?? null,
-    ...(detail ? { detail } : {}),
   };
+  if (ending.detail) record.detail = ending.detail;
+  return record;
 }
 
 function requestFlags({ asked, options }: Job): number {

@@ -30,26 +30,27 @@ export interface Metering {
 }
 
 /** What the provider reports is what is booked; where it reports nothing, the least bound that can be defended. */
-export async function meter(gateway: Gateway, metering: Metering): Promise<Metered> {
+export function meter(gateway: Gateway, metering: Metering): Metered | Promise<Metered> {
   const { relay, admitted } = metering;
   const reported = readUsage(relay.usage);
-  if (reported) return { usage: reported, ...priced(reported, admitted, 0) };
+  if (reported) return priced(reported, admitted, 0);
   // An error is not billed, and an answer to nobody's liking without usage is.
-  if (relay.status >= 400) return { usage: NO_USAGE, costNanoUsd: 0, flags: 0 };
-  const usage = await estimate(gateway, metering);
-  const { costNanoUsd, flags } = priced(usage, admitted, FLAGS.estimated);
-  const holds = admitted.remaining !== null;
-  return { usage, costNanoUsd: holds ? Math.min(costNanoUsd, admitted.heldNanoUsd) : costNanoUsd, flags };
+  if (relay.status >= 400) return priced(NO_USAGE, admitted, 0);
+  return estimated(gateway, metering);
 }
 
-function priced(
-  usage: TokenUsage,
-  { quote }: Admitted,
-  flags: number,
-): { costNanoUsd: NanoUsd; flags: number } {
-  if (quote.card) return { costNanoUsd: costOf(usage, quote.card), flags };
+async function estimated(gateway: Gateway, metering: Metering): Promise<Metered> {
+  const { admitted } = metering;
+  const metered = priced(await estimate(gateway, metering), admitted, FLAGS.estimated);
+  if (admitted.remaining === null) return metered;
+  return { ...metered, costNanoUsd: Math.min(metered.costNanoUsd, admitted.heldNanoUsd) };
+}
+
+function priced(usage: TokenUsage, { quote }: Admitted, flags: number): Metered {
   const used = usage.inputTokens > 0 || usage.outputTokens > 0;
-  return { costNanoUsd: 0, flags: used ? flags | FLAGS.unpriced : flags };
+  if (!used) return { usage, costNanoUsd: 0, flags };
+  if (quote.card) return { usage, costNanoUsd: costOf(usage, quote.card), flags };
+  return { usage, costNanoUsd: 0, flags: flags | FLAGS.unpriced };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { GwError } from '../errors.ts';
 import { FLAGS, type Outcome } from '../store/ledger/record.ts';
+import { NO_USAGE } from '../usage.ts';
 import type { Forwarding } from './complete.ts';
 import type { Gateway } from './gateway.ts';
 import { serviceHeaders } from './headers.ts';
@@ -42,18 +43,21 @@ export async function relayAnswer(
   const call = send(gateway.upstreams.of(target.provider.origin), outgoing, relay);
   exchange.onGone = call.abort;
   if (exchange.gone) call.abort();
-  const end = await (asked.stream ? Promise.race([call.end, relay.closed]) : call.end);
+  const end = await (asked.stream ? endOfStream(call.end, relay) : call.end);
   exchange.onGone = undefined;
 
   if (end.kind === 'complete') relay.readUsage();
-  const metered = await meterEnd(gateway, forwarding, { relay, sentAt, end });
+  const metering = meterEnd(gateway, forwarding, { relay, sentAt, end });
+  const metered = metering instanceof Promise ? await metering : metering;
   const settled = await gateway.ledger.settle(
     recordOf(
       job,
       target,
       {
-        ...metered,
         ...endingOf(relay, end),
+        usage: metered.usage,
+        costNanoUsd: metered.costNanoUsd,
+        flags: metered.flags,
         firstByteMs: relay.firstByteAt === undefined ? null : relay.firstByteAt - exchange.startedAt,
       },
       gateway.clock.monotonic(),
@@ -73,11 +77,21 @@ interface CallReport {
   end: CallEnd;
 }
 
-const UNUSED: Metered['flags'] = 0;
+/** A stream has ended for gw with its closing event, whether or not the provider ends the connection then. */
+function endOfStream(call: Promise<CallEnd>, relay: Relay): Promise<CallEnd> {
+  return new Promise((resolve) => {
+    relay.onClosed = resolve;
+    void call.then(resolve);
+  });
+}
 
-async function meterEnd(gateway: Gateway, forwarding: Forwarding, { relay, sentAt, end }: CallReport) {
+function meterEnd(
+  gateway: Gateway,
+  forwarding: Forwarding,
+  { relay, sentAt, end }: CallReport,
+): Metered | Promise<Metered> {
   const { job, target, admitted } = forwarding;
-  if (end.kind === 'failed' && !end.sent) return { costNanoUsd: 0, flags: UNUSED };
+  if (end.kind === 'failed' && !end.sent) return { usage: NO_USAGE, costNanoUsd: 0, flags: 0 };
   return meter(gateway, { job, target, admitted, relay, sentAt, whole: end.kind === 'complete' });
 }
 
