@@ -9,13 +9,15 @@ export const NANO_PER_USD = 1_000_000_000;
 /** No cap or price above this is accepted, so that sums stay exact integers. */
 export const MAX_AMOUNT_NANO_USD: NanoUsd = 1_000_000 * NANO_PER_USD;
 
-const DECIMAL = /^\$?(\d{1,9})(?:\.(\d{1,9}))?$/;
+/** Commas only between thousands: `1,5` is a slip for 1.5, not fifteen dollars. */
+const DECIMAL = /^\$?(\d{1,9}|\d{1,3}(?:,\d{3})+)(?:\.(\d{1,9}))?$/;
 
 /** Reads a decimal dollar amount such as `20`, `$0.5` or `3.141592653` exactly; undefined if it is none. */
 export function parseUsd(text: string): NanoUsd | undefined {
-  const match = DECIMAL.exec(text.trim().replaceAll(',', ''));
+  const match = DECIMAL.exec(text.trim());
   if (!match) return undefined;
-  const amount = Number(match[1]) * NANO_PER_USD + Number((match[2] ?? '').padEnd(9, '0'));
+  const dollars = Number(match[1]?.replaceAll(',', ''));
+  const amount = dollars * NANO_PER_USD + Number((match[2] ?? '').padEnd(9, '0'));
   return amount <= MAX_AMOUNT_NANO_USD ? amount : undefined;
 }
 
