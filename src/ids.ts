@@ -16,10 +16,13 @@ const TEXT_LENGTH = 11;
 /** How many daemons can share a database. */
 export const MAX_SLOTS = SLOTS;
 
-/** Makes request ids for one daemon; when more than 128 are asked for in a millisecond, it runs ahead. */
-export function createRequestIds(slot: number, now: () => number): () => RequestId {
-  let lastMs = 0;
-  let sequence = 0;
+/**
+ * Makes request ids for one daemon; when more than 128 are asked for in a millisecond, it runs ahead. All come later
+ * than `after`: a daemon that starts with a clock that was set back must not make the ids of its slot again.
+ */
+export function createRequestIds(slot: number, now: () => number, after: RequestId = 0): () => RequestId {
+  let lastMs = Math.floor(after / PER_MS);
+  let sequence = after > 0 ? SEQUENCE - 1 : 0;
   return () => {
     const ms = now() - EPOCH_MS;
     if (ms > lastMs) {
