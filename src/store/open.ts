@@ -19,7 +19,7 @@ export interface OpenOptions {
  */
 export async function openDatabase(path: string, options: OpenOptions = {}): Promise<Db> {
   try {
-    if (options.readonly !== true) makePrivate(path);
+    if (options.readonly !== true && path !== ':memory:') makePrivate(path);
     const db = new Database(path, {
       readonly: options.readonly === true,
       fileMustExist: options.readonly === true,

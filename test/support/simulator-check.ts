@@ -1,0 +1,42 @@
+import { expect } from 'vitest';
+import type { Db } from '../../src/store/open.ts';
+
+/**
+ * What must hold of any database at rest between transactions, said in SQL alone: it needs no knowledge of how the
+ * database came to be, so it serves after a kill -9 too.
+ */
+const RULES: Record<string, string> = {
+  'pending is the sum of the open holds': `
+    WITH charged AS (SELECT json_extract(c.value, '$[0]') AS budget_id, json_extract(c.value, '$[1]') AS start,
+      sum(h.amount_nano_usd) AS held FROM holds h, json_each(h.charges) c GROUP BY 1, 2)
+    SELECT p.budget_id, p.start, p.pending_nano_usd, c.held FROM budget_periods p
+      LEFT JOIN charged c ON c.budget_id = p.budget_id AND c.start = p.start
+      WHERE p.pending_nano_usd <> coalesce(c.held, 0)
+    UNION ALL SELECT c.budget_id, c.start, NULL, c.held FROM charged c
+      WHERE NOT EXISTS (SELECT 1 FROM budget_periods p WHERE p.budget_id = c.budget_id AND p.start = c.start)`,
+  'a request is open or recorded, not both': 'SELECT h.id FROM holds h JOIN requests r ON r.id = h.id',
+  'the rollups agree with the records': `
+    WITH u AS (SELECT project_id, provider_id, model_id, sum(requests) n, sum(blocked_requests) b,
+        sum(input_tokens) i, sum(output_tokens) o, sum(cost_nano_usd) c FROM usage_hours GROUP BY 1, 2, 3),
+      r AS (SELECT project_id, provider_id, model_id, count(*) n, sum(outcome = 1) b,
+        sum(input_tokens) i, sum(output_tokens) o, sum(cost_nano_usd) c FROM requests GROUP BY 1, 2, 3)
+    SELECT * FROM (SELECT * FROM u EXCEPT SELECT * FROM r)
+    UNION ALL SELECT * FROM (SELECT * FROM r EXCEPT SELECT * FROM u)`,
+  'each refusal has its event': `
+    SELECT * FROM (SELECT (SELECT count(*) FROM requests WHERE outcome = 1) AS refused,
+      (SELECT count(*) FROM events WHERE type = 'request.blocked') AS told) WHERE refused <> told`,
+  'a hold names a budget once': `
+    SELECT h.id FROM holds h, json_each(h.charges) c GROUP BY h.id, json_extract(c.value, '$[0]') HAVING count(*) > 1`,
+};
+
+/** Fails with the offending rows. */
+export function checkDatabase(db: Db): void {
+  for (const [rule, sql] of Object.entries(RULES)) expect(db.prepare(sql).all(), rule).toEqual([]);
+}
+
+/** As `checkDatabase`, and that SQLite finds its file whole: for databases that lived through something. */
+export function checkFile(db: Db): void {
+  expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
+  expect(db.pragma('foreign_key_check')).toEqual([]);
+  checkDatabase(db);
+}
