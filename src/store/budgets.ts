@@ -2,7 +2,14 @@ import type { Calendar } from '../calendar.ts';
 import { badRequest, notFound } from '../errors.ts';
 import { requestIdAt, systemRandom } from '../ids.ts';
 import { MAX_AMOUNT_NANO_USD, type NanoUsd } from '../money.ts';
-import { type BudgetPeriod, budgetName, createBalances, type Standing, spanOf } from './ledger/balances.ts';
+import {
+  type BudgetPeriod,
+  budgetName,
+  type Charge,
+  createBalances,
+  type Standing,
+  spanOf,
+} from './ledger/balances.ts';
 import { createEvents } from './ledger/events.ts';
 import type { Db } from './open.ts';
 import type { Project } from './projects.ts';
@@ -52,10 +59,13 @@ export async function setBudget(
       )
       .get(project.id, settings.period);
     const id = existing ? update(db, existing, settings) : insert(db, project, settings, { calendar, now });
-    if (existing) balances.recap(project.id, id, existing.version);
+    if (existing) balances.recap(project.id, id, existing);
     else {
-      balances.seed(project.id, id, spentBefore(db, project.id, settings, { calendar, now }));
-      balances.recap(project.id, id, 0);
+      const since = countsFrom(settings, { calendar, now });
+      balances.seed(project.id, id, spentSince(db, project.id, settings.period, since), (charge) =>
+        chargeOpenHolds(db, project.id, since, charge),
+      );
+      balances.recap(project.id, id);
     }
     const standing = balances.standings(project.id).find(({ budget }) => budget.id === id);
     balances.write();
@@ -155,23 +165,33 @@ function update(
   return existing.id;
 }
 
-function spentBefore(
-  db: Db,
-  projectId: number,
-  settings: BudgetSettings,
-  { calendar, now }: Context,
-): NanoUsd {
-  const spent =
-    settings.period === 'rolling'
-      ? db
-          .prepare('SELECT coalesce(sum(cost_nano_usd), 0) FROM requests WHERE project_id = ? AND id >= ?')
-          .pluck()
-          .get(projectId, requestIdAt(now - (settings.windowMs ?? 0)))
-      : db
-          .prepare(
-            'SELECT coalesce(sum(cost_nano_usd), 0) FROM usage_hours WHERE project_id = ? AND bucket >= ?',
-          )
-          .pluck()
-          .get(projectId, spanOf(settings.period, now, calendar).start);
-  return Number(spent);
+/** The time from which a new budget counts what its project did. */
+function countsFrom({ period, windowMs }: BudgetSettings, { calendar, now }: Context): number {
+  return period === 'rolling' ? now - (windowMs ?? 0) : spanOf(period, now, calendar).start;
+}
+
+function spentSince(db: Db, projectId: number, period: BudgetPeriod, since: number): NanoUsd {
+  const [sql, from] =
+    period === 'rolling'
+      ? [
+          'SELECT coalesce(sum(cost_nano_usd), 0) FROM requests WHERE project_id = ? AND id >= ?',
+          requestIdAt(since),
+        ]
+      : [
+          'SELECT coalesce(sum(cost_nano_usd), 0) FROM usage_hours WHERE project_id = ? AND bucket >= ?',
+          since,
+        ];
+  return Number(db.prepare(sql).pluck().get(projectId, from));
+}
+
+/** Makes the requests that run settle in a new budget too. Returns what they hold. */
+function chargeOpenHolds(db: Db, projectId: number, since: number, [budgetId, start]: Charge): NanoUsd {
+  const held = db
+    .prepare<[number, number, number, number], number>(
+      `UPDATE holds SET charges = json_insert(charges, '$[#]', json_array(?, CAST(? AS INTEGER)))
+       WHERE project_id = ? AND id >= ? RETURNING amount_nano_usd`,
+    )
+    .pluck()
+    .all(budgetId, start, projectId, requestIdAt(since));
+  return held.reduce((sum, amount) => sum + amount, 0);
 }

@@ -49,22 +49,34 @@ export interface Balances {
   standings(projectId: number): Standing[];
   /** Reserves; returns what must be given back to `post`. */
   reserve(projectId: number, amount: NanoUsd): Charge[];
-  /** Turns a reservation into spend. An actual cost of 0 gives it back. */
-  post(charges: Charge[], reserved: NanoUsd, actual: NanoUsd): void;
+  /**
+   * Turns a reservation into spend. An actual cost of 0 gives it back. It counts in the period that it was reserved
+   * in; only the running period of a budget that is not removed has events.
+   */
+  post(projectId: number, charges: Charge[], reserved: NanoUsd, actual: NanoUsd): void;
   /** Says that a request was refused for lack of room in a budget. */
-  refuse(budget: BudgetTerms): void;
+  refuse(standing: Standing): void;
   /** Rolls every budget into the period that is running. */
   rollAll(): void;
-  /** Books spend from before the budget existed, so that a cap set at noon counts the morning. */
-  seed(projectId: number, budgetId: number, spent: NanoUsd): void;
-  /** Writes the events that a changed cap earns; a threshold that stays crossed is not told again. */
-  recap(projectId: number, budgetId: number, oldVersion: number): void;
+  /**
+   * Books what was spent before the budget existed, so that a cap set at noon counts the morning, and what requests
+   * that run hold: `charge` adds the new budget's charge to their holds and returns the sum of them.
+   */
+  seed(projectId: number, budgetId: number, spent: NanoUsd, charge: (charge: Charge) => NanoUsd): void;
+  /**
+   * Writes the events that a new or changed budget earns. What its old terms have told, and is still so, is not told
+   * again: a threshold that stays crossed, a cap that stays reached.
+   */
+  recap(projectId: number, budgetId: number, old?: { version: number; cap: NanoUsd }): void;
   write(): void;
   clear(): void;
 }
 
 /** A budget id and a period start: the balance that an amount is reserved in. */
 export type Charge = [budgetId: number, start: number];
+
+/** The columns that say for which version of the cap an event was written last. */
+type Mark = 'thresholdVersion' | 'exceededVersion';
 
 const MINUTE_MS = 60_000;
 
@@ -171,9 +183,14 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
     return balance;
   }
 
+  /** Minutes that start later than this are in the window, whole or in part. */
+  function windowStart(budget: BudgetTerms): number {
+    return now - (budget.windowMs ?? 0) - MINUTE_MS;
+  }
+
   /** The minutes of a rolling budget that count now: those inside the window, and those with open holds. */
   function windowOf(budget: BudgetTerms): Balance[] {
-    const from = now - (budget.windowMs ?? 0) - MINUTE_MS;
+    const from = windowStart(budget);
     if (!windows.has(budget.id)) {
       windows.add(budget.id);
       for (const row of selectWindow.all(budget.id, from)) {
@@ -192,7 +209,7 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
       return { budget, posted: balance.posted, pending: balance.pending, resetsAt: end };
     }
     const window = windowOf(budget);
-    const from = now - (budget.windowMs ?? 0) - MINUTE_MS;
+    const from = windowStart(budget);
     const spent = window.filter((b) => b.start > from && b.posted > 0);
     const oldest = spent.reduce((least, b) => Math.min(least, b.start), now);
     return {
@@ -209,32 +226,32 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
   }
 
   /** Writes the events that spend has earned: each once per budget, period (or window) and version of the cap. */
-  function announce(balance: Balance): void {
-    const { budget } = balance;
-    if (budget.period !== 'rolling' && balance.start !== budget.currentStart) return;
+  function announce(budget: BudgetTerms): void {
     const standing = standingOf(budget);
-    if (standing.posted > 0 && standing.posted >= thresholdOf(budget)) reached(balance, standing);
-    if (standing.posted >= budget.capNanoUsd) exceeded(balance, standing);
+    if (standing.posted > 0 && standing.posted >= thresholdOf(budget)) {
+      tell('budget.threshold_reached', 'thresholdVersion', standing);
+    }
+    if (standing.posted >= budget.capNanoUsd) tell('budget.exceeded', 'exceededVersion', standing);
   }
 
-  function reached(balance: Balance, standing: Standing): void {
-    if (toldOf(balance, 'thresholdVersion')) return;
-    balance.thresholdVersion = balance.budget.capVersion;
+  function tell(type: 'budget.threshold_reached' | 'budget.exceeded', mark: Mark, standing: Standing): void {
+    const { budget } = standing;
+    if (isTold(budget, mark, budget.capVersion)) return;
+    setMark(budget, mark);
+    emit(type, budget.projectId, standingData(standing));
+  }
+
+  function isTold(budget: BudgetTerms, mark: Mark, version: number): boolean {
+    if (budget.period !== 'rolling') return balanceOf(budget, budget.currentStart)[mark] === version;
+    const from = windowStart(budget);
+    return windowOf(budget).some((b) => b.start > from && b[mark] === version);
+  }
+
+  /** On the minute of now, for a rolling budget: the mark must not leave the window before what it tells of. */
+  function setMark(budget: BudgetTerms, mark: Mark): void {
+    const balance = balanceOf(budget, startFor(budget));
+    balance[mark] = budget.capVersion;
     balance.dirty = true;
-    emit('budget.threshold_reached', balance.budget.projectId, standingData(standing));
-  }
-
-  function exceeded(balance: Balance, standing: Standing): void {
-    if (toldOf(balance, 'exceededVersion')) return;
-    balance.exceededVersion = balance.budget.capVersion;
-    balance.dirty = true;
-    emit('budget.exceeded', balance.budget.projectId, standingData(standing));
-  }
-
-  function toldOf(balance: Balance, which: 'thresholdVersion' | 'exceededVersion'): boolean {
-    const { budget } = balance;
-    const told = (b: Balance) => b[which] === budget.capVersion;
-    return budget.period === 'rolling' ? windowOf(budget).some(told) : told(balance);
   }
 
   return {
@@ -250,7 +267,8 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
         return [budget.id, balance.start];
       });
     },
-    post(charges, reserved, actual) {
+    post(projectId, charges, reserved, actual) {
+      const live = budgetsOf(projectId);
       for (const [budgetId, start] of charges) {
         const budget = budgetById(budgetId);
         if (!budget) continue;
@@ -258,28 +276,30 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
         balance.pending -= reserved;
         balance.posted += actual;
         balance.dirty = true;
-        if (actual > 0) announce(balance);
+        const running = budget.period === 'rolling' || start === budget.currentStart;
+        if (actual > 0 && running && live.includes(budget)) announce(budget);
       }
     },
-    refuse(budget) {
-      exceeded(balanceOf(budget, startFor(budget)), standingOf(budget));
-    },
-    seed(projectId, budgetId, spent) {
-      const budget = budgetsOf(projectId).find((b) => b.id === budgetId);
-      if (!budget || spent <= 0) return;
-      const balance = balanceOf(budget, startFor(budget));
-      balance.posted += spent;
-      balance.dirty = true;
-    },
-    recap(projectId, budgetId, oldVersion) {
+    refuse: (standing) => tell('budget.exceeded', 'exceededVersion', standing),
+    seed(projectId, budgetId, spent, charge) {
       const budget = budgetsOf(projectId).find((b) => b.id === budgetId);
       if (!budget) return;
       const balance = balanceOf(budget, startFor(budget));
-      if (balance.thresholdVersion === oldVersion && standingOf(budget).posted >= thresholdOf(budget)) {
-        balance.thresholdVersion = budget.capVersion;
-        balance.dirty = true;
+      balance.posted += spent;
+      balance.pending += charge([budgetId, balance.start]);
+      balance.dirty = true;
+    },
+    recap(projectId, budgetId, old) {
+      const budget = budgetsOf(projectId).find((b) => b.id === budgetId);
+      if (!budget) return;
+      if (old && old.version !== budget.capVersion) {
+        const stillCrossed = standingOf(budget).posted >= thresholdOf(budget);
+        if (stillCrossed && isTold(budget, 'thresholdVersion', old.version))
+          setMark(budget, 'thresholdVersion');
+        const sameCap = old.cap === budget.capNanoUsd;
+        if (sameCap && isTold(budget, 'exceededVersion', old.version)) setMark(budget, 'exceededVersion');
       }
-      announce(balance);
+      announce(budget);
     },
     rollAll() {
       for (const { projectId } of selectAll.all()) budgetsOf(projectId);
@@ -314,7 +334,9 @@ export function spanOf(period: BudgetPeriod, timeMs: number, calendar: Calendar)
 
 /** The spend at which a budget's alert goes out. */
 export function thresholdOf(budget: Pick<BudgetTerms, 'capNanoUsd' | 'alertPercent'>): NanoUsd {
-  return Math.ceil((budget.capNanoUsd * budget.alertPercent) / 100);
+  // In two parts: cap times percent is past what a number holds exactly from $90,000 on.
+  const { capNanoUsd: cap, alertPercent } = budget;
+  return Math.floor(cap / 100) * alertPercent + Math.ceil(((cap % 100) * alertPercent) / 100);
 }
 
 /** A budget's public id: `web/daily`. */

@@ -98,7 +98,7 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
   );
 
   function hold(admission: Admission, amount: NanoUsd, standings: Standing[]): AdmissionResult {
-    const charges = amount > 0 && standings.length > 0 ? balances.reserve(admission.projectId, amount) : [];
+    const charges = balances.reserve(admission.projectId, amount);
     holds.insert(slot, admission, amount, charges);
     return { kind: 'held', amount, remaining: standings.length > 0 ? roomIn(standings) - amount : null };
   }
@@ -123,7 +123,7 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
   function block(admission: Admission, standing: Standing): AdmissionResult {
     const { budget, posted } = standing;
     const record = admission.blockedRecord();
-    balances.refuse(budget);
+    balances.refuse(standing);
     emit('request.blocked', admission.projectId, {
       budget_id: budgetName(budget),
       request_id: formatRequestId(admission.id),
@@ -140,7 +140,8 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
   function settle(record: RequestRecord): SettleResult {
     const held = holds.take(record.id);
     if (!held) return { kind: 'resolved_before' };
-    balances.post(held.charges, held.amount, record.costNanoUsd);
+    if (held.charges.length > 0)
+      balances.post(record.projectId, held.charges, held.amount, record.costNanoUsd);
     const overrun = held.charges.length > 0 && record.costNanoUsd > held.amount;
     writeRecord(overrun ? { ...record, flags: record.flags | FLAGS.overrun } : record, held.amount);
     const standings = held.charges.length > 0 ? balances.standings(record.projectId) : [];

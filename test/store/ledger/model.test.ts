@@ -1,0 +1,401 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createRequestIds } from '../../../src/ids.ts';
+import { removeBudget, setBudget } from '../../../src/store/budgets.ts';
+import type { BudgetPeriod } from '../../../src/store/ledger/balances.ts';
+import { type Db, openDatabase } from '../../../src/store/open.ts';
+import {
+  addProjects,
+  admissionOf,
+  createWorld,
+  eventsOf,
+  fileDatabase,
+  memoryDatabase,
+  PROPERTY_TIMEOUT_MS,
+  recordOf,
+  runs,
+  type SimulatedDaemon,
+  startDaemon,
+  type World,
+} from '../../support/simulator.ts';
+import { checkDatabase } from '../../support/simulator-check.ts';
+import { Oracle } from '../../support/simulator-oracle.ts';
+
+/** The real thing: daemons, each with its ledger, and the command line on a connection of its own. */
+interface Real {
+  world: World;
+  admin: Db;
+  daemons: (SimulatedDaemon & { db: Db })[];
+  eventsSeen: number;
+  close(): void;
+}
+
+type Step = fc.AsyncCommand<Oracle, Real>;
+
+const PROJECTS = 3;
+const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
+const ZONES = ['UTC', 'Asia/Kathmandu', 'America/New_York', 'Africa/Cairo', 'Pacific/Auckland'];
+const STARTS = ['2026-05-12T12:00Z', '2026-03-08T04:30Z', '2026-10-31T22:59Z', '2026-12-31T23:59:58Z'];
+
+const project = fc.integer({ min: 1, max: PROJECTS });
+const money = fc.oneof(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 0, max: 4e9 }));
+
+/** A command of the model; `value` is shown when a run fails. */
+function step<T>(name: string, values: fc.Arbitrary<T>, run: (m: Oracle, r: Real, v: T) => Promise<void>) {
+  return values.map(
+    (value): Step => ({
+      check: () => true,
+      async run(model, real) {
+        model.now = real.world.clock.now();
+        await run(model, real, value);
+        compare(model, real);
+      },
+      toString: () => `${name} ${JSON.stringify(value)}`,
+    }),
+  );
+}
+
+const admit = fc.record({
+  kind: fc.constant('admit' as const),
+  project,
+  amount: money,
+  leastPercent: fc.constantFrom(0, 10, 50, 100),
+  cut: fc.boolean(),
+  final: fc.boolean(),
+});
+const settle = fc.record({
+  kind: fc.constant('settle' as const),
+  pick: fc.nat(),
+  /** Of the held amount: 0 releases; more than 100 is what a provider may do and a hold should have prevented. */
+  percent: fc.oneof(fc.constantFrom(0, 100), fc.integer({ min: 0, max: 100 }), fc.constantFrom(130)),
+  outcome: fc.constantFrom('ok' as const, 'client_gone' as const, 'upstream_failed' as const),
+  again: fc.boolean(),
+});
+const record = fc.record({ kind: fc.constant('record' as const), project, cost: money });
+const fail = fc.record({ kind: fc.constant('fail' as const), project });
+
+/** The commands of one event-loop turn of one daemon: they share a transaction. */
+const batch = step(
+  'batch',
+  fc.record({
+    daemon: fc.nat(),
+    turn: fc.array(
+      fc.oneof(
+        { weight: 5, arbitrary: admit },
+        { weight: 4, arbitrary: settle },
+        { weight: 1, arbitrary: record },
+        { weight: 1, arbitrary: fail },
+      ),
+      { minLength: 1, maxLength: 6 },
+    ),
+  }),
+  async (model, real, { daemon: pick, turn }) => {
+    const daemon = at(real.daemons, pick);
+    const { ledger } = daemon;
+    const results: Promise<unknown>[] = [];
+    const expected: unknown[] = [];
+    const broken = turn.some((command) => command.kind === 'fail');
+    model.beginBatch();
+    for (const command of turn) {
+      // A command that throws makes each of the turn run on its own: nobody waits behind another then.
+      if (broken) model.beginBatch();
+      if (command.kind === 'fail') {
+        const failing = ledger.write(() => {
+          daemon.db.prepare("INSERT INTO names (name) VALUES ('lost')").run();
+          throw new Error('own fault');
+        });
+        results.push(failing.catch((error: Error) => error.message));
+        expected.push('own fault');
+      } else if (command.kind === 'admit') {
+        const { amount, cut, final } = command;
+        const least = Math.ceil((amount * command.leastPercent) / 100);
+        const ask = {
+          id: daemon.nextId(),
+          projectId: command.project,
+          slot: daemon.slot,
+          amount,
+          least,
+          cut,
+          final,
+        };
+        const fit = (room: number) => (room >= least ? Math.min(room, amount) : undefined);
+        results.push(
+          ledger
+            .admit(
+              admissionOf(ask.id, amount, {
+                projectId: ask.projectId,
+                least,
+                final,
+                ...(cut ? { fit } : {}),
+              }),
+            )
+            .then(({ kind, ...rest }) => (kind === 'held' ? { kind, ...rest } : { kind })),
+        );
+        expected.push(model.admit(ask));
+      } else if (command.kind === 'settle') {
+        const choices = command.again ? model.requests : model.requests.filter((r) => r.open);
+        if (choices.length === 0) continue;
+        const request = at(choices, command.pick);
+        const costNanoUsd = Math.floor((request.amount * command.percent) / 100);
+        const { projectId } = request;
+        results.push(
+          ledger
+            .settle(recordOf(request.id, { projectId, costNanoUsd, outcome: command.outcome }))
+            .then((result) => result.kind === 'settled'),
+        );
+        expected.push(model.settle(request.id, costNanoUsd));
+      } else {
+        const id = daemon.nextId();
+        results.push(
+          ledger.record(
+            recordOf(id, {
+              projectId: command.project,
+              costNanoUsd: command.cost,
+              outcome: 'refused',
+              status: 503,
+            }),
+          ),
+        );
+        expected.push(undefined);
+        model.otherRecords.push({ id, projectId: command.project, cost: command.cost });
+      }
+    }
+    ledger.flush();
+    expect(await Promise.all(results)).toEqual(expected);
+  },
+);
+
+const set = step(
+  'set budget',
+  fc.record({
+    project,
+    period: fc.constantFrom<BudgetPeriod>('daily', 'monthly', 'rolling'),
+    cap: fc.oneof(
+      fc.integer({ min: 0, max: 30 }),
+      fc.integer({ min: 0, max: 9e9 }),
+      fc.constant(999_999_999_999_999),
+    ),
+    alert: fc.constantFrom(1, 33, 80, 100),
+    windowMs: fc.constantFrom(60 * SECOND, 90 * SECOND, HOUR, 3 * HOUR),
+  }),
+  async (model, real, { project: projectId, period, cap, alert, windowMs }) => {
+    const { calendar, clock } = real.world;
+    const settings = {
+      period,
+      capNanoUsd: cap,
+      alertPercent: alert,
+      ...(period === 'rolling' ? { windowMs } : {}),
+    };
+    const standing = await setBudget(real.admin, projectRow(projectId), settings, {
+      calendar,
+      now: clock.now(),
+    });
+    model.setBudget(standing.budget.id, {
+      projectId,
+      period,
+      windowMs: period === 'rolling' ? windowMs : 0,
+      cap,
+      alert,
+    });
+    const budget = model.budgets.find((b) => b.id === standing.budget.id);
+    expect([standing.posted, standing.pending]).toEqual(
+      budget && [model.posted(budget), model.pending(budget)],
+    );
+  },
+);
+
+const remove = step(
+  'remove budget',
+  fc.record({ project, period: fc.constantFrom<BudgetPeriod>('daily', 'monthly', 'rolling') }),
+  async (model, real, { project: projectId, period }) => {
+    const removal = removeBudget(real.admin, projectRow(projectId), period, real.world.clock.now());
+    const removed = await removal.then(
+      () => true,
+      () => false,
+    );
+    expect(removed).toBe(model.removeBudget(projectId, period));
+  },
+);
+
+const tick = step(
+  'move the clock by',
+  fc.oneof(
+    fc.integer({ min: 0, max: 90 * SECOND }),
+    fc.integer({ min: 0, max: 30 * HOUR }),
+    fc.integer({ min: -30 * HOUR, max: 0 }),
+    fc.constantFrom(24 * HOUR, 40 * 24 * HOUR, 400 * 24 * HOUR),
+  ),
+  async (model, { world }, ms) => {
+    world.clock.set(world.clock.now() + ms);
+    model.now = world.clock.now();
+  },
+);
+
+const midnight = step(
+  'move the clock to midnight and',
+  fc.constantFrom(-1, 0, 1),
+  async (model, { world }, ms) => {
+    world.clock.set(world.calendar.day(world.clock.now()).end + ms);
+    model.now = world.clock.now();
+  },
+);
+
+const roll = step('roll', fc.nat(), async (model, real, pick) => {
+  const { ledger } = at(real.daemons, pick);
+  const rolled = ledger.roll();
+  ledger.flush();
+  await rolled;
+  model.rollAll();
+});
+
+/** kill -9 and a new start in the same slot; another daemon, or the new one, closes what is open. */
+const crash = step(
+  'crash',
+  fc.record({ daemon: fc.nat(), closer: fc.nat() }),
+  async (model, real, { daemon: pick, closer }) => {
+    const index = pick % real.daemons.length;
+    const { db, slot } = at(real.daemons, index);
+    const lastId = Math.max(0, ...model.requests.map((r) => r.id), ...model.otherRecords.map((r) => r.id));
+    const restarted = { ...startDaemon(db, real.world, slot), db };
+    restarted.nextId = createRequestIds(slot, () => real.world.clock.now(), lastId);
+    real.daemons[index] = restarted;
+    const { ledger } = at(real.daemons, closer);
+    const closing = ledger.closeHolds(slot);
+    ledger.flush();
+    expect(await closing).toBe(model.closeHolds(slot));
+  },
+);
+
+function at<T>(list: readonly T[], index: number): T {
+  const found = list[index % list.length];
+  if (found === undefined) throw new Error('an empty list has no elements');
+  return found;
+}
+
+const projectRow = (id: number) => ({
+  id,
+  name: `p${id}`,
+  plan: 'pro' as const,
+  createdAt: 0,
+  pausedAt: null,
+});
+
+/** Compares everything that is stored with everything that should be. */
+function compare(model: Oracle, real: Real): void {
+  const db = real.admin;
+  checkDatabase(db);
+  expect(storedBalances(db)).toEqual(expectedBalances(model));
+  const holds = db.prepare('SELECT id, amount_nano_usd FROM holds ORDER BY id').raw().all();
+  const open = model.requests.filter((r) => r.open).sort((a, b) => a.id - b.id);
+  expect(holds).toEqual(open.map((r) => [r.id, r.amount]));
+  const records = db.prepare('SELECT id, cost_nano_usd FROM requests ORDER BY id').raw().all();
+  const resolved = [...model.requests.filter((r) => !r.open), ...model.otherRecords].sort(
+    (a, b) => a.id - b.id,
+  );
+  expect(records).toEqual(resolved.map((r) => [r.id, r.cost]));
+  const events = eventsOf(db).slice(real.eventsSeen);
+  real.eventsSeen += events.length;
+  const told = events.map(({ type, data }) =>
+    type === 'budget.reset' ? `${type} ${data.budget_id} +${data.skipped}` : `${type} ${data.budget_id}`,
+  );
+  expect(told.sort()).toEqual(model.events.sort());
+  model.events = [];
+}
+
+function storedBalances(db: Db): Record<string, [number, number]> {
+  const rows = db
+    .prepare<[], [number, number, number, number]>(
+      `SELECT budget_id, start, posted_nano_usd, pending_nano_usd FROM budget_periods
+       WHERE posted_nano_usd > 0 OR pending_nano_usd > 0`,
+    )
+    .raw()
+    .all() as unknown as [number, number, number, number][];
+  return Object.fromEntries(
+    rows.map(([id, start, posted, pending]) => [`${id} ${start}`, [posted, pending]]),
+  );
+}
+
+function expectedBalances(model: Oracle): Record<string, [number, number]> {
+  const sums: Record<string, [number, number]> = {};
+  for (const { budgetId, start, amount, actual } of model.entries) {
+    const key = `${budgetId} ${start}`;
+    sums[key] ??= [0, 0];
+    const sum = sums[key];
+    if (actual === null) sum[1] += amount;
+    else sum[0] += actual;
+  }
+  return Object.fromEntries(
+    Object.entries(sums).filter(([, [posted, pending]]) => posted > 0 || pending > 0),
+  );
+}
+
+async function open(daemons: number, start: string, timezone: string): Promise<Real> {
+  const world = createWorld({ startMs: Date.parse(start), timezone });
+  if (daemons === 1) {
+    const db = await memoryDatabase();
+    addProjects(db, PROJECTS);
+    return {
+      world,
+      admin: db,
+      daemons: [{ ...startDaemon(db, world, 0), db }],
+      eventsSeen: 0,
+      close: () => db.close(),
+    };
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'gw-model-'));
+  const path = await fileDatabase(directory);
+  const admin = await openDatabase(path);
+  addProjects(admin, PROJECTS);
+  const connections = await Promise.all(Array.from({ length: daemons }, () => openDatabase(path)));
+  return {
+    world,
+    admin,
+    daemons: connections.map((db, slot) => ({ ...startDaemon(db, world, slot), db })),
+    eventsSeen: 0,
+    close() {
+      for (const db of [...connections, admin]) db.close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+const steps = [batch, batch, batch, batch, batch, batch, set, set, remove, tick, tick, midnight, roll, crash];
+
+function model(daemons: number) {
+  return fc.asyncProperty(
+    fc.constantFrom(...STARTS),
+    fc.constantFrom(...ZONES),
+    fc.commands(steps, { maxCommands: 25 }),
+    async (start, timezone, commands) => {
+      const real = await open(daemons, start, timezone);
+      try {
+        const setup = () => ({ model: new Oracle(real.world.calendar), real });
+        await fc.asyncModelRun(setup, commands);
+      } finally {
+        real.close();
+      }
+    },
+  );
+}
+
+describe('the ledger does what its plainest description does', () => {
+  test(
+    'with one daemon',
+    async () => {
+      await fc.assert(model(1), runs(0.6));
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
+
+  test(
+    'with three daemons on one file',
+    async () => {
+      await fc.assert(model(3), runs(0.15));
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
+});
