@@ -1,3 +1,4 @@
+import type { Statement } from 'better-sqlite3';
 import { expect } from 'vitest';
 import type { Db } from '../../src/store/open.ts';
 
@@ -29,9 +30,20 @@ const RULES: Record<string, string> = {
     SELECT h.id FROM holds h, json_each(h.charges) c GROUP BY h.id, json_extract(c.value, '$[0]') HAVING count(*) > 1`,
 };
 
+type Rule = [name: string, offenders: Statement<[]>];
+const prepared = new WeakMap<Db, Rule[]>();
+
 /** Fails with the offending rows. */
 export function checkDatabase(db: Db): void {
-  for (const [rule, sql] of Object.entries(RULES)) expect(db.prepare(sql).all(), rule).toEqual([]);
+  let rules = prepared.get(db);
+  if (!rules) {
+    rules = Object.entries(RULES).map(([name, sql]): Rule => [name, db.prepare<[]>(sql)]);
+    prepared.set(db, rules);
+  }
+  for (const [name, offenders] of rules) {
+    const rows = offenders.all();
+    if (rows.length > 0) expect(rows, name).toEqual([]);
+  }
 }
 
 /** As `checkDatabase`, and that SQLite finds its file whole: for databases that lived through something. */

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { createRequestIds } from '../../../src/ids.ts';
 import { removeBudget, setBudget } from '../../../src/store/budgets.ts';
 import type { BudgetPeriod } from '../../../src/store/ledger/balances.ts';
-import { type Db, openDatabase } from '../../../src/store/open.ts';
+import type { Db } from '../../../src/store/open.ts';
 import {
   addProjects,
   admissionOf,
@@ -14,6 +14,7 @@ import {
   eventsOf,
   fileDatabase,
   memoryDatabase,
+  openFast,
   PROPERTY_TIMEOUT_MS,
   recordOf,
   runs,
@@ -348,9 +349,9 @@ async function open(daemons: number, start: string, timezone: string): Promise<R
   }
   const directory = mkdtempSync(join(tmpdir(), 'gw-model-'));
   const path = await fileDatabase(directory);
-  const admin = await openDatabase(path);
+  const admin = await openFast(path);
   addProjects(admin, PROJECTS);
-  const connections = await Promise.all(Array.from({ length: daemons }, () => openDatabase(path)));
+  const connections = await Promise.all(Array.from({ length: daemons }, () => openFast(path)));
   return {
     world,
     admin,
@@ -386,7 +387,7 @@ describe('the ledger does what its plainest description does', () => {
   test(
     'with one daemon',
     async () => {
-      await fc.assert(model(1), runs(0.6));
+      await fc.assert(model(1), runs(0.5));
     },
     PROPERTY_TIMEOUT_MS,
   );
@@ -394,7 +395,7 @@ describe('the ledger does what its plainest description does', () => {
   test(
     'with three daemons on one file',
     async () => {
-      await fc.assert(model(3), runs(0.15));
+      await fc.assert(model(3), runs(0.25));
     },
     PROPERTY_TIMEOUT_MS,
   );
