@@ -1,8 +1,18 @@
 import type { Db } from './open.ts';
+import { isStorageFault, storageUnavailable } from './storage-error.ts';
 
-/** Runs `body` in one immediate transaction: a deferred one fails at once when another process writes first. */
+/**
+ * Runs `body` in one immediate transaction: a deferred one fails at once when another process writes first.
+ * Throws GwError `storage_unavailable` when the disk is full or another process keeps the lock.
+ */
 export function inTransaction<T>(db: Db, body: () => T): T {
-  return db.transaction(body).immediate();
+  const nested = db.inTransaction;
+  try {
+    return db.transaction(body).immediate();
+  } catch (error) {
+    // Within another transaction the fault is for its owner to see as it is.
+    throw !nested && isStorageFault(error) ? storageUnavailable(error) : error;
+  }
 }
 
 /** As `inTransaction`, for what running daemons keep in memory: they read it anew before their next request. */

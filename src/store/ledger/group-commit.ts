@@ -1,6 +1,6 @@
 import type { Clock } from '../../clock.ts';
-import { GwError, messageOf } from '../../errors.ts';
 import type { Db } from '../open.ts';
+import { isBusy, isSqlite, isStorageFault, storageUnavailable } from '../storage-error.ts';
 
 /** What happens around the commands of one transaction. */
 export interface BatchHooks {
@@ -82,12 +82,19 @@ export function createGroupCommit(db: Db, hooks: BatchHooks, clock: Clock): Grou
       for (const entry of entries) entry.reject(failure);
       return;
     }
-    for (const entry of entries) {
+    runAlone(entries);
+  }
+
+  /** Runs each command in a transaction of its own; when another process gets in between, the rest wait. */
+  function runAlone(entries: Entry[]): void {
+    for (const [i, entry] of entries.entries()) {
       try {
         const [result] = run([entry]);
+        busySince = undefined;
         entry.resolve(result as never);
-      } catch (own) {
-        entry.reject(isSqlite(own) ? storageUnavailable(own) : own);
+      } catch (error) {
+        if (isBusy(error) && retryLater(entries.slice(i))) return;
+        entry.reject(isSqlite(error) ? storageUnavailable(error) : error);
       }
     }
   }
@@ -109,24 +116,4 @@ export function createGroupCommit(db: Db, hooks: BatchHooks, clock: Clock): Grou
       }),
     flush,
   };
-}
-
-function sqliteCode(error: unknown): string {
-  const code = error instanceof Error ? (error as { code?: unknown }).code : undefined;
-  return typeof code === 'string' && code.startsWith('SQLITE_') ? code : '';
-}
-
-const isSqlite = (error: unknown) => sqliteCode(error) !== '';
-const isBusy = (error: unknown) => sqliteCode(error).startsWith('SQLITE_BUSY');
-
-/** Faults of the file or the disk: every command of the batch would meet them again. */
-function isStorageFault(error: unknown): boolean {
-  return /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CORRUPT|NOTADB|CANTOPEN|PERM)/.test(sqliteCode(error));
-}
-
-export function storageUnavailable(cause: unknown): GwError {
-  return new GwError(
-    `gw cannot write its database (${messageOf(cause)}), and nothing is forwarded that it cannot account for. Run: gw doctor`,
-    { status: 503, type: 'api_error', code: 'storage_unavailable', cause },
-  );
 }
