@@ -1,4 +1,4 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import Database from 'better-sqlite3';
 
 /** An exclusive lock on a file that the operating system frees when its holder dies, however it dies. */
@@ -8,7 +8,8 @@ export interface FileLock {
 
 /** Takes the lock; undefined if another process (or another part of this one) has it. */
 export function acquireLock(path: string): FileLock | undefined {
-  closeSync(openSync(path, 'a', 0o600));
+  // Never opened but by SQLite once it exists: closing any descriptor of a file frees this process's locks on it.
+  if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
   const db = new Database(path, { timeout: 0 });
   try {
     db.exec('BEGIN EXCLUSIVE');
