@@ -26,6 +26,8 @@ interface Entry {
 /** How long a batch keeps trying while another process holds the write lock. */
 const BUSY_LIMIT_MS = 5_000;
 const BUSY_PAUSE_MS = 5;
+const MAX_TURNS = 4;
+const FULL_BATCH = 64;
 
 /**
  * One immediate transaction for all the commands of an event-loop turn, in the order in which they came.
@@ -36,6 +38,9 @@ export function createGroupCommit(db: Db, hooks: BatchHooks, clock: Clock): Grou
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
   let waiting: Entry[] = [];
+  /** How many were waiting when the batch was looked at last, and how often it has been let grow. */
+  let seen = 0;
+  let turns = 0;
   let busySince: number | undefined;
 
   function run(entries: Entry[]): unknown[] {
@@ -108,10 +113,28 @@ export function createGroupCommit(db: Db, hooks: BatchHooks, clock: Clock): Grou
     return true;
   }
 
+  /**
+   * Commits, or lets the batch grow for another turn of the event loop while each turn brings more: a lone request
+   * never waits, and under load a transaction's fixed cost is shared by many.
+   */
+  function gather(): void {
+    if (waiting.length > seen && turns < MAX_TURNS && waiting.length < FULL_BATCH) {
+      seen = waiting.length;
+      turns++;
+      setImmediate(gather);
+      return;
+    }
+    flush();
+  }
+
   return {
     submit: <T>(command: () => T) =>
       new Promise<T>((resolve, reject) => {
-        if (waiting.length === 0) setImmediate(flush);
+        if (waiting.length === 0) {
+          seen = 1;
+          turns = 0;
+          setImmediate(gather);
+        }
         waiting.push({ command, resolve, reject } as Entry);
       }),
     flush,

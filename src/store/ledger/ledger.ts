@@ -22,7 +22,7 @@ export interface Admission extends RequestHead {
   /** The worst case when its output is cut to what `room` affords; undefined if that is too little to be of use. */
   fit?: (room: NanoUsd) => NanoUsd | undefined;
   /** Nobody knows what it costs: `amount` is 0, and it may run only where there is no budget to hold. */
-  unpriced: boolean;
+  unpriced?: boolean;
   /** False on a first look with a cheap bound: where that has no room the answer is `tight`, and nothing is decided. */
   final: boolean;
   /** The record to write if it is blocked. */
