@@ -7,6 +7,7 @@ import { chatWire } from '../gateway/wire/chat.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
 import type { Caller } from '../store/callers.ts';
 import type { Db } from '../store/open.ts';
+import { deleteBudgetEndpoint, listBudgetsEndpoint, putBudgetEndpoint } from './budgets-endpoint.ts';
 import { createGuard } from './guard.ts';
 import { getModel, listModels } from './models-endpoint.ts';
 import { requestEndpoint } from './request-endpoint.ts';
@@ -93,6 +94,8 @@ function routesOf({ gateway, db, lists, health }: ApiOptions): RouteTable {
       respondJson(exchange.response, 200, await answer(caller, exchange, parameters), { id: exchange.id });
     };
 
+  const budgets = () => ({ db, calendar: gateway.calendar(), now: gateway.clock.now() });
+
   return {
     'POST /v1/complete': completion,
     'POST /v1/chat/completions': completion,
@@ -103,6 +106,13 @@ function routesOf({ gateway, db, lists, health }: ApiOptions): RouteTable {
         now: gateway.clock.now(),
         findProject: gateway.findProject,
       }),
+    ),
+    'GET /v1/budgets': json((caller, { request }) =>
+      listBudgetsEndpoint(caller, queryOf(request.url ?? ''), budgets()),
+    ),
+    'PUT /v1/budgets': json((caller, { request }) => putBudgetEndpoint(caller, request, budgets())),
+    'DELETE /v1/budgets/{project}/{period}': json((caller, _exchange, parameters) =>
+      deleteBudgetEndpoint(caller, parameters, budgets()),
     ),
     'GET /v1/models': json(() => listModels(lists)),
     'GET /v1/models/{id}': json((_caller, _exchange, { id = '' }) => getModel(lists, id)),

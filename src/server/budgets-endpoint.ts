@@ -1,0 +1,145 @@
+import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
+import type { Calendar } from '../calendar.ts';
+import { badRequest, GwError, notFound } from '../errors.ts';
+import { readBody } from '../gateway/read-body.ts';
+import { parseUsd, usdNumber } from '../money.ts';
+import {
+  budgetName,
+  listBudgets,
+  removeBudget,
+  type Standing,
+  setBudget,
+  thresholdOf,
+} from '../store/budgets.ts';
+import type { Caller } from '../store/callers.ts';
+import type { Db } from '../store/open.ts';
+import { getProject, listProjects, type Project } from '../store/projects.ts';
+
+export interface BudgetsContext {
+  db: Db;
+  calendar: Calendar;
+  now: number;
+}
+
+const PERIODS = ['daily', 'monthly', 'rolling'] as const;
+const MAX_BODY_BYTES = 64 * 1024;
+
+const Body = z.strictObject({
+  project_id: z.string().optional(),
+  period: z.enum(PERIODS).default('daily'),
+  cap_usd: z.union([z.number(), z.string()]),
+  alert_percent: z.number().optional(),
+  window_seconds: z.number().int().optional(),
+});
+
+/** `GET /v1/budgets`: the budgets of the key's project, or of `project_id`, or all for an admin key, as they stand. */
+export async function listBudgetsEndpoint(
+  caller: Caller,
+  query: Record<string, string>,
+  context: BudgetsContext,
+) {
+  const projects = query.project_id
+    ? [await ownProject(caller, query.project_id, context.db)]
+    : (await listProjects(context.db)).filter((project) => caller.admin || project.id === caller.projectId);
+  const standings = await listBudgets(
+    context.db,
+    projects.map(({ id }) => id),
+    context,
+  );
+  return { object: 'list', data: standings.map(budgetJson) };
+}
+
+/** `PUT /v1/budgets`: makes or changes a project's budget for a period. Only an admin key may: a cap guards against the rest. */
+export async function putBudgetEndpoint(caller: Caller, request: IncomingMessage, context: BudgetsContext) {
+  const body = await readJson(request);
+  mustBeAdmin(caller);
+  const project = await ownProject(caller, body.project_id ?? caller.project, context.db);
+  const capNanoUsd = parseUsd(String(body.cap_usd));
+  if (capNanoUsd === undefined) {
+    throw badRequest(
+      `"cap_usd" is ${JSON.stringify(body.cap_usd)}: use an amount from 0 to 1000000 with at most 9 places`,
+      'cap_usd',
+    );
+  }
+  const standing = await setBudget(
+    context.db,
+    project,
+    {
+      period: body.period,
+      capNanoUsd,
+      ...(body.alert_percent === undefined ? {} : { alertPercent: body.alert_percent }),
+      ...(body.window_seconds === undefined ? {} : { windowMs: body.window_seconds * 1000 }),
+    },
+    context,
+  );
+  return budgetJson(standing);
+}
+
+/** `DELETE /v1/budgets/{project}/{period}`. Throws GwError 404. */
+export async function deleteBudgetEndpoint(
+  caller: Caller,
+  { project: name = '', period = '' }: Readonly<Record<string, string>>,
+  context: BudgetsContext,
+) {
+  mustBeAdmin(caller);
+  const known = PERIODS.find((each) => each === period);
+  if (!known) throw notFound(`no budget "${name}/${period}". See: gw budget list`, 'budget_not_found');
+  await removeBudget(context.db, await ownProject(caller, name, context.db), known, context.now);
+  return { object: 'budget.deleted', id: `${name}/${period}`, deleted: true };
+}
+
+/** A budget as JSON shows it; money in dollars. */
+export function budgetJson({ budget, posted, pending, resetsAt }: Standing) {
+  return {
+    object: 'budget',
+    id: budgetName(budget),
+    project_id: budget.projectName,
+    period: budget.period,
+    ...(budget.windowMs === null ? {} : { window_seconds: budget.windowMs / 1000 }),
+    cap_usd: usdNumber(budget.capNanoUsd),
+    alert_percent: budget.alertPercent,
+    alert_usd: usdNumber(thresholdOf(budget)),
+    spent_usd: usdNumber(posted),
+    held_usd: usdNumber(pending),
+    left_usd: usdNumber(Math.max(0, budget.capNanoUsd - posted - pending)),
+    resets_at: new Date(resetsAt).toISOString(),
+  };
+}
+
+async function readJson(request: IncomingMessage): Promise<z.infer<typeof Body>> {
+  const bytes = await readBody(request, MAX_BODY_BYTES);
+  let value: unknown;
+  try {
+    value = JSON.parse(bytes.toString('utf8'));
+  } catch {
+    throw badRequest('the body is not JSON', undefined, 'invalid_json');
+  }
+  const parsed = Body.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const [issue] = parsed.error.issues;
+  throw badRequest(
+    `${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not understood'}`,
+    issue?.path.join('.'),
+  );
+}
+
+function mustBeAdmin(caller: Caller): void {
+  if (caller.admin) return;
+  throw new GwError('budgets are changed with an admin key, or with: gw budget set AMOUNT', {
+    status: 403,
+    type: 'permission_error',
+    code: 'admin_required',
+  });
+}
+
+async function ownProject(caller: Caller, name: string, db: Db): Promise<Project> {
+  const project = await getProject(db, name);
+  if (caller.admin || project.id === caller.projectId) return project;
+  throw new GwError(`this key belongs to project ${caller.project} and sees only its budgets`, {
+    status: 403,
+    type: 'permission_error',
+    code: 'project_forbidden',
+    param: 'project_id',
+  });
+}
