@@ -6,7 +6,10 @@ export interface FileLock {
   release(): void;
 }
 
-/** Takes the lock; undefined if another process (or another part of this one) has it. */
+/**
+ * Takes the lock; undefined if another process (or another part of this one) has it. Whoever takes it keeps the
+ * result: a lock that is garbage is freed.
+ */
 export function acquireLock(path: string): FileLock | undefined {
   // Never opened but by SQLite once it exists: closing any descriptor of a file frees this process's locks on it.
   if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));

@@ -51,8 +51,11 @@ export interface Ledger {
   record(record: RequestRecord): Promise<void>;
   /** Rolls budgets into the period that is running, with their events. */
   roll(): Promise<void>;
-  /** Closes the holds of a daemon that is gone: each is posted at the held amount and flagged. Returns how many. */
-  closeHolds(slot: number): Promise<number>;
+  /**
+   * Closes the holds of a daemon that is gone: each is posted at the held amount and flagged. Returns how many.
+   * With `instanceId`, only if no other daemon has the slot by now: two that sweep may both have found it dead.
+   */
+  closeHolds(slot: number, instanceId?: string): Promise<number>;
   /** Runs other writes of the store in the same kind of transaction. */
   write<T>(command: () => T): Promise<T>;
   /** The budgets of a project as they stand. */
@@ -76,6 +79,7 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
   const rollups = createRollups(db, calendar);
   const holds = createHolds(db, names);
   const writeRecord = createRecordWriter(db, names, rollups);
+  const selectOwner = db.prepare<[number], string>('SELECT instance_id FROM daemons WHERE slot = ?').pluck();
   /** Projects of which a request of this batch has to wait: later ones wait behind it. */
   const waiting = new Set<number>();
 
@@ -148,7 +152,9 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
     return { kind: 'settled', remaining: standings.length > 0 ? roomIn(standings) : null };
   }
 
-  function closeHolds(deadSlot: number): number {
+  function closeHolds(deadSlot: number, instanceId?: string): number {
+    const owner = instanceId === undefined ? undefined : selectOwner.get(deadSlot);
+    if (owner !== undefined && owner !== instanceId) return 0;
     const open = holds.ofSlot(deadSlot);
     for (const hold of open) {
       settle({
@@ -172,7 +178,7 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
     settle: (record) => submit(() => settle(record)),
     record: (record) => submit(() => writeRecord(record, 0)),
     roll: () => submit(() => balances.rollAll()),
-    closeHolds: (deadSlot) => submit(() => closeHolds(deadSlot)),
+    closeHolds: (deadSlot, instanceId) => submit(() => closeHolds(deadSlot, instanceId)),
     write: submit,
     standings: (projectId) => submit(() => balances.standings(projectId)),
     flush,

@@ -276,6 +276,23 @@ describe('closeHolds()', () => {
   });
 });
 
+describe('closeHolds() of a slot that was found dead', () => {
+  test('spares the holds of a daemon that has taken the slot since', async () => {
+    const shop = await openShop();
+    const { ledger } = shop.daemon;
+    await shop.admit(40);
+    shop.db.prepare("INSERT INTO daemons VALUES (0, 'owner', 1, '/nowhere', 0)").run();
+    expect(await ledger.closeHolds(0, 'dead')).toBe(0);
+    expect(await ledger.closeHolds(0, 'owner')).toBe(1);
+  });
+
+  test('closes those of a slot that has no daemon any more', async () => {
+    const shop = await openShop();
+    await shop.admit(40);
+    expect(await shop.daemon.ledger.closeHolds(0, 'dead')).toBe(1);
+  });
+});
+
 describe('record()', () => {
   test('writes a request that held nothing, which no budget counts', async () => {
     const shop = await openShop();
