@@ -32,14 +32,14 @@ test.each(TABLES.map((table) => [table.name, table] as const))(
         type: column.type.toLowerCase(),
         notNull: column.notnull === 1,
         key: column.pk,
-        default: valueOf(column.dflt_value),
+        default: literal(column.dflt_value),
       })),
     );
   },
 );
 
 /** A default as SQL writes it, as a value. */
-function valueOf(sql: string | null): string | number | null {
+function literal(sql: string | null): string | number | null {
   if (sql === null) return null;
   return sql.startsWith("'") ? sql.slice(1, -1) : Number(sql);
 }

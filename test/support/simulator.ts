@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
+import { onTestFinished } from 'vitest';
 import { type Calendar, createCalendar } from '../../src/calendar.ts';
 import type { Clock } from '../../src/clock.ts';
 import { createRequestIds, type Random, type RequestId } from '../../src/ids.ts';
@@ -36,10 +37,10 @@ export function countedRandom(seed: string): Random {
   return (bytes) => createHash('sha512').update(`${seed}/${count++}`).digest().subarray(0, bytes);
 }
 
-/** A directory that goes when the process does; tests that make thousands remove theirs sooner. */
+/** A new directory that goes when the test ends; tests that need thousands make and remove their own. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'gw-store-'));
-  process.once('exit', () => rmSync(directory, { recursive: true, force: true }));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 

@@ -1,0 +1,126 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { expect, test } from 'vitest';
+import { createCalendar } from '../../src/calendar.ts';
+import { systemClock } from '../../src/clock.ts';
+import { setBudget } from '../../src/store/budgets.ts';
+import { deadDaemons, unregisterDaemon } from '../../src/store/daemons.ts';
+import { createLedger } from '../../src/store/ledger/ledger.ts';
+import { type Db, openDatabase } from '../../src/store/open.ts';
+import { addProjects, fileDatabase } from '../support/simulator.ts';
+import { checkFile } from '../support/simulator-check.ts';
+
+const SCRIPT = fileURLToPath(new URL('../support/simulator-crash.mjs', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../dist/store/open.js', import.meta.url));
+const KILLS = process.env.GW_LONG ? 200 : 10;
+const CAPS = [1_500, 1_000_000];
+
+interface Victim {
+  name: string;
+  child: ChildProcess;
+  /** Ids that it said were held, and ids and costs that it said were settled. */
+  held: Set<number>;
+  settled: Map<number, number>;
+  ended: Promise<void>;
+}
+
+function start(path: string, name: string): Victim {
+  const child = spawn(process.execPath, [SCRIPT, path, name], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const victim: Victim = {
+    name,
+    child,
+    held: new Set(),
+    settled: new Map(),
+    ended: new Promise((resolve) => child.once('close', () => resolve())),
+  };
+  let rest = '';
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const [what, id, cost] = line.split(' ');
+      if (what === 'held') victim.held.add(Number(id));
+      if (what === 'settled') victim.settled.set(Number(id), Number(cost));
+    }
+  });
+  return victim;
+}
+
+/** Lets a victim work for a random while and kills it. */
+async function kill(victim: Victim): Promise<void> {
+  while (victim.held.size === 0 && victim.child.exitCode === null) await pause(5);
+  await pause(Math.random() * 120);
+  victim.child.kill('SIGKILL');
+  await victim.ended;
+  expect(victim.child.signalCode, 'it ran until it was killed').toBe('SIGKILL');
+}
+
+function lost(db: Db, victim: Victim): string[] {
+  const costs = new Map(
+    db.prepare('SELECT id, cost_nano_usd FROM requests').raw().all() as unknown as [number, number][],
+  );
+  const open = new Set(db.prepare('SELECT id FROM holds').pluck().all() as number[]);
+  const settled = [...victim.settled].filter(([id, cost]) => costs.get(id) !== cost);
+  const held = [...victim.held].filter((id) => !open.has(id) && !costs.has(id));
+  return [...settled.map(([id]) => `settled ${id}`), ...held.map((id) => `held ${id}`)];
+}
+
+/** No cap is passed, and what is posted is what was recorded. */
+function checkCaps(db: Db): void {
+  const over = db
+    .prepare(
+      `SELECT * FROM budget_periods p JOIN budgets b ON b.id = p.budget_id
+       WHERE p.posted_nano_usd + p.pending_nano_usd > b.cap_nano_usd`,
+    )
+    .all();
+  expect(over).toEqual([]);
+  const sums = db.prepare(
+    `SELECT b.project_id, sum(p.posted_nano_usd) = (SELECT sum(cost_nano_usd) FROM requests r WHERE r.project_id = b.project_id)
+     FROM budget_periods p JOIN budgets b ON b.id = p.budget_id GROUP BY 1 ORDER BY 1`,
+  );
+  expect(sums.raw().all()).toEqual([
+    [1, 1],
+    [2, 1],
+  ]);
+}
+
+test(
+  `kill -9 loses nothing that was acknowledged, at ${KILLS} random points under load`,
+  async () => {
+    if (!existsSync(BUILT)) throw new Error('dist/ is missing. Run: npm run build');
+    for (let kills = 0; kills < KILLS; kills += 2) await round(CAPS[(kills / 2) % 2] ?? 0);
+  },
+  KILLS * 5_000,
+);
+
+/** Two daemons on one database: one is killed while the other works, its holds are closed, then the other. */
+async function round(cap: number): Promise<void> {
+  const path = await fileDatabase();
+  const db = await openDatabase(path);
+  addProjects(db, 2);
+  const calendar = createCalendar('UTC');
+  for (const id of [1, 2]) {
+    const project = { id, name: `p${id}`, plan: 'pro' as const, createdAt: 0, pausedAt: null };
+    await setBudget(db, project, { period: 'daily', capNanoUsd: cap }, { calendar, now: Date.now() });
+  }
+  const ledger = createLedger({ db, clock: systemClock, calendar: () => calendar, slot: 31 });
+  const first = start(path, 'first');
+  const second = start(path, 'second');
+  for (const victim of [first, second]) {
+    await kill(victim);
+    expect(lost(db, victim)).toEqual([]);
+    const dead = deadDaemons(db, { instanceId: 'test', lockPath: 'none' });
+    expect(dead.map(({ instanceId }) => instanceId)).toEqual([victim.name]);
+    for (const { slot, instanceId } of dead) {
+      await ledger.closeHolds(slot, instanceId);
+      unregisterDaemon(db, instanceId);
+    }
+    expect(lost(db, victim)).toEqual([]);
+    checkCaps(db);
+  }
+  expect(db.prepare('SELECT count(*) FROM holds').pluck().get()).toBe(0);
+  checkFile(db);
+  db.close();
+}

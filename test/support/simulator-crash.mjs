@@ -1,0 +1,81 @@
+// A daemon without HTTP, made to be killed: it admits and settles as fast as it can and says what was acknowledged.
+// Usage: node simulator-crash.mjs DATABASE NAME. Prints `slot N`, `held ID AMOUNT`, `settled ID COST`.
+import { writeSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createCalendar } from '../../dist/calendar.js';
+import { systemClock } from '../../dist/clock.js';
+import { createRequestIds } from '../../dist/ids.js';
+import { registerDaemon } from '../../dist/store/daemons.js';
+import { createLedger } from '../../dist/store/ledger/ledger.js';
+import { acquireLock } from '../../dist/store/lock.js';
+import { openDatabase } from '../../dist/store/open.js';
+import { NO_USAGE } from '../../dist/usage.js';
+
+const [path, name] = process.argv.slice(2);
+const CLIENTS = 20;
+// Written at once: what was acknowledged has left this process before anything can kill it.
+const say = (line) => writeSync(1, `${line}\n`);
+
+const lockPath = `${path}.${name}.lock`;
+const lock = acquireLock(lockPath);
+process.once('exit', () => lock?.release());
+const db = await openDatabase(path, { busyTimeoutMs: 20 });
+const slot = registerDaemon(db, { instanceId: name, pid: process.pid, lockPath, startedAt: Date.now() });
+const calendar = createCalendar('UTC');
+const ledger = createLedger({ db, clock: systemClock, calendar: () => calendar, slot });
+const nextId = createRequestIds(slot, Date.now);
+say(`slot ${slot}`);
+
+function head(id) {
+  const projectId = 1 + (id % 2);
+  return {
+    id,
+    projectId,
+    keyId: 1,
+    endpoint: 'chat/completions',
+    provider: 'openai',
+    model: `m${id % 5}`,
+    askedModel: 'm',
+  };
+}
+
+function record(id, costNanoUsd, outcome) {
+  return {
+    ...head(id),
+    status: 200,
+    outcome,
+    flags: 0,
+    usage: { ...NO_USAGE, inputTokens: costNanoUsd, outputTokens: 1 },
+    costNanoUsd,
+    savedTokens: 0,
+    savedNanoUsd: 0,
+    durationMs: 1,
+    firstByteMs: null,
+  };
+}
+
+async function client() {
+  for (;;) {
+    const id = nextId();
+    const amount = 1 + Math.floor(Math.random() * 10);
+    const result = await ledger.admit({
+      ...head(id),
+      stream: false,
+      amount,
+      least: amount,
+      final: true,
+      blockedRecord: () => record(id, 0, 'blocked'),
+    });
+    if (result.kind !== 'held') {
+      await pause(5);
+      continue;
+    }
+    say(`held ${id} ${amount}`);
+    await pause(Math.random() * 5);
+    const cost = Math.floor(Math.random() * (amount + 1));
+    await ledger.settle(record(id, cost, 'ok'));
+    say(`settled ${id} ${cost}`);
+  }
+}
+
+await Promise.all(Array.from({ length: CLIENTS }, client));
