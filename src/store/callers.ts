@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Db } from './open.ts';
 import type { Plan } from './projects.ts';
 
@@ -14,6 +15,11 @@ export interface Caller {
 interface Row extends Omit<Caller, 'admin' | 'paused'> {
   admin: number;
   pausedAt: number | null;
+}
+
+/** The bytes under which a key is stored and looked up. */
+export function hashKey(key: string): Buffer {
+  return hash('sha256', key, 'buffer');
 }
 
 /** Looks callers up by the hash of their key; undefined for an unknown or revoked key or a removed project. */

@@ -1,11 +1,13 @@
-import { hash } from 'node:crypto';
 import { and, asc, eq, isNull } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { notFound } from '../errors.ts';
 import { newApiKey, type Random, systemRandom } from '../ids.ts';
+import { hashKey } from './callers.ts';
 import type { Db } from './open.ts';
 import { keys, projects } from './schema.ts';
 import { changeConfiguration } from './write.ts';
+
+export { hashKey } from './callers.ts';
 
 export interface Key {
   id: number;
@@ -16,11 +18,6 @@ export interface Key {
   hint: string;
   createdAt: number;
   revokedAt: number | null;
-}
-
-/** The bytes under which a key is stored and looked up. */
-export function hashKey(key: string): Buffer {
-  return hash('sha256', key, 'buffer');
 }
 
 /** Makes a key; the key itself is returned this once and stored nowhere. */

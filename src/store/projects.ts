@@ -1,9 +1,12 @@
 import { asc, eq, isNull } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { badRequest, GwError, notFound } from '../errors.ts';
+import { DEFAULT_PROJECT } from './find-project.ts';
 import type { Db } from './open.ts';
 import { projects } from './schema.ts';
 import { changeConfiguration } from './write.ts';
+
+export { DEFAULT_PROJECT } from './find-project.ts';
 
 export type Plan = 'free' | 'pro' | 'team';
 export const PLANS: readonly Plan[] = ['free', 'pro', 'team'];
@@ -15,8 +18,6 @@ export interface Project {
   createdAt: number;
   pausedAt: number | null;
 }
-
-export const DEFAULT_PROJECT = 'default';
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const columns = {

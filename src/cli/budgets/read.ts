@@ -1,0 +1,29 @@
+import { type NanoUsd, parseUsd } from '../../money.ts';
+import { usageError } from '../exit.ts';
+import { parseDuration } from '../output/time.ts';
+
+/** Reads a cap in dollars. */
+export function readAmount(text: string): NanoUsd {
+  const amount = parseUsd(text);
+  if (amount === undefined) {
+    throw usageError(`"${text}" is no amount: use dollars such as 20, 0.50 or $5, up to 1,000,000`);
+  }
+  return amount;
+}
+
+/** Reads `80` or `80%`; the store checks the bounds. */
+export function readPercent(text: string): number {
+  const percent = /^(\d{1,3})%?$/.exec(text)?.[1];
+  if (percent === undefined) throw usageError(`"${text}" is no percentage: use a whole number from 1 to 100`);
+  return Number(percent);
+}
+
+/** Reads an amount in a sliding window: `2/hour`, `$0.50/10m`. */
+export function readRate(text: string): { capNanoUsd: NanoUsd; windowMs: number } {
+  const [amount, time, ...rest] = text.split('/');
+  const windowMs = parseDuration(time ?? '');
+  if (windowMs === undefined || rest.length > 0) {
+    throw usageError(`"${text}" is no rate: use an amount and a time, such as 2/hour or 0.50/10m`);
+  }
+  return { capNanoUsd: readAmount(amount ?? ''), windowMs };
+}

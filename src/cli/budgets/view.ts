@@ -1,0 +1,108 @@
+import { formatUsd, usdNumber } from '../../money.ts';
+import { budgetName, type Standing, thresholdOf } from '../../store/budgets.ts';
+import { gauge } from '../output/bars.ts';
+import { percent } from '../output/numbers.ts';
+import { type Column, table } from '../output/table.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { createTimeFormat, duration } from '../output/time.ts';
+import { forecastOf } from './forecast.ts';
+
+const GAUGE_CELLS = 12;
+
+interface ViewOptions {
+  terminal: Terminal;
+  timezone: string;
+  now: number;
+}
+
+/** The budgets as a table: what is spent of each, what is left, and until when it will last. */
+export function budgetTable(standings: Standing[], { terminal, timezone, now }: ViewOptions): string {
+  const { palette, symbols } = terminal;
+  const times = createTimeFormat(timezone);
+  const urgent = [...standings].sort((a, b) => shareOf(b) - shareOf(a));
+  const columns: Column<Standing>[] = [
+    {
+      header: ' ',
+      value: mark,
+      style: (text, row) => (isOver(row) ? palette.bad(text) : palette.warn(text)),
+    },
+    { header: 'budget', value: ({ budget }) => budgetName(budget), shrinks: true },
+    {
+      header: '',
+      value: (row) => gauge(shareOf(row), GAUGE_CELLS, symbols),
+      style: (text) => palette.accent(text),
+    },
+    { header: '', value: (row) => percent(shareOf(row)), align: 'right' },
+    { header: 'spent', value: (row) => formatUsd(row.posted), align: 'right' },
+    { header: 'cap', value: (row) => `${formatUsd(row.budget.capNanoUsd)}${windowOf(row)}`, align: 'right' },
+    { header: 'held', value: (row) => (row.pending > 0 ? formatUsd(row.pending) : '-'), align: 'right' },
+    { header: 'left', value: (row) => formatUsd(leftOf(row)), align: 'right' },
+  ];
+  const lines = table(urgent, columns, { terminal });
+  const forecasts = urgent.map((row) => `  ${budgetName(row.budget)}: ${forecastText(row, times, now)}`);
+  return [palette.bold(`Budgets (${timezone})`), '', ...lines, '', ...forecasts.map(palette.dim)].join('\n');
+}
+
+/** A budget for programs; amounts in dollars and in integer nano-USD. */
+export function budgetJson(standing: Standing, now: number): Record<string, unknown> {
+  const { budget, posted, pending, resetsAt } = standing;
+  const forecast = forecastOf(standing, now);
+  return {
+    budget_id: budgetName(budget),
+    project_id: budget.projectName,
+    period: budget.period,
+    window_seconds: budget.windowMs === null ? null : budget.windowMs / 1000,
+    alert_percent: budget.alertPercent,
+    cap_usd: usdNumber(budget.capNanoUsd),
+    spent_usd: usdNumber(posted),
+    held_usd: usdNumber(pending),
+    remaining_usd: usdNumber(leftOf(standing)),
+    cap_nano_usd: budget.capNanoUsd,
+    spent_nano_usd: posted,
+    held_nano_usd: pending,
+    remaining_nano_usd: leftOf(standing),
+    resets_at: new Date(resetsAt).toISOString(),
+    exceeded: isOver(standing),
+    reached_at: forecast.kind === 'runs_out' ? new Date(forecast.at).toISOString() : null,
+  };
+}
+
+export function isOver({ budget, posted }: Standing): boolean {
+  return posted >= budget.capNanoUsd;
+}
+
+function leftOf({ budget, posted, pending }: Standing): number {
+  return Math.max(0, budget.capNanoUsd - posted - pending);
+}
+
+/** The spent share of the cap; a cap of $0 is full from the start. */
+export function shareOf({ budget, posted }: Standing): number {
+  return budget.capNanoUsd === 0 ? 1 : posted / budget.capNanoUsd;
+}
+
+function mark(standing: Standing): string {
+  if (isOver(standing)) return 'X';
+  return standing.posted >= thresholdOf(standing.budget) ? '!' : ' ';
+}
+
+function windowOf({ budget }: Standing): string {
+  return budget.windowMs === null ? '' : ` in ${duration(budget.windowMs)}`;
+}
+
+/** What to expect of a budget, such as "at this pace the cap is reached at 15:40". */
+export function forecastText(
+  standing: Standing,
+  times: ReturnType<typeof createTimeFormat>,
+  now: number,
+): string {
+  const resets = times.moment(standing.resetsAt, now);
+  const forecast = forecastOf(standing, now);
+  switch (forecast.kind) {
+    case 'full':
+      return `full: requests are refused until ${resets}`;
+    case 'runs_out':
+      return `at this pace the cap is reached at ${times.moment(forecast.at, now)}; resets ${resets}`;
+    case 'lasts':
+      return standing.budget.period === 'rolling' ? 'lasts at this pace' : `lasts until it resets, ${resets}`;
+  }
+}

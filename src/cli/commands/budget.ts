@@ -1,0 +1,137 @@
+import { Argument, type Command, Option } from 'commander';
+import { formatUsd } from '../../money.ts';
+import {
+  type BudgetPeriod,
+  budgetName,
+  listBudgets,
+  removeBudget,
+  type Standing,
+  setBudget,
+} from '../../store/budgets.ts';
+import { DEFAULT_PROJECT, projectIds } from '../../store/find-project.ts';
+import { readAmount, readPercent, readRate } from '../budgets/read.ts';
+import { budgetJson, budgetTable, isOver } from '../budgets/view.ts';
+import type { SetUp } from '../command.ts';
+import { type Context, note, say, sayJson } from '../context.ts';
+import { CliError, EXIT, usageError } from '../exit.ts';
+import { terminalOf } from '../output/terminal.ts';
+import { createTimeFormat } from '../output/time.ts';
+import { settingsAndCalendar } from '../settings.ts';
+import { optionalProject, withStore } from '../with-store.ts';
+
+const PERIODS = ['daily', 'monthly', 'rolling'] as const;
+
+interface SetOptions {
+  project: string;
+  period: 'daily' | 'monthly';
+  alert?: string;
+  maxRate?: string;
+  json?: boolean;
+}
+
+interface ViewOptions {
+  project?: string;
+  json?: boolean;
+  ascii?: boolean;
+}
+
+export const budget: SetUp = (command, context) => {
+  command
+    .command('set')
+    .addArgument(new Argument('[amount]', 'cap in dollars, such as 20 or 0.50'))
+    .description('cap what a project may spend; requests beyond it are refused')
+    .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
+    .addOption(
+      new Option('--period <period>', 'when it starts anew').choices(['daily', 'monthly']).default('daily'),
+    )
+    .option('--alert <percent>', 'share of the cap at which the alert goes out (default: 80)')
+    .option('--max-rate <amount/time>', 'cap in a sliding window instead: 2/hour, 0.50/10m')
+    .option('--json', 'as JSON')
+    .action((amount: string | undefined, options: SetOptions) => set(context, amount, options));
+  addViewOptions(
+    command.command('list').description('what is spent, held and left, and how long it lasts'),
+  ).action(async (options: ViewOptions) => void (await show(context, options)));
+  addViewOptions(
+    command.command('check').description('as list, with exit code 6 if a budget is full: for scripts and CI'),
+  ).action((options: ViewOptions) => check(context, options));
+  command
+    .command('remove')
+    .description('remove a budget')
+    .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
+    .addOption(new Option('--period <period>', 'which one').choices(PERIODS).default('daily'))
+    .action((options: { project: string; period: BudgetPeriod }) => remove(context, options));
+};
+
+function addViewOptions(command: Command): Command {
+  return command
+    .option('-p, --project <name>', 'only this project')
+    .option('--json', 'as JSON')
+    .option('--ascii', 'no block characters');
+}
+
+async function set(context: Context, amount: string | undefined, options: SetOptions): Promise<void> {
+  const { calendar } = settingsAndCalendar(context);
+  const now = context.clock.now();
+  const alert = options.alert === undefined ? {} : { alertPercent: readPercent(options.alert) };
+  const standing = await withStore(context, async (db) => {
+    const { getProject } = await import('../../store/projects.ts');
+    const project = await getProject(db, options.project);
+    return setBudget(db, project, { ...termsOf(amount, options), ...alert }, { calendar, now });
+  });
+  if (options.json) sayJson(context, budgetJson(standing, now));
+  else note(context, confirmation(standing, calendar.timezone, now));
+}
+
+function termsOf(amount: string | undefined, { period, maxRate }: SetOptions) {
+  if (maxRate !== undefined && amount !== undefined) {
+    throw usageError(`give an amount or --max-rate, not both: gw budget set --max-rate ${maxRate}`);
+  }
+  if (maxRate !== undefined) return { period: 'rolling' as const, ...readRate(maxRate) };
+  if (amount === undefined)
+    throw usageError('how much? Such as: gw budget set 5   or: gw budget set --max-rate 2/hour');
+  return { period, capNanoUsd: readAmount(amount) };
+}
+
+function confirmation(standing: Standing, timezone: string, now: number): string {
+  const { budget: terms, posted, resetsAt } = standing;
+  const until = createTimeFormat(timezone).moment(resetsAt, now);
+  const resets = terms.period === 'rolling' ? '' : `, resets ${until} (${timezone})`;
+  return `Budget ${budgetName(terms)}: ${formatUsd(posted)} spent of ${formatUsd(terms.capNanoUsd)}, alert at ${terms.alertPercent}%${resets}. It holds from the next request on.`;
+}
+
+async function show(context: Context, options: ViewOptions): Promise<Standing[]> {
+  const { calendar } = settingsAndCalendar(context);
+  const now = context.clock.now();
+  const standings = await withStore(context, async (db) => {
+    const only = optionalProject(db, options.project);
+    return listBudgets(db, only === undefined ? projectIds(db) : [only], { calendar, now });
+  });
+  if (options.json) {
+    sayJson(
+      context,
+      standings.map((standing) => budgetJson(standing, now)),
+    );
+  } else if (standings.length === 0) {
+    note(context, 'No budgets: spending is not limited. To cap it at $5 a day: gw budget set 5');
+  } else {
+    const terminal = terminalOf(context.stdout, context.env, options);
+    say(context, budgetTable(standings, { terminal, timezone: calendar.timezone, now }));
+  }
+  return standings;
+}
+
+async function check(context: Context, options: ViewOptions): Promise<void> {
+  const full = (await show(context, options)).filter(isOver).map((standing) => budgetName(standing.budget));
+  if (full.length > 0) throw new CliError(`over budget: ${full.join(', ')}`, EXIT.overBudget);
+}
+
+async function remove(
+  context: Context,
+  { project, period }: { project: string; period: BudgetPeriod },
+): Promise<void> {
+  await withStore(context, async (db) => {
+    const { getProject } = await import('../../store/projects.ts');
+    await removeBudget(db, await getProject(db, project), period, context.clock.now());
+  });
+  note(context, `Budget ${budgetName({ projectName: project, period })} is removed.`);
+}

@@ -1,0 +1,112 @@
+import { DEFINITIONS, isScalarKey, SCALAR_KEYS, type ScalarKey } from '../../config/settings.ts';
+import { announceChange } from '../announce-change.ts';
+import type { SetUp } from '../command.ts';
+import { aliasOf, changeSetting, unknownSetting } from '../config/change.ts';
+import { type Context, note, say, sayJson } from '../context.ts';
+import { table } from '../output/table.ts';
+import { terminalOf } from '../output/terminal.ts';
+import { readSettings } from '../settings.ts';
+
+/** Settings that are read once, when the daemon starts. */
+const AT_START: readonly ScalarKey[] = ['port', 'host'];
+
+export const config: SetUp = (command, context) => {
+  command
+    .command('get <key>')
+    .description('print a setting')
+    .option('--json', 'as JSON')
+    .action((key: string, { json }: { json?: boolean }) => get(context, key, json));
+  command
+    .command('set <key> <value>')
+    .description('change a setting; aliases.NAME MODEL gives a model another name')
+    .action((key: string, value: string) => set(context, key, value));
+  command
+    .command('unset <key>')
+    .description('go back to the default')
+    .action((key: string) => set(context, key, undefined));
+  command
+    .command('list')
+    .description('list the settings')
+    .option('--origin', 'where each value comes from: environment, config, default')
+    .option('--json', 'as JSON')
+    .action((options: { origin?: boolean; json?: boolean }) => list(context, options));
+  command
+    .command('path')
+    .description('print where the settings file is')
+    .action(() => say(context, context.paths.config));
+};
+
+function get(context: Context, key: string, json = false): void {
+  const { settings } = readSettings(context);
+  const alias = aliasOf(key);
+  if (!isScalarKey(key) && (alias === undefined || settings.aliases[alias] === undefined))
+    throw unknownSetting(key);
+  const value = isScalarKey(key) ? settings[key] : settings.aliases[alias ?? ''];
+  if (json) sayJson(context, value);
+  else say(context, String(value));
+}
+
+async function set(context: Context, key: string, text: string | undefined): Promise<void> {
+  const value = await changeSetting(context, key, text);
+  await announceChange(context);
+  const when = AT_START.some((k) => k === key) ? 'holds after: gw restart' : 'holds from the next request on';
+  note(
+    context,
+    `${key} is ${value === undefined ? 'back to its default' : JSON.stringify(value)}; this ${when}.`,
+  );
+  if (!isScalarKey(key)) return;
+  const { environment } = DEFINITIONS[key];
+  if (readSettings(context).origins[key] === 'environment') {
+    note(context, `But ${environment} is set, and goes before it.`);
+  }
+}
+
+interface Entry {
+  key: string;
+  value: string | number;
+  origin: string;
+  about: string;
+}
+
+function list(context: Context, { origin, json }: { origin?: boolean; json?: boolean }): void {
+  const { settings, origins } = readSettings(context);
+  const entries: Entry[] = [
+    ...SCALAR_KEYS.map((key) => ({
+      key,
+      value: settings[key],
+      origin: originText(key, origins[key]),
+      about: DEFINITIONS[key].about,
+    })),
+    ...Object.entries(settings.aliases).map(([name, model]) => ({
+      key: `aliases.${name}`,
+      value: model,
+      origin: 'config',
+      about: 'another name for a model',
+    })),
+  ];
+  if (json) {
+    sayJson(
+      context,
+      Object.fromEntries(
+        entries.map((e) => [e.key, origin ? { value: e.value, origin: e.origin } : e.value]),
+      ),
+    );
+    return;
+  }
+  const lines = table(
+    entries,
+    [
+      { header: 'setting', value: ({ key }) => key },
+      { header: 'value', value: ({ value }) => String(value) },
+      origin
+        ? { header: 'comes from', value: (entry: Entry) => entry.origin }
+        : { header: 'what it is', value: ({ about }: Entry) => about, shrinks: true },
+    ],
+    { terminal: terminalOf(context.stdout, context.env) },
+  );
+  say(context, lines.join('\n'));
+}
+
+function originText(key: ScalarKey, origin: string): string {
+  return origin === 'environment' ? `environment ${DEFINITIONS[key].environment}` : origin;
+}

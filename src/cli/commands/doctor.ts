@@ -1,0 +1,72 @@
+import type { SetUp } from '../command.ts';
+import { type Context, say, sayJson } from '../context.ts';
+import type { Finding } from '../doctor/check.ts';
+import { checkClock, checkTimezone } from '../doctor/clock.ts';
+import { checkDaemon } from '../doctor/daemon.ts';
+import { checkDatabase } from '../doctor/database.ts';
+import { checkDisk, checkKeyFiles, checkPermissions } from '../doctor/files.ts';
+import { checkInstall, checkNode, checkPath } from '../doctor/install.ts';
+import { checkProviders } from '../doctor/providers.ts';
+import { CliError } from '../exit.ts';
+import { plural } from '../output/numbers.ts';
+import type { Palette } from '../output/palette.ts';
+import { terminalOf } from '../output/terminal.ts';
+import { pad } from '../output/text.ts';
+
+interface Options {
+  fix?: boolean;
+  json?: boolean;
+}
+
+export const doctor: SetUp = (command, context) => {
+  command
+    .option('--fix', 'mend the permissions of files')
+    .option('--json', 'as JSON')
+    .addHelpText('after', '\nThe exit code is 1 when something is broken.')
+    .action((options: Options) => run(context, options));
+};
+
+async function run(context: Context, { fix, json }: Options): Promise<void> {
+  if (fix) for (const finding of checkPermissions(context.paths)) finding.fix?.();
+  const findings = await examine(context);
+  if (json) sayJson(context, findings.map(findingJson));
+  else {
+    const { palette } = terminalOf(context.stdout, context.env);
+    say(context, findings.map((finding) => findingText(finding, palette)).join('\n'));
+  }
+  const faults = findings.filter(({ state }) => state === 'broken').length;
+  if (faults > 0) throw new CliError(`${plural(faults, 'problem')} to mend`);
+}
+
+async function examine(context: Context): Promise<Finding[]> {
+  const { paths } = context;
+  const database = checkDatabase(paths);
+  return [
+    checkNode(),
+    await checkInstall(context),
+    checkPath(context),
+    ...checkPermissions(paths),
+    ...checkKeyFiles(paths),
+    checkDisk(paths),
+    database,
+    await checkDaemon(context),
+    ...(await checkProviders(context)),
+    // What the clock was before is in the database.
+    ...(database.state === 'broken' ? [] : [await checkClock(context)]),
+    checkTimezone(context),
+  ];
+}
+
+const MARKS = { ok: 'ok', warning: '!', broken: 'X' } as const;
+
+function findingText({ name, state, message, mend }: Finding, palette: Palette): string {
+  const mark = pad(MARKS[state], 3);
+  const painted =
+    state === 'ok' ? palette.accent(mark) : state === 'broken' ? palette.bad(mark) : palette.warn(mark);
+  const line = `${painted} ${palette.bold(pad(name, 12))} ${message}`;
+  return mend === undefined ? line : `${line}\n${' '.repeat(17)}${palette.dim('to mend it:')} ${mend}`;
+}
+
+function findingJson({ name, state, message, mend }: Finding): Record<string, unknown> {
+  return { name, state, message, mend: mend ?? null };
+}

@@ -1,0 +1,38 @@
+import { Option } from 'commander';
+import { DEFAULT_PROJECT } from '../../store/find-project.ts';
+import { cliKeyOf } from '../cli-keys.ts';
+import { clientVariables, exportLines, SHELLS, type Shell } from '../client-variables.ts';
+import type { SetUp } from '../command.ts';
+import { type Context, note, say, sayJson } from '../context.ts';
+import { findDaemon, originOf } from '../daemon/find.ts';
+import { readSettings } from '../settings.ts';
+import { withStore } from '../with-store.ts';
+
+interface Options {
+  project: string;
+  shell: Shell;
+  json?: boolean;
+}
+
+export const env: SetUp = (command, context) => {
+  command
+    .option('-p, --project <name>', 'project that the shell spends for', DEFAULT_PROJECT)
+    .addOption(new Option('--shell <shell>', 'whose syntax').choices(SHELLS).default('sh'))
+    .option('--json', 'as JSON')
+    .addHelpText(
+      'after',
+      '\nbash, zsh:   eval "$(gw env)"\nfish:        gw env --shell fish | source\npowershell:  gw env --shell powershell | Invoke-Expression',
+    )
+    .action((options: Options) => run(context, options));
+};
+
+async function run(context: Context, { project, shell, json }: Options): Promise<void> {
+  const state = await findDaemon(context);
+  const { host, port } = readSettings(context).settings;
+  const origin = state.kind === 'running' ? state.daemon.origin : originOf(host, port);
+  const key = await withStore(context, (db) => cliKeyOf(context, db, project));
+  const variables = clientVariables(origin, key);
+  if (json) sayJson(context, variables);
+  else say(context, exportLines(variables, shell));
+  if (state.kind !== 'running') note(context, 'gw is not running yet. Run: gw start');
+}

@@ -1,0 +1,93 @@
+import { Option } from 'commander';
+import { PRESETS } from '../../providers/presets.ts';
+import { setBudget } from '../../store/budgets.ts';
+import { DEFAULT_PROJECT, getProject } from '../../store/projects.ts';
+import { readAmount } from '../budgets/read.ts';
+import type { SetUp } from '../command.ts';
+import { type Context, note, say, sayJson } from '../context.ts';
+import { ensureDefaults, type FirstKeys } from '../first-run.ts';
+import { ask, canAsk } from '../prompt.ts';
+import { addProvider } from '../providers/add.ts';
+import { knownProviders } from '../providers/known.ts';
+import { settingsAndCalendar } from '../settings.ts';
+import { withStore } from '../with-store.ts';
+
+interface Options {
+  yes?: boolean;
+  provider?: string;
+  baseUrl?: string;
+  keyEnv?: string;
+  stdin?: boolean;
+  budget?: string;
+  json?: boolean;
+}
+
+export const init: SetUp = (command, context) => {
+  command
+    .option('-y, --yes', 'ask nothing: take what the options and the environment say')
+    .option('--provider <name>', 'provider to add')
+    .option('--base-url <url>', 'its address, where gw does not know it')
+    .addOption(
+      new Option('--key-env <variable>', 'environment variable that holds its key').conflicts('stdin'),
+    )
+    .option('--stdin', 'read its key from stdin')
+    .option('--budget <usd>', 'cap in dollars a day for the default project')
+    .option('--json', 'as JSON')
+    .action((options: Options) => run(context, options));
+};
+
+async function run(context: Context, options: Options): Promise<void> {
+  const asks = canAsk(context) && !options.yes && !options.stdin;
+  const budget = options.budget === undefined ? undefined : readAmount(options.budget);
+  const provider = options.provider ?? (asks ? await askProvider(context) : undefined);
+  if (provider) {
+    note(context, `Provider ${provider}: ${await addProvider(context, provider, options)}.`);
+  }
+  const cap = budget ?? (asks ? await askBudget(context) : undefined);
+  const keys = await withStore(context, async (db) => {
+    const made = await ensureDefaults(db, context.clock.now());
+    if (cap !== undefined) {
+      const { calendar } = settingsAndCalendar(context);
+      const project = await getProject(db, DEFAULT_PROJECT);
+      await setBudget(
+        db,
+        project,
+        { period: 'daily', capNanoUsd: cap },
+        { calendar, now: context.clock.now() },
+      );
+    }
+    return made;
+  });
+  show(context, keys, options.json);
+}
+
+function show(context: Context, keys: FirstKeys, json = false): void {
+  const providers = [...knownProviders(context).providers.values()].map(({ name }) => name);
+  if (json) {
+    sayJson(context, { home: context.paths.home, providers, keys });
+    return;
+  }
+  const lines = [
+    `State is in ${context.paths.home}`,
+    `Providers: ${providers.join(', ') || 'the built-in sandbox alone'}`,
+  ];
+  if (keys.project) lines.push(`Project key  ${keys.project}`);
+  if (keys.admin) lines.push(`Admin key    ${keys.admin}`);
+  if (keys.project || keys.admin) lines.push('Keys are shown this once. More: gw keys create');
+  say(context, [...lines, '', 'Next: gw start'].join('\n'));
+}
+
+async function askProvider(context: Context): Promise<string | undefined> {
+  const found = [...knownProviders(context).providers.values()];
+  for (const { name, keySource } of found) note(context, `Found ${name} (key: ${keySource}).`);
+  const suggestion = found.length > 0 ? 'none' : 'openai';
+  note(context, `Known providers: ${Object.keys(PRESETS).join(', ')}.`);
+  const answer = await ask(context, `Add a provider [${suggestion}, or "none"]: `);
+  const name = answer === '' ? suggestion : answer;
+  return name === 'none' ? undefined : name;
+}
+
+async function askBudget(context: Context): Promise<number | undefined> {
+  const answer = await ask(context, 'Cap in dollars a day [empty for none]: ');
+  return answer === '' ? undefined : readAmount(answer);
+}

@@ -1,0 +1,108 @@
+import { DEFAULT_PROJECT, findProject } from '../../store/find-project.ts';
+import { createKey, type Key, listKeys, revokeKey } from '../../store/keys.ts';
+import type { SetUp } from '../command.ts';
+import { type Context, note, say, sayJson } from '../context.ts';
+import { usageError } from '../exit.ts';
+import { table } from '../output/table.ts';
+import { terminalOf } from '../output/terminal.ts';
+import { createTimeFormat } from '../output/time.ts';
+import { readSettings } from '../settings.ts';
+import { optionalProject, withStore } from '../with-store.ts';
+
+interface CreateOptions {
+  project: string;
+  admin?: boolean;
+  label?: string;
+  json?: boolean;
+}
+
+interface ListOptions {
+  project?: string;
+  all?: boolean;
+  json?: boolean;
+}
+
+export const keys: SetUp = (command, context) => {
+  command
+    .command('create')
+    .description('make a key and print it, this once')
+    .option('-p, --project <name>', 'project that it spends for', DEFAULT_PROJECT)
+    .option('--admin', 'may see and manage all projects')
+    .option('--label <text>', 'to tell it from others')
+    .option('--json', 'as JSON')
+    .action((options: CreateOptions) => create(context, options));
+  command
+    .command('list')
+    .description('list the keys; what a key is cannot be read back')
+    .option('-p, --project <name>', 'only this project')
+    .option('--all', 'revoked ones too')
+    .option('--json', 'as JSON')
+    .action((options: ListOptions) => list(context, options));
+  command
+    .command('revoke <id>')
+    .description('make a key stop working, with the next request')
+    .action((id: string) => revoke(context, id));
+};
+
+async function create(
+  context: Context,
+  { project, admin = false, label, json }: CreateOptions,
+): Promise<void> {
+  const made = await withStore(context, (db) =>
+    createKey(db, {
+      projectId: findProject(db, project),
+      admin,
+      label: label ?? null,
+      now: context.clock.now(),
+    }),
+  );
+  if (json) sayJson(context, { id: made.id, key: made.key, project_id: project, admin });
+  else say(context, made.key);
+  const kind = admin ? 'admin key' : `key of project ${project}`;
+  note(context, `This ${kind} is shown this once. To revoke it: gw keys revoke ${made.id}`);
+}
+
+async function list(context: Context, { project, all, json }: ListOptions): Promise<void> {
+  const found = await withStore(context, (db) => listKeys(db, optionalProject(db, project)));
+  const shown = found.filter((key) => all || key.revokedAt === null);
+  if (json) {
+    sayJson(context, shown.map(keyJson));
+    return;
+  }
+  const times = createTimeFormat(readSettings(context).settings.timezone);
+  const lines = table(
+    shown,
+    [
+      { header: 'id', value: ({ id }) => String(id), align: 'right' },
+      { header: 'project', value: (key) => key.project, shrinks: true },
+      { header: 'key', value: ({ hint }) => `sk-gw-...${hint}` },
+      { header: 'kind', value: ({ admin }) => (admin ? 'admin' : 'project') },
+      { header: 'label', value: ({ label }) => label ?? '', shrinks: true },
+      { header: 'made', value: ({ createdAt }) => times.dateTime(createdAt) },
+      { header: '', value: ({ revokedAt }) => (revokedAt === null ? '' : 'revoked') },
+    ],
+    { terminal: terminalOf(context.stdout, context.env) },
+  );
+  say(context, lines.join('\n'));
+}
+
+function keyJson({ id, project, hint, admin, label, createdAt, revokedAt }: Key): Record<string, unknown> {
+  return {
+    id,
+    project_id: project,
+    hint,
+    admin,
+    label,
+    created_at: new Date(createdAt).toISOString(),
+    revoked_at: revokedAt === null ? null : new Date(revokedAt).toISOString(),
+  };
+}
+
+async function revoke(context: Context, text: string): Promise<void> {
+  const id = Number(text);
+  if (!Number.isSafeInteger(id) || id < 1) {
+    throw usageError(`"${text}" is no id of a key. See: gw keys list`);
+  }
+  await withStore(context, (db) => revokeKey(db, id, context.clock.now()));
+  note(context, `Key ${id} no longer works.`);
+}

@@ -1,0 +1,38 @@
+import { existsSync } from 'node:fs';
+import type { SetUp } from '../command.ts';
+import { type Context, note, say } from '../context.ts';
+import { tailOf } from '../daemon/log-tail.ts';
+import { usageError } from '../exit.ts';
+import { followFile } from '../logs/follow.ts';
+import { createLogFormat } from '../logs/format.ts';
+import { terminalOf } from '../output/terminal.ts';
+import { createTimeFormat } from '../output/time.ts';
+import { readSettings } from '../settings.ts';
+
+interface Options {
+  follow?: boolean;
+  lines: string;
+  json?: boolean;
+}
+
+export const logs: SetUp = (command, context) => {
+  command
+    .option('-f, --follow', 'go on printing what is logged, until Ctrl-C')
+    .option('-n, --lines <count>', 'so many of the last lines', '40')
+    .option('--json', 'the lines as they are in the file')
+    .action((options: Options) => run(context, options));
+};
+
+async function run(context: Context, { follow, lines, json }: Options): Promise<void> {
+  const wanted = Number(lines);
+  if (!Number.isInteger(wanted) || wanted < 0) throw usageError(`--lines ${lines} is not a whole number`);
+  const file = context.paths.log;
+  if (!existsSync(file)) note(context, `Nothing is logged yet (${file}). Run: gw start`);
+  const times = createTimeFormat(readSettings(context).settings.timezone);
+  const format = json
+    ? (line: string) => line
+    : createLogFormat(times, terminalOf(context.stdout, context.env).palette);
+  const print = (line: string) => say(context, format(line));
+  if (follow) await followFile(file, { print, lines: wanted });
+  else tailOf(file, wanted).forEach(print);
+}

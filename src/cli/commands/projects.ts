@@ -1,0 +1,67 @@
+import { Option } from 'commander';
+import { createProject, listProjects, PLANS, type Plan, removeProject } from '../../store/projects.ts';
+import type { SetUp } from '../command.ts';
+import { type Context, note, say, sayJson } from '../context.ts';
+import { table } from '../output/table.ts';
+import { terminalOf } from '../output/terminal.ts';
+import { createTimeFormat } from '../output/time.ts';
+import { readSettings } from '../settings.ts';
+import { withStore } from '../with-store.ts';
+
+export const projects: SetUp = (command, context) => {
+  command
+    .command('list')
+    .description('list the projects')
+    .option('--json', 'as JSON')
+    .action(({ json }: { json?: boolean }) => list(context, json));
+  command
+    .command('add <name>')
+    .description('make a project')
+    .addOption(new Option('--plan <plan>', 'its plan').choices(PLANS).default('pro'))
+    .action((name: string, { plan }: { plan: Plan }) => add(context, name, plan));
+  command
+    .command('remove <name>')
+    .description('remove a project: its keys stop working, its history stays')
+    .action((name: string) => remove(context, name));
+};
+
+async function list(context: Context, json = false): Promise<void> {
+  const found = await withStore(context, listProjects);
+  if (json) {
+    sayJson(
+      context,
+      found.map(({ name, plan, createdAt, pausedAt }) => ({
+        project_id: name,
+        plan,
+        created_at: new Date(createdAt).toISOString(),
+        paused_at: pausedAt === null ? null : new Date(pausedAt).toISOString(),
+      })),
+    );
+    return;
+  }
+  const times = createTimeFormat(readSettings(context).settings.timezone);
+  const lines = table(
+    found,
+    [
+      { header: 'project', value: ({ name }) => name, shrinks: true },
+      { header: 'plan', value: ({ plan }) => plan },
+      { header: 'made', value: ({ createdAt }) => times.dateTime(createdAt) },
+      { header: '', value: ({ pausedAt }) => (pausedAt === null ? '' : 'paused') },
+    ],
+    { terminal: terminalOf(context.stdout, context.env) },
+  );
+  say(context, lines.join('\n'));
+}
+
+async function add(context: Context, name: string, plan: Plan): Promise<void> {
+  await withStore(context, (db) => createProject(db, { name, plan, now: context.clock.now() }));
+  note(context, `Project ${name} is made. Next: eval "$(gw env -p ${name})"   gw budget set 5 -p ${name}`);
+}
+
+async function remove(context: Context, name: string): Promise<void> {
+  await withStore(context, (db) => removeProject(db, name, context.clock.now()));
+  note(
+    context,
+    `Project ${name} is removed: its keys no longer work. Its history stays; gw projects add ${name} brings it back.`,
+  );
+}

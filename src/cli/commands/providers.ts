@@ -1,0 +1,123 @@
+import { Option } from 'commander';
+import { openSettingsFile } from '../../config/save.ts';
+import type { Provider } from '../../providers/registry.ts';
+import { announceChange } from '../announce-change.ts';
+import type { SetUp } from '../command.ts';
+import { type Context, note, say, sayJson } from '../context.ts';
+import { CliError, EXIT } from '../exit.ts';
+import { type Column, table } from '../output/table.ts';
+import { terminalOf } from '../output/terminal.ts';
+import { duration } from '../output/time.ts';
+import { type AddOptions, addProvider } from '../providers/add.ts';
+import { knownProviders } from '../providers/known.ts';
+import { type Probe, probeProvider } from '../providers/probe.ts';
+import { readSettings } from '../settings.ts';
+
+export const providers: SetUp = (command, context) => {
+  command
+    .command('add <name>')
+    .description('add a provider; its key is asked for, unless it is in the environment')
+    .option('--base-url <url>', 'its address, up to /v1; gw knows that of many')
+    .addOption(
+      new Option('--key-env <variable>', 'environment variable that holds the key').conflicts('stdin'),
+    )
+    .option('--stdin', 'read the key from stdin')
+    .addOption(new Option('--wire <wire>', 'what it speaks').choices(['openai', 'anthropic']))
+    .action((name: string, options: AddOptions) => add(context, name, options));
+  command
+    .command('list')
+    .description('list the providers, and where their keys come from')
+    .option('--json', 'as JSON')
+    .action(({ json }: { json?: boolean }) => list(context, json));
+  command
+    .command('test [name]')
+    .description('ask each provider, or one, for its models: can it be reached, is the key right')
+    .option('--json', 'as JSON')
+    .action((name: string | undefined, { json }: { json?: boolean }) => test(context, name, json));
+  command
+    .command('remove <name>')
+    .description('remove a provider and its stored key')
+    .action((name: string) => remove(context, name));
+};
+
+async function add(context: Context, name: string, options: AddOptions): Promise<void> {
+  const told = await addProvider(context, name, options);
+  note(context, `Provider ${name} is added; ${told}. Next: gw providers test ${name}`);
+}
+
+function list(context: Context, json = false): void {
+  const { providers: found, problems } = knownProviders(context);
+  if (json) {
+    sayJson(context, { providers: [...found.values()].map(providerJson), problems });
+    return;
+  }
+  for (const { name, message } of problems) note(context, `! ${name} ${message}`);
+  const columns: Column<Provider>[] = [
+    { header: 'provider', value: ({ name }) => name, shrinks: true },
+    { header: 'address', value: ({ origin, basePath }) => origin + basePath, shrinks: true },
+    { header: 'key', value: ({ keySource }) => keySource },
+    { header: 'known from', value: ({ source }) => source },
+  ];
+  if (found.size === 0) {
+    note(
+      context,
+      'No providers yet; the built-in sandbox/* models work. To add one: gw providers add openai',
+    );
+    return;
+  }
+  say(
+    context,
+    table([...found.values()], columns, { terminal: terminalOf(context.stdout, context.env) }).join('\n'),
+  );
+}
+
+function providerJson({
+  name,
+  origin,
+  basePath,
+  wire,
+  keySource,
+  source,
+}: Provider): Record<string, unknown> {
+  return { name, base_url: origin + basePath, wire, key_source: keySource, source };
+}
+
+async function test(context: Context, name: string | undefined, json = false): Promise<void> {
+  const { providers: known, problems } = knownProviders(context);
+  const broken = problems
+    .filter((problem) => name === undefined || problem.name === name)
+    .map((problem): Probe => ({ ...problem, ok: false, durationMs: 0 }));
+  const chosen = [...known.values()].filter((provider) => name === undefined || provider.name === name);
+  if (name !== undefined && chosen.length + broken.length === 0) throw unknownProvider(name);
+  const tested = await Promise.all(
+    chosen.map((provider) => probeProvider(provider, context.clock.monotonic)),
+  );
+  const results = [...broken, ...tested];
+  if (json) sayJson(context, results.map(resultJson));
+  else say(context, results.map(resultLine).join('\n') || 'No providers to test.');
+  if (results.some(({ ok }) => !ok)) throw new CliError('not all providers work', EXIT.failure);
+}
+
+function resultLine({ name, ok, message, durationMs }: Probe): string {
+  return `${ok ? 'ok' : 'X '}  ${name}: ${message}${ok ? ` in ${duration(durationMs)}` : ''}`;
+}
+
+function resultJson({ name, ok, message, durationMs }: Probe): Record<string, unknown> {
+  return { name, ok, message, duration_ms: durationMs };
+}
+
+async function remove(context: Context, name: string): Promise<void> {
+  if (!Object.hasOwn(readSettings(context).settings.providers, name)) throw unknownProvider(name);
+  (await openSettingsFile(context.paths.config)).delete(['providers', name]);
+  (await openSettingsFile(context.paths.credentials)).delete([name]);
+  await announceChange(context);
+  const still = knownProviders(context).providers.get(name);
+  note(
+    context,
+    `Provider ${name} is removed, and its stored key with it.${still ? ` It stays known while ${still.keySource} is set.` : ''}`,
+  );
+}
+
+function unknownProvider(name: string): CliError {
+  return new CliError(`no provider "${name}". See: gw providers list`, EXIT.notFound);
+}

@@ -1,0 +1,65 @@
+import { parseRequestId } from '../../ids.ts';
+import { getRequest } from '../../store/request-log.ts';
+import type { SetUp } from '../command.ts';
+import { type Context, note, say, sayJson } from '../context.ts';
+import { parseSince } from '../dates.ts';
+import { CliError, EXIT, usageError } from '../exit.ts';
+import { terminalOf } from '../output/terminal.ts';
+import { findRequests, readStatus } from '../requests/find.ts';
+import { requestDetails, requestJson, requestTable } from '../requests/view.ts';
+import { settingsAndCalendar } from '../settings.ts';
+import { optionalProject, withStore } from '../with-store.ts';
+
+interface Options {
+  project?: string;
+  status?: string;
+  since?: string;
+  limit: string;
+  json?: boolean;
+}
+
+export const requests: SetUp = (command, context) => {
+  command
+    .argument('[id]', 'one request, with all that is known of it')
+    .option('-p, --project <name>', 'only this project')
+    .option('-s, --status <status>', 'an HTTP status, or ok, blocked, failed, client_gone, ...')
+    .option('--since <time>', 'not before: 15m, 1h, 7d, today, YYYY-MM-DD')
+    .option('-n, --limit <count>', 'at most so many, the newest', '20')
+    .option('--json', 'as JSON')
+    .action((id: string | undefined, options: Options) =>
+      id === undefined ? list(context, options) : show(context, id, options),
+    );
+};
+
+async function list(context: Context, options: Options): Promise<void> {
+  const { calendar } = settingsAndCalendar(context);
+  const limit = Number(options.limit);
+  if (!Number.isInteger(limit) || limit < 1 || limit > 10_000) {
+    throw usageError(`--limit ${options.limit} is not a whole number from 1 to 10000`);
+  }
+  const filter = {
+    ...readStatus(options.status),
+    ...(options.since === undefined
+      ? {}
+      : { since: parseSince(options.since, calendar, context.clock.now()) }),
+    limit,
+  };
+  const found = await withStore(context, (db) => {
+    const projectId = optionalProject(db, options.project);
+    return findRequests(db, { ...filter, ...(projectId === undefined ? {} : { projectId }) });
+  });
+  if (options.json) sayJson(context, found.map(requestJson));
+  else if (found.length === 0) note(context, 'No such requests.');
+  else say(context, requestTable(found, calendar.timezone, terminalOf(context.stdout, context.env)));
+}
+
+async function show(context: Context, text: string, { json }: Options): Promise<void> {
+  const { calendar } = settingsAndCalendar(context);
+  const id = parseRequestId(text);
+  if (id === undefined)
+    throw usageError(`"${text}" is no request id, such as req_0abc1def2gh. See: gw requests`);
+  const found = await withStore(context, (db) => getRequest(db, id));
+  if (!found) throw new CliError(`no request ${text}. See: gw requests`, EXIT.notFound);
+  if (json) sayJson(context, requestJson(found));
+  else say(context, requestDetails(found, calendar.timezone, terminalOf(context.stdout, context.env)));
+}

@@ -1,0 +1,25 @@
+import { DEFAULT_PROJECT } from '../../store/find-project.ts';
+import { cliKeyOf } from '../cli-keys.ts';
+import { clientVariables } from '../client-variables.ts';
+import type { SetUp } from '../command.ts';
+import type { Context } from '../context.ts';
+import { requireDaemon } from '../daemon/find.ts';
+import { Exit } from '../exit.ts';
+import { runChild } from '../run-child.ts';
+import { withStore } from '../with-store.ts';
+
+export const run: SetUp = (command, context) => {
+  command
+    .argument('<command...>', 'what to run, with its arguments')
+    .usage('[options] -- <command...>')
+    .option('-p, --project <name>', 'project that it spends for', DEFAULT_PROJECT)
+    .passThroughOptions()
+    .addHelpText('after', "\nThe exit code is the command's own; 3 when gw is not running.")
+    .action((words: string[], { project }: { project: string }) => runWith(context, words, project));
+};
+
+async function runWith(context: Context, words: string[], project: string): Promise<void> {
+  const { origin } = await requireDaemon(context);
+  const key = await withStore(context, (db) => cliKeyOf(context, db, project));
+  throw new Exit(await runChild(words, { ...context.env, ...clientVariables(origin, key) }));
+}

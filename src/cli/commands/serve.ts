@@ -1,0 +1,42 @@
+import { Option } from 'commander';
+import type { SetUp } from '../command.ts';
+import { type Context, note } from '../context.ts';
+import type { FirstKeys } from '../first-run.ts';
+import { addListenOptions, flagsOf, type ListenOptions } from '../listen-options.ts';
+import { withStore } from '../with-store.ts';
+
+interface Options extends ListenOptions {
+  background?: boolean;
+}
+
+export const serve: SetUp = (command, context) => {
+  addListenOptions(command)
+    .addOption(new Option('--background', 'started by gw start').hideHelp())
+    .action((options: Options) => run(context, options));
+};
+
+async function run(context: Context, options: Options): Promise<void> {
+  const background = options.background === true;
+  if (!background) showKeys(context, await firstKeys(context));
+  const daemon = await import('../../daemon/serve.ts');
+  await daemon.serve({
+    paths: context.paths,
+    env: { ...context.env },
+    flags: flagsOf(options),
+    background,
+  });
+}
+
+/** Keys are made here only where somebody sees them: a container's output is kept as a log. */
+async function firstKeys(context: Context): Promise<FirstKeys | undefined> {
+  return withStore(context, async (db) => {
+    const { ensureDefaults } = await import('../first-run.ts');
+    return context.stderr.isTTY ? ensureDefaults(db, context.clock.now()) : undefined;
+  });
+}
+
+function showKeys(context: Context, keys: FirstKeys | undefined): void {
+  if (keys === undefined) note(context, 'A key for a client: gw keys create   (or: gw env)');
+  if (keys?.project) note(context, `Key of the default project, shown this once: ${keys.project}`);
+  if (keys?.admin) note(context, `Admin key, shown this once: ${keys.admin}`);
+}

@@ -1,0 +1,34 @@
+import type { SetUp } from '../command.ts';
+import { type Context, note, say, sayJson } from '../context.ts';
+import { startDaemon } from '../daemon/start.ts';
+import { ensureDefaults } from '../first-run.ts';
+import { firstSteps } from '../first-steps.ts';
+import { addListenOptions, flagsOf, type ListenOptions } from '../listen-options.ts';
+import { terminalOf } from '../output/terminal.ts';
+import { daemonJson } from '../status/view.ts';
+import { withStore } from '../with-store.ts';
+
+interface Options extends ListenOptions {
+  json?: boolean;
+}
+
+export const start: SetUp = (command, context) => {
+  addListenOptions(command)
+    .option('--json', 'as JSON')
+    .action((options: Options) => run(context, options));
+};
+
+/** Keys are made once the daemon answers: a start that fails must not use up the one time that they are shown. */
+async function run(context: Context, options: Options): Promise<void> {
+  const { daemon, already } = await startDaemon(context, flagsOf(options));
+  const keys = await withStore(context, (db) => ensureDefaults(db, context.clock.now()));
+  if (options.json) {
+    sayJson(context, { ...daemonJson({ kind: 'running', daemon }), already_running: already, keys });
+    return;
+  }
+  say(context, `gw is ${already ? 'already ' : ''}running (pid ${daemon.pid}).`);
+  say(context, firstSteps(daemon, keys, terminalOf(context.stdout, context.env)));
+  if (already && options.port !== undefined && Number(options.port) !== daemon.port) {
+    note(context, `It stays on port ${daemon.port}. To move it: gw restart --port ${options.port}`);
+  }
+}

@@ -1,0 +1,57 @@
+import { Option } from 'commander';
+import { addDays, type Calendar } from '../../calendar.ts';
+import { GROUPINGS, type Grouping, usageReport } from '../../store/reports.ts';
+import { type UsageScope, usageResponse } from '../../store/usage-response.ts';
+import type { SetUp } from '../command.ts';
+import { type Context, say, sayJson } from '../context.ts';
+import { parseDay } from '../dates.ts';
+import { usageError } from '../exit.ts';
+import { terminalOf } from '../output/terminal.ts';
+import { settingsAndCalendar } from '../settings.ts';
+import { usageCsv } from '../usage/csv.ts';
+import { usageTable } from '../usage/table.ts';
+import { optionalProject, withStore } from '../with-store.ts';
+
+interface Options {
+  groupBy: Grouping;
+  from?: string;
+  to?: string;
+  project?: string;
+  json?: boolean;
+  csv?: boolean;
+  ascii?: boolean;
+}
+
+const DEFAULT_DAYS = 30;
+
+export const usage: SetUp = (command, context) => {
+  command
+    .addOption(new Option('-g, --group-by <what>', 'a row for each').choices(GROUPINGS).default('day'))
+    .option('--from <day>', 'first day: YYYY-MM-DD, today, yesterday, 7d (default: 29 days before --to)')
+    .option('--to <day>', 'last day (default: today)')
+    .option('-p, --project <name>', 'only this project')
+    .addOption(new Option('--json', 'as GET /v1/usage answers it').conflicts('csv'))
+    .option('--csv', 'as comma-separated values')
+    .option('--ascii', 'no block characters')
+    .action((options: Options) => run(context, options));
+};
+
+async function run(context: Context, options: Options): Promise<void> {
+  const { calendar } = settingsAndCalendar(context);
+  const scope = scopeOf(options, calendar, context.clock.now());
+  const report = await withStore(context, async (db) => {
+    const projectId = optionalProject(db, options.project);
+    return usageReport(db, calendar, { ...scope, ...(projectId === undefined ? {} : { projectId }) });
+  });
+  if (options.json) sayJson(context, usageResponse(report, scope, { nano: true }));
+  else if (options.csv) say(context, usageCsv(report, scope));
+  else say(context, usageTable(report, scope, terminalOf(context.stdout, context.env, options)));
+}
+
+function scopeOf({ from, to, groupBy, project }: Options, calendar: Calendar, now: number): UsageScope {
+  const last = to === undefined ? calendar.dateOf(now) : parseDay(to, '--to', calendar, now);
+  const first =
+    from === undefined ? addDays(last, 1 - DEFAULT_DAYS) : parseDay(from, '--from', calendar, now);
+  if (first > last) throw usageError(`--from ${first} is after --to ${last}`);
+  return { from: first, to: last, groupBy, project: project ?? null, timezone: calendar.timezone };
+}

@@ -1,0 +1,51 @@
+import type { Readable, Writable } from 'node:stream';
+import { type Clock, systemClock } from '../clock.ts';
+import { type Paths, resolvePaths } from '../paths.ts';
+
+/** A stream that is written to, and what is known of the terminal behind it. */
+export type Output = Writable & { isTTY?: boolean | undefined; columns?: number | undefined };
+
+/** A stream that is read, in raw mode where it is a terminal. */
+export type Input = Readable & {
+  isTTY?: boolean | undefined;
+  setRawMode?: ((raw: boolean) => unknown) | undefined;
+};
+
+/** All that a command may touch besides its arguments; tests pass their own. */
+export interface Context {
+  stdout: Output;
+  stderr: Output;
+  stdin: Input;
+  env: Readonly<Record<string, string | undefined>>;
+  clock: Clock;
+  paths: Paths;
+  /** The file that starts gw, for starting the daemon. */
+  program: string;
+  version: string;
+}
+
+export interface Identity {
+  program: string;
+  version: string;
+}
+
+/** The context of this process. */
+export function processContext({ program, version }: Identity): Context {
+  const { env, stdout, stderr, stdin } = process;
+  return { stdout, stderr, stdin, env, clock: systemClock, paths: resolvePaths(env), program, version };
+}
+
+/** Writes a line of data. */
+export function say(context: Context, text: string): void {
+  context.stdout.write(`${text}\n`);
+}
+
+/** Writes a line for the person who runs the command: it never mixes with data. */
+export function note(context: Context, text: string): void {
+  context.stderr.write(`${text}\n`);
+}
+
+/** Writes a value as JSON: the data of `--json`. */
+export function sayJson(context: Context, value: unknown): void {
+  say(context, JSON.stringify(value, null, 2));
+}

@@ -1,0 +1,91 @@
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../../errors.ts';
+import type { Context } from '../context.ts';
+import { CliError } from '../exit.ts';
+import { type Flags, readSettings } from '../settings.ts';
+import { type Daemon, findDaemon, isLocked } from './find.ts';
+import { tailOf } from './log-tail.ts';
+import { portInUseMessage } from './port-owner.ts';
+
+const START_LIMIT_MS = 30_000;
+const POLL_MS = 40;
+
+export interface Started {
+  daemon: Daemon;
+  /** It ran before. */
+  already: boolean;
+}
+
+/** Starts the daemon in the background and waits until it answers; one that runs already is left as it is. */
+export async function startDaemon(context: Context, flags: Flags = {}): Promise<Started> {
+  const { host, port } = readSettings(context, flags).settings;
+  const before = await findDaemon(context);
+  if (before.kind === 'running') return { daemon: before.daemon, already: true };
+  if (before.kind === 'silent')
+    return { daemon: await untilAnswering(context, () => undefined), already: true };
+  if (await isTaken(host, port)) throw new CliError(await portInUseMessage(port));
+  return { daemon: await launch(context, flags), already: false };
+}
+
+async function launch(context: Context, flags: Flags): Promise<Daemon> {
+  const { home, database, log } = context.paths;
+  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const output = openSync(log, 'a', 0o600);
+  const logged = statSync(log).size;
+  const child = spawn(
+    process.execPath,
+    [
+      context.program,
+      'serve',
+      '--background',
+      ...Object.entries(flags).map(([key, value]) => `--${key}=${value}`),
+    ],
+    {
+      // Not the caller's directory: a daemon would keep it from being unmounted.
+      cwd: home,
+      detached: true,
+      stdio: ['ignore', output, output],
+      env: { ...context.env, GW_HOME: home, GW_DATABASE: database },
+    },
+  );
+  closeSync(output);
+  let ended: string | undefined;
+  child.on('error', (error) => {
+    ended = messageOf(error);
+  });
+  child.on('exit', (code, signal) => {
+    ended = signal === null ? `exit code ${code}` : `signal ${signal}`;
+  });
+  child.unref();
+  return untilAnswering(context, () =>
+    ended === undefined ? undefined : `gw did not start (${ended}):\n${tailOf(log, 15, logged).join('\n')}`,
+  );
+}
+
+/** Polls until the daemon answers; `failure` says when there is no more hope. */
+async function untilAnswering(context: Context, failure: () => string | undefined): Promise<Daemon> {
+  const deadline = context.clock.monotonic() + START_LIMIT_MS;
+  while (context.clock.monotonic() < deadline) {
+    const state = await findDaemon(context);
+    if (state.kind === 'running') return state.daemon;
+    const message = failure();
+    // The lock is held: another `gw start` was quicker, and its daemon is about to answer.
+    if (message !== undefined && !(await isLocked(context.paths.lock))) throw new CliError(message);
+    await sleep(POLL_MS);
+  }
+  throw new CliError(`gw does not answer after ${START_LIMIT_MS / 1000} s. See: gw logs   then: gw stop`);
+}
+
+function isTaken(host: string, port: number): Promise<boolean> {
+  if (port === 0) return Promise.resolve(false);
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', (error: NodeJS.ErrnoException) => resolve(error.code === 'EADDRINUSE'));
+    server.listen({ port, host: host === 'localhost' ? '127.0.0.1' : host }, () =>
+      server.close(() => resolve(false)),
+    );
+  });
+}

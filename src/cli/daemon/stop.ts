@@ -1,0 +1,39 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Context } from '../context.ts';
+import { CliError } from '../exit.ts';
+import { findDaemon, isAlive } from './find.ts';
+
+/** The daemon lets running requests end for 30 s; this is a little more. */
+const DRAIN_LIMIT_MS = 32_000;
+const AT_ONCE_LIMIT_MS = 5_000;
+const POLL_MS = 40;
+
+/** Stops the daemon and waits until it is gone; returns its pid, undefined if none ran. `now` does not drain. */
+export async function stopDaemon(context: Context, { now = false } = {}): Promise<number | undefined> {
+  const state = await findDaemon(context);
+  if (state.kind === 'stopped') return undefined;
+  const pid = state.kind === 'running' ? state.daemon.pid : state.pid;
+  signal(pid);
+  if (!now && (await isGone(context, pid, DRAIN_LIMIT_MS))) return pid;
+  // The second signal stops it at once.
+  signal(pid);
+  if (await isGone(context, pid, AT_ONCE_LIMIT_MS)) return pid;
+  throw new CliError(`gw (pid ${pid}) does not stop. End it with: kill -9 ${pid}`);
+}
+
+function signal(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+async function isGone(context: Context, pid: number, limitMs: number): Promise<boolean> {
+  const deadline = context.clock.monotonic() + limitMs;
+  while (isAlive(pid)) {
+    if (context.clock.monotonic() > deadline) return false;
+    await sleep(POLL_MS);
+  }
+  return true;
+}

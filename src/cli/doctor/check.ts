@@ -1,0 +1,21 @@
+/** What a check found. `mend` is the command or act that mends it. */
+export interface Finding {
+  name: string;
+  state: 'ok' | 'warning' | 'broken';
+  message: string;
+  mend?: string;
+  /** Mends it, for `gw doctor --fix`. */
+  fix?: () => void;
+}
+
+export function ok(name: string, message: string): Finding {
+  return { name, state: 'ok', message };
+}
+
+export function warning(name: string, message: string, mend: string): Finding {
+  return { name, state: 'warning', message, mend };
+}
+
+export function broken(name: string, message: string, mend: string): Finding {
+  return { name, state: 'broken', message, mend };
+}

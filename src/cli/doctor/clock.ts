@@ -1,0 +1,43 @@
+import { statSync } from 'node:fs';
+import { createCalendar, systemTimezone } from '../../calendar.ts';
+import { timeOfRequestId } from '../../ids.ts';
+import { listRequests } from '../../store/request-log.ts';
+import type { Context } from '../context.ts';
+import { createTimeFormat } from '../output/time.ts';
+import { readSettings } from '../settings.ts';
+import { withStore } from '../with-store.ts';
+import { broken, type Finding, ok, warning } from './check.ts';
+
+const TOLERANCE_MS = 5 * 60_000;
+
+/** Whether the clock is behind what it was: budgets would stay in a period that has ended. */
+export async function checkClock(context: Context): Promise<Finding> {
+  const now = context.clock.now();
+  const released = statSync(context.program).mtimeMs;
+  const [last] = await withStore(context, (db) => listRequests(db, { limit: 1 }));
+  const latest = Math.max(last ? timeOfRequestId(last.id) : 0, released);
+  if (latest - now > TOLERANCE_MS) {
+    return broken(
+      'clock',
+      `it is ${new Date(now).toISOString()} by the clock, and was ${new Date(latest).toISOString()} before`,
+      'set the clock (timedatectl set-ntp true)',
+    );
+  }
+  return ok('clock', new Date(now).toISOString());
+}
+
+/** Which days budgets and reports use. */
+export function checkTimezone(context: Context): Finding {
+  const { settings, origins } = readSettings(context);
+  const { timezone } = settings;
+  const now = context.clock.now();
+  const resets = createTimeFormat(timezone).moment(createCalendar(timezone).day(now).end, now);
+  const message = `${timezone} (${origins.timezone}), the day ends at ${resets}`;
+  if (origins.timezone !== 'default' || timezone !== 'UTC') return ok('time zone', message);
+  return warning('time zone', `${message}, which is the system's`, `gw config set timezone ${exampleZone()}`);
+}
+
+function exampleZone(): string {
+  const system = systemTimezone();
+  return system === 'UTC' ? 'Europe/Paris' : system;
+}

@@ -1,0 +1,62 @@
+import { chmodSync, existsSync, statfsSync, statSync } from 'node:fs';
+import { readSecrets } from '../../config/secrets.ts';
+import { messageOf } from '../../errors.ts';
+import type { Paths } from '../../paths.ts';
+import { bytes } from '../output/numbers.ts';
+import { broken, type Finding, ok, warning } from './check.ts';
+
+const LOW_DISK_BYTES = 200 * 1000 * 1000;
+const OTHERS = 0o077;
+
+/** Whether the state directory and its files can be read by their owner alone. */
+export function checkPermissions(paths: Paths): Finding[] {
+  if (!existsSync(paths.home)) return [warning('state', `${paths.home} does not exist yet`, 'gw start')];
+  const files = [
+    paths.config,
+    paths.credentials,
+    paths.cliKeys,
+    paths.log,
+    paths.daemonInfo,
+    paths.lock,
+  ].concat(['', '-wal', '-shm'].map((suffix) => paths.database + suffix));
+  const open = [paths.home, ...files].filter((path) => existsSync(path) && statSync(path).mode & OTHERS);
+  if (process.platform === 'win32' || open.length === 0) {
+    return [ok('permissions', `${paths.home} is yours alone`)];
+  }
+  return open.map((path) => ({
+    ...broken('permissions', `other users can open ${path}`, 'gw doctor --fix'),
+    fix: () => chmodSync(path, path === paths.home ? 0o700 : 0o600),
+  }));
+}
+
+/** Whether the files of keys can be read, without showing what is in them. */
+export function checkKeyFiles({ credentials, cliKeys }: Paths): Finding[] {
+  return [credentials, cliKeys].map((file) => {
+    try {
+      return ok('key files', `${file}: ${Object.keys(readSecrets(file)).length} keys`);
+    } catch (error) {
+      // A parser's message quotes what it read.
+      const why = error instanceof SyntaxError ? 'it is not JSON' : messageOf(error);
+      return broken(
+        'key files',
+        `${file} cannot be read: ${why}`,
+        `mv '${file}' '${file}.broken', then add the keys again`,
+      );
+    }
+  });
+}
+
+export function checkDisk({ home }: Paths): Finding {
+  try {
+    const { bavail, bsize } = statfsSync(home);
+    const free = bavail * bsize;
+    if (free >= LOW_DISK_BYTES) return ok('disk', `${bytes(free)} free`);
+    return warning(
+      'disk',
+      `only ${bytes(free)} free: gw refuses requests that it cannot record`,
+      'free some space',
+    );
+  } catch (error) {
+    return warning('disk', `cannot tell how much is free: ${messageOf(error)}`, 'gw start');
+  }
+}

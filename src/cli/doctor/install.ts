@@ -1,0 +1,48 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { messageOf } from '../../errors.ts';
+import type { Context } from '../context.ts';
+import { broken, type Finding, ok, warning } from './check.ts';
+
+/** The oldest Node that gw runs on; package.json says the same. */
+const OLDEST_NODE: readonly [number, number] = [20, 19];
+
+export function checkNode(version = process.versions.node): Finding {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  const [wantedMajor, wantedMinor] = OLDEST_NODE;
+  const fits = major > wantedMajor || (major === wantedMajor && minor >= wantedMinor);
+  if (fits) return ok('node', `Node ${version}`);
+  return broken('node', `Node ${version} is older than ${OLDEST_NODE.join('.')}`, 'install a newer Node.js');
+}
+
+/** The native part is the one that an install can get wrong. */
+export async function checkInstall({ version, program }: Context): Promise<Finding> {
+  try {
+    const { default: Database } = await import('better-sqlite3');
+    new Database(':memory:').close();
+    return ok('install', `gw ${version} in ${dirname(dirname(program))}`);
+  } catch (error) {
+    const where = dirname(dirname(program));
+    return broken(
+      'install',
+      `better-sqlite3 does not load: ${messageOf(error)}`,
+      `cd ${where} && npm rebuild better-sqlite3`,
+    );
+  }
+}
+
+/** `eval "$(gw env)"` works only where the shell finds gw. */
+export function checkPath({ env, program }: Context): Finding {
+  const found = (env.PATH ?? '').split(':').some((folder) => isExecutable(join(folder, 'gw')));
+  if (found) return ok('path', 'gw is on the PATH');
+  return warning('path', 'gw is not on the PATH', `npm install -g ${dirname(dirname(program))}`);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}

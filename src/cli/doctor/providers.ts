@@ -1,0 +1,23 @@
+import type { Context } from '../context.ts';
+import { knownProviders } from '../providers/known.ts';
+import { probeProvider } from '../providers/probe.ts';
+import { broken, type Finding, ok, warning } from './check.ts';
+
+/** Whether each provider can be reached and takes its key. */
+export async function checkProviders(context: Context): Promise<Finding[]> {
+  const { providers, problems } = knownProviders(context);
+  const unusable = problems.map(({ name, message }) =>
+    broken('providers', `${name} ${message}`, `gw providers remove ${name}, or mend it as it says`),
+  );
+  const tested = await Promise.all(
+    [...providers.values()].map(async (provider) => {
+      const { ok: works, message } = await probeProvider(provider, context.clock.monotonic);
+      if (works) return ok('providers', `${provider.name}: ${message}`);
+      // A local runtime that is not running is no fault of the installation.
+      const finding = provider.local ? warning : broken;
+      return finding('providers', `${provider.name}: ${message}`, `gw providers test ${provider.name}`);
+    }),
+  );
+  if (tested.length + unusable.length > 0) return [...unusable, ...tested];
+  return [warning('providers', 'none but the built-in sandbox', 'gw providers add openai')];
+}

@@ -1,0 +1,66 @@
+import { GwError } from '../errors.ts';
+
+/** What gw's exit codes mean. */
+export const EXIT = {
+  ok: 0,
+  failure: 1,
+  usage: 2,
+  daemonDown: 3,
+  key: 4,
+  notFound: 5,
+  overBudget: 6,
+  interrupted: 130,
+} as const;
+
+/** A failure that ends a command: the message states the value, why, and the next command. */
+export class CliError extends Error {
+  override readonly name = 'CliError';
+  readonly exitCode: number;
+
+  constructor(message: string, exitCode: number = EXIT.failure) {
+    super(message);
+    this.exitCode = exitCode;
+  }
+}
+
+/** Ends a command with an exit code and no message, as when another program's code is passed on. */
+export class Exit extends Error {
+  override readonly name = 'Exit';
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super(`exit ${exitCode}`);
+    this.exitCode = exitCode;
+  }
+}
+
+/** A 2 for a value on the command line that cannot be. */
+export function usageError(message: string): CliError {
+  return new CliError(message, EXIT.usage);
+}
+
+/** The exit code of whatever a command threw. */
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof CliError || error instanceof Exit) return error.exitCode;
+  if (error instanceof GwError) return codeOfGwError(error);
+  // SettingError is known by its name, so that failing does not load the settings.
+  if (error instanceof Error && error.name === 'SettingError') return EXIT.usage;
+  return EXIT.failure;
+}
+
+function codeOfGwError({ type, status, code }: GwError): number {
+  switch (type) {
+    case 'not_found_error':
+      return EXIT.notFound;
+    case 'authentication_error':
+    case 'permission_error':
+      return EXIT.key;
+    case 'invalid_request_error':
+      return status === 400 ? EXIT.usage : EXIT.failure;
+    case 'insufficient_quota':
+      return code === 'budget_exceeded' ? EXIT.overBudget : EXIT.failure;
+    case 'rate_limit_error':
+    case 'api_error':
+      return EXIT.failure;
+  }
+}

@@ -1,0 +1,69 @@
+import { closeSync, fstatSync, openSync, readSync, statSync } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const POLL_MS = 200;
+const CHUNK_BYTES = 64 * 1024;
+
+export interface FollowOptions {
+  print(line: string): void;
+  /** How many of the last lines to begin with. */
+  lines: number;
+  signal?: AbortSignal;
+}
+
+/** Prints a file's lines as they are appended, across its rotation, until the signal (or the end of the process). */
+export async function followFile(file: string, { print, lines, signal }: FollowOptions): Promise<void> {
+  let reader = openReader(file);
+  reader
+    ?.read()
+    .slice(-lines || Number.POSITIVE_INFINITY)
+    .forEach(print);
+  while (!signal?.aborted) {
+    await sleep(POLL_MS, undefined, signal ? { signal } : {}).catch(() => undefined);
+    reader?.read().forEach(print);
+    if (reader && !reader.isReplaced()) continue;
+    reader?.close();
+    reader = openReader(file);
+    reader?.read().forEach(print);
+  }
+  reader?.close();
+}
+
+interface Reader {
+  /** The whole lines that came since the last call. */
+  read(): string[];
+  /** Whether the path names another file by now, or this one was cut. */
+  isReplaced(): boolean;
+  close(): void;
+}
+
+function openReader(file: string): Reader | undefined {
+  let fd: number;
+  try {
+    fd = openSync(file, 'r');
+  } catch {
+    return undefined;
+  }
+  const { ino } = fstatSync(fd);
+  const decoder = new StringDecoder('utf8');
+  const buffer = Buffer.alloc(CHUNK_BYTES);
+  let position = 0;
+  let rest = '';
+  return {
+    read() {
+      for (let size = -1; size !== 0; position += size) {
+        size = readSync(fd, buffer, 0, CHUNK_BYTES, position);
+        rest += decoder.write(buffer.subarray(0, size));
+      }
+      const whole = rest.split('\n');
+      rest = whole.pop() ?? '';
+      return whole;
+    },
+    isReplaced() {
+      const now = statSync(file, { throwIfNoEntry: false });
+      return now === undefined || now.ino !== ino || now.size < position;
+    },
+    close: () => closeSync(fd),
+  };
+}

@@ -1,0 +1,37 @@
+import type { Palette } from '../output/palette.ts';
+import { clean } from '../output/text.ts';
+import type { TimeFormat } from '../output/time.ts';
+
+/** pino's levels: https://github.com/pinojs/pino/blob/main/docs/api.md#logger-level */
+const LEVELS: Record<number, string> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' };
+const OWN_FIELDS = ['level', 'time', 'msg', 'pid', 'hostname'];
+
+/** Makes a log line readable: time, level, message, and the other fields as name=value. Other lines stay as they are. */
+export function createLogFormat(times: TimeFormat, palette: Palette): (line: string) => string {
+  return (line) => {
+    const entry = parse(line);
+    if (!entry) return clean(line);
+    const level = LEVELS[Number(entry.level)] ?? 'info';
+    const name = level === 'info' || level === 'debug' ? palette.dim(level) : palette.warn(level);
+    const rest = Object.entries(entry)
+      .filter(([field]) => !OWN_FIELDS.includes(field))
+      .map(([field, value]) =>
+        clean(`${field}=${typeof value === 'string' ? value : JSON.stringify(value)}`),
+      );
+    const time = palette.dim(times.dateTime(Number(entry.time)));
+    return [time, name, clean(String(entry.msg ?? '')), palette.dim(rest.join(' '))]
+      .filter(Boolean)
+      .join('  ');
+  };
+}
+
+function parse(line: string): Record<string, unknown> | undefined {
+  try {
+    const entry: unknown = JSON.parse(line);
+    const timed =
+      typeof entry === 'object' && entry !== null && Number.isFinite((entry as { time?: unknown }).time);
+    return timed ? (entry as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

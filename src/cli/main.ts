@@ -1,0 +1,22 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { processContext } from './context.ts';
+import { runCli } from './run-cli.ts';
+
+const ROOT = new URL('../../', import.meta.url);
+
+/** Runs gw for this process's arguments, streams and environment, and sets its exit code. */
+export async function main(): Promise<void> {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // The reader has had enough, as in `gw usage | head`.
+    if (error.code === 'EPIPE') process.exit();
+    throw error;
+  });
+  const context = processContext({ program: fileURLToPath(new URL('bin/gw', ROOT)), version: version() });
+  process.exitCode = await runCli(process.argv.slice(2), context);
+}
+
+function version(): string {
+  const manifest = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as { version: string };
+  return manifest.version;
+}

@@ -1,0 +1,37 @@
+/** Figures as people read them. */
+const UNITS = [
+  ['B', 1e9],
+  ['M', 1e6],
+  ['k', 1e3],
+] as const;
+
+/** A count, exact: `1,234`. */
+export function count(value: number): string {
+  return value.toLocaleString('en-US');
+}
+
+/** A count of tokens: exact below 100,000, then with three figures: `1.24M`. */
+export function tokens(value: number): string {
+  if (value < 100_000) return count(value);
+  // 999,500 and more would round to 1000k.
+  const [unit, size] = UNITS.find(([, limit]) => value >= limit * 0.9995) ?? ['', 1];
+  const scaled = value / size;
+  return `${scaled.toFixed(scaled >= 99.95 ? 0 : scaled >= 9.995 ? 1 : 2)}${unit}`;
+}
+
+/** `1 request`, `2 requests`. */
+export function plural(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
+}
+
+/** A share as whole percents; 100% only when it is reached. */
+export function percent(share: number): string {
+  if (!Number.isFinite(share)) return '100%';
+  return `${share < 1 ? Math.min(99, Math.round(share * 100)) : Math.floor(share * 100)}%`;
+}
+
+/** Bytes as `412 kB`. */
+export function bytes(value: number): string {
+  const [unit, size] = UNITS.find(([, limit]) => value >= limit) ?? ['', 1];
+  return `${unit === '' ? value : (value / size).toFixed(1)} ${unit === 'B' ? 'G' : unit}B`;
+}

@@ -1,0 +1,42 @@
+import type { Settings } from '../../config/settings.ts';
+import { formatUsd, parseUsd } from '../../money.ts';
+import { PRESETS } from '../../providers/presets.ts';
+import { usageError } from '../exit.ts';
+
+const PICO_PER_NANO = 1_000;
+const MILLION = 1_000_000;
+
+/** Reads dollars for a million tokens as integer pico-USD for one: $1 is 1,000,000. */
+export function readPrice(text: string, option: string): number {
+  const nanoPerMillion = parseUsd(text);
+  const pico = nanoPerMillion === undefined ? undefined : nanoPerMillion / PICO_PER_NANO;
+  if (pico === undefined || !Number.isInteger(pico)) {
+    throw usageError(
+      `${option} ${text} is no price: use dollars for a million tokens with at most 6 decimal places, such as 2.50`,
+    );
+  }
+  return pico;
+}
+
+/** Dollars for a million tokens, of a price in pico-USD for one. */
+export function usdPerMillion(pico: number | undefined): number | null {
+  return pico === undefined ? null : pico / MILLION;
+}
+
+export function perMillion(pico: number | undefined): string {
+  return pico === undefined ? '-' : formatUsd(pico * PICO_PER_NANO);
+}
+
+/**
+ * Reads `provider/model`, or a model at any provider. Model names have slashes of their own: only the name of a
+ * known provider before the first one is taken for a provider.
+ */
+export function modelOf(
+  text: string,
+  { providers }: Pick<Settings, 'providers'>,
+): { provider: string; model: string } {
+  const slash = text.indexOf('/');
+  const first = text.slice(0, Math.max(0, slash));
+  const known = Object.hasOwn(PRESETS, first) || Object.hasOwn(providers, first) || first === 'sandbox';
+  return known ? { provider: first, model: text.slice(slash + 1) } : { provider: '', model: text };
+}

@@ -1,0 +1,42 @@
+import { Command } from 'commander';
+import { CATALOG } from './catalog.ts';
+import type { CommandEntry } from './command.ts';
+import type { Context } from './context.ts';
+
+/** The entry that the arguments name, if they name one: `gw usage ...`, `gw help usage`. */
+export function entryFor(args: readonly string[]): CommandEntry | undefined {
+  const words = args.filter((arg) => !arg.startsWith('-'));
+  const name = words[0] === 'help' ? words[1] : words[0];
+  return CATALOG.find((entry) => entry.name === name || (entry.aliases ?? []).includes(name ?? ''));
+}
+
+/** The program, with the commands in `loaded` complete and the others as lines of the help. */
+export async function createProgram(context: Context, loaded: readonly CommandEntry[]): Promise<Command> {
+  const program = new Command('gw')
+    .description('A spending firewall and accountant for LLM calls, on this machine.')
+    .usage('[command]')
+    .version(context.version, '-V, --version')
+    .enablePositionalOptions()
+    // Before the subcommands, which inherit these.
+    .exitOverride()
+    .showHelpAfterError('See: gw --help')
+    .configureOutput({
+      writeOut: (text) => context.stdout.write(text),
+      writeErr: (text) => context.stderr.write(text),
+      getOutHelpWidth: () => context.stdout.columns ?? 80,
+      getErrHelpWidth: () => context.stderr.columns ?? 80,
+      outputError: (text, write) => write(text.replace(/^error: /, 'gw: ')),
+    });
+  for (const entry of CATALOG) {
+    const command = program
+      .command(entry.name, { hidden: entry.hidden === true })
+      .aliases(entry.aliases ?? [])
+      .helpGroup(entry.group)
+      .description(entry.about);
+    if (loaded.includes(entry)) {
+      command.showHelpAfterError(`See: gw ${entry.name} --help`);
+      (await entry.load())(command, context);
+    }
+  }
+  return program;
+}

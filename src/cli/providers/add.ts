@@ -1,0 +1,114 @@
+import { mkdirSync } from 'node:fs';
+import { openSettingsFile } from '../../config/save.ts';
+import type { ProviderSettings } from '../../config/settings.ts';
+import { PRESETS, type Preset } from '../../providers/presets.ts';
+import { announceChange } from '../announce-change.ts';
+import type { Context } from '../context.ts';
+import { CliError, EXIT, usageError } from '../exit.ts';
+import { askHidden, canAsk, readSecret } from '../prompt.ts';
+
+export interface AddOptions {
+  baseUrl?: string;
+  keyEnv?: string;
+  stdin?: boolean;
+  wire?: 'openai' | 'anthropic';
+}
+
+const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+
+/** Where a provider's key comes from. */
+type KeySource =
+  | { kind: 'stored'; key: string }
+  | { kind: 'environment'; variable: string }
+  | { kind: 'none' };
+
+/** Adds a provider to the settings, and its key to the credentials. Returns what to tell about its key. */
+export async function addProvider(context: Context, name: string, options: AddOptions): Promise<string> {
+  checkName(name);
+  const preset = Object.hasOwn(PRESETS, name) ? PRESETS[name] : undefined;
+  checkAddress(name, preset, options.baseUrl);
+  const source = await keySourceOf(context, name, preset, options);
+  mkdirSync(context.paths.home, { recursive: true, mode: 0o700 });
+  const credentials = await openSettingsFile(context.paths.credentials);
+  if (source.kind === 'stored') credentials.set([name], source.key);
+  else credentials.delete([name]);
+  const settings: ProviderSettings = {
+    ...(options.baseUrl === undefined ? {} : { baseUrl: options.baseUrl }),
+    ...(options.wire === undefined ? {} : { wire: options.wire }),
+    ...(options.keyEnv === undefined ? {} : { keyEnv: options.keyEnv }),
+    ...(source.kind === 'stored' ? { keyStored: true } : {}),
+  };
+  (await openSettingsFile(context.paths.config)).set(['providers', name], settings);
+  await announceChange(context);
+  return tell(context, source);
+}
+
+function checkName(name: string): void {
+  if (name === 'sandbox') throw usageError('"sandbox" is the built-in provider. Take another name');
+  if (!NAME.test(name)) {
+    throw usageError(
+      `"${name}" is no provider name: use lower-case letters, digits, dots, dashes, underscores`,
+    );
+  }
+}
+
+function checkAddress(name: string, preset: Preset | undefined, baseUrl: string | undefined): void {
+  if (baseUrl !== undefined) {
+    if (URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)) return;
+    throw usageError(`--base-url "${baseUrl}" is no http(s) address`);
+  }
+  if (preset?.baseUrl !== undefined) return;
+  const known = Object.keys(PRESETS).join(', ');
+  throw usageError(
+    preset
+      ? `every account at ${name} has an address of its own. Give it with --base-url URL`
+      : `"${name}" is not one of ${known}. For any other OpenAI-compatible service, add --base-url URL`,
+  );
+}
+
+async function keySourceOf(
+  context: Context,
+  name: string,
+  preset: Preset | undefined,
+  { keyEnv, stdin }: AddOptions,
+): Promise<KeySource> {
+  if (keyEnv !== undefined) return { kind: 'environment', variable: keyEnv };
+  if (stdin) return stored(await readSecret(context), 'stdin');
+  if (preset?.local) return { kind: 'none' };
+  const variable = preset?.keyEnv.find((candidate) => isProviderKey(context.env[candidate]));
+  if (variable !== undefined) return { kind: 'environment', variable };
+  if (canAsk(context)) {
+    const key = await askHidden(context, `Key of ${name} (not shown${preset ? '' : '; empty for none'}): `);
+    return key === '' && !preset ? { kind: 'none' } : stored(key, 'the answer');
+  }
+  if (!preset) return { kind: 'none' };
+  throw new CliError(
+    `no key for ${name}: set ${preset.keyEnv.join(' or ')}, or pipe the key in: gw providers add ${name} --stdin < FILE`,
+    EXIT.key,
+  );
+}
+
+function stored(key: string, from: string): KeySource {
+  if (key === '') throw new CliError(`${from} is empty: there is no key in it`, EXIT.key);
+  if (/[^\x21-\x7e]/.test(key))
+    throw new CliError(`${from} holds blanks or other signs that no key has`, EXIT.key);
+  return { kind: 'stored', key };
+}
+
+/** gw's own key is none: a shell after `eval "$(gw env)"` has it in OPENAI_API_KEY. */
+function isProviderKey(value: string | undefined): boolean {
+  return value !== undefined && value.trim() !== '' && !value.startsWith('sk-gw-');
+}
+
+function tell({ env, paths }: Context, source: KeySource): string {
+  switch (source.kind) {
+    case 'stored':
+      return `its key is stored in ${paths.credentials}, readable by you alone`;
+    case 'environment':
+      return env[source.variable]
+        ? `its key comes from ${source.variable} of the environment in which gw is started`
+        : `its key will come from ${source.variable}, which is not set here: set it where gw is started`;
+    case 'none':
+      return 'it needs no key';
+  }
+}

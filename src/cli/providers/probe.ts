@@ -1,0 +1,59 @@
+import { messageOf } from '../../errors.ts';
+import type { Provider } from '../../providers/registry.ts';
+import { httpGet } from '../daemon/http.ts';
+import { plural } from '../output/numbers.ts';
+
+/** What asking a provider for its models showed. */
+export interface Probe {
+  name: string;
+  ok: boolean;
+  message: string;
+  durationMs: number;
+}
+
+const TIMEOUT_MS = 10_000;
+
+/** Asks a provider for its list of models: shows whether it can be reached and takes the key, and costs nothing. */
+export async function probeProvider(provider: Provider, monotonic: () => number): Promise<Probe> {
+  const begun = monotonic();
+  const outcome = await tryProvider(provider);
+  return { name: provider.name, ...outcome, durationMs: Math.round(monotonic() - begun) };
+}
+
+async function tryProvider(provider: Provider): Promise<{ ok: boolean; message: string }> {
+  const url = `${provider.origin}${provider.basePath}/models`;
+  try {
+    const { status, body } = await httpGet(url, { headers: headersFor(provider), timeoutMs: TIMEOUT_MS });
+    return judge(provider, status, body);
+  } catch (error) {
+    return { ok: false, message: `cannot reach ${provider.origin}: ${messageOf(error) || String(error)}` };
+  }
+}
+
+function judge(provider: Provider, status: number, body: unknown): { ok: boolean; message: string } {
+  if (status === 401 || status === 403) {
+    const where =
+      provider.keySource === 'none'
+        ? 'it wants a key, and has none'
+        : `key from ${provider.keySource} refused`;
+    return { ok: false, message: `${where} (HTTP ${status}). Run: gw providers add ${provider.name}` };
+  }
+  const list = (body as { data?: unknown } | undefined | null)?.data;
+  if (status === 200)
+    return { ok: true, message: Array.isArray(list) ? plural(list.length, 'model') : 'answers' };
+  // Not every service lists its models; that it answers shows that the address is right.
+  if (status === 404 || status === 405)
+    return { ok: true, message: `answers, without a list of models (HTTP ${status})` };
+  return { ok: false, message: `answers HTTP ${status}` };
+}
+
+/** Anthropic lists its models only on its own wire: https://docs.anthropic.com/en/api/models-list */
+function headersFor(provider: Provider): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (let i = 0; i + 1 < provider.authHeaders.length; i += 2) {
+    headers[provider.authHeaders[i] ?? ''] = provider.authHeaders[i + 1] ?? '';
+  }
+  if (provider.wire !== 'anthropic') return headers;
+  const key = headers.authorization?.replace(/^Bearer /, '');
+  return { ...(key === undefined ? {} : { 'x-api-key': key }), 'anthropic-version': '2023-06-01' };
+}

@@ -1,0 +1,123 @@
+import { formatRequestId } from '../../ids.ts';
+import { formatUsd, usdNumber } from '../../money.ts';
+import type { LoggedRequest } from '../../store/request-log.ts';
+import { count, tokens } from '../output/numbers.ts';
+import { type Column, table } from '../output/table.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { clean, pad } from '../output/text.ts';
+import { createTimeFormat, duration } from '../output/time.ts';
+
+/** Below this many columns there is no room for all of a request. */
+const WIDE_COLUMNS = 100;
+
+const project: Column<LoggedRequest> = {
+  header: 'project',
+  value: (request) => request.project,
+  shrinks: true,
+};
+const took: Column<LoggedRequest> = {
+  header: 'took',
+  value: ({ durationMs }) => duration(durationMs),
+  align: 'right',
+};
+
+/** Requests as a table, newest first. */
+export function requestTable(found: LoggedRequest[], timezone: string, terminal: Terminal): string {
+  const times = createTimeFormat(timezone);
+  const { palette } = terminal;
+  const days = new Set(found.map(({ timeMs }) => times.dateTime(timeMs).slice(0, 10)));
+  const manyProjects = new Set(found.map(({ project }) => project)).size > 1;
+  const columns: Column<LoggedRequest>[] = [
+    {
+      header: ' ',
+      value: mark,
+      style: (text, { outcome }) => (outcome === 'blocked' ? palette.bad(text) : palette.warn(text)),
+    },
+    { header: 'id', value: ({ id }) => formatRequestId(id) },
+    {
+      header: 'time',
+      value: ({ timeMs }) => (days.size === 1 ? times.time(timeMs) : times.dateTime(timeMs).slice(5, 16)),
+    },
+    { header: 'model', value: (request) => request.model || request.askedModel, shrinks: true },
+    ...(manyProjects ? [project] : []),
+    { header: 'st', value: ({ status }) => String(status || '-') },
+    { header: 'in>out', value: (r) => `${tokens(r.inputTokens)}>${tokens(r.outputTokens)}`, align: 'right' },
+    { header: 'cost', value: costOf, align: 'right' },
+    ...(manyProjects && terminal.columns < WIDE_COLUMNS ? [] : [took]),
+  ];
+  return [palette.bold(`Requests (${timezone})`), '', ...table(found, columns, { terminal })].join('\n');
+}
+
+/** All that is known of one request. */
+export function requestDetails(request: LoggedRequest, timezone: string, { palette }: Terminal): string {
+  const times = createTimeFormat(timezone);
+  const facts: [string, string][] = [
+    ['request', formatRequestId(request.id)],
+    ['time', `${times.dateTime(request.timeMs)} (${timezone})`],
+    ['project', `${request.project}${request.keyHint ? `, key ...${request.keyHint}` : ''}`],
+    ['endpoint', request.endpoint],
+    ['asked for', request.askedModel],
+    ['served by', request.provider ? `${request.provider}/${request.model}` : 'nobody'],
+    ['outcome', `${request.outcome}${request.status ? `, HTTP ${request.status}` : ''}`],
+    ['flags', request.flags.join(', ') || 'none'],
+    [
+      'input',
+      `${count(request.inputTokens)} tokens, ${count(request.cachedInputTokens)} from cache, ${count(request.cacheWriteTokens)} written to it`,
+    ],
+    ['output', `${count(request.outputTokens)} tokens, ${count(request.reasoningTokens)} of reasoning`],
+    ['cost', `${costOf(request)} of ${formatUsd(request.holdNanoUsd)} held`],
+    ['saved', `${formatUsd(request.savedNanoUsd)}, ${count(request.savedTokens)} tokens`],
+    [
+      'took',
+      `${duration(request.durationMs)}${request.firstByteMs === null ? '' : `, first byte after ${duration(request.firstByteMs)}`}`,
+    ],
+    ...Object.entries(request.detail).map(([name, value]): [string, string] => [name, textOf(value)]),
+  ];
+  return facts.map(([name, value]) => `${palette.dim(pad(clean(name), 12))}${clean(value)}`).join('\n');
+}
+
+/** A request for programs; amounts in dollars and in integer nano-USD. */
+export function requestJson(request: LoggedRequest): Record<string, unknown> {
+  return {
+    id: formatRequestId(request.id),
+    time: new Date(request.timeMs).toISOString(),
+    project_id: request.project,
+    key_hint: request.keyHint,
+    endpoint: request.endpoint,
+    provider: request.provider,
+    model: request.model,
+    asked_model: request.askedModel,
+    status: request.status,
+    outcome: request.outcome,
+    flags: request.flags,
+    input_tokens: request.inputTokens,
+    cached_input_tokens: request.cachedInputTokens,
+    cache_write_tokens: request.cacheWriteTokens,
+    output_tokens: request.outputTokens,
+    reasoning_tokens: request.reasoningTokens,
+    saved_tokens: request.savedTokens,
+    cost_usd: usdNumber(request.costNanoUsd),
+    saved_usd: usdNumber(request.savedNanoUsd),
+    hold_usd: usdNumber(request.holdNanoUsd),
+    cost_nano_usd: request.costNanoUsd,
+    saved_nano_usd: request.savedNanoUsd,
+    hold_nano_usd: request.holdNanoUsd,
+    duration_ms: request.durationMs,
+    first_byte_ms: request.firstByteMs,
+    detail: request.detail,
+  };
+}
+
+function mark({ outcome }: LoggedRequest): string {
+  if (outcome === 'ok') return ' ';
+  return outcome === 'blocked' ? 'X' : '!';
+}
+
+function costOf({ costNanoUsd, flags }: LoggedRequest): string {
+  if (flags.includes('unpriced')) return 'unpriced';
+  return `${flags.includes('estimated') ? '~' : ''}${formatUsd(costNanoUsd)}`;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

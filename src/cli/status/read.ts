@@ -1,0 +1,41 @@
+import { listBudgets, type Standing } from '../../store/budgets.ts';
+import { projectIds } from '../../store/find-project.ts';
+import { type UsageFigures, usageReport } from '../../store/reports.ts';
+import type { Context } from '../context.ts';
+import { type DaemonState, findDaemon } from '../daemon/find.ts';
+import { knownProviders } from '../providers/known.ts';
+import { settingsAndCalendar } from '../settings.ts';
+import { withStore } from '../with-store.ts';
+
+/** How things stand: the daemon, today's spend, budgets, providers. */
+export interface Status {
+  state: DaemonState;
+  today: UsageFigures;
+  standings: Standing[];
+  providers: string[];
+  timezone: string;
+  /** Why settings or providers cannot be used. */
+  problems: string[];
+  now: number;
+}
+
+export async function readStatus(context: Context): Promise<Status> {
+  const { settings, calendar } = settingsAndCalendar(context);
+  const now = context.clock.now();
+  const today = calendar.dateOf(now);
+  const state = await findDaemon(context);
+  const { report, standings } = await withStore(context, async (db) => ({
+    report: await usageReport(db, calendar, { from: today, to: today, groupBy: 'day' }),
+    standings: await listBudgets(db, projectIds(db), { calendar, now }),
+  }));
+  const { providers, problems } = knownProviders(context);
+  return {
+    state,
+    today: report.total,
+    standings,
+    providers: [...providers.keys()],
+    timezone: settings.timezone,
+    problems: problems.map(({ name, message }) => `provider ${name} ${message}`),
+    now,
+  };
+}

@@ -1,0 +1,114 @@
+import { formatUsd, usdNumber } from '../../money.ts';
+import { budgetName, type Standing, thresholdOf } from '../../store/budgets.ts';
+import type { UsageFigures } from '../../store/reports.ts';
+import { budgetJson, forecastText, isOver, shareOf } from '../budgets/view.ts';
+import type { DaemonState } from '../daemon/find.ts';
+import { count, percent, plural } from '../output/numbers.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { pad } from '../output/text.ts';
+import { createTimeFormat, duration } from '../output/time.ts';
+import type { Status } from './read.ts';
+
+/** The status in five lines. */
+export function statusLines(status: Status, version: string, { palette }: Terminal): string[] {
+  const line = (label: string, text: string) => `${palette.bold(pad(label, 10))} ${text}`;
+  const running = status.state.kind === 'running';
+  return [
+    line(`gw ${version}`, running ? daemonText(status) : palette.warn(daemonText(status))),
+    line('today', todayText(status.today, status.timezone)),
+    line('budgets', budgetsText(status)),
+    line('providers', providersText(status)),
+    line('next', nextText(status)),
+  ];
+}
+
+function daemonText({ state, now }: Status): string {
+  switch (state.kind) {
+    case 'running': {
+      const { daemon } = state;
+      return `running on ${daemon.origin}/v1, pid ${daemon.pid}, up ${duration(now - Date.parse(daemon.started_at))}`;
+    }
+    case 'silent':
+      return `pid ${state.pid} does not answer yet`;
+    case 'stopped':
+      return 'stopped';
+  }
+}
+
+function todayText(today: UsageFigures, timezone: string): string {
+  const parts = [
+    `${formatUsd(today.costNanoUsd)} in ${plural(today.requests, 'request')}`,
+    today.unpricedRequests > 0 ? `${count(today.unpricedRequests)} unpriced` : '',
+    today.blockedRequests > 0 ? `${count(today.blockedRequests)} blocked` : '',
+    today.failedRequests > 0 ? `${count(today.failedRequests)} failed` : '',
+    today.savedNanoUsd > 0 ? `saved ${formatUsd(today.savedNanoUsd)}` : '',
+  ];
+  return `${parts.filter(Boolean).join(', ')} (${timezone})`;
+}
+
+/** The budget that is nearest its cap, and how many more there are. */
+function budgetsText({ standings, timezone, now }: Status): string {
+  const [first, ...rest] = [...standings].sort((a, b) => shareOf(b) - shareOf(a));
+  if (!first) return 'none';
+  const { budget, posted } = first;
+  const more = rest.length > 0 ? ` (and ${rest.length} more)` : '';
+  const spent = `${percent(shareOf(first))}, ${formatUsd(posted)} of ${formatUsd(budget.capNanoUsd)}`;
+  return `${markOf(first)}${budgetName(budget)} ${spent}; ${forecastText(first, createTimeFormat(timezone), now)}${more}`;
+}
+
+function markOf(standing: Standing): string {
+  if (isOver(standing)) return 'X ';
+  return standing.posted >= thresholdOf(standing.budget) ? '! ' : '';
+}
+
+function providersText({ providers, problems }: Status): string {
+  const named = providers.length > 0 ? providers.join(', ') : 'the built-in sandbox alone';
+  return problems.length > 0 ? `${named}; ${plural(problems.length, 'problem')}: gw providers list` : named;
+}
+
+function nextText({ state, providers, standings }: Status): string {
+  if (state.kind === 'stopped') return 'gw start';
+  if (state.kind === 'silent') return 'gw logs';
+  const steps = ['eval "$(gw env)"'];
+  if (providers.length === 0) steps.push('gw providers add openai');
+  else if (standings.length === 0) steps.push('gw budget set 5');
+  return [...steps, 'gw usage', 'gw --help'].join('   ');
+}
+
+/** The status for programs. */
+export function statusJson(status: Status, version: string): Record<string, unknown> {
+  const { today, standings, now, providers, problems, timezone } = status;
+  return {
+    version,
+    ...daemonJson(status.state),
+    timezone,
+    today: {
+      requests: today.requests,
+      blocked_requests: today.blockedRequests,
+      failed_requests: today.failedRequests,
+      unpriced_requests: today.unpricedRequests,
+      cost_usd: usdNumber(today.costNanoUsd),
+      cost_nano_usd: today.costNanoUsd,
+      saved_usd: usdNumber(today.savedNanoUsd),
+      saved_nano_usd: today.savedNanoUsd,
+    },
+    budgets: standings.map((standing) => budgetJson(standing, now)),
+    providers,
+    problems,
+  };
+}
+
+/** The daemon for programs. */
+export function daemonJson(state: DaemonState): Record<string, unknown> {
+  if (state.kind !== 'running') return { status: state.kind };
+  const { origin, pid, port, instance_id, started_at, version } = state.daemon;
+  return {
+    status: 'running',
+    base_url: `${origin}/v1`,
+    pid,
+    port,
+    instance_id,
+    started_at,
+    daemon_version: version,
+  };
+}

@@ -1,0 +1,80 @@
+import { formatUsd } from '../../money.ts';
+import type { UsageFigures, UsageReport, UsageRow } from '../../store/reports.ts';
+import type { UsageScope } from '../../store/usage-response.ts';
+import { bar } from '../output/bars.ts';
+import { count, plural, tokens } from '../output/numbers.ts';
+import { type Column, table } from '../output/table.ts';
+import type { Terminal } from '../output/terminal.ts';
+
+const BAR_CELLS = 24;
+
+/** The usage report for people: a row each, bars that compare them, totals, and what the totals leave out. */
+export function usageTable({ rows, total }: UsageReport, scope: UsageScope, terminal: Terminal): string {
+  const { bold, dim } = terminal.palette;
+  const whose = scope.project === null ? 'all projects' : `project ${scope.project}`;
+  const title = bold(`Usage by ${scope.groupBy}, ${scope.from} to ${scope.to} (${scope.timezone}), ${whose}`);
+  if (rows.length === 0) {
+    return [title, '', 'No requests yet. Point a client here:', '  gw start', '  eval "$(gw env)"'].join(
+      '\n',
+    );
+  }
+  const sum: UsageRow = { key: 'total', ...total };
+  const lines = table(rows, columnsFor(scope, rows, sum, terminal), { terminal, total: sum });
+  return [title, '', ...lines, ...remarks(total).map(dim)].join('\n');
+}
+
+function columnsFor(
+  { groupBy }: UsageScope,
+  rows: UsageRow[],
+  sum: UsageRow,
+  { palette, symbols }: Terminal,
+): Column<UsageRow>[] {
+  const share = shareOf(rows);
+  return [
+    { header: groupBy, value: (row) => row.key, shrinks: true },
+    { header: 'requests', value: (row) => count(row.requests), align: 'right' },
+    { header: 'input', value: (row) => tokens(row.inputTokens), align: 'right' },
+    { header: 'cached', value: (row) => tokens(row.cachedInputTokens), align: 'right' },
+    { header: 'output', value: (row) => tokens(row.outputTokens), align: 'right' },
+    { header: 'cost', value: costOf, align: 'right', style: (text) => palette.bold(text) },
+    {
+      header: '',
+      value: (row, width) => (row === sum ? '' : bar(share(row), width, symbols)),
+      fills: BAR_CELLS,
+      style: (text) => palette.accent(text),
+    },
+  ];
+}
+
+/** What a row's bar compares: cost, or requests where nothing cost anything. */
+function shareOf(rows: UsageRow[]): (row: UsageRow) => number {
+  const most = Math.max(...rows.map((row) => row.costNanoUsd));
+  if (most > 0) return (row) => row.costNanoUsd / most;
+  const mostRequests = Math.max(...rows.map((row) => row.requests));
+  return (row) => row.requests / mostRequests;
+}
+
+/** An unknown price is not $0: the sign after an amount says that there is more to it. */
+function costOf({ costNanoUsd, unpricedRequests }: UsageFigures): string {
+  if (unpricedRequests === 0) return formatUsd(costNanoUsd);
+  return costNanoUsd === 0 ? 'unpriced' : `${formatUsd(costNanoUsd)}+?`;
+}
+
+function remarks(total: UsageFigures): string[] {
+  const lines: string[] = [];
+  if (total.savedTokens > 0) {
+    lines.push(`saved ${formatUsd(total.savedNanoUsd)} and ${plural(total.savedTokens, 'token')}`);
+  }
+  const ends = [
+    total.blockedRequests > 0 ? `${count(total.blockedRequests)} blocked` : '',
+    total.failedRequests > 0 ? `${count(total.failedRequests)} failed` : '',
+  ].filter(Boolean);
+  if (ends.length > 0)
+    lines.push(`of the requests, ${ends.join(' and ')}: gw requests --status blocked|failed`);
+  if (total.unpricedRequests > 0) {
+    lines.push(
+      `${plural(total.unpricedRequests, 'request')} unpriced, and in no total: gw prices set MODEL --input X --output Y`,
+    );
+  }
+  return lines.length > 0 ? ['', ...lines] : [];
+}

@@ -1,0 +1,24 @@
+import { mkdirSync } from 'node:fs';
+import { DEFAULT_PROJECT, findProject, projectIdOf } from '../store/find-project.ts';
+import { type Db, openDatabase } from '../store/open.ts';
+import type { Context } from './context.ts';
+
+/** Opens the database for a command, makes it and the default project if need be, and closes it. */
+export async function withStore<T>(context: Context, work: (db: Db) => Promise<T>): Promise<T> {
+  mkdirSync(context.paths.home, { recursive: true, mode: 0o700 });
+  const db = await openDatabase(context.paths.database);
+  try {
+    if (projectIdOf(db, DEFAULT_PROJECT) === undefined) {
+      const { createProject } = await import('../store/projects.ts');
+      await createProject(db, { name: DEFAULT_PROJECT, now: context.clock.now() });
+    }
+    return await work(db);
+  } finally {
+    db.close();
+  }
+}
+
+/** The id of the project that a command was given; undefined where it was given none. */
+export function optionalProject(db: Db, name: string | undefined): number | undefined {
+  return name === undefined ? undefined : findProject(db, name);
+}
