@@ -1,4 +1,4 @@
-import { DEFAULT_PROJECT, findProject, projectIdOf } from '../store/find-project.ts';
+import { DEFAULT_PROJECT, findProject, projectIds } from '../store/find-project.ts';
 import { createKey, listKeys } from '../store/keys.ts';
 import type { Db } from '../store/open.ts';
 import { createProject } from '../store/projects.ts';
@@ -15,7 +15,7 @@ export interface FirstKeys {
  * Keys that were all revoked stay so.
  */
 export async function ensureDefaults(db: Db, now: number): Promise<FirstKeys> {
-  if (projectIdOf(db, DEFAULT_PROJECT) === undefined) await createProject(db, { name: DEFAULT_PROJECT, now });
+  if (projectIds(db).length === 0) await createProject(db, { name: DEFAULT_PROJECT, now });
   const projectId = findProject(db, DEFAULT_PROJECT);
   const known = (await listKeys(db)).filter(({ label }) => label !== CLI_KEY_LABEL);
   const made: FirstKeys = {};

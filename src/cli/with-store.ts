@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { DEFAULT_PROJECT, findProject, projectIdOf } from '../store/find-project.ts';
+import { findProject, projectIds } from '../store/find-project.ts';
 import { type Db, openDatabase } from '../store/open.ts';
 import type { Context } from './context.ts';
 
@@ -8,8 +8,8 @@ export async function withStore<T>(context: Context, work: (db: Db) => Promise<T
   mkdirSync(context.paths.home, { recursive: true, mode: 0o700 });
   const db = await openDatabase(context.paths.database);
   try {
-    if (projectIdOf(db, DEFAULT_PROJECT) === undefined) {
-      const { createProject } = await import('../store/projects.ts');
+    if (projectIds(db).length === 0) {
+      const { createProject, DEFAULT_PROJECT } = await import('../store/projects.ts');
       await createProject(db, { name: DEFAULT_PROJECT, now: context.clock.now() });
     }
     return await work(db);

@@ -2,9 +2,9 @@ import { listPrices, removePrice, type StoredPrice, setPrice } from '../../store
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { table } from '../output/table.ts';
 import { terminalOf } from '../output/terminal.ts';
-import { modelOf, perMillion, readPrice, usdPerMillion } from '../prices/read.ts';
+import { modelOf, perMillion, readPrice } from '../prices/read.ts';
+import { knownJson, knownTable, nameOf, priceJson, priceTable } from '../prices/view.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
@@ -18,7 +18,7 @@ interface SetOptions {
 export const prices: SetUp = (command, context) => {
   command
     .command('list [model]')
-    .description('list the prices that you set')
+    .description('the prices that you set, or the price in force of a model')
     .option('--json', 'as JSON')
     .action((model: string | undefined, { json }: { json?: boolean }) => list(context, model, json));
   command
@@ -36,51 +36,40 @@ export const prices: SetUp = (command, context) => {
 };
 
 async function list(context: Context, model: string | undefined, json = false): Promise<void> {
-  const all = await withStore(context, listPrices);
-  const found = model === undefined ? all : all.filter((price) => isFor(context, price, model));
-  if (json) {
-    sayJson(context, found.map(priceJson));
-    return;
-  }
-  if (found.length === 0) {
+  const own = await withStore(context, listPrices);
+  if (model !== undefined) {
+    await listKnown(context, model, own, json);
+  } else if (json) {
+    sayJson(context, own.map(priceJson));
+  } else if (own.length === 0) {
     note(
       context,
-      'No prices of your own: the built-in ones hold. To set one: gw prices set MODEL --input X --output Y',
+      'No prices of your own: the built-in ones hold. To see one: gw prices list MODEL   To set one: gw prices set MODEL --input X --output Y',
     );
-    return;
+  } else {
+    say(context, priceTable(own, terminalOf(context.stdout, context.env)));
   }
-  const lines = table(
-    found,
-    [
-      { header: 'model', value: nameOf, shrinks: true },
-      { header: 'input', value: (price) => perMillion(price.inputPicoUsd), align: 'right' },
-      { header: 'cached input', value: (price) => perMillion(price.cachedInputPicoUsd), align: 'right' },
-      { header: 'cache write', value: (price) => perMillion(price.cacheWritePicoUsd), align: 'right' },
-      { header: 'output', value: (price) => perMillion(price.outputPicoUsd), align: 'right' },
-    ],
-    { terminal: terminalOf(context.stdout, context.env) },
-  );
-  say(context, ['Prices that you set, in dollars for a million tokens', '', ...lines].join('\n'));
 }
 
-function isFor(context: Context, price: StoredPrice, text: string): boolean {
-  const { provider, model } = modelOf(text, readSettings(context).settings);
-  return price.model === model && (provider === '' || price.provider === provider || price.provider === '');
-}
-
-function nameOf({ provider, model }: StoredPrice): string {
-  return provider === '' ? model : `${provider}/${model}`;
-}
-
-function priceJson(price: StoredPrice): Record<string, unknown> {
-  return {
-    provider: price.provider === '' ? null : price.provider,
-    model: price.model,
-    input_usd_per_million: usdPerMillion(price.inputPicoUsd),
-    output_usd_per_million: usdPerMillion(price.outputPicoUsd),
-    cached_input_usd_per_million: usdPerMillion(price.cachedInputPicoUsd),
-    cache_write_usd_per_million: usdPerMillion(price.cacheWritePicoUsd),
-  };
+/** The price table of a library is large: it is loaded only for a model that is asked for. */
+async function listKnown(
+  context: Context,
+  text: string,
+  overrides: StoredPrice[],
+  json: boolean,
+): Promise<void> {
+  const { knownPrices } = await import('../prices/known.ts');
+  const { settings } = readSettings(context);
+  const configured = Object.keys(settings.providers);
+  const found = knownPrices(modelOf(text, settings), { overrides, configured, now: context.clock.now() });
+  if (found.length === 0) {
+    throw new CliError(
+      `nobody knows the price of "${text}". To set it: gw prices set ${text} --input X --output Y`,
+      EXIT.notFound,
+    );
+  }
+  if (json) sayJson(context, found.map(knownJson));
+  else say(context, knownTable(found, terminalOf(context.stdout, context.env)));
 }
 
 async function set(context: Context, text: string, options: SetOptions): Promise<void> {

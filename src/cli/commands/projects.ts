@@ -1,5 +1,12 @@
 import { Option } from 'commander';
-import { createProject, listProjects, PLANS, type Plan, removeProject } from '../../store/projects.ts';
+import {
+  createProject,
+  listProjects,
+  PLANS,
+  type Plan,
+  removeProject,
+  setPaused,
+} from '../../store/projects.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { table } from '../output/table.ts';
@@ -19,6 +26,14 @@ export const projects: SetUp = (command, context) => {
     .description('make a project')
     .addOption(new Option('--plan <plan>', 'its plan').choices(PLANS).default('pro'))
     .action((name: string, { plan }: { plan: Plan }) => add(context, name, plan));
+  command
+    .command('pause <name>')
+    .description('refuse the requests of a project, until it is resumed')
+    .action((name: string) => pause(context, name));
+  command
+    .command('resume <name>')
+    .description('let the requests of a paused project through again')
+    .action((name: string) => resume(context, name));
   command
     .command('remove <name>')
     .description('remove a project: its keys stop working, its history stays')
@@ -56,6 +71,16 @@ async function list(context: Context, json = false): Promise<void> {
 async function add(context: Context, name: string, plan: Plan): Promise<void> {
   await withStore(context, (db) => createProject(db, { name, plan, now: context.clock.now() }));
   note(context, `Project ${name} is made. Next: eval "$(gw env -p ${name})"   gw budget set 5 -p ${name}`);
+}
+
+async function pause(context: Context, name: string): Promise<void> {
+  await withStore(context, (db) => setPaused(db, name, context.clock.now()));
+  note(context, `Project ${name} is paused: its requests are refused. To resume: gw projects resume ${name}`);
+}
+
+async function resume(context: Context, name: string): Promise<void> {
+  await withStore(context, (db) => setPaused(db, name, null));
+  note(context, `Project ${name} is resumed.`);
 }
 
 async function remove(context: Context, name: string): Promise<void> {

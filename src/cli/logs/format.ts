@@ -18,7 +18,7 @@ export function createLogFormat(times: TimeFormat, palette: Palette): (line: str
       .map(([field, value]) =>
         clean(`${field}=${typeof value === 'string' ? value : JSON.stringify(value)}`),
       );
-    const time = palette.dim(times.dateTime(Number(entry.time)));
+    const time = palette.dim(times.dateTime(timeOf(entry)));
     return [time, name, clean(String(entry.msg ?? '')), palette.dim(rest.join(' '))]
       .filter(Boolean)
       .join('  ');
@@ -28,10 +28,16 @@ export function createLogFormat(times: TimeFormat, palette: Palette): (line: str
 function parse(line: string): Record<string, unknown> | undefined {
   try {
     const entry: unknown = JSON.parse(line);
-    const timed =
-      typeof entry === 'object' && entry !== null && Number.isFinite((entry as { time?: unknown }).time);
-    return timed ? (entry as Record<string, unknown>) : undefined;
+    if (typeof entry !== 'object' || entry === null) return undefined;
+    return Number.isNaN(timeOf(entry as Record<string, unknown>))
+      ? undefined
+      : (entry as Record<string, unknown>);
   } catch {
     return undefined;
   }
+}
+
+/** pino writes the time in milliseconds or in ISO form. */
+function timeOf({ time }: Record<string, unknown>): number {
+  return typeof time === 'string' ? Date.parse(time) : Number(time);
 }
