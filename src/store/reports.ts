@@ -101,7 +101,7 @@ function byName(db: Db, query: UsageQuery, from: number, to: number): UsageRow[]
       : select(
           db,
           query,
-          "CASE WHEN v.name = '' THEN m.name ELSE v.name || '/' || m.name END",
+          "CASE WHEN v.name = '' OR m.name LIKE v.name || '/%' THEN m.name ELSE v.name || '/' || m.name END",
           'JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id',
           from,
           to,
