@@ -1,3 +1,4 @@
+import { isNull } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /**
@@ -176,4 +177,81 @@ export const events = sqliteTable('events', {
   projectId: integer('project_id').notNull(),
   createdAt: integer('created_at').notNull(),
   data: text().notNull(),
+});
+
+/** A registered webhook. */
+export const webhookEndpoints = sqliteTable(
+  'webhook_endpoints',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    projectId: integer('project_id')
+      .notNull()
+      .references(() => projects.id),
+    url: text().notNull(),
+    format: text().notNull(),
+    /** Bits by place in EVENT_TYPES. */
+    events: integer().notNull(),
+    /** Kept in clear: deliveries are signed with it. */
+    secret: text().notNull(),
+    /** The secret before the last rotation; it signs too until its time is over. */
+    oldSecret: text('old_secret'),
+    oldSecretUntil: integer('old_secret_until'),
+    /** Deliveries that failed for good since the last that arrived. */
+    consecutiveFailures: integer('consecutive_failures').notNull().default(0),
+    createdAt: integer('created_at').notNull(),
+    disabledAt: integer('disabled_at'),
+    disabledReason: text('disabled_reason'),
+  },
+  (table) => [index('webhook_endpoints_of_project').on(table.projectId)],
+);
+
+/** The outbox: an event on its way to an endpoint. An endpoint's rows go out one by one, in the order of their ids. */
+export const deliveries = sqliteTable(
+  'deliveries',
+  {
+    id: integer().primaryKey({ autoIncrement: true }),
+    endpointId: integer('endpoint_id')
+      .notNull()
+      .references(() => webhookEndpoints.id),
+    /** The event; of a summary, the last one it tells of. */
+    sequence: integer().notNull(),
+    /** Set in a summary of blocked requests only: the first event it tells of. */
+    firstSequence: integer('first_sequence'),
+    eventCount: integer('event_count').notNull().default(1),
+    state: text({ enum: ['pending', 'sending', 'delivered', 'failed'] })
+      .notNull()
+      .default('pending'),
+    /** Pending: not sent before. Sending: when the claim lapses and another daemon may take it up. */
+    dueAt: integer('due_at').notNull(),
+    /** Counts claims: an outcome that comes in under an old claim changes nothing. */
+    claims: integer().notNull().default(0),
+    /** Attempts that ended. */
+    attempts: integer().notNull().default(0),
+    /** What came of the last attempt. */
+    attemptedAt: integer('attempted_at'),
+    durationMs: integer('duration_ms'),
+    status: integer(),
+    error: text(),
+    response: text(),
+    createdAt: integer('created_at').notNull(),
+    finishedAt: integer('finished_at'),
+    replayedAt: integer('replayed_at'),
+  },
+  (table) => [
+    index('deliveries_of_endpoint').on(table.endpointId, table.id),
+    index('deliveries_open').on(table.endpointId, table.id).where(isNull(table.finishedAt)),
+  ],
+);
+
+/** Blocked requests that a chat endpoint has yet to be told of, in one message a minute. */
+export const blockedSummaries = sqliteTable('blocked_summaries', {
+  endpointId: integer('endpoint_id')
+    .primaryKey()
+    .references(() => webhookEndpoints.id),
+  /** 0 while nothing waits. */
+  eventCount: integer('event_count').notNull(),
+  firstSequence: integer('first_sequence').notNull(),
+  sequence: integer().notNull(),
+  /** No message before this. */
+  dueAt: integer('due_at').notNull(),
 });

@@ -1,23 +1,39 @@
 import { newId, type Random } from '../../ids.ts';
 import type { Db } from '../open.ts';
+import { createEnqueue } from '../webhooks/enqueue.ts';
+import type { EventType } from './event-types.ts';
 
-export const EVENT_TYPES = [
-  'budget.threshold_reached',
-  'budget.exceeded',
-  'budget.reset',
-  'request.blocked',
-] as const;
-export type EventType = (typeof EVENT_TYPES)[number];
+export { EVENT_TYPES, type EventType } from './event-types.ts';
 
 /** Writes an event into the running transaction. */
 export type EmitEvent = (type: EventType, projectId: number, data: Record<string, unknown>) => void;
 
-/** Events are rows of the transaction that caused them: committed if and only if their cause is. */
+/** Longer texts in an event are cut: a client can send any text as a model's name, and receivers take 20 kB. */
+const MAX_TEXT_LENGTH = 500;
+
+/**
+ * Events are rows of the transaction that caused them: committed if and only if their cause is, and with them a
+ * delivery to each webhook of the project.
+ */
 export function createEvents(db: Db, now: () => number, random: Random): EmitEvent {
   const insert = db.prepare<[string, string, number, number, string]>(
     'INSERT INTO events (id, type, project_id, created_at, data) VALUES (?, ?, ?, ?, ?)',
   );
+  const enqueue = createEnqueue(db);
   return (type, projectId, data) => {
-    insert.run(newId('evt', random), type, projectId, now(), JSON.stringify(data));
+    const createdAt = now();
+    const { lastInsertRowid } = insert.run(newId('evt', random), type, projectId, createdAt, toJson(data));
+    enqueue({ sequence: Number(lastInsertRowid), type, projectId, createdAt });
   };
+}
+
+function toJson(data: Record<string, unknown>): string {
+  return JSON.stringify(data, (_key, value: unknown) => (typeof value === 'string' ? cut(value) : value));
+}
+
+function cut(text: string): string {
+  // A cut through a surrogate pair would leave half a character.
+  return text.length <= MAX_TEXT_LENGTH
+    ? text
+    : text.slice(0, MAX_TEXT_LENGTH).replace(/[\uD800-\uDBFF]$/, '');
 }

@@ -1,0 +1,109 @@
+import type { EventType } from '../ledger/event-types.ts';
+import type { Db } from '../open.ts';
+import type { Write } from './endpoints.ts';
+
+export type DeliveryState = 'pending' | 'sending' | 'delivered' | 'failed';
+
+/** A delivery as it is read back. */
+export interface Delivery {
+  id: number;
+  endpointId: number;
+  projectId: number;
+  eventId: string;
+  type: EventType;
+  /** More than one in a summary of blocked requests. */
+  eventCount: number;
+  state: DeliveryState;
+  attempts: number;
+  /** When the next attempt is due, while it is pending. */
+  dueAt: number;
+  /** The last attempt: when, how long, and what came back. */
+  attemptedAt: number | null;
+  durationMs: number | null;
+  status: number | null;
+  error: string | null;
+  response: string | null;
+  createdAt: number;
+  finishedAt: number | null;
+  replayedAt: number | null;
+}
+
+export interface DeliveryFilter {
+  projectId?: number;
+  endpointId?: number;
+  state?: DeliveryState;
+  /** Events from this time on, UTC milliseconds. */
+  since?: number;
+  limit?: number;
+}
+
+const SELECT = `SELECT d.id, d.endpoint_id AS endpointId, v.project_id AS projectId, v.id AS eventId, v.type,
+  d.event_count AS eventCount, d.state, d.attempts, d.due_at AS dueAt, d.attempted_at AS attemptedAt,
+  d.duration_ms AS durationMs, d.status, d.error, d.response, d.created_at AS createdAt,
+  d.finished_at AS finishedAt, d.replayed_at AS replayedAt
+  FROM deliveries d JOIN events v ON v.sequence = d.sequence`;
+
+/** The deliveries that match, newest first. */
+export async function listDeliveries(db: Db, filter: DeliveryFilter = {}): Promise<Delivery[]> {
+  const { clause, values } = conditionsOf(filter);
+  return db
+    .prepare<(number | string)[], Delivery>(`${SELECT} ${clause} ORDER BY d.id DESC LIMIT ?`)
+    .all(...values, filter.limit ?? 50);
+}
+
+export async function getDelivery(db: Db, id: number): Promise<Delivery | undefined> {
+  return db.prepare<[number], Delivery>(`${SELECT} WHERE d.id = ?`).get(id);
+}
+
+/** Sends a finished delivery anew, as a delivery of its own behind what its endpoint waits for. Returns its id. */
+export function replayDelivery(db: Db, write: Write, id: number, now: number): Promise<number | undefined> {
+  return write(() => replay(db, id, now));
+}
+
+/** Sends anew all that failed and was not replayed yet, oldest first, but for disabled endpoints. Returns the new ids. */
+export function replayFailed(
+  db: Db,
+  write: Write,
+  filter: Omit<DeliveryFilter, 'state' | 'limit'>,
+  now: number,
+): Promise<number[]> {
+  const { clause, values } = conditionsOf({ ...filter, state: 'failed' });
+  return write(() =>
+    db
+      .prepare<(number | string)[], { id: number }>(
+        `SELECT d.id FROM deliveries d JOIN events v ON v.sequence = d.sequence
+         JOIN webhook_endpoints e ON e.id = d.endpoint_id ${clause} AND d.replayed_at IS NULL
+         AND e.disabled_at IS NULL ORDER BY d.id`,
+      )
+      .all(...values)
+      .flatMap((row) => replay(db, row.id, now) ?? []),
+  );
+}
+
+function replay(db: Db, id: number, now: number): number | undefined {
+  const marked = db
+    .prepare<[number, number]>(
+      'UPDATE deliveries SET replayed_at = ? WHERE id = ? AND finished_at IS NOT NULL',
+    )
+    .run(now, id);
+  if (marked.changes === 0) return undefined;
+  const copy = db.prepare<[number, number, number]>(
+    `INSERT INTO deliveries (endpoint_id, sequence, first_sequence, event_count, due_at, created_at)
+     SELECT endpoint_id, sequence, first_sequence, event_count, ?, ? FROM deliveries WHERE id = ?`,
+  );
+  return Number(copy.run(now, now, id).lastInsertRowid);
+}
+
+function conditionsOf(filter: DeliveryFilter): { clause: string; values: (number | string)[] } {
+  const wanted: [string, number | string | undefined][] = [
+    ['v.project_id = ?', filter.projectId],
+    ['d.endpoint_id = ?', filter.endpointId],
+    ['d.state = ?', filter.state],
+    ['v.created_at >= ?', filter.since],
+  ];
+  const set = wanted.filter((entry): entry is [string, number | string] => entry[1] !== undefined);
+  return {
+    clause: set.length > 0 ? `WHERE ${set.map(([condition]) => condition).join(' AND ')}` : '',
+    values: set.map(([, value]) => value),
+  };
+}
