@@ -1,4 +1,4 @@
-import { and, asc, eq, isNull, sql } from 'drizzle-orm';
+import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { EventType } from '../ledger/event-types.ts';
 import type { Db } from '../open.ts';
@@ -44,7 +44,7 @@ export type Write = <T>(command: () => T) => Promise<T>;
 /** The registered webhooks. A change counts from the next event, and from the next attempt, in every daemon. */
 export interface Endpoints {
   create(endpoint: NewEndpoint): Promise<number>;
-  /** Those of a project, or all, by age. */
+  /** Those of a project, or all, by age; those of removed projects are gone. */
   list(projectId?: number): Promise<Endpoint[]>;
   get(id: number): Promise<Endpoint | undefined>;
   update(id: number, changes: Partial<Pick<NewEndpoint, 'url' | 'format' | 'events'>>): Promise<void>;
@@ -62,11 +62,15 @@ export function createEndpoints(db: Db, write: Write): Endpoints {
     write(() => {
       orm.update(webhookEndpoints).set(changes).where(eq(webhookEndpoints.id, id)).run();
     });
-  const select = () =>
+  const select = (condition: SQL | undefined) =>
     orm
       .select({ endpoint: webhookEndpoints, project: projects.name, plan: projects.plan })
       .from(webhookEndpoints)
-      .innerJoin(projects, eq(projects.id, webhookEndpoints.projectId));
+      .innerJoin(projects, eq(projects.id, webhookEndpoints.projectId))
+      .where(and(isNull(projects.removedAt), condition))
+      .orderBy(asc(webhookEndpoints.id))
+      .all()
+      .map(read);
   return {
     create: ({ events, now, ...endpoint }) =>
       write(() => {
@@ -74,20 +78,8 @@ export function createEndpoints(db: Db, write: Write): Endpoints {
         return orm.insert(webhookEndpoints).values(values).returning({ id: webhookEndpoints.id }).get().id;
       }),
     list: async (projectId) =>
-      select()
-        .where(
-          and(
-            isNull(projects.removedAt),
-            projectId === undefined ? undefined : eq(webhookEndpoints.projectId, projectId),
-          ),
-        )
-        .orderBy(asc(webhookEndpoints.id))
-        .all()
-        .map(read),
-    async get(id) {
-      const row = select().where(eq(webhookEndpoints.id, id)).get();
-      return row && read(row);
-    },
+      select(projectId === undefined ? undefined : eq(webhookEndpoints.projectId, projectId)),
+    get: async (id) => select(eq(webhookEndpoints.id, id))[0],
     update: (id, { events, ...changes }) =>
       update(id, events === undefined ? changes : { ...changes, events: eventBits(events) }),
     remove: (id) =>

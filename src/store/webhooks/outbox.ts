@@ -43,7 +43,7 @@ export interface Attempt {
  *
  *     pending --claim--> sending --delivered--> delivered
  *        ^                  |  \---failed-----> failed --replay--> (a new delivery)
- *        +-----retryAt------+
+ *        +-retryAt, release-+
  *
  * A claim lapses: a daemon that dies leaves its delivery in `sending`, and the next claim takes it up again without
  * counting the attempt, since nobody knows whether it was made. Each transition is one transaction and tells whether
@@ -56,6 +56,8 @@ export interface Outbox {
   claim(options: { now: number; leaseMs: number }): Promise<Claim[]>;
   delivered(claim: Claim, attempt: Attempt, now: number): Promise<boolean>;
   retryAt(claim: Claim, attempt: Attempt, dueAt: number): Promise<boolean>;
+  /** Gives the claim back: the attempt was not made, or not to its end. */
+  release(claim: Claim, now: number): Promise<boolean>;
   /** The last attempt failed. Tells why the endpoint was disabled, if it was. */
   failed(claim: Claim, attempt: Attempt, now: number): Promise<{ changed: boolean; disabled: string | null }>;
 }
@@ -107,8 +109,12 @@ export function createOutbox(db: Db, write: Write): Outbox {
      attempted_at = @at, duration_ms = @durationMs, status = @status, error = @error, response = @response
      WHERE id = @id AND claims = @claims AND state = 'sending'`,
   );
+  const giveBack = db.prepare<[number, number, number]>(
+    "UPDATE deliveries SET state = 'pending', due_at = ? WHERE id = ? AND claims = ? AND state = 'sending'",
+  );
   const holdSummary = db.prepare<[number, number]>(
-    'UPDATE blocked_summaries SET due_at = max(due_at, ?) WHERE endpoint_id = ?',
+    `UPDATE blocked_summaries SET due_at = max(due_at, ?)
+     WHERE endpoint_id = (SELECT endpoint_id FROM deliveries WHERE id = ? AND first_sequence IS NOT NULL)`,
   );
   const forgetFailures = db.prepare<[number]>(
     'UPDATE webhook_endpoints SET consecutive_failures = 0 WHERE id = ? AND consecutive_failures > 0',
@@ -127,13 +133,13 @@ export function createOutbox(db: Db, write: Write): Outbox {
   }
 
   function end(
-    { id, claims, endpointId }: Claim,
+    { id, claims }: Claim,
     attempt: Attempt,
     to: { state: 'delivered' | 'pending' | 'failed'; dueAt: number },
   ): boolean {
     const finishedAt = to.state === 'pending' ? null : to.dueAt;
     const changed = finish.run({ id, claims, ...attempt, ...to, finishedAt }).changes > 0;
-    if (changed && finishedAt !== null) holdSummary.run(finishedAt + SUMMARY_INTERVAL_MS, endpointId);
+    if (changed && finishedAt !== null) holdSummary.run(finishedAt + SUMMARY_INTERVAL_MS, id);
     return changed;
   }
 
@@ -159,6 +165,7 @@ export function createOutbox(db: Db, write: Write): Outbox {
         return changed;
       }),
     retryAt: (claim, attempt, dueAt) => write(() => end(claim, attempt, { state: 'pending', dueAt })),
+    release: ({ id, claims }, now) => write(() => giveBack.run(now, id, claims).changes > 0),
     failed: (claim, attempt, now) => write(() => failed(claim, attempt, now)),
   };
 }

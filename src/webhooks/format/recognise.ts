@@ -1,0 +1,43 @@
+import type { WebhookFormat } from '../../store/webhooks/endpoints.ts';
+
+const DISCORD_HOST = /^(ptb\.|canary\.)?discord(app)?\.com$/;
+const DISCORD_PATH = /^\/api(\/v\d+)?\/webhooks\/\d+\/[\w-]+\/?$/;
+const SLACK_PATH = /^\/services\/T\w+\/B\w+\/\w+$/;
+const TEAMS_HOST = /\.environment\.api\.powerplatform\.com$/;
+const TEAMS_PATH = /\/workflows\/[^/]+\/triggers\/manual\/paths\/invoke$/;
+const GOOGLE_PATH = /^\/v1\/spaces\/[^/]+\/messages$/;
+
+/**
+ * The chat whose incoming webhook a URL is, by its exact host and path; `json` for any other. Mattermost runs on
+ * hosts of its own and can't be told from its URL.
+ */
+export function recogniseFormat(url: URL): WebhookFormat {
+  if (url.protocol !== 'https:') return 'json';
+  const { hostname, pathname, searchParams } = url;
+  if (hostname === 'hooks.slack.com' && SLACK_PATH.test(pathname)) return 'slack';
+  if (DISCORD_HOST.test(hostname) && DISCORD_PATH.test(pathname)) return 'discord';
+  if (TEAMS_HOST.test(hostname) && TEAMS_PATH.test(pathname) && searchParams.has('sig')) return 'teams';
+  if (hostname === 'chat.googleapis.com' && GOOGLE_PATH.test(pathname)) {
+    return searchParams.has('key') && searchParams.has('token') ? 'google-chat' : 'json';
+  }
+  return 'json';
+}
+
+/** The connectors of Office 365, which Microsoft has switched off. */
+export function isRetiredTeamsUrl(url: URL): boolean {
+  return /(^|\.)webhook\.office\.com$/.test(url.hostname) || isOldOutlook(url);
+}
+
+function isOldOutlook({ hostname, pathname }: URL): boolean {
+  return /^outlook\.office(365)?\.com$/.test(hostname) && pathname.startsWith('/webhook/');
+}
+
+/** Services whose webhook URLs let anyone post who has them, recognised as a chat or not. */
+const BEARER_HOSTS = /^(hooks\.slack\.com|(ptb\.|canary\.)?discord(app)?\.com|chat\.googleapis\.com)$/;
+
+/** The URL as it may be shown: of a chat's webhook, whose URL is its secret, the host and the last four characters. */
+export function maskUrl(text: string, format: WebhookFormat): string {
+  const url = new URL(text);
+  const secret = format !== 'json' || BEARER_HOSTS.test(url.hostname) || TEAMS_HOST.test(url.hostname);
+  return secret ? `${url.origin}/...${text.slice(-4)}` : text;
+}

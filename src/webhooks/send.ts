@@ -1,0 +1,137 @@
+import type { Client, Dispatcher } from 'undici';
+import type { Clock } from '../clock.ts';
+import { messageOf } from '../errors.ts';
+import type { Attempt } from '../store/webhooks/outbox.ts';
+import { type AddressPolicy, createCheckedConnector } from './address-check.ts';
+import { redact, storableResponse } from './redact.ts';
+import { parseRetryAfter } from './schedule.ts';
+
+/** One attempt may take this long, from the look-up of the name to the end of the answer. */
+export const SEND_TIMEOUT_MS = 15_000;
+const MAX_RESPONSE_BYTES = 64 * 1024;
+
+export interface Post {
+  url: string;
+  headers: Record<string, string>;
+  body: Buffer;
+  /** What must not be kept of an answer that quotes it. */
+  secrets: readonly string[];
+  /** Gives up at once. */
+  signal?: AbortSignal;
+}
+
+export interface SendResult extends Attempt {
+  /** 2xx, and nothing else. */
+  ok: boolean;
+  /** What the receiver's `retry-after` asks for; 0 if nothing. */
+  retryAfterMs: number;
+}
+
+/** Makes one POST, never follows a redirect, and never throws: what went wrong is in the result. */
+export type Send = (post: Post) => Promise<SendResult>;
+
+export interface SendOptions {
+  policy: () => AddressPolicy;
+  clock: Clock;
+  lookup?: Parameters<typeof createCheckedConnector>[2]['lookup'];
+  timeoutMs?: number;
+}
+
+export function createSend({ policy, clock, lookup, timeoutMs = SEND_TIMEOUT_MS }: SendOptions): Send {
+  return async (post) => {
+    const at = clock.now();
+    const started = clock.monotonic();
+    const answer: Answer = { status: null, error: null, response: null, retryAfterMs: 0 };
+    // Loaded at the first attempt: a command that lists webhooks should not pay for an HTTP client.
+    const { Client, buildConnector } = await import('undici');
+    const url = new URL(post.url);
+    // A client of its own for each attempt: no connection outlives the check of its address, and to destroy it
+    // stops everything, wherever the attempt is.
+    const client = new Client(url.origin, {
+      connect: createCheckedConnector(buildConnector, policy, { ...(lookup && { lookup }), timeoutMs }),
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    const giveUp = (why: string) => void client.destroy(new Error(why)).catch(() => undefined);
+    const cancelTimer = clock.after(timeoutMs, () =>
+      giveUp(`no complete answer within ${timeoutMs / 1000} s`),
+    );
+    const onAbort = () => giveUp('gw was stopped');
+    post.signal?.addEventListener('abort', onAbort);
+    if (post.signal?.aborted) onAbort();
+    try {
+      await exchange(client, url, post, answer, clock.now);
+    } catch (error) {
+      answer.error = redact(reasonOf(error), post.secrets);
+    } finally {
+      cancelTimer();
+      post.signal?.removeEventListener('abort', onAbort);
+      giveUp('done');
+    }
+    const durationMs = Math.round(clock.monotonic() - started);
+    return { ...answer, ok: isSuccess(answer.status), at, durationMs };
+  };
+}
+
+type Answer = Pick<SendResult, 'status' | 'error' | 'response' | 'retryAfterMs'>;
+
+async function exchange(
+  client: Client,
+  url: URL,
+  post: Post,
+  answer: Answer,
+  now: () => number,
+): Promise<void> {
+  const { statusCode, headers, body } = await client.request({
+    method: 'POST',
+    path: url.pathname + url.search,
+    headers: post.headers,
+    body: post.body,
+  });
+  answer.status = statusCode;
+  if (!isSuccess(statusCode)) answer.error = `HTTP ${statusCode}${redirectNote(statusCode, headers)}`;
+  answer.retryAfterMs = parseRetryAfter(textOf(headers['retry-after']), now());
+  const { bytes, complete } = await readStart(body);
+  const encoding = textOf(headers['content-encoding']);
+  answer.response = encoding
+    ? `(${bytes.length} bytes, ${redact(encoding, []).slice(0, 40)})`
+    : storableResponse(bytes.toString(), post.secrets, complete);
+}
+
+/** The beginning of a body. One that stalls or breaks off is as good as its beginning: the status has decided. */
+async function readStart(
+  body: Dispatcher.ResponseData['body'],
+): Promise<{ bytes: Buffer; complete: boolean }> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  let complete = false;
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length > MAX_RESPONSE_BYTES) break;
+    }
+    complete = length <= MAX_RESPONSE_BYTES;
+  } catch {
+    complete = false;
+  }
+  return { bytes: Buffer.concat(chunks).subarray(0, MAX_RESPONSE_BYTES), complete };
+}
+
+const isSuccess = (status: number | null) => status !== null && status >= 200 && status < 300;
+
+function redirectNote(status: number, headers: Record<string, string | string[] | undefined>): string {
+  return status >= 300 && status < 400 && headers.location !== undefined
+    ? ' (redirects are not followed)'
+    : '';
+}
+
+function textOf(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}
+
+/** Where a host has several addresses and all refuse, Node's error has no message of its own. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
+  return messageOf(error) || String((error as { code?: unknown }).code ?? error);
+}

@@ -1,0 +1,234 @@
+import type { Calendar } from '../calendar.ts';
+import type { Clock } from '../clock.ts';
+import { badRequest, GwError, notFound } from '../errors.ts';
+import { type Random, systemRandom } from '../ids.ts';
+import type { Db } from '../store/open.ts';
+import { getProject } from '../store/projects.ts';
+import {
+  type DeliveryFilter,
+  type DeliveryState,
+  getDelivery,
+  listDeliveries,
+  replayDelivery,
+  replayFailed,
+} from '../store/webhooks/delivery-log.ts';
+import { createEndpoints, type Endpoint, type Write } from '../store/webhooks/endpoints.ts';
+import type { AddressPolicy } from './address-check.ts';
+import { buildPost } from './request.ts';
+import { sampleOutgoing } from './sample.ts';
+import type { Send } from './send.ts';
+import { newWebhookSecret, ROTATION_MS } from './sign.ts';
+import { parseChange, parseRegistration } from './validate.ts';
+import { type DeliveryView, type EndpointView, parseId, viewDelivery, viewEndpoint } from './views.ts';
+
+/** Who asks. A caller that is no admin sees its own project's webhooks, and the others not at all. */
+export interface WebhookCaller {
+  /** The caller's project by name, which a registration without a project is for. */
+  project: string;
+  projectId: number;
+  admin: boolean;
+}
+
+/** With the secret, which is shown when it is made and never again. */
+export type RegisteredView = EndpointView & { secret: string };
+
+export interface TestView {
+  delivered: boolean;
+  event_id: string;
+  event_type: string;
+  response_status: number | null;
+  response_body: string | null;
+  error: string | null;
+  duration_ms: number;
+}
+
+export interface DeliveryQuery {
+  project?: string;
+  webhook?: string;
+  status?: DeliveryState;
+  /** UTC milliseconds. */
+  since?: number;
+  limit?: number;
+}
+
+/** The operations on webhooks, behind the HTTP routes and the command line alike. They throw GwError 400, 403, 404. */
+export interface WebhookService {
+  register(caller: WebhookCaller, input: unknown): Promise<RegisteredView>;
+  list(caller: WebhookCaller, project?: string): Promise<EndpointView[]>;
+  get(caller: WebhookCaller, id: string): Promise<EndpointView>;
+  update(caller: WebhookCaller, id: string, input: unknown): Promise<EndpointView>;
+  remove(caller: WebhookCaller, id: string): Promise<void>;
+  /** Gives a webhook a new secret; for 24 hours deliveries are signed with both. */
+  rotate(caller: WebhookCaller, id: string): Promise<RegisteredView>;
+  /** Sends a sample event now, once, past the outbox. */
+  test(caller: WebhookCaller, id: string): Promise<TestView>;
+  deliveries(caller: WebhookCaller, query?: DeliveryQuery): Promise<DeliveryView[]>;
+  /** Sends a finished delivery anew. */
+  replay(caller: WebhookCaller, id: string): Promise<DeliveryView>;
+  /** Sends anew what failed and was not replayed yet. Returns how many. */
+  replayFailed(caller: WebhookCaller, query?: Omit<DeliveryQuery, 'status' | 'limit'>): Promise<number>;
+}
+
+export interface WebhookServiceOptions {
+  db: Db;
+  write: Write;
+  clock: Clock;
+  calendar: () => Calendar;
+  send: Send;
+  policy: () => AddressPolicy;
+  random?: Random;
+  /** Called when something may be due: the dispatcher's `nudge`, where one runs. */
+  nudge?: () => void;
+}
+
+export function createWebhookService(options: WebhookServiceOptions): WebhookService {
+  const {
+    db,
+    write,
+    clock,
+    calendar,
+    send,
+    policy,
+    random = systemRandom,
+    nudge = () => undefined,
+  } = options;
+  const endpoints = createEndpoints(db, write);
+
+  async function find(caller: WebhookCaller, id: string): Promise<Endpoint> {
+    const number = parseId(id, 'wh');
+    const endpoint = number === undefined ? undefined : await endpoints.get(number);
+    if (!endpoint || !maySee(caller, endpoint.projectId)) {
+      throw notFound(`no webhook "${id}". See: gw webhooks list`, 'webhook_not_found', 'id');
+    }
+    return endpoint;
+  }
+
+  async function filterOf(caller: WebhookCaller, query: DeliveryQuery): Promise<DeliveryFilter> {
+    const { project, webhook, status, since, limit } = query;
+    const projectId = await projectScope(db, caller, project);
+    const endpointId = webhook === undefined ? undefined : (await find(caller, webhook)).id;
+    return {
+      ...(projectId !== undefined && { projectId }),
+      ...(endpointId !== undefined && { endpointId }),
+      ...(status !== undefined && { state: status }),
+      ...(since !== undefined && { since }),
+      ...(limit !== undefined && { limit }),
+    };
+  }
+
+  const view = (endpoint: Endpoint) => viewEndpoint(endpoint, clock.now());
+  const show = async (caller: WebhookCaller, id: string) => view(await find(caller, id));
+
+  return {
+    async register(caller, input) {
+      const { project: name, ...registration } = parseRegistration(input, policy());
+      const project = await targetProject(db, caller, name);
+      requirePlan(project);
+      const secret = newWebhookSecret(random);
+      const id = await endpoints.create({ ...registration, projectId: project.id, secret, now: clock.now() });
+      return { ...(await show(caller, String(id))), secret };
+    },
+    async list(caller, project) {
+      const all = await endpoints.list(await projectScope(db, caller, project));
+      return all.map(view);
+    },
+    get: show,
+    async update(caller, id, input) {
+      const endpoint = await find(caller, id);
+      const { enabled, ...changes } = parseChange(input, policy());
+      if (Object.keys(changes).length > 0) await endpoints.update(endpoint.id, changes);
+      if (enabled === true) await endpoints.enable(endpoint.id);
+      if (enabled === false) await endpoints.disable(endpoint.id, 'disabled by hand', clock.now());
+      nudge();
+      return show(caller, id);
+    },
+    async remove(caller, id) {
+      const endpoint = await find(caller, id);
+      await endpoints.remove(endpoint.id);
+    },
+    async rotate(caller, id) {
+      const endpoint = await find(caller, id);
+      const secret = newWebhookSecret(random);
+      await endpoints.rotate(endpoint.id, secret, clock.now() + ROTATION_MS);
+      return { ...(await show(caller, id)), secret };
+    },
+    async test(caller, id) {
+      const endpoint = await find(caller, id);
+      requirePlan({ name: endpoint.project, plan: endpoint.plan });
+      const outgoing = sampleOutgoing(endpoint, clock, random);
+      const result = await send(buildPost(outgoing, { calendar: calendar(), now: clock.now() }));
+      return {
+        delivered: result.ok,
+        event_id: outgoing.eventId,
+        event_type: outgoing.type,
+        response_status: result.status,
+        response_body: result.response,
+        error: result.error,
+        duration_ms: result.durationMs,
+      };
+    },
+    async deliveries(caller, query = {}) {
+      return (await listDeliveries(db, await filterOf(caller, query))).map(viewDelivery);
+    },
+    async replay(caller, id) {
+      const number = parseId(id, 'dlv');
+      const delivery = number === undefined ? undefined : await getDelivery(db, number);
+      if (!delivery || !maySee(caller, delivery.projectId)) {
+        throw notFound(`no delivery "${id}". See: gw webhooks deliveries`, 'delivery_not_found', 'id');
+      }
+      await requireEnabled(delivery.endpointId);
+      const newId = await replayDelivery(db, write, delivery.id, clock.now());
+      const replayed = newId === undefined ? undefined : await getDelivery(db, newId);
+      if (!replayed)
+        throw badRequest(`delivery ${id} is still on its way: nothing to replay yet`, 'id', 'delivery_open');
+      nudge();
+      return viewDelivery(replayed);
+    },
+    async replayFailed(caller, query = {}) {
+      const replayed = await replayFailed(db, write, await filterOf(caller, query), clock.now());
+      nudge();
+      return replayed.length;
+    },
+  };
+
+  async function requireEnabled(id: number): Promise<void> {
+    const endpoint = await endpoints.get(id);
+    if (!endpoint || endpoint.disabledAt === null) return;
+    throw badRequest(
+      `webhook wh_${id} is disabled (${endpoint.disabledReason}). Enable it first: gw webhooks enable wh_${id}`,
+      'id',
+      'webhook_disabled',
+    );
+  }
+}
+
+const maySee = (caller: WebhookCaller, projectId: number) => caller.admin || caller.projectId === projectId;
+
+/** The project that is asked about; undefined is all, which only an admin may ask. */
+async function projectScope(
+  db: Db,
+  caller: WebhookCaller,
+  name: string | undefined,
+): Promise<number | undefined> {
+  if (name === undefined) return caller.admin ? undefined : caller.projectId;
+  return (await targetProject(db, caller, name)).id;
+}
+
+/** The project named, or the caller's. 403 for another than its own to a caller that is no admin, 404 if unknown. */
+async function targetProject(db: Db, caller: WebhookCaller, name = caller.project) {
+  if (!caller.admin && name !== caller.project) {
+    throw new GwError(
+      `this key belongs to project ${caller.project} and may not use "${name}". Use a key of that project, or an admin key`,
+      { status: 403, type: 'permission_error', code: 'budget_forbidden', param: 'project_id' },
+    );
+  }
+  return getProject(db, name);
+}
+
+function requirePlan({ name, plan }: { name: string; plan: string }): void {
+  if (plan !== 'free') return;
+  throw new GwError(
+    `webhooks need the pro plan, and project ${name} is on ${plan}. Run: gw plan set pro -p ${name}`,
+    { status: 403, type: 'permission_error', code: 'plan_required' },
+  );
+}
