@@ -13,12 +13,17 @@ import { fetchModels } from '../providers/fetch-models.ts';
 import { createModelLists } from '../providers/model-lists.ts';
 import { startSandbox } from '../providers/sandbox.ts';
 import { createApi } from '../server/api.ts';
+import { isLoopback } from '../server/guard.ts';
 import { type Listener, listen } from '../server/listen.ts';
 import { createCallerLookup, createProjectLookup } from '../store/callers.ts';
 import { registerDaemon, unregisterDaemon } from '../store/daemons.ts';
 import { createLedger } from '../store/ledger/ledger.ts';
 import { openDatabase } from '../store/open.ts';
+import { createOutbox } from '../store/webhooks/outbox.ts';
 import { createTokenCounter } from '../tokens/counter.ts';
+import { createDispatcher } from '../webhooks/dispatcher.ts';
+import { createSend } from '../webhooks/send.ts';
+import { createWebhookService } from '../webhooks/service.ts';
 import { createConfiguration } from './configuration.ts';
 import type { Logger } from './log.ts';
 import { recover, repeat } from './recover.ts';
@@ -76,7 +81,8 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   });
   const { current } = configuration;
   const calendar = () => current().calendar;
-  const ledger = createLedger({ db, clock, calendar, slot, random });
+  let onEvents = () => {};
+  const ledger = createLedger({ db, clock, calendar, slot, random, onEvents: () => onEvents() });
   const recovery = () =>
     recover({
       db,
@@ -118,6 +124,26 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   };
 
   const { host, port } = current().settings;
+  const policy = () => ({ allowLocal: isLoopback(host), ownPort: listener?.port ?? port });
+  const send = createSend({ policy, clock });
+  const dispatcher = createDispatcher({
+    outbox: createOutbox(db, ledger.write),
+    send,
+    clock,
+    random,
+    calendar,
+    warn: (message) => log.warn(message),
+  });
+  const webhooks = createWebhookService({
+    db,
+    write: ledger.write,
+    clock,
+    calendar,
+    send,
+    policy,
+    random,
+    nudge: dispatcher.nudge,
+  });
   let listener: Listener | undefined;
   const health = () => ({
     status: 'ok',
@@ -132,6 +158,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     gateway,
     db,
     lists,
+    webhooks,
     ownHosts: [host],
     refresh: configuration.refresh,
     health,
@@ -152,6 +179,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
 
   async function close(): Promise<void> {
     for (const stop of stops) stop();
+    await dispatcher.stop();
     await upstreams.close();
     await sandbox.close();
     await tokens.close();
@@ -168,6 +196,8 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     throw error;
   }
   const listening = listener;
+  dispatcher.start();
+  onEvents = dispatcher.nudge;
   return {
     instanceId,
     port: listening.port,

@@ -7,6 +7,7 @@ import { chatWire } from '../gateway/wire/chat.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
 import type { Caller } from '../store/callers.ts';
 import type { Db } from '../store/open.ts';
+import type { WebhookService } from '../webhooks/service.ts';
 import { deleteBudgetEndpoint, listBudgetsEndpoint, putBudgetEndpoint } from './budgets-endpoint.ts';
 import { createGuard } from './guard.ts';
 import { getModel, listModels } from './models-endpoint.ts';
@@ -14,11 +15,13 @@ import { requestEndpoint } from './request-endpoint.ts';
 import { respondError, respondJson } from './respond.ts';
 import { createRouter, queryOf, type RouteTable } from './routes.ts';
 import { usageEndpoint } from './usage-endpoint.ts';
+import { webhookRoutes } from './webhooks-endpoint.ts';
 
 export interface ApiOptions {
   gateway: Gateway;
   db: Db;
   lists: ModelLists;
+  webhooks: WebhookService;
   /** Host names that gw answers to besides the loopback ones. */
   ownHosts: readonly string[];
   /** Looks for changed settings, keys, budgets and prices; called before each request. */
@@ -78,7 +81,7 @@ export function createApi(options: ApiOptions): Api {
   };
 }
 
-function routesOf({ gateway, db, lists, health }: ApiOptions): RouteTable {
+function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTable {
   const completion = (exchange: Exchange) => complete(gateway, chatWire, exchange);
   /** An endpoint that answers with JSON to a caller with a key. */
   const json =
@@ -119,6 +122,7 @@ function routesOf({ gateway, db, lists, health }: ApiOptions): RouteTable {
     'GET /v1/models/{provider}/{id}': json((_caller, _exchange, { provider, id }) =>
       getModel(lists, `${provider}/${id}`),
     ),
+    ...webhookRoutes(gateway, webhooks),
     'GET /v1/requests/{id}': json((caller, _exchange, { id = '' }) => requestEndpoint(caller, id, db)),
     'GET /health': async ({ response, id }) => respondJson(response, 200, health(), { id }),
   };

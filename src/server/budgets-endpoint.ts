@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Calendar } from '../calendar.ts';
 import { badRequest, GwError, notFound } from '../errors.ts';
-import { readBody } from '../gateway/read-body.ts';
 import { parseUsd, usdNumber } from '../money.ts';
 import {
   budgetName,
@@ -15,6 +14,7 @@ import {
 import type { Caller } from '../store/callers.ts';
 import type { Db } from '../store/open.ts';
 import { getProject, listProjects, type Project } from '../store/projects.ts';
+import { readJson } from './read-json.ts';
 
 export interface BudgetsContext {
   db: Db;
@@ -23,7 +23,6 @@ export interface BudgetsContext {
 }
 
 const PERIODS = ['daily', 'monthly', 'rolling'] as const;
-const MAX_BODY_BYTES = 64 * 1024;
 
 const Body = z.strictObject({
   project_id: z.string().optional(),
@@ -52,8 +51,8 @@ export async function listBudgetsEndpoint(
 
 /** `PUT /v1/budgets`: makes or changes a project's budget for a period. Only an admin key may: a cap guards against the rest. */
 export async function putBudgetEndpoint(caller: Caller, request: IncomingMessage, context: BudgetsContext) {
-  const body = await readJson(request);
   mustBeAdmin(caller);
+  const body = parse(await readJson(request));
   const project = await ownProject(caller, body.project_id ?? caller.project, context.db);
   const capNanoUsd = parseUsd(String(body.cap_usd));
   if (capNanoUsd === undefined) {
@@ -107,14 +106,7 @@ export function budgetJson({ budget, posted, pending, resetsAt }: Standing) {
   };
 }
 
-async function readJson(request: IncomingMessage): Promise<z.infer<typeof Body>> {
-  const bytes = await readBody(request, MAX_BODY_BYTES);
-  let value: unknown;
-  try {
-    value = JSON.parse(bytes.toString('utf8'));
-  } catch {
-    throw badRequest('the body is not JSON', undefined, 'invalid_json');
-  }
+function parse(value: unknown): z.infer<typeof Body> {
   const parsed = Body.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;

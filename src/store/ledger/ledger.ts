@@ -6,7 +6,7 @@ import { NO_USAGE } from '../../usage.ts';
 import { createNames } from '../names.ts';
 import type { Db } from '../open.ts';
 import { budgetName, createBalances, type Standing } from './balances.ts';
-import { createEvents } from './events.ts';
+import { createEvents, type EmitEvent } from './events.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createHolds, type RequestHead } from './holds.ts';
 import { FLAGS, type RequestRecord } from './record.ts';
@@ -70,11 +70,19 @@ export interface LedgerOptions {
   /** This daemon's slot; its holds carry it. */
   slot: number;
   random?: Random;
+  /** Called when a transaction that wrote events has committed. */
+  onEvents?: () => void;
 }
 
-export function createLedger({ db, clock, calendar, slot, random = systemRandom }: LedgerOptions): Ledger {
+export function createLedger(options: LedgerOptions): Ledger {
+  const { db, clock, calendar, slot, random = systemRandom } = options;
   const names = createNames(db);
-  const emit = createEvents(db, () => clock.now(), random);
+  const insertEvent = createEvents(db, () => clock.now(), random);
+  let emitted = false;
+  const emit: EmitEvent = (...event) => {
+    emitted = true;
+    insertEvent(...event);
+  };
   const balances = createBalances({ db, calendar, emit });
   const rollups = createRollups(db, calendar);
   const holds = createHolds(db, names);
@@ -96,6 +104,8 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
         balances.clear();
         rollups.clear();
         waiting.clear();
+        if (emitted && committed) options.onEvents?.();
+        emitted = false;
       },
     },
     clock,
