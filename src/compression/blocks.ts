@@ -1,0 +1,190 @@
+import { isDated } from './log-lines.ts';
+
+/**
+ * Whose text is it? `words` are the writer's own and stay; `data` is pasted or returned by a tool;
+ * `code` is source, with its language and path where they are told.
+ */
+export interface Block {
+  kind: 'words' | 'data' | 'code';
+  text: string;
+  language?: string;
+  path?: string;
+}
+
+const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([\w+#.-]*)/;
+const TAG = /^<([A-Za-z][\w-]*)((?:\s[^<>]{0,300})?)>$/;
+const DATA_LANGUAGES = new Set([
+  'json',
+  'jsonl',
+  'ndjson',
+  'log',
+  'logs',
+  'console',
+  'text',
+  'txt',
+  'output',
+]);
+const PATH = /(?:path|file|name|filename)="([^"]+)"/;
+/** Machine output shorter than both may be something that the user means word by word. */
+const MIN_RUN_LINES = 8;
+const MIN_RUN_LENGTH = 600;
+const MAX_ODD_LINES = 3;
+
+/** Splits a text into blocks; joined, they are the text again. */
+export function splitBlocks(text: string, plainIs: 'words' | 'data'): Block[] {
+  const lines = text.split('\n');
+  const blocks: Block[] = [];
+  let plainFrom = 0;
+  let at = 0;
+  const close = closers(lines);
+  const flushPlain = (end: number) => {
+    if (end > plainFrom) blocks.push(...plainBlocks(lines, plainFrom, end, plainIs));
+  };
+  while (at < lines.length) {
+    const found = openerAt(lines, at, close);
+    if (!found) {
+      at++;
+      continue;
+    }
+    flushPlain(at + 1);
+    if (found.end > at + 1) blocks.push(found.block(joinLines(lines, at + 1, found.end)));
+    plainFrom = found.end;
+    at = found.end + 1;
+  }
+  flushPlain(lines.length);
+  return mergeWords(blocks);
+}
+
+interface Opener {
+  /** The line that closes it. */
+  end: number;
+  block: (text: string) => Block;
+}
+
+function openerAt(lines: readonly string[], at: number, close: Closers): Opener | undefined {
+  const line = lines[at] ?? '';
+  const fence = FENCE.exec(line);
+  if (fence) {
+    const end = close.fence(at, fence[1] ?? '```');
+    const path = /([\w./@-]+\.\w+)\W*$/.exec(lines[at - 1] ?? lines[at - 2] ?? '')?.[1];
+    return { end, block: (text) => fenced(text, (fence[2] ?? '').toLowerCase(), path) };
+  }
+  const tag = line.startsWith('<') ? TAG.exec(line) : null;
+  if (!tag) return undefined;
+  const end = close.tag(at, tag[1] ?? '');
+  if (end === undefined) return undefined;
+  const path = PATH.exec(tag[2] ?? '')?.[1];
+  return { end, block: (text) => (path ? { kind: 'code', text, path } : { kind: 'data', text }) };
+}
+
+function fenced(text: string, language: string, path: string | undefined): Block {
+  const isData = DATA_LANGUAGES.has(language) || (language === '' && looksLikeData(text));
+  if (isData) return { kind: 'data', text };
+  return { kind: 'code', text, language, ...(path ? { path } : {}) };
+}
+
+interface Closers {
+  fence: (from: number, mark: string) => number;
+  tag: (from: number, name: string) => number | undefined;
+}
+
+/** Looks up closing lines without scanning the rest of the text once per opener. */
+function closers(lines: readonly string[]): Closers {
+  let tags: Map<string, number[]> | undefined;
+  return {
+    fence(from, mark) {
+      for (let at = from + 1; at < lines.length; at++) {
+        const line = (lines[at] ?? '').trim();
+        if (line.startsWith(mark) && line === mark[0]?.repeat(line.length)) return at;
+      }
+      return lines.length;
+    },
+    tag(from, name) {
+      tags ??= closingTags(lines);
+      const list = tags.get(name);
+      // Openers come in order, so what lies behind one lies behind all later ones.
+      while (list && (list.at(-1) ?? from + 1) <= from) list.pop();
+      return list?.at(-1);
+    },
+  };
+}
+
+/** Lines of closing tags by name, the last one first. */
+function closingTags(lines: readonly string[]): Map<string, number[]> {
+  const tags = new Map<string, number[]>();
+  for (let at = lines.length - 1; at >= 0; at--) {
+    const line = lines[at] ?? '';
+    const name = line.startsWith('</') ? /^<\/([A-Za-z][\w-]*)>$/.exec(line)?.[1] : undefined;
+    if (name === undefined) continue;
+    const list = tags.get(name);
+    if (list) list.push(at);
+    else tags.set(name, [at]);
+  }
+  return tags;
+}
+
+/** Text outside fences and tags: a tool's is data; of a user's, JSON and runs of machine output are. */
+function plainBlocks(lines: string[], from: number, end: number, kind: 'words' | 'data'): Block[] {
+  if (kind === 'data') return [{ kind, text: joinLines(lines, from, end) }];
+  const blocks: Block[] = [];
+  let wordsFrom = from;
+  for (let at = from; at < end; ) {
+    const to = endOfRun(lines, at, end);
+    if (to - at < MIN_RUN_LINES && lengthOf(lines, at, to) < MIN_RUN_LENGTH) {
+      at = Math.max(to, at + 1);
+      continue;
+    }
+    if (at > wordsFrom) blocks.push({ kind: 'words', text: joinLines(lines, wordsFrom, at) });
+    blocks.push({ kind: 'data', text: joinLines(lines, at, to) });
+    at = to;
+    wordsFrom = to;
+  }
+  if (end > wordsFrom) blocks.push({ kind: 'words', text: joinLines(lines, wordsFrom, end) });
+  return blocks;
+}
+
+/** Where the machine output that starts at `from` ends; a few odd lines amid it belong to it, blank ones too. */
+function endOfRun(lines: readonly string[], from: number, end: number): number {
+  let last = from - 1;
+  for (let at = from; at < end && at - last <= MAX_ODD_LINES; at++) {
+    const line = lines[at] ?? '';
+    if (isMachineLine(line)) last = at;
+    else if (line.trim() !== '' && (at === from || lines[at - 1]?.trim() === '')) break;
+  }
+  return last + 1;
+}
+
+function lengthOf(lines: readonly string[], from: number, end: number): number {
+  let length = 0;
+  for (let at = from; at < end; at++) length += (lines[at]?.length ?? 0) + 1;
+  return length;
+}
+
+/** A line that a program printed rather than a person: indented, a path, a prompt, or figures and signs. */
+function isMachineLine(line: string): boolean {
+  if (/^(?:[ \t]+\S|\$ |[-=+|#>]{3}|[[{](?:["\d{[]|\s*$)|[}\]])/.test(line)) return true;
+  if (!line.includes(' ')) return line.length > 3 && /[/._:,=]/.test(line);
+  if (/^[A-Z][a-z]+ [a-z]+ [a-z]/.test(line) && /[.?!]$/.test(line)) return false;
+  return /\d/.test(line) && /[/_:=[\]|<>(){}#]/.test(line);
+}
+
+/** Whether an unlabelled fence holds data (JSON, a log, a listing) rather than code or prose. */
+function looksLikeData(text: string): boolean {
+  if (/^\s*[[{]["\s{[\]\d]/.test(text)) return true;
+  return isDated(text);
+}
+
+function joinLines(lines: readonly string[], from: number, end: number): string {
+  const text = lines.slice(from, end).join('\n');
+  return end < lines.length ? `${text}\n` : text;
+}
+
+function mergeWords(blocks: readonly Block[]): Block[] {
+  const merged: Block[] = [];
+  for (const block of blocks) {
+    const last = merged.at(-1);
+    if (block.kind === 'words' && last?.kind === 'words') last.text += block.text;
+    else merged.push(block);
+  }
+  return merged;
+}

@@ -1,0 +1,102 @@
+import { splitBlocks } from './blocks.ts';
+import { estimateTokens } from './estimate.ts';
+import { History } from './history.ts';
+import { type Message, mapTexts, roleOf, type ToolCall, textsOf, toolCallsOf } from './message.ts';
+import { originOf } from './origin.ts';
+import { namesKey, type Question, readQuestion } from './question.ts';
+import { Rewriter } from './rewrite.ts';
+import type { Level } from './scope.ts';
+
+export type { Message } from './message.ts';
+export type { Level } from './scope.ts';
+
+export interface CompressOptions {
+  level: Level;
+}
+
+/** What happened to one message; tokens are estimates. */
+export interface MessageReport {
+  transforms: string[];
+  tokensBefore: number;
+  tokensAfter: number;
+}
+
+export interface Compressed {
+  /** As many messages as came in; an unchanged one is the same object. */
+  messages: Message[];
+  report: MessageReport[];
+}
+
+/** Nothing is changed before this many tokens have come: short prompts are meant word by word. */
+const MIN_TOKENS = 500;
+/** A message is changed only if it keeps at most this share of its tokens. */
+const NET_WIN = 0.95;
+
+/** What is known when a message's turn comes: everything before it. */
+interface Past {
+  tokens: number;
+  question: Question | undefined;
+  calls: Map<string, ToolCall>;
+  history: History;
+}
+
+/**
+ * Compresses chat messages. The output for message i depends on messages 0..i only, so a conversation
+ * that grows keeps its compressed prefix byte for byte. Never throws: on any doubt the original goes out.
+ */
+export function compress(messages: readonly Message[], options: CompressOptions): Compressed {
+  const past: Past = { tokens: 0, question: undefined, calls: new Map(), history: new History() };
+  const out: Compressed = { messages: [], report: [] };
+  for (const message of messages) {
+    const report: MessageReport = { transforms: [], tokensBefore: 0, tokensAfter: 0 };
+    out.messages.push(compressOne(message, past, options.level, report));
+    out.report.push(report);
+  }
+  return out;
+}
+
+function compressOne(message: Message, past: Past, level: Level, report: MessageReport): Message {
+  if (level === 'off') return message;
+  try {
+    const texts = textsOf(message);
+    const before = sumTokens(texts);
+    report.tokensBefore = before;
+    report.tokensAfter = before;
+    past.tokens += before;
+    remember(message, texts, past);
+    const origin = originOf(message, past.calls);
+    if (!origin) return message;
+    const { question } = past;
+    const scope = { level, question, keepKey: (key: string) => namesKey(question, key) };
+    const rewriter = new Rewriter(origin, scope, past.history);
+    // Short prompts are only remembered: a later message may refer to them.
+    const changed = mapTexts(message, (text) => rewriter.rewrite(text));
+    const after = changed === message ? before : sumTokens(textsOf(changed));
+    const wins = past.tokens >= MIN_TOKENS && after <= before * NET_WIN;
+    rewriter.settle(wins);
+    if (!wins) return message;
+    report.transforms.push(...rewriter.used);
+    report.tokensAfter = after;
+    return changed;
+  } catch {
+    // A transform that fails must not cost the request: the message goes out as it came.
+    report.tokensAfter = report.tokensBefore;
+    return message;
+  }
+}
+
+/** Takes up what later messages need to know of this one. */
+function remember(message: Message, texts: readonly string[], past: Past): void {
+  for (const [id, call] of toolCallsOf(message)) past.calls.set(id, call);
+  if (roleOf(message) !== 'user') return;
+  past.question = readQuestion(texts.map(ownWords).join('\n')) ?? past.question;
+}
+
+function ownWords(text: string): string {
+  const words = splitBlocks(text, 'words').filter((block) => block.kind === 'words');
+  return words.map((block) => block.text).join('\n');
+}
+
+function sumTokens(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + estimateTokens(text), 0);
+}

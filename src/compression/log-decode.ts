@@ -1,0 +1,47 @@
+import { joinLine, type LogLine, splitLine } from './log-templates.ts';
+import { expandTime } from './log-times.ts';
+
+const LEGEND = /^\[gw log: (\S)2 a b = line \S2 with a, b for (\S) (\S) /;
+
+/** Reads back what `encodeLog` wrote, runs of blanks in a coded line as one blank. */
+export function decodeLog(text: string): string {
+  const [legend = '', ...lines] = text.split('\n');
+  const [, sigil = '', column = '', blank = ''] = LEGEND.exec(legend) ?? [];
+  if (sigil === '') throw new Error('not a log that gw wrote');
+  const patterns = new Map<string, LogLine>();
+  let at = 0;
+  for (; at < lines.length; at++) {
+    const definition = lines[at]?.startsWith(sigil) ? /^.(\d+) = (.*)$/.exec(lines[at] ?? '') : null;
+    if (!definition || patterns.has(definition[1] ?? '')) break;
+    patterns.set(definition[1] ?? '', splitLine(definition[2] ?? ''));
+  }
+  const lastOf = new Map<string, string[]>();
+  let above: string[] = [];
+  let tagAbove = '';
+  const decoded = lines.slice(at).map((line) => {
+    if (!line.startsWith(sigil)) {
+      tagAbove = '';
+      return line;
+    }
+    const [head = '', ...values] = line.slice(1).split(' ');
+    const tag = head === '' ? tagAbove : head;
+    const pattern = patterns.get(tag);
+    if (!pattern) throw new Error(`no pattern ${tag}`);
+    const last = lastOf.get(tag) ?? [];
+    const words = pattern.words.map((word, i) => {
+      const isColumn = word.includes(column);
+      if (!isColumn && !word.includes(blank)) return word;
+      const before = (isColumn ? above : last)[i] ?? '';
+      const isRest = tag === '0' && i === pattern.words.length - 1;
+      const value = (isRest ? values.splice(0).join(' ') : values.shift()) || '"';
+      if (value === '"') return before;
+      if (isColumn && /^[.:]/.test(value)) return expandTime(before, value);
+      return word.replace(isColumn ? column : blank, () => value);
+    });
+    above = words;
+    tagAbove = tag;
+    lastOf.set(tag, words);
+    return joinLine(words, pattern.gaps);
+  });
+  return decoded.join('\n');
+}

@@ -1,0 +1,31 @@
+import { type Message, roleOf, type ToolCall } from './message.ts';
+import type { Origin } from './rewrite.ts';
+
+const MAX_ARGS = 100;
+/** Files of these kinds hold records, not source: their lines are read, not edited. */
+const DATA_FILE = /\.(?:log|out|err|txt|csv|tsv|jsonl|ndjson)(?:\.\d+)?$/i;
+const FILE_KEYS = ['path', 'file', 'file_path', 'filename', 'filepath', 'target_file', 'uri'];
+const READ = /read|open|cat|view|get_?file|show|fetch_?file|load/i;
+
+/** Where a message's text is from; undefined for roles whose text is not touched. */
+export function originOf(message: Message, calls: ReadonlyMap<string, ToolCall>): Origin | undefined {
+  const role = roleOf(message);
+  if (role === 'user') return { role, source: 'the block', isFile: false };
+  if (role !== 'tool' && role !== 'function') return undefined;
+  const call = typeof message.tool_call_id === 'string' ? calls.get(message.tool_call_id) : undefined;
+  if (!call) return { role: 'tool', source: 'the tool result', isFile: false };
+  const args = call.args.length > MAX_ARGS ? `${call.args.slice(0, MAX_ARGS)}…` : call.args;
+  const path = pathOf(call.args);
+  const isFile = path !== undefined && READ.test(call.name) && /\.\w+$/.test(path) && !DATA_FILE.test(path);
+  return { role: 'tool', source: `the result of ${call.name} ${args}`, isFile };
+}
+
+function pathOf(args: string): string | undefined {
+  try {
+    const parsed = JSON.parse(args) as Record<string, unknown> | null;
+    const key = FILE_KEYS.find((name) => typeof parsed?.[name] === 'string');
+    return key === undefined ? undefined : String(parsed?.[key]);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,102 @@
+import { type Block, splitBlocks } from './blocks.ts';
+import type { History } from './history.ts';
+import { compressJson } from './json.ts';
+import { compressLog } from './log.ts';
+import { isMarked, splitAtKeeps } from './marks.ts';
+import { referToEarlier } from './repeat.ts';
+import { foldRepeats } from './repeat-within.ts';
+import type { Scope, Transform } from './scope.ts';
+
+/** What data goes through, in order. */
+const DATA: readonly Transform[] = [
+  { name: 'json', apply: compressJson },
+  { name: 'repeated-lines', apply: foldRepeats },
+  { name: 'log', apply: compressLog },
+];
+
+/** Where a message's text is from, and so what may be done with it. */
+export interface Origin {
+  role: 'user' | 'tool';
+  /** How a later message may refer to it, such as the tool call that it answers. */
+  source: string;
+  /** The text is a source file that was read, whose lines may be edited next. */
+  isFile: boolean;
+}
+
+interface Outcome {
+  text: string;
+  output: string;
+  exact: boolean;
+}
+
+/** Rewrites the texts of one message and, once it is known whether that is kept, tells the history. */
+export class Rewriter {
+  readonly used = new Set<string>();
+  readonly #origin: Origin;
+  readonly #scope: Scope;
+  readonly #history: History;
+  readonly #outcomes: Outcome[] = [];
+
+  constructor(origin: Origin, scope: Scope, history: History) {
+    this.#origin = origin;
+    this.#scope = scope;
+    this.#history = history;
+  }
+
+  rewrite(text: string): string {
+    if (isMarked(text)) return text;
+    return splitAtKeeps(text)
+      .map((piece) => (piece.keep ? piece.text : this.#rewritePiece(piece.text)))
+      .join('');
+  }
+
+  /** Adds the message's texts to what later ones can refer to. */
+  settle(kept: boolean): void {
+    for (const { text, output, exact } of this.#outcomes) {
+      this.#history.add(text, this.#origin.source, kept ? output : text, exact || !kept);
+    }
+  }
+
+  #rewritePiece(text: string): string {
+    // A tool's result is one thing to refer to; in a user's message each pasted block is.
+    if (this.#origin.role === 'tool') return this.#referOr(text, () => this.#rewriteBlocks(text));
+    return splitBlocks(text, 'words')
+      .map((block) =>
+        block.kind === 'data' ? this.#referOr(block.text, () => this.#rewriteBlock(block)) : block.text,
+      )
+      .join('');
+  }
+
+  #rewriteBlocks(text: string): string {
+    if (this.#origin.isFile) return text;
+    return splitBlocks(text, 'data')
+      .map((block) => this.#rewriteBlock(block))
+      .join('');
+  }
+
+  #referOr(text: string, otherwise: () => string): string {
+    const reference = referToEarlier(text, this.#origin.source, this.#history);
+    if (reference !== undefined && reference.length < text.length * 0.8) {
+      this.used.add('repeated');
+      // A block ends with its line, and the reference must not run into the next.
+      const output = text.endsWith('\n') ? `${reference}\n` : reference;
+      this.#outcomes.push({ text, output, exact: true });
+      return output;
+    }
+    const output = otherwise();
+    this.#outcomes.push({ text, output, exact: true });
+    return output;
+  }
+
+  #rewriteBlock(block: Block): string {
+    if (block.kind !== 'data') return block.text;
+    let current = block.text;
+    for (const transform of DATA) {
+      const next = transform.apply(current, this.#scope);
+      if (next === current) continue;
+      this.used.add(transform.name);
+      current = next;
+    }
+    return current;
+  }
+}

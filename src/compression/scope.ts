@@ -1,0 +1,17 @@
+import type { Question } from './question.ts';
+
+export type Level = 'off' | 'safe' | 'balanced';
+
+/** What a transform may know besides the text: nothing that comes after it. */
+export interface Scope {
+  level: Level;
+  question: Question | undefined;
+  /** Whether the question names this JSON key (given with its quotes), so that its values stay whole. */
+  keepKey: (key: string) => boolean;
+}
+
+/** A rewriting of data; it returns the text itself where it has nothing to gain. */
+export interface Transform {
+  name: string;
+  apply: (text: string, scope: Scope) => string;
+}

@@ -1,0 +1,34 @@
+const STOP = new Set(
+  (
+    'a about above after again all also am an and any are as at be because been before being below between both but by ' +
+    'can could did do does doing down during each few for from further give had has have having he her here hers him his ' +
+    'how i if in into is it its itself just let me more most my no nor not now of off on once only or other our out over ' +
+    'own please same she should show so some such tell than that the their them then there these they this those through ' +
+    'to too under until up us very was we were what when where which while who whom whose why will with would you your'
+  ).split(' '),
+);
+
+const WORD = /[\p{L}\p{N}]+/gu;
+
+/** Stems of a text's content words, in order. */
+export function contentStems(text: string): string[] {
+  const stems: string[] = [];
+  for (const word of text.toLowerCase().match(WORD) ?? []) {
+    if (!STOP.has(word)) stems.push(stem(word));
+  }
+  return stems;
+}
+
+/** A word without its commonest English endings: `cities`, `city` -> `citi`; `writes`, `writing` -> `writ`. */
+export function stem(word: string): string {
+  if (word.length < 4 || /[^a-z]/.test(word)) return word;
+  const base = word
+    .replace(/(?:sses)$/, 'ss')
+    .replace(/ies$/, 'i')
+    .replace(/([^su])s$/, '$1');
+  const short = base.replace(/(?:ational|ations?|ingly|edly|ing|ed|er|ers|est|ly|ment|ness)$/, '');
+  const kept = short.length >= 3 && /[aeiouy]/.test(short) ? short : base;
+  return kept
+    .replace(/(?<=..)(?:e|y)$/, (ending) => (ending === 'y' ? 'i' : ''))
+    .replace(/([^aeiouls])\1$/, '$1');
+}

@@ -1,0 +1,191 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compress, type Level, type Message } from '../../src/compression/compress.ts';
+
+const rows = (count: number) =>
+  Array.from({ length: count }, (_, i) => ({ id: i, name: `name ${i}`, state: 'open', size: i * 17 }));
+const json = (count = 60) => JSON.stringify(rows(count), null, 2);
+const log = (count = 80) =>
+  Array.from(
+    { length: count },
+    (_, i) => `2024-05-01 10:00:${String(i % 60).padStart(2, '0')} INFO worker ${i % 4} did job ${i * 31}`,
+  ).join('\n');
+const file = (count = 60) =>
+  Array.from({ length: count }, (_, i) => `export const value${i} = compute(${i});`).join('\n');
+const call = (id: string, name: string, args: object): Message => ({
+  role: 'assistant',
+  content: null,
+  tool_calls: [{ id, type: 'function', function: { name, arguments: JSON.stringify(args) } }],
+});
+const result = (id: string, content: string): Message => ({ role: 'tool', tool_call_id: id, content });
+
+const conversation: Message[] = [
+  { role: 'system', content: `You are careful.\n${json(10)}` },
+  { role: 'user', content: 'What is the size of name 7?' },
+  call('a', 'query', { table: 'x' }),
+  result('a', json()),
+  call('b', 'read_file', { path: 'src/a.ts' }),
+  result('b', file()),
+  call('c', 'read_file', { path: 'src/a.ts' }),
+  result('c', file().replace('compute(30)', 'compute(31)')),
+  { role: 'user', content: `Why did it fail?\n\n${log()}` },
+  call('d', 'query', { table: 'x' }),
+  result('d', json().replace('"open"', '"shut"')),
+];
+
+const levels: Level[] = ['safe', 'balanced'];
+
+describe.each(levels)('compress() at level %s', (level) => {
+  it('shrinks what a tool returns and what a user pastes, and leaves the rest as the same objects', () => {
+    const { messages, report } = compress(conversation, { level });
+    const changed = messages.flatMap((message, i) => (message === conversation[i] ? [] : [i]));
+    expect(changed).toEqual([3, 7, 8, 10]);
+    expect(report.map((r) => r.transforms.length > 0)).toEqual(messages.map((m, i) => m !== conversation[i]));
+    for (const i of changed)
+      expect(report[i]?.tokensAfter).toBeLessThan((report[i]?.tokensBefore ?? 0) * 0.95);
+  });
+
+  it('gives a prefix of the conversation the same bytes as the whole', () => {
+    const whole = compress(conversation, { level }).messages;
+    for (let end = 0; end <= conversation.length; end++) {
+      expect(compress(conversation.slice(0, end), { level }).messages).toEqual(whole.slice(0, end));
+    }
+  });
+
+  it('changes nothing the second time', () => {
+    const { messages } = compress(conversation, { level });
+    expect(compress(messages, { level }).messages).toEqual(messages);
+  });
+
+  it('keeps unknown fields, parts that are not text, and the words around a paste', () => {
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+    const message = {
+      role: 'user',
+      name: 'ann',
+      x_extra: [1],
+      content: [{ type: 'text', text: `See this:\n${log()}`, cache: 1 }, image],
+    };
+    const [out] = compress([message], { level }).messages as [typeof message];
+    expect(out).not.toBe(message);
+    expect(out).toMatchObject({ role: 'user', name: 'ann', x_extra: [1] });
+    expect(out.content[1]).toBe(image);
+    expect(out.content[0]).toMatchObject({ type: 'text', cache: 1 });
+    expect((out.content[0] as { text: string }).text).toMatch(/^See this:\n/);
+  });
+
+  it('does not touch what stands between keep marks', () => {
+    const kept = `<!-- gw:keep -->\n${json()}\n<!-- gw:keep -->`;
+    const content = `${json(50)}\n${kept}\n${json(40)}`;
+    const [out] = compress([result('z', content)], { level }).messages;
+    expect(out?.content).not.toBe(content);
+    expect(out?.content).toContain(kept);
+  });
+
+  it('does not touch fenced code', () => {
+    const code = `\`\`\`ts\n${file(200)}\n\`\`\``;
+    const message = { role: 'user', content: `Explain this.\n\n${code}\n\n${log()}` };
+    const [out] = compress([message], { level }).messages;
+    expect(out?.content).not.toBe(message.content);
+    expect(out?.content).toContain(code);
+  });
+
+  it('leaves JSON that is wanted back', () => {
+    const message = {
+      role: 'user',
+      content: `Sort the keys and return the JSON exactly, otherwise unchanged.\n\n${json()}`,
+    };
+    expect(compress([message], { level }).messages[0]).toBe(message);
+  });
+
+  it('leaves short prompts alone', () => {
+    const message = { role: 'user', content: `Short.\n\n${json(4)}` };
+    expect(compress([message], { level }).messages[0]).toBe(message);
+  });
+
+  it('never throws, grows a message or forgets one, for 100,000 odd inputs', { timeout: 300_000 }, () => {
+    const piece = fc.oneof(
+      fc.string({ unit: 'binary', maxLength: 30 }),
+      fc.constantFrom(
+        json(30),
+        log(20),
+        file(12),
+        '```',
+        '```json\n',
+        '<log>\n',
+        '</log>\n',
+        '\n\n',
+        '[{"a":',
+        '"\\',
+        '\ud800',
+        '[gw',
+        '{"a":1}\n',
+      ),
+      fc.constantFrom(
+        '<!-- gw:keep -->',
+        'Document [1](Title: x) y\n',
+        '    1\tx\n',
+        '"""',
+        '\u0000',
+        '\r\n',
+        '\t',
+        '[[[[',
+        'null',
+      ),
+    );
+    const content = fc.oneof(
+      fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join('')),
+      fc.constantFrom(null, undefined, 7, [], [null, 3, { type: 'text' }, { type: 'text', text: 5 }]),
+    );
+    const message = fc.record({
+      role: fc.constantFrom('system', 'user', 'assistant', 'tool', 'x', 3),
+      content,
+      tool_call_id: fc.constant('a'),
+    });
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 4 }), (generated) => {
+        const { messages, report } = compress(generated, { level });
+        expect(messages.length).toBe(generated.length);
+        for (const [i, { tokensBefore, tokensAfter }] of report.entries()) {
+          if (messages[i] !== generated[i]) expect(tokensAfter).toBeLessThanOrEqual(tokensBefore * 0.95);
+        }
+      }),
+      { numRuns: 100_000 },
+    );
+  });
+
+  it('takes at most about twice the time for twice the text', { retry: 3 }, () => {
+    const texts = [
+      log,
+      json,
+      file,
+      (n: number) => '[{"a": '.repeat(n),
+      (n: number) => 'x'.repeat(n * 50),
+      (n: number) => '<a>\n'.repeat(n),
+    ];
+    for (const make of texts) {
+      const time = (count: number) => {
+        const content = make(count);
+        const runs = Array.from({ length: 9 }, () => {
+          const start = process.cpuUsage();
+          compress([{ role: 'tool', content }], { level });
+          return process.cpuUsage(start).user;
+        });
+        return Math.min(...runs);
+      };
+      time(3000);
+      const slackMicroseconds = 5000;
+      expect(time(6000)).toBeLessThan(time(3000) * 2.3 + slackMicroseconds);
+    }
+  });
+});
+
+describe('compress()', () => {
+  it('is switched off by level off', () => {
+    expect(compress(conversation, { level: 'off' }).messages).toEqual(conversation);
+  });
+
+  it('survives a line of ten million characters', () => {
+    const message = { role: 'tool', content: `{"a":"${'x'.repeat(10_000_000)}` };
+    expect(compress([message], { level: 'balanced' }).messages[0]).toBe(message);
+  });
+});

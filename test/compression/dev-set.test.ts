@@ -1,0 +1,63 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { splitBlocks } from '../../src/compression/blocks.ts';
+import { decodeRecords } from '../../src/compression/json-decode.ts';
+import { encodeRecords } from '../../src/compression/json-encode.ts';
+import { readJson } from '../../src/compression/json-read.ts';
+import { decodeLog } from '../../src/compression/log-decode.ts';
+import { encodeLog } from '../../src/compression/log-encode.ts';
+import { foldRepeats, restoreRepeats } from '../../src/compression/repeat-within.ts';
+import { canonical, withoutPadding } from './canonical.ts';
+
+const folder = join(resolve(process.env.GW_SHARED ?? '../shared'), 'optimizer-eval', 'dev');
+const present = existsSync(folder);
+
+/** Every text of the evaluation set's messages. */
+function texts(): string[] {
+  return readdirSync(folder).flatMap((name) =>
+    readFileSync(join(folder, name), 'utf8')
+      .split('\n')
+      .filter((line) => line !== '')
+      .flatMap((line) => (JSON.parse(line) as { messages: { content: unknown }[] }).messages)
+      .flatMap(({ content }) => (typeof content === 'string' ? [content] : [])),
+  );
+}
+
+describe.skipIf(!present)(
+  `every text of the evaluation set${present ? '' : ` (skipped: no ${folder}; set GW_SHARED)`}`,
+  () => {
+    const all = present ? [...new Set(texts())] : [];
+
+    it('is its blocks, joined', () => {
+      for (const text of all)
+        expect(
+          splitBlocks(text, 'words')
+            .map((block) => block.text)
+            .join(''),
+        ).toBe(text);
+    });
+
+    it('comes back from records as the same JSON value', () => {
+      let count = 0;
+      for (const text of all) {
+        const json = readJson(text);
+        if (!json || typeof json.value === 'string') continue;
+        expect(canonical(decodeRecords(encodeRecords(json.value)))).toBe(canonical(json.value));
+        count++;
+      }
+      expect(count).toBeGreaterThan(50);
+    });
+
+    it('comes back from log patterns line by line', () => {
+      for (const text of all) {
+        const encoded = encodeLog(text);
+        if (encoded) expect(withoutPadding(decodeLog(encoded.text))).toBe(withoutPadding(text));
+      }
+    });
+
+    it('comes back from folded repeats', () => {
+      for (const text of all) expect(restoreRepeats(foldRepeats(text))).toBe(text);
+    });
+  },
+);

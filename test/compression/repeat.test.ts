@@ -1,0 +1,100 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { History } from '../../src/compression/history.ts';
+import { applyJsonChanges, diffJson } from '../../src/compression/json-diff.ts';
+import { referToEarlier, restoreCopy } from '../../src/compression/repeat.ts';
+import { foldRepeats, restoreRepeats } from '../../src/compression/repeat-within.ts';
+
+const someLine = fc
+  .integer({ min: 0, max: 40 })
+  .map((n) => (n % 7 === 0 ? '' : `  const value${n} = compute(${n}, "text ${n}");`));
+const file = fc.array(someLine, { minLength: 20, maxLength: 60 });
+const edit = fc.record({ at: fc.nat(60), remove: fc.nat(3), insert: fc.array(someLine, { maxLength: 3 }) });
+
+function historyOf(text: string): History {
+  const history = new History();
+  history.add(text, 'the result of read_file {}', text, true);
+  return history;
+}
+
+describe('referToEarlier()', () => {
+  it('gives a near copy as its changes, which restoreCopy() undoes', () => {
+    fc.assert(
+      fc.property(file, fc.array(edit, { maxLength: 3 }), fc.boolean(), (before, edits, numbered) => {
+        const after = [...before];
+        for (const { at, remove, insert } of edits) after.splice(at, remove, ...insert);
+        const [a, b] = [before, after].map((lines) =>
+          lines.map((text, i) => (numbered ? `${String(i + 1).padStart(6)}\t${text}` : text)).join('\n'),
+        ) as [string, string];
+        const reference = referToEarlier(b, 'x', historyOf(a));
+        if (a === b) expect(reference).toMatch(/^\[gw: the same as the result of read_file \{\} above\]$/);
+        else if (reference !== undefined) expect(restoreCopy(reference, a)).toBe(b);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('finds nothing in common with another text', () => {
+    const text = Array.from({ length: 30 }, (_, i) => `a line of its own, number ${i}`).join('\n');
+    const other = Array.from({ length: 30 }, (_, i) => `something else entirely, ${i}`).join('\n');
+    expect(referToEarlier(other, 'x', historyOf(text))).toBeUndefined();
+  });
+
+  it('names the row of a changed JSON value', () => {
+    const rows = Array.from({ length: 20 }, (_, i) => ({
+      order_id: `#W${i}`,
+      status: 'open',
+      address: 'x'.repeat(20),
+    }));
+    const history = new History();
+    history.add(JSON.stringify(rows, null, 2), 'poll', 'whatever', true);
+    const after = JSON.stringify(
+      rows.map((row, i) => (i === 7 ? { ...row, status: 'held' } : row)),
+      null,
+      2,
+    );
+    expect(referToEarlier(after, 'poll', history)).toContain(
+      '[7]."status" (order_id "#W7"): "open" -> "held"',
+    );
+  });
+});
+
+describe('diffJson()', () => {
+  it('is undone by applyJsonChanges()', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.jsonValue({ maxDepth: 2 }), { minLength: 1 }),
+        fc.nat(),
+        fc.jsonValue(),
+        (list, at, value) => {
+          const before = JSON.stringify(list);
+          const after = JSON.stringify(list.with(at % list.length, value));
+          const changes = diffJson(before, after);
+          if (changes) expect(applyJsonChanges(before, changes)).toBe(after);
+        },
+      ),
+    );
+  });
+});
+
+describe('foldRepeats()', () => {
+  it('is undone by restoreRepeats()', () => {
+    fc.assert(
+      fc.property(fc.array(file, { maxLength: 4 }), (files) => {
+        const text = [...files, ...files].flat().join('\n');
+        expect(restoreRepeats(foldRepeats(text))).toBe(text);
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('says a stretch once', () => {
+    const stretch = Array.from({ length: 6 }, (_, i) => `    assert something that is long enough, ${i}`);
+    const folded = foldRepeats(['one', ...stretch, 'two', ...stretch, 'end'].join('\n')).split('\n');
+    expect(folded.slice(8)).toEqual([
+      stretch[0],
+      '[gw: the next 5 lines as after the line above where it last stood]',
+      'end',
+    ]);
+  });
+});
