@@ -1,9 +1,10 @@
 import { splitBlocks } from './blocks.ts';
+import { findDocuments } from './documents.ts';
 import { estimateTokens } from './estimate.ts';
 import { History } from './history.ts';
 import { type Message, mapTexts, roleOf, type ToolCall, textsOf, toolCallsOf } from './message.ts';
 import { originOf } from './origin.ts';
-import { namesKey, type Question, readQuestion } from './question.ts';
+import { type Question, readQuestion } from './question.ts';
 import { Rewriter } from './rewrite.ts';
 import type { Level } from './scope.ts';
 
@@ -67,8 +68,7 @@ function compressOne(message: Message, past: Past, level: Level, report: Message
     const origin = originOf(message, past.calls);
     if (!origin) return message;
     const { question } = past;
-    const scope = { level, question, keepKey: (key: string) => namesKey(question, key) };
-    const rewriter = new Rewriter(origin, scope, past.history);
+    const rewriter = new Rewriter(origin, { level, question }, past.history);
     // Short prompts are only remembered: a later message may refer to them.
     const changed = mapTexts(message, (text) => rewriter.rewrite(text));
     const after = changed === message ? before : sumTokens(textsOf(changed));
@@ -92,9 +92,14 @@ function remember(message: Message, texts: readonly string[], past: Past): void 
   past.question = readQuestion(texts.map(ownWords).join('\n')) ?? past.question;
 }
 
+/** Lines that frame a paste: fences and tags. */
+const FRAME = /^(?:[`~]{3}.*|<\/?[a-z][^>\n]{0,300}>)$/gim;
+
 function ownWords(text: string): string {
+  const documents = findDocuments(text);
+  if (documents) return `${ownWords(documents.head)}\n${ownWords(documents.tail)}`;
   const words = splitBlocks(text, 'words').filter((block) => block.kind === 'words');
-  return words.map((block) => block.text).join('\n');
+  return words.map((block) => block.text.replace(FRAME, '')).join('\n');
 }
 
 function sumTokens(texts: readonly string[]): number {

@@ -1,19 +1,12 @@
 import { estimateTokens } from './estimate.ts';
 import { encodeRecords } from './json-encode.ts';
-import { type Json, JsonArray, type JsonRead, readJsonOrReach, writeJson } from './json-read.ts';
+import { JsonArray, writeJson } from './json-read.ts';
+import { selectJson } from './json-select.ts';
+import { findJson, type JsonSpan } from './json-spans.ts';
 import type { Scope } from './scope.ts';
 
-/** Shorter JSON is as likely a sample of the wanted format as it is data. */
-const MIN_LENGTH = 200;
 /** Records must beat JSON without its white space by this much to be worth their legend. */
 const WORTH = 0.92;
-
-interface Span {
-  start: number;
-  end: number;
-  value: Json;
-  lines: boolean;
-}
 
 /** JSON values in data become records: each key once, each row by place. Exact; see `decodeRecords`. */
 export function compressJson(text: string, scope: Scope): string {
@@ -27,62 +20,22 @@ export function compressJson(text: string, scope: Scope): string {
   return from === 0 ? text : out + text.slice(from);
 }
 
-function encodeSpan(span: Span, scope: Scope): string {
-  const plain = span.lines && span.value instanceof JsonArray ? span.value.items : [span.value];
+function encodeSpan(span: JsonSpan, scope: Scope): string {
+  const { value, left } =
+    scope.level === 'balanced' ? selectJson(span.value, scope.question) : { value: span.value, left: [] };
+  const plain = span.lines && value instanceof JsonArray ? value.items : [value];
   const minified = plain.map(writeJson).join('\n');
-  const records = encodeRecords(span.value, { lines: span.lines, keepKey: scope.keepKey });
-  return estimateTokens(records) <= estimateTokens(minified) * WORTH ? records : minified;
+  const records = encodeRecords(value, { lines: span.lines, keepKey: scope.keepKey });
+  const shorter = estimateTokens(records) <= estimateTokens(minified) * WORTH ? records : minified;
+  if (left.length === 0) return shorter;
+  scope.leaveOut();
+  return `[gw: left out, as the question doesn't name them: ${summarize(left)}]\n${shorter}`;
 }
 
-/** JSON values that start and end at line ends, with at least `MIN_LENGTH` characters; lines of values count as one. */
-function findJson(text: string): Span[] {
-  const spans: Span[] = [];
-  // A failed read reaches as far as the text is JSON; this much in vain is enough.
-  let patience = text.length;
-  for (let at = nextStart(text, 0); at >= 0 && patience > 0; ) {
-    const read = readJsonOrReach(text, at);
-    const end = typeof read === 'number' ? at : endOfLine(text, read.end);
-    if (typeof read === 'number' || end < 0) {
-      patience -= (typeof read === 'number' ? read : read.end) - at;
-      at = nextStart(text, at + 1);
-      continue;
-    }
-    add(spans, { start: at, end: read.end, read }, text);
-    at = nextStart(text, end);
-  }
-  return spans.filter((span) => span.end - span.start >= MIN_LENGTH);
-}
-
-function add(spans: Span[], found: { start: number; end: number; read: JsonRead }, text: string): void {
-  const { start, end, read } = found;
-  const last = spans.at(-1);
-  const inLine = !text.slice(start, end).includes('\n');
-  if (last && inLine && text.slice(last.end, start) === '\n' && typeof read.value !== 'string') {
-    if (last.lines && last.value instanceof JsonArray) {
-      last.value.items.push(read.value);
-      last.end = end;
-      return;
-    }
-    if (!text.slice(last.start, last.end).includes('\n')) {
-      const list = new JsonArray();
-      list.items.push(last.value, read.value);
-      spans[spans.length - 1] = { start: last.start, end, value: list, lines: true };
-      return;
-    }
-  }
-  spans.push({ start, end, value: read.value, lines: false });
-}
-
-function nextStart(text: string, from: number): number {
-  const START = /^[ \t]*[[{]/gm;
-  START.lastIndex = from;
-  const found = START.exec(text);
-  return found ? found.index + found[0].length - 1 : -1;
-}
-
-/** The end of the line if nothing but blanks follows `at` on it, else -1. */
-function endOfLine(text: string, at: number): number {
-  let end = at;
-  while (text[end] === ' ' || text[end] === '\t' || text[end] === '\r') end++;
-  return end === text.length || text[end] === '\n' ? end : -1;
+/** `48 of 50 rows, 46 links (3 times)`: what was left out, like things together. */
+function summarize(left: readonly string[]): string {
+  const counts = new Map<string, number>();
+  for (const what of left) counts.set(what, (counts.get(what) ?? 0) + 1);
+  const parts = [...counts].map(([what, times]) => (times === 1 ? what : `${what} (${times} times)`));
+  return parts.length <= 4 ? parts.join(', ') : `${parts.slice(0, 4).join(', ')} and more`;
 }

@@ -1,6 +1,8 @@
 import { estimateTokens } from './estimate.ts';
 import { encodeLog } from './log-encode.ts';
 import { isDated } from './log-lines.ts';
+import { selectLogLines } from './log-select.ts';
+import { selectNamedLines } from './lookup.ts';
 import { mentions } from './question.ts';
 import type { Scope } from './scope.ts';
 
@@ -12,16 +14,37 @@ const TROUBLE =
   /error|fail|exception|fatal|panic|warn|critical|abort|denied|refused|timed? ?out|unable|cannot|can't|could not|not found|invalid|unexpected|traceback|segfault|corrupt|missing|emerg|alert|severe/i;
 const NUMBERED = /^\s*\d+[\t:|]/;
 
-/** Repetitive lines become patterns and values; rare trouble and what the question names stay whole. */
+/** Questions about how often something happened: then every line counts. */
+const COUNTS =
+  /\b(?:how (?:many|often)|count|number of|total|average|frequen(?:t|cy)|distribution|statistics|histogram|per (?:second|minute|hour|day)|timeline)\b/i;
+
+/**
+ * Repetitive lines become patterns and values; rare trouble and what the question names stay whole. At
+ * level `balanced` most lines of a pattern go.
+ */
 export function compressLog(text: string, scope: Scope): string {
-  const lines = text.split('\n', MIN_LINES);
-  if (lines.length < MIN_LINES || isNumbered(text)) return text;
+  if (text.split('\n', MIN_LINES).length < MIN_LINES || isNumbered(text)) return text;
+  const isNamed = (line: string) => mentions(scope.question, line);
+  const isTrouble = (line: string) => TROUBLE.test(line);
   const encoded = encodeLog(text, {
-    keepLine: (line, count) => (count <= RARE && TROUBLE.test(line)) || mentions(scope.question, line),
+    keepLine: (line, count) => (count <= RARE && isTrouble(line)) || isNamed(line),
   });
   // What isn't dated may be code or prose with a few like lines in it.
   if (!encoded || (encoded.coded * 5 < encoded.lines * 2 && !isDated(text))) return text;
-  return estimateTokens(encoded.text) <= estimateTokens(text) * WORTH ? encoded.text : text;
+  const shortest = estimateTokens(encoded.text) <= estimateTokens(text) * WORTH ? encoded.text : text;
+  if (scope.level !== 'balanced' || COUNTS.test(scope.question?.text ?? '')) return shortest;
+  const selected = selectLogLines(text, { isNamed, isTrouble });
+  if (selected === undefined || estimateTokens(selected) > estimateTokens(shortest) * WORTH) return shortest;
+  scope.leaveOut();
+  return selected;
+}
+
+/** Of any output, what the question names: level `balanced` only. */
+export function lookUp(text: string, scope: Scope): string {
+  const selected = scope.level === 'balanced' ? selectNamedLines(text, scope.question) : undefined;
+  if (selected === undefined || estimateTokens(selected) > estimateTokens(text) * WORTH) return text;
+  scope.leaveOut();
+  return selected;
 }
 
 /** Numbered lines are a file, whose every line is meant as it is. */

@@ -10,6 +10,8 @@ const READ = /read|open|cat|view|get_?file|show|fetch_?file|load/i;
 /** Where a message's text is from; undefined for roles whose text is not touched. */
 export function originOf(message: Message, calls: ReadonlyMap<string, ToolCall>): Origin | undefined {
   const role = roleOf(message);
+  if (role === 'system' || role === 'developer')
+    return { role: 'system', source: 'the system message', isFile: false };
   if (role === 'user') return { role, source: 'the block', isFile: false };
   if (role !== 'tool' && role !== 'function') return undefined;
   const call = typeof message.tool_call_id === 'string' ? calls.get(message.tool_call_id) : undefined;

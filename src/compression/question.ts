@@ -7,8 +7,6 @@ export interface Question {
   stems: ReadonlySet<string>;
   /** Ids, paths, quoted phrases and other strings that must be found as they are, lower case. */
   exact: readonly string[];
-  /** It asks for totals, extremes, a list of all: then every row counts. */
-  wantsAll: boolean;
   /** It wants JSON back, so that JSON must stay as it is. */
   wantsJson: boolean;
 }
@@ -16,8 +14,12 @@ export interface Question {
 /** More than this much of a message's own words is not a question but material; its ends are read. */
 const MAX_QUESTION = 3000;
 
-const ALL =
-  /\b(?:all|every|each|any|total|sum|average|mean|median|count|how many|number of|list|which|most|least|highest|lowest|largest|smallest|biggest|strongest|weakest|longest|shortest|fastest|slowest|oldest|newest|latest|earliest|first|last|max(?:imum)?|min(?:imum)?|peak(?:ed)?|top|rank|sort|order by|group|compare|trend|distribution|outliers?|anomal(?:y|ies)|summar(?:y|ise|ize)|overview|duplicates?|unique|distinct|between|more than|less than|at least|changed?|differ(?:s|ence)?)\b/i;
+const OTHERS =
+  /\b(?:total|sum|average|mean|median|all|every|each|compare[ds]?|rank(?:ed|ing)?|percent(?:age)?|share|highest|lowest|largest|smallest|biggest|most|least|than|others?|rest|similar|duplicates?|between|range|trend|unique|distinct|cheapest|strongest|oldest|newest|latest|earliest|peak|summar(?:y|ise|ize))\b/i;
+const ASKS =
+  /(?:^|[.!:\n]\s*)(?:(?:in|on|at|by) )?(?:please )?(?:show|find|trace|give|tell|get|look up|which|what|who|whose|when|where|how (?:big|large|long|old|much)|is|are|does|did|was|were)\b/i;
+const TASK =
+  /\b(?:fix|implement|refactor|improve|add|change|rename|update|write|create|build|edit|remove|delete|migrate|port|optimi[sz]e|solve|debug|make|rewrite|extend|install|set up|clean up|resolve|continue)\b/i;
 const JSON_BACK =
   /\b(?:return|repeat|reproduce|output|print|give|rewrite|convert|transform|translate|format|reformat|validate|valid|fix|correct|edit|change|update|modify|minify|prettify|indent|sort(?:ed)?|unchanged|exactly)\b[^.?!\n]{0,80}\bjson\b|\bjson\b[^.?!\n]{0,80}\b(?:exactly|unchanged|otherwise|sorted|reformatted|valid|as (?:it )?is)\b/i;
 const QUOTED = /"([^"\n]{2,200})"|`([^`\n]{2,200})`|“([^”\n]{2,200})”/g;
@@ -31,7 +33,6 @@ export function readQuestion(words: string): Question | undefined {
     text,
     stems: new Set(contentStems(text)),
     exact: exactStrings(text),
-    wantsAll: ALL.test(text),
     wantsJson: JSON_BACK.test(text),
   };
 }
@@ -69,4 +70,26 @@ export function namesKey(question: Question | undefined, key: string): boolean {
   if (!question) return false;
   const stems = contentStems(key.replace(/_|(?<=[a-z])(?=[A-Z])/g, ' '));
   return stems.length > 0 && stems.every((stem) => question.stems.has(stem));
+}
+
+/** Whether the question asks about other rows or lines than the ones that it names: totals, extremes, comparisons. */
+export function needsOthers(question: Question): boolean {
+  return OTHERS.test(question.text);
+}
+
+/** Whether the user wants something done rather than told; then what is read may be changed next. */
+export function isTask(question: Question): boolean {
+  return TASK.test(question.text);
+}
+
+/** Whether the question asks about named things alone. */
+export function isLookup(question: Question): boolean {
+  const { text } = question;
+  return (
+    question.exact.length > 0 &&
+    text.length < 1500 &&
+    ASKS.test(text) &&
+    !needsOthers(question) &&
+    !isTask(question)
+  );
 }

@@ -1,22 +1,29 @@
 import { type Block, splitBlocks } from './blocks.ts';
+import { selectDocuments } from './documents-select.ts';
+import { dropExemplars } from './exemplars.ts';
 import type { History } from './history.ts';
 import { compressJson } from './json.ts';
-import { compressLog } from './log.ts';
+import { groupListing } from './listing.ts';
+import { compressLog, lookUp } from './log.ts';
 import { isMarked, splitAtKeeps } from './marks.ts';
+import { namesKey } from './question.ts';
 import { referToEarlier } from './repeat.ts';
 import { foldRepeats } from './repeat-within.ts';
+import { minifySchemas } from './schemas.ts';
 import type { Scope, Transform } from './scope.ts';
 
 /** What data goes through, in order. */
 const DATA: readonly Transform[] = [
   { name: 'json', apply: compressJson },
+  { name: 'look-up', apply: lookUp },
+  { name: 'listing', apply: groupListing },
   { name: 'repeated-lines', apply: foldRepeats },
   { name: 'log', apply: compressLog },
 ];
 
 /** Where a message's text is from, and so what may be done with it. */
 export interface Origin {
-  role: 'user' | 'tool';
+  role: 'system' | 'user' | 'tool';
   /** How a later message may refer to it, such as the tool call that it answers. */
   source: string;
   /** The text is a source file that was read, whose lines may be edited next. */
@@ -36,11 +43,19 @@ export class Rewriter {
   readonly #scope: Scope;
   readonly #history: History;
   readonly #outcomes: Outcome[] = [];
+  #exact = true;
 
-  constructor(origin: Origin, scope: Scope, history: History) {
+  constructor(origin: Origin, { level, question }: Pick<Scope, 'level' | 'question'>, history: History) {
     this.#origin = origin;
-    this.#scope = scope;
     this.#history = history;
+    this.#scope = {
+      level,
+      question,
+      keepKey: (key) => namesKey(question, key),
+      leaveOut: () => {
+        this.#exact = false;
+      },
+    };
   }
 
   rewrite(text: string): string {
@@ -57,7 +72,10 @@ export class Rewriter {
     }
   }
 
-  #rewritePiece(text: string): string {
+  #rewritePiece(piece: string): string {
+    const text = this.#leaveOutWhole(piece);
+    if (text !== piece) return text;
+    if (this.#origin.role === 'system') return this.#note('schemas', text, minifySchemas(text));
     // A tool's result is one thing to refer to; in a user's message each pasted block is.
     if (this.#origin.role === 'tool') return this.#referOr(text, () => this.#rewriteBlocks(text));
     return splitBlocks(text, 'words')
@@ -65,6 +83,18 @@ export class Rewriter {
         block.kind === 'data' ? this.#referOr(block.text, () => this.#rewriteBlock(block)) : block.text,
       )
       .join('');
+  }
+
+  /** What concerns a whole text: documents that say nothing to the question, examples beyond the first. */
+  #leaveOutWhole(text: string): string {
+    const { level, question } = this.#scope;
+    const { role, isFile } = this.#origin;
+    if (level !== 'balanced' || isFile) return text;
+    if (role !== 'tool') {
+      const shorter = this.#note('examples', text, dropExemplars(text));
+      if (role === 'system' || shorter !== text) return shorter;
+    }
+    return this.#note('documents', text, selectDocuments(text, question?.text, role === 'user'));
   }
 
   #rewriteBlocks(text: string): string {
@@ -83,20 +113,25 @@ export class Rewriter {
       this.#outcomes.push({ text, output, exact: true });
       return output;
     }
+    this.#exact = true;
     const output = otherwise();
-    this.#outcomes.push({ text, output, exact: true });
+    this.#outcomes.push({ text, output, exact: this.#exact });
     return output;
   }
 
   #rewriteBlock(block: Block): string {
     if (block.kind !== 'data') return block.text;
     let current = block.text;
-    for (const transform of DATA) {
-      const next = transform.apply(current, this.#scope);
-      if (next === current) continue;
-      this.used.add(transform.name);
-      current = next;
+    for (const { name, apply } of DATA) {
+      current = this.#note(name, current, apply(current, this.#scope));
+      // What was encoded or left out is marked; the others would take the marks for data.
+      if (isMarked(current) && name !== 'repeated-lines') return current;
     }
     return current;
+  }
+
+  #note(name: string, before: string, after: string): string {
+    if (after !== before) this.used.add(name);
+    return after;
   }
 }

@@ -8,6 +8,8 @@ export interface Scope {
   question: Question | undefined;
   /** Whether the question names this JSON key (given with its quotes), so that its values stay whole. */
   keepKey: (key: string) => boolean;
+  /** To be called by a transform that leaves something out, so that no later message refers to it as whole. */
+  leaveOut: () => void;
 }
 
 /** A rewriting of data; it returns the text itself where it has nothing to gain. */

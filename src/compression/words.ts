@@ -13,10 +13,16 @@ const WORD = /[\p{L}\p{N}]+/gu;
 /** Stems of a text's content words, in order. */
 export function contentStems(text: string): string[] {
   const stems: string[] = [];
-  for (const word of text.toLowerCase().match(WORD) ?? []) {
+  for (const word of plain(text).match(WORD) ?? []) {
     if (!STOP.has(word)) stems.push(stem(word));
   }
   return stems;
+}
+
+/** Lower case, without accents: `Santería` is asked for as `santeria`. */
+function plain(text: string): string {
+  const lower = text.toLowerCase();
+  return /[\u00c0-\u024f]/.test(lower) ? lower.normalize('NFD').replace(/\p{M}/gu, '') : lower;
 }
 
 /** A word without its commonest English endings: `cities`, `city` -> `citi`; `writes`, `writing` -> `writ`. */
@@ -31,4 +37,9 @@ export function stem(word: string): string {
   return kept
     .replace(/(?<=..)(?:e|y)$/, (ending) => (ending === 'y' ? 'i' : ''))
     .replace(/([^aeiouls])\1$/, '$1');
+}
+
+/** A text's words in lower case, function words included. */
+export function wordsOf(text: string): string[] {
+  return text.toLowerCase().match(WORD) ?? [];
 }

@@ -1,0 +1,55 @@
+import { type DocumentList, findDocuments } from './documents.ts';
+import { type Candidate, rank } from './ranking.ts';
+import { contentStems } from './words.ts';
+
+/** At least this many stay, and a share of a long list; what scores near the best stays as well. */
+const MIN_KEPT = 3;
+const KEPT_SHARE = 0.02;
+const NEAR_BEST = 0.42;
+const MAX_KEPT_FACTOR = 4;
+/** Lists shorter than this cost little. */
+const MIN_LENGTH = 4000;
+/** Tasks for which every document counts. */
+const NEEDS_ALL =
+  /\b(?:summar(?:y|ies|i[sz]e)|translate|classify|proofread|compare|contrast|overview|rank|each|every|(?:list|extract|find|name|count) (?:all|every|the)|how many (?:documents|passages|sources|articles|results))\b|\ball (?:of )?(?:the |these |those )?(?:documents|passages|sources|articles|chunks|results|pages|texts|snippets)\b/i;
+
+/**
+ * Leaves out documents that have least to do with the question, in place and without reordering. In a
+ * user's message the question is what stands around them; `asked` is the one before, for a tool's result.
+ */
+export function selectDocuments(text: string, asked: string | undefined, own: boolean): string {
+  if (text.length < MIN_LENGTH) return text;
+  const list = findDocuments(text);
+  if (!list) return text;
+  const around = own ? questionAround(list) : '';
+  const question = contentStems(around).length > 0 ? around : (asked ?? '');
+  const kept = chooseCandidates(question, list.documents);
+  if (!kept) return text;
+  const left = list.documents.length - kept.size;
+  const documents = list.documents.filter((_, i) => kept.has(i)).map((document) => document.text);
+  const body = documents.join('');
+  const mark = `[gw: ${left} of ${list.documents.length} documents, unrelated to the question, left out]\n`;
+  return `${list.head}${body}${body.endsWith('\n') ? '' : '\n'}${mark}${list.tail}`;
+}
+
+/** Which candidates stay; undefined when all should. */
+export function chooseCandidates(
+  question: string,
+  candidates: readonly Candidate[],
+): Set<number> | undefined {
+  if (contentStems(question).length === 0 || NEEDS_ALL.test(question)) return undefined;
+  const scores = rank(question, candidates);
+  const order = scores.map((_, i) => i).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
+  const best = scores[order[0] ?? 0] ?? 0;
+  // Nothing in common with any: then the ranking says nothing.
+  if (best === 0) return undefined;
+  const least = Math.ceil(MIN_KEPT + KEPT_SHARE * candidates.length);
+  const kept = order.filter(
+    (i, place) => place < least || (place < least * MAX_KEPT_FACTOR && (scores[i] ?? 0) >= NEAR_BEST * best),
+  );
+  return kept.length < candidates.length ? new Set(kept) : undefined;
+}
+
+function questionAround({ head, tail }: DocumentList): string {
+  return `${head.slice(-1500)}\n${tail.slice(0, 1500)}\n${tail.length > 3000 ? tail.slice(-1500) : ''}`;
+}

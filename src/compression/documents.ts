@@ -1,0 +1,104 @@
+/** A list of numbered or tagged documents in a text, as retrieval puts them into prompts. */
+export interface DocumentList {
+  /** The text before the first document, and after the last. */
+  head: string;
+  tail: string;
+  documents: Document[];
+}
+
+export interface Document {
+  /** The document as it stands, its heading and what separates it from the next included. */
+  text: string;
+  title: string;
+}
+
+const MIN_DOCUMENTS = 4;
+/** Shorter lists of entries are lists, not documents. */
+const MIN_MEAN_LENGTH = 120;
+const TAGS = 'document|doc|passage|result|source|chunk|article|snippet|item|context|search_result|page';
+const OPEN = new RegExp(`^[ \\t]*<(${TAGS})(?:\\s[^<>\\n]{0,300})?>`, 'gm');
+const NAMES =
+  'document|doc|passage|source|chunk|result|context|article|snippet|reference|paragraph|search result|evidence|page|excerpt|text|item';
+const NUMBERED = new RegExp(
+  `^(?:#{1,4} |\\*\\*)?(?:(?:${NAMES})[ #:]{0,2}[\\[(]?(\\d{1,4})[\\])]?|\\[(\\d{1,4})\\](?=[ \\t(:]))`,
+  'gim',
+);
+
+/** Finds the documents of a text; undefined when it is no such list. */
+export function findDocuments(text: string): DocumentList | undefined {
+  const list = findTagged(text) ?? findNumbered(text);
+  if (!list || list.documents.length < MIN_DOCUMENTS) return undefined;
+  const length = list.documents.reduce((sum, document) => sum + document.text.length, 0);
+  return length < MIN_MEAN_LENGTH * list.documents.length ? undefined : list;
+}
+
+function findTagged(text: string): DocumentList | undefined {
+  const starts: number[] = [];
+  let name: string | undefined;
+  let end = 0;
+  for (const found of text.matchAll(OPEN)) {
+    // The first kind of tag that repeats is the document; what it holds may have tags as well.
+    if (found.index < end || (name !== undefined && found[1] !== name)) continue;
+    const close = text.indexOf(`</${found[1]}>`, found.index);
+    if (close < 0) return undefined;
+    const inner = text.indexOf(`<${found[1]}`, found.index + 1);
+    if (inner >= 0 && inner < close) continue;
+    name = found[1];
+    end = close + `</${name}>`.length;
+    starts.push(found.index);
+  }
+  const [first] = starts;
+  if (first === undefined) return undefined;
+  if (text[end] === '\n') end++;
+  return cut(text, starts, end, titleOfTagged);
+}
+
+function findNumbered(text: string): DocumentList | undefined {
+  const starts: number[] = [];
+  let next: number | undefined;
+  for (const found of text.matchAll(NUMBERED)) {
+    const number = Number(found[1] ?? found[2]);
+    if (next === undefined ? number > 1 : number !== next) continue;
+    starts.push(found.index);
+    next = number + 1;
+  }
+  const [first] = starts;
+  const last = starts.at(-1);
+  if (first === undefined || last === undefined || starts.length < MIN_DOCUMENTS) return undefined;
+  // Where the last one ends is told by the others: at a blank line, unless they have blank lines themselves.
+  const others = text.slice(first, last).trimEnd();
+  const blanks = [...others.matchAll(/\n\s*\n/g)].length;
+  const blank = text.slice(last).search(/\n[ \t]*\n/);
+  if (blanks <= starts.length * 2)
+    return cut(text, starts, blank < 0 ? text.length : last + blank + 1, titleOfNumbered);
+  return cut(text, starts.slice(0, -1), last, titleOfNumbered);
+}
+
+function cut(
+  text: string,
+  starts: readonly number[],
+  end: number,
+  titleOf: (text: string) => string,
+): DocumentList {
+  const documents = starts.map((start, i) => {
+    const own = text.slice(start, starts[i + 1] ?? end);
+    return { text: own, title: titleOf(own) };
+  });
+  return { head: text.slice(0, starts[0]), tail: text.slice(end), documents };
+}
+
+function titleOfTagged(text: string): string {
+  const found =
+    /<(?:title|source|name)>([^<\n]{1,200})</.exec(text) ??
+    /(?:title|source|name)="([^"\n]{1,200})"/.exec(text);
+  return found?.[1]?.trim() ?? '';
+}
+
+function titleOfNumbered(text: string): string {
+  const line = text.slice(0, text.indexOf('\n') < 0 ? 300 : text.indexOf('\n')).slice(0, 300);
+  const named = /\(title: ([^)\n]*(?:\([^)\n]*\))?[^)\n]*)\)/i.exec(line);
+  if (named) return named[1]?.trim() ?? '';
+  const rest = line.replace(/^[#*\s]*(?:[a-z ]+)?[\s#:]*[[(]?\d+[\])]?[\s:.*-]*/i, '');
+  // A heading stands alone on its line; a long line is the text itself.
+  return rest.length <= 100 ? rest.trim() : '';
+}

@@ -1,0 +1,44 @@
+const LABELS =
+  'q|question|input|problem|example|text|review|sentence|user|human|instruction|task|query|context|passage';
+const ANSWERS =
+  'a|answer|output|solution|label|sentiment|response|assistant|ai|summary|translation|result|category|class';
+const START = new RegExp(`^(?:#{1,4} |\\*\\*)?(${LABELS})(?: ?#?\\d{1,4})?(?:\\*\\*)?\\s?[:.)]`, 'gim');
+const ANSWER = new RegExp(
+  `^(?:#{1,4} |\\*\\*)?(?:${ANSWERS})(?: ?#?\\d{1,4})?(?:\\*\\*)?\\s?[:.)](?:\\*\\*)?[ \\t]*\\S`,
+  'im',
+);
+/** As many worked examples as show the form; beyond that a model learns little from more. */
+const KEPT = 8;
+const MIN_EXAMPLES = 12;
+
+/**
+ * Of many worked examples the first ones stay, whole. Which ones does not depend on the question, so that
+ * a system message with examples is the same for every request.
+ */
+export function dropExemplars(text: string): string {
+  const starts = startsOf(text);
+  if (starts.length < MIN_EXAMPLES) return text;
+  const pieces = starts.map((start, i) => text.slice(start, starts[i + 1] ?? text.length));
+  const solved = pieces.findIndex((piece) => !ANSWER.test(piece));
+  // The first one without an answer is the task; it and all after it stay.
+  const count = solved < 0 ? pieces.length - 1 : solved;
+  if (count < MIN_EXAMPLES) return text;
+  const from = starts[KEPT] ?? 0;
+  const to = starts[count] ?? text.length;
+  const gap = /\n\s*$/.exec(text.slice(0, to))?.[0] ?? '\n';
+  return `${text.slice(0, from)}[gw: ${count - KEPT} more examples of this form left out]${gap}${text.slice(to)}`;
+}
+
+/** Where examples start: the commonest of the labels, when a blank line stands before it. */
+function startsOf(text: string): number[] {
+  const byLabel = new Map<string, number[]>();
+  for (const found of text.matchAll(START)) {
+    if (found.index > 0 && !/\n[ \t]*\n$/.test(text.slice(Math.max(0, found.index - 8), found.index)))
+      continue;
+    const label = (found[1] ?? '').toLowerCase();
+    const list = byLabel.get(label);
+    if (list) list.push(found.index);
+    else byLabel.set(label, [found.index]);
+  }
+  return [...byLabel.values()].sort((a, b) => b.length - a.length)[0] ?? [];
+}

@@ -1,0 +1,115 @@
+import { contentStems } from './words.ts';
+
+export interface Candidate {
+  title: string;
+  text: string;
+}
+
+const K1 = 1.2;
+const B = 0.6;
+/** Two words of the question side by side say more than the two apart. */
+const PAIR_WEIGHT = 0.5;
+const TITLE_WEIGHT = 1.2;
+/** How many best ones may lead to others. */
+const HOPS = 3;
+const HOP_WEIGHT = 0.45;
+
+/** How well each candidate answers the question: BM25 on stems and pairs, titles, coverage, and a second hop. */
+export function rank(question: string, candidates: readonly Candidate[]): number[] {
+  const wanted = contentStems(question);
+  const terms = new Set(wanted);
+  const pairs = new Set(wanted.slice(1).map((stem, i) => `${wanted[i]} ${stem}`));
+  const texts = candidates.map(({ title, text }) => count(text, title, terms, pairs));
+  const mean = texts.reduce((sum, text) => sum + text.length, 0) / Math.max(1, texts.length);
+  const weights = weigh([...terms, ...pairs], texts);
+  const best = [...terms].reduce((sum, term) => sum + (weights.get(term) ?? 0), 0);
+  const scores = texts.map((text) => scoreOf(text, weights, mean, best, pairs));
+  return addHops(scores, candidates);
+}
+
+interface Counted {
+  length: number;
+  counts: Map<string, number>;
+  /** Stems of the question that the title has, or starts like, and how far that counts. */
+  title: Map<string, number>;
+}
+
+function count(text: string, title: string, terms: ReadonlySet<string>, pairs: ReadonlySet<string>): Counted {
+  const stems = contentStems(text);
+  const counts = new Map<string, number>();
+  const add = (key: string) => counts.set(key, (counts.get(key) ?? 0) + 1);
+  stems.forEach((stem, i) => {
+    if (!terms.has(stem)) return;
+    add(stem);
+    const pair = `${stems[i - 1]} ${stem}`;
+    if (pairs.has(pair)) add(pair);
+  });
+  return { length: stems.length, counts, title: matchTitle(contentStems(title), terms) };
+}
+
+function matchTitle(title: readonly string[], terms: ReadonlySet<string>): Map<string, number> {
+  const matched = new Map<string, number>();
+  for (const term of terms) {
+    if (title.includes(term)) matched.set(term, 1);
+    else if (term.length > 5 && title.some((stem) => stem.startsWith(term.slice(0, 6))))
+      matched.set(term, 0.7);
+  }
+  return matched;
+}
+
+function weigh(keys: readonly string[], texts: readonly Counted[]): Map<string, number> {
+  return new Map(
+    keys.map((key) => {
+      const holders = texts.filter((text) => text.counts.has(key)).length;
+      return [key, Math.log(1 + (texts.length - holders + 0.5) / (holders + 0.5))];
+    }),
+  );
+}
+
+function scoreOf(
+  text: Counted,
+  weights: ReadonlyMap<string, number>,
+  mean: number,
+  best: number,
+  pairs: ReadonlySet<string>,
+): number {
+  let score = 0;
+  let covered = 0;
+  for (const [key, times] of text.counts) {
+    const weight = weights.get(key) ?? 0;
+    const frequency = (times * (K1 + 1)) / (times + K1 * (1 - B + (B * text.length) / Math.max(1, mean)));
+    score += weight * frequency * (pairs.has(key) ? PAIR_WEIGHT : 1);
+    if (!pairs.has(key)) covered += weight;
+  }
+  for (const [stem, share] of text.title) score += (weights.get(stem) ?? 0) * TITLE_WEIGHT * share;
+  return best === 0 ? 0 : score * (1 + covered / best);
+}
+
+/** A document that one of the best names may hold the other half of the answer. */
+function addHops(scores: readonly number[], candidates: readonly Candidate[]): number[] {
+  const order = scores.map((_, i) => i).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
+  const names = candidates.map(({ title }) => [...new Set(rootsOf(title))]);
+  const holders = new Map<string, number>();
+  for (const root of names.flat()) holders.set(root, (holders.get(root) ?? 0) + 1);
+  const hopped = [...scores];
+  for (const top of order.slice(0, HOPS)) {
+    const bonus = HOP_WEIGHT * (scores[top] ?? 0);
+    const roots = new Set(rootsOf(candidates[top]?.text ?? ''));
+    for (const other of order) {
+      if (other === top) continue;
+      // A word that many titles have names none of them.
+      const own = (names[other] ?? []).filter(
+        (root) => (holders.get(root) ?? 0) <= 2 + candidates.length / 20,
+      );
+      const found = own.filter((root) => roots.has(root)).length;
+      if (found === 0 || found * 2 < own.length) continue;
+      hopped[other] = Math.max(hopped[other] ?? 0, (scores[other] ?? 0) + bonus);
+    }
+  }
+  return hopped;
+}
+
+/** The first letters of a text's content words: `Tunisia` and `Tunisian` are one. */
+function rootsOf(text: string): string[] {
+  return contentStems(text.slice(0, 4000)).map((stem) => stem.slice(0, 6));
+}

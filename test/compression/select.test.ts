@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { compress, type Message } from '../../src/compression/compress.ts';
+
+function answerTo(question: string, content: string): string {
+  const messages: Message[] = [
+    { role: 'user', content: question },
+    { role: 'tool', tool_call_id: 'a', content },
+  ];
+  return String(compress(messages, { level: 'balanced' }).messages[1]?.content);
+}
+
+const orders = JSON.stringify(
+  Array.from({ length: 60 }, (_, i) => ({
+    order_id: `#W${1000 + i}`,
+    user: `user_${i}`,
+    amount: i * 3.5,
+    status: i % 9 ? 'sent' : 'open',
+  })),
+  null,
+  2,
+);
+
+describe('rows of JSON', () => {
+  it('are chosen for a look-up by id, with a mark that says how many went', () => {
+    const out = answerTo('Who placed order #W1037?', orders);
+    expect(out).toContain('{"order_id":"#W1037","user":"user_37","amount":129.5,"status":"sent"}');
+    expect(out).not.toContain('#W1038');
+    expect(out).toMatch(/^\[gw: left out, as the question doesn't name them: 58 of 60 rows\]/);
+  });
+
+  it.each([
+    'What is the total amount of all orders?',
+    'Which order has the highest amount?',
+    'Is #W1037 more expensive than the others?',
+    'Which orders are open?',
+  ])('all stay for "%s"', (question) => {
+    const out = answerTo(question, orders);
+    for (let i = 0; i < 60; i++) expect(out).toContain(`#W${1000 + i}`);
+  });
+});
+
+describe('log lines', () => {
+  const lines = Array.from(
+    { length: 300 },
+    (_, i) =>
+      `2024-05-01 10:${String(Math.floor(i / 60)).padStart(2, '0')}:${String(i % 60).padStart(2, '0')} INFO worker ${i % 4} did job ${i * 31}`,
+  );
+  lines[100] = '2024-05-01 10:01:40 ERROR worker 3 lost connection to db-7: timed out';
+  const log = lines.join('\n');
+
+  it('of a pattern go, errors and what is named stay', () => {
+    const out = answerTo('Why did the import of job 6200 stop?', log).split('\n');
+    expect(out).toContain(lines[100]);
+    expect(out).toContain(lines[200]);
+    expect(out.length).toBeLessThan(20);
+  });
+
+  it('all stay when the question counts', () => {
+    const out = answerTo('How many jobs did worker 2 do?', log);
+    expect(out.split('\n').length).toBeGreaterThan(300);
+  });
+});
+
+describe('documents', () => {
+  const topics = [
+    'rivers',
+    'bridges',
+    'painters',
+    'violins',
+    'glaciers',
+    'printing',
+    'whales',
+    'castles',
+    'comets',
+    'bees',
+    'tea',
+    'clocks',
+  ];
+  const documents = topics
+    .map(
+      (topic, i) => `Document [${i + 1}](Title: On ${topic}) ${`Much is known about ${topic}. `.repeat(20)}`,
+    )
+    .join('\n');
+  const ask = (question: string) => {
+    const message = {
+      role: 'user',
+      content: `Use the search results.\n\n${documents}\n\nQuestion: ${question}\nAnswer:`,
+    };
+    return String(compress([message], { level: 'balanced' }).messages[0]?.content);
+  };
+
+  it('that have nothing to do with the question go, the others keep their order and numbers', () => {
+    const out = ask('who builds violins and clocks');
+    expect(out).toContain('Document [4](Title: On violins)');
+    expect(out.indexOf('Document [12]')).toBeGreaterThan(out.indexOf('Document [4]'));
+    expect(out).not.toContain('whales');
+    expect(out).toMatch(/^Use the search results\.\n\nDocument/);
+    expect(out).toMatch(/\nQuestion: who builds violins and clocks\nAnswer:$/);
+  });
+
+  it('all stay when each one counts', () => {
+    for (const topic of topics) expect(ask('summarize each document in a line')).toContain(topic);
+  });
+
+  it('all stay in a system message, which comes before any question', () => {
+    const system = { role: 'system', content: documents };
+    expect(compress([system, { role: 'user', content: 'violins?' }], { level: 'balanced' }).messages[0]).toBe(
+      system,
+    );
+  });
+});
+
+describe('examples', () => {
+  const examples = Array.from(
+    { length: 40 },
+    (_, i) => `Q: What is ${i} plus ${i}, and why would anyone ask?\nA: ${i + i}`,
+  );
+
+  it('beyond the first eight go, the same whatever the question', () => {
+    const system = { role: 'system', content: ['Add up.', ...examples].join('\n\n') };
+    const outs = ['1+1?', 'What about ducks?'].map(
+      (content) => compress([system, { role: 'user', content }], { level: 'balanced' }).messages[0],
+    );
+    expect(outs[0]).toEqual(outs[1]);
+    const out = String(outs[0]?.content);
+    for (const kept of examples.slice(0, 8)) expect(out).toContain(kept);
+    expect(out).toContain('[gw: 31 more examples of this form left out]');
+  });
+
+  it('leave the task at their end', () => {
+    const content = ['Add up.', ...examples, 'Q: What is 5 plus 6?\nA:'].join('\n\n');
+    const out = String(compress([{ role: 'user', content }], { level: 'balanced' }).messages[0]?.content);
+    expect(out).toMatch(/\n\nQ: What is 5 plus 6\?\nA:$/);
+  });
+});
