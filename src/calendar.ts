@@ -82,6 +82,9 @@ export function createCalendar(timezone: string): Calendar {
       if (local(middle).date >= date) reached = middle;
       else before = middle;
     }
+    // A clock that is set back just after midnight has midnight twice, an hour or two apart: the first one counts.
+    const earlier = [2, 1].map((hours) => reached - hours * HOUR_MS).find((time) => local(time).date >= date);
+    if (earlier !== undefined) reached = earlier;
     if (starts.size > 5_000) starts.clear();
     starts.set(date, reached);
     return reached;
