@@ -1,9 +1,9 @@
-import { asc, eq, isNull } from 'drizzle-orm';
+import { and, asc, eq, isNull } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { badRequest, GwError, notFound } from '../errors.ts';
 import { DEFAULT_PROJECT } from './find-project.ts';
 import type { Db } from './open.ts';
-import { projects } from './schema.ts';
+import { budgets, keys, projects } from './schema.ts';
 import { changeConfiguration } from './write.ts';
 
 export { DEFAULT_PROJECT } from './find-project.ts';
@@ -92,13 +92,27 @@ export async function setPaused(db: Db, name: string, pausedAt: number | null): 
   );
 }
 
-/** Removes a project: its keys stop working, its history stays. The default project stays. */
+/**
+ * Removes a project: its keys are revoked and its budgets removed, so that a new project of the name starts without
+ * them; its history stays. The default project stays.
+ */
 export async function removeProject(db: Db, name: string, now: number): Promise<void> {
   if (name === DEFAULT_PROJECT) {
     throw badRequest(`the ${DEFAULT_PROJECT} project cannot be removed`, 'project_id');
   }
-  const project = await getProject(db, name);
-  changeConfiguration(db, () =>
-    drizzle(db).update(projects).set({ removedAt: now }).where(eq(projects.id, project.id)).run(),
-  );
+  const { id } = await getProject(db, name);
+  changeConfiguration(db, () => {
+    const orm = drizzle(db);
+    orm.update(projects).set({ removedAt: now }).where(eq(projects.id, id)).run();
+    orm
+      .update(keys)
+      .set({ revokedAt: now })
+      .where(and(eq(keys.projectId, id), isNull(keys.revokedAt)))
+      .run();
+    orm
+      .update(budgets)
+      .set({ removedAt: now })
+      .where(and(eq(budgets.projectId, id), isNull(budgets.removedAt)))
+      .run();
+  });
 }
