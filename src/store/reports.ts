@@ -1,4 +1,4 @@
-import type { Calendar } from '../calendar.ts';
+import { addDays, type Calendar } from '../calendar.ts';
 import type { NanoUsd } from '../money.ts';
 import type { Db } from './open.ts';
 
@@ -60,7 +60,7 @@ const SUMS = NAMES.map((name) => `sum(u.${FIGURES[name]}) AS ${name}`).join(', '
 /** Sums of the rollups over a span of days, by day (in order), or by model or project (dearest first). */
 export async function usageReport(db: Db, calendar: Calendar, query: UsageQuery): Promise<UsageReport> {
   const from = calendar.startOfDate(query.from);
-  const to = calendar.day(calendar.startOfDate(query.to)).end;
+  const to = calendar.startOfDate(addDays(query.to, 1));
   const rows = query.groupBy === 'day' ? byDay(db, calendar, query, from, to) : byName(db, query, from, to);
   return { rows, total: sumOf(rows) };
 }

@@ -1,0 +1,214 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { addDays, createCalendar } from '../../../src/calendar.ts';
+import { requestIdAt } from '../../../src/ids.ts';
+import {
+  FLAGS,
+  isFailure,
+  OUTCOMES,
+  type Outcome,
+  type RequestRecord,
+} from '../../../src/store/ledger/record.ts';
+import { bucketOf } from '../../../src/store/ledger/rollups.ts';
+import { GROUPINGS, type UsageFigures, usageReport } from '../../../src/store/reports.ts';
+import { NO_USAGE } from '../../../src/usage.ts';
+import {
+  addProjects,
+  createWorld,
+  memoryDatabase,
+  NOON,
+  PROPERTY_TIMEOUT_MS,
+  recordOf,
+  startDaemon,
+} from '../../support/simulator.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const ZONES = [
+  'UTC',
+  'Asia/Kolkata',
+  'Asia/Kathmandu',
+  'America/New_York',
+  'Australia/Lord_Howe',
+  'America/Santiago',
+];
+
+describe('bucketOf()', () => {
+  test('is the hour, cut where a local day begins', () => {
+    const kolkata = createCalendar('Asia/Kolkata');
+    const at = (time: string) => new Date(bucketOf(Date.parse(time), kolkata)).toISOString().slice(11, 16);
+    expect(at('2026-05-12T18:29:59Z')).toBe('18:00');
+    expect(at('2026-05-12T18:30:00Z')).toBe('18:30');
+    expect(at('2026-05-12T19:00:00Z')).toBe('19:00');
+  });
+
+  test('never straddles two local days', () => {
+    const times = fc.integer({ min: Date.UTC(2024, 0, 1), max: Date.UTC(2030, 0, 1) });
+    const aroundMidnight = fc.property(
+      fc.constantFrom(...ZONES),
+      times,
+      fc.integer({ min: -HOUR_MS, max: HOUR_MS }),
+      (timezone, time, offset) => {
+        const calendar = createCalendar(timezone);
+        const moment = calendar.day(time).end + offset;
+        const bucket = bucketOf(moment, calendar);
+        expect(bucket).toBeLessThanOrEqual(moment);
+        expect(moment - bucket).toBeLessThan(HOUR_MS);
+        expect(calendar.dateOf(bucket)).toBe(calendar.dateOf(moment));
+      },
+    );
+    fc.assert(aroundMidnight, { numRuns: 300 });
+  });
+});
+
+const count = fc.nat({ max: 1_000_000 });
+const records = fc.array(
+  fc.record({
+    timeMs: fc.integer({ min: NOON - 40 * DAY_MS, max: NOON }),
+    projectId: fc.integer({ min: 1, max: 3 }),
+    provider: fc.constantFrom('', 'openai', 'anthropic'),
+    model: fc.constantFrom('', 'small', 'large'),
+    outcome: fc.constantFrom(...(Object.keys(OUTCOMES) as Outcome[])),
+    flags: fc.constantFrom(0, FLAGS.unpriced, FLAGS.estimated | FLAGS.stream),
+    inputTokens: count,
+    cachedInputTokens: count,
+    cacheWriteTokens: count,
+    cacheWrite1hTokens: count,
+    outputTokens: count,
+    reasoningTokens: count,
+    savedTokens: count,
+    costNanoUsd: count,
+    savedNanoUsd: count,
+  }),
+  { minLength: 1, maxLength: 60 },
+);
+
+type Drawn = typeof records extends fc.Arbitrary<(infer T)[]> ? T : never;
+
+function written({ timeMs, ...drawn }: Drawn, index: number): RequestRecord {
+  const {
+    inputTokens,
+    cachedInputTokens,
+    cacheWriteTokens,
+    cacheWrite1hTokens,
+    outputTokens,
+    reasoningTokens,
+    ...rest
+  } = drawn;
+  const usage = {
+    ...NO_USAGE,
+    inputTokens,
+    cachedInputTokens,
+    cacheWriteTokens,
+    cacheWrite1hTokens,
+    outputTokens,
+    reasoningTokens,
+  };
+  return recordOf(requestIdAt(timeMs) + index, { ...rest, usage });
+}
+
+function figuresOf(record: RequestRecord): UsageFigures {
+  const { usage } = record;
+  return {
+    requests: 1,
+    blockedRequests: record.outcome === 'blocked' ? 1 : 0,
+    failedRequests: isFailure(record) ? 1 : 0,
+    unpricedRequests: record.flags & FLAGS.unpriced ? 1 : 0,
+    inputTokens: usage.inputTokens,
+    cachedInputTokens: usage.cachedInputTokens,
+    cacheWriteTokens: usage.cacheWriteTokens + usage.cacheWrite1hTokens,
+    outputTokens: usage.outputTokens,
+    reasoningTokens: usage.reasoningTokens,
+    savedTokens: record.savedTokens,
+    costNanoUsd: record.costNanoUsd,
+    savedNanoUsd: record.savedNanoUsd,
+  };
+}
+
+function sum(all: UsageFigures[]): UsageFigures {
+  const total = figuresOf(recordOf(0));
+  for (const name of Object.keys(total) as (keyof UsageFigures)[])
+    total[name] = all.reduce((sofar, figures) => sofar + figures[name], 0);
+  return total;
+}
+
+describe('usageReport()', () => {
+  test(
+    'is the sum of the records, by day, model and project, of one project or all, in any zone',
+    async () => {
+      const property = fc.asyncProperty(
+        fc.constantFrom(...ZONES),
+        records,
+        fc.integer({ min: 0, max: 40 }),
+        fc.integer({ min: 0, max: 40 }),
+        fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined }),
+        async (timezone, drawn, daysBack, length, projectId) => {
+          const db = await memoryDatabase();
+          addProjects(db, 3);
+          const world = createWorld({ timezone });
+          const { ledger } = startDaemon(db, world, 0);
+          const all = drawn.map(written);
+          for (const [i, record] of all.entries()) {
+            void ledger.record(record);
+            if (i % 7 === 0) ledger.flush();
+          }
+          ledger.flush();
+          const { calendar } = world;
+          const from = addDays(calendar.dateOf(NOON), -daysBack);
+          const to = addDays(from, length);
+          const matching = all
+            .map((record, i) => ({ record, date: calendar.dateOf(drawn[i]?.timeMs ?? 0) }))
+            .filter(({ date }) => date >= from && date <= to)
+            .filter(({ record }) => projectId === undefined || record.projectId === projectId);
+          for (const groupBy of GROUPINGS) {
+            const query = { from, to, groupBy, ...(projectId === undefined ? {} : { projectId }) };
+            const { rows, total } = await usageReport(db, calendar, query);
+            const expected = new Map<string, UsageFigures[]>();
+            for (const { record, date } of matching) {
+              const model = record.provider ? `${record.provider}/${record.model}` : record.model;
+              const key = { day: date, model, project: `p${record.projectId}` }[groupBy];
+              expected.set(key, [...(expected.get(key) ?? []), figuresOf(record)]);
+            }
+            expect(Object.fromEntries(rows.map(({ key, ...figures }) => [key, figures]))).toEqual(
+              Object.fromEntries([...expected].map(([key, figures]) => [key, sum(figures)])),
+            );
+            expect(total).toEqual(sum(matching.map(({ record }) => figuresOf(record))));
+          }
+          db.close();
+        },
+      );
+      await fc.assert(property, { numRuns: 60 });
+    },
+    PROPERTY_TIMEOUT_MS,
+  );
+
+  test('orders days by date, and models and projects by what they cost', async () => {
+    const db = await memoryDatabase();
+    addProjects(db, 2);
+    const world = createWorld();
+    const { ledger } = startDaemon(db, world, 0);
+    const add = (time: number, model: string, costNanoUsd: number) =>
+      ledger.record(recordOf(requestIdAt(time), { model, costNanoUsd }));
+    await Promise.all([
+      add(NOON, 'cheap', 1),
+      add(NOON - DAY_MS, 'dear', 9),
+      add(NOON - 2 * DAY_MS, 'cheap', 2),
+    ]);
+    const keys = async (groupBy: 'day' | 'model') =>
+      (await usageReport(db, world.calendar, { from: '2026-05-10', to: '2026-05-12', groupBy })).rows.map(
+        ({ key }) => key,
+      );
+    expect(await keys('day')).toEqual(['2026-05-10', '2026-05-11', '2026-05-12']);
+    expect(await keys('model')).toEqual(['openai/dear', 'openai/cheap']);
+  });
+
+  test('is empty for a day that the zone left out, and for one without requests', async () => {
+    const db = await memoryDatabase();
+    addProjects(db, 1);
+    const world = createWorld({ timezone: 'Pacific/Apia' });
+    const report = (day: string) => usageReport(db, world.calendar, { from: day, to: day, groupBy: 'day' });
+    expect((await report('2011-12-30')).rows).toEqual([]);
+    const none = await report('2026-05-12');
+    expect([none.rows, none.total.requests]).toEqual([[], 0]);
+  });
+});
