@@ -1,0 +1,117 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { systemTimezone } from '../../src/calendar.ts';
+import { loadSettings } from '../../src/config/load.ts';
+import { DEFINITIONS, isScalarKey, SCALAR_KEYS } from '../../src/config/settings.ts';
+import { temporaryDirectory } from '../support/simulator.ts';
+
+/** The path of a settings file with this content; undefined makes none. */
+function settingsFile(content?: unknown): string {
+  const file = join(temporaryDirectory(), 'config.json');
+  if (content !== undefined)
+    writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content));
+  return file;
+}
+
+describe('loadSettings()', () => {
+  test('has a default for everything when there is no file', () => {
+    const { settings, origins, problems } = loadSettings({ file: settingsFile() });
+    expect(settings).toMatchObject({ port: 4747, host: 'localhost', timezone: systemTimezone() });
+    expect(settings.aliases).toEqual({});
+    expect(new Set(Object.values(origins))).toEqual(new Set(['default']));
+    expect(problems).toEqual([]);
+  });
+
+  test('takes a flag over the environment over the file over the default, and says which', () => {
+    const file = settingsFile({ port: 1, host: 'file', timezone: 'Asia/Tokyo' });
+    const { settings, origins } = loadSettings({
+      file,
+      env: { GW_PORT: '2', GW_HOST: 'env' },
+      flags: { port: 3 },
+    });
+    expect(settings).toMatchObject({ port: 3, host: 'env', timezone: 'Asia/Tokyo' });
+    expect(origins).toMatchObject({
+      port: 'flag',
+      host: 'environment',
+      timezone: 'config',
+      'log.level': 'default',
+    });
+  });
+
+  test('reads dotted settings from nested objects, and only their own fields', () => {
+    const file = settingsFile({ admission: { max_wait_ms: 5 }, limits: 7, log: { level: 'debug' } });
+    const { settings, problems } = loadSettings({ file });
+    expect(settings['admission.max_wait_ms']).toBe(5);
+    expect(settings['log.level']).toBe('debug');
+    expect(settings['limits.max_body_bytes']).toBe(32 * 1024 * 1024);
+    expect(problems).toEqual([]);
+  });
+
+  test('takes an empty environment variable for none', () => {
+    expect(loadSettings({ file: settingsFile(), env: { GW_PORT: '' } }).settings.port).toBe(4747);
+  });
+
+  test('reports a bad value of the file and goes on with the default', () => {
+    const file = settingsFile({ port: 'many', timezone: 'Mars/Olympus', providers: { a: 1, b: {} } });
+    const { settings, problems } = loadSettings({ file });
+    expect(settings).toMatchObject({ port: 4747, timezone: systemTimezone() });
+    expect(problems).toEqual([
+      `port in ${file}: "many" is not a whole number from 0 to 65535`,
+      `timezone in ${file}: "Mars/Olympus" is not a time zone; an example is Europe/Paris`,
+      'provider a is not an object',
+    ]);
+    expect(settings.providers).toEqual({ b: {} });
+  });
+
+  test.each([
+    ['{', 'is not JSON'],
+    ['[1]', 'is not a JSON object'],
+    ['null', 'is not a JSON object'],
+  ])('reports a file that holds %j', (content, problem) => {
+    const { problems, settings } = loadSettings({ file: settingsFile(content) });
+    expect(problems).toHaveLength(1);
+    expect(problems[0]).toContain(problem);
+    expect(settings.port).toBe(4747);
+  });
+
+  test('stops at a bad flag or environment variable, which a person has just written', () => {
+    const file = settingsFile();
+    expect(() => loadSettings({ file, env: { GW_PORT: '99999' } })).toThrow(
+      'GW_PORT: "99999" is not a whole number from 0 to 65535',
+    );
+    expect(() => loadSettings({ file, flags: { 'log.level': 'loud' } })).toThrow(
+      '"loud" is not one of: error, warn, info, debug',
+    );
+  });
+
+  test('keeps only aliases that are texts', () => {
+    const file = settingsFile({ aliases: { fast: 'openai/gpt-5-mini', broken: 5 } });
+    expect(loadSettings({ file }).settings.aliases).toEqual({ fast: 'openai/gpt-5-mini' });
+  });
+});
+
+describe('the definitions', () => {
+  test.each(SCALAR_KEYS)('%s takes its own default, as a value and as text', (key) => {
+    const { default: initial, parse } = DEFINITIONS[key];
+    expect(parse(initial())).toBe(initial());
+    expect(parse(String(initial()))).toBe(initial());
+  });
+
+  test.each([
+    ['port', -1],
+    ['port', 1.5],
+    ['port', ' '],
+    ['port', 'many'],
+    ['host', ''],
+    ['timezone', 7],
+    ['log.level', 'INFO'],
+    ['admission.max_wait_ms', null],
+  ] as const)('%s refuses %j', (key, value) => expect(() => DEFINITIONS[key].parse(value)).toThrow(/is not/));
+
+  test('are the keys that can be set', () => {
+    expect(isScalarKey('port')).toBe(true);
+    expect(isScalarKey('toString')).toBe(false);
+    expect(isScalarKey('aliases')).toBe(false);
+  });
+});
