@@ -21,6 +21,7 @@ export interface Settings {
   timezone: string;
   'admission.max_wait_ms': number;
   'admission.min_output_tokens': number;
+  'optimizer.level': OptimizerLevel;
   'limits.max_body_bytes': number;
   'upstream.connect_timeout_ms': number;
   'upstream.first_byte_timeout_ms': number;
@@ -34,6 +35,9 @@ export interface Settings {
 
 export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
+
+export const OPTIMIZER_LEVELS = ['off', 'safe', 'balanced'] as const;
+export type OptimizerLevel = (typeof OPTIMIZER_LEVELS)[number];
 
 export type ScalarKey = Exclude<keyof Settings, 'aliases' | 'providers'>;
 
@@ -107,6 +111,12 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: () => 256,
     parse: whole(1, 1_000_000),
     about: 'a request without a limit of its own is not run for less output than this',
+  },
+  'optimizer.level': {
+    default: () => 'safe',
+    parse: oneOf(OPTIMIZER_LEVELS),
+    about:
+      'how prompts are shortened: off; safe, nothing is lost; balanced, what the question does not need goes',
   },
   'limits.max_body_bytes': {
     default: () => 32 * 1024 * 1024,

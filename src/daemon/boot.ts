@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Clock, systemClock } from '../clock.ts';
+import { createCompressor } from '../compression/compressor.ts';
 import type { ScalarKey } from '../config/settings.ts';
 import { messageOf } from '../errors.ts';
 import { createAdmissionQueue } from '../gateway/admission-queue.ts';
@@ -108,6 +109,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     idleTimeoutMs: current().settings['upstream.idle_timeout_ms'],
   }));
   const tokens = createTokenCounter();
+  const compressor = createCompressor();
   const gateway: Gateway = {
     clock,
     calendar,
@@ -120,7 +122,9 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     ledger,
     queue: createAdmissionQueue(ledger, clock),
     tokens,
+    compressor,
     upstreams,
+    warn: (message) => log.warn(message),
   };
 
   const { host, port } = current().settings;
@@ -183,6 +187,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     await upstreams.close();
     await sandbox.close();
     await tokens.close();
+    await compressor.close();
     ledger.flush();
     unregisterDaemon(db, instanceId);
     db.pragma('wal_checkpoint(TRUNCATE)');

@@ -19,14 +19,14 @@ import type { Wire } from './wire/wire.ts';
  * settled by the stage that sends.
  */
 export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange): Promise<void> {
-  const job = await receive(gateway, wire, exchange);
+  let job = await receive(gateway, wire, exchange);
   try {
     const targets = await gateway.resolver.resolve(job.asked.model);
-    const { savedTokens } = optimize(job);
+    job = await optimize(gateway, job);
     const chosen = route(job, targets);
     const target = firstOf(chosen, job);
     const admitted = await admit(gateway, job, target, gateway.calendar());
-    await forward(gateway, { job, target, admitted, why: chosen.why, savedTokens });
+    await forward(gateway, { job, target, admitted, why: chosen.why });
   } catch (error) {
     if (error instanceof GwError) await recordRefusal(gateway, job, error);
     throw error;
@@ -41,7 +41,7 @@ async function receive(gateway: Gateway, wire: Wire, exchange: Exchange): Promis
   const asked = wire.parse(body);
   const options = withServiceHeaders(asked.options, request.headers);
   const project = selectProject(caller, options.budgetId, gateway.findProject);
-  return { exchange, caller, project, wire, asked, options };
+  return { exchange, caller, project, wire, asked, options, savedTokens: 0 };
 }
 
 function firstOf({ targets }: Route, job: Job): Target {
@@ -56,7 +56,6 @@ export interface Forwarding {
   target: Target;
   admitted: Admitted;
   why: string;
-  savedTokens: number;
 }
 
 function forward(gateway: Gateway, forwarding: Forwarding): Promise<void> {

@@ -1,5 +1,6 @@
 import type { Calendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
+import type { Compressor } from '../compression/compressor.ts';
 import type { Settings } from '../config/settings.ts';
 import type { RequestId } from '../ids.ts';
 import type { Catalog } from '../pricing/catalog.ts';
@@ -24,5 +25,8 @@ export interface Gateway {
   ledger: Ledger;
   queue: AdmissionQueue;
   tokens: TokenCounter;
+  compressor: Compressor;
   upstreams: Upstreams;
+  /** Tells whoever reads the log what a person should know. */
+  warn: (message: string) => void;
 }

@@ -1,4 +1,7 @@
 import { GwError } from '../errors.ts';
+import type { NanoUsd } from '../money.ts';
+import { costOf } from '../pricing/cost.ts';
+import type { PriceCard } from '../pricing/price-card.ts';
 import { FLAGS, type Outcome } from '../store/ledger/record.ts';
 import { NO_USAGE } from '../usage.ts';
 import type { Forwarding } from './complete.ts';
@@ -26,7 +29,7 @@ export async function relayAnswer(
     model: target.model,
     provider: target.provider.name,
     route: forwarding.why,
-    savedTokens: forwarding.savedTokens,
+    savedTokens: job.savedTokens,
   };
   let known: { costNanoUsd?: number; remainingNanoUsd: number | null } = {
     remainingNanoUsd: admitted.remaining,
@@ -58,6 +61,7 @@ export async function relayAnswer(
         usage: metered.usage,
         costNanoUsd: metered.costNanoUsd,
         flags: metered.flags,
+        savedNanoUsd: savedMoney(job.savedTokens, admitted.quote.card),
         firstByteMs: relay.firstByteAt === undefined ? null : relay.firstByteAt - exchange.startedAt,
       },
       gateway.clock.monotonic(),
@@ -113,6 +117,11 @@ function endingOf(
     return { status: relay.status, outcome: 'upstream_error', detail: { error: relay.streamError } };
   }
   return { status: relay.status, outcome: relay.status >= 400 ? 'upstream_error' : 'ok' };
+}
+
+/** What the tokens that were not sent would have cost as plain input. */
+function savedMoney(tokens: number, card: PriceCard | undefined): NanoUsd {
+  return tokens > 0 && card ? costOf({ ...NO_USAGE, inputTokens: tokens }, card) : 0;
 }
 
 /** The client's side of the end. */

@@ -1,8 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { OPTIMIZER_LEVELS, type OptimizerLevel } from '../config/settings.ts';
 import { badRequest } from '../errors.ts';
-
-export const OPTIMIZER_LEVELS = ['off', 'safe', 'balanced'] as const;
-export type OptimizerLevel = (typeof OPTIMIZER_LEVELS)[number];
 
 /** What a request says to gw itself: the `service` object of the body, or the `x-service-*` headers. */
 export interface ServiceOptions {

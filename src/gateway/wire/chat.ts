@@ -32,6 +32,7 @@ export const chatWire: Wire = {
   inspect: inspectChatEvents,
   textOf: answerText,
   promptOf: promptText,
+  messagesOf: ({ members }) => members.find(({ key }) => key === 'messages'),
 };
 
 function parse(bytes: Buffer): WireRequest {

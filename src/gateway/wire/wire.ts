@@ -50,6 +50,8 @@ export interface Wire {
   inspect(events: Buffer, hideUsage: boolean): InspectedEvents;
   /** The text that was generated, of a whole answer or of stream events, for counting tokens. */
   textOf(answer: Buffer, stream: boolean): string[];
+  /** The member that holds chat messages, for a wire whose prompts the optimizer can read. */
+  messagesOf?(request: WireRequest): Member | undefined;
   /** The request's text as the model reads it, for counting tokens, and how many items it comes in. */
   promptOf(request: WireRequest): { texts: string[]; items: number };
 }
