@@ -1,12 +1,11 @@
 import { createRequire } from 'node:module';
-import { stripVTControlCharacters } from 'node:util';
 
 /** Control characters, and the invisible ones that reorder or hide text. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Makes text that came from outside safe to print on a terminal: one line, no escape sequences. */
+/** Makes text that came from outside safe to print: one line, and escape sequences lose what makes them act. */
 export function clean(text: string): string {
-  return stripVTControlCharacters(text).replace(UNSAFE, (match) => (/\s/.test(match) ? ' ' : ''));
+  return text.replace(UNSAFE, (match) => (/\s/.test(match) ? ' ' : ''));
 }
 
 /** What gw prints itself: a cell for each character. */
