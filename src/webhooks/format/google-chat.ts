@@ -8,7 +8,7 @@ export function formatGoogleChat(message: ChatMessage): object {
   const command =
     message.command === undefined
       ? []
-      : [{ textParagraph: { text: `<code>${escapeHtml(message.command)}</code>` } }];
+      : [{ decoratedText: { topLabel: 'Command', text: escapeHtml(message.command), wrapText: true } }];
   return {
     cardsV2: [
       {

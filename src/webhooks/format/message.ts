@@ -68,10 +68,10 @@ function describeType(event: WebhookEvent, data: EventData, options: DescribeOpt
     case 'budget.reset':
       return {
         tone: 'good',
-        title: 'Budget reset: requests run again',
+        title: 'Budget reset: a new period has begun',
         facts: [
           outside('Project', event.project),
-          { label: 'Spent last time', value: spentOfCap(data) },
+          { label: 'Spent in the last period', value: spentOfCap(data) },
           ...period(data),
           ...resets,
         ],
