@@ -53,6 +53,8 @@ export function temporaryDirectory(): string {
 export interface WorldOptions {
   /** A database that outlives the world; default: one of its own. */
   path?: string;
+  /** Its project, if there is one. */
+  project?: Project;
   clock?: VirtualClock;
   random?: Random;
   policy?: AddressPolicy;
@@ -63,7 +65,7 @@ export async function createWorld(options: WorldOptions = {}): Promise<World> {
   const directory = options.path === undefined ? temporaryDirectory() : undefined;
   const db = await openDatabase(options.path ?? join(directory ?? '', 'gw.db'));
   const write = async <T>(command: () => T) => inTransaction(db, command);
-  const project = await createProject(db, { name: 'web', now: clock.now() });
+  const project = options.project ?? (await createProject(db, { name: 'web', now: clock.now() }));
   const emitOne = createEvents(db, () => clock.now(), systemRandom);
   const endpoints = createEndpoints(db, write);
   const outbox = createOutbox(db, write);
