@@ -1,0 +1,200 @@
+import OpenAI from 'openai';
+import { describe, expect, test } from 'vitest';
+import { VERSION } from '../../src/daemon/boot.ts';
+import { completion } from '../support/chat-scripts.ts';
+import { usageOf } from '../support/chat-shapes.ts';
+import { request } from '../support/client.ts';
+import { MODEL, PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
+import { status } from '../support/scripts.ts';
+import { sse } from '../support/sse-scripts.ts';
+
+const client = (gateway: TestGateway, apiKey = gateway.key) =>
+  new OpenAI({ apiKey, baseURL: gateway.url, maxRetries: 0 });
+
+describe('a completion through the openai package', () => {
+  test('plain: the answer, and the record that its id leads to', async () => {
+    const gateway = await startGateway();
+    gateway.upstream.queue(completion({ content: 'Bonjour', usage: usageOf(100, 50, 40) }));
+    const { data, response } = await client(gateway).chat.completions.create(PLAIN).withResponse();
+    expect(data.choices[0]?.message.content).toBe('Bonjour');
+    expect(data.usage).toMatchObject({ prompt_tokens: 100, completion_tokens: 50 });
+    const id = response.headers.get('x-service-request-id') ?? '';
+    expect((await gateway.get(`/v1/requests/${id}`)).json()).toMatchObject({
+      id,
+      project_id: 'default',
+      endpoint: 'chat/completions',
+      provider: 'mock',
+      model: 'test-model',
+      asked_model: MODEL,
+      status: 200,
+      outcome: 'ok',
+      flags: [],
+      input_tokens: 100,
+      cached_input_tokens: 40,
+      output_tokens: 50,
+    });
+  });
+
+  test('streaming: the pieces as they were sent, without a usage chunk', async () => {
+    const gateway = await startGateway();
+    gateway.upstream.queue(sse(['Hel', 'lo', ' ✓']));
+    const chunks = [];
+    for await (const chunk of await client(gateway).chat.completions.create(STREAM)) chunks.push(chunk);
+    expect(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join('')).toBe('Hello ✓');
+    expect(chunks.every((chunk) => chunk.choices.length === 1)).toBe(true);
+  });
+
+  test('streaming with include_usage: the usage chunk is the last', async () => {
+    const gateway = await startGateway();
+    gateway.upstream.queue(sse(['Hi'], { usage: usageOf(7, 3) }));
+    const asked = { ...STREAM, stream_options: { include_usage: true } };
+    const chunks = [];
+    for await (const chunk of await client(gateway).chat.completions.create(asked)) chunks.push(chunk);
+    expect(chunks.at(-1)?.usage).toMatchObject({ prompt_tokens: 7, completion_tokens: 3 });
+  });
+
+  test('a bad key is an AuthenticationError, an unknown model a NotFoundError', async () => {
+    const gateway = await startGateway();
+    const wrong = client(gateway, 'sk-gw-nobody').chat.completions.create(PLAIN);
+    await expect(wrong).rejects.toThrow(OpenAI.AuthenticationError);
+    const unknown = client(gateway).chat.completions.create({ ...PLAIN, model: 'nobodys-model' });
+    await expect(unknown).rejects.toThrow(OpenAI.NotFoundError);
+  });
+
+  test("the upstream's 400 keeps its message, code and param", async () => {
+    const gateway = await startGateway();
+    gateway.upstream.queue(status(400));
+    const refused = client(gateway).chat.completions.create(PLAIN);
+    await expect(refused).rejects.toMatchObject({
+      status: 400,
+      type: 'invalid_request_error',
+      requestID: 'req_upstream',
+    });
+  });
+
+  test('models can be listed and looked up', async () => {
+    const gateway = await startGateway();
+    const models = await client(gateway).models.list();
+    expect(models.data.map(({ id }) => id)).toContain(MODEL);
+    expect(models.data.map(({ id }) => id)).toContain('sandbox/echo');
+    expect(await client(gateway).models.retrieve(MODEL)).toMatchObject({
+      id: MODEL,
+      object: 'model',
+      owned_by: 'mock',
+    });
+    await expect(client(gateway).models.retrieve('mock/none')).rejects.toThrow(OpenAI.NotFoundError);
+  });
+
+  test('the sandbox answers without a network', async () => {
+    const gateway = await startGateway();
+    const asked = { ...PLAIN, model: 'sandbox/echo' };
+    const answer = await client(gateway).chat.completions.create(asked);
+    expect(answer.model).toBe('sandbox/echo');
+    const [record] = await gateway.records();
+    expect(record).toMatchObject({
+      provider: 'sandbox',
+      outcome: 'ok',
+      inputTokens: answer.usage?.prompt_tokens,
+    });
+    expect(record?.costNanoUsd).toBeGreaterThan(0);
+  });
+});
+
+test.each(['/complete', '/chat/completions', '/v1/chat/completions', '/chat/completions/?a=1'])(
+  'POST %s is answered alike, plain and streaming',
+  async (path) => {
+    const gateway = await startGateway();
+    for (const body of [PLAIN, STREAM]) {
+      const headers = { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' };
+      const given = await request(`${gateway.url}${path}`, { body, headers });
+      const expected = await gateway.post(body);
+      expect([given.status, given.text()]).toEqual([200, expected.text()]);
+      expect(given.header('x-service-model')).toBe('test-model');
+    }
+    expect(gateway.upstream.requests.map((seen) => seen.body.toString())).toHaveLength(4);
+    expect(new Set(gateway.upstream.requests.map((seen) => seen.path.split('?')[0]))).toEqual(
+      new Set(['/v1/chat/completions']),
+    );
+    expect(new Set((await gateway.records()).map((record) => record.endpoint))).toEqual(
+      new Set(['chat/completions']),
+    );
+  },
+);
+
+describe('GET /health', () => {
+  test('tells version and instance, and asks for no key', async () => {
+    const gateway = await startGateway();
+    const { status, ...answer } = await request(`${gateway.origin}/health`, { method: 'GET' });
+    expect(status).toBe(200);
+    expect(answer.json()).toMatchObject({
+      status: 'ok',
+      version: VERSION,
+      instance_id: gateway.daemon.instanceId,
+      port: gateway.daemon.port,
+      home: gateway.paths.home,
+    });
+    expect(answer.header('x-service-request-id')).toMatch(/^req_/);
+  });
+});
+
+describe('GET /v1/usage', () => {
+  async function used() {
+    const gateway = await startGateway();
+    gateway.upstream.queue(completion({ usage: usageOf(1000, 500, 200) }), status(500));
+    await gateway.post(PLAIN);
+    await gateway.post(PLAIN);
+    await gateway.post({ ...PLAIN, model: 'nobodys' });
+    return gateway;
+  }
+
+  test('sums what was recorded, by day', async () => {
+    const gateway = await used();
+    const usage = (await gateway.get('/v1/usage')).json();
+    const today = new Date().toISOString().slice(0, 10);
+    expect(usage).toMatchObject({
+      object: 'usage',
+      project_id: 'default',
+      to: today,
+      timezone: 'UTC',
+      group_by: 'day',
+    });
+    const figures = {
+      requests: 3,
+      blocked_requests: 0,
+      failed_requests: 2,
+      input_tokens: 1000,
+      cached_input_tokens: 200,
+      output_tokens: 500,
+      cost_usd: 0.002,
+    };
+    expect(usage).toMatchObject({ data: [{ day: today, ...figures }], total: figures });
+  });
+
+  test('by model and by project; an admin key sees all projects', async () => {
+    const gateway = await used();
+    const admin = { authorization: `Bearer ${gateway.adminKey}` };
+    expect((await gateway.get('/v1/usage?group_by=model')).json()).toMatchObject({
+      data: [
+        { model: 'mock/test-model', requests: 2 },
+        { model: 'nobodys', requests: 1 },
+      ],
+    });
+    expect((await gateway.get('/v1/usage?group_by=project', admin)).json()).toMatchObject({
+      project_id: null,
+      data: [{ project_id: 'default', requests: 3 }],
+    });
+  });
+
+  test.each([
+    ['from=yesterday', 400, 'from'],
+    ['to=2026-02-30', 400, 'to'],
+    ['from=2026-02-02&to=2026-02-01', 400, 'from'],
+    ['group_by=hour', 400, 'group_by'],
+    ['project_id=none', 404, 'project_id'],
+  ])('%s is a %i about %s', async (query, expected, param) => {
+    const gateway = await startGateway();
+    const { status, ...answer } = await gateway.get(`/v1/usage?${query}`);
+    expect(status).toBe(expected);
+    expect(answer.json()).toMatchObject({ error: { param } });
+  });
+});
