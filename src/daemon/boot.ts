@@ -195,7 +195,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   }
 
   try {
-    listener = await listen({ host, port, onRequest: api.onRequest });
+    listener = await listen({ host, port, ...api });
   } catch (error) {
     await close();
     throw error;

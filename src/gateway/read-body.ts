@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { GwError } from '../errors.ts';
 
 /**
- * The whole body. 415 unless it is JSON as it stands, 413 above `maxBytes`. A body that is too large is not read to
- * its end, so the connection closes after the answer.
+ * The whole body. 415 unless it is JSON as it stands, 413 above `maxBytes`. The rest of a body that is too large is
+ * read and dropped: a connection closed under a client that still sends is reset, and the client never sees why.
  */
 export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   checkType(request);
@@ -18,6 +18,7 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bu
       if (size > maxBytes) {
         request.removeAllListeners('data');
         request.resume();
+        chunks = undefined;
         reject(tooLarge(maxBytes));
         return;
       }
@@ -26,10 +27,11 @@ export function readBody(request: IncomingMessage, maxBytes: number): Promise<Bu
       else chunks = [first, chunk];
     });
     request.on('end', () => resolve(chunks ? Buffer.concat(chunks, size) : (first ?? Buffer.alloc(0))));
-    request.on('error', reject);
-    request.on('close', () => {
+    const gone = () => {
       if (!request.complete) reject(new ClientGone());
-    });
+    };
+    request.on('error', gone);
+    request.on('close', gone);
   });
 }
 
@@ -71,7 +73,6 @@ function tooLarge(maxBytes: number): GwError {
       status: 413,
       type: 'invalid_request_error',
       code: 'request_too_large',
-      headers: { connection: 'close' },
     },
   );
 }

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { complete } from '../gateway/complete.ts';
 import { type Exchange, openExchange } from '../gateway/exchange.ts';
 import type { Gateway } from '../gateway/gateway.ts';
@@ -12,7 +13,7 @@ import { deleteBudgetEndpoint, listBudgetsEndpoint, putBudgetEndpoint } from './
 import { createGuard } from './guard.ts';
 import { getModel, listModels } from './models-endpoint.ts';
 import { requestEndpoint } from './request-endpoint.ts';
-import { respondError, respondJson } from './respond.ts';
+import { respondError, respondJson, respondUnreadable } from './respond.ts';
 import { createRouter, queryOf, type RouteTable } from './routes.ts';
 import { usageEndpoint } from './usage-endpoint.ts';
 import { webhookRoutes } from './webhooks-endpoint.ts';
@@ -34,6 +35,8 @@ export interface ApiOptions {
 export interface Api {
   /** Takes a request from node:http, answers it, and throws nothing. */
   onRequest: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Answers what is no HTTP request. */
+  onUnreadable: (error: NodeJS.ErrnoException, socket: Duplex) => void;
   /** Resolves when no request is being worked on: answered, recorded and all. */
   whenIdle(): Promise<void>;
 }
@@ -73,6 +76,7 @@ export function createApi(options: ApiOptions): Api {
     onRequest(request, response) {
       void answer(openExchange(gateway.nextId(), request, response, gateway.clock.monotonic()));
     },
+    onUnreadable: (error, socket) => respondUnreadable(socket, error, gateway.nextId()),
     whenIdle: () =>
       new Promise((resolve) => {
         if (active === 0) resolve();

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 export interface Listener {
   port: number;
@@ -13,6 +14,8 @@ export interface ListenOptions {
   host: string;
   port: number;
   onRequest: (request: IncomingMessage, response: ServerResponse) => void;
+  /** Told of bytes that are no HTTP request; ends the connection. */
+  onUnreadable: (error: NodeJS.ErrnoException, socket: Duplex) => void;
 }
 
 const HEADERS_TIMEOUT_MS = 30_000;
@@ -22,12 +25,12 @@ const KEEP_ALIVE_MS = 65_000;
  * Listens on a host and port. `localhost` is both 127.0.0.1 and ::1, as clients resolve it to either; a machine
  * without IPv6 does with the first. Rejects as `listen` does (EADDRINUSE, EACCES, EADDRNOTAVAIL).
  */
-export async function listen({ host, port, onRequest }: ListenOptions): Promise<Listener> {
+export async function listen({ host, port, ...handlers }: ListenOptions): Promise<Listener> {
   const hosts = host === 'localhost' ? ['127.0.0.1', '::1'] : [host];
   const servers: Server[] = [];
   let bound = port;
   for (const [i, each] of hosts.entries()) {
-    const server = createHttpServer(onRequest);
+    const server = createHttpServer(handlers);
     try {
       bound = await bind(server, each, bound);
       servers.push(server);
@@ -49,8 +52,8 @@ export async function listen({ host, port, onRequest }: ListenOptions): Promise<
   };
 }
 
-function createHttpServer(onRequest: ListenOptions['onRequest']): Server {
-  return createServer(
+function createHttpServer({ onRequest, onUnreadable }: Omit<ListenOptions, 'host' | 'port'>): Server {
+  const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
       // A slow upload is the client's business; the size is bounded.
@@ -61,6 +64,8 @@ function createHttpServer(onRequest: ListenOptions['onRequest']): Server {
     },
     onRequest,
   );
+  server.on('clientError', onUnreadable);
+  return server;
 }
 
 function bind(server: Server, host: string, port: number): Promise<number> {

@@ -1,4 +1,5 @@
-import type { ServerResponse } from 'node:http';
+import { type ServerResponse, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
 import { GwError, messageOf } from '../errors.ts';
 import { formatRequestId, type RequestId } from '../ids.ts';
 
@@ -34,6 +35,27 @@ export function respondError(
   }
   const known = error instanceof GwError ? error : internalError(error, id);
   respondJson(response, known.status, errorBody(known), { id, headers: asciiHeaders(known.headers) });
+}
+
+const UNREADABLE_STATUS: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
+
+/** Answers bytes that are no HTTP request, or cuts an answer that has begun, and ends the connection. */
+export function respondUnreadable(socket: Duplex, cause: NodeJS.ErrnoException, id: RequestId): void {
+  // As node's own handler looks: the answer that is under way on the connection, if any.
+  const { _httpMessage: begun } = socket as { _httpMessage?: ServerResponse };
+  if (!socket.writable || begun?.headersSent || cause.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const status = UNREADABLE_STATUS[cause.code ?? ''] ?? 400;
+  const error = new GwError(`the request cannot be read as HTTP/1.1 (${cause.code ?? cause.message})`, {
+    status,
+    type: 'invalid_request_error',
+    code: 'unreadable_request',
+  });
+  const body = JSON.stringify(errorBody(error));
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nx-service-request-id: ${formatRequestId(id)}\r\nconnection: close\r\n\r\n`;
+  socket.end(head + body);
 }
 
 /** An error in OpenAI's shape, with all four keys. */

@@ -162,12 +162,22 @@ function askForUsage(
   if (typeof value !== 'object' || Array.isArray(value)) {
     throw badRequest('"stream_options" must be an object', 'stream_options', 'invalid_type');
   }
-  if ((value as { include_usage?: unknown }).include_usage === true) return { wantsUsage: true, edits: [] };
+  const asked = (value as { include_usage?: unknown }).include_usage ?? false;
+  if (typeof asked !== 'boolean') {
+    const name = 'stream_options.include_usage';
+    throw badRequest(`"${name}" must be true or false`, name, 'invalid_type');
+  }
   const inner = scanObject(bytes.subarray(member.start, member.end));
-  const own = inner.find(({ key }) => key === 'include_usage');
-  const text = own ? 'true' : inner.length > 0 ? '"include_usage":true,' : '"include_usage":true';
-  const at = own ?? { start: 1, end: 1 };
-  return { wantsUsage: false, edits: [{ start: member.start + at.start, end: member.start + at.end, text }] };
+  const own = inner.filter(({ key }) => key === 'include_usage');
+  const text = own.length > 0 ? 'true' : inner.length > 0 ? '"include_usage":true,' : '"include_usage":true';
+  // One that stands twice means the same in both places, whichever the provider takes.
+  const places = own.length > 0 ? own : [{ start: 1, end: 1 }];
+  const edits = places.map(({ start, end }) => ({
+    start: member.start + start,
+    end: member.start + end,
+    text,
+  }));
+  return { wantsUsage: asked, edits: asked && own.length === 1 ? [] : edits };
 }
 
 function limitOutput(
