@@ -62,10 +62,16 @@ function forward(gateway: Gateway, forwarding: Forwarding): Promise<void> {
   const { job, target } = forwarding;
   const { provider } = target;
   return relayAnswer(gateway, forwarding, {
-    path: provider.basePath + job.wire.path,
+    path: provider.basePath + job.wire.path + queryOf(job.exchange.request.url ?? ''),
     headers: upstreamHeaders(job.exchange.request.rawHeaders, provider.authHeaders),
     body: applyEdits(job.asked.bytes, editsFor(forwarding)),
   });
+}
+
+/** The query as the client wrote it, `?` included. */
+function queryOf(url: string): string {
+  const at = url.indexOf('?');
+  return at < 0 ? '' : url.slice(at);
 }
 
 /** All that is changed in the client's bytes. */

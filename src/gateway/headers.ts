@@ -34,18 +34,34 @@ const NOT_RETURNED = new Set([
   'transfer-encoding',
   'upgrade',
   'trailer',
+  'proxy-authenticate',
+  // what a browser would keep for localhost, where other programs live as well
+  'set-cookie',
+  'strict-transport-security',
+  'alt-svc',
 ]);
 
 /** The headers of the request to the provider, flat: the client's but for its credentials, then the provider's own. */
 export function upstreamHeaders(rawHeaders: readonly string[], authHeaders: readonly string[]): string[] {
-  const headers: string[] = [];
+  let headers: string[] = [];
+  let connection = '';
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = (rawHeaders[i] ?? '').toLowerCase();
-    if (NOT_FORWARDED.has(name) || name.startsWith('x-service-')) continue;
+    if (NOT_FORWARDED.has(name) || name.startsWith('x-service-')) {
+      if (name === 'connection') connection += `,${rawHeaders[i + 1]}`;
+      continue;
+    }
     headers.push(name, rawHeaders[i + 1] ?? '');
   }
+  if (connection !== '' && connection !== ',keep-alive') headers = withoutNamed(headers, connection);
   headers.push('accept-encoding', 'identity', ...authHeaders);
   return headers;
+}
+
+/** Without the headers that the connection header names: they are meant for gw alone. */
+function withoutNamed(headers: readonly string[], connection: string): string[] {
+  const named = new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
+  return headers.filter((_, i) => !named.has(headers[i - (i % 2)] ?? ''));
 }
 
 /** The provider's headers as they go on to the client, flat, but for `content-length`, which is the relay's to set. */
@@ -103,5 +119,7 @@ function decimal(amount: NanoUsd): string {
 
 /** Model names come from clients, and a header takes only printable ASCII. */
 function printable(text: string): string {
-  return /^[\x20-\x7e]*$/.test(text) ? text : encodeURIComponent(text);
+  if (/^[\x20-\x7e]*$/.test(text)) return text;
+  // By way of bytes, since a lone surrogate is no text to encodeURIComponent.
+  return encodeURIComponent(Buffer.from(text).toString());
 }

@@ -75,7 +75,7 @@ async function estimate(gateway: Gateway, metering: Metering): Promise<TokenUsag
 }
 
 function unseenTokens(gateway: Gateway, { relay, sentAt, whole }: Metering): number {
-  if (whole) return 0;
+  if (whole && relay.isReadable) return 0;
   const now = gateway.clock.monotonic();
   const before = (relay.isStream ? (relay.firstByteAt ?? now) : now) - sentAt;
   const after = relay.isStream && relay.lastByteAt !== undefined ? now - relay.lastByteAt : 0;

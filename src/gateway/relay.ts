@@ -8,6 +8,8 @@ import type { Wire } from './wire/wire.ts';
 /** A larger answer that is no stream is passed on as it comes instead of being gathered. */
 const MAX_GATHERED_BYTES = 16 * 1024 * 1024;
 const MAX_ONE_WRITE_BYTES = 16 * 1024;
+/** Of an answer that is passed on so much of its end is kept, for the usage that stands there. */
+const TAIL_BYTES = 64 * 1024;
 /** How much of a stream is kept as it came before its text is taken out. */
 const MAX_KEPT_BYTES = 256 * 1024;
 
@@ -45,6 +47,8 @@ export class Relay implements Receiver {
   #kept: Buffer[] = [];
   #keptBytes = 0;
   #text: string[] = [];
+  #tail: Buffer[] = [];
+  #tailBytes = 0;
   #resume: () => void = () => {};
   readonly #options: RelayOptions;
 
@@ -68,7 +72,10 @@ export class Relay implements Receiver {
     this.lastByteAt = this.#options.now();
     this.firstByteAt ??= this.lastByteAt;
     if (this.#mode === 'stream') return this.#stream(chunk);
-    if (this.#mode === 'pass') return this.#write(chunk);
+    if (this.#mode === 'pass') {
+      this.#keepTail(chunk);
+      return this.#write(chunk);
+    }
     this.#gathered.push(chunk);
     this.#size += chunk.length;
     return this.#size <= MAX_GATHERED_BYTES || this.#passOn();
@@ -83,15 +90,27 @@ export class Relay implements Receiver {
     return this.#mode === 'stream';
   }
 
+  /** Whether all that came was read, so that what it says can be counted. */
+  get isReadable(): boolean {
+    const encoding = headerOf(this.#headers, 'content-encoding') ?? 'identity';
+    return this.#mode !== 'pass' && (encoding === 'identity' || encoding === 'gzip');
+  }
+
   /** What has come so far, for counting tokens where the provider reports none. */
   receivedText(): string[] {
-    if (this.#mode === 'gather') return this.#options.wire.textOf(Buffer.concat(this.#gathered), false);
+    if (this.#mode === 'gather') return this.#options.wire.textOf(this.#plain(this.#body()), false);
     return [[...this.#text, ...this.#options.wire.textOf(Buffer.concat(this.#kept), true)].join('')];
   }
 
-  /** Reads the usage of a gathered answer. */
+  /** Reads the usage of an answer that was no stream. */
   readUsage(): void {
-    if (this.#mode === 'gather') this.usage = this.#options.wire.usageOf(this.#plain(this.#body()));
+    const { wire } = this.#options;
+    if (this.#mode === 'gather') this.usage = wire.usageOf(this.#plain(this.#body()));
+    if (this.#mode !== 'pass') return;
+    const tail = Buffer.concat(this.#tail);
+    const at = tail.lastIndexOf('"usage"');
+    // From a top-level member to the end, an object lacks nothing but its opening brace.
+    if (at >= 0) this.usage = wire.usageOf(Buffer.concat([Buffer.from('{'), tail.subarray(at)]));
   }
 
   /** Sends what is left and ends the answer. */
@@ -147,6 +166,19 @@ export class Relay implements Receiver {
     this.#keptBytes = 0;
   }
 
+  #keepTail(chunk: Buffer): void {
+    this.#tail.push(chunk);
+    this.#tailBytes += chunk.length;
+    for (
+      let [first] = this.#tail;
+      first && this.#tailBytes - first.length >= TAIL_BYTES;
+      [first] = this.#tail
+    ) {
+      this.#tail.shift();
+      this.#tailBytes -= first.length;
+    }
+  }
+
   #write(bytes: Buffer): boolean {
     const { response } = this.#options.exchange;
     if (response.write(bytes)) return true;
@@ -159,6 +191,7 @@ export class Relay implements Receiver {
     this.#writeHead();
     const body = Buffer.concat(this.#gathered);
     this.#gathered = [];
+    this.#keepTail(body.subarray(-TAIL_BYTES));
     return this.#write(body);
   }
 
