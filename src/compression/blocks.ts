@@ -9,6 +9,7 @@ export interface Block {
   text: string;
   language?: string;
   path?: string;
+  fenced?: boolean;
 }
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([\w+#.-]*)/;
@@ -80,7 +81,7 @@ function openerAt(lines: readonly string[], at: number, close: Closers): Opener 
 function fenced(text: string, language: string, path: string | undefined): Block {
   const isData = DATA_LANGUAGES.has(language) || (language === '' && looksLikeData(text));
   if (isData) return { kind: 'data', text };
-  return { kind: 'code', text, language, ...(path ? { path } : {}) };
+  return { kind: 'code', text, language, fenced: true, ...(path ? { path } : {}) };
 }
 
 interface Closers {
@@ -93,9 +94,13 @@ function closers(lines: readonly string[]): Closers {
   let tags: Map<string, number[]> | undefined;
   return {
     fence(from, mark) {
+      // Code may hold fences of its own: one with a language opens, a bare one closes.
+      let depth = 1;
       for (let at = from + 1; at < lines.length; at++) {
-        const line = (lines[at] ?? '').trim();
-        if (line.startsWith(mark) && line === mark[0]?.repeat(line.length)) return at;
+        const found = FENCE.exec(lines[at] ?? '');
+        if (!found?.[1]?.startsWith(mark)) continue;
+        depth += found[2] === '' ? -1 : 1;
+        if (depth === 0) return at;
       }
       return lines.length;
     },

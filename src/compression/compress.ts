@@ -92,8 +92,9 @@ function remember(message: Message, texts: readonly string[], past: Past): void 
   past.question = readQuestion(texts.map(ownWords).join('\n')) ?? past.question;
 }
 
-/** Lines that frame a paste: fences and tags. */
-const FRAME = /^(?:[`~]{3}.*|<\/?[a-z][^>\n]{0,300}>)$/gim;
+/** Lines that frame a paste: fences, tags, and file names as headings. */
+const FRAME =
+  /^(?:[`~]{3}.*|<\/?[a-z][^>\n]{0,300}>|(?:#{1,6} |\*\*|File: )?`?[\w./@-]+\.\w+`?(?:\*\*)?:?)$/gim;
 
 function ownWords(text: string): string {
   const documents = findDocuments(text);

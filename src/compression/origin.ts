@@ -10,16 +10,15 @@ const READ = /read|open|cat|view|get_?file|show|fetch_?file|load/i;
 /** Where a message's text is from; undefined for roles whose text is not touched. */
 export function originOf(message: Message, calls: ReadonlyMap<string, ToolCall>): Origin | undefined {
   const role = roleOf(message);
-  if (role === 'system' || role === 'developer')
-    return { role: 'system', source: 'the system message', isFile: false };
-  if (role === 'user') return { role, source: 'the block', isFile: false };
+  if (role === 'system' || role === 'developer') return { role: 'system', source: 'the system message' };
+  if (role === 'user') return { role, source: 'the block' };
   if (role !== 'tool' && role !== 'function') return undefined;
   const call = typeof message.tool_call_id === 'string' ? calls.get(message.tool_call_id) : undefined;
-  if (!call) return { role: 'tool', source: 'the tool result', isFile: false };
+  if (!call) return { role: 'tool', source: 'the tool result' };
   const args = call.args.length > MAX_ARGS ? `${call.args.slice(0, MAX_ARGS)}…` : call.args;
   const path = pathOf(call.args);
   const isFile = path !== undefined && READ.test(call.name) && /\.\w+$/.test(path) && !DATA_FILE.test(path);
-  return { role: 'tool', source: `the result of ${call.name} ${args}`, isFile };
+  return { role: 'tool', source: `the result of ${call.name} ${args}`, ...(isFile ? { path } : {}) };
 }
 
 function pathOf(args: string): string | undefined {

@@ -1,4 +1,5 @@
 import { type Block, splitBlocks } from './blocks.ts';
+import { foldCode, type SourceFile } from './code-fold.ts';
 import { selectDocuments } from './documents-select.ts';
 import { dropExemplars } from './exemplars.ts';
 import type { History } from './history.ts';
@@ -26,8 +27,8 @@ export interface Origin {
   role: 'system' | 'user' | 'tool';
   /** How a later message may refer to it, such as the tool call that it answers. */
   source: string;
-  /** The text is a source file that was read, whose lines may be edited next. */
-  isFile: boolean;
+  /** The file that was read, whose lines may be edited next. */
+  path?: string;
 }
 
 interface Outcome {
@@ -80,7 +81,7 @@ export class Rewriter {
     if (this.#origin.role === 'tool') return this.#referOr(text, () => this.#rewriteBlocks(text));
     return splitBlocks(text, 'words')
       .map((block) =>
-        block.kind === 'data' ? this.#referOr(block.text, () => this.#rewriteBlock(block)) : block.text,
+        isPaste(block) ? this.#referOr(block.text, () => this.#rewriteBlock(block)) : block.text,
       )
       .join('');
   }
@@ -88,8 +89,8 @@ export class Rewriter {
   /** What concerns a whole text: documents that say nothing to the question, examples beyond the first. */
   #leaveOutWhole(text: string): string {
     const { level, question } = this.#scope;
-    const { role, isFile } = this.#origin;
-    if (level !== 'balanced' || isFile) return text;
+    const { role, path } = this.#origin;
+    if (level !== 'balanced' || path !== undefined) return text;
     if (role !== 'tool') {
       const shorter = this.#note('examples', text, dropExemplars(text));
       if (role === 'system' || shorter !== text) return shorter;
@@ -98,7 +99,8 @@ export class Rewriter {
   }
 
   #rewriteBlocks(text: string): string {
-    if (this.#origin.isFile) return text;
+    const { path } = this.#origin;
+    if (path !== undefined) return this.#foldCode(text, { path, mayBeEdited: true });
     return splitBlocks(text, 'data')
       .map((block) => this.#rewriteBlock(block))
       .join('');
@@ -120,7 +122,8 @@ export class Rewriter {
   }
 
   #rewriteBlock(block: Block): string {
-    if (block.kind !== 'data') return block.text;
+    if (!isPaste(block)) return block.text;
+    if (block.kind === 'code') return this.#foldCode(block.text, block);
     let current = block.text;
     for (const { name, apply } of DATA) {
       current = this.#note(name, current, apply(current, this.#scope));
@@ -130,8 +133,20 @@ export class Rewriter {
     return current;
   }
 
+  #foldCode(text: string, file: SourceFile): string {
+    if (this.#scope.level !== 'balanced') return text;
+    const folded = this.#note('code', text, foldCode(text, file, this.#scope.question));
+    if (folded !== text) this.#scope.leaveOut();
+    return folded;
+  }
+
   #note(name: string, before: string, after: string): string {
     if (after !== before) this.used.add(name);
     return after;
   }
+}
+
+/** Words are the writer's own, and so is fenced code, unless it is a whole file pasted under its name. */
+function isPaste(block: Block): boolean {
+  return block.kind === 'data' || (block.kind === 'code' && (!block.fenced || block.path !== undefined));
 }
