@@ -94,7 +94,7 @@ function remember(message: Message, texts: readonly string[], past: Past): void 
 
 /** Lines that frame a paste: fences, tags, and file names as headings. */
 const FRAME =
-  /^(?:[`~]{3}.*|<\/?[a-z][^>\n]{0,300}>|(?:#{1,6} |\*\*|File: )?`?[\w./@-]+\.\w+`?(?:\*\*)?:?)$/gim;
+  /^(?:[`~]{3}.*|<\/?[a-z][^>\n]{0,300}>|(?:#{1,6} |\*\*|File: )?`?[\w./@-]{1,200}\.\w{1,12}`?(?:\*\*)?:?)$/gim;
 
 function ownWords(text: string): string {
   const documents = findDocuments(text);

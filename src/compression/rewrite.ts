@@ -1,8 +1,10 @@
+import { foldBlobs } from './blobs.ts';
 import { type Block, splitBlocks } from './blocks.ts';
 import { foldCode, type SourceFile } from './code-fold.ts';
 import { selectDocuments } from './documents-select.ts';
 import { dropExemplars } from './exemplars.ts';
 import type { History } from './history.ts';
+import { readHtml } from './html.ts';
 import { compressJson } from './json.ts';
 import { groupListing } from './listing.ts';
 import { compressLog, lookUp } from './log.ts';
@@ -12,15 +14,22 @@ import { referToEarlier } from './repeat.ts';
 import { foldRepeats } from './repeat-within.ts';
 import { minifySchemas } from './schemas.ts';
 import type { Scope, Transform } from './scope.ts';
+import { cleanTerminal } from './terminal.ts';
 
 /** What data goes through, in order. */
 const DATA: readonly Transform[] = [
+  { name: 'terminal', apply: cleanTerminal },
+  { name: 'html', apply: readHtml },
+  { name: 'base64', apply: foldBlobs },
   { name: 'json', apply: compressJson },
   { name: 'look-up', apply: lookUp },
   { name: 'listing', apply: groupListing },
   { name: 'repeated-lines', apply: foldRepeats },
   { name: 'log', apply: compressLog },
 ];
+
+/** Transforms that mark single places, so that the rest is still data for others. */
+const MARKS_FEW = new Set(['repeated-lines', 'base64']);
 
 /** Where a message's text is from, and so what may be done with it. */
 export interface Origin {
@@ -128,7 +137,7 @@ export class Rewriter {
     for (const { name, apply } of DATA) {
       current = this.#note(name, current, apply(current, this.#scope));
       // What was encoded or left out is marked; the others would take the marks for data.
-      if (isMarked(current) && name !== 'repeated-lines') return current;
+      if (isMarked(current) && !MARKS_FEW.has(name)) return current;
     }
     return current;
   }

@@ -161,6 +161,7 @@ describe.each(levels)('compress() at level %s', (level) => {
       (n: number) => '[{"a": '.repeat(n),
       (n: number) => 'x'.repeat(n * 50),
       (n: number) => '<a>\n'.repeat(n),
+      (n: number) => `a${' '.repeat(n * 20)}b`,
     ];
     for (const make of texts) {
       const time = (count: number) => {

@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { foldBlobs } from '../../src/compression/blobs.ts';
+import { readHtml } from '../../src/compression/html.ts';
+import { readQuestion } from '../../src/compression/question.ts';
+import type { Level, Scope } from '../../src/compression/scope.ts';
+import { cleanTerminal } from '../../src/compression/terminal.ts';
+
+const scope = (level: Level, words = 'What does it say?'): Scope => ({
+  level,
+  question: readQuestion(words),
+  keepKey: () => false,
+  leaveOut: () => {},
+});
+
+describe('cleanTerminal()', () => {
+  it.each([
+    ['colours', '\u001b[1;31merror\u001b[0m: no such file', 'error: no such file'],
+    ['titles and links', '\u001b]0;title\u0007ok \u001b]8;;http://a\u001b\\link', 'ok link'],
+    ['repainted lines', 'get 1%\rget 50%\rget 100%\ndone', 'get 100%\ndone'],
+    ['overstrikes', 'b\bbo\bol\bld\bd', 'bold'],
+    ['padding and empty stretches', 'a   \n\n\n\n\n\nb\t', 'a\n\n\nb'],
+  ])('takes out %s', (_, text, shown) => {
+    expect(cleanTerminal(text)).toBe(shown);
+  });
+
+  it('leaves line ends of Windows as they are', () => {
+    expect(cleanTerminal('a\r\nb\r\n\r\n')).toBe('a\r\nb\r\n\r\n');
+  });
+});
+
+describe('foldBlobs()', () => {
+  const blob = Buffer.from(Array.from({ length: 600 }, (_, i) => (i * 7919) % 251)).toString('base64');
+
+  it('shows the start and length of base64', () => {
+    const out = foldBlobs(`image: ${blob}.`, scope('balanced'));
+    expect(out).toBe(`image: ${blob.slice(0, 24)}… [gw: base64, ${blob.length} characters].`);
+  });
+
+  it('leaves it at level safe, and leaves what only looks like it', () => {
+    expect(foldBlobs(blob, scope('safe'))).toBe(blob);
+    expect(foldBlobs('a'.repeat(900), scope('balanced'))).toBe('a'.repeat(900));
+  });
+});
+
+describe('readHtml()', () => {
+  const page =
+    '<!DOCTYPE html><html><head><title>x</title><style>p{}</style></head><body><h1>Hours</h1><script>if (a<b) {}</script>' +
+    '<p>Open <b>9&ndash;5</b> &amp; on Sunday.</p><!-- no --><table><tr><td>Mon </td><td>9</td></tr></table></body></html>';
+
+  it('keeps the text of a page', () => {
+    const out = readHtml(page, scope('balanced'));
+    expect(out).toBe('[gw: the text of an HTML page]\n# Hours\nOpen 9&ndash;5 & on Sunday.\n| Mon | 9');
+  });
+
+  it('leaves a page whose markup is asked about, and every page at level safe', () => {
+    expect(readHtml(page, scope('balanced', 'Which CSS class has the table?'))).toBe(page);
+    expect(readHtml(page, scope('safe'))).toBe(page);
+  });
+});
