@@ -2,7 +2,7 @@ import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { buildConnector } from 'undici';
-import { classOfAddress } from './address-class.ts';
+import { classOfAddress, innerAddress } from './address-class.ts';
 
 /** What webhooks may connect to. */
 export interface AddressPolicy {
@@ -87,7 +87,8 @@ function portOf(url: URL): number {
 }
 
 function isOwnAddress(address: string): boolean {
-  return Object.values(networkInterfaces()).some((entries) =>
-    entries?.some((entry) => entry.address === address),
-  );
+  const inner = innerAddress(address);
+  return Object.values(networkInterfaces())
+    .flatMap((entries) => entries ?? [])
+    .some((entry) => entry.address === inner);
 }

@@ -70,11 +70,15 @@ const LISTS = SUBNETS.map(({ kind, family, subnets }) => {
 
 /** The class of an IP address (not of a name). An IPv4 address inside an IPv6 one counts as what it is. */
 export function classOfAddress(address: string): AddressClass {
+  const inner = innerAddress(address);
+  const family = isIPv4(inner) ? 'ipv4' : 'ipv6';
+  return LISTS.find((entry) => entry.family === family && entry.list.check(inner, family))?.kind ?? 'public';
+}
+
+/** The address without its zone; of an IPv6 address that stands for an IPv4 one, that. */
+export function innerAddress(address: string): string {
   const bare = address.replace(/%.*$/, '');
-  const inner = isIPv4(bare) ? bare : embeddedIpv4(bare);
-  const family = inner === undefined ? 'ipv6' : 'ipv4';
-  const match = LISTS.find((entry) => entry.family === family && entry.list.check(inner ?? bare, family));
-  return match?.kind ?? 'public';
+  return isIPv4(bare) ? bare : (embeddedIpv4(bare) ?? bare);
 }
 
 /** The IPv4 address that an IPv6 one maps (::ffff:), contains (::), translates (64:ff9b::) or tunnels (2002:). */

@@ -1,5 +1,6 @@
 import type { Calendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
+import { messageOf } from '../errors.ts';
 import type { Random } from '../ids.ts';
 import type { Claim, Outbox } from '../store/webhooks/outbox.ts';
 import { buildPost } from './request.ts';
@@ -47,12 +48,15 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   let looking: Promise<void> | undefined;
   let lookAgain = false;
   let cancelTimer = () => {};
+  let stuck = false;
 
   function nudge(): void {
     if (!running) return;
     lookAgain = true;
     looking ??= lookUntilQuiet().finally(() => {
       looking = undefined;
+      // A nudge that came too late for the last look, and before this one was over.
+      if (lookAgain) nudge();
     });
   }
 
@@ -71,12 +75,15 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   /** Starts what is due, and tells how long it will be until the next look. */
   async function look(): Promise<number> {
     try {
-      const dueAt = outbox.nextDueAt();
+      const dueAt = await outbox.nextDueAt();
       if (dueAt === undefined || dueAt > clock.now()) return waitFor(dueAt);
       for (const claim of await outbox.claim({ now: clock.now(), leaseMs })) launch(claim);
-      return waitFor(outbox.nextDueAt());
+      stuck = false;
+      return waitFor(await outbox.nextDueAt());
     } catch (error) {
-      warn(`webhooks wait: ${String(error)}`);
+      // Said once, not at every look until the database can be written again.
+      if (!stuck) warn(`webhooks wait until the database can be written: ${messageOf(error)}`);
+      stuck = true;
       return pollMs;
     }
   }
@@ -90,7 +97,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     flights.get(claim.id)?.controller.abort();
     const controller = new AbortController();
     const landed = deliver(claim, controller.signal)
-      .catch((error: unknown) => warn(`webhook wh_${claim.endpointId}: ${String(error)}`))
+      .catch((error: unknown) => warn(`webhook wh_${claim.endpointId}: ${messageOf(error)}`))
       .finally(() => {
         if (flights.get(claim.id)?.controller === controller) flights.delete(claim.id);
         nudge();
@@ -99,10 +106,21 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   async function deliver(claim: Claim, signal: AbortSignal): Promise<void> {
-    const result = await send({ ...buildPost(claim, { calendar: calendar(), now: clock.now() }), signal });
+    const result = await attempt(claim, signal);
     // An attempt that was cut short tells nothing of the receiver: it does not count, and is made again.
     if (signal.aborted && !result.ok) await outbox.release(claim, clock.now());
     else await book(claim, result);
+  }
+
+  async function attempt(claim: Claim, signal: AbortSignal): Promise<SendResult> {
+    const now = clock.now();
+    try {
+      return await send({ ...buildPost(claim, { calendar: calendar(), now }), signal });
+    } catch (error) {
+      // An event that cannot be put into words must not hold up those behind it for good.
+      const failure = { ok: false, status: null, response: null, retryAfterMs: 0, durationMs: 0 };
+      return { ...failure, at: now, error: messageOf(error) };
+    }
   }
 
   async function book(claim: Claim, { ok, retryAfterMs, ...attempt }: SendResult): Promise<void> {

@@ -1,9 +1,8 @@
 import type { Calendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
-import { badRequest, GwError, notFound } from '../errors.ts';
+import { badRequest, notFound } from '../errors.ts';
 import { type Random, systemRandom } from '../ids.ts';
 import type { Db } from '../store/open.ts';
-import { getProject } from '../store/projects.ts';
 import {
   type DeliveryFilter,
   type DeliveryState,
@@ -13,6 +12,7 @@ import {
   replayFailed,
 } from '../store/webhooks/delivery-log.ts';
 import { createEndpoints, type Endpoint, type Write } from '../store/webhooks/endpoints.ts';
+import { maySee, projectScope, requirePlan, targetProject, type WebhookCaller } from './access.ts';
 import type { AddressPolicy } from './address-check.ts';
 import { buildPost } from './request.ts';
 import { sampleOutgoing } from './sample.ts';
@@ -21,13 +21,7 @@ import { newWebhookSecret, ROTATION_MS } from './sign.ts';
 import { parseChange, parseRegistration } from './validate.ts';
 import { type DeliveryView, type EndpointView, parseId, viewDelivery, viewEndpoint } from './views.ts';
 
-/** Who asks. A caller that is no admin sees its own project's webhooks, and the others not at all. */
-export interface WebhookCaller {
-  /** The caller's project by name, which a registration without a project is for. */
-  project: string;
-  projectId: number;
-  admin: boolean;
-}
+export type { WebhookCaller } from './access.ts';
 
 /** With the secret, which is shown when it is made and never again. */
 export type RegisteredView = EndpointView & { secret: string };
@@ -200,35 +194,4 @@ export function createWebhookService(options: WebhookServiceOptions): WebhookSer
       'webhook_disabled',
     );
   }
-}
-
-const maySee = (caller: WebhookCaller, projectId: number) => caller.admin || caller.projectId === projectId;
-
-/** The project that is asked about; undefined is all, which only an admin may ask. */
-async function projectScope(
-  db: Db,
-  caller: WebhookCaller,
-  name: string | undefined,
-): Promise<number | undefined> {
-  if (name === undefined) return caller.admin ? undefined : caller.projectId;
-  return (await targetProject(db, caller, name)).id;
-}
-
-/** The project named, or the caller's. 403 for another than its own to a caller that is no admin, 404 if unknown. */
-async function targetProject(db: Db, caller: WebhookCaller, name = caller.project) {
-  if (!caller.admin && name !== caller.project) {
-    throw new GwError(
-      `this key belongs to project ${caller.project} and may not use "${name}". Use a key of that project, or an admin key`,
-      { status: 403, type: 'permission_error', code: 'budget_forbidden', param: 'project_id' },
-    );
-  }
-  return getProject(db, name);
-}
-
-function requirePlan({ name, plan }: { name: string; plan: string }): void {
-  if (plan !== 'free') return;
-  throw new GwError(
-    `webhooks need the pro plan, and project ${name} is on ${plan}. Run: gw plan set pro -p ${name}`,
-    { status: 403, type: 'permission_error', code: 'plan_required' },
-  );
 }

@@ -225,6 +225,33 @@ describe('the dispatcher', () => {
     expect(await world.deliveries()).toMatchObject([{ attempts: 1 }, { attempts: 1 }]);
   });
 
+  it('fails an event that cannot be put into words, and goes on with the next', async () => {
+    const { world, receiver } = await start();
+    await world.addEndpoint(`${receiver.url}/`, { format: 'slack' });
+    exceeded(world, 2);
+    world.db.prepare("UPDATE events SET data = '{' WHERE sequence = 1").run();
+    await world.drain();
+    expect(receiver.received).toHaveLength(1);
+    expect(await world.deliveries()).toMatchObject([
+      { state: 'failed', attempts: 4, error: expect.stringContaining('JSON') },
+      { state: 'delivered' },
+    ]);
+  });
+
+  it('waits while the database cannot be written, says so once, and goes on', async () => {
+    const { world, receiver } = await start();
+    await world.addEndpoint(`${receiver.url}/`);
+    await world.quiet();
+    const { claim } = world.outbox;
+    world.outbox.claim = () => Promise.reject(new Error('disk full'));
+    exceeded(world);
+    await world.pass(10_000);
+    expect(world.warnings).toEqual(['webhooks wait until the database can be written: disk full']);
+    world.outbox.claim = claim;
+    await world.drain();
+    expect(receiver.received).toHaveLength(1);
+  });
+
   it('gives back, on stop, what it could not finish', async () => {
     const { world, receiver } = await start((response, _request, own) => own.hang(response));
     await world.addEndpoint(`${receiver.url}/`);

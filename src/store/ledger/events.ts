@@ -28,12 +28,13 @@ export function createEvents(db: Db, now: () => number, random: Random): EmitEve
 }
 
 function toJson(data: Record<string, unknown>): string {
+  const json = JSON.stringify(data);
+  if (json.length <= MAX_TEXT_LENGTH) return json;
   return JSON.stringify(data, (_key, value: unknown) => (typeof value === 'string' ? cut(value) : value));
 }
 
+/** A cut through a surrogate pair would leave half a character. */
 function cut(text: string): string {
-  // A cut through a surrogate pair would leave half a character.
-  return text.length <= MAX_TEXT_LENGTH
-    ? text
-    : text.slice(0, MAX_TEXT_LENGTH).replace(/[\uD800-\uDBFF]$/, '');
+  if (text.length <= MAX_TEXT_LENGTH) return text;
+  return text.slice(0, MAX_TEXT_LENGTH).replace(/[\uD800-\uDBFF]$/, '');
 }

@@ -94,6 +94,6 @@ describe('blocked requests', () => {
     emit('request.blocked');
     expect(summaries()).toEqual([[chat, 1, 4, 4, START + 60_000]]);
     // Nothing but the lapse of the claim is waited for while a summary is on its way.
-    expect(world.outbox.nextDueAt()).toBe(START + 1_000);
+    expect(await world.outbox.nextDueAt()).toBe(START + 1_000);
   });
 });

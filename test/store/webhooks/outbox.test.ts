@@ -37,7 +37,7 @@ describe('claim()', () => {
       [2, 2, '{"n":0}'],
     ]);
     expect(await world.outbox.claim({ now: START, ...LEASE })).toEqual([]);
-    expect(world.outbox.nextDueAt()).toBe(START + 20_000);
+    expect(await world.outbox.nextDueAt()).toBe(START + 20_000);
   });
 
   it('hands out the next when the one before has ended, and not while it waits for its retry', async () => {

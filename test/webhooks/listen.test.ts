@@ -1,0 +1,46 @@
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { openDatabase } from '../../src/store/open.ts';
+import { type Heard, listen } from '../../src/webhooks/listen.ts';
+import { createSend } from '../../src/webhooks/send.ts';
+import { newWebhookSecret } from '../../src/webhooks/sign.ts';
+import { createReceiver } from './support/receiver.ts';
+import { createWorld, LOCAL, UTC } from './support/world.ts';
+
+describe('listen()', () => {
+  it('tells of events as they happen, and forwards them signed, until it is stopped', async () => {
+    const world = await createWorld();
+    const receiver = await createReceiver(systemClock);
+    // A connection of its own, as the command line has one beside the daemon's.
+    const db = await openDatabase(world.db.name);
+    const controller = new AbortController();
+    const secret = newWebhookSecret();
+    const send = createSend({ policy: () => LOCAL, clock: systemClock });
+    const heard: Heard[] = [];
+    const emit = () =>
+      world.emit((emitOne) => emitOne('budget.reset', world.project.id, { n: heard.length }));
+    const forward = { url: `${receiver.url}/dev`, secret, send };
+    const { signal } = controller;
+    setTimeout(emit, 20);
+    for await (const one of listen({ db, clock: systemClock, calendar: UTC, forward, signal })) {
+      heard.push(one);
+      if (heard.length === 2) emit();
+      if (heard.length === 4) controller.abort();
+    }
+    expect(heard).toMatchObject([
+      { kind: 'event', event: { type: 'budget.reset', project: 'web', data: '{"n":0}' } },
+      { kind: 'forwarded', result: { ok: true, status: 200 } },
+      { kind: 'event', event: { data: '{"n":2}' } },
+      { kind: 'forwarded', result: { ok: true } },
+    ]);
+    const [request] = receiver.received;
+    vi.useFakeTimers({ toFake: ['Date'], now: Number(request?.headers['webhook-timestamp']) * 1000 });
+    const headers = request?.headers as Record<string, string>;
+    expect(new Webhook(secret).verify(String(request?.body), headers)).toMatchObject({ data: { n: 0 } });
+    vi.useRealTimers();
+    db.close();
+    await receiver.close();
+    await world.close();
+  });
+});
