@@ -7,6 +7,7 @@ import { createAdmissionQueue } from '../gateway/admission-queue.ts';
 import { createAuthenticator } from '../gateway/authenticate.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createResolver } from '../gateway/resolve.ts';
+import { createSettler } from '../gateway/settler.ts';
 import { createUpstreams } from '../gateway/upstreams.ts';
 import { createRequestIds, newId, type Random, systemRandom } from '../ids.ts';
 import type { Paths } from '../paths.ts';
@@ -108,6 +109,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     firstByteTimeoutMs: current().settings['upstream.first_byte_timeout_ms'],
     idleTimeoutMs: current().settings['upstream.idle_timeout_ms'],
   }));
+  const settler = createSettler(ledger, clock);
   const tokens = createTokenCounter();
   const compressor = createCompressor();
   const gateway: Gateway = {
@@ -120,6 +122,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     resolver,
     catalog: () => current().catalog,
     ledger,
+    settler,
     queue: createAdmissionQueue(ledger, clock),
     tokens,
     compressor,
@@ -188,7 +191,8 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     await sandbox.close();
     await tokens.close();
     await compressor.close();
-    ledger.flush();
+    if ((await settler.retry()) > 0)
+      log.error('requests could not be settled; their holds close at the next start');
     unregisterDaemon(db, instanceId);
     db.pragma('wal_checkpoint(TRUNCATE)');
     db.close();

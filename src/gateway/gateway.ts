@@ -10,6 +10,7 @@ import type { AdmissionQueue } from './admission-queue.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { Resolver } from './resolve.ts';
 import type { FindProject } from './select-project.ts';
+import type { Settler } from './settler.ts';
 import type { Upstreams } from './upstreams.ts';
 
 /** All that the stages of a request work with. What can change while gw runs is asked for anew each time. */
@@ -23,6 +24,7 @@ export interface Gateway {
   catalog: () => Catalog;
   calendar: () => Calendar;
   ledger: Ledger;
+  settler: Settler;
   queue: AdmissionQueue;
   tokens: TokenCounter;
   compressor: Compressor;

@@ -56,11 +56,6 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
   };
 }
 
-/** Whether the request may run though nobody knows its price: never where a budget is to hold. */
-export function isPriced(quote: Quote): boolean {
-  return quote.card !== undefined;
-}
-
 export function costsNothing(quote: Quote): boolean {
   return quote.card !== undefined && isFree(quote.card);
 }

@@ -3,12 +3,15 @@ import type { NanoUsd } from '../money.ts';
 import { costOf } from '../pricing/cost.ts';
 import type { PriceCard } from '../pricing/price-card.ts';
 import { FLAGS, type Outcome } from '../store/ledger/record.ts';
+import { encodingOf } from '../tokens/encoding.ts';
 import { NO_USAGE } from '../usage.ts';
 import type { Forwarding } from './complete.ts';
 import type { Gateway } from './gateway.ts';
 import { serviceHeaders } from './headers.ts';
 import { recordOf } from './job.ts';
 import { type Metered, meter } from './meter.ts';
+import { guardOutput } from './output-guard.ts';
+import { costsNothing } from './quote.ts';
 import { ClientGone } from './read-body.ts';
 import { Relay } from './relay.ts';
 import { type CallEnd, type Outgoing, send } from './send.ts';
@@ -44,15 +47,27 @@ export async function relayAnswer(
 
   const sentAt = gateway.clock.monotonic();
   const call = send(gateway.upstreams.of(target.provider.origin), outgoing, relay);
+  let capped = false;
+  if (asked.stream && admitted.remaining !== null && !costsNothing(admitted.quote)) {
+    guardOutput(relay, {
+      maxTokens: (admitted.limit ?? admitted.quote.outputTokens) * admitted.quote.choices,
+      count: (texts) => gateway.tokens.count(texts, encodingOf(target.model) ?? 'o200k_base'),
+      onReached() {
+        capped = true;
+        call.abort();
+      },
+    });
+  }
   exchange.onGone = call.abort;
   if (exchange.gone) call.abort();
-  const end = await (asked.stream ? endOfStream(call.end, relay) : call.end);
+  const ended = await (asked.stream ? endOfStream(call.end, relay) : call.end);
+  const end: CallEnd = capped && ended.kind === 'aborted' ? { kind: 'capped' } : ended;
   exchange.onGone = undefined;
 
   if (end.kind === 'complete') relay.readUsage();
   const metering = meterEnd(gateway, forwarding, { relay, sentAt, end });
   const metered = metering instanceof Promise ? await metering : metering;
-  const settled = await gateway.ledger.settle(
+  const settled = await gateway.settler.settle(
     recordOf(
       job,
       target,
@@ -103,6 +118,7 @@ function endingOf(
   relay: Relay,
   end: CallEnd,
 ): { status: number; outcome: Outcome; detail?: Record<string, unknown> } {
+  if (end.kind === 'capped') return { status: relay.status, outcome: 'capped' };
   if (end.kind === 'aborted') return { status: relay.status || 499, outcome: 'client_gone' };
   if (end.kind === 'failed') {
     const failure = describe(end);
@@ -127,6 +143,7 @@ function savedMoney(tokens: number, card: PriceCard | undefined): NanoUsd {
 /** The client's side of the end. */
 function deliver(relay: Relay, end: CallEnd, provider: string): void {
   if (end.kind === 'complete') relay.finish();
+  else if (end.kind === 'capped') relay.finishAtLimit();
   else if (end.kind === 'aborted') throw new ClientGone();
   else if (relay.started) relay.cut();
   else {

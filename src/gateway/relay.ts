@@ -38,6 +38,8 @@ export class Relay implements Receiver {
   lastByteAt: number | undefined;
   /** Called when a stream's closing event has come: there is nothing more to wait for. */
   onClosed: (end: { kind: 'complete' }) => void = () => {};
+  /** Called with the size of the stream so far after each run of events. */
+  onEvents: ((streamedBytes: number) => void) | undefined;
   #mode: 'gather' | 'stream' | 'pass' = 'gather';
   #headers: string[] = [];
   #gathered: Buffer[] = [];
@@ -129,6 +131,14 @@ export class Relay implements Receiver {
     }
   }
 
+  /** Ends a stream that has reached its limit the way the provider should have. */
+  finishAtLimit(): void {
+    const { exchange, wire } = this.#options;
+    const ending = wire.endAtLimit?.(Buffer.concat(this.#kept));
+    if (ending) exchange.response.end(ending);
+    else this.cut();
+  }
+
   /** Breaks the answer off, so that the client sees that it is not whole. */
   cut(): void {
     const { response } = this.#options.exchange;
@@ -148,6 +158,8 @@ export class Relay implements Receiver {
     if (found.usage !== undefined) this.usage = found.usage;
     if (found.error !== undefined) this.streamError = found.error;
     this.#keep(found.pass);
+    this.#size += found.pass.length;
+    this.onEvents?.(this.#size);
     const more = found.pass.length === 0 || this.#write(found.pass);
     if (found.closing) {
       this.#closing = [found.closing, this.#framer.rest()];

@@ -11,8 +11,10 @@ export interface Receiver {
 /** How a call of a provider ended. */
 export type CallEnd =
   | { kind: 'complete' }
-  /** Cut by gw itself: the client is gone, or enough has come. */
+  /** Cut by gw itself, as the client is gone. */
   | { kind: 'aborted' }
+  /** Cut by gw itself, as the provider generated more than was held for. */
+  | { kind: 'capped' }
   /** `sent` tells whether the request may have reached the provider. */
   | { kind: 'failed'; error: Error & { code?: string }; sent: boolean; answered: boolean };
 

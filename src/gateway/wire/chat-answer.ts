@@ -106,6 +106,16 @@ export function answerText(answer: Buffer, stream: boolean): string[] {
   return stream ? [texts.join('')] : texts;
 }
 
+/** A chunk that says `length` in the name of the stream's last one, and the end. */
+export function endAtLimit(events: Buffer): Buffer {
+  let last: Record<string, unknown> = {};
+  for (const chunk of dataOf(events)) if (chunk !== undefined) last = chunk as Record<string, unknown>;
+  const choices = [{ index: 0, delta: {}, logprobs: null, finish_reason: 'length' }];
+  const { id = '', object = 'chat.completion.chunk', created = 0, model = '' } = last;
+  const chunk = { id, object, created, model, choices };
+  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
+}
+
 function* dataOf(events: Buffer): Generator<unknown> {
   for (let start = 0; start < events.length; ) {
     const found = endOfEvent(events, start);

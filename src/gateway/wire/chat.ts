@@ -2,7 +2,7 @@ import { badRequest, GwError } from '../../errors.ts';
 import { type Edit, insertMember, removeMember, replaceValue } from '../../json/edit.ts';
 import { JsonSyntaxError, type Member, readValue, scanObject } from '../../json/scan.ts';
 import { readServiceObject } from '../service-options.ts';
-import { answerText, inspectChatEvents, promptText, usageMember } from './chat-answer.ts';
+import { answerText, endAtLimit, inspectChatEvents, promptText, usageMember } from './chat-answer.ts';
 import type { Wire, WireRequest } from './wire.ts';
 
 /** The fields that gw reads. A field that stands twice could mean one thing here and another at the provider. */
@@ -30,6 +30,7 @@ export const chatWire: Wire = {
   limitOutput,
   usageOf: usageMember,
   inspect: inspectChatEvents,
+  endAtLimit,
   textOf: answerText,
   promptOf: promptText,
   messagesOf: ({ members }) => members.find(({ key }) => key === 'messages'),

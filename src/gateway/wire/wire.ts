@@ -48,6 +48,8 @@ export interface Wire {
   usageOf(answer: Buffer): unknown;
   /** Reads complete events of a stream. */
   inspect(events: Buffer, hideUsage: boolean): InspectedEvents;
+  /** The events that end a stream at the output limit, made after those that came before. */
+  endAtLimit?(events: Buffer): Buffer;
   /** The text that was generated, of a whole answer or of stream events, for counting tokens. */
   textOf(answer: Buffer, stream: boolean): string[];
   /** The member that holds chat messages, for a wire whose prompts the optimizer can read. */

@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { dataOfEvent, endOfEvent } from '../../src/sse/frame.ts';
+import { createGate } from '../support/gate.ts';
+import { STREAM, startGateway } from '../support/gateway.ts';
+import { sse } from '../support/sse-scripts.ts';
+
+const WORDS = Array.from({ length: 4_000 }, (_, i) => ` word${i}`);
+
+function eventsOf(body: Buffer): string[] {
+  const events: string[] = [];
+  for (let start = 0; start < body.length; ) {
+    const end = endOfEvent(body, start);
+    events.push(dataOfEvent(body.subarray(start, end < 0 ? body.length : end)));
+    start = end < 0 ? body.length : end;
+  }
+  return events;
+}
+
+describe('a provider that ignores the output limit', () => {
+  it('is cut off where the hold is used up, with the finish reason length', async () => {
+    const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1 } });
+    const gate = createGate();
+    gate.open(3_000);
+    gateway.upstream.queue(sse(WORDS, { pace: gate.pass }));
+    const answer = await gateway.post({ ...STREAM, max_tokens: 50 });
+    const events = eventsOf(answer.body);
+    expect(events.at(-1)).toBe('[DONE]');
+    const last = JSON.parse(events.at(-2) ?? '');
+    expect(last.choices).toEqual([{ index: 0, delta: {}, logprobs: null, finish_reason: 'length' }]);
+    expect(last).toMatchObject({ object: 'chat.completion.chunk', model: 'test-model' });
+    // The upstream still waits for leave to send the rest.
+    expect(gateway.upstream.requests.at(-1)?.hungUp).toBeDefined();
+    const [record] = await gateway.settled(1);
+    expect(record?.outcome).toBe('capped');
+    expect(record?.flags).toContain('estimated');
+    expect(record?.costNanoUsd).toBeGreaterThan(0);
+    expect(record?.costNanoUsd).toBeLessThanOrEqual(record?.holdNanoUsd ?? 0);
+  });
+
+  it('is left alone without a budget', async () => {
+    const gateway = await startGateway();
+    gateway.upstream.queue(sse(WORDS.slice(0, 500)));
+    const answer = await gateway.post({ ...STREAM, max_tokens: 50 });
+    expect(eventsOf(answer.body).filter((data) => data.includes(' word'))).toHaveLength(500);
+    expect((await gateway.settled(1))[0]?.outcome).toBe('ok');
+  });
+});
