@@ -1,7 +1,6 @@
-import { DEFAULT_PROJECT, findProject, projectIds } from '../store/find-project.ts';
+import { DEFAULT_PROJECT, ensureDefaultProject, findProject } from '../store/find-project.ts';
 import { createKey, listKeys } from '../store/keys.ts';
 import type { Db } from '../store/open.ts';
-import { createProject } from '../store/projects.ts';
 import { CLI_KEY_LABEL } from './cli-keys.ts';
 
 /** Keys that were just made: this is the one time that they can be shown. */
@@ -15,7 +14,7 @@ export interface FirstKeys {
  * Keys that were all revoked stay so.
  */
 export async function ensureDefaults(db: Db, now: number): Promise<FirstKeys> {
-  if (projectIds(db).length === 0) await createProject(db, { name: DEFAULT_PROJECT, now });
+  ensureDefaultProject(db, now);
   const projectId = findProject(db, DEFAULT_PROJECT);
   const known = (await listKeys(db)).filter(({ label }) => label !== CLI_KEY_LABEL);
   const made: FirstKeys = {};

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { CliError } from './exit.ts';
 
@@ -18,16 +18,18 @@ export function runChild(
   env: Record<string, string | undefined>,
 ): Promise<number> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: 'inherit', env });
+    let child: ChildProcess | undefined;
     const forward = (signal: NodeJS.Signals) => {
       // The keys of a terminal reach the whole group of processes: the child has had this one.
-      if (!(process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT'))) child.kill(signal);
+      if (!(process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT'))) child?.kill(signal);
     };
+    // Before the child is there: a signal between the two would end this process alone.
     for (const signal of FORWARDED) process.on(signal, forward);
     const done = (settle: () => void) => {
       for (const signal of FORWARDED) process.off(signal, forward);
       settle();
     };
+    child = spawn(command, args, { stdio: 'inherit', env });
     child.on('error', (error: NodeJS.ErrnoException) => done(() => reject(startFailure(command, error))));
     child.on('exit', (code, signal) =>
       done(() => resolve(signal === null ? (code ?? 1) : SIGNAL_BASE + constants.signals[signal])),

@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { findProject, projectIds } from '../store/find-project.ts';
+import { ensureDefaultProject, findProject } from '../store/find-project.ts';
 import { type Db, openDatabase } from '../store/open.ts';
 import type { Context } from './context.ts';
 
@@ -8,10 +8,7 @@ export async function withStore<T>(context: Context, work: (db: Db) => Promise<T
   mkdirSync(context.paths.home, { recursive: true, mode: 0o700 });
   const db = await openDatabase(context.paths.database);
   try {
-    if (projectIds(db).length === 0) {
-      const { createProject, DEFAULT_PROJECT } = await import('../store/projects.ts');
-      await createProject(db, { name: DEFAULT_PROJECT, now: context.clock.now() });
-    }
+    ensureDefaultProject(db, context.clock.now());
     return await work(db);
   } finally {
     db.close();

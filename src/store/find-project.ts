@@ -1,6 +1,7 @@
 import { notFound } from '../errors.ts';
 import { createProjectLookup } from './callers.ts';
 import type { Db } from './open.ts';
+import { changeConfiguration } from './write.ts';
 
 export const DEFAULT_PROJECT = 'default';
 
@@ -10,6 +11,16 @@ export function findProject(db: Db, name: string): number {
   if (!found)
     throw notFound(`no project "${name}". See: gw projects list`, 'project_not_found', 'project_id');
   return found.id;
+}
+
+/** Makes the default project where there is none; of processes that come at once, one makes it. */
+export function ensureDefaultProject(db: Db, now: number): void {
+  if (createProjectLookup(db)(DEFAULT_PROJECT)) return;
+  changeConfiguration(db, () =>
+    db
+      .prepare('INSERT INTO projects (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING')
+      .run(DEFAULT_PROJECT, now),
+  );
 }
 
 /** The ids of all projects but removed ones. */

@@ -161,9 +161,9 @@ describe('gw usage', () => {
 
   test('colours a terminal, but not with NO_COLOR, and not a pipe', async () => {
     const cli = await spendingHome();
-    const escape = '\u001b[';
-    expect((await cli.run(['usage'], { tty: true })).stdout).toContain(escape);
-    expect((await cli.run(['usage'], { tty: true, env: { NO_COLOR: '1' } })).stdout).not.toContain(escape);
-    expect((await cli.run(['usage'])).stdout).not.toContain(escape);
+    const start = '\u001b[';
+    expect((await cli.run(['usage'], { tty: true })).stdout).toContain(start);
+    expect((await cli.run(['usage'], { tty: true, env: { NO_COLOR: '1' } })).stdout).not.toContain(start);
+    expect((await cli.run(['usage'])).stdout).not.toContain(start);
   });
 });

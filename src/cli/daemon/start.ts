@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -27,30 +27,15 @@ export async function startDaemon(context: Context, flags: Flags = {}): Promise<
   if (before.kind === 'silent')
     return { daemon: await untilAnswering(context, () => undefined), already: true };
   if (await isTaken(host, port)) throw new CliError(await portInUseMessage(port));
-  return { daemon: await launch(context, flags), already: false };
+  return launch(context, flags);
 }
 
-async function launch(context: Context, flags: Flags): Promise<Daemon> {
-  const { home, database, log } = context.paths;
+async function launch(context: Context, flags: Flags): Promise<Started> {
+  const { home, log } = context.paths;
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const output = openSync(log, 'a', 0o600);
   const logged = statSync(log).size;
-  const child = spawn(
-    process.execPath,
-    [
-      context.program,
-      'serve',
-      '--background',
-      ...Object.entries(flags).map(([key, value]) => `--${key}=${value}`),
-    ],
-    {
-      // Not the caller's directory: a daemon would keep it from being unmounted.
-      cwd: home,
-      detached: true,
-      stdio: ['ignore', output, output],
-      env: { ...context.env, GW_HOME: home, GW_DATABASE: database },
-    },
-  );
+  const child = spawnDaemon(context, flags, output);
   closeSync(output);
   let ended: string | undefined;
   child.on('error', (error) => {
@@ -60,9 +45,31 @@ async function launch(context: Context, flags: Flags): Promise<Daemon> {
     ended = signal === null ? `exit code ${code}` : `signal ${signal}`;
   });
   child.unref();
-  return untilAnswering(context, () =>
-    ended === undefined ? undefined : `gw did not start (${ended}):\n${tailOf(log, 15, logged).join('\n')}`,
+  const daemon = await untilAnswering(context, () =>
+    ended === undefined ? undefined : `gw did not start (${ended}):\n${reasonIn(log, logged)}`,
   );
+  const already = daemon.pid !== child.pid;
+  // Another `gw start` was quicker: this one's daemon must not take over once that one's stops.
+  if (already) child.kill();
+  return { daemon, already };
+}
+
+function spawnDaemon({ program, paths, env }: Context, flags: Flags, output: number): ChildProcess {
+  const options = Object.entries(flags).map(([key, value]) => `--${key}=${value}`);
+  return spawn(process.execPath, [program, 'serve', '--background', ...options], {
+    // Not the caller's directory: a daemon would keep it from being unmounted.
+    cwd: paths.home,
+    detached: true,
+    stdio: ['ignore', output, output],
+    env: { ...env, GW_HOME: paths.home, GW_DATABASE: paths.database },
+  });
+}
+
+/** What the daemon said last: for people where it says so itself, else the end of its log. */
+function reasonIn(log: string, from: number): string {
+  const lines = tailOf(log, 15, from);
+  const spoken = lines.filter((line) => line.startsWith('gw: '));
+  return (spoken.length > 0 ? spoken : lines).join('\n');
 }
 
 /** Polls until the daemon answers; `failure` says when there is no more hope. */

@@ -23,6 +23,8 @@ export async function followFile(file: string, { print, lines, signal }: FollowO
     await sleep(POLL_MS, undefined, signal ? { signal } : {}).catch(() => undefined);
     reader?.read().forEach(print);
     if (reader && !reader.isReplaced()) continue;
+    // What was written between the last look and the rotation.
+    reader?.read().forEach(print);
     reader?.close();
     reader = openReader(file);
     reader?.read().forEach(print);

@@ -48,17 +48,17 @@ export function createTimeFormat(timezone: string): TimeFormat {
   };
 }
 
-/** A span of time in its two largest units: `2h14m`, `45s`. */
+/** A span of time in its two largest units: `2h14m`, `1h`, `45s`. */
 export function duration(ms: number): string {
   if (ms < SECOND) return `${Math.round(ms)}ms`;
   if (ms < MINUTE) return `${Math.floor(ms / SECOND)}s`;
-  if (ms < HOUR) return `${Math.floor(ms / MINUTE)}m${padded((ms % MINUTE) / SECOND)}s`;
-  if (ms < DAY) return `${Math.floor(ms / HOUR)}h${padded((ms % HOUR) / MINUTE)}m`;
-  return `${Math.floor(ms / DAY)}d${Math.floor((ms % DAY) / HOUR)}h`;
+  if (ms < HOUR) return `${Math.floor(ms / MINUTE)}m${rest((ms % MINUTE) / SECOND, 's')}`;
+  if (ms < DAY) return `${Math.floor(ms / HOUR)}h${rest((ms % HOUR) / MINUTE, 'm')}`;
+  return `${Math.floor(ms / DAY)}d${rest((ms % DAY) / HOUR, 'h')}`;
 }
 
-function padded(value: number): string {
-  return String(Math.floor(value)).padStart(2, '0');
+function rest(value: number, unit: string): string {
+  return value < 1 ? '' : `${String(Math.floor(value)).padStart(2, '0')}${unit}`;
 }
 
 const UNITS: Record<string, number> = {

@@ -34,11 +34,12 @@ test.each([
 });
 
 test('duration() takes the two largest units', () => {
-  expect([812, 45_000, 125_000, 8_040_000, 93_600_000].map(duration)).toEqual([
+  expect([812, 45_000, 125_000, 8_040_000, 93_600_000, HOUR].map(duration)).toEqual([
     '812ms',
     '45s',
     '2m05s',
     '2h14m',
-    '1d2h',
+    '1d02h',
+    '1h',
   ]);
 });

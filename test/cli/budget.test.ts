@@ -1,0 +1,111 @@
+import { describe, expect, test } from 'vitest';
+import { cliHome } from './cli-home.ts';
+
+const NOON = Date.UTC(2026, 0, 1, 12);
+const HOUR = 3_600_000;
+
+/** A home whose default project has spent $4.30 since midnight in Paris, 13 hours ago. */
+async function spentHome() {
+  const cli = cliHome();
+  await cli.run(['projects', 'list']);
+  await cli.record({ timeMs: NOON - HOUR, costNanoUsd: 4_300_000_000 });
+  return cli;
+}
+
+describe('gw budget', () => {
+  test('set caps a project from the next request on, counting what it spent today', async () => {
+    const cli = await spentHome();
+    const { code, stdout, stderr } = await cli.run(['budget', 'set', '5']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).toBe(
+      'Budget default/daily: $4.30 spent of $5.00, alert at 80%, resets 00:00 (Europe/Paris). It holds from the next request on.\n',
+    );
+  });
+
+  test('list shows bars, what is spent and left, and when the cap is reached at this pace', async () => {
+    const cli = await spentHome();
+    await cli.run(['budget', 'set', '5']);
+    await cli.run(['budget', 'set', '500', '--period', 'monthly']);
+    await cli.run(['budget', 'set', '--max-rate', '2/hour', '--alert', '50%']);
+    const { stdout } = await cli.run(['budget']);
+    expect(stdout).toMatchInlineSnapshot(`
+      "Budgets (Europe/Paris)
+
+         budget                               spent          cap  held     left
+      X  default/rolling  ████████████  215%  $4.30  $2.00 in 1h     -    $0.00
+      !  default/daily    ██████████░░   86%  $4.30        $5.00     -    $0.70
+         default/monthly  █░░░░░░░░░░░    1%  $4.30      $500.00     -  $495.70
+
+        default/rolling: full: requests are refused until 14:01
+        default/daily: at this pace the cap is reached at 15:06; resets 00:00
+        default/monthly: lasts until it resets, Feb 1
+      "
+    `);
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  test('list --json has every amount in dollars and in nano-USD', async () => {
+    const cli = await spentHome();
+    await cli.run(['budget', 'set', '5']);
+    expect(await cli.json(['budget', 'list'])).toEqual([
+      {
+        budget_id: 'default/daily',
+        project_id: 'default',
+        period: 'daily',
+        window_seconds: null,
+        alert_percent: 80,
+        cap_usd: 5,
+        spent_usd: 4.3,
+        held_usd: 0,
+        remaining_usd: 0.7,
+        cap_nano_usd: 5_000_000_000,
+        spent_nano_usd: 4_300_000_000,
+        held_nano_usd: 0,
+        remaining_nano_usd: 700_000_000,
+        resets_at: '2026-01-01T23:00:00.000Z',
+        exceeded: false,
+        reached_at: '2026-01-01T14:06:58.604Z',
+      },
+    ]);
+  });
+
+  test('check exits with 6 while a budget is full, and names it', async () => {
+    const cli = await spentHome();
+    await cli.run(['budget', 'set', '5']);
+    expect((await cli.run(['budget', 'check'])).code).toBe(0);
+    await cli.run(['budget', 'set', '4.30']);
+    const { code, stdout, stderr } = await cli.run(['budget', 'check', '-p', 'default']);
+    expect({ code, stderr }).toEqual({ code: 6, stderr: 'gw: over budget: default/daily\n' });
+    expect(stdout).toContain('X  default/daily');
+    expect(stdout).toContain('full: requests are refused until 00:00');
+  });
+
+  test('remove takes a budget away, and exits with 5 where there is none', async () => {
+    const cli = await spentHome();
+    await cli.run(['budget', 'set', '5']);
+    expect((await cli.run(['budget', 'remove'])).stderr).toBe('Budget default/daily is removed.\n');
+    const again = await cli.run(['budget', 'remove']);
+    expect(again).toMatchObject({ code: 5, stderr: 'gw: no budget "default/daily". See: gw budget list\n' });
+  });
+
+  test('list says on stderr that nothing is limited, so that a script reads nothing', async () => {
+    const { code, stdout, stderr } = await cliHome().run(['budget', 'list']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).toContain('gw budget set 5');
+  });
+
+  test.each([
+    [['much'], '"much" is no amount'],
+    [['-1'], '"-1" is no amount'],
+    [[], 'how much?'],
+    [['5', '--max-rate', '2/hour'], 'not both'],
+    [['--max-rate', '2 an hour'], '"2 an hour" is no rate'],
+    [['--max-rate', '2/second'], 'the window of a rate is from a minute to 31 days'],
+    [['5', '--alert', '0'], 'alert percentage 0 is not a whole number from 1 to 100'],
+    [['5', '--period', 'weekly'], 'Allowed choices are daily, monthly'],
+  ])('set %j is refused with exit code 2', async (args, message) => {
+    const result = await cliHome().run(['budget', 'set', ...args]);
+    expect(result.code).toBe(2);
+    expect(result.stderr).toContain(message);
+  });
+});

@@ -1,0 +1,66 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { createConfigurationWatch } from '../../src/store/write.ts';
+import { cliHome } from './cli-home.ts';
+
+describe('gw config', () => {
+  test('set is read back, kept in a private file, and told to a running daemon', async () => {
+    const cli = cliHome();
+    await cli.run(['projects', 'list']);
+    const watch = createConfigurationWatch(await cli.open());
+    watch.changed();
+    const { code, stderr } = await cli.run(['config', 'set', 'admission.max_wait_ms', '500']);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: 'admission.max_wait_ms is 500; this holds from the next request on.\n',
+    });
+    expect((await cli.run(['config', 'get', 'admission.max_wait_ms'])).stdout).toBe('500\n');
+    expect(watch.changed()).toBe(true);
+    expect(statSync(cli.paths.config).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(cli.paths.config, 'utf8'))).toEqual({ admission: { max_wait_ms: 500 } });
+  });
+
+  test('list --origin says where each value comes from, the environment before the file', async () => {
+    const cli = cliHome();
+    await cli.run(['config', 'set', 'log.level', 'debug']);
+    const { stderr } = await cli.run(['config', 'set', 'timezone', 'Asia/Tokyo']);
+    expect(stderr).toContain('But GW_TIMEZONE is set, and goes before it.');
+    const { stdout } = await cli.run(['config', 'list', '--origin']);
+    expect(stdout).toMatch(/^timezone +Europe\/Paris +environment GW_TIMEZONE$/m);
+    expect(stdout).toMatch(/^log\.level +debug +config$/m);
+    expect(stdout).toMatch(/^limits\.max_body_bytes +33554432 +default$/m);
+  });
+
+  test('gives models other names with aliases.NAME, and unset takes them back', async () => {
+    const cli = cliHome();
+    await cli.run(['config', 'set', 'aliases.gpt-4.1', 'openai/gpt-4.1-mini']);
+    expect((await cli.run(['config', 'get', 'aliases.gpt-4.1'])).stdout).toBe('openai/gpt-4.1-mini\n');
+    await cli.run(['config', 'unset', 'aliases.gpt-4.1']);
+    expect((await cli.run(['config', 'get', 'aliases.gpt-4.1'])).code).toBe(5);
+  });
+
+  test.each([
+    [['set', 'port', 'http'], 2, 'port: "http" is not a whole number from 0 to 65535'],
+    [['set', 'timezone', 'Mars'], 2, 'timezone: "Mars" is not a time zone'],
+    [['set', 'max_wait_ms', '1'], 5, 'Did you mean admission.max_wait_ms?'],
+    [['get', 'colour'], 5, 'no setting "colour". See: gw config list'],
+  ])('%j exits with %i', async (args, code, message) => {
+    const result = await cliHome().run(['config', ...args]);
+    expect(result).toMatchObject({ code, stdout: '' });
+    expect(result.stderr).toContain(message);
+  });
+
+  test('a value in the file that cannot be is reported on stderr and does not stop a command', async () => {
+    const cli = cliHome();
+    writeFileSync(cli.paths.config, '{"log":{"level":"loud"}}');
+    const { code, stdout, stderr } = await cli.run(['config', 'get', 'log.level']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'info\n' });
+    expect(stderr).toContain('warning: log.level in ');
+  });
+
+  test('a value in the environment that cannot be stops every command with exit code 2', async () => {
+    const { code, stderr } = await cliHome().run(['usage'], { env: { GW_PORT: 'x' } });
+    expect(code).toBe(2);
+    expect(stderr).toBe('gw: GW_PORT: "x" is not a whole number from 0 to 65535\n');
+  });
+});

@@ -1,0 +1,180 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { cliHome, execute, stopAfterwards } from './cli-home.ts';
+
+/** One test for a life, because a daemon takes its time to start. */
+describe('the daemon', () => {
+  test('starts once, shows its keys once, answers, serves its commands, restarts and stops', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    const first = await cli.exec(['start']);
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    const origin = /^Base URL +(http:\/\/localhost:\d+)\/v1$/m.exec(first.stdout)?.[1] ?? '';
+    const key = /^Project key +(sk-gw-\S+)$/m.exec(first.stdout)?.[1];
+    expect(first.stdout).toMatch(/^Admin key +sk-gw-\S+$/m);
+    expect(first.stdout).toContain('eval "$(gw env)"');
+
+    const again = await cli.exec(['start', '--port', '4999']);
+    expect(again.code).toBe(0);
+    expect(again.stdout).toContain('gw is already running');
+    expect(again.stdout).not.toContain('sk-gw-');
+    expect(again.stderr).toContain('gw restart --port 4999');
+
+    const answer = await fetch(`${origin}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] }),
+    });
+    expect(answer.status).toBe(200);
+    await answer.json();
+    const used = JSON.parse((await cli.exec(['usage', '--json'])).stdout) as { total: { requests: number } };
+    expect(used.total.requests).toBe(1);
+    expect((await cli.exec(['models'])).stdout).toContain('sandbox/echo');
+    expect((await cli.exec(['status'])).stdout).toContain(`running on ${origin}/v1, pid `);
+    expect((await cli.exec(['logs'])).stdout).toMatch(/info {2}listening/);
+    expect(statSync(cli.paths.log).mode & 0o777).toBe(0o600);
+
+    const before = JSON.parse(readFileSync(cli.paths.daemonInfo, 'utf8')) as { pid: number };
+    expect((await cli.exec(['restart'])).stdout).toMatch(
+      /^gw has restarted: http:\/\/localhost:\d+\/v1, pid \d+\n$/,
+    );
+    expect(() => process.kill(before.pid, 0)).toThrow();
+
+    expect((await cli.exec(['stop'])).stderr).toMatch(/^gw \(pid \d+\) has stopped\.\n$/);
+    expect(await cli.exec(['stop'])).toMatchObject({ code: 0, stderr: 'gw is not running.\n' });
+    const status = await cli.exec(['status', '--json']);
+    expect(status.code).toBe(3);
+    expect(JSON.parse(status.stdout)).toMatchObject({ status: 'stopped', today: { requests: 1 } });
+  }, 60_000);
+
+  test('is found by asking it, not by a file that a crash left behind', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    await cli.exec(['start']);
+    const info = JSON.parse(readFileSync(cli.paths.daemonInfo, 'utf8')) as { pid: number };
+    process.kill(info.pid, 'SIGKILL');
+    expect((await cli.exec(['status'])).code).toBe(3);
+    expect(existsSync(cli.paths.daemonInfo)).toBe(true);
+    expect((await cli.exec(['start'])).stdout).toContain('gw is running');
+  }, 60_000);
+
+  test('two starts at once make one daemon, and both say where it is', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    const both = await Promise.all([cli.exec(['start', '--json']), cli.exec(['start', '--json'])]);
+    expect(both.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
+      { code: 0, stderr: '' },
+      { code: 0, stderr: '' },
+    ]);
+    const [one, other] = both.map(
+      ({ stdout }) => (JSON.parse(stdout) as { instance_id: string }).instance_id,
+    );
+    expect(one).toBe(other);
+  }, 60_000);
+
+  test('does not start where its port is taken, and says by whom and what to do', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const { code, stdout, stderr } = await cliHome().exec(['start', '--port', String(port)]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(`gw: port ${port} is used by `);
+    if (process.platform === 'linux') expect(stderr).toContain(`(pid ${process.pid}), which is not gw`);
+    expect(stderr).toContain(`gw start --port ${port + 1}`);
+    expect(stderr).toContain('kill ');
+  });
+
+  test('that cannot start leaves its reason with the one who started it', async () => {
+    const cli = cliHome();
+    writeFileSync(cli.paths.database, 'this is no database, and long enough to be taken for one'.repeat(20));
+    const { code, stderr } = await cli.exec(['start']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('gw did not start');
+    expect(stderr).toContain('file is not a database');
+  });
+
+  test('a setting that cannot be is refused before anything is started', async () => {
+    const { code, stderr } = await cliHome().exec(['start', '--port', 'http']);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: 'gw: "http" is not a whole number from 0 to 65535\n',
+    });
+  });
+});
+
+describe('commands that need the daemon', () => {
+  test.each([[['models']], [['run', '--', 'true']]])('%j exit with 3 when it is down', async (args) => {
+    const result = await cliHome().run(args);
+    expect(result).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: 'gw is not running. Run: gw start\n'.replace(/^/, 'gw: '),
+    });
+  });
+});
+
+describe('gw env and gw run', () => {
+  test('env prints lines that a shell evaluates, with the same key each time', async () => {
+    const cli = cliHome();
+    const env = { GW_PORT: '4900' };
+    const { stdout, stderr } = await cli.exec(['env'], { env });
+    expect(stderr).toBe('gw is not running yet. Run: gw start\n');
+    const shown = execFileSync('sh', [
+      '-c',
+      `${stdout}\necho "$OPENAI_BASE_URL $ANTHROPIC_BASE_URL $OPENAI_API_KEY"`,
+    ]);
+    expect(String(shown)).toMatch(/^http:\/\/localhost:4900\/v1 http:\/\/localhost:4900 sk-gw-\S+\n$/);
+    expect((await cli.exec(['env'], { env })).stdout).toBe(stdout);
+    expect(statSync(cli.paths.cliKeys).mode & 0o777).toBe(0o600);
+  });
+
+  test('env makes a new key when the one it kept was revoked', async () => {
+    const cli = cliHome();
+    const keyOf = async () => (await cli.json<Record<string, string>>(['env'])).OPENAI_API_KEY;
+    const key = await keyOf();
+    await cli.run(['keys', 'revoke', '1']);
+    expect(await keyOf()).not.toBe(key);
+  });
+
+  test('env speaks fish and powershell', async () => {
+    const cli = cliHome();
+    expect((await cli.run(['env', '--shell', 'fish'])).stdout).toMatch(/^set -gx OPENAI_BASE_URL 'http:/);
+    expect((await cli.run(['env', '--shell', 'powershell'])).stdout).toMatch(
+      /^\$env:OPENAI_BASE_URL = 'http:/,
+    );
+    expect((await cli.run(['env', '-p', 'nobody'])).code).toBe(5);
+  });
+
+  test('run gives the variables to the command alone, and returns its output and exit code', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    await cli.exec(['start']);
+    const shell = (script: string) => cli.exec(['run', '--', 'sh', '-c', script], { stdin: 'typed' });
+    expect(await shell('cat; echo " $ANTHROPIC_BASE_URL"; echo err >&2; exit 7')).toEqual({
+      code: 7,
+      stdout: expect.stringMatching(/^typed http:\/\/localhost:\d+\n$/),
+      stderr: 'err\n',
+    });
+    expect((await shell('kill -KILL $$')).code).toBe(137);
+    expect(await cli.exec(['run', 'no-such-command-here'])).toMatchObject({
+      code: 127,
+      stderr: 'gw: there is no command "no-such-command-here"\n',
+    });
+
+    const child = cli.spawn([
+      'run',
+      '--',
+      'sh',
+      '-c',
+      'trap "echo got TERM; exit 5" TERM; echo ready; while :; do sleep 0.05; done',
+    ]);
+    const ended = execute(child);
+    if (child.stdout) await once(child.stdout, 'data');
+    child.kill('SIGTERM');
+    expect(await ended).toEqual({ code: 5, stdout: 'ready\ngot TERM\n', stderr: '' });
+  }, 60_000);
+});

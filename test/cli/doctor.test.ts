@@ -1,0 +1,106 @@
+import { chmodSync, statSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { checkNode } from '../../src/cli/doctor/install.ts';
+import { status } from '../support/scripts.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+import { cliHome } from './cli-home.ts';
+
+interface Found {
+  name: string;
+  state: string;
+  message: string;
+  mend: string | null;
+}
+
+/** A home whose clock is this machine's: the doctor compares it with the time of files. */
+function realTimeHome() {
+  const cli = cliHome();
+  cli.clock = createVirtualClock(Date.now());
+  return cli;
+}
+
+async function examine(cli: ReturnType<typeof cliHome>): Promise<{ code: number; found: Found[] }> {
+  const { code, stdout } = await cli.run(['doctor', '--json']);
+  return { code, found: JSON.parse(stdout) as Found[] };
+}
+
+describe('gw doctor', () => {
+  test('finds nothing broken in a fresh home, and tells what is still to do', async () => {
+    const cli = realTimeHome();
+    await cli.run(['projects', 'list']);
+    const { code, found } = await examine(cli);
+    expect(code).toBe(0);
+    expect(found.filter(({ state }) => state === 'broken')).toEqual([]);
+    expect(found).toContainEqual(
+      expect.objectContaining({ name: 'database', message: expect.stringMatching(/^sound, schema \d+, /) }),
+    );
+    expect(found).toContainEqual(expect.objectContaining({ name: 'daemon', mend: 'gw start' }));
+    expect(found).toContainEqual(
+      expect.objectContaining({ name: 'providers', mend: 'gw providers add openai' }),
+    );
+  });
+
+  test('finds files that others can read, and mends them with --fix', async () => {
+    const cli = realTimeHome();
+    await cli.run(['providers', 'add', 'openai', '--stdin'], { stdin: 'sk-secret-1' });
+    chmodSync(cli.paths.credentials, 0o644);
+    const { code, stdout, stderr } = await cli.run(['doctor']);
+    expect(code).toBe(1);
+    expect(stdout).toContain(`X   permissions  other users can open ${cli.paths.credentials}`);
+    expect(stdout).toContain('to mend it: gw doctor --fix');
+    expect(stderr).toMatch(/problems? to mend/);
+    await cli.run(['doctor', '--fix']);
+    expect(statSync(cli.paths.credentials).mode & 0o777).toBe(0o600);
+  });
+
+  test('finds a damaged database, and says how to put a copy in its place', async () => {
+    const cli = realTimeHome();
+    writeFileSync(cli.paths.database, 'no database at all, but long enough to be looked at. '.repeat(100), {
+      mode: 0o600,
+    });
+    const { code, found } = await examine(cli);
+    expect(code).toBe(1);
+    const [fault] = found.filter(({ state }) => state === 'broken');
+    expect(fault).toMatchObject({
+      name: 'database',
+      message: expect.stringContaining('file is not a database'),
+    });
+    expect(fault?.mend).toContain('gw backup');
+  });
+
+  test('finds a key that a provider refuses, and does not show it', async () => {
+    const upstream = await startUpstream({ models: status(401) });
+    const cli = realTimeHome();
+    await cli.run(['providers', 'add', 'mine', '--base-url', upstream.url, '--stdin'], {
+      stdin: 'sk-secret-2',
+    });
+    const { code, stdout } = await cli.run(['doctor']);
+    await upstream.close();
+    expect(code).toBe(1);
+    expect(stdout).toContain('mine: key from stored refused (HTTP 401)');
+    expect(stdout).not.toContain('sk-secret-2');
+  });
+
+  test('finds a clock that was set back, by the last request', async () => {
+    const cli = realTimeHome();
+    await cli.run(['projects', 'list']);
+    await cli.record({ timeMs: Date.now() + 86_400_000 });
+    const { found } = await examine(cli);
+    expect(found).toContainEqual(expect.objectContaining({ name: 'clock', state: 'broken' }));
+  });
+
+  test('finds a key file that is not JSON, without showing what is in it', async () => {
+    const cli = realTimeHome();
+    writeFileSync(cli.paths.cliKeys, 'sk-gw-not-json', { mode: 0o600 });
+    const { stdout } = await cli.run(['doctor']);
+    expect(stdout).toContain(`${cli.paths.cliKeys} cannot be read: it is not JSON`);
+    expect(stdout).not.toContain('sk-gw-not-json');
+  });
+
+  test('knows which Node is too old', () => {
+    expect(checkNode('20.18.3').state).toBe('broken');
+    expect(checkNode('20.19.0').state).toBe('ok');
+    expect(checkNode('24.0.0').state).toBe('ok');
+  });
+});

@@ -1,0 +1,93 @@
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { cp, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { CATALOG } from '../../src/cli/catalog.ts';
+import { tmpHome } from '../support/tmp-home.ts';
+import { cliHome } from './cli-home.ts';
+
+const ROOT = new URL('../../', import.meta.url);
+
+describe('the program', () => {
+  test('lists every command in its help, under a heading', async () => {
+    const { code, stdout, stderr } = await cliHome().run(['--help']);
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    for (const { name, group, hidden } of CATALOG) {
+      if (hidden) continue;
+      expect(stdout).toContain(group);
+      expect(stdout).toMatch(new RegExp(`^  ${name}\\b`, 'm'));
+    }
+  });
+
+  test.each(CATALOG.map(({ name }) => name))('gw %s --help shows its usage', async (name) => {
+    const { code, stdout } = await cliHome().run([name, '--help']);
+    expect(code).toBe(0);
+    expect(stdout).toContain(`Usage: gw ${name}`);
+    expect((await cliHome().run(['help', name])).stdout).toBe(stdout);
+  });
+
+  test.each([
+    [['usge'], "gw: unknown command 'usge'\n(Did you mean usage?)\nSee: gw --help\n"],
+    [
+      ['usage', '--form', '7d'],
+      "gw: unknown option '--form'\n(Did you mean --from?)\nSee: gw usage --help\n",
+    ],
+    [['keys', 'creat'], "gw: unknown command 'creat'\n(Did you mean create?)\nSee: gw keys --help\n"],
+  ])('%j exits with 2 and says what was meant', async (args, message) => {
+    expect(await cliHome().run(args)).toEqual({ code: 2, stdout: '', stderr: message });
+  });
+
+  test('says what failed without a stack, and shows the stack with GW_DEBUG', async () => {
+    const cli = cliHome();
+    mkdirSync(cli.paths.database);
+    const plain = await cli.run(['usage']);
+    expect(plain.code).toBe(1);
+    expect(plain.stderr).toMatch(/^gw: cannot open the database .*Run: gw doctor\n$/);
+    expect((await cli.run(['usage'], { env: { GW_DEBUG: '1' } })).stderr).toMatch(/\n +at /);
+  });
+});
+
+describe('bin/gw', () => {
+  test('--version answers with the version alone', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as {
+      version: string;
+    };
+    expect(await cliHome().exec(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+  });
+
+  test('usage loads neither drizzle nor conf nor zod nor undici, and --version nothing of gw', async () => {
+    const cli = cliHome();
+    await cli.run(['projects', 'list']);
+    const usage = await loadedBy(cli, ['usage']);
+    expect(usage.some((url) => url.includes('/better-sqlite3/'))).toBe(true);
+    expect(
+      usage.filter((url) => /drizzle|\/conf\/|\/zod\/|\/undici\/|\/ink\/|string-width/.test(url)),
+    ).toEqual([]);
+    expect((await loadedBy(cli, ['--version'])).filter((url) => /\/dist\/|node_modules/.test(url))).toEqual(
+      [],
+    );
+  });
+
+  test('says what to do in a checkout that is not built', async () => {
+    const copy = tmpHome();
+    await cp(new URL('bin', ROOT), join(copy, 'bin'), { recursive: true });
+    await cp(new URL('package.json', ROOT), join(copy, 'package.json'));
+    await symlink(new URL('node_modules', ROOT), join(copy, 'node_modules'));
+    const { execFile } = await import('node:child_process');
+    const stderr = await new Promise((resolve) => {
+      execFile(process.execPath, [join(copy, 'bin/gw'), 'usage'], (_error, _stdout, text) => resolve(text));
+    });
+    expect(stderr).toBe('gw: this checkout is not built yet. Run: npm run build\n');
+  });
+});
+
+/** The scripts that a command loads, as V8's coverage lists them. */
+async function loadedBy(cli: ReturnType<typeof cliHome>, args: string[]): Promise<string[]> {
+  const folder = join(cli.paths.home, `coverage-${args[0]}`);
+  const { code } = await cli.exec(args, { env: { NODE_V8_COVERAGE: folder } });
+  expect(code).toBe(0);
+  return readdirSync(folder).flatMap((file) => {
+    const { result } = JSON.parse(readFileSync(join(folder, file), 'utf8')) as { result: { url: string }[] };
+    return result.map(({ url }) => url).filter((url) => url.startsWith('file:'));
+  });
+}

@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'vitest';
+import { FLAGS } from '../../src/store/ledger/record.ts';
+import { NO_USAGE } from '../../src/usage.ts';
+import { cliHome } from './cli-home.ts';
+
+const NOON = Date.UTC(2026, 0, 1, 12);
+const MINUTE = 60_000;
+
+async function busyHome() {
+  const cli = cliHome();
+  await cli.run(['projects', 'list']);
+  await cli.record(
+    {
+      timeMs: NOON - 90 * MINUTE,
+      costNanoUsd: 1_200_000,
+      usage: { ...NO_USAGE, inputTokens: 1_234, outputTokens: 456 },
+    },
+    {
+      timeMs: NOON - 20 * MINUTE,
+      outcome: 'blocked',
+      status: 402,
+      provider: '',
+      model: 'gpt-4.1',
+      durationMs: 3,
+    },
+    {
+      timeMs: NOON - 10 * MINUTE,
+      outcome: 'upstream_failed',
+      status: 502,
+      detail: { error: 'ECONNRESET\u0007' },
+    },
+    { timeMs: NOON - MINUTE, outcome: 'crashed', status: 0, flags: FLAGS.estimated, costNanoUsd: 5_000_000 },
+  );
+  return cli;
+}
+
+describe('gw requests', () => {
+  test('lists the newest first, each marked by how it ended, in 80 columns', async () => {
+    const cli = await busyHome();
+    const { stdout } = await cli.run(['requests']);
+    expect(stdout).toMatchInlineSnapshot(`
+      "Requests (Europe/Paris)
+
+         id               time      model         st      in>out      cost   took
+      !  req_03nmgvfm003  12:59:00  gpt-4.1-mini  -          0>0  ~$0.0050  812ms
+      !  req_03nmesj8002  12:50:00  gpt-4.1-mini  502        0>0     $0.00  812ms
+      X  req_03nmcgag001  12:40:00  gpt-4.1       402        0>0     $0.00    3ms
+         req_03nkwfm8000  11:30:00  gpt-4.1-mini  200  1,234>456   $0.0012  812ms
+      "
+    `);
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  test.each([
+    [['--status', '402'], [402]],
+    [
+      ['--status', 'failed'],
+      [0, 502],
+    ],
+    [['--status', 'blocked', '--since', '1h'], [402]],
+    [
+      ['--since', '15m'],
+      [0, 502],
+    ],
+    [['--limit', '1'], [0]],
+    [['-p', 'default', '--status', 'ok', '--since', 'today'], [200]],
+  ])('%j selects those with status %j', async (args, statuses) => {
+    const cli = await busyHome();
+    const found = await cli.json<{ status: number }[]>(['requests', ...args]);
+    expect(found.map(({ status }) => status)).toEqual(statuses);
+  });
+
+  test('shows one request with all that is known of it', async () => {
+    const cli = await busyHome();
+    const [request] = await cli.json<{ id: string }[]>(['requests', '--status', '502']);
+    const { code, stdout } = await cli.run(['requests', request?.id ?? '']);
+    expect(code).toBe(0);
+    expect(stdout).toContain('outcome     upstream_failed, HTTP 502');
+    expect(stdout).toContain('time        2026-01-01 12:50:00 (Europe/Paris)');
+    expect(stdout).toContain('error       ECONNRESET\n');
+  });
+
+  test.each([
+    [['req_00000000000'], 5, 'no request req_00000000000'],
+    [['nonsense'], 2, '"nonsense" is no request id'],
+    [['--status', 'sad'], 2, '--status sad is neither an HTTP status nor one of: failed, ok, blocked'],
+    [['--since', 'soon'], 2, '--since soon is no time'],
+    [['--limit', 'all'], 2, '--limit all is not a whole number'],
+  ])('%j exits with %i', async (args, code, message) => {
+    const result = await cliHome().run(['requests', ...args]);
+    expect(result.code).toBe(code);
+    expect(result.stderr).toContain(message);
+  });
+});
