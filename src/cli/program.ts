@@ -3,6 +3,10 @@ import { CATALOG } from './catalog.ts';
 import type { CommandEntry } from './command.ts';
 import type { Context } from './context.ts';
 
+const EXIT_CODES = `
+Exit codes: 0 ok, 1 failure, 2 usage, 3 gw is not running, 4 key, 5 not found, 6 over budget, 130 interrupted.
+Settings: flag, then environment (GW_HOME, GW_PORT, ...), then gw config, then default.`;
+
 /** The entry that the arguments name, if they name one: `gw usage ...`, `gw help usage`. */
 export function entryFor(args: readonly string[]): CommandEntry | undefined {
   const words = args.filter((arg) => !arg.startsWith('-'));
@@ -17,6 +21,7 @@ export async function createProgram(context: Context, loaded: readonly CommandEn
     .usage('[command]')
     .version(context.version, '-V, --version')
     .enablePositionalOptions()
+    .addHelpText('after', EXIT_CODES)
     // Before the subcommands, which inherit these.
     .exitOverride()
     .showHelpAfterError('See: gw --help')

@@ -84,5 +84,5 @@ function backUp(db: Database.Database, target: string): void {
 
 /** An empty file that only its owner can read; SQLite fills it. */
 function makePrivate(path: string): void {
-  closeSync(openSync(path, 'wx', 0o600));
+  closeSync(openSync(path, 'a', 0o600));
 }

@@ -1,12 +1,13 @@
 import { parseRequestId } from '../../ids.ts';
 import { getRequest } from '../../store/request-log.ts';
+import { requestResponse } from '../../store/request-response.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { parseSince } from '../dates.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { terminalOf } from '../output/terminal.ts';
 import { findRequests, readStatus } from '../requests/find.ts';
-import { requestDetails, requestJson, requestTable } from '../requests/view.ts';
+import { requestDetails, requestTable } from '../requests/view.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { optionalProject, withStore } from '../with-store.ts';
 
@@ -48,7 +49,11 @@ async function list(context: Context, options: Options): Promise<void> {
     const projectId = optionalProject(db, options.project);
     return findRequests(db, { ...filter, ...(projectId === undefined ? {} : { projectId }) });
   });
-  if (options.json) sayJson(context, found.map(requestJson));
+  if (options.json)
+    sayJson(
+      context,
+      found.map((request) => requestResponse(request, { nano: true })),
+    );
   else if (found.length === 0) note(context, 'No such requests.');
   else say(context, requestTable(found, calendar.timezone, terminalOf(context.stdout, context.env)));
 }
@@ -60,6 +65,6 @@ async function show(context: Context, text: string, { json }: Options): Promise<
     throw usageError(`"${text}" is no request id, such as req_0abc1def2gh. See: gw requests`);
   const found = await withStore(context, (db) => getRequest(db, id));
   if (!found) throw new CliError(`no request ${text}. See: gw requests`, EXIT.notFound);
-  if (json) sayJson(context, requestJson(found));
+  if (json) sayJson(context, requestResponse(found, { nano: true }));
   else say(context, requestDetails(found, calendar.timezone, terminalOf(context.stdout, context.env)));
 }

@@ -40,12 +40,9 @@ interface DaemonInfo {
 export async function findDaemon(context: Context): Promise<DaemonState> {
   const info = readInfo(context.paths.daemonInfo);
   const { host, port } = readSettings(context).settings;
-  const places = [
-    { host: info.host ?? host, port: info.port },
-    { host, port },
-  ];
-  for (const place of places) {
-    const health = place.port ? await askHealth(place.host, place.port) : undefined;
+  const told = { host: info.host ?? host, port: info.port ?? 0 };
+  for (const place of told.port === port ? [told] : [told, { host, port }]) {
+    const health = place.port === 0 ? undefined : await askHealth(place.host, place.port);
     if (health && (health.instance_id === info.instanceId || health.home === context.paths.home)) {
       return { kind: 'running', daemon: { ...health, origin: originOf(place.host, health.port) } };
     }

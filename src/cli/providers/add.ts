@@ -106,7 +106,7 @@ function tell({ env, paths }: Context, source: KeySource): string {
       return `its key is stored in ${paths.credentials}, readable by you alone`;
     case 'environment':
       return env[source.variable]
-        ? `its key comes from ${source.variable} of the environment in which gw is started`
+        ? `its key comes from ${source.variable} of the environment in which gw is started (if it runs without it: gw restart)`
         : `its key will come from ${source.variable}, which is not set here: set it where gw is started`;
     case 'none':
       return 'it needs no key';

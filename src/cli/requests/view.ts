@@ -1,5 +1,5 @@
 import { formatRequestId } from '../../ids.ts';
-import { formatUsd, usdNumber } from '../../money.ts';
+import { formatUsd } from '../../money.ts';
 import type { LoggedRequest } from '../../store/request-log.ts';
 import { count, tokens } from '../output/numbers.ts';
 import { type Column, table } from '../output/table.ts';
@@ -74,38 +74,6 @@ export function requestDetails(request: LoggedRequest, timezone: string, { palet
     ...Object.entries(request.detail).map(([name, value]): [string, string] => [name, textOf(value)]),
   ];
   return facts.map(([name, value]) => `${palette.dim(pad(clean(name), 12))}${clean(value)}`).join('\n');
-}
-
-/** A request for programs; amounts in dollars and in integer nano-USD. */
-export function requestJson(request: LoggedRequest): Record<string, unknown> {
-  return {
-    id: formatRequestId(request.id),
-    time: new Date(request.timeMs).toISOString(),
-    project_id: request.project,
-    key_hint: request.keyHint,
-    endpoint: request.endpoint,
-    provider: request.provider,
-    model: request.model,
-    asked_model: request.askedModel,
-    status: request.status,
-    outcome: request.outcome,
-    flags: request.flags,
-    input_tokens: request.inputTokens,
-    cached_input_tokens: request.cachedInputTokens,
-    cache_write_tokens: request.cacheWriteTokens,
-    output_tokens: request.outputTokens,
-    reasoning_tokens: request.reasoningTokens,
-    saved_tokens: request.savedTokens,
-    cost_usd: usdNumber(request.costNanoUsd),
-    saved_usd: usdNumber(request.savedNanoUsd),
-    hold_usd: usdNumber(request.holdNanoUsd),
-    cost_nano_usd: request.costNanoUsd,
-    saved_nano_usd: request.savedNanoUsd,
-    hold_nano_usd: request.holdNanoUsd,
-    duration_ms: request.durationMs,
-    first_byte_ms: request.firstByteMs,
-    detail: request.detail,
-  };
 }
 
 function mark({ outcome }: LoggedRequest): string {
