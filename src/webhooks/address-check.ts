@@ -12,6 +12,15 @@ export interface AddressPolicy {
   ownPort: number;
 }
 
+/** The policy of a gw that listens on this host and port (settings `host` and `port`). */
+export function addressPolicy({ host, port }: { host: string; port: number }): AddressPolicy {
+  const bare = host.replace(/^\[|\]$/g, '');
+  return {
+    allowLocal: bare === 'localhost' || (isIP(bare) !== 0 && classOfAddress(bare) === 'loopback'),
+    ownPort: port,
+  };
+}
+
 /** A connection that the policy forbids; it was not opened. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
@@ -32,10 +41,11 @@ export function refusalOf(address: string, port: number, policy: AddressPolicy):
   return undefined;
 }
 
-/** As `refusalOf`, for a URL whose host is an address; undefined too where it is a name, which is looked up later. */
+/** As `refusalOf`, for a URL whose host says where it leads; other names are looked up when they are connected to. */
 export function refusalOfUrl(url: URL, policy: AddressPolicy): string | undefined {
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  return isIP(host) ? refusalOf(host, portOf(url), policy) : undefined;
+  const address = /^localhost\.?$/.test(host) ? '127.0.0.1' : host;
+  return isIP(address) ? refusalOf(address, portOf(url.protocol, url.port), policy) : undefined;
 }
 
 type Lookup = (
@@ -55,7 +65,7 @@ export function createCheckedConnector(
   { lookup = dnsLookup, timeoutMs }: { lookup?: Lookup; timeoutMs: number },
 ): buildConnector.connector {
   return (options, callback) => {
-    const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80);
+    const port = portOf(options.protocol, options.port);
     if (isIP(options.hostname)) {
       const refusal = refusalOf(options.hostname, port, policy());
       if (refusal !== undefined) {
@@ -82,8 +92,8 @@ function checkedLookup(lookup: Lookup, port: number, policy: AddressPolicy): Loo
   };
 }
 
-function portOf(url: URL): number {
-  return Number(url.port) || (url.protocol === 'https:' ? 443 : 80);
+function portOf(protocol: string, port: string): number {
+  return Number(port) || (protocol === 'https:' ? 443 : 80);
 }
 
 function isOwnAddress(address: string): boolean {

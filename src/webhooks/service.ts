@@ -129,7 +129,7 @@ export function createWebhookService(options: WebhookServiceOptions): WebhookSer
     get: show,
     async update(caller, id, input) {
       const endpoint = await find(caller, id);
-      const { enabled, ...changes } = parseChange(input, policy());
+      const { enabled, ...changes } = parseChange(input, policy(), endpoint.format);
       if (Object.keys(changes).length > 0) await endpoints.update(endpoint.id, changes);
       if (enabled === true) await endpoints.enable(endpoint.id);
       if (enabled === false) await endpoints.disable(endpoint.id, 'disabled by hand', clock.now());

@@ -38,17 +38,23 @@ export function parseRegistration(input: unknown, policy: AddressPolicy): Regist
   };
 }
 
-/** Reads what is to change about a webhook. A new URL brings its own format, unless one is named. */
-export function parseChange(input: unknown, policy: AddressPolicy): EndpointChange {
+/** Reads what is to change about a webhook of format `current`. A new URL brings its own, unless one is named. */
+export function parseChange(input: unknown, policy: AddressPolicy, current: WebhookFormat): EndpointChange {
   const { url, events, format, enabled } = parse(CHANGE, input);
   const parsed = url === undefined ? undefined : checkUrl(url, policy);
-  const newFormat = format ?? (parsed && recogniseFormat(parsed));
+  const newFormat = format ?? (parsed && formatOfNewUrl(parsed, current));
   return {
     ...(parsed && { url: asWritten(url ?? '', parsed) }),
     ...(newFormat && { format: newFormat }),
     ...(events && { events: uniqueEvents(events) }),
     ...(enabled !== undefined && { enabled }),
   };
+}
+
+/** No URL tells that it is Mattermost's, so what was said before holds. */
+function formatOfNewUrl(url: URL, current: WebhookFormat): WebhookFormat {
+  const recognised = recogniseFormat(url);
+  return recognised === 'json' && current === 'mattermost' ? current : recognised;
 }
 
 function parse<T>(schema: z.ZodType<T>, input: unknown): T {

@@ -4,7 +4,7 @@ import { type AddressInfo, isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { type AddressPolicy, refusalOf } from '../../src/webhooks/address-check.ts';
+import { type AddressPolicy, addressPolicy, refusalOf } from '../../src/webhooks/address-check.ts';
 import { type AddressClass, classOfAddress } from '../../src/webhooks/address-class.ts';
 import { createSend } from '../../src/webhooks/send.ts';
 
@@ -65,6 +65,22 @@ describe('classOfAddress()', () => {
     const address = addressOf(host);
     expect(isIP(address)).not.toBe(0);
     expect(classOfAddress(address)).toBe(kind);
+  });
+});
+
+describe('addressPolicy()', () => {
+  it.each([
+    ['localhost', true],
+    ['127.0.0.1', true],
+    ['::1', true],
+    ['[::1]', true],
+    ['0.0.0.0', false],
+    ['::', false],
+    ['192.168.1.5', false],
+    ['gw.example', false],
+    ['127.evil.example', false],
+  ])('of a gw on %s allows local addresses: %s', (host, allowLocal) => {
+    expect(addressPolicy({ host, port: 4747 })).toEqual({ allowLocal, ownPort: 4747 });
   });
 });
 

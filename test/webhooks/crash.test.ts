@@ -9,7 +9,7 @@ import { createReceiver, type Receiver } from './support/receiver.ts';
 import { createWorld, temporaryDirectory } from './support/world.ts';
 
 const PROCESS = join(dirname(fileURLToPath(import.meta.url)), 'support', 'dispatcher-process.mjs');
-const EVENTS = 10;
+const EVENTS = 16;
 const PATHS = ['/a', '/b'];
 /** A lease of 20 s lapses in one. */
 const SPEED = 20;

@@ -143,6 +143,7 @@ describe('register()', () => {
     ],
     ['a metadata address', { url: 'http://169.254.169.254/latest' }, 'url', 'webhooks never go to'],
     ['gw itself', { url: 'http://127.0.0.1:4747/v1/webhooks' }, 'url', 'is gw itself'],
+    ['gw itself by name', { url: 'http://localhost:4747/' }, 'url', 'is gw itself'],
   ])('refuses %s and says why', async (_what, input, param, message) => {
     const refused = await refusal(service.register(web, input));
     expect(refused).toMatchObject({ status: 400, type: 'invalid_request_error', param: param || null });
@@ -205,6 +206,14 @@ describe('a registered webhook', () => {
       code: 'unknown_field',
     });
     expect(await refusal(service.update(web, id, { enabled: 'no' }))).toMatchObject({ param: 'enabled' });
+  });
+
+  it('stays one of Mattermost at a new address of its own', async () => {
+    const url = 'https://chat.example/hooks/abcdefghijklmnopqrstuvwxyz';
+    const { id } = await service.register(web, { url, format: 'mattermost' });
+    expect(await service.update(web, id, { url: `${url}2` })).toMatchObject({ format: 'mattermost' });
+    expect(await service.update(web, id, { url: SLACK })).toMatchObject({ format: 'slack' });
+    expect(await service.update(web, id, { url })).toMatchObject({ format: 'json' });
   });
 
   it('gets nothing while it is disabled, and what comes after once it is enabled', async () => {

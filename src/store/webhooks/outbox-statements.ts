@@ -1,5 +1,5 @@
 import type { Db } from '../open.ts';
-import type { Claim } from './outbox.ts';
+import type { Claim } from './claim.ts';
 
 const ACTIVE = `webhook_endpoints e JOIN projects p ON p.id = e.project_id
   WHERE e.disabled_at IS NULL AND p.plan IN ('pro', 'team') AND p.removed_at IS NULL`;
