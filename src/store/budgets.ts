@@ -2,21 +2,15 @@ import type { Calendar } from '../calendar.ts';
 import { badRequest, notFound } from '../errors.ts';
 import { requestIdAt, systemRandom } from '../ids.ts';
 import { MAX_AMOUNT_NANO_USD, type NanoUsd } from '../money.ts';
-import {
-  type BudgetPeriod,
-  budgetName,
-  type Charge,
-  createBalances,
-  type Standing,
-  spanOf,
-} from './ledger/balances.ts';
+import { type Charge, createBalances, type Standing } from './ledger/balances.ts';
 import { createEvents } from './ledger/events.ts';
+import { type BudgetPeriod, budgetName, spanOf } from './ledger/terms.ts';
 import type { Db } from './open.ts';
 import type { Project } from './projects.ts';
 import { changeConfiguration, inTransaction } from './write.ts';
 
-export type { BudgetPeriod, Standing } from './ledger/balances.ts';
-export { budgetName, thresholdOf } from './ledger/balances.ts';
+export type { Standing } from './ledger/balances.ts';
+export { type BudgetPeriod, budgetName, thresholdOf } from './ledger/terms.ts';
 
 export interface BudgetSettings {
   period: BudgetPeriod;

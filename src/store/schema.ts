@@ -92,7 +92,11 @@ export const budgetPeriods = sqliteTable(
     thresholdVersion: integer('threshold_version').notNull().default(0),
     exceededVersion: integer('exceeded_version').notNull().default(0),
   },
-  (table) => [primaryKey({ columns: [table.budgetId, table.start] })],
+  (table) => [
+    primaryKey({ columns: [table.budgetId, table.start] }),
+    // Only rows with open holds, for the sum of them.
+    index('budget_periods_held').on(table.budgetId, table.pendingNanoUsd),
+  ],
 );
 
 /** Names that recur in every row (models, providers, endpoints), once. Id 0 is the empty name. */

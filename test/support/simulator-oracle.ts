@@ -1,6 +1,6 @@
 import type { Calendar } from '../../src/calendar.ts';
 import { timeOfRequestId } from '../../src/ids.ts';
-import type { BudgetPeriod } from '../../src/store/ledger/balances.ts';
+import type { BudgetPeriod } from '../../src/store/ledger/terms.ts';
 
 /**
  * What the ledger should do, in the plainest terms: every amount ever reserved or booked is an entry in a list, and

@@ -5,13 +5,14 @@ import { type NanoUsd, usdNumber } from '../../money.ts';
 import { NO_USAGE } from '../../usage.ts';
 import { createNames } from '../names.ts';
 import type { Db } from '../open.ts';
-import { budgetName, createBalances, type Standing } from './balances.ts';
+import { createBalances, type Standing } from './balances.ts';
 import { createEvents, type EmitEvent } from './events.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createHolds, type RequestHead } from './holds.ts';
 import { FLAGS, type RequestRecord } from './record.ts';
 import { createRecordWriter } from './requests.ts';
 import { createRollups } from './rollups.ts';
+import { budgetName } from './terms.ts';
 
 /** A request that asks for room in its project's budgets. */
 export interface Admission extends RequestHead {
@@ -137,7 +138,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   function block(admission: Admission, standing: Standing): AdmissionResult {
     const { budget, posted } = standing;
     const record = admission.blockedRecord();
-    balances.refuse(standing);
+    balances.refuse(admission.projectId, budget.id);
     emit('request.blocked', admission.projectId, {
       budget_id: budgetName(budget),
       request_id: formatRequestId(admission.id),

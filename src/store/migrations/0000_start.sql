@@ -66,6 +66,8 @@ CREATE TABLE `budget_periods` (
 	PRIMARY KEY (`budget_id`, `start`)
 ) STRICT, WITHOUT ROWID;
 --> statement-breakpoint
+CREATE INDEX `budget_periods_held` ON `budget_periods` (`budget_id`, `pending_nano_usd`) WHERE `pending_nano_usd` > 0;
+--> statement-breakpoint
 CREATE TABLE `names` (
 	`id` integer PRIMARY KEY NOT NULL,
 	`name` text NOT NULL UNIQUE

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createRequestIds } from '../../../src/ids.ts';
 import { removeBudget, setBudget } from '../../../src/store/budgets.ts';
-import type { BudgetPeriod } from '../../../src/store/ledger/balances.ts';
+import type { BudgetPeriod } from '../../../src/store/ledger/terms.ts';
 import type { Db } from '../../../src/store/open.ts';
 import {
   addProjects,
