@@ -2,7 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Calendar } from '../calendar.ts';
 import { GwError } from '../errors.ts';
 import { formatUsd, NANO_PER_USD, type NanoUsd, usdNumber } from '../money.ts';
-import { budgetName, type Standing } from '../store/ledger/balances.ts';
+import type { Standing } from '../store/ledger/balances.ts';
+import { budgetName } from '../store/ledger/terms.ts';
 
 /** What the person at the other end needs to act on a refused request. */
 export interface Refusal {

@@ -64,7 +64,7 @@ export async function relayAnswer(
   const end: CallEnd = capped && ended.kind === 'aborted' ? { kind: 'capped' } : ended;
   exchange.onGone = undefined;
 
-  if (end.kind === 'complete') relay.readUsage();
+  if (end.kind === 'complete') relay.readEnd();
   const metering = meterEnd(gateway, forwarding, { relay, sentAt, end });
   const metered = metering instanceof Promise ? await metering : metering;
   const settled = await gateway.settler.settle(

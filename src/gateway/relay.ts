@@ -3,7 +3,7 @@ import { createEventFramer } from '../sse/frame.ts';
 import type { Exchange } from './exchange.ts';
 import { headerOf, returnedHeaders } from './headers.ts';
 import type { Receiver } from './send.ts';
-import type { Wire } from './wire/wire.ts';
+import type { InspectedEvents, Wire } from './wire/wire.ts';
 
 /** A larger answer that is no stream is passed on as it comes instead of being gathered. */
 const MAX_GATHERED_BYTES = 16 * 1024 * 1024;
@@ -67,7 +67,14 @@ export class Relay implements Receiver {
     if (status < 300 && type.startsWith('text/event-stream')) {
       this.#mode = encoding === 'identity' ? 'stream' : 'pass';
       this.#writeHead();
+      setImmediate(() => this.#flushHead());
     }
+  }
+
+  /** A client need not wait for the first event to learn that there is an answer. */
+  #flushHead(): void {
+    const { response } = this.#options.exchange;
+    if (this.firstByteAt === undefined && !response.destroyed) response.flushHeaders();
   }
 
   data(chunk: Buffer): boolean {
@@ -104,15 +111,28 @@ export class Relay implements Receiver {
     return [[...this.#text, ...this.#options.wire.textOf(Buffer.concat(this.#kept), true)].join('')];
   }
 
-  /** Reads the usage of an answer that was no stream. */
-  readUsage(): void {
+  /** The provider has ended the answer: reads what only the end tells. */
+  readEnd(): void {
     const { wire } = this.#options;
     if (this.#mode === 'gather') this.usage = wire.usageOf(this.#plain(this.#body()));
-    if (this.#mode !== 'pass') return;
+    else if (this.#mode === 'pass') this.#readTail();
+    else if (!this.#closing) this.#readLastEvent();
+  }
+
+  #readTail(): void {
+    const { wire } = this.#options;
     const tail = Buffer.concat(this.#tail);
     const at = tail.lastIndexOf('"usage"');
     // From a top-level member to the end, an object lacks nothing but its opening brace.
     if (at >= 0) this.usage = wire.usageOf(Buffer.concat([Buffer.from('{'), tail.subarray(at)]));
+  }
+
+  /** The last event may lack the empty line that would have ended it. */
+  #readLastEvent(): void {
+    const rest = this.#framer.rest();
+    if (rest.length === 0) return;
+    const { pass, closing } = this.#inspect(rest);
+    this.#closing = closing ? [pass, closing] : [pass];
   }
 
   /** Sends what is left and ends the answer. */
@@ -127,7 +147,7 @@ export class Relay implements Receiver {
     } else if (this.#closing) {
       response.end(this.#closing.length === 1 ? this.#closing[0] : Buffer.concat(this.#closing));
     } else {
-      response.end(this.#framer.rest());
+      response.end();
     }
   }
 
@@ -154,10 +174,7 @@ export class Relay implements Receiver {
     }
     const events = this.#framer.push(chunk);
     if (events.length === 0) return true;
-    const found = this.#options.wire.inspect(events, this.#options.hideUsage);
-    if (found.usage !== undefined) this.usage = found.usage;
-    if (found.error !== undefined) this.streamError = found.error;
-    this.#keep(found.pass);
+    const found = this.#inspect(events);
     this.#size += found.pass.length;
     this.onEvents?.(this.#size);
     const more = found.pass.length === 0 || this.#write(found.pass);
@@ -166,6 +183,14 @@ export class Relay implements Receiver {
       this.onClosed({ kind: 'complete' });
     }
     return more;
+  }
+
+  #inspect(events: Buffer): InspectedEvents {
+    const found = this.#options.wire.inspect(events, this.#options.hideUsage);
+    if (found.usage !== undefined) this.usage = found.usage;
+    if (found.error !== undefined) this.streamError = found.error;
+    this.#keep(found.pass);
+    return found;
   }
 
   /** Keeps events by reference; past a bound only their text stays. */
