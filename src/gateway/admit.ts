@@ -1,6 +1,8 @@
 import type { Calendar } from '../calendar.ts';
 import type { NanoUsd } from '../money.ts';
 import { worstCase } from '../pricing/cost.ts';
+import { modelLimits } from '../pricing/limits.ts';
+import { tokenBound } from '../tokens/bound.ts';
 import { encodingOf } from '../tokens/encoding.ts';
 import { budgetBusy, budgetExceeded, priceUnknown } from './blocked.ts';
 import type { Gateway } from './gateway.ts';
@@ -8,6 +10,7 @@ import { type Job, recordOf } from './job.ts';
 import { outputThatFits, type Quote, quote } from './quote.ts';
 import { ClientGone } from './read-body.ts';
 import type { Target } from './resolve.ts';
+import { type Unseen, unseenTokens } from './wire/unseen.ts';
 
 /** Room that is reserved for a request, durably. */
 export interface Admitted {
@@ -39,8 +42,9 @@ export async function admit(
       inputTokens,
       minOutputTokens,
     });
-  const cheap = quoteFor(inputBound(job));
-  const countable = encodingOf(target.model) !== undefined;
+  const cheap = quoteFor(inputBound(job, target));
+  // The bytes of an image in the request say little about what it costs.
+  const countable = encodingOf(target.model) !== undefined || job.asked.unseen.images > 0;
   const first = await ask(gateway, { job, target, calendar }, cheap, !countable);
   if (first) return first;
   const exact = await exactInput(gateway, job, target, cheap.inputTokens);
@@ -129,14 +133,21 @@ const TOKENS_PER_REQUEST = 64;
 const TOKENS_PER_ITEM = 16;
 
 /** No token is shorter than a byte, and JSON only makes text longer. */
-function inputBound(job: Job): number {
-  return job.asked.bytes.length + TOKENS_PER_REQUEST;
+function inputBound({ asked }: Job, target: Target): number {
+  return asked.bytes.length + TOKENS_PER_REQUEST + unseenBound(asked.unseen, target);
+}
+
+function unseenBound(unseen: Unseen, { provider, model }: Target): number {
+  if (unseen.images === 0 && !unseen.context) return 0;
+  return unseenTokens(unseen, model, modelLimits(provider.name, model)?.contextTokens);
 }
 
 async function exactInput(gateway: Gateway, job: Job, target: Target, bound: number): Promise<number> {
   const encoding = encodingOf(target.model);
-  if (!encoding) return bound;
-  const { texts, items } = job.wire.promptOf(job.asked);
-  const counted = await gateway.tokens.count(texts, encoding);
-  return Math.min(bound, counted + TOKENS_PER_REQUEST + items * TOKENS_PER_ITEM);
+  const { texts, items, tokens, unseen } = job.wire.promptOf(job.asked);
+  const counted = encoding
+    ? await gateway.tokens.count(texts, encoding)
+    : texts.reduce((sum, text) => sum + tokenBound(text), 0);
+  const around = TOKENS_PER_REQUEST + items * TOKENS_PER_ITEM;
+  return Math.min(bound, counted + tokens + around + unseenBound(unseen, target));
 }

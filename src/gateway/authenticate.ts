@@ -1,11 +1,12 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { GwError } from '../errors.ts';
 import type { Caller } from '../store/callers.ts';
 import { hashKey } from '../store/keys.ts';
 
-/** Tells whose bearer token it is; remembers recent tokens, so that a hash and a query are paid once per key. */
+/** Tells whose key a request carries; remembers recent ones, so that a hash and a query are paid once per key. */
 export interface Authenticator {
-  /** The caller behind an `authorization` header. Throws GwError 401. */
-  authenticate(authorization: string | undefined): Caller;
+  /** The caller behind `authorization: Bearer` or, as Anthropic's clients send it, `x-api-key`. Throws GwError 401. */
+  authenticate(headers: IncomingHttpHeaders): Caller;
   /** Forgets all: keys, projects or plans have changed. */
   forget(): void;
 }
@@ -13,25 +14,39 @@ export interface Authenticator {
 const MAX_REMEMBERED = 10_000;
 
 export function createAuthenticator(lookUp: (keyHash: Buffer) => Caller | undefined): Authenticator {
+  /** By `authorization` header. */
   const remembered = new Map<string, Caller>();
+
+  function find(authorization: string): Caller | undefined {
+    const known = remembered.get(authorization);
+    if (known) return known;
+    const key = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
+    const caller = key === undefined ? undefined : lookUp(hashKey(key));
+    if (!caller) return undefined;
+    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+    remembered.set(authorization, caller);
+    return caller;
+  }
+
   return {
-    authenticate(authorization) {
-      const known = authorization === undefined ? undefined : remembered.get(authorization);
-      if (known) return known;
-      const caller = lookUp(hashKey(bearerOf(authorization)));
-      if (!caller) throw invalidKey('this API key is not known to gw, or was revoked. See: gw keys list');
-      if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-      remembered.set(authorization ?? '', caller);
-      return caller;
+    authenticate({ authorization, 'x-api-key': apiKey }) {
+      const caller =
+        (authorization === undefined ? undefined : find(authorization)) ??
+        (typeof apiKey === 'string' ? find(`Bearer ${apiKey}`) : undefined);
+      if (caller) return caller;
+      if (isBearer(authorization) || apiKey !== undefined) {
+        throw invalidKey('this API key is not known to gw, or was revoked. See: gw keys list');
+      }
+      throw invalidKey(
+        'no API key: send the header "Authorization: Bearer KEY". To get one: eval "$(gw env)"',
+      );
     },
     forget: () => remembered.clear(),
   };
 }
 
-function bearerOf(authorization: string | undefined): string {
-  const match = /^Bearer +(\S+) *$/i.exec(authorization ?? '');
-  if (match?.[1]) return match[1];
-  throw invalidKey('no API key: send the header "Authorization: Bearer KEY". To get one: eval "$(gw env)"');
+function isBearer(authorization: string | undefined): boolean {
+  return /^Bearer +\S/i.test(authorization ?? '');
 }
 
 function invalidKey(message: string): GwError {

@@ -36,7 +36,7 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
 /** Who asks, for what, on whose account. */
 async function receive(gateway: Gateway, wire: Wire, exchange: Exchange): Promise<Job> {
   const { request } = exchange;
-  const caller = gateway.authenticator.authenticate(request.headers.authorization);
+  const caller = gateway.authenticator.authenticate(request.headers);
   const body = await readBody(request, gateway.settings()['limits.max_body_bytes']);
   const asked = wire.parse(body);
   const options = withServiceHeaders(asked.options, request.headers);

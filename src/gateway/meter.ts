@@ -70,7 +70,7 @@ async function estimate(gateway: Gateway, metering: Metering): Promise<TokenUsag
     Math.max(visible, 0) + unseenTokens(gateway, metering),
     Math.max(most, visible),
   );
-  const inputTokens = Math.min(admitted.quote.inputTokens, input + 4 * prompt.items + 3);
+  const inputTokens = Math.min(admitted.quote.inputTokens, input + prompt.tokens + 4 * prompt.items + 3);
   return { ...NO_USAGE, inputTokens, outputTokens };
 }
 

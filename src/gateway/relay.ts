@@ -1,8 +1,9 @@
 import { gunzipSync } from 'node:zlib';
-import { createEventFramer } from '../sse/frame.ts';
+import { createEventFramer, type EventFramer } from '../sse/frame.ts';
 import type { Exchange } from './exchange.ts';
 import { headerOf, returnedHeaders } from './headers.ts';
 import type { Receiver } from './send.ts';
+import { isObject } from './wire/events.ts';
 import type { InspectedEvents, Wire } from './wire/wire.ts';
 
 /** A larger answer that is no stream is passed on as it comes instead of being gathered. */
@@ -44,7 +45,7 @@ export class Relay implements Receiver {
   #headers: string[] = [];
   #gathered: Buffer[] = [];
   #size = 0;
-  #framer = createEventFramer();
+  readonly #framer: EventFramer;
   #closing: Buffer[] | undefined;
   #kept: Buffer[] = [];
   #keptBytes = 0;
@@ -56,6 +57,7 @@ export class Relay implements Receiver {
 
   constructor(options: RelayOptions) {
     this.#options = options;
+    this.#framer = createEventFramer(options.wire.maxEventBytes);
   }
 
   head(status: number, rawHeaders: Buffer[], resume: () => void): void {
@@ -187,7 +189,7 @@ export class Relay implements Receiver {
 
   #inspect(events: Buffer): InspectedEvents {
     const found = this.#options.wire.inspect(events, this.#options.hideUsage);
-    if (found.usage !== undefined) this.usage = found.usage;
+    if (found.usage !== undefined) this.usage = addUsage(this.usage, found.usage);
     if (found.error !== undefined) this.streamError = found.error;
     this.#keep(found.pass);
     return found;
@@ -254,4 +256,11 @@ export class Relay implements Receiver {
       return body;
     }
   }
+}
+
+/** Anthropic reports the usage of a stream in two events: what the later one says counts. */
+function addUsage(before: unknown, usage: unknown): unknown {
+  if (!isObject(before) || !isObject(usage)) return usage;
+  const stated = Object.entries(usage).filter(([, value]) => value !== null);
+  return { ...before, ...Object.fromEntries(stated) };
 }

@@ -5,6 +5,10 @@ import { type Exchange, openExchange } from '../gateway/exchange.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { ClientGone } from '../gateway/read-body.ts';
 import { chatWire } from '../gateway/wire/chat.ts';
+import { completionsWire } from '../gateway/wire/completions.ts';
+import { embeddingsWire } from '../gateway/wire/embeddings.ts';
+import { responsesWire } from '../gateway/wire/responses.ts';
+import type { Wire } from '../gateway/wire/wire.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
 import type { Caller } from '../store/callers.ts';
 import type { Db } from '../store/open.ts';
@@ -86,7 +90,7 @@ export function createApi(options: ApiOptions): Api {
 }
 
 function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTable {
-  const completion = (exchange: Exchange) => complete(gateway, chatWire, exchange);
+  const completion = (wire: Wire) => (exchange: Exchange) => complete(gateway, wire, exchange);
   /** An endpoint that answers with JSON to a caller with a key. */
   const json =
     (
@@ -97,15 +101,18 @@ function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTa
       ) => Promise<unknown>,
     ) =>
     async (exchange: Exchange, parameters: Readonly<Record<string, string>>) => {
-      const caller = gateway.authenticator.authenticate(exchange.request.headers.authorization);
+      const caller = gateway.authenticator.authenticate(exchange.request.headers);
       respondJson(exchange.response, 200, await answer(caller, exchange, parameters), { id: exchange.id });
     };
 
   const budgets = () => ({ db, calendar: gateway.calendar(), now: gateway.clock.now() });
 
   return {
-    'POST /v1/complete': completion,
-    'POST /v1/chat/completions': completion,
+    'POST /v1/complete': completion(chatWire),
+    'POST /v1/chat/completions': completion(chatWire),
+    'POST /v1/completions': completion(completionsWire),
+    'POST /v1/embeddings': completion(embeddingsWire),
+    'POST /v1/responses': completion(responsesWire),
     'GET /v1/usage': json((caller, { request }) =>
       usageEndpoint(caller, queryOf(request.url ?? ''), {
         db,

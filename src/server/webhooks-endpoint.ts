@@ -13,7 +13,7 @@ export function webhookRoutes(gateway: Gateway, service: WebhookService): RouteT
   const route =
     (status: number, answer: Answer): Handler =>
     async (exchange, { id = '' }) => {
-      const caller = gateway.authenticator.authenticate(exchange.request.headers.authorization);
+      const caller = gateway.authenticator.authenticate(exchange.request.headers);
       const body = await answer(caller, exchange, id);
       respondJson(exchange.response, status, body, { id: exchange.id });
     };

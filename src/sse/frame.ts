@@ -16,12 +16,12 @@ export interface EventFramer {
   rest(): Buffer;
 }
 
-export function createEventFramer(): EventFramer {
+export function createEventFramer(maxEventBytes = MAX_EVENT_BYTES): EventFramer {
   let pending: Buffer = EMPTY;
   return {
     push(chunk) {
       const bytes = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
-      if (bytes.length > MAX_EVENT_BYTES) {
+      if (bytes.length > maxEventBytes) {
         pending = EMPTY;
         return bytes;
       }

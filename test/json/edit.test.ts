@@ -27,7 +27,11 @@ describe('applyEdits()', () => {
   });
 
   test('an insertion before a first member that goes stays', () => {
-    const edits = [removeMember(members, a), insertMember(members, 'x', '1'), insertMember(members, 'y', '2')];
+    const edits = [
+      removeMember(members, a),
+      insertMember(members, 'x', '1'),
+      insertMember(members, 'y', '2'),
+    ];
     expect(applyEdits(bytes, edits).toString()).toBe('{ "x":1,"y":2,"b":"é" ,"c":[] }');
   });
 

@@ -21,7 +21,9 @@ function parses(text: string): boolean {
 
 describe('scanObject()', () => {
   test('finds the same members as JSON.parse in every object', () => {
-    const objects = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 4 }), { maxKeys: 8 });
+    const objects = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 4 }), {
+      maxKeys: 8,
+    });
     const spaces = fc.constantFrom(undefined, 1, '\t', '\r\n ');
     fc.assert(
       fc.property(objects, spaces, (object, space) => {
@@ -33,7 +35,25 @@ describe('scanObject()', () => {
   });
 
   test('takes nothing for an object that JSON.parse does not, but for what stands inside strings and numbers', () => {
-    const noise = fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '\\', ' ', '1', '-', 'e', 'true', 'null', '"a"', 'x', '.');
+    const noise = fc.constantFrom(
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ':',
+      '"',
+      '\\',
+      ' ',
+      '1',
+      '-',
+      'e',
+      'true',
+      'null',
+      '"a"',
+      'x',
+      '.',
+    );
     fc.assert(
       fc.property(fc.array(noise, { maxLength: 14 }), (parts) => {
         const text = `{${parts.join('')}}`;
@@ -45,20 +65,29 @@ describe('scanObject()', () => {
         }
         if (parses(text)) expect(found).toBeDefined();
         // A value that JSON.parse takes on its own wherever the scanner found one makes a text that it takes.
-        else if (found) expect(found.some(({ start, end }) => !parses(text.slice(start, end)) || hasBadKey(text))).toBe(true);
+        else if (found)
+          expect(found.some(({ start, end }) => !parses(text.slice(start, end)) || hasBadKey(text))).toBe(
+            true,
+          );
       }),
       { numRuns: RUNS * 3 },
     );
   });
 
   test('takes a mutation of an object as JSON.parse does, or refuses it', () => {
-    const base = '{"model":"m","messages":[{"content":"\\u00e9\\\\ \\" x","n":[1,-2.5e3,true,null,{}]}],"s":{}}';
+    const base =
+      '{"model":"m","messages":[{"content":"\\u00e9\\\\ \\" x","n":[1,-2.5e3,true,null,{}]}],"s":{}}';
     fc.assert(
-      fc.property(fc.nat(base.length), fc.nat(3), fc.constantFrom('', '"', '\\', '{', '}', ',', ' ', ':', ']'), (at, drop, put) => {
-        const text = base.slice(0, at) + put + base.slice(at + drop);
-        if (!parses(text) || !text.startsWith('{')) return;
-        expect(Object.fromEntries(read(text))).toEqual(JSON.parse(text));
-      }),
+      fc.property(
+        fc.nat(base.length),
+        fc.nat(3),
+        fc.constantFrom('', '"', '\\', '{', '}', ',', ' ', ':', ']'),
+        (at, drop, put) => {
+          const text = base.slice(0, at) + put + base.slice(at + drop);
+          if (!parses(text) || !text.startsWith('{')) return;
+          expect(Object.fromEntries(read(text))).toEqual(JSON.parse(text));
+        },
+      ),
       { numRuns: RUNS },
     );
   });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { inspectChatEvents } from '../../src/gateway/wire/chat-answer.ts';
+import { inspectChoices } from '../../src/gateway/wire/choices-answer.ts';
 import { createEventFramer, dataOfEvent, endOfEvent } from '../../src/sse/frame.ts';
 
 /** What a framer gives for a text that comes in these pieces: runs of whole events, and what is left. */
@@ -35,7 +35,9 @@ describe('createEventFramer()', () => {
   test('gives back all bytes in order, whole events only, however they come', () => {
     fc.assert(
       fc.property(stream, fc.array(fc.nat(400), { maxLength: 10 }), (bytes, cuts) => {
-        const places = [...cuts.map((cut) => Math.min(cut, bytes.length)), bytes.length].sort((a, b) => a - b);
+        const places = [...cuts.map((cut) => Math.min(cut, bytes.length)), bytes.length].sort(
+          (a, b) => a - b,
+        );
         const pieces = places.map((to, i) => bytes.subarray(places[i - 1] ?? 0, to));
         const { runs, rest } = framed(pieces);
         expect(Buffer.concat([...runs, rest]).equals(bytes)).toBe(true);
@@ -110,7 +112,7 @@ describe.each(['\n', '\r\n', '\r'])('a chat stream with %j', (end) => {
       const out: Buffer[] = [];
       let seen: unknown;
       const take = (run: Buffer) => {
-        const { pass, closing, usage: found } = inspectChatEvents(run, true);
+        const { pass, closing, usage: found } = inspectChoices(run, true);
         out.push(pass, closing ?? Buffer.alloc(0));
         seen = found ?? seen;
       };

@@ -2,6 +2,7 @@ import type { Edit } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
 import type { Preset } from '../../providers/presets.ts';
 import type { ServiceOptions } from '../service-options.ts';
+import type { Unseen } from './unseen.ts';
 
 /** A request as gw reads it: a few facts, and the client's bytes with the edits to make in them. */
 export interface WireRequest {
@@ -14,10 +15,23 @@ export interface WireRequest {
   maxOutputTokens?: number;
   /** How many answers are asked for. */
   choices: number;
-  /** The client asked for the usage event of a stream itself. */
+  /** A stream's usage is the client's to see. */
   wantsUsage: boolean;
+  /** What it points at, looked for quickly: never less than there is. */
+  unseen: Unseen;
   /** Edits that have to be made wherever it goes. */
   edits: Edit[];
+}
+
+/** The input as the model reads it, for counting tokens. */
+export interface Prompt {
+  texts: string[];
+  /** How many messages, tools and the like it comes in. */
+  items: number;
+  /** Given as tokens, not as text. */
+  tokens: number;
+  /** What is in no text. */
+  unseen: Unseen;
 }
 
 /** What a stream's complete events held. */
@@ -26,7 +40,7 @@ export interface InspectedEvents {
   pass: Buffer;
   /** The closing event, which waits until the request is on record. */
   closing?: Buffer;
-  /** The usage that the provider reported, as it came. */
+  /** The usage that the provider reported, as it came. A later event's adds to an earlier one's. */
   usage?: unknown;
   /** The provider reported an error within the stream. */
   error?: string;
@@ -36,6 +50,8 @@ export interface InspectedEvents {
 export interface Wire {
   /** As in request records. */
   endpoint: string;
+  /** Which providers speak it. */
+  family: Preset['wire'];
   /** Path behind the provider's base URL. */
   path: string;
   /** Reads a body. Throws GwError 400 with `param`. */
@@ -46,6 +62,8 @@ export interface Wire {
   limitOutput(request: WireRequest, tokens: number, field: Preset['outputLimit']): Edit[];
   /** The provider's usage in a whole answer; undefined if there is none. */
   usageOf(answer: Buffer): unknown;
+  /** Where a wire has events of more than the usual length that have to be read. */
+  maxEventBytes?: number;
   /** Reads complete events of a stream. */
   inspect(events: Buffer, hideUsage: boolean): InspectedEvents;
   /** The events that end a stream at the output limit, made after those that came before. */
@@ -54,6 +72,5 @@ export interface Wire {
   textOf(answer: Buffer, stream: boolean): string[];
   /** The member that holds chat messages, for a wire whose prompts the optimizer can read. */
   messagesOf?(request: WireRequest): Member | undefined;
-  /** The request's text as the model reads it, for counting tokens, and how many items it comes in. */
-  promptOf(request: WireRequest): { texts: string[]; items: number };
+  promptOf(request: WireRequest): Prompt;
 }

@@ -1,0 +1,83 @@
+import { describeError, eventsIn, isObject, parseObject, valuesIn, without } from './events.ts';
+import { collectStrings } from './prompt.ts';
+import type { InspectedEvents } from './wire.ts';
+
+const USAGE = Buffer.from('"usage"');
+const DONE = Buffer.from('[DONE]');
+const ERROR = Buffer.from('"error"');
+
+/**
+ * Looks for the three events that matter: the one with the usage, an error, and `[DONE]`. A run of events with none
+ * of their marks in its bytes passes by reference, unparsed.
+ */
+export function inspectChoices(events: Buffer, hideUsage: boolean): InspectedEvents {
+  const hasDone = events.indexOf(DONE) >= 0;
+  if (!hasDone && !reportsUsage(events) && events.indexOf(ERROR) < 0) return { pass: events };
+  const result: InspectedEvents = { pass: events };
+  const hidden: { start: number; end: number }[] = [];
+  for (const { start, end, data } of eventsIn(events)) {
+    if (data === '[DONE]') {
+      result.closing = events.subarray(start);
+      result.pass = without(events.subarray(0, start), hidden);
+      return result;
+    }
+    if (inspectData(data, result) && hideUsage) hidden.push({ start, end });
+  }
+  result.pass = without(events, hidden);
+  return result;
+}
+
+const COLON = 0x3a;
+const SPACE = 0x20;
+const LETTER_N = 0x6e;
+
+/** Whether a `"usage"` in the bytes is anything but null, which OpenAI puts into every event but the last. */
+function reportsUsage(events: Buffer): boolean {
+  for (let at = events.indexOf(USAGE); at >= 0; at = events.indexOf(USAGE, at)) {
+    at += USAGE.length;
+    while (events[at] === COLON || events[at] === SPACE) at++;
+    if (events[at] !== LETTER_N) return true;
+  }
+  return false;
+}
+
+/** Notes usage and errors; true for an event that has nothing but the usage. */
+function inspectData(data: string, result: InspectedEvents): boolean {
+  if (!data.includes('"usage"') && !data.includes('"error"')) return false;
+  const chunk = parseObject(data);
+  if (!chunk) return false;
+  if (chunk.error) result.error = describeError(chunk.error);
+  if (!isObject(chunk.usage)) return false;
+  result.usage = chunk.usage;
+  return Array.isArray(chunk.choices) && chunk.choices.length === 0;
+}
+
+/** What was generated: contents, refusals, reasoning and tool calls of all choices, or a completion's text. */
+export function choicesText(answer: Buffer, stream: boolean): string[] {
+  const texts: string[] = [];
+  const values = stream ? valuesIn(answer) : [parseObject(answer.toString('utf8'))];
+  for (const value of values) {
+    if (!Array.isArray(value?.choices)) continue;
+    for (const choice of value.choices) {
+      const { message, delta, text } = (choice ?? {}) as {
+        message?: unknown;
+        delta?: unknown;
+        text?: unknown;
+      };
+      collectStrings(message ?? delta ?? text, texts);
+    }
+  }
+  // The deltas of a stream are pieces of one text: counted apart, every piece would cost a token of its own.
+  return stream ? [texts.join('')] : texts;
+}
+
+/** A chunk that says `length` in the name of the stream's last one, and the end. */
+export function endAtLimit(events: Buffer): Buffer {
+  let last: Record<string, unknown> = {};
+  for (const value of valuesIn(events)) last = value;
+  const { id = '', object = 'chat.completion.chunk', created = 0, model = '' } = last;
+  const empty = object === 'text_completion' ? { text: '' } : { delta: {} };
+  const choices = [{ index: 0, ...empty, logprobs: null, finish_reason: 'length' }];
+  const chunk = { id, object, created, model, choices };
+  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
+}

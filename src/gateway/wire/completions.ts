@@ -1,0 +1,41 @@
+import { MAX_CHOICES } from './chat.ts';
+import { choicesText, endAtLimit, inspectChoices } from './choices-answer.ts';
+import type { Fields } from './fields.ts';
+import { promptReader } from './prompt.ts';
+import { createParser, renameModel, writeLimit } from './request.ts';
+import { usageMember } from './usage-member.ts';
+import type { Wire } from './wire.ts';
+
+const LIMITS = ['max_tokens'];
+
+/** OpenAI's completions of before chat: https://platform.openai.com/docs/api-reference/completions/create */
+export const completionsWire: Wire = {
+  endpoint: 'completions',
+  family: 'openai',
+  path: '/completions',
+  parse: createParser({
+    limits: LIMITS,
+    reads: ['prompt', 'n', 'best_of'],
+    asksForUsage: true,
+    choices: (fields) => promptsIn(fields) * choicesPerPrompt(fields),
+  }),
+  renameModel,
+  limitOutput: (request, tokens) => writeLimit(request, LIMITS, 'max_tokens', tokens),
+  usageOf: usageMember,
+  inspect: inspectChoices,
+  endAtLimit,
+  textOf: choicesText,
+  promptOf: promptReader({ read: new Set(['prompt', 'suffix']) }),
+};
+
+/** Each prompt of a list is answered apart; a list of numbers is one prompt in tokens. */
+function promptsIn(fields: Fields): number {
+  const prompt = fields.read('prompt');
+  if (!Array.isArray(prompt) || typeof prompt[0] === 'number') return 1;
+  return Math.max(1, prompt.length);
+}
+
+/** `best_of` answers are generated and billed, `n` of them are returned. */
+function choicesPerPrompt(fields: Fields): number {
+  return Math.max(fields.integer('n', 1, MAX_CHOICES) ?? 1, fields.integer('best_of', 1, MAX_CHOICES) ?? 1);
+}

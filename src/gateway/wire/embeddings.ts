@@ -1,0 +1,29 @@
+import { badRequest } from '../../errors.ts';
+import { promptReader } from './prompt.ts';
+import { createParser, renameModel } from './request.ts';
+import { usageMember } from './usage-member.ts';
+import type { Wire } from './wire.ts';
+
+const parse = createParser({
+  limits: [],
+  reads: ['input'],
+  check(fields) {
+    if (fields.find('input')) return;
+    throw badRequest('"input" is missing: the text to embed', 'input', 'missing_required_parameter');
+  },
+});
+
+/** OpenAI's embeddings: https://platform.openai.com/docs/api-reference/embeddings/create */
+export const embeddingsWire: Wire = {
+  endpoint: 'embeddings',
+  family: 'openai',
+  path: '/embeddings',
+  // There is no output to bill, and no stream.
+  parse: (bytes) => ({ ...parse(bytes), maxOutputTokens: 0, stream: false }),
+  renameModel,
+  limitOutput: () => [],
+  usageOf: usageMember,
+  inspect: (events) => ({ pass: events }),
+  textOf: () => [],
+  promptOf: promptReader({ read: new Set(['input']) }),
+};

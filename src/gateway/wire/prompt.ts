@@ -1,0 +1,93 @@
+import { readValue } from '../../json/scan.ts';
+import type { Prompt, WireRequest } from './wire.ts';
+
+/** The fields of a request that a model reads. */
+export interface PromptFields {
+  /** Conversations, texts and lists of tokens: their strings are counted. */
+  read: ReadonlySet<string>;
+  /** What the provider writes out for the model: counted as JSON. */
+  json?: ReadonlySet<string>;
+  /** Names of what the provider keeps: earlier answers, stored prompts. */
+  stored?: ReadonlySet<string>;
+}
+
+const NONE: ReadonlySet<string> = new Set();
+
+/** The request's text as the model reads it; of images and files, which are billed otherwise, how many there are. */
+export function promptReader({
+  read,
+  json = NONE,
+  stored = NONE,
+}: PromptFields): (request: WireRequest) => Prompt {
+  return ({ bytes, members }) => {
+    const prompt: Prompt = { texts: [], items: 0, tokens: 0, unseen: { images: 0, context: false } };
+    for (const member of members) {
+      if (read.has(member.key)) {
+        const value = readValue(bytes, member);
+        prompt.items += Array.isArray(value) ? value.length : 1;
+        if (isTokens(value)) prompt.tokens += countTokens(value);
+        else collect(value, prompt);
+      } else if (json.has(member.key)) {
+        prompt.items += 1;
+        prompt.texts.push(bytes.toString('utf8', member.start, member.end));
+      } else if (stored.has(member.key) && readValue(bytes, member) !== null) {
+        prompt.unseen.context = true;
+      }
+    }
+    return prompt;
+  };
+}
+
+/** Token ids instead of text, or lists of them, as embeddings and legacy completions take them. */
+function isTokens(value: unknown): value is unknown[] {
+  if (!Array.isArray(value)) return false;
+  const [first] = value;
+  return typeof first === 'number' || (Array.isArray(first) && typeof first[0] === 'number');
+}
+
+function countTokens(value: unknown[]): number {
+  return value.reduce<number>((sum, item) => sum + (Array.isArray(item) ? item.length : 1), 0);
+}
+
+const IMAGES = new Set(['image_url', 'input_image', 'image']);
+const FILES = new Set(['file', 'input_file', 'document', 'item_reference']);
+/** Where images and files keep their bytes and addresses. */
+const CONTENTS = new Set(['url', 'image_url', 'data', 'file_data', 'file_url', 'file_id']);
+
+function collect(value: unknown, prompt: Prompt): void {
+  if (typeof value === 'string') prompt.texts.push(value);
+  else if (Array.isArray(value)) for (const item of value) collect(item, prompt);
+  else if (typeof value === 'object' && value !== null) collectObject(value, prompt);
+}
+
+function collectObject(value: object, prompt: Prompt): void {
+  const { type } = value as { type?: unknown };
+  const isImage = typeof type === 'string' && IMAGES.has(type);
+  const isFile = typeof type === 'string' && FILES.has(type);
+  if (isImage) prompt.unseen.images += 1;
+  if (isFile) prompt.unseen.context = true;
+  for (const [key, item] of Object.entries(value)) {
+    if (LABELS.has(key)) continue;
+    collect(isImage || isFile ? withoutContents(key, item) : item, prompt);
+  }
+}
+
+function withoutContents(key: string, item: unknown): unknown {
+  if (typeof item === 'string') return CONTENTS.has(key) ? null : item;
+  if (typeof item !== 'object' || item === null || Array.isArray(item)) return item;
+  return Object.fromEntries(
+    Object.entries(item).map(([name, inner]) => [name, withoutContents(name, inner)]),
+  );
+}
+
+/** Labels that are no text of the conversation. */
+const LABELS = new Set(['role', 'type', 'id', 'object']);
+
+/** All strings of a generated value but for labels. */
+export function collectStrings(value: unknown, texts: string[]): void {
+  if (typeof value === 'string') texts.push(value);
+  else if (Array.isArray(value)) for (const item of value) collectStrings(item, texts);
+  else if (typeof value === 'object' && value !== null) {
+    for (const [key, item] of Object.entries(value)) if (!LABELS.has(key)) collectStrings(item, texts);
+  }
+}

@@ -1,0 +1,101 @@
+import { badRequest } from '../../errors.ts';
+import { type Edit, insertMember, removeMember, replaceValue } from '../../json/edit.ts';
+import { readServiceObject } from '../service-options.ts';
+import { type Fields, memberOf, readFields, scanBody } from './fields.ts';
+import { askForUsage } from './stream-usage.ts';
+import { NOTHING_UNSEEN, type Unseen } from './unseen.ts';
+import type { WireRequest } from './wire.ts';
+
+const MAX_OUTPUT_TOKENS = 100_000_000;
+const MAX_MODEL_NAME = 500;
+
+/** What there is to read in a request besides `model`, `stream` and `service`, which all have. */
+export interface RequestShape {
+  /** The fields that limit the output; the first is the one to write where the request has none. */
+  limits: readonly string[];
+  /** Further fields that `check`, `choices` and `unseen` read. */
+  reads?: readonly string[];
+  /** Throws GwError 400 with `param`. */
+  check?(fields: Fields, bytes: Buffer): void;
+  /** How many answers are asked for; one if it is left out. */
+  choices?(fields: Fields): number;
+  /** The input that the request only points at. */
+  unseen?(fields: Fields, bytes: Buffer): Unseen;
+  /** A stream reports its usage only if `stream_options` asks for it. */
+  asksForUsage?: boolean;
+}
+
+/** The reader of one wire's requests: a few facts, and the edits to make; all other bytes stay as they came. */
+export function createParser(shape: RequestShape): (bytes: Buffer) => WireRequest {
+  const known = new Set([
+    'model',
+    'stream',
+    'stream_options',
+    'service',
+    ...shape.limits,
+    ...(shape.reads ?? []),
+  ]);
+  return (bytes) => {
+    const members = scanBody(bytes);
+    const fields = readFields(bytes, members, known);
+    const model = readModel(fields);
+    shape.check?.(fields, bytes);
+    const stream = fields.boolean('stream') ?? false;
+    const usage = stream && shape.asksForUsage ? askForUsage(bytes, members, fields) : undefined;
+    const limit = largestOf(fields, shape.limits);
+    const service = fields.find('service');
+    const edits = usage?.edits ?? [];
+    return {
+      bytes,
+      members,
+      model,
+      stream,
+      options: readServiceObject(fields.read('service')),
+      ...(limit === undefined ? {} : { maxOutputTokens: limit }),
+      choices: shape.choices?.(fields) ?? 1,
+      wantsUsage: usage?.wantsUsage ?? !shape.asksForUsage,
+      unseen: shape.unseen?.(fields, bytes) ?? NOTHING_UNSEEN,
+      edits: service ? [removeMember(members, service), ...edits] : edits,
+    };
+  };
+}
+
+function readModel(fields: Fields): string {
+  const model = fields.read('model');
+  if (model === undefined)
+    throw badRequest(
+      '"model" is missing: say which model is to answer',
+      'model',
+      'missing_required_parameter',
+    );
+  if (typeof model !== 'string' || model === '' || model.length > MAX_MODEL_NAME) {
+    throw badRequest('"model" must be the name of a model', 'model', 'invalid_type');
+  }
+  return model;
+}
+
+function largestOf(fields: Fields, limits: readonly string[]): number | undefined {
+  let largest: number | undefined;
+  for (const key of limits) {
+    const value = fields.integer(key, 1, MAX_OUTPUT_TOKENS);
+    if (value !== undefined && (largest === undefined || value > largest)) largest = value;
+  }
+  return largest;
+}
+
+/** The edit that puts another model name into a request. */
+export function renameModel({ members }: WireRequest, model: string): Edit {
+  return replaceValue(memberOf(members, 'model'), JSON.stringify(model));
+}
+
+/** The edits that set every output limit that the request has, or else write `field`. */
+export function writeLimit(
+  { members }: WireRequest,
+  limits: readonly string[],
+  field: string,
+  tokens: number,
+): Edit[] {
+  const written = members.filter(({ key }) => limits.includes(key));
+  if (written.length > 0) return written.map((member) => replaceValue(member, String(tokens)));
+  return [insertMember(members, field, String(tokens))];
+}
