@@ -15,9 +15,11 @@ export function ask(context: Context, question: string): Promise<string> {
 /** As `ask`, without showing what is typed. */
 export async function askHidden(context: Context, question: string): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const answer = await readAnswer(context, question, nowhere);
-  context.stderr.write('\n');
-  return answer;
+  try {
+    return await readAnswer(context, question, nowhere);
+  } finally {
+    context.stderr.write('\n');
+  }
 }
 
 async function readAnswer(context: Context, question: string, echo: Writable): Promise<string> {
@@ -30,7 +32,9 @@ async function readAnswer(context: Context, question: string, echo: Writable): P
       reader.close();
     });
     // Ctrl-C, Ctrl-D and the end of the input all close it; after an answer this changes nothing.
-    reader.once('close', () => reject(new CliError('\ninterrupted; nothing was changed', EXIT.interrupted)));
+    reader.once('close', () => {
+      reject(new CliError('interrupted; nothing was changed', EXIT.interrupted));
+    });
   });
 }
 

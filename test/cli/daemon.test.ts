@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { createVirtualClock } from '../support/virtual-clock.ts';
 import { cliHome, stopAfterwards } from './cli-home.ts';
 
 /** One test for a life, because a daemon takes its time to start. */
@@ -29,11 +30,12 @@ describe('the daemon', () => {
     });
     expect(answer.status).toBe(200);
     await answer.json();
-    const used = JSON.parse((await cli.exec(['usage', '--json'])).stdout) as { total: { requests: number } };
-    expect(used.total.requests).toBe(1);
-    expect((await cli.exec(['models'])).stdout).toContain('sandbox/echo');
-    expect((await cli.exec(['status'])).stdout).toContain(`running on ${origin}/v1, pid `);
-    expect((await cli.exec(['logs'])).stdout).toMatch(/info {2}listening/);
+    cli.clock = createVirtualClock(Date.now());
+    expect(await cli.json(['usage'])).toMatchObject({ total: { requests: 1 } });
+    expect((await cli.run(['models'])).stdout).toContain('sandbox/echo');
+    expect((await cli.run(['status'])).stdout).toContain(`running on ${origin}/v1, pid `);
+    expect((await cli.run(['doctor'])).stdout).toContain(`running on ${origin}/v1, pid `);
+    expect((await cli.run(['logs'])).stdout).toMatch(/info {2}listening/);
     expect(statSync(cli.paths.log).mode & 0o777).toBe(0o600);
 
     const before = JSON.parse(readFileSync(cli.paths.daemonInfo, 'utf8')) as { pid: number };
@@ -44,7 +46,7 @@ describe('the daemon', () => {
 
     expect((await cli.exec(['stop'])).stderr).toMatch(/^gw \(pid \d+\) has stopped\.\n$/);
     expect(await cli.exec(['stop'])).toMatchObject({ code: 0, stderr: 'gw is not running.\n' });
-    const status = await cli.exec(['status', '--json']);
+    const status = await cli.run(['status', '--json']);
     expect(status.code).toBe(3);
     expect(JSON.parse(status.stdout)).toMatchObject({ status: 'stopped', today: { requests: 1 } });
   }, 60_000);

@@ -72,11 +72,11 @@ async function keySourceOf(
   preset: Preset | undefined,
   { keyEnv, stdin }: AddOptions,
 ): Promise<KeySource> {
-  if (keyEnv !== undefined) return { kind: 'environment', variable: keyEnv };
-  if (stdin) return stored(await readSecret(context), 'stdin');
-  if (preset?.local) return { kind: 'none' };
+  if (keyEnv !== undefined) return { kind: 'environment', variable: variableName(keyEnv) };
+  if (stdin && !canAsk(context)) return stored(await readSecret(context), 'stdin');
+  if (preset?.local && !stdin) return { kind: 'none' };
   const variable = preset?.keyEnv.find((candidate) => isProviderKey(context.env[candidate]));
-  if (variable !== undefined) return { kind: 'environment', variable };
+  if (variable !== undefined && !stdin) return { kind: 'environment', variable };
   if (canAsk(context)) {
     const key = await askHidden(context, `Key of ${name} (not shown${preset ? '' : '; empty for none'}): `);
     return key === '' && !preset ? { kind: 'none' } : stored(key, 'the answer');
@@ -85,6 +85,14 @@ async function keySourceOf(
   throw new CliError(
     `no key for ${name}: set ${preset.keyEnv.join(' or ')}, or pipe the key in: gw providers add ${name} --stdin < FILE`,
     EXIT.key,
+  );
+}
+
+/** A key in the place of the variable's name would end up in the settings: it is refused, and not repeated. */
+function variableName(text: string): string {
+  if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(text)) return text;
+  throw usageError(
+    '--key-env takes the name of an environment variable, such as OPENAI_API_KEY, not the key',
   );
 }
 
