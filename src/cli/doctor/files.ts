@@ -1,4 +1,5 @@
-import { chmodSync, existsSync, statfsSync, statSync } from 'node:fs';
+import { chmodSync, existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import { join } from 'node:path';
 import { readSecrets } from '../../config/secrets.ts';
 import { messageOf } from '../../errors.ts';
 import type { Paths } from '../../paths.ts';
@@ -11,22 +12,19 @@ const OTHERS = 0o077;
 /** Whether the state directory and its files can be read by their owner alone. */
 export function checkPermissions(paths: Paths): Finding[] {
   if (!existsSync(paths.home)) return [warning('state', `${paths.home} does not exist yet`, 'gw start')];
-  const files = [
-    paths.config,
-    paths.credentials,
-    paths.cliKeys,
-    paths.log,
-    paths.daemonInfo,
-    paths.lock,
-  ].concat(['', '-wal', '-shm'].map((suffix) => paths.database + suffix));
-  const open = [paths.home, ...files].filter((path) => existsSync(path) && statSync(path).mode & OTHERS);
+  const files = readdirSync(paths.home).map((name) => join(paths.home, name));
+  const open = [paths.home, paths.database, ...files].filter(isOpenToOthers);
   if (process.platform === 'win32' || open.length === 0) {
     return [ok('permissions', `${paths.home} is yours alone`)];
   }
-  return open.map((path) => ({
+  return [...new Set(open)].map((path) => ({
     ...broken('permissions', `other users can open ${path}`, 'gw doctor --fix'),
-    fix: () => chmodSync(path, path === paths.home ? 0o700 : 0o600),
+    fix: () => chmodSync(path, statSync(path).mode & ~OTHERS),
   }));
+}
+
+function isOpenToOthers(path: string): boolean {
+  return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS) !== 0;
 }
 
 /** Whether the files of keys can be read, without showing what is in them. */
