@@ -9,9 +9,18 @@ export function readSecrets(file: string): Record<string, string> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
     throw error;
   }
-  const parsed: unknown = JSON.parse(content);
+  const parsed = parse(content, file);
   if (typeof parsed !== 'object' || parsed === null) return {};
   return Object.fromEntries(
     Object.entries(parsed).filter((e): e is [string, string] => typeof e[1] === 'string'),
   );
+}
+
+/** The parser's own message quotes what it read, which here is a key. */
+function parse(content: string, file: string): unknown {
+  try {
+    return JSON.parse(content);
+  } catch {
+    throw new Error(`${file} is not JSON. Run: gw doctor`);
+  }
 }

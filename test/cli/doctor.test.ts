@@ -94,8 +94,13 @@ describe('gw doctor', () => {
     const cli = realTimeHome();
     writeFileSync(cli.paths.cliKeys, 'sk-gw-not-json', { mode: 0o600 });
     const { stdout } = await cli.run(['doctor']);
-    expect(stdout).toContain(`${cli.paths.cliKeys} cannot be read: it is not JSON`);
-    expect(stdout).not.toContain('sk-gw-not-json');
+    expect(stdout).toContain(`${cli.paths.cliKeys} is not JSON`);
+    const { code, stderr } = await cli.run(['env']);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `gw: ${cli.paths.cliKeys} is not JSON. Run: gw doctor\n`,
+    });
+    expect(stdout + stderr).not.toContain('sk-gw');
   });
 
   test('knows which Node is too old', () => {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { readSecrets } from '../../config/secrets.ts';
 import { messageOf } from '../../errors.ts';
 import type { Paths } from '../../paths.ts';
-import { bytes } from '../output/numbers.ts';
+import { bytes, plural } from '../output/numbers.ts';
 import { broken, type Finding, ok, warning } from './check.ts';
 
 const LOW_DISK_BYTES = 200 * 1000 * 1000;
@@ -31,13 +31,11 @@ function isOpenToOthers(path: string): boolean {
 export function checkKeyFiles({ credentials, cliKeys }: Paths): Finding[] {
   return [credentials, cliKeys].map((file) => {
     try {
-      return ok('key files', `${file}: ${Object.keys(readSecrets(file)).length} keys`);
+      return ok('key files', `${file}: ${plural(Object.keys(readSecrets(file)).length, 'key')}`);
     } catch (error) {
-      // A parser's message quotes what it read.
-      const why = error instanceof SyntaxError ? 'it is not JSON' : messageOf(error);
       return broken(
         'key files',
-        `${file} cannot be read: ${why}`,
+        messageOf(error).replace(/ Run: .*/, ''),
         `mv '${file}' '${file}.broken', then add the keys again`,
       );
     }
