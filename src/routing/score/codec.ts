@@ -1,0 +1,92 @@
+import { FEATURE_COUNT } from './features.ts';
+import { type LearnerState, newLearner, type TierState } from './learner-state.ts';
+import { BUCKETS } from './ngrams.ts';
+
+/**
+ * A learner as bytes, about 515 KB whatever it learnt: a 32-bit version; its few numbers as 32-bit floats; and of
+ * each n-gram the weight (linear) and the sum of squares (logarithmic), a byte each.
+ */
+const VERSION = 0x67770001;
+const SPREADS = ['outcomeProof', 'gainProof', 'gains', 'priors'] as const;
+const TIERS = ['weak', 'strong'] as const;
+const FLOATS_PER_TIER = 4 + 2 * FEATURE_COUNT + 1;
+const FLOATS = 3 * SPREADS.length + TIERS.length * FLOATS_PER_TIER;
+const FLOAT_BYTES = 4;
+const BODY_AT = FLOAT_BYTES * (1 + FLOATS);
+
+export const LEARNER_BYTES = BODY_AT + TIERS.length * 2 * BUCKETS;
+
+export function serialiseLearner(state: LearnerState): Buffer {
+  const buffer = Buffer.alloc(LEARNER_BYTES);
+  buffer.writeUInt32LE(VERSION, 0);
+  const spreads = SPREADS.flatMap((name) => [state[name].count, state[name].mean, state[name].variance]);
+  const scales = TIERS.map((tier) => largest(state[tier].head.ngramWeights) / 127);
+  const floats = [...spreads, ...TIERS.flatMap((tier, i) => [...tierFloats(state[tier]), scales[i] ?? 0])];
+  floats.forEach((value, i) => {
+    buffer.writeFloatLE(value, FLOAT_BYTES * (1 + i));
+  });
+  TIERS.forEach((tier, i) => {
+    writeNgrams(buffer, BODY_AT + i * 2 * BUCKETS, state[tier], scales[i] ?? 0);
+  });
+  return buffer;
+}
+
+/** The learner that was serialised; undefined if the bytes are of another version or length. */
+export function deserialiseLearner(buffer: Buffer): LearnerState | undefined {
+  if (buffer.length !== LEARNER_BYTES || buffer.readUInt32LE(0) !== VERSION) return undefined;
+  const floats = Array.from({ length: FLOATS }, (_, i) => buffer.readFloatLE(FLOAT_BYTES * (1 + i)));
+  if (!floats.every(Number.isFinite)) return undefined;
+  const state = newLearner();
+  for (const name of SPREADS) {
+    const [count = 0, mean = 0, variance = 0] = floats.splice(0, 3);
+    state[name] = { count, mean, variance };
+  }
+  TIERS.forEach((tier, i) => {
+    const scale = readTierFloats(state[tier], floats.splice(0, FLOATS_PER_TIER));
+    readNgrams(buffer, BODY_AT + i * 2 * BUCKETS, state[tier], scale);
+  });
+  return state;
+}
+
+function tierFloats({ rival, head }: TierState): number[] {
+  return [...rival.weights, ...rival.squares, ...head.featureWeights, ...head.featureSquares];
+}
+
+/** Fills the tier's small numbers and answers the scale of its n-gram weights. */
+function readTierFloats({ rival, head }: TierState, floats: number[]): number {
+  const [intercept = 0, slope = 0, interceptSquares = 0, slopeSquares = 0] = floats;
+  rival.weights = [intercept, slope];
+  rival.squares = [interceptSquares, slopeSquares];
+  head.featureWeights.set(floats.slice(4, 4 + FEATURE_COUNT));
+  head.featureSquares.set(floats.slice(4 + FEATURE_COUNT, 4 + 2 * FEATURE_COUNT));
+  return floats.at(-1) ?? 0;
+}
+
+function writeNgrams(buffer: Buffer, at: number, { head }: TierState, scale: number): void {
+  for (let i = 0; i < BUCKETS; i++) {
+    buffer.writeInt8(scale === 0 ? 0 : Math.round((head.ngramWeights[i] ?? 0) / scale), at + i);
+    buffer[at + BUCKETS + i] = byteOfSquare(head.ngramSquares[i] ?? 0);
+  }
+}
+
+function readNgrams(buffer: Buffer, at: number, { head }: TierState, scale: number): void {
+  for (let i = 0; i < BUCKETS; i++) {
+    head.ngramWeights[i] = buffer.readInt8(at + i) * scale;
+    head.ngramSquares[i] = squareOfByte(buffer[at + BUCKETS + i] ?? 0);
+  }
+}
+
+/** Zero is 0; else an eighth of a power of two each, from 2^-25 to 2^6. */
+function byteOfSquare(square: number): number {
+  return square === 0 ? 0 : Math.min(255, Math.max(1, Math.round(8 * Math.log2(square)) + 200));
+}
+
+function squareOfByte(byte: number): number {
+  return byte === 0 ? 0 : 2 ** ((byte - 200) / 8);
+}
+
+function largest(values: Float32Array): number {
+  let most = 0;
+  for (const value of values) most = Math.max(most, Math.abs(value));
+  return most;
+}

@@ -1,0 +1,33 @@
+import { type Head, newHead } from './head.ts';
+import { newRival, type Rival } from './rival.ts';
+import { newRunning, type Running } from './running.ts';
+
+/** What is learnt about one tier. */
+export interface TierState {
+  head: Head;
+  rival: Rival;
+}
+
+/** Everything that a project has learnt about which prompts need its strong tier. */
+export interface LearnerState {
+  weak: TierState;
+  strong: TierState;
+  /** By how much the heads predict outcomes better than the prior does: squared errors, label by label. */
+  outcomeProof: Running;
+  /** The same for the strong tier's gain over the weak one. */
+  gainProof: Running;
+  /** Spread of predicted gains and of the prior, which puts the two on one scale. */
+  gains: Running;
+  priors: Running;
+}
+
+export function newLearner(): LearnerState {
+  return {
+    weak: { head: newHead(), rival: newRival() },
+    strong: { head: newHead(), rival: newRival() },
+    outcomeProof: newRunning(),
+    gainProof: newRunning(),
+    gains: newRunning(),
+    priors: newRunning(),
+  };
+}

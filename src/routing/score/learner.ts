@@ -1,0 +1,78 @@
+import { chance, type Encoded, sigmoid, step } from './head.ts';
+import type { LearnerState } from './learner-state.ts';
+import { PRIOR_CENTRE } from './prior.ts';
+import { encode, type Prompt } from './prompt.ts';
+import { validate } from './proof.ts';
+import { teachRival } from './rival.ts';
+import { newRunning, standardise, update } from './running.ts';
+
+/** How well each tier answered a prompt, in [0,1]; a tier that was not asked is left out. */
+export interface Outcome {
+  weak?: number;
+  strong?: number;
+}
+
+export interface Label {
+  prompt: Prompt;
+  outcome: Outcome;
+}
+
+/** The first predictions come from empty heads and say nothing about the method. */
+const WARM_UP_LABELS = 30;
+const EPOCHS = 4;
+/** The prior counts as much as this many labels, which steadies heads that saw few. */
+const PRIOR_LABELS = 500;
+/** Prompts that all look alike to the prior must still get scores apart. */
+const MIN_SPREAD = 0.3;
+
+/** The learnt score in [0,1], on the prior's scale, so that thresholds keep their meaning at the takeover. */
+export function learntScore(state: LearnerState, prompt: Prompt): number {
+  const gain = standardise(state.gains, gainOf(state, encode(prompt)));
+  const prior = standardise(state.priors, prompt.prior.z);
+  const share = PRIOR_LABELS / (PRIOR_LABELS + state.gains.count);
+  const place = (gain + share * prior) / (1 + share);
+  const spread = Math.max(MIN_SPREAD, Math.sqrt(state.priors.variance));
+  return sigmoid(state.priors.mean + place * spread - PRIOR_CENTRE);
+}
+
+/** Learns one label as it comes in. */
+export function learn(state: LearnerState, { prompt, outcome }: Label): void {
+  const encoded = encode(prompt);
+  const priorZ = prompt.prior.z;
+  const { weak, strong } = outcome;
+  if (weak !== undefined && strong !== undefined && state.gains.count >= WARM_UP_LABELS) {
+    validate(state, encoded, priorZ, { weak, strong });
+  }
+  if (weak !== undefined) teachRival(state.weak.rival, priorZ, weak);
+  if (strong !== undefined) teachRival(state.strong.rival, priorZ, strong);
+  stepHeads(state, encoded, outcome);
+  update(state.gains, gainOf(state, encoded));
+  update(state.priors, priorZ);
+}
+
+/** Learns a set of labels thoroughly; `random` gives the order, as files are often sorted by subject. */
+export function learnAll(state: LearnerState, labels: readonly Label[], random: () => number): void {
+  const order = shuffled(labels, random);
+  for (const label of order) learn(state, label);
+  const encoded = order.map(({ prompt }) => encode(prompt));
+  for (let epoch = 1; epoch < EPOCHS; epoch++) {
+    for (const [i, prompt] of encoded.entries()) stepHeads(state, prompt, order[i]?.outcome ?? {});
+  }
+  state.gains = newRunning();
+  for (const prompt of encoded) update(state.gains, gainOf(state, prompt));
+}
+
+function stepHeads(state: LearnerState, encoded: Encoded, { weak, strong }: Outcome): void {
+  if (weak !== undefined) step(state.weak.head, encoded, weak);
+  if (strong !== undefined) step(state.strong.head, encoded, strong);
+}
+
+/** By how much the strong tier is expected to do better. */
+function gainOf(state: LearnerState, encoded: Encoded): number {
+  return chance(state.strong.head, encoded) - chance(state.weak.head, encoded);
+}
+
+function shuffled<T>(items: readonly T[], random: () => number): T[] {
+  const keyed = items.map((item) => ({ item, key: random() }));
+  return keyed.sort((a, b) => a.key - b.key).map(({ item }) => item);
+}

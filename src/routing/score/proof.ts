@@ -1,0 +1,44 @@
+import { chance, type Encoded } from './head.ts';
+import type { LearnerState, TierState } from './learner-state.ts';
+import { rivalChance } from './rival.ts';
+import { lowerBound95, update } from './running.ts';
+
+const MIN_PROOFS = 100;
+
+/**
+ * Whether the heads may decide. Each label was predicted before it was learnt, and the heads must have been
+ * better than the prior with 95 % confidence at outcomes, and not worse at gains. Only labels of both tiers
+ * count: outcomes of the chosen tier alone teach, but heads trusted on their account ranked gains worse than
+ * the prior did when measured.
+ */
+export function isProven(state: LearnerState): boolean {
+  return (
+    state.outcomeProof.count >= MIN_PROOFS && lowerBound95(state.outcomeProof) > 0 && state.gainProof.mean > 0
+  );
+}
+
+/** Compares heads and prior on a label that neither has learnt yet. */
+export function validate(
+  state: LearnerState,
+  encoded: Encoded,
+  priorZ: number,
+  outcome: { weak: number; strong: number },
+): void {
+  const predict = (tier: TierState) => ({
+    head: chance(tier.head, encoded),
+    rival: rivalChance(tier.rival, priorZ),
+  });
+  const weak = predict(state.weak);
+  const strong = predict(state.strong);
+  const gain = outcome.strong - outcome.weak;
+  update(
+    state.outcomeProof,
+    improvement(outcome.weak, weak.rival, weak.head) + improvement(outcome.strong, strong.rival, strong.head),
+  );
+  update(state.gainProof, improvement(gain, strong.rival - weak.rival, strong.head - weak.head));
+}
+
+/** How much smaller the squared error of the new prediction is than that of the old. */
+function improvement(actual: number, old: number, fresh: number): number {
+  return (actual - old) ** 2 - (actual - fresh) ** 2;
+}

@@ -1,0 +1,19 @@
+import { learntScore } from './learner.ts';
+import type { LearnerState } from './learner-state.ts';
+import type { Prompt } from './prompt.ts';
+import { isProven } from './proof.ts';
+
+/** How much a prompt needs the strong tier, who says so, and why. */
+export interface TierScore {
+  /** In [0,1]. */
+  score: number;
+  basis: 'prior' | 'learnt';
+  why: string[];
+}
+
+/** Scores with what the project has learnt once that is proven, else with the prior. */
+export function scorePrompt(prompt: Prompt, learner?: LearnerState): TierScore {
+  const { score, why } = prompt.prior;
+  if (!learner || !isProven(learner)) return { score, basis: 'prior', why };
+  return { score: learntScore(learner, prompt), basis: 'learnt', why };
+}

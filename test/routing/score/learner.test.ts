@@ -1,0 +1,130 @@
+import { describe, expect, test } from 'vitest';
+import { deserialiseLearner, LEARNER_BYTES, serialiseLearner } from '../../../src/routing/score/codec.ts';
+import { type Label, learn, learnAll, learntScore } from '../../../src/routing/score/learner.ts';
+import { newLearner } from '../../../src/routing/score/learner-state.ts';
+import { readPrompt } from '../../../src/routing/score/prompt.ts';
+import { isProven } from '../../../src/routing/score/proof.ts';
+import { scorePrompt } from '../../../src/routing/score/score.ts';
+import { seededRandom } from '../seeded-random.ts';
+
+const ask = (text: string) => readPrompt([{ role: 'user', content: text }]);
+const HARD = ['glacier', 'turbine', 'lattice', 'sextant'];
+const EASY = ['teacup', 'ribbon', 'button', 'pillow'];
+
+/** Prompts alike but for one word, which decides whether the weak tier can answer. */
+function labels(count: number, seed: number, weakRight = (hard: boolean) => (hard ? 0 : 1)): Label[] {
+  const random = seededRandom(seed);
+  const pick = (words: string[]) => words[Math.floor(random() * words.length)] ?? '';
+  return Array.from({ length: count }, () => {
+    const hard = random() < 0.5;
+    const prompt = ask(
+      `Tell me about the ${pick(hard ? HARD : EASY)} that ${random().toFixed(3)} people saw.`,
+    );
+    return { prompt, outcome: { weak: weakRight(hard), strong: 1 } };
+  });
+}
+
+describe('the learner', () => {
+  test('takes over once it has proved itself, and then ranks by what it learnt', () => {
+    const learner = newLearner();
+    learnAll(learner, labels(400, 1), seededRandom(2));
+    const hard = scorePrompt(ask('Tell me about the turbine that 0.123 people saw.'), learner);
+    const easy = scorePrompt(ask('Tell me about the pillow that 0.456 people saw.'), learner);
+    expect([hard.basis, easy.basis]).toEqual(['learnt', 'learnt']);
+    expect(hard.score).toBeGreaterThan(easy.score);
+  });
+
+  test('learns label by label too', () => {
+    const learner = newLearner();
+    for (const label of labels(600, 3)) learn(learner, label);
+    expect(isProven(learner)).toBe(true);
+  });
+
+  test('leaves the prior in charge while it has few labels', () => {
+    const learner = newLearner();
+    learnAll(learner, labels(100, 4), seededRandom(5));
+    const prompt = ask('Tell me about the turbine.');
+    expect(scorePrompt(prompt, learner)).toEqual(scorePrompt(prompt));
+  });
+
+  test('leaves the prior in charge when there is nothing to learn', () => {
+    for (let seed = 0; seed < 10; seed++) {
+      const coin = seededRandom(100 + seed);
+      const learner = newLearner();
+      learnAll(
+        learner,
+        labels(400, seed, () => (coin() < 0.5 ? 1 : 0)),
+        seededRandom(seed),
+      );
+      expect(isProven(learner), `seed ${seed}`).toBe(false);
+    }
+  });
+
+  test('is not trusted on outcomes of one tier alone, however many', () => {
+    const learner = newLearner();
+    for (const { prompt, outcome } of labels(1_000, 6))
+      learn(learner, { prompt, outcome: { weak: outcome.weak ?? 0 } });
+    expect(isProven(learner)).toBe(false);
+  });
+
+  test('gives way to the prior again when its predictions stop being right', () => {
+    const learner = newLearner();
+    learnAll(learner, labels(400, 7), seededRandom(8));
+    expect(isProven(learner)).toBe(true);
+    const coin = seededRandom(9);
+    for (const label of labels(400, 10, () => (coin() < 0.5 ? 1 : 0))) learn(learner, label);
+    const turned = labels(1_500, 11, (hard) => (hard ? 1 : 0));
+    let yielded = false;
+    for (const label of turned.slice(0, 300)) {
+      learn(learner, label);
+      yielded ||= !isProven(learner);
+    }
+    expect(yielded).toBe(true);
+  });
+
+  test('scores stay in [0,1] and on the scale of the prior', () => {
+    const learner = newLearner();
+    const all = labels(400, 12);
+    learnAll(learner, all, seededRandom(13));
+    const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+    const learnt = all.map(({ prompt }) => learntScore(learner, prompt));
+    expect(learnt.every((score) => score >= 0 && score <= 1)).toBe(true);
+    expect(mean(learnt)).toBeCloseTo(mean(all.map(({ prompt }) => prompt.prior.score)), 1);
+  });
+});
+
+describe('a serialised learner', () => {
+  test('is under 1 MB and scores as before', () => {
+    const learner = newLearner();
+    const all = labels(400, 14);
+    learnAll(learner, all, seededRandom(15));
+    const bytes = serialiseLearner(learner);
+    const restored = deserialiseLearner(bytes);
+    expect(bytes.length).toBe(LEARNER_BYTES);
+    expect(bytes.length).toBeLessThan(1_000_000);
+    if (!restored) throw new Error('not restored');
+    expect(isProven(restored)).toBe(true);
+    for (const { prompt } of all.slice(0, 50)) {
+      expect(learntScore(restored, prompt)).toBeCloseTo(learntScore(learner, prompt), 2);
+    }
+  });
+
+  test('goes on learning where it left off', () => {
+    const learner = deserialiseLearner(serialiseLearner(newLearner()));
+    if (!learner) throw new Error('not restored');
+    learnAll(learner, labels(400, 16), seededRandom(17));
+    expect(isProven(learner)).toBe(true);
+  });
+
+  test('of another version, length or with broken numbers is not read', () => {
+    const bytes = serialiseLearner(newLearner());
+    const foreign = Buffer.from(bytes);
+    foreign.writeUInt32LE(1, 0);
+    const broken = Buffer.from(bytes);
+    broken.writeFloatLE(Number.NaN, 4);
+    expect(deserialiseLearner(foreign)).toBeUndefined();
+    expect(deserialiseLearner(broken)).toBeUndefined();
+    expect(deserialiseLearner(bytes.subarray(1))).toBeUndefined();
+    expect(deserialiseLearner(Buffer.alloc(0))).toBeUndefined();
+  });
+});
