@@ -1,3 +1,5 @@
+export type Tier = 'weak' | 'strong';
+
 /** The last scores of a project's requests, oldest first. */
 export type ScoreWindow = number[];
 
@@ -18,7 +20,7 @@ export function observe(window: ScoreWindow, score: number): void {
 export function tierByShare(
   window: ScoreWindow,
   { score, share, tieBreak }: { score: number; share: number; tieBreak: number },
-): { tier: 'weak' | 'strong'; threshold: number } | undefined {
+): { tier: Tier; threshold: number } | undefined {
   if (window.length < MIN_SCORES) return undefined;
   let below = 0;
   let equal = 0;

@@ -1,0 +1,44 @@
+import { parseCount, parseDuration, untilDate } from './duration.ts';
+import { type Headers, limitsOf, usedUpMs } from './rate-limits.ts';
+import { readUpstreamError } from './upstream-error.ts';
+
+/** No provider's word is taken for longer than a day. */
+const MAX_COOLDOWN_MS = 86_400_000;
+const IN_WORDS = /(?:try again|retry|retry after)\s+(?:in|after)\s+((?:\d+(?:\.\d+)?\s*[a-z]+\s*)+)/i;
+const UNITS = /^(?:\d+(?:\.\d+)?\s*(?:milliseconds?|ms|minutes?|seconds?|hours?|days?|[dhms])(?![a-z])\s*)+/i;
+
+/**
+ * How long an upstream that refused asks to be left alone, in milliseconds from `nowMs` (UTC); undefined if it
+ * doesn't say, or says something that is no time (negative, garbage). The most exact statement counts:
+ * retry-after-ms, then retry-after, then the error's own words, then the resets of its limits.
+ */
+export function cooldownMs(headers: Headers, body: unknown, nowMs: number): number | undefined {
+  const wait =
+    parseCount(headers['retry-after-ms']) ??
+    parseCount(headers['x-ms-retry-after-ms']) ??
+    retryAfterMs(headers['retry-after'], nowMs) ??
+    statedMs(body) ??
+    usedUpMs(headers, nowMs) ??
+    soonestResetMs(headers, nowMs);
+  return wait === undefined ? undefined : Math.min(wait, MAX_COOLDOWN_MS);
+}
+
+/** Retry-After (RFC 9110, 10.2.3): seconds or an HTTP date. */
+function retryAfterMs(value: string | undefined, nowMs: number): number | undefined {
+  const seconds = parseCount(value);
+  return seconds === undefined ? untilDate(value ?? '', nowMs) : seconds * 1_000;
+}
+
+/** Gemini's RetryInfo, or "try again in 6m0s", "retry after 20 seconds" in the message (OpenAI, Azure). */
+function statedMs(body: unknown): number | undefined {
+  const error = readUpstreamError(body);
+  if (!error || error.retryDelayMs !== undefined) return error?.retryDelayMs;
+  const stated = UNITS.exec(IN_WORDS.exec(error.message)?.[1] ?? '')?.[0];
+  return stated === undefined ? undefined : parseDuration(stated);
+}
+
+/** Where no limit is marked as used up, the first one to move is the best guess. */
+function soonestResetMs(headers: Headers, nowMs: number): number | undefined {
+  const resets = limitsOf(headers, nowMs).map(({ resetMs }) => resetMs);
+  return resets.length === 0 ? undefined : Math.min(...resets);
+}

@@ -1,0 +1,100 @@
+import type { Failure } from './classify.ts';
+import type { Health } from './health.ts';
+import { type Order, type OrderOptions, orderTargets } from './order.ts';
+import { countRequest, type RetryBudget, takeRetry } from './retry-budget.ts';
+import { type Target, targetId } from './target.ts';
+
+/** An attempt of this request that has failed. */
+export interface Tried {
+  target: Target;
+  failure: Failure;
+  /** It went to a target that was blocked, for want of a better one. */
+  lastResort: boolean;
+}
+
+export interface NextAttemptOptions extends Omit<OrderOptions, 'health'> {
+  health: Health;
+  tried: readonly Tried[];
+  budget: RetryBudget;
+  nowMs: number;
+  /** Until the request's deadline. */
+  remainingMs?: number;
+  /** Models of a larger context, for the one jump that an overflow allows. */
+  larger?: readonly Target[];
+}
+
+export type NextAttempt =
+  | { kind: 'attempt'; target: Target; lastResort: boolean }
+  /** Every target has asked to be left alone; the first is back after `waitMs`. */
+  | { kind: 'wait'; target: Target; waitMs: number }
+  | { kind: 'stop'; because: StopReason };
+
+/** `final`: the last failure would be the same elsewhere. `unfit`: no target can serve such a request. */
+export type StopReason = 'final' | 'attempts' | 'none_left' | 'retry_budget' | 'deadline' | 'unfit';
+
+const MAX_ATTEMPTS = 3;
+
+/**
+ * Says where a request goes next, with the health of this moment. At most three attempts, each at another target;
+ * a second one only while the retry budget lasts and the deadline leaves time for it.
+ */
+export function nextAttempt(options: NextAttemptOptions): NextAttempt {
+  const last = options.tried.at(-1);
+  if (!last) return firstAttempt(options);
+  if (last.failure.next === 'stop') return stop('final');
+  if (options.tried.length >= MAX_ATTEMPTS) return stop('attempts');
+  if (last.failure.next === 'larger_context') return jumpToLarger(options, last.target);
+  return retry(options, orderTargets({ ...options, targets: untried(options.targets, options.tried) }));
+}
+
+function firstAttempt(options: NextAttemptOptions): NextAttempt {
+  const order = orderTargets(options);
+  const [target] = order.ready;
+  const next: NextAttempt = target ? { kind: 'attempt', target, lastResort: false } : failOpen(order);
+  if (next.kind === 'attempt') countRequest(options.budget, options.nowMs);
+  return next;
+}
+
+/** With every target blocked, one that only the breaker or a guess keeps out is better than nothing. */
+function failOpen({ blocked }: Order): NextAttempt {
+  const soft = blocked.find(({ availability }) => !availability.hard);
+  if (soft) return { kind: 'attempt', target: soft.target, lastResort: true };
+  const [soonest] = blocked;
+  if (!soonest) return stop('unfit');
+  return { kind: 'wait', target: soonest.target, waitMs: soonest.availability.waitMs };
+}
+
+function retry(options: NextAttemptOptions, order: Order): NextAttempt {
+  const { tried, health, remainingMs = Number.POSITIVE_INFINITY } = options;
+  const inTime = (target: Target) => (health.expectedMs(target) ?? 0) <= remainingMs;
+  const target = order.ready.find(inTime);
+  if (target) return withinBudget(options, { kind: 'attempt', target, lastResort: false });
+  if (order.ready.length > 0) return stop('deadline');
+  // One last resort a request: in a total outage the attempts must not multiply.
+  const next = tried.some(({ lastResort }) => lastResort) ? stop('none_left') : failOpen(order);
+  if (next.kind === 'attempt') return inTime(next.target) ? withinBudget(options, next) : stop('deadline');
+  return stop('none_left');
+}
+
+function jumpToLarger(options: NextAttemptOptions, from: Target): NextAttempt {
+  const { tried, larger = [], capabilitiesOf } = options;
+  const overflows = tried.filter(({ failure }) => failure.next === 'larger_context');
+  if (overflows.length > 1) return stop('final');
+  const room = (target: Target) => capabilitiesOf?.(target).contextTokens ?? 0;
+  const targets = untried(larger, tried).filter((target) => room(target) > room(from));
+  const next = retry(options, orderTargets({ ...options, targets }));
+  return next.kind === 'stop' && next.because === 'none_left' ? stop('final') : next;
+}
+
+function withinBudget({ budget, nowMs }: NextAttemptOptions, attempt: NextAttempt): NextAttempt {
+  return takeRetry(budget, nowMs) ? attempt : stop('retry_budget');
+}
+
+function untried(targets: readonly Target[], tried: readonly Tried[]): Target[] {
+  const done = new Set(tried.map(({ target }) => targetId(target)));
+  return targets.filter((target) => !done.has(targetId(target)));
+}
+
+function stop(because: StopReason): NextAttempt {
+  return { kind: 'stop', because };
+}

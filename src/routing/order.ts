@@ -1,0 +1,60 @@
+import { pickOfTwo } from './balance.ts';
+import type { Availability, Health } from './health.ts';
+import { type Capabilities, lackOf, type Needs } from './needs.ts';
+import { type Target, targetId } from './target.ts';
+
+export interface OrderOptions {
+  targets: readonly Target[];
+  health: Pick<Health, 'availabilityOf' | 'costOf'>;
+  random: () => number;
+  needs?: Needs;
+  capabilitiesOf?: (target: Target) => Capabilities;
+  /** The target that served this conversation last. */
+  sticky?: Target | undefined;
+}
+
+/** The targets of one request, sorted by what can be done with them now. */
+export interface Order {
+  /** To be tried in this order. */
+  ready: Target[];
+  /** Kept out for now; the first one back comes first. */
+  blocked: { target: Target; availability: Availability & { ready: false } }[];
+  /** Not able to serve this request at all. */
+  unfit: { target: Target; lacks: (keyof Needs)[] }[];
+}
+
+/**
+ * Orders targets: those that can't serve the request are out, then comes the one that the conversation sticks to,
+ * then the lowest priority number, and within one priority the better of two drawn at random, again and again.
+ * Health wins over stickiness.
+ */
+export function orderTargets(options: OrderOptions): Order {
+  const { targets, health, needs = {}, capabilitiesOf = () => ({}) } = options;
+  const order: Order = { ready: [], blocked: [], unfit: [] };
+  const ready: Target[] = [];
+  for (const target of targets) {
+    const lacks = lackOf(capabilitiesOf(target), needs);
+    const availability = health.availabilityOf(target);
+    if (lacks.length > 0) order.unfit.push({ target, lacks });
+    else if (availability.ready) ready.push(target);
+    else order.blocked.push({ target, availability });
+  }
+  order.blocked.sort((a, b) => a.availability.waitMs - b.availability.waitMs);
+  order.ready = rank(ready, options);
+  return order;
+}
+
+function rank(targets: readonly Target[], { sticky, health, random }: OrderOptions): Target[] {
+  const stickyId = sticky && targetId(sticky);
+  const ranked = targets.filter((target) => targetId(target) === stickyId);
+  let left = targets.filter((target) => targetId(target) !== stickyId);
+  while (left.length > 0) {
+    const first = Math.min(...left.map(({ priority }) => priority));
+    const candidates = left.filter(({ priority }) => priority === first);
+    const picked = pickOfTwo(candidates, { weightOf: ({ weight }) => weight, cost: health.costOf, random });
+    if (!picked) break;
+    ranked.push(picked);
+    left = left.filter((target) => target !== picked);
+  }
+  return ranked;
+}

@@ -1,0 +1,113 @@
+import { classify, type UpstreamOutcome } from '../../src/routing/classify.ts';
+import { createHealth, type Health } from '../../src/routing/health.ts';
+import {
+  type NextAttemptOptions,
+  nextAttempt,
+  type StopReason,
+  type Tried,
+} from '../../src/routing/next-attempt.ts';
+import { newRetryBudget } from '../../src/routing/retry-budget.ts';
+import type { Target } from '../../src/routing/target.ts';
+import { seededRandom } from './seeded-random.ts';
+import { type VirtualClock, virtualClock } from './virtual-clock.ts';
+
+/** What a scripted upstream does with a request. */
+export type Scripted = { ms: number; outcome: 'ok' | UpstreamOutcome; headers?: Record<string, string> };
+
+export interface Served {
+  attempts: Target[];
+  startMs: number;
+  endMs: number;
+  end: 'ok' | 'wait' | StopReason;
+}
+
+export interface Simulation {
+  clock: VirtualClock;
+  health: Health;
+  served: Served[];
+  /** Every request that reached an upstream. */
+  hits: { target: Target; atMs: number }[];
+  /** Sends one request now; its attempts run as the clock advances. */
+  send(): void;
+  /** Sends `count` requests, one every `everyMs`, and lets all of them end. */
+  traffic(count: number, everyMs: number): void;
+  hitsOn(target: Target, fromMs?: number, toMs?: number): number;
+}
+
+type Options = Partial<Pick<NextAttemptOptions, 'larger' | 'capabilitiesOf' | 'needs' | 'sticky'>> & {
+  targets: Target[];
+  upstream(target: Target, nowMs: number): Scripted;
+  seed?: number;
+  clock?: VirtualClock;
+  health?: Health;
+};
+
+/** Requests through `nextAttempt`, health and scripted upstreams, on a virtual clock. */
+export function simulate({ targets, upstream, seed = 1, ...rest }: Options): Simulation {
+  const { clock = virtualClock(), ...options } = rest;
+  const random = seededRandom(seed);
+  const health = options.health ?? createHealth({ clock, random });
+  const budget = newRetryBudget();
+  const served: Served[] = [];
+  const hits: Simulation['hits'] = [];
+
+  function step(request: Served, tried: Tried[]): void {
+    const nowMs = clock.monotonic();
+    const next = nextAttempt({ ...options, targets, health, random, budget, nowMs, tried });
+    if (next.kind !== 'attempt') {
+      Object.assign(request, { endMs: nowMs, end: next.kind === 'stop' ? next.because : 'wait' });
+      return;
+    }
+    const { target, lastResort } = next;
+    request.attempts.push(target);
+    hits.push({ target, atMs: nowMs });
+    const attempt = health.begin(target);
+    const { ms, outcome, headers = {} } = upstream(target, nowMs);
+    clock.after(ms, () => {
+      if (outcome === 'ok') {
+        attempt.succeeded(ms, headers);
+        attempt.ended();
+        Object.assign(request, { endMs: clock.monotonic(), end: 'ok' });
+        return;
+      }
+      const failure = classify(outcome, clock.now());
+      attempt.failed(failure, ms);
+      attempt.ended();
+      step(request, [...tried, { target, failure, lastResort }]);
+    });
+  }
+
+  const send = () => {
+    const request: Served = { attempts: [], startMs: clock.monotonic(), endMs: -1, end: 'none_left' };
+    served.push(request);
+    step(request, []);
+  };
+  return {
+    clock,
+    health,
+    served,
+    hits,
+    send,
+    traffic(count, everyMs) {
+      for (let i = 0; i < count; i++) {
+        send();
+        clock.advance(everyMs);
+      }
+      clock.advance(600_000);
+    },
+    hitsOn: (target, fromMs = 0, toMs = Number.POSITIVE_INFINITY) =>
+      hits.filter((hit) => hit.target === target && hit.atMs >= fromMs && hit.atMs < toMs).length,
+  };
+}
+
+export function target(provider: string, model = 'm', more: Partial<Target> = {}): Target {
+  return { provider, model, priority: 0, weight: 1, ...more };
+}
+
+export function refusal(
+  status: number,
+  headers: Record<string, string> = {},
+  body: unknown = {},
+): UpstreamOutcome {
+  return { kind: 'response', status, headers, body };
+}
