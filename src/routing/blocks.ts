@@ -27,6 +27,6 @@ export function activeBlocks(blocks: Blocks, ids: readonly string[], nowMs: numb
 /** Lifts what an attempt that began after the block has disproved by succeeding. */
 export function lift(blocks: Blocks, ids: readonly string[], attemptBeganMs: number): void {
   for (const id of ids) {
-    if ((blocks.get(id)?.sinceMs ?? Number.POSITIVE_INFINITY) <= attemptBeganMs) blocks.delete(id);
+    if ((blocks.get(id)?.sinceMs ?? Number.POSITIVE_INFINITY) < attemptBeganMs) blocks.delete(id);
   }
 }

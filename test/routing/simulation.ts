@@ -16,6 +16,7 @@ export type Scripted = { ms: number; outcome: 'ok' | UpstreamOutcome; headers?: 
 
 export interface Served {
   attempts: Target[];
+  outcomes: Scripted['outcome'][];
   startMs: number;
   endMs: number;
   end: 'ok' | 'wait' | StopReason;
@@ -26,7 +27,7 @@ export interface Simulation {
   health: Health;
   served: Served[];
   /** Every request that reached an upstream. */
-  hits: { target: Target; atMs: number }[];
+  hits: { target: Target; atMs: number; endMs: number; outcome: Scripted['outcome'] }[];
   /** Sends one request now; its attempts run as the clock advances. */
   send(): void;
   /** Sends `count` requests, one every `everyMs`, and lets all of them end. */
@@ -60,9 +61,10 @@ export function simulate({ targets, upstream, seed = 1, ...rest }: Options): Sim
     }
     const { target, lastResort } = next;
     request.attempts.push(target);
-    hits.push({ target, atMs: nowMs });
     const attempt = health.begin(target);
     const { ms, outcome, headers = {} } = upstream(target, nowMs);
+    hits.push({ target, atMs: nowMs, endMs: nowMs + ms, outcome });
+    request.outcomes.push(outcome);
     clock.after(ms, () => {
       if (outcome === 'ok') {
         attempt.succeeded(ms, headers);
@@ -78,7 +80,13 @@ export function simulate({ targets, upstream, seed = 1, ...rest }: Options): Sim
   }
 
   const send = () => {
-    const request: Served = { attempts: [], startMs: clock.monotonic(), endMs: -1, end: 'none_left' };
+    const request: Served = {
+      attempts: [],
+      outcomes: [],
+      startMs: clock.monotonic(),
+      endMs: -1,
+      end: 'none_left',
+    };
     served.push(request);
     step(request, []);
   };

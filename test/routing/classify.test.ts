@@ -1,0 +1,189 @@
+import { describe, expect, test } from 'vitest';
+import { classify, type FailureClass } from '../../src/routing/classify.ts';
+import { refusal } from './simulation.ts';
+
+const openai = (message: string, code: string | null, type = 'invalid_request_error') => ({
+  error: { message, type, param: null, code },
+});
+const anthropic = (type: string, message = 'x') => ({ type: 'error', error: { type, message } });
+const openrouter = (code: number, message: string, metadata?: object) => ({
+  error: { code, message, metadata },
+});
+const gemini = (code: number, status: string, message: string, details: object[] = []) => ({
+  error: { code, message, status, details },
+});
+const azure = (code: string, message: string, more: object = {}) => ({ error: { code, message, ...more } });
+
+const CASES: [string, number, unknown, FailureClass][] = [
+  // OpenAI
+  [
+    'openai rate limit',
+    429,
+    openai('Rate limit reached for gpt-5', 'rate_limit_exceeded', 'tokens'),
+    'rate_limit',
+  ],
+  [
+    'openai quota',
+    429,
+    openai('You exceeded your current quota', 'insufficient_quota', 'insufficient_quota'),
+    'quota',
+  ],
+  ['openai billing limit', 400, openai('Billing hard limit', 'billing_hard_limit_reached'), 'quota'],
+  ['openai bad key', 401, openai('Incorrect API key provided', 'invalid_api_key'), 'auth'],
+  ['openai region', 403, openai('Country not supported', 'unsupported_country_region_territory'), 'auth'],
+  [
+    'openai overflow',
+    400,
+    openai("This model's maximum context length is 8192", 'context_length_exceeded'),
+    'context_overflow',
+  ],
+  ['openai policy', 400, openai('Your request was rejected', 'content_policy_violation'), 'content_filter'],
+  ['openai bad field', 400, openai('Unknown parameter', 'unknown_parameter'), 'invalid_request'],
+  ['openai no such model', 404, openai('The model does not exist', 'model_not_found'), 'invalid_request'],
+  ['openai 500', 500, openai('The server had an error', null, 'server_error'), 'server'],
+  ['openai 503', 503, 'upstream connect error', 'server'],
+  // Azure
+  [
+    'azure rate limit',
+    429,
+    azure('429', 'Requests have exceeded token rate limit. Please retry after 6 seconds.'),
+    'rate_limit',
+  ],
+  [
+    'azure quota',
+    403,
+    azure('403', 'Out of call volume quota. Quota will be replenished in 8 days.'),
+    'quota',
+  ],
+  ['azure bad key', 401, { statusCode: 401, message: 'Unauthorized. Access token is missing' }, 'auth'],
+  [
+    'azure filter',
+    400,
+    azure('content_filter', 'The response was filtered', {
+      innererror: { code: 'ResponsibleAIPolicyViolation' },
+    }),
+    'content_filter',
+  ],
+  ['azure overflow', 400, azure('context_length_exceeded', 'too long'), 'context_overflow'],
+  ['azure timeout', 408, azure('Timeout', 'The operation was timeout.'), 'timeout'],
+  // Anthropic
+  ['anthropic rate limit', 429, anthropic('rate_limit_error'), 'rate_limit'],
+  ['anthropic overloaded', 529, anthropic('overloaded_error', 'Overloaded'), 'server'],
+  ['anthropic overloaded in a stream', 200, anthropic('overloaded_error', 'Overloaded'), 'server'],
+  ['anthropic rate limit in a stream', 200, anthropic('rate_limit_error'), 'rate_limit'],
+  [
+    'anthropic balance',
+    400,
+    anthropic('invalid_request_error', 'Your credit balance is too low to access'),
+    'quota',
+  ],
+  [
+    'anthropic spend cap',
+    400,
+    anthropic('invalid_request_error', 'You have reached your specified API usage limits.'),
+    'quota',
+  ],
+  ['anthropic billing', 402, anthropic('billing_error'), 'quota'],
+  ['anthropic bad key', 401, anthropic('authentication_error', 'invalid x-api-key'), 'auth'],
+  ['anthropic permission', 403, anthropic('permission_error'), 'auth'],
+  [
+    'anthropic overflow',
+    400,
+    anthropic('invalid_request_error', 'prompt is too long: 210000 tokens > 200000 maximum'),
+    'context_overflow',
+  ],
+  ['anthropic too large', 413, anthropic('request_too_large'), 'invalid_request'],
+  ['anthropic timeout', 504, anthropic('timeout_error'), 'timeout'],
+  // OpenRouter
+  ['openrouter credits', 402, openrouter(402, 'Insufficient credits'), 'quota'],
+  [
+    'openrouter in-flight budget',
+    402,
+    openrouter(402, 'Too much under way', { limit_source: 'openrouter_in_flight_budget' }),
+    'rate_limit',
+  ],
+  [
+    'openrouter moderation',
+    403,
+    openrouter(403, 'Flagged', { reasons: ['violence'], flagged_input: '...' }),
+    'content_filter',
+  ],
+  ['openrouter model down', 502, openrouter(502, 'Provider returned error'), 'server'],
+  ['openrouter error in a stream', 200, openrouter(502, 'Provider disconnected'), 'server'],
+  ['openrouter rate limit in a stream', 200, openrouter(429, 'Rate limited upstream'), 'rate_limit'],
+  ['openrouter timeout', 408, openrouter(408, 'Timed out'), 'timeout'],
+  // Gemini
+  [
+    'gemini rate limit',
+    429,
+    gemini(429, 'RESOURCE_EXHAUSTED', 'You exceeded your current quota, please check your plan'),
+    'rate_limit',
+  ],
+  ['gemini in a list', 429, [gemini(429, 'RESOURCE_EXHAUSTED', 'quota')], 'rate_limit'],
+  [
+    'gemini bad key',
+    400,
+    gemini(400, 'INVALID_ARGUMENT', 'API key not valid.', [{ reason: 'API_KEY_INVALID' }]),
+    'auth',
+  ],
+  [
+    'gemini overflow',
+    400,
+    gemini(
+      400,
+      'INVALID_ARGUMENT',
+      'The input token count (1100000) exceeds the maximum number of tokens allowed (1048576).',
+    ),
+    'context_overflow',
+  ],
+  ['gemini overloaded', 503, gemini(503, 'UNAVAILABLE', 'The model is overloaded.'), 'server'],
+  ['gemini deadline', 504, gemini(504, 'DEADLINE_EXCEEDED', 'late'), 'timeout'],
+  ['gemini unavailable in a stream', 200, gemini(503, 'UNAVAILABLE', 'overloaded'), 'server'],
+  // Anything
+  ['no body', 500, undefined, 'server'],
+  ['an HTML page', 502, '<html>Bad gateway</html>', 'server'],
+  ['a conflict', 409, {}, 'server'],
+  ['unprocessable', 422, { detail: [{ msg: 'field required' }] }, 'invalid_request'],
+  ['an error of no known kind in a stream', 200, { error: { message: 'something' } }, 'server'],
+  ['an error that is a word', 200, { error: 'overloaded' }, 'server'],
+];
+
+describe('classify()', () => {
+  test.each(CASES)('%s is told apart', (_, status, body, expected) => {
+    expect(classify(refusal(status, {}, body), 0).class).toBe(expected);
+  });
+
+  test('gives each class its reach and its next step', () => {
+    const of = (status: number) => classify(refusal(status), 0);
+    expect(of(429)).toEqual({ class: 'rate_limit', scope: 'target', next: 'elsewhere' });
+    expect(of(402)).toEqual({ class: 'quota', scope: 'account', next: 'elsewhere' });
+    expect(of(401)).toEqual({ class: 'auth', scope: 'key', next: 'elsewhere' });
+    expect(of(500)).toEqual({ class: 'server', scope: 'target', next: 'elsewhere' });
+    expect(of(400)).toEqual({ class: 'invalid_request', scope: 'none', next: 'stop' });
+  });
+
+  test.each([
+    ['ECONNREFUSED', 'network'],
+    ['ECONNRESET', 'network'],
+    ['ENOTFOUND', 'network'],
+    ['UND_ERR_SOCKET', 'network'],
+    ['ETIMEDOUT', 'timeout'],
+    ['UND_ERR_HEADERS_TIMEOUT', 'timeout'],
+    ['UND_ERR_BODY_TIMEOUT', 'timeout'],
+  ])('takes the socket error %s for %s', (code, expected) => {
+    expect(classify({ kind: 'socket', code }, 0)).toMatchObject({ class: expected, next: 'elsewhere' });
+  });
+
+  test('does not believe words in a server error, which may quote the prompt', () => {
+    const body = openai(
+      'could not answer "my credit balance is too low, the prompt is too long"',
+      null,
+      'server_error',
+    );
+    expect(classify(refusal(500, {}, body), 0).class).toBe('server');
+  });
+
+  test('passes on how long the upstream wants to be left alone', () => {
+    expect(classify(refusal(429, { 'retry-after': '7' }), 0).cooldownMs).toBe(7_000);
+  });
+});

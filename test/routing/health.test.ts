@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest';
+import type { Failure } from '../../src/routing/classify.ts';
+import { createHealth } from '../../src/routing/health.ts';
+import { seededRandom } from './seeded-random.ts';
+import { target } from './simulation.ts';
+import { virtualClock } from './virtual-clock.ts';
+
+const to = target('a', 'm', { keyId: '1' });
+const server: Failure = { class: 'server', scope: 'target', next: 'elsewhere' };
+const limited = (cooldownMs?: number): Failure => ({
+  class: 'rate_limit',
+  scope: 'target',
+  next: 'elsewhere',
+  ...(cooldownMs === undefined ? {} : { cooldownMs }),
+});
+
+function setup() {
+  const clock = virtualClock();
+  const health = createHealth({ clock, random: seededRandom(1) });
+  const run = (report: (attempt: ReturnType<typeof health.begin>) => void) => {
+    const attempt = health.begin(to);
+    report(attempt);
+    attempt.ended();
+  };
+  return { clock, health, run };
+}
+
+describe('health', () => {
+  test('of a target never asked is good', () => {
+    const { health } = setup();
+    expect(health.availabilityOf(to)).toEqual({ ready: true });
+    expect(health.expectedMs(to)).toBeUndefined();
+  });
+
+  test('is not mended by an answer to a request that went out before the refusal', () => {
+    const { health, run } = setup();
+    const early = health.begin(to);
+    run((attempt) => attempt.failed(limited(60_000), 1));
+    early.succeeded(100, {});
+    early.ended();
+    expect(health.availabilityOf(to)).toMatchObject({ ready: false, because: 'rate_limit' });
+  });
+
+  test('is mended by an answer to a last resort', () => {
+    const { health, run, clock } = setup();
+    run((attempt) => attempt.failed({ class: 'quota', scope: 'account', next: 'elsewhere' }, 1));
+    expect(health.availabilityOf(target('a', 'other'))).toMatchObject({
+      ready: false,
+      because: 'quota',
+      hard: false,
+    });
+    clock.advance(1_000);
+    run((attempt) => attempt.succeeded(100, {}));
+    expect(health.availabilityOf(target('a', 'other'))).toEqual({ ready: true });
+  });
+
+  test('guesses ever longer at rate limits that do not say when they end', () => {
+    const { health, run, clock } = setup();
+    const waits: number[] = [];
+    for (let i = 0; i < 6; i++) {
+      run((attempt) => attempt.failed(limited(), 1));
+      const state = health.availabilityOf(to);
+      waits.push(state.ready ? 0 : state.waitMs);
+      clock.advance(60_000);
+    }
+    waits.forEach((waitMs, i) => {
+      const longest = Math.min(60_000, 5_000 * 2 ** i);
+      expect(waitMs).toBeGreaterThanOrEqual(longest / 2);
+      expect(waitMs).toBeLessThanOrEqual(longest);
+    });
+  });
+
+  test('believes "retry after 0" once', () => {
+    const { health, run } = setup();
+    run((attempt) => attempt.failed(limited(0), 1));
+    expect(health.availabilityOf(to)).toEqual({ ready: true });
+    run((attempt) => attempt.failed(limited(0), 1));
+    expect(health.availabilityOf(to)).toMatchObject({ ready: false, because: 'rate_limit' });
+  });
+
+  test('moves traffic away before the 429, where an answer says that a limit is used up', () => {
+    const { health, run } = setup();
+    run((attempt) =>
+      attempt.succeeded(100, { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '4s' }),
+    );
+    expect(health.availabilityOf(to)).toEqual({
+      ready: false,
+      because: 'used_up',
+      waitMs: 4_000,
+      hard: false,
+    });
+  });
+
+  test('leaves an overloaded target alone for as long as it asks', () => {
+    const { health, run } = setup();
+    run((attempt) => attempt.failed({ ...server, cooldownMs: 8_000 }, 1));
+    expect(health.availabilityOf(to)).toEqual({
+      ready: false,
+      because: 'overload',
+      waitMs: 8_000,
+      hard: false,
+    });
+  });
+
+  test('takes a timeout for a slow answer', () => {
+    const { health, run } = setup();
+    run((attempt) => attempt.failed({ class: 'timeout', scope: 'target', next: 'elsewhere' }, 30_000));
+    expect(health.expectedMs(to)).toBe(30_000);
+  });
+
+  test('counts what is in flight once, however often it is ended', () => {
+    const { health, run } = setup();
+    run((attempt) => attempt.succeeded(100, {}));
+    const idle = health.costOf(to);
+    const attempt = health.begin(to);
+    expect(health.costOf(to)).toBeCloseTo(2 * idle, 6);
+    attempt.ended();
+    attempt.ended();
+    expect(health.costOf(to)).toBeCloseTo(idle, 6);
+  });
+
+  test('lets another probe through when the client of one hung up', () => {
+    const { health, run, clock } = setup();
+    for (let i = 0; i < 5; i++) run((attempt) => attempt.failed(server, 1));
+    clock.advance(5_000);
+    const probe = health.begin(to);
+    expect(health.availabilityOf(to)).toMatchObject({ ready: false, because: 'breaker' });
+    probe.failed({ class: 'client_abort', scope: 'none', next: 'stop' }, 1);
+    probe.ended();
+    expect(health.availabilityOf(to)).toEqual({ ready: true });
+  });
+
+  test('does not free the probe of another when a long answer ends', () => {
+    const { health, run, clock } = setup();
+    for (let i = 0; i < 5; i++) run((attempt) => attempt.failed(server, 1));
+    clock.advance(5_000);
+    const first = health.begin(to);
+    first.succeeded(100, {});
+    const second = health.begin(to);
+    first.ended();
+    expect(health.availabilityOf(to)).toMatchObject({ ready: false, because: 'breaker' });
+    second.succeeded(100, {});
+    second.ended();
+    expect(health.availabilityOf(to)).toEqual({ ready: true });
+  });
+});

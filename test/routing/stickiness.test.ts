@@ -1,0 +1,46 @@
+import { describe, expect, test } from 'vitest';
+import { createStickiness, tierOfTurn } from '../../src/routing/stickiness.ts';
+import { target } from './simulation.ts';
+import { virtualClock } from './virtual-clock.ts';
+
+describe('stickiness', () => {
+  test('lasts ten minutes after the last turn', () => {
+    const clock = virtualClock();
+    const pins = createStickiness(clock);
+    const pin = { target: target('a') };
+    pins.set('c', pin);
+    clock.advance(599_999);
+    expect(pins.get('c')).toBe(pin);
+    pins.set('c', pin);
+    clock.advance(599_999);
+    expect(pins.get('c')).toBe(pin);
+    clock.advance(1);
+    expect(pins.get('c')).toBeUndefined();
+  });
+
+  test('keeps at most 10,000 conversations, and the latest of them', () => {
+    const pins = createStickiness(virtualClock());
+    for (let i = 0; i < 10_001; i++) pins.set(`c${i}`, { target: target('a') });
+    expect(pins.get('c0')).toBeUndefined();
+    expect(pins.get('c1')).toBeDefined();
+    expect(pins.get('c10000')).toBeDefined();
+  });
+});
+
+describe('tierOfTurn()', () => {
+  const turn = { inToolLoop: false, savingNanoUsd: 100, cacheLossNanoUsd: 1_000 };
+
+  test('takes what is wanted at the first turn', () => {
+    expect(tierOfTurn({ ...turn, pinned: undefined, wanted: 'weak' })).toBe('weak');
+  });
+
+  test('goes up at any time but within a tool loop', () => {
+    expect(tierOfTurn({ ...turn, pinned: 'weak', wanted: 'strong' })).toBe('strong');
+    expect(tierOfTurn({ ...turn, pinned: 'weak', wanted: 'strong', inToolLoop: true })).toBe('weak');
+  });
+
+  test('goes down only where that saves more than the lost cache costs', () => {
+    expect(tierOfTurn({ ...turn, pinned: 'strong', wanted: 'weak' })).toBe('strong');
+    expect(tierOfTurn({ ...turn, pinned: 'strong', wanted: 'weak', savingNanoUsd: 2_000 })).toBe('weak');
+  });
+});
