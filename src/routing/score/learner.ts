@@ -25,14 +25,17 @@ const PRIOR_LABELS = 500;
 /** Prompts that all look alike to the prior must still get scores apart. */
 const MIN_SPREAD = 0.3;
 
-/** The learnt score in [0,1], on the prior's scale, so that thresholds keep their meaning at the takeover. */
-export function learntScore(state: LearnerState, prompt: Prompt): number {
-  const gain = standardise(state.gains, gainOf(state, encode(prompt)));
+/**
+ * The learnt score in [0,1], on the prior's scale, so that thresholds keep their meaning at the takeover, and the
+ * gain that it stands for: by how much the strong tier is expected to do better, in [-1,1].
+ */
+export function learntScore(state: LearnerState, prompt: Prompt): { score: number; gain: number } {
+  const gain = gainOf(state, encode(prompt));
   const prior = standardise(state.priors, prompt.prior.z);
   const share = PRIOR_LABELS / (PRIOR_LABELS + state.gains.count);
-  const place = (gain + share * prior) / (1 + share);
+  const place = (standardise(state.gains, gain) + share * prior) / (1 + share);
   const spread = Math.max(MIN_SPREAD, Math.sqrt(state.priors.variance));
-  return sigmoid(state.priors.mean + place * spread - PRIOR_CENTRE);
+  return { score: sigmoid(state.priors.mean + place * spread - PRIOR_CENTRE), gain };
 }
 
 /** Learns one label as it comes in. */
@@ -67,7 +70,6 @@ function stepHeads(state: LearnerState, encoded: Encoded, { weak, strong }: Outc
   if (strong !== undefined) step(state.strong.head, encoded, strong);
 }
 
-/** By how much the strong tier is expected to do better. */
 function gainOf(state: LearnerState, encoded: Encoded): number {
   return chance(state.strong.head, encoded) - chance(state.weak.head, encoded);
 }

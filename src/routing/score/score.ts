@@ -8,6 +8,8 @@ export interface TierScore {
   /** In [0,1]. */
   score: number;
   basis: 'prior' | 'learnt';
+  /** By how much the strong tier is expected to do better; only what was learnt can tell. */
+  gain?: number;
   why: string[];
 }
 
@@ -15,5 +17,5 @@ export interface TierScore {
 export function scorePrompt(prompt: Prompt, learner?: LearnerState): TierScore {
   const { score, why } = prompt.prior;
   if (!learner || !isProven(learner)) return { score, basis: 'prior', why };
-  return { score: learntScore(learner, prompt), basis: 'learnt', why };
+  return { ...learntScore(learner, prompt), basis: 'learnt', why };
 }

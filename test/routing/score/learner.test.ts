@@ -32,6 +32,8 @@ describe('the learner', () => {
     const easy = scorePrompt(ask('Tell me about the pillow that 0.456 people saw.'), learner);
     expect([hard.basis, easy.basis]).toEqual(['learnt', 'learnt']);
     expect(hard.score).toBeGreaterThan(easy.score);
+    expect(hard.gain).toBeGreaterThan(0.5);
+    expect(easy.gain).toBeLessThan(0.3);
   });
 
   test('learns label by label too', () => {
@@ -87,7 +89,7 @@ describe('the learner', () => {
     const all = labels(400, 12);
     learnAll(learner, all, seededRandom(13));
     const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
-    const learnt = all.map(({ prompt }) => learntScore(learner, prompt));
+    const learnt = all.map(({ prompt }) => learntScore(learner, prompt).score);
     expect(learnt.every((score) => score >= 0 && score <= 1)).toBe(true);
     expect(mean(learnt)).toBeCloseTo(mean(all.map(({ prompt }) => prompt.prior.score)), 1);
   });
@@ -105,7 +107,7 @@ describe('a serialised learner', () => {
     if (!restored) throw new Error('not restored');
     expect(isProven(restored)).toBe(true);
     for (const { prompt } of all.slice(0, 50)) {
-      expect(learntScore(restored, prompt)).toBeCloseTo(learntScore(learner, prompt), 2);
+      expect(learntScore(restored, prompt).score).toBeCloseTo(learntScore(learner, prompt).score, 2);
     }
   });
 
