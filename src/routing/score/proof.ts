@@ -1,19 +1,25 @@
 import { chance, type Encoded } from './head.ts';
 import type { LearnerState, TierState } from './learner-state.ts';
 import { rivalChance } from './rival.ts';
-import { lowerBound95, update } from './running.ts';
+import { certainty, update } from './running.ts';
 
 const MIN_PROOFS = 100;
+/** Standard errors: one-sided 95 %. */
+const PROVEN = 1.645;
+/** Gains are far noisier than outcomes; below this the heads look worse at them than the prior. */
+const DOUBTFUL = -0.5;
 
 /**
  * Whether the heads may decide. Each label was predicted before it was learnt, and the heads must have been
- * better than the prior with 95 % confidence at outcomes, and not worse at gains. Only labels of both tiers
+ * better than the prior with 95 % confidence at outcomes, and not plainly worse at gains. Only labels of both tiers
  * count: outcomes of the chosen tier alone teach, but heads trusted on their account ranked gains worse than
  * the prior did when measured.
  */
 export function isProven(state: LearnerState): boolean {
   return (
-    state.outcomeProof.count >= MIN_PROOFS && lowerBound95(state.outcomeProof) > 0 && state.gainProof.mean > 0
+    state.outcomeProof.count >= MIN_PROOFS &&
+    certainty(state.outcomeProof) > PROVEN &&
+    certainty(state.gainProof) > DOUBTFUL
   );
 }
 

@@ -6,7 +6,6 @@ export interface Running {
 }
 
 const HORIZON = 2_000;
-const NORMAL_95 = 1.645;
 
 export function newRunning(): Running {
   return { count: 0, mean: 0, variance: 0 };
@@ -21,10 +20,10 @@ export function update(running: Running, value: number): void {
   running.variance += weight * (delta * (value - running.mean) - running.variance);
 }
 
-/** The value below which the true mean lies with a chance of 5 %. */
-export function lowerBound95(running: Running): number {
-  if (running.count < 2) return Number.NEGATIVE_INFINITY;
-  return running.mean - NORMAL_95 * Math.sqrt(running.variance / Math.min(running.count, HORIZON));
+/** How many standard errors the mean lies above 0: from 1.645 on it is positive with 95 % confidence. */
+export function certainty(running: Running): number {
+  const error = Math.sqrt(running.variance / Math.min(running.count, HORIZON));
+  return error > 0 ? running.mean / error : 0;
 }
 
 /** How many standard deviations a value lies above the mean. */

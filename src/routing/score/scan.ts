@@ -26,7 +26,8 @@ export interface Scan extends Record<WordKind, number> {
 
 const HEAD_CHARS = 6_000;
 const TAIL_CHARS = 2_000;
-const OPTION_LINE = /^[ \t]*\(?[A-J][.)][ \t]/gm;
+// Not `a)`, which begins a part of a question more often than an answer to choose.
+const OPTION_LINE = /^[ \t]*(?:\(?[A-J][.)]|[a-j]\.)[ \t]/gm;
 const LIST_LINE = /^[ \t]*(?:[-*•]|\d+[.)])[ \t]/gm;
 const OPERATORS = new Set([...'^=<>+*−×÷√∫∑≤≥≠±∞∈'].map((char) => char.charCodeAt(0)));
 const BRACKETS = new Set([...'{}[];`('].map((char) => char.charCodeAt(0)));

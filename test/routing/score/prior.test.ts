@@ -40,9 +40,11 @@ describe('priorScore()', () => {
     expect(score(choice).why).toContain('choice');
   });
 
-  test('is the same for the same text in capitals', () => {
-    const text = 'Explain, if you must, why the function is recursive and not a loop.';
+  test('is the same for the same text in capitals or without', () => {
+    const text =
+      'Explain, if you must, why the function is recursive and not a loop.\nA. It is\nB. It is not';
     expect(score(text.toUpperCase()).score).toBeCloseTo(score(text).score, 10);
+    expect(score(text.toLowerCase()).score).toBeCloseTo(score(text).score, 10);
   });
 
   test('says why', () => {
