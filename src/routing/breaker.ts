@@ -73,7 +73,7 @@ export function recordSuccess(breaker: Breaker, nowMs: number): void {
   }
 }
 
-/** `waitMs` is what the upstream asked for; without it the wait doubles each time, with jitter, up to a minute. */
+/** `waitMs` is what the upstream asked for; without it, or at 0, the wait doubles each time, with jitter, up to a minute. */
 export function recordFailure(
   breaker: Breaker,
   nowMs: number,
@@ -86,7 +86,7 @@ export function recordFailure(
   if (breaker.phase === 'closed' && !isTooMuch(breaker)) return;
   const doubled = Math.min(MAX_OPEN_MS, BASE_OPEN_MS * 2 ** breaker.openings);
   breaker.phase = 'open';
-  breaker.openUntilMs = nowMs + (waitMs ?? doubled * (0.5 + random() / 2));
+  breaker.openUntilMs = nowMs + (waitMs || doubled * (0.5 + random() / 2));
   breaker.openings++;
   breaker.probeSuccesses = 0;
   breaker.probeUntilMs = 0;

@@ -1,12 +1,12 @@
 import { cooldownMs } from './cooldown.ts';
 import { classByWords, statusOf } from './error-words.ts';
-import type { Headers } from './rate-limits.ts';
+import type { ResponseHeaders } from './rate-limits.ts';
 import { readUpstreamError } from './upstream-error.ts';
 
 /** How an attempt at an upstream went wrong, as the forwarder saw it. */
 export type UpstreamOutcome =
   /** An error status, or an error event or body under a good one. */
-  | { kind: 'response'; status: number; headers: Headers; body: unknown }
+  | { kind: 'response'; status: number; headers: ResponseHeaders; body: unknown }
   /** No answer, or one that broke off before its first content: the socket's error code. */
   | { kind: 'socket'; code: string }
   /** A good status with nothing of use in it: no choices, an HTML page, a stream that ended without content. */

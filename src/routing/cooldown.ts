@@ -1,5 +1,5 @@
 import { parseCount, parseDuration, untilDate } from './duration.ts';
-import { type Headers, limitsOf, usedUpMs } from './rate-limits.ts';
+import { limitsOf, type ResponseHeaders, usedUpMs } from './rate-limits.ts';
 import { readUpstreamError } from './upstream-error.ts';
 
 /** No provider's word is taken for longer than a day. */
@@ -12,7 +12,7 @@ const UNITS = /^(?:\d+(?:\.\d+)?\s*(?:milliseconds?|ms|minutes?|seconds?|hours?|
  * doesn't say, or says something that is no time (negative, garbage). The most exact statement counts:
  * retry-after-ms, then retry-after, then the error's own words, then the resets of its limits.
  */
-export function cooldownMs(headers: Headers, body: unknown, nowMs: number): number | undefined {
+export function cooldownMs(headers: ResponseHeaders, body: unknown, nowMs: number): number | undefined {
   const wait =
     parseCount(headers['retry-after-ms']) ??
     parseCount(headers['x-ms-retry-after-ms']) ??
@@ -38,7 +38,7 @@ function statedMs(body: unknown): number | undefined {
 }
 
 /** Where no limit is marked as used up, the first one to move is the best guess. */
-function soonestResetMs(headers: Headers, nowMs: number): number | undefined {
+function soonestResetMs(headers: ResponseHeaders, nowMs: number): number | undefined {
   const resets = limitsOf(headers, nowMs).map(({ resetMs }) => resetMs);
   return resets.length === 0 ? undefined : Math.min(...resets);
 }

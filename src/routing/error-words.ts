@@ -1,10 +1,7 @@
 import type { FailureClass } from './classify.ts';
 import type { UpstreamError } from './upstream-error.ts';
 
-type NamedClass = Extract<
-  FailureClass,
-  'quota' | 'auth' | 'content_filter' | 'context_overflow' | 'rate_limit'
->;
+type NamedClass = Exclude<FailureClass, 'server' | 'network' | 'timeout' | 'client_abort'>;
 
 /** Failures that providers report under statuses that alone would mean something else. */
 const RULES: { class: NamedClass; names: Set<string>; message?: RegExp }[] = [
@@ -32,6 +29,11 @@ const RULES: { class: NamedClass; names: Set<string>; message?: RegExp }[] = [
     class: 'auth',
     names: new Set(['invalid_api_key', 'api_key_invalid', 'account_deactivated', 'authentication_error']),
     message: /api key not valid/i,
+  },
+  {
+    // Also a 403, of a key that may use other models: no reason to take the key out.
+    class: 'invalid_request',
+    names: new Set(['model_not_found', 'deploymentnotfound']),
   },
   {
     class: 'content_filter',

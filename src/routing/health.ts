@@ -4,7 +4,7 @@ import { activeBlocks, type BlockReason, block, lift } from './blocks.ts';
 import { abandonProbe, beginAttempt, blockedUntil } from './breaker.ts';
 import type { Failure } from './classify.ts';
 import { type HealthSnapshot, restoreHealth, saveHealth } from './health-snapshot.ts';
-import { type Headers, usedUpMs } from './rate-limits.ts';
+import { type ResponseHeaders, usedUpMs } from './rate-limits.ts';
 import { accountOf, keyOf, type Target, targetId } from './target.ts';
 import { newTargetHealth, type TargetHealth, takeFailure, takeSuccess } from './target-health.ts';
 
@@ -16,7 +16,7 @@ export type Availability =
 /** One attempt at a target. Whoever begins it ends it; what it reports before that is up to the upstream. */
 export interface Attempt {
   /** The first content is there. */
-  succeeded(ttfbMs: number, headers: Headers): void;
+  succeeded(ttfbMs: number, headers: ResponseHeaders): void;
   /** It failed, before or after its first content. */
   failed(failure: Failure, elapsedMs: number): void;
   ended(): void;

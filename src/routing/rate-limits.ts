@@ -1,7 +1,7 @@
 import { parseCount, parseDuration, untilDate } from './duration.ts';
 
 /** Response headers, names in lower case. */
-export type Headers = Readonly<Record<string, string | undefined>>;
+export type ResponseHeaders = Readonly<Record<string, string | undefined>>;
 
 /** One of the limits that an answer's headers tell of. */
 export interface Limit {
@@ -17,7 +17,7 @@ const RESET_NAMES = [/^x-ratelimit-reset()(-.+)?$/, /^anthropic-ratelimit-(.+)-r
  * Every limit whose reset is told: x-ratelimit-reset, x-ratelimit-reset-requests, -tokens (OpenAI, Azure,
  * OpenRouter) and anthropic-ratelimit-requests-reset, -tokens-reset and so on.
  */
-export function limitsOf(headers: Headers, nowMs: number): Limit[] {
+export function limitsOf(headers: ResponseHeaders, nowMs: number): Limit[] {
   const limits: Limit[] = [];
   for (const [name, value] of Object.entries(headers)) {
     const remainingName = remainingNameOf(name);
@@ -30,7 +30,7 @@ export function limitsOf(headers: Headers, nowMs: number): Limit[] {
 }
 
 /** Until when a limit is used up; undefined while there is room in all. Any answer may tell, also a good one. */
-export function usedUpMs(headers: Headers, nowMs: number): number | undefined {
+export function usedUpMs(headers: ResponseHeaders, nowMs: number): number | undefined {
   const waits = limitsOf(headers, nowMs).filter(({ remaining }) => remaining === 0);
   return waits.length === 0 ? undefined : Math.max(...waits.map(({ resetMs }) => resetMs));
 }

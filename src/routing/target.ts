@@ -5,7 +5,7 @@ export interface Target {
   keyId?: string;
   /** Targets of the lowest number are tried first. */
   priority: number;
-  /** How strongly it is preferred among targets of one priority; 1 is usual. */
+  /** How strongly it is preferred among targets of one priority: above 0, usually 1. */
   weight: number;
 }
 

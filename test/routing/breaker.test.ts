@@ -77,6 +77,12 @@ describe('the breaker', () => {
     expect(blockedUntil(breaker, 1)).toBe(90_000);
   });
 
+  test('does not take "at once" from an upstream that keeps failing', () => {
+    const breaker = newBreaker();
+    for (let i = 0; i < 5; i++) fail(breaker, 0, 0);
+    expect(blockedUntil(breaker, 1)).toBe(5_000);
+  });
+
   test('is not moved by requests that were under way when it opened', () => {
     const breaker = opened();
     fail(breaker, 100);

@@ -40,6 +40,7 @@ const CASES: [string, number, unknown, FailureClass][] = [
   ['openai policy', 400, openai('Your request was rejected', 'content_policy_violation'), 'content_filter'],
   ['openai bad field', 400, openai('Unknown parameter', 'unknown_parameter'), 'invalid_request'],
   ['openai no such model', 404, openai('The model does not exist', 'model_not_found'), 'invalid_request'],
+  ['openai model not allowed', 403, openai('No access to model', 'model_not_found'), 'invalid_request'],
   ['openai 500', 500, openai('The server had an error', null, 'server_error'), 'server'],
   ['openai 503', 503, 'upstream connect error', 'server'],
   // Azure

@@ -32,7 +32,7 @@ const MIN_SPREAD = 0.3;
 export function learntScore(state: LearnerState, prompt: Prompt): { score: number; gain: number } {
   const gain = gainOf(state, encode(prompt));
   const prior = standardise(state.priors, prompt.prior.z);
-  const share = PRIOR_LABELS / (PRIOR_LABELS + state.gains.count);
+  const share = PRIOR_LABELS / (PRIOR_LABELS + labelsSeen(state));
   const place = (standardise(state.gains, gain) + share * prior) / (1 + share);
   const spread = Math.max(MIN_SPREAD, Math.sqrt(state.priors.variance));
   return { score: sigmoid(state.priors.mean + place * spread - PRIOR_CENTRE), gain };
@@ -43,7 +43,7 @@ export function learn(state: LearnerState, { prompt, outcome }: Label): void {
   const encoded = encode(prompt);
   const priorZ = prompt.prior.z;
   const { weak, strong } = outcome;
-  if (weak !== undefined && strong !== undefined && state.gains.count >= WARM_UP_LABELS) {
+  if (weak !== undefined && strong !== undefined && labelsSeen(state) >= WARM_UP_LABELS) {
     validate(state, encoded, priorZ, { weak, strong });
   }
   if (weak !== undefined) teachRival(state.weak.rival, priorZ, weak);
@@ -61,8 +61,14 @@ export function learnAll(state: LearnerState, labels: readonly Label[], random: 
   for (let epoch = 1; epoch < EPOCHS; epoch++) {
     for (const [i, prompt] of encoded.entries()) stepHeads(state, prompt, order[i]?.outcome ?? {});
   }
+  // The further epochs have spread the gains out.
   state.gains = newRunning();
   for (const prompt of encoded) update(state.gains, gainOf(state, prompt));
+}
+
+/** Every label has been counted into the spread of the prior. */
+function labelsSeen(state: LearnerState): number {
+  return state.priors.count;
 }
 
 function stepHeads(state: LearnerState, encoded: Encoded, { weak, strong }: Outcome): void {

@@ -10,10 +10,10 @@ export interface PriorScore {
 }
 
 /**
- * The weights are set by hand and rounded; no data set was fitted. They say: much to read, conditions, negations
- * and enumerations make a request hard, figures without text do not; writing tasks are done well by small models;
- * code and mathematics need the strong tier whatever their length; choosing among given answers is easier than
- * producing one.
+ * The weights are set by hand and rounded: tried out against public benchmark results, fitted to none. They say:
+ * much to read, conditions, negations and enumerations make a request hard, figures without text do not; writing
+ * tasks are done well by small models; code and mathematics need the strong tier whatever their length; choosing
+ * among given answers is easier than producing one.
  */
 const TECHNICAL_LEVEL = 3.5;
 const TECHNICAL_PULL = 0.6;
