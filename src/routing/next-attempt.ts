@@ -43,7 +43,9 @@ export function nextAttempt(options: NextAttemptOptions): NextAttempt {
   if (!last) return firstAttempt(options);
   if (last.failure.next === 'stop') return stop('final');
   if (options.tried.length >= MAX_ATTEMPTS) return stop('attempts');
-  if (last.failure.next === 'larger_context') return jumpToLarger(options, last.target);
+  const overflowed = options.tried.filter(({ failure }) => failure.next === 'larger_context');
+  if (overflowed.length > 1) return stop('final');
+  if (overflowed[0]) return jumpToLarger(options, overflowed[0].target);
   return retry(options, orderTargets({ ...options, targets: untried(options.targets, options.tried) }));
 }
 
@@ -76,14 +78,12 @@ function retry(options: NextAttemptOptions, order: Order): NextAttempt {
   return stop('none_left');
 }
 
+/** Once a model's context was too small, only larger ones come into question. */
 function jumpToLarger(options: NextAttemptOptions, from: Target): NextAttempt {
   const { tried, larger = [], capabilitiesOf } = options;
-  const overflows = tried.filter(({ failure }) => failure.next === 'larger_context');
-  if (overflows.length > 1) return stop('final');
   const room = (target: Target) => capabilitiesOf?.(target).contextTokens ?? 0;
   const targets = untried(larger, tried).filter((target) => room(target) > room(from));
-  const next = retry(options, orderTargets({ ...options, targets }));
-  return next.kind === 'stop' && next.because === 'none_left' ? stop('final') : next;
+  return targets.length > 0 ? retry(options, orderTargets({ ...options, targets })) : stop('final');
 }
 
 function withinBudget({ budget, nowMs }: NextAttemptOptions, attempt: NextAttempt): NextAttempt {

@@ -194,6 +194,13 @@ describe('a context overflow', () => {
     expect(simulation.served[0]).toMatchObject({ end: 'ok', attempts: [expect.anything(), c] });
   });
 
+  test('never goes back to a small model when the larger one fails', () => {
+    const upstream = (to: unknown) => (to === c ? fails(refusal(500)) : overflow);
+    const simulation = simulate({ targets: [a, b], larger: [c], capabilitiesOf, upstream });
+    simulation.traffic(1, 100);
+    expect(simulation.served[0]?.attempts.slice(1)).toEqual([c]);
+  });
+
   test('stops when the larger model overflows too, or there is none', () => {
     const both = simulate({
       targets: [a],
