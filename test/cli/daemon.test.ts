@@ -15,7 +15,7 @@ describe('the daemon', () => {
     const origin = /^Base URL +(http:\/\/localhost:\d+)\/v1$/m.exec(first.stdout)?.[1] ?? '';
     const key = /^Project key +(sk-gw-\S+)$/m.exec(first.stdout)?.[1];
     expect(first.stdout).toMatch(/^Admin key +sk-gw-\S+$/m);
-    expect(first.stdout).toContain('eval "$(gw env)"');
+    expect(first.stdout).toMatch(/eval "\$\(\S*gw env\)"/);
 
     const again = await cli.exec(['start', '--port', '4999']);
     expect(again.code).toBe(0);

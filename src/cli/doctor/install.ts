@@ -1,7 +1,7 @@
-import { accessSync, constants, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { messageOf } from '../../errors.ts';
 import type { Context } from '../context.ts';
+import { isOnPath } from '../invocation.ts';
 import { broken, type Finding, ok, warning } from './check.ts';
 
 /** The oldest Node that gw runs on; package.json says the same. */
@@ -32,17 +32,7 @@ export async function checkInstall({ version, program }: Context): Promise<Findi
 }
 
 /** `eval "$(gw env)"` works only where the shell finds gw. */
-export function checkPath({ env, program }: Context): Finding {
-  const found = (env.PATH ?? '').split(':').some((folder) => isExecutable(join(folder, 'gw')));
-  if (found) return ok('path', 'gw is on the PATH');
-  return warning('path', 'gw is not on the PATH', `npm install -g ${dirname(dirname(program))}`);
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
+export function checkPath(context: Context): Finding {
+  if (isOnPath(context)) return ok('path', 'gw is on the PATH');
+  return warning('path', 'gw is not on the PATH', `npm install -g ${dirname(dirname(context.program))}`);
 }
