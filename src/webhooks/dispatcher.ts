@@ -15,8 +15,6 @@ export interface DispatcherOptions {
   calendar: () => Calendar;
   /** Told what a person should know: an endpoint that was disabled, a database that can't be written. */
   warn: (message: string) => void;
-  /** How long a claim holds; longer than any attempt takes. */
-  leaseMs?: number;
   /** The longest wait between two looks at the outbox: other processes write into it too. */
   pollMs?: number;
 }
@@ -41,7 +39,7 @@ interface Flight {
 }
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
-  const { outbox, send, clock, random, calendar, warn, leaseMs = LEASE_MS, pollMs = POLL_MS } = options;
+  const { outbox, send, clock, random, calendar, warn, pollMs = POLL_MS } = options;
   /** By delivery. There is at most one for an endpoint: the outbox hands out only the head of its queue. */
   const flights = new Map<number, Flight>();
   let running = false;
@@ -77,7 +75,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     try {
       const dueAt = await outbox.nextDueAt();
       if (dueAt === undefined || dueAt > clock.now()) return waitFor(dueAt);
-      for (const claim of await outbox.claim({ now: clock.now(), leaseMs })) launch(claim);
+      for (const claim of await outbox.claim({ now: clock.now(), leaseMs: LEASE_MS })) launch(claim);
       stuck = false;
       return waitFor(await outbox.nextDueAt());
     } catch (error) {
@@ -106,9 +104,11 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   async function deliver(claim: Claim, signal: AbortSignal): Promise<void> {
-    const result = await attempt(claim, signal);
-    // An attempt that was cut short tells nothing of the receiver: it does not count, and is made again.
-    if (signal.aborted && !result.ok) await outbox.release(claim, clock.now());
+    // A process that was halted since its claim has no time left to send before another takes it up.
+    const late = clock.now() > claim.lapsesAt - SEND_TIMEOUT_MS;
+    const result = late ? undefined : await attempt(claim, signal);
+    // An attempt that was not made, or cut short, tells nothing of the receiver: it does not count.
+    if (result === undefined || (signal.aborted && !result.ok)) await outbox.release(claim, clock.now());
     else await book(claim, result);
   }
 

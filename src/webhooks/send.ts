@@ -42,8 +42,27 @@ export function createSend({ policy, clock, lookup, timeoutMs = SEND_TIMEOUT_MS 
     const at = clock.now();
     const started = clock.monotonic();
     const answer: Answer = { status: null, error: null, response: null, retryAfterMs: 0 };
+    // The time runs from here, and not from when everything is loaded: the claim that this is done under lapses.
+    const timer = new AbortController();
+    const cancelTimer = clock.after(timeoutMs, () => timer.abort());
+    const signals = post.signal ? [timer.signal, post.signal] : [timer.signal];
+    try {
+      await exchange(post, answer, AbortSignal.any(signals));
+    } catch (error) {
+      answer.error = redact(reasonOf(error), post.secrets);
+      if (timer.signal.aborted) answer.error = `no complete answer within ${timeoutMs / 1000} s`;
+      else if (post.signal?.aborted) answer.error = 'gw was stopped';
+    } finally {
+      cancelTimer();
+    }
+    const durationMs = Math.round(clock.monotonic() - started);
+    return { ...answer, ok: isSuccess(answer.status), at, durationMs };
+  };
+
+  async function exchange(post: Post, answer: Answer, signal: AbortSignal): Promise<void> {
     // Loaded at the first attempt: a command that lists webhooks should not pay for an HTTP client.
     const { Client, buildConnector } = await import('undici');
+    signal.throwIfAborted();
     const url = new URL(post.url);
     // A client of its own for each attempt: no connection outlives the check of its address, and to destroy it
     // stops everything, wherever the attempt is.
@@ -52,51 +71,35 @@ export function createSend({ policy, clock, lookup, timeoutMs = SEND_TIMEOUT_MS 
       headersTimeout: 0,
       bodyTimeout: 0,
     });
-    const giveUp = (why: string) => void client.destroy(new Error(why)).catch(() => undefined);
-    const cancelTimer = clock.after(timeoutMs, () =>
-      giveUp(`no complete answer within ${timeoutMs / 1000} s`),
-    );
-    const onAbort = () => giveUp('gw was stopped');
-    post.signal?.addEventListener('abort', onAbort);
-    if (post.signal?.aborted) onAbort();
+    const destroy = () => void client.destroy().catch(() => undefined);
+    signal.addEventListener('abort', destroy);
     try {
-      await exchange(client, url, post, answer, clock.now);
-    } catch (error) {
-      answer.error = redact(reasonOf(error), post.secrets);
+      await request(client, url, post, answer);
     } finally {
-      cancelTimer();
-      post.signal?.removeEventListener('abort', onAbort);
-      giveUp('done');
+      signal.removeEventListener('abort', destroy);
+      destroy();
     }
-    const durationMs = Math.round(clock.monotonic() - started);
-    return { ...answer, ok: isSuccess(answer.status), at, durationMs };
-  };
+  }
+
+  async function request(client: Client, url: URL, post: Post, answer: Answer): Promise<void> {
+    const { statusCode, headers, body } = await client.request({
+      method: 'POST',
+      path: url.pathname + url.search,
+      headers: post.headers,
+      body: post.body,
+    });
+    answer.status = statusCode;
+    if (!isSuccess(statusCode)) answer.error = `HTTP ${statusCode}${redirectNote(statusCode, headers)}`;
+    answer.retryAfterMs = parseRetryAfter(textOf(headers['retry-after']), clock.now());
+    const { bytes, complete } = await readStart(body);
+    const encoding = textOf(headers['content-encoding']);
+    answer.response = encoding
+      ? `(${bytes.length} bytes, ${redact(encoding, []).slice(0, 40)})`
+      : storableResponse(bytes.toString(), post.secrets, complete);
+  }
 }
 
 type Answer = Pick<SendResult, 'status' | 'error' | 'response' | 'retryAfterMs'>;
-
-async function exchange(
-  client: Client,
-  url: URL,
-  post: Post,
-  answer: Answer,
-  now: () => number,
-): Promise<void> {
-  const { statusCode, headers, body } = await client.request({
-    method: 'POST',
-    path: url.pathname + url.search,
-    headers: post.headers,
-    body: post.body,
-  });
-  answer.status = statusCode;
-  if (!isSuccess(statusCode)) answer.error = `HTTP ${statusCode}${redirectNote(statusCode, headers)}`;
-  answer.retryAfterMs = parseRetryAfter(textOf(headers['retry-after']), now());
-  const { bytes, complete } = await readStart(body);
-  const encoding = textOf(headers['content-encoding']);
-  answer.response = encoding
-    ? `(${bytes.length} bytes, ${redact(encoding, []).slice(0, 40)})`
-    : storableResponse(bytes.toString(), post.secrets, complete);
-}
 
 /** The beginning of a body. One that stalls or breaks off is as good as its beginning: the status has decided. */
 async function readStart(

@@ -225,6 +225,24 @@ describe('the dispatcher', () => {
     expect(await world.deliveries()).toMatchObject([{ attempts: 1 }, { attempts: 1 }]);
   });
 
+  it('sends nothing under a claim that it was too slow to use', async () => {
+    const { world, receiver } = await start();
+    await world.addEndpoint(`${receiver.url}/`);
+    const { claim } = world.outbox;
+    world.outbox.claim = async (options) => {
+      const claims = await claim(options);
+      // The process is halted for as long as attempts have to spare.
+      world.clock.advance(5_001);
+      world.outbox.claim = claim;
+      return claims;
+    };
+    exceeded(world);
+    await world.drain();
+    expect(timesOf(receiver, '/')).toEqual([5_001]);
+    expect(await world.deliveries()).toMatchObject([{ state: 'delivered', attempts: 1 }]);
+    expect(world.db.prepare('SELECT claims FROM deliveries').pluck().get()).toBe(2);
+  });
+
   it('fails an event that cannot be put into words, and goes on with the next', async () => {
     const { world, receiver } = await start();
     await world.addEndpoint(`${receiver.url}/`, { format: 'slack' });

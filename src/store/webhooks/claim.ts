@@ -6,6 +6,8 @@ export interface Claim {
   id: number;
   /** Which claim of the delivery this is; its outcome counts only while no later one was made. */
   claims: number;
+  /** Until when nobody else takes it up. */
+  lapsesAt: number;
   /** Attempts that ended before. */
   attempts: number;
   endpointId: number;

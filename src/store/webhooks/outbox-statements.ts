@@ -31,7 +31,7 @@ export function prepareOutbox(db: Db) {
      WHERE id IN (${HEADS}) AND due_at <= ? RETURNING id, claims`,
   );
   const selectClaim = db.prepare<[number], Claim>(
-    `SELECT d.id, d.claims, d.attempts, d.endpoint_id AS endpointId, e.url, e.format, e.secret,
+    `SELECT d.id, d.claims, d.due_at AS lapsesAt, d.attempts, d.endpoint_id AS endpointId, e.url, e.format, e.secret,
      e.old_secret AS oldSecret, e.old_secret_until AS oldSecretUntil, p.name AS project, v.id AS eventId, v.type,
      v.created_at AS eventAt, v.data, d.event_count AS eventCount, f.created_at AS since
      FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id JOIN projects p ON p.id = e.project_id
