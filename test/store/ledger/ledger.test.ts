@@ -57,6 +57,15 @@ describe('admit()', () => {
     expect((await getRequest(shop.db, blocked.id))?.outcome).toBe('blocked');
   });
 
+  test('waits for the whole of what is unspent, and is blocked for a nano-dollar more', async () => {
+    const shop = await openShop();
+    await shop.budget({ period: 'daily', capNanoUsd: 100 });
+    await shop.spend(10);
+    await shop.admit(80);
+    expect(await shop.admit(90)).toMatchObject({ kind: 'wait' });
+    expect(await shop.admit(91)).toMatchObject({ kind: 'blocked' });
+  });
+
   test('does not let a small request pass one of the same turn that waits', async () => {
     const shop = await openShop();
     await shop.budget({ period: 'daily', capNanoUsd: 100 });

@@ -15,6 +15,7 @@ const moves = fc.array(
       fc.integer({ min: 0, max: 30 * SECOND }),
       fc.integer({ min: 0, max: 4 * MINUTE }),
       fc.integer({ min: -3 * MINUTE, max: 0 }),
+      fc.constantFrom(MINUTE, 2 * MINUTE, 3 * MINUTE),
     ),
     amount: fc.integer({ min: 1, max: 10 }),
     /** Which open hold settles afterwards, if any, and at what share. */
@@ -52,8 +53,11 @@ describe('a rolling budget', () => {
             const open = taken.filter(({ cost }) => cost === null);
             const chosen = move.settle === null ? undefined : open[move.settle % Math.max(1, open.length)];
             if (chosen) {
-              chosen.cost = Math.floor((chosen.worst * move.percent) / 100);
-              await shop.settle(chosen.id, chosen.cost);
+              const cost = Math.floor((chosen.worst * move.percent) / 100);
+              chosen.cost = cost;
+              // In one turn with the settlement: what it changed in memory has to be what a new look finds.
+              const [, settled] = await Promise.all([shop.settle(chosen.id, cost), shop.standings()]);
+              expect(settled).toEqual(await shop.standings());
             }
           }
           const minutes = taken.map(({ at }) => minuteOf(at));
@@ -95,6 +99,16 @@ describe('a rolling budget', () => {
     expect(await shop.admit(30)).toMatchObject({ kind: 'wait' });
     await shop.settle(id, 80);
     expect(await shop.admit(30)).toMatchObject({ kind: 'held' });
+  });
+
+  test('does not count what settles in the moment in which its minute has left the window', async () => {
+    const shop = await openShop();
+    await shop.budget({ period: 'rolling', capNanoUsd: 100, windowMs: MINUTE });
+    const { id } = await shop.admit(80);
+    shop.clock.set(NOON + 2 * MINUTE);
+    const [, inTurn] = await Promise.all([shop.settle(id, 80), shop.standings()]);
+    expect(inTurn).toMatchObject([{ posted: 0, pending: 0 }]);
+    expect(await shop.standings()).toEqual(inTurn);
   });
 
   test('tells of its threshold once while the spend is in the window, and again in a later one', async () => {
