@@ -21,6 +21,7 @@ export interface Calendar {
   startOfDate(date: string): number;
 }
 
+const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
@@ -73,12 +74,12 @@ export function createCalendar(timezone: string): Calendar {
   function startOfDate(date: string): number {
     const known = starts.get(date);
     if (known !== undefined) return known;
-    // No zone is further than 26 hours from UTC; the first instant with this local date, found by halving.
+    // No zone is further than 26 hours from UTC; the first second with this local date, found by halving.
     const utc = Date.parse(`${date}T00:00:00Z`);
     let before = utc - 26 * HOUR_MS;
     let reached = utc + 26 * HOUR_MS;
-    while (reached - before > 1) {
-      const middle = Math.floor((before + reached) / 2);
+    while (reached - before > SECOND_MS) {
+      const middle = before + Math.floor((reached - before) / 2 / SECOND_MS) * SECOND_MS;
       if (local(middle).date >= date) reached = middle;
       else before = middle;
     }

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { GwError } from '../errors.ts';
-import { MAX_SLOTS } from '../ids.ts';
+import { MAX_SLOTS, type RequestId } from '../ids.ts';
 import { acquireLock } from './lock.ts';
 import type { Db } from './open.ts';
 
@@ -41,6 +41,14 @@ export function registerDaemon(db: Db, daemon: Omit<DaemonRow, 'slot'> & { start
     return slot;
   });
   return register.immediate();
+}
+
+/** The last request id that is stored. A daemon makes its own after it, though its clock was set back (ids.ts). */
+export function lastRequestId(db: Db): RequestId {
+  const last = db.prepare<[], RequestId | null>(
+    'SELECT max(id) FROM (SELECT max(id) AS id FROM requests UNION ALL SELECT max(id) FROM holds)',
+  );
+  return last.pluck().get() ?? 0;
 }
 
 /** The registered daemons that no longer live, as seen by the daemon `instanceId`, which holds `ownLock`. */

@@ -1,8 +1,14 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { MAX_SLOTS } from '../../src/ids.ts';
-import { deadDaemons, orphanedSlots, registerDaemon, unregisterDaemon } from '../../src/store/daemons.ts';
+import { createRequestIds, MAX_SLOTS } from '../../src/ids.ts';
+import {
+  deadDaemons,
+  lastRequestId,
+  orphanedSlots,
+  registerDaemon,
+  unregisterDaemon,
+} from '../../src/store/daemons.ts';
 import { acquireLock } from '../../src/store/lock.ts';
 import type { Db } from '../../src/store/open.ts';
 import {
@@ -10,6 +16,7 @@ import {
   admissionOf,
   createWorld,
   memoryDatabase,
+  recordOf,
   startDaemon,
   temporaryDirectory,
 } from '../support/simulator.ts';
@@ -79,6 +86,23 @@ describe('deadDaemons()', () => {
     register(db, 'own', own);
     const dead = deadDaemons(db, { instanceId: 'own', lockPath: own });
     expect(dead.map(({ instanceId }) => instanceId)).toEqual(['before']);
+  });
+});
+
+describe('lastRequestId()', () => {
+  test('is the last of running and recorded requests, so that a clock set back makes none anew', async () => {
+    const db = await memoryDatabase();
+    expect(lastRequestId(db)).toBe(0);
+    addProjects(db, 1);
+    const world = createWorld();
+    const { ledger, nextId } = startDaemon(db, world, 0);
+    const [first, second] = [nextId(), nextId()];
+    await ledger.record(recordOf(first));
+    expect(lastRequestId(db)).toBe(first);
+    await ledger.admit(admissionOf(second, 5));
+    expect(lastRequestId(db)).toBe(second);
+    const restarted = createRequestIds(0, () => world.clock.now() - 3_600_000, lastRequestId(db));
+    expect(restarted()).toBeGreaterThan(second);
   });
 });
 

@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createCalendar } from '../../dist/calendar.js';
 import { systemClock } from '../../dist/clock.js';
 import { createRequestIds } from '../../dist/ids.js';
-import { registerDaemon } from '../../dist/store/daemons.js';
+import { lastRequestId, registerDaemon } from '../../dist/store/daemons.js';
 import { createLedger } from '../../dist/store/ledger/ledger.js';
 import { acquireLock } from '../../dist/store/lock.js';
 import { openDatabase } from '../../dist/store/open.js';
@@ -23,7 +23,7 @@ const db = await openDatabase(path, { busyTimeoutMs: 20 });
 const slot = registerDaemon(db, { instanceId: name, pid: process.pid, lockPath, startedAt: Date.now() });
 const calendar = createCalendar('UTC');
 const ledger = createLedger({ db, clock: systemClock, calendar: () => calendar, slot });
-const nextId = createRequestIds(slot, Date.now);
+const nextId = createRequestIds(slot, Date.now, lastRequestId(db));
 say(`slot ${slot}`);
 
 function head(id) {
