@@ -20,26 +20,48 @@ const KEEP_ALIVE_MS = 30_000;
 
 export function createUpstreams(options: () => UpstreamOptions): Upstreams {
   const pools = new Map<string, Pool>();
+  const open = new Set<Pool>();
+  let current = options();
+
+  /** Changed settings hold for new connections; what runs on the old ones ends there. */
+  function renew(wanted: UpstreamOptions): void {
+    current = wanted;
+    for (const pool of pools.values()) void pool.close().then(() => open.delete(pool));
+    pools.clear();
+  }
+
+  function connect(origin: string): Pool {
+    const pool = new Pool(origin, {
+      connections: MAX_CONNECTIONS,
+      pipelining: 1,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connect: { timeout: current.connectTimeoutMs },
+      headersTimeout: current.firstByteTimeoutMs,
+      bodyTimeout: current.idleTimeoutMs,
+    });
+    pools.set(origin, pool);
+    open.add(pool);
+    return pool;
+  }
+
   return {
     of(origin) {
-      let pool = pools.get(origin);
-      if (!pool) {
-        const { connectTimeoutMs, firstByteTimeoutMs, idleTimeoutMs } = options();
-        pool = new Pool(origin, {
-          connections: MAX_CONNECTIONS,
-          pipelining: 1,
-          keepAliveTimeout: KEEP_ALIVE_MS,
-          connect: { timeout: connectTimeoutMs },
-          headersTimeout: firstByteTimeoutMs,
-          bodyTimeout: idleTimeoutMs,
-        });
-        pools.set(origin, pool);
-      }
-      return pool;
+      const wanted = options();
+      if (!isSame(wanted, current)) renew(wanted);
+      return pools.get(origin) ?? connect(origin);
     },
     async close() {
-      await Promise.all([...pools.values()].map((pool) => pool.destroy()));
+      await Promise.all([...open].map((pool) => pool.destroy()));
       pools.clear();
+      open.clear();
     },
   };
+}
+
+function isSame(a: UpstreamOptions, b: UpstreamOptions): boolean {
+  return (
+    a.connectTimeoutMs === b.connectTimeoutMs &&
+    a.firstByteTimeoutMs === b.firstByteTimeoutMs &&
+    a.idleTimeoutMs === b.idleTimeoutMs
+  );
 }

@@ -1,0 +1,167 @@
+import { describe, expect, test } from 'vitest';
+import { openConnection, requestBytes } from '../support/client.ts';
+import { createGate } from '../support/gate.ts';
+import { PLAIN, STREAM, startGateway, type TestGateway, until } from '../support/gateway.ts';
+import { metered } from '../support/metered.ts';
+import { hang } from '../support/scripts.ts';
+import { sse } from '../support/sse-scripts.ts';
+
+const BUDGET = { budget: { period: 'daily' as const, capUsd: 10 } };
+
+function balance({ db }: TestGateway) {
+  return db
+    .prepare('SELECT sum(posted_nano_usd) AS posted, sum(pending_nano_usd) AS pending FROM budget_periods')
+    .get() as { posted: number; pending: number };
+}
+
+/** The one record, once the request that nobody waits for has been settled. */
+async function goneRecord(gateway: TestGateway) {
+  const [record, ...others] = await gateway.settled(1);
+  expect(others).toEqual([]);
+  expect(record?.outcome).toBe('client_gone');
+  if (!record) throw new Error('nothing is on record');
+  expect(balance(gateway)).toEqual({ posted: record.costNanoUsd, pending: 0 });
+  expect(record.costNanoUsd).toBeLessThanOrEqual(record.holdNanoUsd);
+  return record;
+}
+
+describe.each(['hangUp', 'end'] as const)('a client that leaves (%s)', (leave) => {
+  test('while its body is on its way leaves nothing behind', async () => {
+    const gateway = await startGateway(BUDGET);
+    const headers = { authorization: `Bearer ${gateway.key}` };
+    const bytes = requestBytes(`${gateway.url}/complete`, { body: PLAIN, headers });
+    const connection = await openConnection(gateway.url);
+    await connection.send(bytes.subarray(0, bytes.length - 5));
+    await gateway.get('/health');
+    connection[leave]();
+    await connection.closed;
+    await gateway.get('/health');
+    expect([gateway.holds(), await gateway.records(), gateway.upstream.requests]).toEqual([0, [], []]);
+  });
+
+  test('before the head of its answer closes the upstream at once and pays for the time', async () => {
+    const gateway = await startGateway(BUDGET);
+    gateway.upstream.queue(hang());
+    const connection = await gateway.open({ ...PLAIN, max_tokens: 5 });
+    const seen = await gateway.upstream.nextRequest();
+    expect(gateway.holds()).toBe(1);
+    connection[leave]();
+    await seen.done;
+    expect(seen.hungUp).toBeDefined();
+    const record = await goneRecord(gateway);
+    expect(record).toMatchObject({ status: 499, flags: ['estimated'] });
+    expect(record.inputTokens).toBeGreaterThan(0);
+    expect(record.outputTokens).toBeGreaterThan(0);
+    expect(record.outputTokens).toBeLessThanOrEqual(5);
+  });
+
+  test('before the first event of a stream closes the upstream at once', async () => {
+    const gateway = await startGateway(BUDGET);
+    const gate = createGate();
+    gateway.upstream.queue(sse(['one'], { pace: gate.pass }));
+    const connection = await gateway.open({ ...STREAM, max_tokens: 5 });
+    const seen = await gateway.upstream.nextRequest();
+    await connection.head();
+    connection[leave]();
+    await seen.done;
+    expect(seen.hungUp).toBeDefined();
+    expect(await goneRecord(gateway)).toMatchObject({ status: 200, flags: ['stream', 'estimated'] });
+  });
+
+  test('in mid-stream closes the upstream at once and pays for at least what was generated', async () => {
+    const gateway = await startGateway(BUDGET);
+    const ticks = createGate();
+    gateway.upstream.queue(metered({ tokens: 1000, perTick: 5, tick: ticks.pass }));
+    const connection = await gateway.open({ ...STREAM, max_tokens: 2000 });
+    const seen = await gateway.upstream.nextRequest();
+    ticks.open(4);
+    await ticks.reached();
+    await connection.bodyUntil('tok tok');
+    connection[leave]();
+    await seen.done;
+    expect(seen.hungUp?.outputTokens).toBe(20);
+    const record = await goneRecord(gateway);
+    expect(record).toMatchObject({ status: 200, flags: ['stream', 'estimated'] });
+    expect(record.outputTokens).toBeGreaterThanOrEqual(20);
+    expect(record.inputTokens).toBeGreaterThanOrEqual(5);
+  });
+
+  test('after the usage was reported pays what was reported', async () => {
+    const gateway = await startGateway(BUDGET);
+    const gate = createGate();
+    gateway.upstream.queue(sse(['one', 'two'], { pace: gate.pass }));
+    const connection = await gateway.open({
+      ...STREAM,
+      max_tokens: 2000,
+      stream_options: { include_usage: true },
+    });
+    const seen = await gateway.upstream.nextRequest();
+    gate.open(5);
+    await connection.bodyUntil('"prompt_tokens"');
+    connection[leave]();
+    await seen.done;
+    expect(await goneRecord(gateway)).toMatchObject({ outputTokens: 2, flags: ['stream'] });
+  });
+
+  test('after the end is no client that left', async () => {
+    const gateway = await startGateway(BUDGET);
+    const connection = await gateway.open({ ...STREAM, max_tokens: 2000 });
+    await connection.bodyUntil('[DONE]');
+    connection[leave]();
+    expect(await gateway.settled(1)).toMatchObject([{ outcome: 'ok' }]);
+  });
+
+  test('while it waits for room is not waited for any longer, and nothing is sent', async () => {
+    const gateway = await startGateway({ budget: { period: 'daily', capUsd: 0.001 } });
+    const gate = createGate();
+    gateway.upstream.queue(metered({ tokens: 1, perTick: 1, tick: gate.pass }));
+    const first = await gateway.open({ ...PLAIN, max_tokens: 400 });
+    await gateway.upstream.nextRequest();
+    const second = await gateway.open({ ...PLAIN, max_tokens: 400 });
+    await gateway.get('/health');
+    second[leave]();
+    await second.closed;
+    gate.openForGood();
+    expect((await first.response()).status).toBe(200);
+    await until(() => gateway.holds() === 0);
+    expect(gateway.upstream.requests).toHaveLength(1);
+    first.hangUp();
+  });
+});
+
+test('50 clients that leave at once: nothing stays held, and no answer is generated on', async () => {
+  const gateway = await startGateway(BUDGET);
+  const ticks = createGate();
+  gateway.upstream.script(metered({ tokens: 1000, perTick: 1, tick: ticks.pass }));
+  const connections = await Promise.all(
+    Array.from({ length: 50 }, (_, i) => gateway.open({ ...(i % 2 ? STREAM : PLAIN), max_tokens: 100 })),
+  );
+  const seen = await Promise.all(connections.map(() => gateway.upstream.nextRequest()));
+  ticks.open(200);
+  await ticks.reached();
+  for (const connection of connections) connection.hangUp();
+  await Promise.all(seen.map(({ done }) => done));
+  const records = await gateway.settled(50);
+  expect(records.every(({ outcome }) => outcome === 'client_gone')).toBe(true);
+  const billed = seen.reduce((sum, { hungUp }) => sum + (hungUp?.outputTokens ?? 0), 0);
+  const booked = records.reduce((sum, { outputTokens }) => sum + outputTokens, 0);
+  expect(booked).toBeGreaterThanOrEqual(billed);
+  expect(balance(gateway).pending).toBe(0);
+});
+
+test('a slow reader that leaves with bytes under way to it is settled', async () => {
+  const gateway = await startGateway();
+  const event = Buffer.from(`data: {"choices":[{"delta":{"content":"${'x'.repeat(60_000)}"}}]}\n\n`);
+  gateway.upstream.queue(async (exchange) => {
+    await exchange.body;
+    await exchange.start(200, { 'content-type': 'text/event-stream' });
+    for (;;) await exchange.chunk(event);
+  });
+  const connection = await gateway.open(STREAM);
+  connection.pause();
+  const seen = await gateway.upstream.nextRequest();
+  await until(() => seen.progress.bodyBytes > 5_000_000);
+  connection.hangUp();
+  await seen.done;
+  expect(await gateway.settled(1)).toMatchObject([{ outcome: 'client_gone' }]);
+});
