@@ -146,7 +146,7 @@ async function exactInput(gateway: Gateway, job: Job, target: Target, bound: num
   const encoding = encodingOf(target.model);
   const { texts, items, tokens, unseen } = job.wire.promptOf(job.asked);
   const counted = encoding
-    ? await gateway.tokens.count(texts, encoding)
+    ? await gateway.tokens.count(texts, encoding).catch(() => bound)
     : texts.reduce((sum, text) => sum + tokenBound(text), 0);
   const around = TOKENS_PER_REQUEST + items * TOKENS_PER_ITEM;
   return Math.min(bound, counted + tokens + around + unseenBound(unseen, target));

@@ -60,16 +60,17 @@ function priced(usage: TokenUsage, { quote }: Admitted, flags: number): Metered 
  */
 async function estimate(gateway: Gateway, metering: Metering): Promise<TokenUsage> {
   const { job, target, admitted, relay } = metering;
+  // Before anything is awaited: the time that counting takes is not time that the provider had.
+  const unseen = unseenTokens(gateway, metering);
   const encoding = encodingOf(target.model);
+  const bound = (texts: string[]) => texts.reduce((sum, text) => sum + tokenBound(text), 0);
+  // A hold has to be settled even if the counting breaks down.
   const count = async (texts: string[]) =>
-    encoding ? gateway.tokens.count(texts, encoding) : texts.reduce((sum, text) => sum + tokenBound(text), 0);
+    encoding ? gateway.tokens.count(texts, encoding).catch(() => bound(texts)) : bound(texts);
   const prompt = job.wire.promptOf(job.asked);
   const [input, visible] = await Promise.all([count(prompt.texts), count(relay.receivedText())]);
   const most = admitted.quote.outputTokens * admitted.quote.choices;
-  const outputTokens = Math.min(
-    Math.max(visible, 0) + unseenTokens(gateway, metering),
-    Math.max(most, visible),
-  );
+  const outputTokens = Math.min(visible + unseen, Math.max(most, visible));
   const inputTokens = Math.min(admitted.quote.inputTokens, input + prompt.tokens + 4 * prompt.items + 3);
   return { ...NO_USAGE, inputTokens, outputTokens };
 }

@@ -7,6 +7,8 @@ const CR = 0x0d;
 const EMPTY = Buffer.alloc(0);
 /** No event that gw looks for is this long; a longer one is passed on piecemeal instead of being gathered. */
 const MAX_EVENT_BYTES = 1024 * 1024;
+/** How many bytes before a chunk can belong to the end of an event within it. */
+const LOOK_BACK = 3;
 
 /** Cuts a stream into whole events. What `push` returns is the input by reference where no event is split. */
 export interface EventFramer {
@@ -17,19 +19,42 @@ export interface EventFramer {
 }
 
 export function createEventFramer(maxEventBytes = MAX_EVENT_BYTES): EventFramer {
-  let pending: Buffer = EMPTY;
+  let pending: Buffer[] = [];
+  let pendingBytes = 0;
+  let last: Buffer = EMPTY;
+
+  /** Joined only once an event ends, so that many small chunks of a long one are not copied again and again. */
+  function take(chunk: Buffer): Buffer {
+    const bytes = pending.length === 0 ? chunk : Buffer.concat([...pending, chunk]);
+    pending = [];
+    pendingBytes = 0;
+    last = EMPTY;
+    return bytes;
+  }
+
+  function keep(chunk: Buffer): void {
+    if (chunk.length === 0) return;
+    pending.push(chunk);
+    pendingBytes += chunk.length;
+    last = (last.length === 0 ? chunk : Buffer.concat([last, chunk])).subarray(-LOOK_BACK);
+  }
+
   return {
     push(chunk) {
-      const bytes = pending.length === 0 ? chunk : Buffer.concat([pending, chunk]);
-      if (bytes.length > maxEventBytes) {
-        pending = EMPTY;
-        return bytes;
+      if (pendingBytes + chunk.length > maxEventBytes) return take(chunk);
+      const near = last.length === 0 ? chunk : Buffer.concat([last, chunk]);
+      const ended = endOfLastEvent(near);
+      if (ended === near.length) return take(chunk);
+      const end = chunk.length - (near.length - ended);
+      if (ended === 0 || end < 0) {
+        keep(chunk);
+        return EMPTY;
       }
-      const end = endOfLastEvent(bytes, Math.max(0, pending.length - 3));
-      pending = end === bytes.length ? EMPTY : bytes.subarray(end);
-      return end === bytes.length ? bytes : bytes.subarray(0, end);
+      const events = take(chunk.subarray(0, end));
+      keep(chunk.subarray(end));
+      return events;
     },
-    rest: () => pending,
+    rest: () => Buffer.concat(pending),
   };
 }
 

@@ -7,6 +7,8 @@ import type { Script } from '../support/scripts.ts';
 import { cut, malformedSse, sse } from '../support/sse-scripts.ts';
 import { steady } from '../support/steady.ts';
 
+const LONG = { timeout: 120_000 };
+
 const HEADERS = { 'content-type': 'text/event-stream' };
 const USAGE = { prompt_tokens: 20, completion_tokens: 10, total_tokens: 30 };
 const ASKED = { ...STREAM, stream_options: { include_usage: true } };
@@ -55,7 +57,7 @@ describe.each([
 ])('events with %s', (_name, eol) => {
   const { all, hidden } = written(eol);
 
-  test('cut in two anywhere come out as they went in, the usage hidden', async () => {
+  test('cut in two anywhere come out as they went in, the usage hidden', LONG, async () => {
     const gateway = await startGateway();
     const step = process.env.GW_LONG ? 1 : 5;
     let count = 0;

@@ -5,6 +5,8 @@ import { applyEdits } from '../../src/json/edit.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { echo, json, respond } from '../support/scripts.ts';
 
+const LONG = { timeout: 120_000 };
+
 const MESSAGES = '"messages":[{"role":"user","content":"Hi"}]';
 
 /** The bytes that reach the upstream for a body. */
@@ -287,7 +289,7 @@ const READ = new Set([
 ]);
 
 describe('any body', () => {
-  test('keeps, through the edits, every other member as it was written and in its order', () => {
+  test('keeps, through the edits, every other member as it was written and in its order', LONG, () => {
     fc.assert(
       fc.property(bodyArbitrary, ({ text, list }) => {
         const asked = chatWire.parse(Buffer.from(text));

