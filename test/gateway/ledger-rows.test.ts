@@ -65,7 +65,7 @@ describe.each(REPORTS)('a report that is %s', (_name, usage, booked, costNanoUsd
     const gateway = await startGateway({ price: null });
     await gateway.setPrice(PRICE);
     gateway.upstream.queue(
-      body.stream
+      'stream' in body
         ? sse(['Hi'], { usage: usage as Usage })
         : json(200, completionBody('m', 'Hi', usage as Usage)),
     );
@@ -74,7 +74,7 @@ describe.each(REPORTS)('a report that is %s', (_name, usage, booked, costNanoUsd
     expect(record).toMatchObject({
       ...booked,
       costNanoUsd,
-      flags: body.stream ? ['stream'] : [],
+      flags: 'stream' in body ? ['stream'] : [],
       provider: 'mock',
       status: 200,
       outcome: 'ok',
