@@ -43,8 +43,9 @@ export async function admit(
       minOutputTokens,
     });
   const cheap = quoteFor(inputBound(job, target));
-  // The bytes of an image in the request say little about what it costs.
-  const countable = encodingOf(target.model) !== undefined || job.asked.unseen.images > 0;
+  // The quick look takes the bytes of images for text, and more for files than there are.
+  const { unseen } = job.asked;
+  const countable = encodingOf(target.model) !== undefined || unseen.images > 0 || unseen.context;
   const first = await ask(gateway, { job, target, calendar }, cheap, !countable);
   if (first) return first;
   const exact = await exactInput(gateway, job, target, cheap.inputTokens);

@@ -63,7 +63,7 @@ function forward(gateway: Gateway, forwarding: Forwarding): Promise<void> {
   const { provider } = target;
   return relayAnswer(gateway, forwarding, {
     path: provider.basePath + job.wire.path + queryOf(job.exchange.request.url ?? ''),
-    headers: upstreamHeaders(job.exchange.request.rawHeaders, provider.authHeaders),
+    headers: upstreamHeaders(job.exchange.request.rawHeaders, provider),
     body: applyEdits(job.asked.bytes, editsFor(forwarding)),
   });
 }

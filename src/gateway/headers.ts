@@ -1,5 +1,6 @@
 import { formatRequestId, type RequestId } from '../ids.ts';
 import { type NanoUsd, usdNumber } from '../money.ts';
+import { type Provider, WIRE_HEADERS } from '../providers/registry.ts';
 
 /** Headers of one connection only (RFC 9110, 7.6.1), and those that gw or undici sets itself. */
 const NOT_FORWARDED = new Set([
@@ -42,7 +43,10 @@ const NOT_RETURNED = new Set([
 ]);
 
 /** The headers of the request to the provider, flat: the client's but for its credentials, then the provider's own. */
-export function upstreamHeaders(rawHeaders: readonly string[], authHeaders: readonly string[]): string[] {
+export function upstreamHeaders(
+  rawHeaders: readonly string[],
+  { wire, authHeaders }: Pick<Provider, 'wire' | 'authHeaders'>,
+): string[] {
   let headers: string[] = [];
   let connection = '';
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -55,6 +59,11 @@ export function upstreamHeaders(rawHeaders: readonly string[], authHeaders: read
   }
   if (connection !== '' && connection !== ',keep-alive') headers = withoutNamed(headers, connection);
   headers.push('accept-encoding', 'identity', ...authHeaders);
+  const defaults = WIRE_HEADERS[wire];
+  for (let i = 0; i < defaults.length; i += 2) {
+    const [name = '', value = ''] = defaults.slice(i, i + 2);
+    if (headerOf(headers, name) === undefined) headers.push(name, value);
+  }
   return headers;
 }
 

@@ -3,7 +3,7 @@ import { createEventFramer, type EventFramer } from '../sse/frame.ts';
 import type { Exchange } from './exchange.ts';
 import { headerOf, returnedHeaders } from './headers.ts';
 import type { Receiver } from './send.ts';
-import { isObject } from './wire/events.ts';
+import { addUsage } from './wire/add-usage.ts';
 import type { InspectedEvents, Wire } from './wire/wire.ts';
 
 /** A larger answer that is no stream is passed on as it comes instead of being gathered. */
@@ -256,11 +256,4 @@ export class Relay implements Receiver {
       return body;
     }
   }
-}
-
-/** Anthropic reports the usage of a stream in two events: what the later one says counts. */
-function addUsage(before: unknown, usage: unknown): unknown {
-  if (!isObject(before) || !isObject(usage)) return usage;
-  const stated = Object.entries(usage).filter(([, value]) => value !== null);
-  return { ...before, ...Object.fromEntries(stated) };
 }

@@ -1,6 +1,6 @@
 import { request } from 'undici';
 import { type ListedModel, parseModelList } from './model-lists.ts';
-import type { Provider } from './registry.ts';
+import { type Provider, WIRE_HEADERS } from './registry.ts';
 
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -8,7 +8,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 /** Asks a provider for its models: `GET /models`. Throws with a message for people. */
 export async function fetchModels(provider: Provider): Promise<ListedModel[]> {
   const answer = await request(`${provider.origin}${provider.basePath}/models`, {
-    headers: ['accept', 'application/json', ...modelListHeaders(provider)],
+    headers: ['accept', 'application/json', ...provider.authHeaders, ...WIRE_HEADERS[provider.wire]],
     headersTimeout: TIMEOUT_MS,
     bodyTimeout: TIMEOUT_MS,
     signal: AbortSignal.timeout(TIMEOUT_MS),
@@ -16,13 +16,6 @@ export async function fetchModels(provider: Provider): Promise<ListedModel[]> {
   const text = await readText(answer.body);
   if (answer.statusCode !== 200) throw new Error(`HTTP ${answer.statusCode}`);
   return parseModelList(text);
-}
-
-/** Anthropic's list is not part of its OpenAI-compatible endpoint and takes its own headers. */
-function modelListHeaders({ wire, authHeaders }: Provider): string[] {
-  const key = authHeaders[1];
-  if (wire !== 'anthropic' || key === undefined) return [...authHeaders];
-  return ['x-api-key', key.replace(/^Bearer /, ''), 'anthropic-version', '2023-06-01'];
 }
 
 async function readText(body: AsyncIterable<Buffer>): Promise<string> {

@@ -1,6 +1,12 @@
 import type { ProviderSettings } from '../config/settings.ts';
 import { PRESETS, type Preset, UNKNOWN_PRESET } from './presets.ts';
 
+/** Headers that a wire asks for, names and values in turn; what a client sends itself goes before them. */
+export const WIRE_HEADERS: Readonly<Record<Preset['wire'], readonly string[]>> = {
+  openai: [],
+  anthropic: ['anthropic-version', '2023-06-01'],
+};
+
 /** A provider that requests can be sent to. */
 export interface Provider {
   name: string;
@@ -77,15 +83,16 @@ function build(
     return `its key is to come from ${settings.keyEnv}, which is not set where gw was started`;
   }
   const url = new URL(baseUrl);
+  const wire = settings.wire ?? preset.wire;
   return {
     name,
     origin: url.origin,
-    basePath: url.pathname.replace(/\/+$/, ''),
-    wire: settings.wire ?? preset.wire,
+    basePath: basePathOf(url, wire),
+    wire,
     outputLimit: preset.outputLimit,
     ...(preset.models ? { models: preset.models } : {}),
     local: preset.local === true,
-    authHeaders: key === undefined ? [] : authHeaders(preset, key),
+    authHeaders: key === undefined ? [] : authHeaders(preset, wire, key),
     keySource: source,
     source: 'config',
   };
@@ -112,8 +119,15 @@ function keyFrom(env: RegistryOptions['env'], variable: string): string | undefi
   return value && !value.startsWith('sk-gw-') ? value : undefined;
 }
 
-function authHeaders(preset: Preset, key: string): string[] {
+/** Base URLs of Anthropic's wire are often given without the version that all of its paths begin with. */
+function basePathOf(url: URL, wire: Preset['wire']): string {
+  const path = url.pathname.replace(/\/+$/, '');
+  return wire === 'anthropic' && !/\/v\d+$/.test(path) ? `${path}/v1` : path;
+}
+
+function authHeaders(preset: Preset, wire: Preset['wire'], key: string): string[] {
   if (preset.keyHeader) return [preset.keyHeader, key];
+  if (wire === 'anthropic') return ['x-api-key', key];
   return ['authorization', `Bearer ${key}`];
 }
 

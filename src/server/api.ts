@@ -7,6 +7,7 @@ import { ClientGone } from '../gateway/read-body.ts';
 import { chatWire } from '../gateway/wire/chat.ts';
 import { completionsWire } from '../gateway/wire/completions.ts';
 import { embeddingsWire } from '../gateway/wire/embeddings.ts';
+import { messagesWire } from '../gateway/wire/messages.ts';
 import { responsesWire } from '../gateway/wire/responses.ts';
 import type { Wire } from '../gateway/wire/wire.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
@@ -113,6 +114,8 @@ function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTa
     'POST /v1/completions': completion(completionsWire),
     'POST /v1/embeddings': completion(embeddingsWire),
     'POST /v1/responses': completion(responsesWire),
+    'POST /v1/messages': completion(messagesWire),
+    'POST /messages': completion(messagesWire),
     'GET /v1/usage': json((caller, { request }) =>
       usageEndpoint(caller, queryOf(request.url ?? ''), {
         db,

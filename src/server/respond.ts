@@ -2,6 +2,7 @@ import { type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { GwError, messageOf } from '../errors.ts';
 import { formatRequestId, type RequestId } from '../ids.ts';
+import { anthropicErrorBody, speaksAnthropic } from './anthropic-error.ts';
 
 /** Answers with JSON. Does nothing when the client is gone. */
 export function respondJson(
@@ -34,7 +35,8 @@ export function respondError(
     return;
   }
   const known = error instanceof GwError ? error : internalError(error, id);
-  respondJson(response, known.status, errorBody(known), { id, headers: asciiHeaders(known.headers) });
+  const body = speaksAnthropic(response.req) ? anthropicErrorBody(known, id) : errorBody(known);
+  respondJson(response, known.status, body, { id, headers: asciiHeaders(known.headers) });
 }
 
 const UNREADABLE_STATUS: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };

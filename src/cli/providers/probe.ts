@@ -53,7 +53,5 @@ function headersFor(provider: Provider): Record<string, string> {
   for (let i = 0; i + 1 < provider.authHeaders.length; i += 2) {
     headers[provider.authHeaders[i] ?? ''] = provider.authHeaders[i + 1] ?? '';
   }
-  if (provider.wire !== 'anthropic') return headers;
-  const key = headers.authorization?.replace(/^Bearer /, '');
-  return { ...(key === undefined ? {} : { 'x-api-key': key }), 'anthropic-version': '2023-06-01' };
+  return provider.wire === 'anthropic' ? { ...headers, 'anthropic-version': '2023-06-01' } : headers;
 }

@@ -3,7 +3,7 @@ import { choicesText, endAtLimit, inspectChoices } from './choices-answer.ts';
 import { checkList } from './fields.ts';
 import { promptReader } from './prompt.ts';
 import { createParser, renameModel, writeLimit } from './request.ts';
-import { countMarks, NOTHING_UNSEEN, type Unseen } from './unseen.ts';
+import { countMarks, holdsMark, NOTHING_UNSEEN, type Unseen } from './unseen.ts';
 import { usageMember } from './usage-member.ts';
 import type { Wire } from './wire.ts';
 
@@ -38,17 +38,17 @@ export const chatWire: Wire = {
   messagesOf: ({ members }) => members.find(({ key }) => key === 'messages'),
   promptOf: promptReader({
     read: new Set(['messages']),
-    json: new Set(['tools', 'functions', 'response_format', 'prediction', 'web_search_options']),
+    json: new Set(['tools', 'functions', 'response_format', 'prediction']),
+    stored: new Set(['web_search_options']),
   }),
 };
 
 const IMAGE = Buffer.from('"image_url"');
-const FILE = Buffer.from('"file_id"');
-const FILE_DATA = Buffer.from('"file_data"');
+const CONTEXT = ['"file_id"', '"file_data"', '"web_search_options"'].map((mark) => Buffer.from(mark));
 
 function unseenOf(bytes: Buffer): Unseen {
   // The mark stands twice in a part: as its type and as its field.
   const images = Math.ceil(countMarks(bytes, IMAGE) / 2);
-  const context = bytes.indexOf(FILE) >= 0 || bytes.indexOf(FILE_DATA) >= 0;
+  const context = holdsMark(bytes, CONTEXT);
   return images === 0 && !context ? NOTHING_UNSEEN : { images, context };
 }

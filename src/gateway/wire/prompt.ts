@@ -7,8 +7,10 @@ export interface PromptFields {
   read: ReadonlySet<string>;
   /** What the provider writes out for the model: counted as JSON. */
   json?: ReadonlySet<string>;
-  /** Names of what the provider keeps: earlier answers, stored prompts. */
+  /** What makes the provider read in more by itself: earlier answers, stored prompts, searches. */
   stored?: ReadonlySet<string>;
+  /** Tells tools that do so. */
+  fetching?: RegExp;
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -18,6 +20,7 @@ export function promptReader({
   read,
   json = NONE,
   stored = NONE,
+  fetching,
 }: PromptFields): (request: WireRequest) => Prompt {
   return ({ bytes, members }) => {
     const prompt: Prompt = { texts: [], items: 0, tokens: 0, unseen: { images: 0, context: false } };
@@ -28,8 +31,10 @@ export function promptReader({
         if (isTokens(value)) prompt.tokens += countTokens(value);
         else collect(value, prompt);
       } else if (json.has(member.key)) {
+        const text = bytes.toString('utf8', member.start, member.end);
         prompt.items += 1;
-        prompt.texts.push(bytes.toString('utf8', member.start, member.end));
+        prompt.texts.push(text);
+        if (fetching?.test(text)) prompt.unseen.context = true;
       } else if (stored.has(member.key) && readValue(bytes, member) !== null) {
         prompt.unseen.context = true;
       }
@@ -81,7 +86,7 @@ function withoutContents(key: string, item: unknown): unknown {
 }
 
 /** Labels that are no text of the conversation. */
-const LABELS = new Set(['role', 'type', 'id', 'object']);
+const LABELS = new Set(['role', 'type', 'id', 'object', 'signature']);
 
 /** All strings of a generated value but for labels. */
 export function collectStrings(value: unknown, texts: string[]): void {

@@ -3,7 +3,7 @@ import type { Fields } from './fields.ts';
 import { promptReader } from './prompt.ts';
 import { createParser, renameModel, writeLimit } from './request.ts';
 import { inspectResponseEvents, responseText } from './responses-answer.ts';
-import { countMarks, NOTHING_UNSEEN, type Unseen } from './unseen.ts';
+import { countMarks, holdsMark, NOTHING_UNSEEN, type Unseen } from './unseen.ts';
 import { usageMember } from './usage-member.ts';
 import type { Wire } from './wire.ts';
 
@@ -40,18 +40,23 @@ export const responsesWire: Wire = {
     read: new Set(['input', 'instructions']),
     json: new Set(['tools', 'text']),
     stored: new Set(STORED),
+    fetching: /"type":\s*"(web_search|file_search|code_interpreter|mcp)/,
   }),
 };
 
 const IMAGE = Buffer.from('"input_image"');
-const FILE = Buffer.from('"input_file"');
-const REFERENCE = Buffer.from('"item_reference"');
+/** Files, earlier items, and tools with which the provider reads in more by itself. */
+const CONTEXT = [
+  '"input_file"',
+  '"item_reference"',
+  '"web_search',
+  '"file_search"',
+  '"code_interpreter"',
+  '"mcp"',
+].map((mark) => Buffer.from(mark));
 
 function unseenOf(fields: Fields, bytes: Buffer): Unseen {
   const images = countMarks(bytes, IMAGE);
-  const context =
-    STORED.some((key) => fields.read(key) !== undefined) ||
-    bytes.indexOf(FILE) >= 0 ||
-    bytes.indexOf(REFERENCE) >= 0;
+  const context = STORED.some((key) => fields.read(key) !== undefined) || holdsMark(bytes, CONTEXT);
   return images === 0 && !context ? NOTHING_UNSEEN : { images, context };
 }

@@ -14,6 +14,11 @@ export function countMarks(bytes: Buffer, mark: Buffer): number {
   return count;
 }
 
+/** Whether one of the marks stands in the bytes. */
+export function holdsMark(bytes: Buffer, marks: readonly Buffer[]): boolean {
+  return marks.some((mark) => bytes.indexOf(mark) >= 0);
+}
+
 /** Bounds of what providers bill for one image; OpenAI multiplies the tokens of images for gpt-4o-mini. */
 const TOKENS_PER_IMAGE = 12_000;
 const TOKENS_PER_IMAGE_4O_MINI = 48_200;

@@ -1,0 +1,55 @@
+import { addUsage } from './add-usage.ts';
+import { describeError, eventsIn, isObject, parseObject, valuesIn } from './events.ts';
+import { collectStrings } from './prompt.ts';
+import type { InspectedEvents } from './wire.ts';
+
+const MARKS = ['message_start', 'message_delta', 'message_stop', '"error"'].map((mark) => Buffer.from(mark));
+
+/** Looks for the two events with usage, errors, and the last event. All others pass by reference, unparsed. */
+export function inspectMessageEvents(events: Buffer): InspectedEvents {
+  const result: InspectedEvents = { pass: events };
+  if (!MARKS.some((mark) => events.indexOf(mark) >= 0)) return result;
+  for (const { start, data } of eventsIn(events)) {
+    const value = parseObject(data);
+    const usage = isObject(value?.message) ? value.message.usage : value?.usage;
+    if (usage !== undefined) result.usage = addUsage(result.usage, usage);
+    if (value?.type === 'error') result.error = describeError(value.error);
+    if (value?.type !== 'message_stop') continue;
+    return { ...result, pass: events.subarray(0, start), closing: events.subarray(start) };
+  }
+  return result;
+}
+
+/** What was generated: text, thinking, and the input of tool calls. */
+export function messageText(answer: Buffer, stream: boolean): string[] {
+  const texts: string[] = [];
+  if (!stream) {
+    collectStrings(parseObject(answer.toString('utf8'))?.content, texts);
+    return texts;
+  }
+  for (const { type, delta } of valuesIn(answer)) {
+    if (type === 'content_block_delta') collectStrings(delta, texts);
+  }
+  return [texts.join('')];
+}
+
+/** The events that end a message at the output limit: every open block, then the message. */
+export function endMessageAtLimit(events: Buffer): Buffer {
+  const open = new Set<number>();
+  for (const { type, index } of valuesIn(events)) {
+    if (type === 'content_block_start') open.add(Number(index));
+    if (type === 'content_block_stop') open.delete(Number(index));
+  }
+  return messageEvents([
+    ...[...open].map((index) => ({ type: 'content_block_stop', index })),
+    { type: 'message_delta', delta: { stop_reason: 'max_tokens', stop_sequence: null }, usage: {} },
+    { type: 'message_stop' },
+  ]);
+}
+
+/** Events as Anthropic writes them: named by their type. */
+export function messageEvents(values: readonly { type: string; [field: string]: unknown }[]): Buffer {
+  return Buffer.from(
+    values.map((value) => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`).join(''),
+  );
+}
