@@ -19,7 +19,6 @@ const EXTENSIONS = new Set(
 const LANGUAGES = new Set(
   'javascript typescript python golang rust java kotlin c cpp c++ csharp swift php scala dart'.split(' '),
 );
-const DIFF = /^(?:diff --git |@@ -|\+\+\+ |--- )/m;
 const WHOLE =
   /\b(?:complete|entire|whole|full|every|all)\b[^.?!\n]{0,30}\b(?:files?|modules?|code|classes|functions|methods)\b|\b(?:review|summar(?:y|ise|ize)|overview|document|audit|translate|port|architecture)\b/i;
 /** What is asked for is shown in the answer, not edited in the file. */
@@ -38,7 +37,7 @@ const KEYWORDS = new Set(
  * a question that names something in the code; a file that is about to be edited stays whole.
  */
 export function foldCode(text: string, file: SourceFile, question: Question | undefined): string {
-  if (!question || !isKnown(file) || DIFF.test(text) || WHOLE.test(question.text)) return text;
+  if (!question || !isKnown(file) || WHOLE.test(question.text)) return text;
   const lines = text.split('\n');
   if (lines.length < MIN_LINES) return text;
   const source = lines.map((line) => line.replace(NUMBERED, ''));

@@ -77,7 +77,7 @@ function addOpenTemplate(chosen: Coded[], columns: number, options: LogOptions):
 
 /** Values are told apart by blanks, and `"` `.` `:` at their start mean something. */
 function isPlain(line: LogLine, words: number): boolean {
-  if (/^\s|[^\S \t]/.test(line.text)) return false;
+  if (/[^\S \t]/.test(line.text)) return false;
   for (let i = 0; i < words; i++) if (/^[".:]/.test(line.words[i] ?? '')) return false;
   return true;
 }

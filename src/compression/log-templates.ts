@@ -35,7 +35,9 @@ export function splitLine(text: string): LogLine {
   const words: string[] = [];
   const gaps: string[] = [];
   for (const piece of text.match(WORD_OR_GAP) ?? []) {
-    if (IS_GAP.test(piece)) gaps[words.length] = piece.length > 1 ? piece.replace(/[ \t]+/g, ' ') : piece;
+    // Padding says nothing, but the blanks that a line starts with are its indentation.
+    if (IS_GAP.test(piece))
+      gaps[words.length] = piece.length > 1 && words.length > 0 ? piece.replace(/[ \t]+/g, ' ') : piece;
     else {
       gaps[words.length] ??= '';
       words.push(piece);
@@ -123,15 +125,28 @@ function similarity(template: readonly (string | null)[], words: readonly string
 }
 
 function measureAffixes(lines: readonly LogLine[], assigned: readonly (Template | undefined)[]): void {
+  eachValue(lines, assigned, (template, place, word) => narrow(template.affixes, place, word));
+  for (const template of new Set(assigned)) for (const affix of template?.affixes ?? []) settle(affix);
+  eachValue(lines, assigned, ({ affixes }, place, word) => {
+    const affix = affixes[place];
+    // What is left of a value must not look like a mark of its own: `"`, or the end of a time.
+    if (affix && affix.prefix !== '' && /^[".:]/.test(word.slice(affix.prefix.length))) affix.prefix = '';
+  });
+}
+
+function eachValue(
+  lines: readonly LogLine[],
+  assigned: readonly (Template | undefined)[],
+  visit: (template: Template, place: number, word: string) => void,
+): void {
   lines.forEach((line, i) => {
     const template = assigned[i];
     if (!template || template.count === 1) return;
     let place = 0;
     template.words.forEach((constant, at) => {
-      if (constant === null) narrow(template.affixes, place++, line.words[at] ?? '');
+      if (constant === null) visit(template, place++, line.words[at] ?? '');
     });
   });
-  for (const template of new Set(assigned)) for (const affix of template?.affixes ?? []) settle(affix);
 }
 
 function narrow(affixes: Affix[], place: number, word: string): void {

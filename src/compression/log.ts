@@ -11,7 +11,7 @@ const WORTH = 0.93;
 /** An error that occurs more often than this is no longer news. */
 const RARE = 10;
 const TROUBLE =
-  /error|fail|exception|fatal|panic|warn|critical|abort|denied|refused|timed? ?out|unable|cannot|can't|could not|not found|invalid|unexpected|traceback|segfault|corrupt|missing|emerg|alert|severe/i;
+  /error|fail|exception|fatal|panic|warn|critical|abort|denied|refused|timed? ?out|unable|cannot|can't|could not|not found|invalid|unexpected|traceback|segfault|corrupt|missing|emerg|alert|severe|assert|^E {2,}/i;
 const NUMBERED = /^\s*\d+[\t:|]/;
 
 /** Questions about how often something happened: then every line counts. */

@@ -7,13 +7,17 @@ const MAX_SHARE = 0.2;
 const BEFORE = 1;
 const AFTER = 3;
 const HEAD = 2;
+const SAMPLE = 200;
+/** A line of code, unless a search found it: then its file's name stands before it. */
+const CODE =
+  /^(?!\S+:\d+:).*(?:[{};]|\):|[)\]],|=>|^\s*(?:return|import|from|def|const|let|var|if|for|while)\b.*)$/;
 const MARK = '[gw: lines that the question doesn\'t name left out, "… n" for n of them]';
 
 /** For a question about a named thing: the lines that name it, those beside them, and headings. */
 export function selectNamedLines(text: string, question: Question | undefined): string | undefined {
   if (!question || !isLookup(question)) return undefined;
   const lines = text.split('\n');
-  if (lines.length < MIN_LINES) return undefined;
+  if (lines.length < MIN_LINES || !areRecords(lines)) return undefined;
   const named = lines.map((line) => mentions(question, line));
   const count = named.filter(Boolean).length;
   if (count === 0 || count > Math.max(2, lines.length * MAX_SHARE)) return undefined;
@@ -22,6 +26,15 @@ export function selectNamedLines(text: string, question: Question | undefined): 
     if (isNamed) keeps.fill(true, Math.max(0, i - BEFORE), i + AFTER + 1);
   });
   return withGaps(lines, keeps, MARK);
+}
+
+/** Whether lines are entries that stand for themselves, as in listings and logs, not prose, Markdown or code. */
+function areRecords(lines: readonly string[]): boolean {
+  const filled = lines.slice(0, SAMPLE).filter((line) => line.trim() !== '');
+  const share = (pattern: RegExp) =>
+    filled.filter((line) => pattern.test(line)).length / Math.max(1, filled.length);
+  const length = filled.reduce((sum, line) => sum + line.length, 0) / Math.max(1, filled.length);
+  return length < 300 && share(/[a-z)][.!?]$/) < 0.25 && share(/^#{1,4} \S/) < 0.02 && share(CODE) < 0.2;
 }
 
 /** A line that says what the lines under it are about, as `ls -R` writes them. */

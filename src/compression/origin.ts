@@ -11,6 +11,10 @@ const READ = /read|open|cat|view|get_?file|show|fetch_?file|load/i;
 export function originOf(message: Message, calls: ReadonlyMap<string, ToolCall>): Origin | undefined {
   const role = roleOf(message);
   if (role === 'system' || role === 'developer') return { role: 'system', source: 'the system message' };
+  if (role === 'assistant') {
+    // What stands beside a tool call is part of the agent's work.
+    return message.tool_calls === undefined ? { role, source: 'the answer' } : undefined;
+  }
   if (role === 'user') return { role, source: 'the block' };
   if (role !== 'tool' && role !== 'function') return undefined;
   const call = typeof message.tool_call_id === 'string' ? calls.get(message.tool_call_id) : undefined;

@@ -1,7 +1,7 @@
 /** A run must be worth more than its mark. */
-const MIN_LINES = 3;
-const MIN_LENGTH = 120;
-const AGAIN = /^\[gw: the next (\d+) lines as after the line above where it last stood\]$/;
+const MIN_LINES = 2;
+const MIN_LENGTH = 80;
+const AGAIN = /^\[gw: next (\d+) lines as after this line before\]$/;
 
 /**
  * Lines that stood before in the same text, as a mark after the first of them. That line's last place
@@ -22,7 +22,7 @@ export function foldRepeats(text: string): string {
       at++;
       continue;
     }
-    out.push(`[gw: the next ${run} lines as after the line above where it last stood]`);
+    out.push(`[gw: next ${run} lines as after this line before]`);
     folded = true;
     for (let i = at + 1; i <= at + run; i++) lastAt.set(lines[i] ?? '', i);
     at += run + 1;

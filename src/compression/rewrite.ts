@@ -3,6 +3,7 @@ import { type Block, splitBlocks } from './blocks.ts';
 import { foldCode, type SourceFile } from './code-fold.ts';
 import { selectDocuments } from './documents-select.ts';
 import { dropExemplars } from './exemplars.ts';
+import { dropFiller } from './filler.ts';
 import type { History } from './history.ts';
 import { readHtml } from './html.ts';
 import { compressJson } from './json.ts';
@@ -15,6 +16,7 @@ import { foldRepeats } from './repeat-within.ts';
 import { minifySchemas } from './schemas.ts';
 import type { Scope, Transform } from './scope.ts';
 import { cleanTerminal } from './terminal.ts';
+import { thinTranscript } from './transcript.ts';
 
 /** What data goes through, in order. */
 const DATA: readonly Transform[] = [
@@ -33,7 +35,7 @@ const MARKS_FEW = new Set(['repeated-lines', 'base64']);
 
 /** Where a message's text is from, and so what may be done with it. */
 export interface Origin {
-  role: 'system' | 'user' | 'tool';
+  role: 'system' | 'user' | 'assistant' | 'tool';
   /** How a later message may refer to it, such as the tool call that it answers. */
   source: string;
   /** The file that was read, whose lines may be edited next. */
@@ -83,6 +85,7 @@ export class Rewriter {
   }
 
   #rewritePiece(piece: string): string {
+    if (this.#origin.role === 'assistant') return this.#dropFiller(piece);
     const text = this.#leaveOutWhole(piece);
     if (text !== piece) return text;
     if (this.#origin.role === 'system') return this.#note('schemas', text, minifySchemas(text));
@@ -104,7 +107,8 @@ export class Rewriter {
       const shorter = this.#note('examples', text, dropExemplars(text));
       if (role === 'system' || shorter !== text) return shorter;
     }
-    return this.#note('documents', text, selectDocuments(text, question?.text, role === 'user'));
+    const chosen = this.#note('documents', text, selectDocuments(text, question?.text, role === 'user'));
+    return chosen === text ? this.#note('small-talk', text, thinTranscript(text, question)) : chosen;
   }
 
   #rewriteBlocks(text: string): string {
@@ -132,6 +136,7 @@ export class Rewriter {
 
   #rewriteBlock(block: Block): string {
     if (!isPaste(block)) return block.text;
+    if (isDiff(block.text)) return block.text;
     if (block.kind === 'code') return this.#foldCode(block.text, block);
     let current = block.text;
     for (const { name, apply } of DATA) {
@@ -140,6 +145,10 @@ export class Rewriter {
       if (isMarked(current) && !MARKS_FEW.has(name)) return current;
     }
     return current;
+  }
+
+  #dropFiller(text: string): string {
+    return this.#scope.level === 'balanced' ? this.#note('filler', text, dropFiller(text)) : text;
   }
 
   #foldCode(text: string, file: SourceFile): string {
@@ -158,4 +167,9 @@ export class Rewriter {
 /** Words are the writer's own, and so is fenced code, unless it is a whole file pasted under its name. */
 function isPaste(block: Block): boolean {
   return block.kind === 'data' || (block.kind === 'code' && (!block.fenced || block.path !== undefined));
+}
+
+/** Every line of a diff is meant as it is. */
+function isDiff(text: string): boolean {
+  return /^@@ -\d+/m.test(text);
 }

@@ -102,7 +102,9 @@ describe.each(levels)('compress() at level %s', (level) => {
     expect(compress([message], { level }).messages[0]).toBe(message);
   });
 
-  it('never throws, grows a message or forgets one, for 100,000 odd inputs', { timeout: 300_000 }, () => {
+  it('never throws, grows a message or changes its mind, for 50,000 odd inputs', {
+    timeout: 300_000,
+  }, () => {
     const piece = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 30 }),
       fc.constantFrom(
@@ -148,8 +150,10 @@ describe.each(levels)('compress() at level %s', (level) => {
         for (const [i, { tokensBefore, tokensAfter }] of report.entries()) {
           if (messages[i] !== generated[i]) expect(tokensAfter).toBeLessThanOrEqual(tokensBefore * 0.95);
         }
+        expect(compress(messages, { level }).messages).toEqual(messages);
+        expect(compress(generated.slice(0, 2), { level }).messages).toEqual(messages.slice(0, 2));
       }),
-      { numRuns: 100_000 },
+      { numRuns: 50_000 },
     );
   });
 

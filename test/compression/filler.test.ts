@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { compress } from '../../src/compression/compress.ts';
+import { dropFiller } from '../../src/compression/filler.ts';
+import { readQuestion } from '../../src/compression/question.ts';
+import { thinTranscript } from '../../src/compression/transcript.ts';
+
+describe('dropFiller()', () => {
+  it.each([
+    ['Great question! The limit is 5. I hope this helps!', 'The limit is 5.'],
+    ['Hey Mel! Good to see you! I got the job in March.', 'I got the job in March.'],
+    ["You're welcome! Let me know if you have any other questions.\nIt opens at 9.", 'It opens at 9.'],
+    ['Thank you for the book about Rome! It was great.', 'Thank you for the book about Rome! It was great.'],
+    ['Sure, I moved to Berlin. Wow, 30 people came!', 'Sure, I moved to Berlin. Wow, 30 people came!'],
+  ])('turns %j into %j', (text, left) => {
+    expect(dropFiller(text)).toBe(left);
+    expect(dropFiller(left)).toBe(left);
+  });
+});
+
+describe('thinTranscript()', () => {
+  const facts = Array.from(
+    { length: 14 },
+    (_, i) => `Ann: I painted a picture of the harbour number ${i} last week.\nBob: Wow! That's great!`,
+  );
+  const talk = ['Ann: Where did you go on holiday?', 'Bob: Norway.', ...facts].join('\n');
+
+  it('keeps facts and answers', () => {
+    const out = thinTranscript(talk, readQuestion('Where was Bob on holiday?'));
+    expect(out).toContain('Bob: Norway.');
+    expect(out.match(/harbour number/g)?.length).toBe(14);
+    expect(out).toMatch(/^\[gw: polite phrases and 14 turns of small talk left out\]/);
+  });
+
+  it('leaves a text alone that is no conversation', () => {
+    const text = Array.from({ length: 40 }, (_, i) => `Item ${i} is here. Thanks!`).join('\n');
+    expect(thinTranscript(text, readQuestion('What?'))).toBe(text);
+  });
+});
+
+it("compress() leaves the assistant's words at level safe and next to tool calls", () => {
+  const content = `I hope this helps! ${'The limit is 5 and the next one is 6, see there. '.repeat(60)}${'You are welcome! '.repeat(40)}`;
+  const answer = { role: 'assistant', content };
+  expect(compress([answer], { level: 'safe' }).messages[0]).toBe(answer);
+  expect(compress([answer], { level: 'balanced' }).messages[0]).not.toBe(answer);
+  const calling = { ...answer, tool_calls: [] };
+  expect(compress([calling], { level: 'balanced' }).messages[0]).toBe(calling);
+});
