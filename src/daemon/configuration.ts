@@ -2,6 +2,7 @@ import { type Calendar, createCalendar } from '../calendar.ts';
 import { type LoadOptions, loadSettings } from '../config/load.ts';
 import { readSecrets } from '../config/secrets.ts';
 import type { Settings } from '../config/settings.ts';
+import { messageOf } from '../errors.ts';
 import { type Catalog, createCatalog } from '../pricing/catalog.ts';
 import type { PriceOverride } from '../pricing/override.ts';
 import { buildRegistry, type Registry, type RegistryOptions } from '../providers/registry.ts';
@@ -45,10 +46,10 @@ export async function createConfiguration(options: ConfigurationOptions): Promis
   /** While a change is being read, no request goes on with what was before. */
   let loading: Promise<void> | undefined;
 
+  /** What cannot be read leaves all as it was. */
   async function load(): Promise<void> {
-    current = await read(options, current);
+    current = await read(options, current).catch((error) => ({ ...current, problems: [messageOf(error)] }));
     options.onChange(current);
-    loading = undefined;
   }
 
   /** One look serves all requests that come in within a turn of the event loop. */
@@ -64,8 +65,11 @@ export async function createConfiguration(options: ConfigurationOptions): Promis
   }
 
   const reload = () => {
-    loading = load();
-    return loading;
+    const started = load().finally(() => {
+      if (loading === started) loading = undefined;
+    });
+    loading = started;
+    return started;
   };
   return {
     current: () => current,

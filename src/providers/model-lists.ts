@@ -26,6 +26,8 @@ const FRESH_MS = 10 * 60_000;
 const RETRY_MS = 30_000;
 
 interface Entry {
+  /** How the provider was reached. */
+  reach: string;
   models: Map<string, ListedModel>;
   error: string | null;
   dueAt: number;
@@ -39,40 +41,51 @@ export function createModelLists(
   const entries = new Map<string, Entry>();
   const running = new Map<string, Promise<void>>();
 
+  /** A list holds only as long as its provider stays where it is and knows gw by the same key. */
+  function entryOf(provider: Provider): Entry | undefined {
+    const entry = entries.get(provider.name);
+    return entry?.reach === reachOf(provider) ? entry : undefined;
+  }
+
   async function load(provider: Provider): Promise<void> {
+    const reach = reachOf(provider);
     try {
       const models = new Map((await fetchModels(provider)).map((model) => [model.id, model]));
-      entries.set(provider.name, { models, error: null, dueAt: clock.now() + FRESH_MS });
+      entries.set(provider.name, { reach, models, error: null, dueAt: clock.now() + FRESH_MS });
     } catch (error) {
-      const models = entries.get(provider.name)?.models ?? new Map();
-      entries.set(provider.name, { models, error: messageOf(error), dueAt: clock.now() + RETRY_MS });
+      const models = entryOf(provider)?.models ?? new Map();
+      entries.set(provider.name, { reach, models, error: messageOf(error), dueAt: clock.now() + RETRY_MS });
     } finally {
-      running.delete(provider.name);
+      running.delete(reach);
     }
   }
 
   function ensure(provider: Provider): Promise<void> | undefined {
-    const entry = entries.get(provider.name);
+    const entry = entryOf(provider);
     if (entry && clock.now() < entry.dueAt) return undefined;
-    let promise = running.get(provider.name);
+    let promise = running.get(reachOf(provider));
     if (!promise) {
       promise = load(provider);
-      running.set(provider.name, promise);
+      running.set(reachOf(provider), promise);
     }
     return promise;
   }
 
   return {
-    known: (model) => [...providers()].filter((provider) => entries.get(provider.name)?.models.has(model)),
+    known: (model) => [...providers()].filter((provider) => entryOf(provider)?.models.has(model)),
     async refresh() {
       await Promise.all([...providers()].map(ensure));
     },
     all: () =>
       [...providers()].map((provider) => {
-        const entry = entries.get(provider.name);
+        const entry = entryOf(provider);
         return { provider, models: [...(entry?.models.values() ?? [])], error: entry?.error ?? null };
       }),
   };
+}
+
+function reachOf({ name, origin, basePath, authHeaders }: Provider): string {
+  return JSON.stringify([name, origin, basePath, ...authHeaders]);
 }
 
 /** Reads the answer of `GET /models`; throws if it is not of OpenAI's shape. */

@@ -11,9 +11,9 @@ export function createGuard(ownHosts: readonly string[]): (request: IncomingMess
   const isOwn = (name: string) => isLoopback(name) || ownHosts.includes(name);
   return (request) => {
     const { host, origin } = request.headers;
-    if (host === undefined || !accepted.has(host)) {
-      if (host === undefined || countHosts(request) !== 1 || !isOwn(hostName(host)))
-        throw foreign('Host', host);
+    if (host === undefined || countHosts(request) !== 1) throw foreign('Host', host);
+    if (!accepted.has(host)) {
+      if (!isOwn(hostName(host))) throw foreign('Host', host);
       if (accepted.size < 100) accepted.add(host);
     }
     if (origin !== undefined && !(URL.canParse(origin) && isOwn(new URL(origin).hostname))) {
@@ -23,12 +23,19 @@ export function createGuard(ownHosts: readonly string[]): (request: IncomingMess
   };
 }
 
-function countHosts(request: IncomingMessage): number {
-  return request.rawHeaders.filter((name, i) => i % 2 === 0 && name.toLowerCase() === 'host').length;
+function countHosts({ rawHeaders }: IncomingMessage): number {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i];
+    if (name?.length === 4 && name.toLowerCase() === 'host') count++;
+  }
+  return count;
 }
 
 function hostName(host: string): string {
-  return URL.canParse(`http://${host}`) ? new URL(`http://${host}`).hostname : '';
+  // What would be a user, a path or a query to the URL parser is none of a host.
+  if (/[/?#@\\\s]/.test(host) || !URL.canParse(`http://${host}`)) return '';
+  return new URL(`http://${host}`).hostname;
 }
 
 /** Whether a URL's host name is this machine: `localhost`, 127.0.0.0/8 as an address (not as a prefix), or ::1. */
