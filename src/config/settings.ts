@@ -27,6 +27,7 @@ export interface Settings {
   'upstream.first_byte_timeout_ms': number;
   'upstream.idle_timeout_ms': number;
   'metering.max_tokens_per_second': number;
+  'passthrough.unmetered': UnmeteredRule;
   'log.level': LogLevel;
   /** Model names of one's own: alias -> `provider/model` or another name. */
   aliases: Record<string, string>;
@@ -38,6 +39,10 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export const OPTIMIZER_LEVELS = ['off', 'safe', 'balanced'] as const;
 export type OptimizerLevel = (typeof OPTIMIZER_LEVELS)[number];
+
+/** Whether projects with a budget may use endpoints whose cost nothing bounds. */
+export const UNMETERED_RULES = ['refuse', 'allow'] as const;
+export type UnmeteredRule = (typeof UNMETERED_RULES)[number];
 
 export type ScalarKey = Exclude<keyof Settings, 'aliases' | 'providers'>;
 
@@ -142,6 +147,12 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: () => 500,
     parse: whole(1, 100_000),
     about: 'the fastest that a provider is taken to generate, for answers that end without usage',
+  },
+  'passthrough.unmetered': {
+    default: () => 'refuse',
+    parse: oneOf(UNMETERED_RULES),
+    about:
+      'endpoints whose cost nothing bounds (audio, images, batches), for projects with a budget: refuse or allow',
   },
   'log.level': {
     default: () => 'info',

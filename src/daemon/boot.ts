@@ -119,6 +119,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     settings: () => current().settings,
     authenticator,
     findProject: createProjectLookup(db),
+    providers: () => current().registry.providers,
     resolver,
     catalog: () => current().catalog,
     ledger,

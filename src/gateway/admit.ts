@@ -4,7 +4,7 @@ import { worstCase } from '../pricing/cost.ts';
 import { modelLimits } from '../pricing/limits.ts';
 import { tokenBound } from '../tokens/bound.ts';
 import { encodingOf } from '../tokens/encoding.ts';
-import { budgetBusy, budgetExceeded, priceUnknown } from './blocked.ts';
+import { budgetBusy, budgetExceeded, costUnbounded, priceUnknown } from './blocked.ts';
 import type { Gateway } from './gateway.ts';
 import { type Job, recordOf } from './job.ts';
 import { outputThatFits, type Quote, quote } from './quote.ts';
@@ -46,10 +46,10 @@ export async function admit(
   // The quick look takes the bytes of images for text, and more for files than there are.
   const { unseen } = job.asked;
   const countable = encodingOf(target.model) !== undefined || unseen.images > 0 || unseen.context;
-  const first = await ask(gateway, { job, target, calendar }, cheap, !countable);
+  const first = await hold(gateway, { job, target, calendar }, cheap, !countable);
   if (first) return first;
   const exact = await exactInput(gateway, job, target, cheap.inputTokens);
-  const second = await ask(gateway, { job, target, calendar }, quoteFor(exact), true);
+  const second = await hold(gateway, { job, target, calendar }, quoteFor(exact), true);
   if (!second) throw new Error('a final admission was not decided');
   return second;
 }
@@ -61,7 +61,7 @@ interface Asking {
 }
 
 /** One admission with the ledger; undefined where the bound was too loose to decide. */
-async function ask(
+export async function hold(
   gateway: Gateway,
   asking: Asking,
   quoted: Quote,
@@ -84,7 +84,7 @@ async function ask(
       stream: asked.stream,
       amount: quoted.amount,
       least: quoted.least,
-      unpriced: quoted.card === undefined,
+      unpriced: quoted.unpriced,
       final,
       fit(room) {
         const tokens = outputThatFits(quoted, room, minOutputTokens);
@@ -120,6 +120,7 @@ async function ask(
       if (job.exchange.gone) throw new ClientGone();
       return undefined;
     case 'unpriced':
+      if (job.wire.unreported) throw costUnbounded(result.standing, job.wire.endpoint);
       throw priceUnknown(result.standing, target.provider.name, target.model);
     case 'blocked':
       throw budgetExceeded(refusal(result.standing));

@@ -79,6 +79,21 @@ export function priceUnknown(standing: Standing, provider: string, model: string
   );
 }
 
+/** 402: nothing bounds what this endpoint costs, so a budget can't hold it unless it is told not to mind. */
+export function costUnbounded({ budget }: Standing, endpoint: string): GwError {
+  const command = 'gw config set passthrough.unmetered allow';
+  return new GwError(
+    `nothing bounds beforehand what /v1/${endpoint} costs, so budget ${budgetName(budget)} cannot hold it. To let such requests run until the budget is used up, some of them uncounted: ${command}`,
+    {
+      status: 402,
+      type: 'insufficient_quota',
+      code: 'cost_unbounded',
+      headers: { 'x-should-retry': 'false' },
+      fields: { budget_id: budgetName(budget), command },
+    },
+  );
+}
+
 /** The command that makes room: double the cap, or more where that is not enough. */
 function raiseCommand({ budget, posted }: Standing, needed: NanoUsd): string {
   const enough = Math.max(budget.capNanoUsd * 2, posted + needed * 2);

@@ -69,7 +69,7 @@ function forward(gateway: Gateway, forwarding: Forwarding): Promise<void> {
 }
 
 /** The query as the client wrote it, `?` included. */
-function queryOf(url: string): string {
+export function queryOf(url: string): string {
   const at = url.indexOf('?');
   return at < 0 ? '' : url.slice(at);
 }
@@ -86,7 +86,7 @@ function editsFor({ job, target, admitted }: Forwarding): Edit[] {
 }
 
 /** The record of a request that nothing was held for. A blocked one was recorded by the ledger as it was refused. */
-async function recordRefusal(gateway: Gateway, job: Job, error: GwError): Promise<void> {
+export async function recordRefusal(gateway: Gateway, job: Job, error: GwError): Promise<void> {
   if (RECORDED_ELSEWHERE.has(error.code)) return;
   const ending = {
     status: error.status,

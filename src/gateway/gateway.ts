@@ -4,6 +4,7 @@ import type { Compressor } from '../compression/compressor.ts';
 import type { Settings } from '../config/settings.ts';
 import type { RequestId } from '../ids.ts';
 import type { Catalog } from '../pricing/catalog.ts';
+import type { Provider } from '../providers/registry.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import type { AdmissionQueue } from './admission-queue.ts';
@@ -20,6 +21,7 @@ export interface Gateway {
   settings: () => Settings;
   authenticator: Authenticator;
   findProject: FindProject;
+  providers: () => ReadonlyMap<string, Provider>;
   resolver: Resolver;
   catalog: () => Catalog;
   calendar: () => Calendar;

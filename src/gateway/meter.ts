@@ -36,7 +36,9 @@ export function meter(gateway: Gateway, metering: Metering): Metered | Promise<M
   if (reported) return priced(reported, admitted, 0);
   // An error is not billed, and an answer to nobody's liking without usage is.
   if (relay.status >= 400) return priced(NO_USAGE, admitted, 0);
-  return estimated(gateway, metering);
+  const { unreported } = metering.job.wire;
+  if (unreported === undefined) return estimated(gateway, metering);
+  return { usage: NO_USAGE, costNanoUsd: 0, flags: unreported === 'unmetered' ? FLAGS.unmetered : 0 };
 }
 
 async function estimated(gateway: Gateway, metering: Metering): Promise<Metered> {

@@ -18,6 +18,8 @@ export interface Quote {
   mayCut: boolean;
   /** The model's maximum is not known, so the bound has to be written into the request to hold. */
   mustLimit: boolean;
+  /** Nobody knows what it costs: it may run only where there is no budget to hold. */
+  unpriced: boolean;
 }
 
 /** What a model whose maximum is unknown is allowed, where the request sets no limit. */
@@ -53,6 +55,7 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
     least: mayCut ? Math.min(amount, cost(Math.min(outputTokens, options.minOutputTokens))) : amount,
     mayCut,
     mustLimit: mayCut && known === undefined,
+    unpriced: card === undefined,
   };
 }
 

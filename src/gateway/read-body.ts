@@ -2,11 +2,15 @@ import type { IncomingMessage } from 'node:http';
 import { GwError } from '../errors.ts';
 
 /**
- * The whole body. 415 unless it is JSON as it stands, 413 above `maxBytes`. The rest of a body that is too large is
+ * The whole body. 415 unless it is JSON as it stands (or may be anything), 413 above `maxBytes`. The rest of a body that is too large is
  * read and dropped: a connection closed under a client that still sends is reset, and the client never sees why.
  */
-export function readBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  checkType(request);
+export function readBody(
+  request: IncomingMessage,
+  maxBytes: number,
+  type: 'json' | 'any' = 'json',
+): Promise<Buffer> {
+  if (type === 'json') checkType(request);
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > maxBytes) return Promise.reject(tooLarge(maxBytes));
   return new Promise((resolve, reject) => {

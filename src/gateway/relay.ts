@@ -11,6 +11,8 @@ const MAX_GATHERED_BYTES = 16 * 1024 * 1024;
 const MAX_ONE_WRITE_BYTES = 16 * 1024;
 /** Of an answer that is passed on so much of its end is kept, for the usage that stands there. */
 const TAIL_BYTES = 64 * 1024;
+/** Sounds and files are used as they come, and hold no usage to wait for. */
+const MEDIA = /^(audio|image|video)\/|octet-stream/;
 /** How much of a stream is kept as it came before its text is taken out. */
 const MAX_KEPT_BYTES = 256 * 1024;
 
@@ -70,6 +72,9 @@ export class Relay implements Receiver {
       this.#mode = encoding === 'identity' ? 'stream' : 'pass';
       this.#writeHead();
       setImmediate(() => this.#flushHead());
+    } else if (status < 300 && MEDIA.test(type)) {
+      this.#mode = 'pass';
+      this.#writeHead();
     }
   }
 
@@ -142,7 +147,8 @@ export class Relay implements Receiver {
     const { response } = this.#options.exchange;
     if (this.#mode === 'gather') {
       const body = this.#body();
-      this.#writeHead('content-length', String(body.length));
+      if (this.status === 204 || this.status === 304) this.#writeHead();
+      else this.#writeHead('content-length', String(body.length));
       // As text, head and body go out in one write instead of two; latin1 keeps every byte.
       if (body.length <= MAX_ONE_WRITE_BYTES) response.end(body.toString('latin1'), 'latin1');
       else response.end(body);

@@ -26,9 +26,11 @@ export interface Call {
 }
 
 export interface Outgoing {
+  /** POST if it is left out. */
+  method?: string;
   path: string;
   headers: string[];
-  body: Buffer;
+  body: Buffer | null;
 }
 
 /**
@@ -41,7 +43,13 @@ export function send(upstream: Dispatcher, outgoing: Outgoing, receiver: Receive
     handler.resolve = resolve;
   });
   upstream.dispatch(
-    { path: outgoing.path, method: 'POST', headers: outgoing.headers, body: outgoing.body },
+    {
+      path: outgoing.path,
+      // Any of HTTP's methods, as the client's was.
+      method: (outgoing.method ?? 'POST') as Dispatcher.HttpMethod,
+      headers: outgoing.headers,
+      body: outgoing.body,
+    },
     handler,
   );
   return { end, abort: () => handler.cancel() };

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import { complete } from '../gateway/complete.ts';
 import { type Exchange, openExchange } from '../gateway/exchange.ts';
 import type { Gateway } from '../gateway/gateway.ts';
+import { passThrough } from '../gateway/pass-through/pass-through.ts';
 import { ClientGone } from '../gateway/read-body.ts';
 import { chatWire } from '../gateway/wire/chat.ts';
 import { completionsWire } from '../gateway/wire/completions.ts';
@@ -50,7 +51,7 @@ export interface Api {
 export function createApi(options: ApiOptions): Api {
   const { gateway, onInternalError } = options;
   const guard = createGuard(options.ownHosts);
-  const router = createRouter(routesOf(options));
+  const router = createRouter(routesOf(options), (exchange) => passThrough(gateway, exchange));
 
   async function handle(exchange: Exchange): Promise<void> {
     guard(exchange.request);
@@ -116,6 +117,7 @@ function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTa
     'POST /v1/responses': completion(responsesWire),
     'POST /v1/messages': completion(messagesWire),
     'POST /messages': completion(messagesWire),
+    'POST /messages/count_tokens': (exchange) => passThrough(gateway, exchange),
     'GET /v1/usage': json((caller, { request }) =>
       usageEndpoint(caller, queryOf(request.url ?? ''), {
         db,

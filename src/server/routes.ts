@@ -23,7 +23,11 @@ interface Pattern {
 
 const NONE = Object.freeze({});
 
-export function createRouter(table: RouteTable): Router {
+/** The first segments behind `/v1` of what gw serves itself, whether or not the rest is known. */
+const OWN = /^\/v1\/(complete|usage|budgets|webhooks|deliveries|requests|models)(\/|$)/;
+
+/** `elsewhere` takes what is asked for under `/v1` and is in no table. */
+export function createRouter(table: RouteTable, elsewhere?: Handler): Router {
   const fixed = new Map<string, Handler>();
   const patterns: Pattern[] = [];
   const methods = new Map<string, string[]>();
@@ -42,7 +46,11 @@ export function createRouter(table: RouteTable): Router {
         const parameters = pattern.method === request.method ? matchPath(pattern.segments, path) : undefined;
         if (parameters) return { handler: pattern.handler, parameters };
       }
-      throw noRoute(request.method ?? '', path, methodsFor(methods, path));
+      const allowed = methodsFor(methods, path);
+      if (elsewhere && allowed.length === 0 && /^\/v1\/./.test(path) && !OWN.test(path)) {
+        return { handler: elsewhere, parameters: NONE };
+      }
+      throw noRoute(request.method ?? '', path, allowed);
     },
   };
 }

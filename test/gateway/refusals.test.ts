@@ -54,7 +54,6 @@ describe('paths and methods', () => {
     ['GET', '/', 404],
     ['GET', '/v1', 404],
     ['POST', '/chat/completions', 404],
-    ['GET', '/v1/none', 404],
     ['GET', '/v1/models/a/b/c', 404],
     ['GET', '/v1/requests/none', 404],
     ['GET', '/v1/chat/completions', 405],

@@ -54,6 +54,8 @@ export interface Wire {
   family: Preset['wire'];
   /** Path behind the provider's base URL. */
   path: string;
+  /** What an answer without usage counts as; left out: its tokens are estimated. */
+  unreported?: 'free' | 'unmetered';
   /** Reads a body. Throws GwError 400 with `param`. */
   parse(bytes: Buffer): WireRequest;
   /** The edit that puts another model name into the request. */

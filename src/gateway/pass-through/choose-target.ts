@@ -1,0 +1,62 @@
+import { badRequest, GwError, notFound } from '../../errors.ts';
+import type { Provider } from '../../providers/registry.ts';
+import type { Gateway } from '../gateway.ts';
+import type { Job } from '../job.ts';
+import type { Target } from '../resolve.ts';
+
+/**
+ * Who gets a request that gw doesn't understand: the provider of the model that it names, else the one that the header
+ * `x-service-provider` names, else the only one that speaks the client's wire, or its maker.
+ */
+export async function chooseTarget(gateway: Gateway, job: Job, path: string): Promise<Target> {
+  const { asked, exchange } = job;
+  const header = exchange.request.headers['x-service-provider'];
+  const wire = wireOf(job, path);
+  const named = typeof header === 'string' ? byName(gateway, header) : undefined;
+  if (asked.model !== '') {
+    const targets = await targetsOf(gateway, asked.model);
+    const fitting = targets.find(({ provider }) => (named ? provider === named : provider.wire === wire));
+    if (fitting) return fitting;
+  }
+  return { provider: named ?? byWire(gateway, wire), model: asked.model };
+}
+
+/** Models that no provider lists may well exist: fine-tuned ones, new ones. */
+async function targetsOf(gateway: Gateway, model: string): Promise<readonly Target[]> {
+  try {
+    return await gateway.resolver.resolve(model);
+  } catch (error) {
+    if (error instanceof GwError && error.code === 'model_not_found') return [];
+    throw error;
+  }
+}
+
+function wireOf({ exchange }: Job, path: string): Provider['wire'] {
+  const isAnthropic = exchange.request.headers['anthropic-version'] !== undefined;
+  return isAnthropic || /^\/messages(\/|$)/.test(path) ? 'anthropic' : 'openai';
+}
+
+function byName(gateway: Gateway, name: string): Provider {
+  const provider = gateway.providers().get(name);
+  if (provider) return provider;
+  throw notFound(`no provider "${name}". See: gw providers list`, 'provider_not_found', 'x-service-provider');
+}
+
+function byWire(gateway: Gateway, wire: Provider['wire']): Provider {
+  const speaking = [...gateway.providers().values()].filter(
+    (provider) => provider.wire === wire && provider.source !== 'built-in',
+  );
+  const maker = speaking.find(({ name }) => name === wire);
+  const only = speaking.length === 1 ? speaking[0] : undefined;
+  const provider = only ?? maker;
+  if (provider) return provider;
+  if (speaking.length === 0) {
+    throw notFound(`no provider speaks this API. Add one: gw providers add ${wire}`, 'provider_not_found');
+  }
+  const names = speaking.map(({ name }) => name).join(', ');
+  throw badRequest(
+    `gw passes this endpoint through and can't tell to whom: send the header "x-service-provider" with one of ${names}`,
+    'x-service-provider',
+    'provider_ambiguous',
+  );
+}

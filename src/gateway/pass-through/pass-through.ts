@@ -1,0 +1,75 @@
+import { GwError } from '../../errors.ts';
+import { applyEdits } from '../../json/edit.ts';
+import { hold } from '../admit.ts';
+import { queryOf, recordRefusal } from '../complete.ts';
+import type { Exchange } from '../exchange.ts';
+import type { Gateway } from '../gateway.ts';
+import { upstreamHeaders } from '../headers.ts';
+import type { Job } from '../job.ts';
+import { readBody } from '../read-body.ts';
+import { relayAnswer } from '../relay-answer.ts';
+import type { Target } from '../resolve.ts';
+import { selectProject } from '../select-project.ts';
+import { withServiceHeaders } from '../service-options.ts';
+import { chooseTarget } from './choose-target.ts';
+import { costsOf, endpointOf } from './costs.ts';
+import { type PassedRequest, readRequest } from './read-request.ts';
+import { unboundedQuote } from './unbounded-quote.ts';
+import { passThroughWire } from './wire.ts';
+
+type Passed = Job & { asked: PassedRequest };
+
+/**
+ * Any endpoint that gw has no stages for: the request goes to a provider as it came. What the answer says of usage is
+ * booked; as nothing bounds the cost beforehand, a project with a budget has to allow it.
+ */
+export async function passThrough(gateway: Gateway, exchange: Exchange): Promise<void> {
+  const { request } = exchange;
+  const path = pathBehindVersion(request.url ?? '');
+  const job = await receive(gateway, exchange, path);
+  try {
+    const target = await chooseTarget(gateway, job, path);
+    const quoted = unboundedQuote(gateway, target, costsOf(request.method, path));
+    const admitted = await hold(gateway, { job, target, calendar: gateway.calendar() }, quoted, true);
+    if (!admitted) throw new Error('a final admission was not decided');
+    const forwarding = { job, target, admitted, why: 'passed-through' };
+    await relayAnswer(gateway, forwarding, {
+      method: request.method ?? 'GET',
+      path: target.provider.basePath + path + queryOf(request.url ?? ''),
+      headers: upstreamHeaders(request.rawHeaders, target.provider),
+      body: job.asked.bytes.length === 0 ? null : bodyFor(job.asked, target),
+    });
+  } catch (error) {
+    if (error instanceof GwError) await recordRefusal(gateway, job, error);
+    throw error;
+  }
+}
+
+async function receive(gateway: Gateway, exchange: Exchange, path: string): Promise<Passed> {
+  const { request } = exchange;
+  const caller = gateway.authenticator.authenticate(request.headers);
+  const bytes = await readBody(request, gateway.settings()['limits.max_body_bytes'], 'any');
+  const asked = readRequest(bytes, request);
+  const options = withServiceHeaders(asked.options, request.headers);
+  const project = selectProject(caller, options.budgetId, gateway.findProject);
+  const wire = passThroughWire(endpointOf(path), costsOf(request.method, path));
+  return { exchange, caller, project, wire, asked, options, savedTokens: 0 };
+}
+
+/** The path behind `/v1`, which the provider's base URL has its own of. Throws GwError 404 for one that climbs. */
+function pathBehindVersion(url: string): string {
+  const path = (url.split('?')[0] ?? '').replace(/^(\/v1)+(?=\/)/, '');
+  if (!/(^|\/)(\.|%2e){1,2}(\/|$)|[\\#]|%2f|%5c/i.test(path)) return path;
+  throw new GwError(`there is nothing at ${path}`, {
+    status: 404,
+    type: 'not_found_error',
+    code: 'unknown_endpoint',
+  });
+}
+
+/** The body with the provider's own name of the model, wherever it stood. */
+function bodyFor({ model, modelAt, edits, bytes }: PassedRequest, target: Target): Buffer {
+  if (!modelAt || target.model === model) return applyEdits(bytes, edits);
+  const name = modelAt.quoted ? JSON.stringify(target.model) : target.model;
+  return applyEdits(bytes, [...edits, { ...modelAt, text: name }]);
+}

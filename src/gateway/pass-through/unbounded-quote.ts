@@ -1,0 +1,27 @@
+import { isFree } from '../../pricing/cost.ts';
+import type { Gateway } from '../gateway.ts';
+import type { Quote } from '../quote.ts';
+import type { Target } from '../resolve.ts';
+import type { Costs } from './costs.ts';
+
+/**
+ * The quote of what nobody can bound. A project with a budget is refused it, unless `passthrough.unmetered` allows it:
+ * then it needs room for the smallest amount there is, so that a budget that is used up stops it.
+ */
+export function unboundedQuote(gateway: Gateway, target: Target, costs: Costs): Quote {
+  const card = gateway.catalog().find(target.provider.name, target.model, gateway.clock.now());
+  const isAllowed = gateway.settings()['passthrough.unmetered'] === 'allow';
+  const costsNothing = costs === 'nothing' || (card !== undefined && isFree(card));
+  const amount = costsNothing ? 0 : 1;
+  return {
+    card,
+    inputTokens: 0,
+    outputTokens: Number.MAX_SAFE_INTEGER,
+    choices: 1,
+    amount,
+    least: amount,
+    mayCut: false,
+    mustLimit: false,
+    unpriced: !costsNothing && !isAllowed,
+  };
+}
