@@ -23,6 +23,8 @@ export const CATALOG: readonly CommandEntry[] = [
 
   { name: 'usage', group: SPEND, about: 'what was used and spent, by day, model or project', load: async () => (await import('./commands/usage.ts')).usage },
   { name: 'requests', group: SPEND, about: 'the requests that were made, or one of them', load: async () => (await import('./commands/requests.ts')).requests },
+  { name: 'tail', group: SPEND, about: 'the requests as they come, a line each', load: async () => (await import('./commands/tail.ts')).tail },
+  { name: 'dashboard', aliases: ['top'], group: SPEND, about: 'watch the money move, and change what it may do', load: async () => (await import('./commands/dashboard.ts')).dashboard },
   { name: 'budget', aliases: ['budgets'], group: SPEND, bare: 'list', about: 'caps on what a project may spend', load: async () => (await import('./commands/budget.ts')).budget },
   { name: 'prices', group: SPEND, bare: 'list', about: 'prices that gw does not know, or knows wrong', load: async () => (await import('./commands/prices.ts')).prices },
 

@@ -3,16 +3,27 @@ export interface Symbols {
   /** From the narrowest to the full cell. */
   cells: readonly string[];
   rest: string;
+  /** From nothing to the highest, for charts. */
+  levels: readonly string[];
+  rule: string;
   ellipsis: string;
 }
 
 export const BLOCKS: Symbols = {
   cells: ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'],
   rest: '░',
+  levels: ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
+  rule: '─',
   ellipsis: '…',
 };
 
-export const ASCII: Symbols = { cells: ['#'], rest: '.', ellipsis: '~' };
+export const ASCII: Symbols = {
+  cells: ['#'],
+  rest: '.',
+  levels: ['_', '.', '-', '=', '+', '*', '#'],
+  rule: '-',
+  ellipsis: '~',
+};
 
 /** A bar as long as its share (0 to 1) of `width` cells; whatever is above nothing shows. */
 export function bar(share: number, width: number, { cells }: Symbols): string {

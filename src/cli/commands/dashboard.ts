@@ -1,0 +1,157 @@
+import type { Calendar } from '../../calendar.ts';
+import { usdNumber } from '../../money.ts';
+import { createDashboardReader } from '../../store/dashboard/reader.ts';
+import { type Db, openDatabase } from '../../store/open.ts';
+import { getRequest, listRequests } from '../../store/request-log.ts';
+import type { DaemonView } from '../../tui/daemon-view.ts';
+import type { Source } from '../../tui/source.ts';
+import { budgetJson } from '../budgets/view.ts';
+import type { SetUp } from '../command.ts';
+import { type Context, say, sayJson } from '../context.ts';
+import { type DaemonState, findDaemon, originOf } from '../daemon/find.ts';
+import { Exit } from '../exit.ts';
+import { terminalOf } from '../output/terminal.ts';
+import { createTimeFormat } from '../output/time.ts';
+import { requestJson } from '../requests/view.ts';
+import { settingsAndCalendar } from '../settings.ts';
+import { daemonJson } from '../status/view.ts';
+import { withStore } from '../with-store.ts';
+
+interface Options {
+  once?: boolean;
+  json?: boolean;
+  readonly?: boolean;
+  ascii?: boolean;
+}
+
+/** How many lines a snapshot has where no terminal says. */
+const SNAPSHOT_ROWS = 41;
+
+export const dashboard: SetUp = (command, context) => {
+  command
+    .option('--once', 'print it once and end, as where the output is no terminal')
+    .option('--json', 'what it shows, as JSON')
+    .option('--readonly', 'without the keys that change something')
+    .option('--ascii', 'no block characters')
+    .action((options: Options) => run(context, options));
+};
+
+async function run(context: Context, options: Options): Promise<void> {
+  const { settings, calendar } = settingsAndCalendar(context);
+  // Makes the database, or brings it to this version; all that follows only reads.
+  await withStore(context, async () => undefined);
+  const db = await openDatabase(context.paths.database, { readonly: true });
+  try {
+    if (options.json) sayJson(context, await jsonOf(context, db, calendar));
+    else
+      await show(context, options, { db, calendar, baseUrl: `${originOf(settings.host, settings.port)}/v1` });
+  } finally {
+    db.close();
+  }
+}
+
+interface Opened {
+  db: Db;
+  calendar: Calendar;
+  baseUrl: string;
+}
+
+async function show(context: Context, options: Options, { db, calendar, baseUrl }: Opened): Promise<void> {
+  // React's development build takes twice the time for a frame.
+  process.env.NODE_ENV ??= 'production';
+  const { palette, symbols, columns } = terminalOf(context.stdout, context.env, options);
+  const times = createTimeFormat(calendar.timezone);
+  const look = { palette, symbols, times, timezone: calendar.timezone };
+  const { clock, version } = context;
+  const source = await sourceOf(context, db, calendar);
+  const shared = { source, clock, look, version, baseUrl };
+  const { stdin, stdout } = process;
+  // A terminal that does not know its size cannot be painted on.
+  const isScreen =
+    context.stdout === stdout && stdout.isTTY && stdin.isTTY && stdout.columns > 0 && stdout.rows > 0;
+  if (options.once || !isScreen) {
+    const { snapshot } = await import('../../tui/snapshot.tsx');
+    say(context, await snapshot({ ...shared, size: { columns, rows: SNAPSHOT_ROWS } }));
+    return;
+  }
+  const { runDashboard } = await import('../../tui/run.tsx');
+  const code = await runDashboard({ ...shared, stdin, stdout, readonly: options.readonly === true });
+  if (code !== 0) throw new Exit(code);
+}
+
+async function sourceOf(context: Context, db: Db, calendar: Calendar): Promise<Source> {
+  const { createActions } = await import('../../tui/actions.ts');
+  const reader = createDashboardReader(db, calendar);
+  return {
+    ...reader,
+    request: (id) => getRequest(db, id),
+    daemon: async () => viewOf(await findDaemon(context)),
+    perform: createActions({ withStore: (work) => withStore(context, work), calendar, clock: context.clock }),
+  };
+}
+
+function viewOf(state: DaemonState): DaemonView {
+  if (state.kind !== 'running') return state;
+  const { origin, pid, started_at } = state.daemon;
+  return {
+    kind: 'running',
+    address: origin.replace(/^https?:\/\//, ''),
+    pid,
+    startedAt: Date.parse(started_at),
+  };
+}
+
+/** What the dashboard shows, for programs; requests, budgets and the daemon as their own commands tell them. */
+async function jsonOf(context: Context, db: Db, calendar: Calendar): Promise<Record<string, unknown>> {
+  const now = context.clock.now();
+  const filter = { kind: 'all', text: '' } as const;
+  const data = createDashboardReader(db, calendar).read({ window: 'day', filter, now });
+  const { totals } = data;
+  return {
+    ...daemonJson(await findDaemon(context)),
+    timezone: calendar.timezone,
+    from: new Date(data.span.start).toISOString(),
+    to: new Date(data.span.end).toISOString(),
+    total: {
+      requests: totals.requests,
+      blocked_requests: totals.blockedRequests,
+      failed_requests: totals.failedRequests,
+      unpriced_requests: totals.unpricedRequests,
+      saved_tokens: totals.savedTokens,
+      cost_usd: usdNumber(totals.costNanoUsd),
+      saved_usd: usdNumber(totals.savedNanoUsd),
+      cost_nano_usd: totals.costNanoUsd,
+      saved_nano_usd: totals.savedNanoUsd,
+    },
+    p95_ms: data.p95Ms,
+    hourly_cost_usd: data.series.map((cost) => (cost === undefined ? null : usdNumber(cost))),
+    budgets: data.budgets.map((standing) => budgetJson(standing, now)),
+    requests: (await listRequests(db, { limit: 50 })).map(requestJson),
+    models: data.models.map(({ provider, model, requests, costNanoUsd }) => ({
+      provider,
+      model,
+      requests,
+      cost_usd: usdNumber(costNanoUsd),
+      cost_nano_usd: costNanoUsd,
+    })),
+    blocked: data.blocked.map(({ budget, count, firstAt, lastAt, model }) => ({
+      budget_id: budget,
+      requests: count,
+      first_at: new Date(firstAt).toISOString(),
+      last_at: new Date(lastAt).toISOString(),
+      last_model: model,
+    })),
+    webhooks: data.webhooks.map((webhook) => ({
+      id: `wh_${webhook.id}`,
+      project_id: webhook.project,
+      host: webhook.host,
+      format: webhook.format,
+      disabled_reason: webhook.disabledReason,
+      failed_deliveries: webhook.failed,
+      open_deliveries: webhook.open,
+      last_attempt_at: webhook.attemptedAt === null ? null : new Date(webhook.attemptedAt).toISOString(),
+      response_status: webhook.status,
+      error: webhook.error,
+    })),
+  };
+}

@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FeedRow } from '../../store/dashboard/feed.ts';
+import { createRequestFollower } from '../../store/dashboard/follow-requests.ts';
+import { type Db, openDatabase } from '../../store/open.ts';
+import type { LoggedRequest } from '../../store/request-log.ts';
+import { feedCells, feedColumns } from '../../tui/feed-line.ts';
+import { lineOf } from '../../tui/lines.ts';
+import type { SetUp } from '../command.ts';
+import { type Context, note, say } from '../context.ts';
+import { usageError } from '../exit.ts';
+import { terminalOf } from '../output/terminal.ts';
+import { createTimeFormat } from '../output/time.ts';
+import { findRequests, type RequestQuery, readStatus } from '../requests/find.ts';
+import { requestJson } from '../requests/view.ts';
+import { settingsAndCalendar } from '../settings.ts';
+import { optionalProject, withStore } from '../with-store.ts';
+
+interface Options {
+  project?: string;
+  status?: string;
+  lines: string;
+  json?: boolean;
+  ascii?: boolean;
+}
+
+const POLL_MS = 500;
+
+export const tail: SetUp = (command, context) => {
+  command
+    .option('-p, --project <name>', 'only this project')
+    .option('-s, --status <status>', 'an HTTP status, or ok, blocked, failed, client_gone, ...')
+    .option('-n, --lines <count>', 'so many of the last requests first', '10')
+    .option('--json', 'as JSON, an object a line')
+    .option('--ascii', 'no block characters')
+    .action((options: Options) => run(context, options));
+};
+
+async function run(context: Context, options: Options): Promise<void> {
+  const limit = Number(options.lines);
+  if (!Number.isInteger(limit) || limit < 0 || limit > 10_000) {
+    throw usageError(`--lines ${options.lines} is not a whole number from 0 to 10000`);
+  }
+  const { calendar } = settingsAndCalendar(context);
+  const print = printerOf(context, options, calendar.timezone);
+  const projectId = await withStore(context, async (db) => optionalProject(db, options.project));
+  const query = { ...readStatus(options.status), ...(projectId === undefined ? {} : { projectId }) };
+  const db = await openDatabase(context.paths.database, { readonly: true });
+  const follower = createRequestFollower(db, context.clock.now());
+  const earlier = await before(db, { ...query, limit });
+  earlier.reverse().forEach(print);
+  // What was written since the follower began is in both.
+  const printed = new Set(earlier.map(({ id }) => id));
+  if (options.json !== true) note(context, 'Waiting for requests. Ctrl-C ends this.');
+  for (;;) {
+    await sleep(POLL_MS);
+    const found = await follower.next(context.clock.now());
+    found
+      .filter((request) => !printed.has(request.id) && matches(request, query, options.project))
+      .forEach(print);
+  }
+}
+
+function before(db: Db, query: RequestQuery): Promise<LoggedRequest[]> {
+  return query.limit === 0 ? Promise.resolve([]) : findRequests(db, query);
+}
+
+function matches(
+  { outcome, status, project }: LoggedRequest,
+  { outcomes, status: wanted }: Pick<RequestQuery, 'outcomes' | 'status'>,
+  only: string | undefined,
+): boolean {
+  if (only !== undefined && project !== only) return false;
+  if (wanted !== undefined && status !== wanted) return false;
+  return outcomes === undefined || outcomes.includes(outcome);
+}
+
+function printerOf(context: Context, options: Options, timezone: string): (request: LoggedRequest) => void {
+  if (options.json) return (request) => say(context, JSON.stringify(requestJson(request)));
+  const { columns, palette, symbols } = terminalOf(context.stdout, context.env, options);
+  const look = { palette, symbols, timezone, times: createTimeFormat(timezone) };
+  const shown = feedColumns(columns);
+  return (request) => say(context, lineOf(feedCells(rowOf(request), shown, look), look).trimEnd());
+}
+
+function rowOf(request: LoggedRequest): FeedRow {
+  const { flags, detail } = request;
+  return {
+    ...request,
+    unpriced: flags.includes('unpriced'),
+    estimated: flags.includes('estimated'),
+    error: typeof detail.error === 'string' ? detail.error : null,
+  };
+}

@@ -1,0 +1,100 @@
+import { type RequestId, requestIdAt, timeOfRequestId } from '../../ids.ts';
+import type { NanoUsd } from '../../money.ts';
+import { FLAGS, OUTCOMES, type Outcome } from '../ledger/record.ts';
+import type { Db } from '../open.ts';
+
+/** A request as a line of the feed shows it. */
+export interface FeedRow {
+  id: RequestId;
+  timeMs: number;
+  project: string;
+  provider: string;
+  model: string;
+  askedModel: string;
+  status: number;
+  outcome: Outcome;
+  unpriced: boolean;
+  estimated: boolean;
+  inputTokens: number;
+  outputTokens: number;
+  costNanoUsd: NanoUsd;
+  durationMs: number;
+  /** Why it failed. */
+  error: string | null;
+}
+
+export const FEED_KINDS = ['all', 'blocked', 'failed', 'unpriced'] as const;
+export type FeedKind = (typeof FEED_KINDS)[number];
+
+export interface FeedFilter {
+  kind: FeedKind;
+  /** Part of the name of a model or project; empty: any. */
+  text: string;
+}
+
+interface Row extends Omit<FeedRow, 'timeMs' | 'outcome' | 'unpriced' | 'estimated'> {
+  outcome: number;
+  flags: number;
+}
+
+const LIMIT = 300;
+/** A filter that hardly anything passes looks no further back than so many requests. */
+const LOOKED_AT = 20_000;
+const FAILURES = [OUTCOMES.upstream_error, OUTCOMES.upstream_failed, OUTCOMES.refused, OUTCOMES.crashed];
+const CONDITIONS: Record<FeedKind, string> = {
+  all: 'TRUE',
+  blocked: `outcome = ${OUTCOMES.blocked}`,
+  failed: `outcome IN (${FAILURES.join(', ')})`,
+  unpriced: `flags & ${FLAGS.unpriced}`,
+};
+const NAMED = `(@text = '' OR model_id IN (SELECT id FROM names WHERE name LIKE @text ESCAPE '\\')
+  OR asked_model_id IN (SELECT id FROM names WHERE name LIKE @text ESCAPE '\\')
+  OR project_id IN (SELECT id FROM projects WHERE name LIKE @text ESCAPE '\\'))`;
+const OUTCOME_NAMES = Object.keys(OUTCOMES) as Outcome[];
+
+/** Reads the newest requests that pass a filter, newest first. */
+export function createFeedReader(db: Db): (filter: FeedFilter) => FeedRow[] {
+  const statements = Object.fromEntries(FEED_KINDS.map((kind) => [kind, prepare(db, kind)])) as Record<
+    FeedKind,
+    ReturnType<typeof prepare>
+  >;
+  return ({ kind, text }) => {
+    const like = text === '' ? '' : `%${text.replace(/[\\%_]/g, '\\$&')}%`;
+    return statements[kind].all({ text: like }).map(read);
+  };
+}
+
+function prepare(db: Db, kind: FeedKind) {
+  return db.prepare<{ text: string }, Row>(
+    `SELECT r.id, p.name AS project, v.name AS provider, m.name AS model, a.name AS askedModel, r.status, r.outcome,
+     r.flags, r.input_tokens AS inputTokens, r.output_tokens AS outputTokens, r.cost_nano_usd AS costNanoUsd,
+     r.duration_ms AS durationMs, json_extract(r.detail, '$.error') AS error
+     FROM (SELECT * FROM (SELECT * FROM requests ORDER BY id DESC LIMIT ${LOOKED_AT})
+       WHERE ${CONDITIONS[kind]} AND ${NAMED} LIMIT ${LIMIT}) r
+     JOIN projects p ON p.id = r.project_id JOIN names v ON v.id = r.provider_id
+     JOIN names m ON m.id = r.model_id JOIN names a ON a.id = r.asked_model_id ORDER BY r.id DESC`,
+  );
+}
+
+function read({ outcome, flags, ...row }: Row): FeedRow {
+  return {
+    ...row,
+    timeMs: timeOfRequestId(row.id),
+    outcome: OUTCOME_NAMES[outcome] ?? 'ok',
+    unpriced: (flags & FLAGS.unpriced) !== 0,
+    estimated: (flags & FLAGS.estimated) !== 0,
+  };
+}
+
+/** Reads the time within which 95 of 100 of a span's newest requests ended; null without any. */
+export function createLatencyReader(db: Db): (since: number) => number | null {
+  const select = db
+    .prepare<[number], number>(
+      `SELECT duration_ms FROM requests WHERE id >= ? AND outcome = ${OUTCOMES.ok} ORDER BY id DESC LIMIT 500`,
+    )
+    .pluck();
+  return (since) => {
+    const sorted = select.all(requestIdAt(since)).sort((a, b) => a - b);
+    return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? null;
+  };
+}

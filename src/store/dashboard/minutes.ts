@@ -1,0 +1,41 @@
+import type { Span } from '../../calendar.ts';
+import { requestIdAt, timeOfRequestId } from '../../ids.ts';
+import type { NanoUsd } from '../../money.ts';
+import type { Db } from '../open.ts';
+
+const MINUTE_MS = 60_000;
+/** A request's row comes when it has ended, at the minute when it began: most end within this time. */
+const OPEN_MINUTES = 3;
+const IDS_PER_MINUTE = requestIdAt(timeOfRequestId(0) + MINUTE_MS);
+
+/**
+ * Reads what was spent in each minute of a span. Looking through an hour of requests at each tick would cost more
+ * than all the rest, so only the last minutes are read anew, and all of them once a minute.
+ */
+export function createMinuteReader(db: Db): (span: Span, now: number) => NanoUsd[] {
+  const select = db.prepare<{ first: number; from: number; to: number }, { minute: number; cost: number }>(
+    `SELECT (id - CAST(@first AS INTEGER)) / ${IDS_PER_MINUTE} AS minute, sum(cost_nano_usd) AS cost
+     FROM requests WHERE id >= @from AND id < @to GROUP BY 1`,
+  );
+  let known: NanoUsd[] = [];
+  let knownStart = 0;
+  let completeAt = 0;
+  return ({ start, end }, now) => {
+    const isComplete = start === knownStart && now - completeAt < MINUTE_MS && now >= completeAt;
+    if (!isComplete) {
+      known = Array.from({ length: Math.ceil((end - start) / MINUTE_MS) }, () => 0);
+      knownStart = start;
+      completeAt = now;
+    }
+    const current = Math.floor((now - start) / MINUTE_MS);
+    const from = isComplete ? Math.max(0, current + 1 - OPEN_MINUTES) : 0;
+    known.fill(0, from);
+    const rows = select.all({
+      first: requestIdAt(start),
+      from: requestIdAt(start + from * MINUTE_MS),
+      to: requestIdAt(end),
+    });
+    for (const { minute, cost } of rows) known[minute] = cost;
+    return [...known];
+  };
+}

@@ -1,0 +1,50 @@
+import type { Calendar } from '../../calendar.ts';
+import { type BudgetTerms, type Standing, spanOf } from '../ledger/balances.ts';
+import type { Db } from '../open.ts';
+
+const MINUTE_MS = 60_000;
+
+interface Spent {
+  posted: number;
+  pending: number;
+  oldest: number | null;
+}
+
+/**
+ * Reads the budgets of all projects as they stand, most of what `listBudgets` tells, on a connection that cannot
+ * write: a period that nobody has entered yet counts as entered, and its reset is left to the daemon to announce.
+ */
+export function createStandingsReader(db: Db): (options: { calendar: Calendar; now: number }) => Standing[] {
+  const selectTerms = db.prepare<[], BudgetTerms>(
+    `SELECT b.id, b.project_id AS projectId, p.name AS projectName, b.period, b.window_ms AS windowMs,
+     b.cap_nano_usd AS capNanoUsd, b.alert_percent AS alertPercent, b.cap_version AS capVersion,
+     b.current_start AS currentStart FROM budgets b JOIN projects p ON p.id = b.project_id
+     WHERE b.removed_at IS NULL AND p.removed_at IS NULL ORDER BY p.name, b.id`,
+  );
+  const selectPeriod = db.prepare<[number, number], Spent>(
+    `SELECT posted_nano_usd AS posted, pending_nano_usd AS pending, NULL AS oldest FROM budget_periods
+     WHERE budget_id = ? AND start = ?`,
+  );
+  const selectWindow = db.prepare<{ id: number; from: number }, Spent>(
+    `SELECT coalesce(sum(iif(start > @from, posted_nano_usd, 0)), 0) AS posted,
+     coalesce(sum(pending_nano_usd), 0) AS pending,
+     min(iif(start > @from AND posted_nano_usd > 0, start, NULL)) AS oldest FROM budget_periods
+     WHERE budget_id = @id AND (start > @from OR pending_nano_usd > 0)`,
+  );
+  const nothing: Spent = { posted: 0, pending: 0, oldest: null };
+
+  function rolling(budget: BudgetTerms, now: number): Standing {
+    const lengthMs = (budget.windowMs ?? 0) + MINUTE_MS;
+    const { posted, pending, oldest } = selectWindow.get({ id: budget.id, from: now - lengthMs }) ?? nothing;
+    return { budget, posted, pending, resetsAt: (oldest ?? now) + lengthMs };
+  }
+
+  return ({ calendar, now }) =>
+    selectTerms.all().map((terms) => {
+      if (terms.period === 'rolling') return rolling(terms, now);
+      const currentStart = Math.max(terms.currentStart, spanOf(terms.period, now, calendar).start);
+      const { posted, pending } = selectPeriod.get(terms.id, currentStart) ?? nothing;
+      const resetsAt = spanOf(terms.period, currentStart, calendar).end;
+      return { budget: { ...terms, currentStart }, posted, pending, resetsAt };
+    });
+}

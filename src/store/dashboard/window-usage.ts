@@ -1,0 +1,75 @@
+import type { Span } from '../../calendar.ts';
+import type { NanoUsd } from '../../money.ts';
+import type { Db } from '../open.ts';
+
+/** What happened in a span of time. */
+export interface WindowTotals {
+  requests: number;
+  blockedRequests: number;
+  failedRequests: number;
+  unpricedRequests: number;
+  savedTokens: number;
+  costNanoUsd: NanoUsd;
+  savedNanoUsd: NanoUsd;
+}
+
+export interface ModelSpend {
+  provider: string;
+  model: string;
+  requests: number;
+  costNanoUsd: NanoUsd;
+}
+
+export interface WindowUsage {
+  totals: WindowTotals;
+  /** Spend of each bucket of the rollups that has any requests, by its start, UTC milliseconds. */
+  buckets: { start: number; costNanoUsd: NanoUsd }[];
+  /** Dearest first. */
+  models: ModelSpend[];
+}
+
+interface Bucket extends WindowTotals {
+  start: number;
+}
+
+const TOP_MODELS = 20;
+
+/** Reads the rollups of a span that begins and ends with an hour or a local day. */
+export function createWindowUsageReader(db: Db): (span: Span) => WindowUsage {
+  const selectBuckets = db.prepare<[number, number], Bucket>(
+    `SELECT bucket AS start, sum(requests) AS requests, sum(blocked_requests) AS blockedRequests,
+     sum(failed_requests) AS failedRequests, sum(unpriced_requests) AS unpricedRequests,
+     sum(saved_tokens) AS savedTokens, sum(cost_nano_usd) AS costNanoUsd, sum(saved_nano_usd) AS savedNanoUsd
+     FROM usage_hours WHERE bucket >= ? AND bucket < ? GROUP BY bucket`,
+  );
+  const selectModels = db.prepare<[number, number], ModelSpend>(
+    `SELECT v.name AS provider, m.name AS model, sum(u.requests) AS requests, sum(u.cost_nano_usd) AS costNanoUsd
+     FROM usage_hours u JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id
+     WHERE u.bucket >= ? AND u.bucket < ? GROUP BY u.provider_id, u.model_id
+     ORDER BY costNanoUsd DESC, requests DESC, model LIMIT ${TOP_MODELS}`,
+  );
+  return ({ start, end }) => {
+    const buckets = selectBuckets.all(start, end);
+    return {
+      totals: sumOf(buckets),
+      buckets: buckets.map(({ start, costNanoUsd }) => ({ start, costNanoUsd })),
+      models: selectModels.all(start, end),
+    };
+  };
+}
+
+function sumOf(buckets: readonly WindowTotals[]): WindowTotals {
+  const total: WindowTotals = {
+    requests: 0,
+    blockedRequests: 0,
+    failedRequests: 0,
+    unpricedRequests: 0,
+    savedTokens: 0,
+    costNanoUsd: 0,
+    savedNanoUsd: 0,
+  };
+  for (const bucket of buckets) {
+    for (const name of Object.keys(total) as (keyof WindowTotals)[]) total[name] += bucket[name];
+  }
+  return total;
+}

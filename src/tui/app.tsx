@@ -1,0 +1,71 @@
+import { useApp } from 'ink';
+import { type Dispatch, useEffect, useReducer } from 'react';
+import type { Clock } from '../clock.ts';
+import { messageOf } from '../errors.ts';
+import { Dashboard } from './dashboard.tsx';
+import type { Size } from './layout.ts';
+import type { Look } from './look.ts';
+import { reduce } from './reduce.ts';
+import type { Source } from './source.ts';
+import { type Action, initialState, type State } from './state.ts';
+import { useKeys } from './use-keys.ts';
+import { useDetail, usePolling } from './use-polling.ts';
+
+/** The terminal as the dashboard needs it. */
+export interface Surface {
+  size(): Size;
+  /** Returns its end. */
+  onResize(listener: () => void): () => void;
+  /** Puts text on the clipboard, where the terminal lets it. */
+  copy(text: string): void;
+}
+
+export interface AppProps {
+  source: Source;
+  surface: Surface;
+  clock: Clock;
+  look: Look;
+  version: string;
+  baseUrl: string;
+  readonly: boolean;
+}
+
+/** The dashboard as it runs: state in a reducer, everything else in hooks. Exits with the exit code. */
+export function App({ source, surface, clock, look, version, baseUrl, readonly }: AppProps) {
+  const [state, dispatch] = useReducer(reduce, undefined, () =>
+    initialState({ size: surface.size(), readonly, now: clock.now() }),
+  );
+  useKeys(dispatch);
+  usePolling(state, dispatch, source, clock);
+  useDetail(state, dispatch, source);
+  useCommands(state, dispatch, source);
+  useSurface(state, dispatch, surface);
+  return <Dashboard state={state} version={version} baseUrl={baseUrl} look={look} />;
+}
+
+/** Carries out the command that was confirmed. */
+function useCommands({ dialog }: State, dispatch: Dispatch<Action>, source: Source): void {
+  useEffect(() => {
+    if (dialog?.kind !== 'working') return;
+    source.perform(dialog.command).then(
+      (done) => dispatch({ type: 'done', done }),
+      (error) => dispatch({ type: 'failed', message: messageOf(error) }),
+    );
+  }, [dialog, dispatch, source]);
+}
+
+/** Follows the terminal's size, copies, and quits. */
+function useSurface({ copy, quit }: State, dispatch: Dispatch<Action>, surface: Surface): void {
+  const { exit } = useApp();
+  useEffect(
+    () => surface.onResize(() => dispatch({ type: 'resize', size: surface.size() })),
+    [surface, dispatch],
+  );
+  useEffect(() => {
+    if (copy) surface.copy(copy.text);
+  }, [copy, surface]);
+  useEffect(() => {
+    // Ink's types take an error only; what it resolves with is any value.
+    if (quit !== null) exit(quit as unknown as Error);
+  }, [quit, exit]);
+}

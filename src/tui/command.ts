@@ -1,0 +1,23 @@
+import type { NanoUsd } from '../money.ts';
+import type { BudgetPeriod } from '../store/budgets.ts';
+
+/** What the dashboard can change. */
+export type Command =
+  | {
+      kind: 'raise_budget';
+      project: string;
+      period: BudgetPeriod;
+      windowMs: number | null;
+      capNanoUsd: NanoUsd;
+    }
+  | { kind: 'create_key'; project: string }
+  | { kind: 'revoke_key'; id: number }
+  | { kind: 'replay_webhook'; id: number }
+  | { kind: 'pause_project'; project: string }
+  | { kind: 'resume_project'; project: string };
+
+/** What came of a command. A secret is shown once. */
+export interface Done {
+  message: string;
+  secret?: string;
+}

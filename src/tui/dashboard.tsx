@@ -1,0 +1,155 @@
+import { Box } from 'ink';
+import type { DashboardData } from '../store/dashboard/reader.ts';
+import { layoutOf, type Place } from './layout.ts';
+import { textLine } from './lines.ts';
+import type { Look } from './look.ts';
+import { Blocked } from './panels/blocked.tsx';
+import { Budgets } from './panels/budgets.tsx';
+import { Detail } from './panels/detail.tsx';
+import { Footer } from './panels/footer.tsx';
+import { Header } from './panels/header.tsx';
+import { Help } from './panels/help.tsx';
+import { Lines } from './panels/lines.tsx';
+import { Models } from './panels/models.tsx';
+import { Question } from './panels/question.tsx';
+import { Requests } from './panels/requests.tsx';
+import { Today } from './panels/today.tsx';
+import { Webhooks } from './panels/webhooks.tsx';
+import { budgetsOf, feedOf, newerThanHeld, type State } from './state.ts';
+
+export interface DashboardProps {
+  state: State;
+  version: string;
+  /** Where clients send requests. */
+  baseUrl: string;
+  look: Look;
+}
+
+/** The whole screen as the state is. */
+export function Dashboard(props: DashboardProps) {
+  const { state, look } = props;
+  const { size, data } = state;
+  const layout = layoutOf(size, countsOf(data));
+  if (layout.kind === 'too_small') {
+    const text = `terminal too small (${size.columns}x${size.rows}): 40x8 or more`;
+    return <Lines lines={[textLine(text, size.columns, look)]} width={size.columns} height={1} />;
+  }
+  const { width, height, columns, gap } = layout;
+  return (
+    <Box flexDirection="column" width={width} height={height}>
+      <Header
+        {...props}
+        {...state}
+        seenAt={seenAt(state)}
+        pausedProjects={pausedProjects(data)}
+        width={width}
+      />
+      <Middle {...props} columns={columns} gap={gap} width={width} height={height - 2} />
+      <Footer {...state} width={width} look={look} />
+    </Box>
+  );
+}
+
+interface MiddleProps extends DashboardProps {
+  columns: Place[][];
+  gap: number;
+  width: number;
+  height: number;
+}
+
+/** The panels, or what stands in their place: a question, the help, the detail of a request. */
+function Middle(props: MiddleProps) {
+  const { state, look, columns, gap, width, height } = props;
+  const { data, dialog } = state;
+  if (dialog) return <Question dialog={dialog} width={width} height={height} look={look} />;
+  if (state.help) return <Help readonly={state.readonly} width={width} height={height} look={look} />;
+  if (!data) return <Lines lines={[]} width={width} height={height} />;
+  const hasDetail = columns.some((places) => places.some(({ panel }) => panel === 'detail'));
+  if (state.detailOpen && !hasDetail) {
+    return <Detail request={state.detail} width={width} height={height} look={look} />;
+  }
+  return (
+    <Box columnGap={gap}>
+      {columns.map((places) => (
+        <Box key={places[0]?.panel} flexDirection="column">
+          {places.map((place) => (
+            <Panel key={place.panel} {...props} place={place} data={data} />
+          ))}
+        </Box>
+      ))}
+    </Box>
+  );
+}
+
+function Panel({
+  state,
+  baseUrl,
+  look,
+  place,
+  data,
+}: DashboardProps & { place: Place; data: DashboardData }) {
+  const { width, height } = place;
+  const { selected, focus, now } = state;
+  const size = { width, height, look };
+  switch (place.panel) {
+    case 'today':
+      return <Today data={data} {...size} />;
+    case 'budgets':
+      return (
+        <Budgets
+          standings={budgetsOf(state)}
+          pausedProjects={pausedProjects(data)}
+          selected={selected.budget}
+          focused={focus === 'budgets'}
+          now={now}
+          {...size}
+        />
+      );
+    case 'requests':
+      return (
+        <Requests
+          entries={feedOf(state)}
+          selected={selected.request}
+          filter={state.filter}
+          newer={state.held ? newerThanHeld(state) : undefined}
+          focused={focus === 'requests'}
+          baseUrl={baseUrl}
+          {...size}
+        />
+      );
+    case 'detail':
+      return <Detail request={state.detail} {...size} />;
+    case 'models':
+      return <Models models={data.models} {...size} />;
+    case 'blocked':
+      return <Blocked blocked={data.blocked} {...size} />;
+    case 'webhooks':
+      return (
+        <Webhooks
+          webhooks={data.webhooks}
+          selected={selected.webhook}
+          focused={focus === 'webhooks'}
+          now={now}
+          {...size}
+        />
+      );
+  }
+}
+
+/** When there was a daemon: it was seen, or else it wrote the newest request. */
+function seenAt({ seenAt, data }: State): number | null {
+  return seenAt ?? data?.requests[0]?.timeMs ?? null;
+}
+
+function countsOf(data: DashboardData | null) {
+  return {
+    budgets: data?.budgets.length ?? 0,
+    models: data?.models.length ?? 0,
+    blocked: data?.blocked.length ?? 0,
+    webhooks: data?.webhooks.length ?? 0,
+  };
+}
+
+function pausedProjects(data: DashboardData | null): string[] {
+  return (data?.projects ?? []).filter(({ paused }) => paused).map(({ name }) => name);
+}

@@ -1,0 +1,35 @@
+import { count } from '../../cli/output/numbers.ts';
+import type { BudgetBlocks } from '../../store/dashboard/blocks.ts';
+import { heading, lineOf, textLine } from '../lines.ts';
+import { type Look, MARKS, styleOf } from '../look.ts';
+import { Lines } from './lines.tsx';
+
+export interface BlockedProps {
+  /** Most refusals first. */
+  blocked: readonly BudgetBlocks[];
+  width: number;
+  height: number;
+  look: Look;
+}
+
+/** What was refused, by the budget that refused it. */
+export function Blocked({ blocked, width, height, look }: BlockedProps) {
+  const { times } = look;
+  const name = Math.min(22, Math.floor(width / 3));
+  const lines = blocked.slice(0, height - 1).map(({ budget, count: refused, lastAt, model }) =>
+    lineOf(
+      [
+        { text: ` ${MARKS.bad}`, width: 2, style: styleOf(MARKS.bad, look) },
+        { text: budget, width: name },
+        { text: `x${count(refused)}`, width: 7, align: 'right', style: styleOf(MARKS.bad, look) },
+        { text: `last ${times.time(lastAt).slice(0, 5)}  ${model}`, width: width - name - 12 },
+      ],
+      look,
+    ),
+  );
+  const shown =
+    lines.length > 0 ? lines : [textLine('   nothing was refused', width, look, look.palette.dim)];
+  return (
+    <Lines lines={[heading({ title: 'BLOCKED' }, width, look), ...shown]} width={width} height={height} />
+  );
+}

@@ -1,0 +1,50 @@
+import { textLine } from '../lines.ts';
+import type { Look } from '../look.ts';
+import { Lines } from './lines.tsx';
+
+export interface FooterProps {
+  /** The search as it is typed. */
+  search: string | null;
+  notice: string | null;
+  readonly: boolean;
+  width: number;
+  look: Look;
+}
+
+/** The keys, or what is being typed, or what a key did. */
+export function Footer({ search, notice, readonly, width, look }: FooterProps) {
+  if (search !== null) {
+    const line = textLine(
+      ` search model or project: ${search}_   enter to search, esc to leave`,
+      width,
+      look,
+    );
+    return <Lines lines={[line]} width={width} height={1} />;
+  }
+  if (notice !== null) {
+    return (
+      <Lines lines={[textLine(` ${notice}`, width, look, look.palette.accent)]} width={width} height={1} />
+    );
+  }
+  return (
+    <Lines
+      lines={[textLine(keysFor(width, readonly), width, look, look.palette.dim)]}
+      width={width}
+      height={1}
+    />
+  );
+}
+
+const KEYS = ['1-3 panel', 'j/k move', 'enter detail', 'f filter', '/ search', 'w window', 'p pause'];
+const ACTIONS = ['b raise budget', 'n new key', 'x revoke key', 's pause project', 'r replay'];
+const LAST = '? help  q quit';
+
+/** As many keys as fit, and always the one that tells the rest. */
+function keysFor(width: number, readonly: boolean): string {
+  let line = '';
+  for (const key of readonly ? KEYS : [...KEYS, ...ACTIONS]) {
+    if (line.length + key.length + LAST.length + 3 > width) break;
+    line += ` ${key} `;
+  }
+  return `${line} ${LAST}`;
+}

@@ -1,0 +1,60 @@
+import { widthOf } from '../../cli/output/text.ts';
+import { duration } from '../../cli/output/time.ts';
+import type { DaemonView } from '../daemon-view.ts';
+import { type Cell, lineOf } from '../lines.ts';
+import { type Look, MARKS, styleOf } from '../look.ts';
+import { Lines } from './lines.tsx';
+
+export interface HeaderProps {
+  version: string;
+  daemon: DaemonView;
+  /** When it was seen last; null if never. */
+  seenAt: number | null;
+  now: number;
+  paused: boolean;
+  readonly: boolean;
+  pausedProjects: readonly string[];
+  problem: string | null;
+  width: number;
+  look: Look;
+}
+
+/** One line: what runs where, and whether the screen is live. */
+export function Header(props: HeaderProps) {
+  const { version, width, look, problem } = props;
+  const { mark, text } = problem === null ? stateOf(props) : { mark: MARKS.bad, text: problem };
+  const right = rightOf(props);
+  const name = `gw ${version}`;
+  const cells: Cell[] = [
+    { text: '', width: 0 },
+    { text: name, width: widthOf(name), style: look.palette.bold },
+    { text: '', width: 0 },
+    { text, width: Math.max(8, width - widthOf(name) - widthOf(right) - 6), style: styleOf(mark, look) },
+    { text: right, width: widthOf(right) },
+  ];
+  return <Lines lines={[lineOf(cells, look)]} width={width} height={1} />;
+}
+
+function stateOf({ daemon, seenAt, now, look, width }: HeaderProps): { mark: string; text: string } {
+  switch (daemon.kind) {
+    case 'unknown':
+      return { mark: MARKS.none, text: 'looking for the daemon' };
+    case 'running': {
+      const up = duration(now - daemon.startedAt);
+      const rest = width < 60 ? '' : `  pid ${daemon.pid}  up ${up}`;
+      return { mark: MARKS.none, text: `running ${daemon.address}${rest}` };
+    }
+    case 'silent':
+      return { mark: MARKS.warn, text: `! pid ${daemon.pid} does not answer: gw logs` };
+    case 'stopped': {
+      const seen = seenAt === null ? '' : ` (last seen ${look.times.moment(seenAt, now)})`;
+      return { mark: MARKS.bad, text: `X STOPPED${seen}  run: gw start` };
+    }
+  }
+}
+
+function rightOf({ paused, readonly, pausedProjects, now, look, width }: HeaderProps): string {
+  const stopped = pausedProjects.length > 0 && width >= 80 ? `paused: ${pausedProjects.join(', ')}  ` : '';
+  const state = `${readonly && width >= 60 ? 'read-only  ' : ''}${paused ? 'PAUSED' : 'live'}`;
+  return `${stopped.slice(0, 30)}${state}  ${look.times.time(now).slice(0, 5)}`;
+}

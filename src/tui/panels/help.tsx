@@ -1,0 +1,49 @@
+import { pad } from '../../cli/output/text.ts';
+import { heading, textLine } from '../lines.ts';
+import type { Look } from '../look.ts';
+import { Lines } from './lines.tsx';
+
+export interface HelpProps {
+  readonly: boolean;
+  width: number;
+  height: number;
+  look: Look;
+}
+
+const KEYS: readonly [string, string][] = [
+  ['1 2 3, tab', 'budgets, requests, webhooks'],
+  ['j k g G', 'move; a selected request holds the feed'],
+  ['enter', 'detail of a request; raise a budget; replay a webhook'],
+  ['esc', 'back: detail, selection, filter'],
+  ['f', 'filter: all, blocked, failed, unpriced'],
+  ['/', 'search by model or project'],
+  ['w', 'window: hour, day, month'],
+  ['p', 'pause the display'],
+  ['c', 'copy the id of what is selected'],
+  ['q', 'quit'],
+];
+
+const ACTIONS: readonly [string, string][] = [
+  ['b', 'raise the selected budget'],
+  ['n', 'make a key, shown once'],
+  ['x', 'revoke a key'],
+  ['s', 'pause or resume a project'],
+  ['r', 'replay what failed at a webhook'],
+];
+
+/** What the keys do, and what the signs mean. */
+export function Help({ readonly, width, height, look }: HelpProps) {
+  const keys = readonly ? KEYS : [...KEYS.slice(0, -1), ...ACTIONS, ...KEYS.slice(-1)];
+  const lines = [
+    heading({ title: 'KEYS' }, width, look),
+    ...keys.map(([key, what]) => textLine(` ${pad(key, 12)}${what}`, width, look)),
+    '',
+    textLine(
+      ' X full, blocked or off   ! near the cap, failed   ~ estimated   p95 of the last 500',
+      width,
+      look,
+    ),
+    textLine(' any key closes this', width, look, look.palette.dim),
+  ];
+  return <Lines lines={lines} width={width} height={height} />;
+}

@@ -1,0 +1,81 @@
+import { budgetName } from '../../store/budgets.ts';
+import type { Dialog } from '../dialog.ts';
+import { heading, textLine, wrapped } from '../lines.ts';
+import type { Look } from '../look.ts';
+import { topFor } from '../selection.ts';
+import { Lines } from './lines.tsx';
+
+export interface QuestionProps {
+  dialog: Dialog;
+  width: number;
+  height: number;
+  look: Look;
+}
+
+/** A question, in the place of the panels: nothing that moves distracts from it. */
+export function Question({ dialog, width, height, look }: QuestionProps) {
+  const lines = ['', ...linesOf(dialog, height - 4)].flatMap((line) =>
+    wrapped(line, width - 2).map((part) => ` ${part}`),
+  );
+  const keys = textLine(` ${keysOf(dialog)}`, width, look, look.palette.dim);
+  return (
+    <Lines
+      lines={[heading({ title: titleOf(dialog) }, width, look), ...lines, '', keys]}
+      width={width}
+      height={height}
+    />
+  );
+}
+
+function titleOf({ kind }: Dialog): string {
+  if (kind === 'done') return 'DONE';
+  return kind === 'failed' ? 'NOT DONE' : 'CHANGE';
+}
+
+function linesOf(dialog: Dialog, room: number): string[] {
+  switch (dialog.kind) {
+    case 'choose': {
+      const shown = Math.max(1, room - 2);
+      const top = topFor(dialog.index, shown, dialog.options.length);
+      const options = dialog.options.slice(top, top + shown);
+      return [
+        dialog.title,
+        '',
+        ...options.map(({ label }, i) => `${top + i === dialog.index ? '>' : ' '} ${label}`),
+      ];
+    }
+    case 'amount':
+      return [
+        `New cap of ${budgetName(dialog.standing.budget)}: $${dialog.text}_`,
+        ...(dialog.problem === undefined ? [] : ['', `! ${dialog.problem}`]),
+      ];
+    case 'confirm':
+      return [dialog.question];
+    case 'working':
+      return ['...'];
+    case 'done':
+      return [
+        dialog.done.message,
+        ...(dialog.done.secret === undefined ? [] : ['', dialog.done.secret, '', 'It is shown this once.']),
+      ];
+    case 'failed':
+      return [`! ${dialog.message}`];
+  }
+}
+
+function keysOf(dialog: Dialog): string {
+  switch (dialog.kind) {
+    case 'choose':
+      return 'j/k move  enter choose  esc leave';
+    case 'amount':
+      return 'enter go on  esc leave';
+    case 'confirm':
+      return 'y yes  n no';
+    case 'working':
+      return '';
+    case 'done':
+      return dialog.done.secret === undefined ? 'enter close' : 'c copy  enter close';
+    case 'failed':
+      return 'any key closes this';
+  }
+}

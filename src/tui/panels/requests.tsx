@@ -1,0 +1,92 @@
+import { count } from '../../cli/output/numbers.ts';
+import type { RequestId } from '../../ids.ts';
+import type { FeedFilter } from '../../store/dashboard/feed.ts';
+import type { FeedEntry } from '../feed-entry.ts';
+import { feedCells, feedColumns, feedHeader } from '../feed-line.ts';
+import { heading, lineOf, textLine } from '../lines.ts';
+import type { Look } from '../look.ts';
+import { topFor } from '../selection.ts';
+import { Lines } from './lines.tsx';
+
+export interface RequestsProps {
+  entries: readonly FeedEntry[];
+  selected: RequestId | null;
+  filter: FeedFilter;
+  /** How many came since the feed is held; undefined while it runs. */
+  newer: number | undefined;
+  focused: boolean;
+  /** Where clients send requests, for a feed without any. */
+  baseUrl: string;
+  width: number;
+  height: number;
+  look: Look;
+}
+
+/** The newest requests, a line each. */
+export function Requests(props: RequestsProps) {
+  const { entries, selected, width, height, look, focused } = props;
+  const columns = feedColumns(width);
+  const shown = Math.max(0, height - 2);
+  const top = topFor(
+    entries.findIndex(({ row }) => row.id === selected),
+    shown,
+    entries.length,
+  );
+  const rows = entries.slice(top, top + shown).map((entry) =>
+    lineOf(
+      feedCells(entry.row, columns, look, {
+        selected: entry.row.id === selected,
+        note: blockNote(entry, look),
+      }),
+      look,
+    ),
+  );
+  const title = heading({ title: titleOf(props), labels: hintOf(props), focused }, width, look);
+  const header = textLine(feedHeader(columns), width, look, look.palette.dim);
+  const lines = entries.length > 0 ? [header, ...rows] : emptyLines(props);
+  return <Lines lines={[title, ...lines]} width={width} height={height} />;
+}
+
+function titleOf({ filter }: RequestsProps): string {
+  const text = filter.text === '' ? '' : ` "${filter.text}"`;
+  return `REQUESTS (${filter.kind}${text})`;
+}
+
+function hintOf({ newer, width }: RequestsProps): string {
+  if (newer === undefined) return '';
+  const hint = newer > 0 ? `held, ${count(newer)} newer: esc` : 'held: esc to follow';
+  return hint.padStart(width);
+}
+
+function blockNote({ row, count: times, since }: FeedEntry, { times: clock }: Look): string | undefined {
+  if (row.outcome !== 'blocked') return undefined;
+  const more = times > 1 ? ` (x${times} since ${clock.time(since).slice(0, 5)})` : '';
+  return `${row.budget ?? 'budget'} full${more}`;
+}
+
+function emptyLines({ filter, baseUrl, width, look }: RequestsProps): string[] {
+  const line = (text: string) => textLine(`   ${text}`, width, look);
+  if (filter.kind !== 'all' || filter.text !== '')
+    return [line('none of the last 20,000 requests'), line('esc shows all')];
+  return [
+    line('No requests yet. Point this shell, and what starts from it, at gw:'),
+    '',
+    textLine('   eval "$(gw env)"', width, look, look.palette.accent),
+    '',
+    line('and try the built-in model, which needs no provider:'),
+    '',
+    textLine(
+      `   curl ${baseUrl}/chat/completions -H "Authorization: Bearer $OPENAI_API_KEY" \\`,
+      width,
+      look,
+      look.palette.accent,
+    ),
+    textLine(`     -H 'Content-Type: application/json' \\`, width, look, look.palette.accent),
+    textLine(
+      `     -d '{"model":"sandbox/echo","messages":[{"role":"user","content":"Hello"}]}'`,
+      width,
+      look,
+      look.palette.accent,
+    ),
+  ];
+}

@@ -1,0 +1,69 @@
+import { plural } from '../../cli/output/numbers.ts';
+import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
+import { heading, lineOf, textLine } from '../lines.ts';
+import { type Look, MARKS, styleOf } from '../look.ts';
+import { topFor } from '../selection.ts';
+import { Lines } from './lines.tsx';
+
+export interface WebhooksProps {
+  webhooks: readonly WebhookHealth[];
+  selected: number | null;
+  focused: boolean;
+  now: number;
+  width: number;
+  height: number;
+  look: Look;
+}
+
+/** Where events are sent, and whether they arrive. */
+export function Webhooks({ webhooks, selected, focused, now, width, height, look }: WebhooksProps) {
+  const shown = height - 1;
+  const top = topFor(
+    webhooks.findIndex(({ id }) => id === selected),
+    shown,
+    webhooks.length,
+  );
+  const name = Math.min(34, Math.floor(width * 0.45));
+  const lines = webhooks.slice(top, top + shown).map((webhook) => {
+    const mark = markOf(webhook);
+    return lineOf(
+      [
+        { text: `${webhook.id === selected ? '>' : ' '}${mark}`, width: 2, style: styleOf(mark, look) },
+        { text: `wh_${webhook.id} ${webhook.project} ${webhook.host}`, width: name },
+        { text: stateText(webhook, now, look), width: width - name - 4, style: styleOf(mark, look) },
+      ],
+      look,
+    );
+  });
+  const none = [textLine('   none: gw webhooks add URL', width, look, look.palette.dim)];
+  return (
+    <Lines
+      lines={[heading({ title: 'WEBHOOKS', focused }, width, look), ...(lines.length > 0 ? lines : none)]}
+      width={width}
+      height={height}
+    />
+  );
+}
+
+function markOf({ disabledReason, failed, open, attempts }: WebhookHealth): string {
+  if (disabledReason !== null) return MARKS.bad;
+  return failed > 0 || (open > 0 && attempts > 0) ? MARKS.warn : MARKS.none;
+}
+
+function stateText(webhook: WebhookHealth, now: number, { times }: Look): string {
+  const { disabledReason, failed, open, dueAt, attempts, attemptedAt, status, error } = webhook;
+  const parts = [
+    disabledReason === null ? '' : `off: ${disabledReason}`,
+    failed > 0 ? `${failed} failed` : '',
+    (failed > 0 || attempts > 0) && attemptedAt !== null ? answerText(status, error) : '',
+    open > 0 && dueAt !== null
+      ? `${plural(open, 'delivery').replace('ys', 'ies')} waiting, next ${times.time(dueAt).slice(0, 8)}`
+      : '',
+  ].filter(Boolean);
+  if (parts.length > 0) return parts.join('  ');
+  return attemptedAt === null ? 'nothing sent yet' : `ok ${times.moment(attemptedAt, now)}`;
+}
+
+function answerText(status: number | null, error: string | null): string {
+  return error ?? (status === null ? 'no answer' : `HTTP ${status}`);
+}

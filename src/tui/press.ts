@@ -1,0 +1,161 @@
+import { clean } from '../cli/output/text.ts';
+import { formatRequestId } from '../ids.ts';
+import { budgetName } from '../store/budgets.ts';
+import { FEED_KINDS } from '../store/dashboard/feed.ts';
+import { WINDOWS } from '../store/dashboard/reader.ts';
+import { askAmount, askForKey, askForPause, askForReplay, askForRevocation } from './dialog.ts';
+import { pressInDialog } from './press-dialog.ts';
+import { type Move, moveTo, selectedBudget, selectedWebhook } from './selection.ts';
+import { detailId, PANELS, type State } from './state.ts';
+
+const MAX_SEARCH = 60;
+const INTERRUPTED = 130;
+
+const MOVES: Readonly<Record<string, Move>> = {
+  j: 1,
+  down: 1,
+  k: -1,
+  up: -1,
+  pagedown: 10,
+  pageup: -10,
+  g: 'first',
+  home: 'first',
+  G: 'last',
+  end: 'last',
+};
+
+/** What a key does, wherever the screen is: dialogs and the search take keys before the panels do. */
+export function press(before: State, key: string): State {
+  const state = before.notice === null ? before : { ...before, notice: null };
+  if (key === 'ctrl-c') return { ...state, quit: INTERRUPTED };
+  if (state.dialog) return pressInDialog(state, state.dialog, key);
+  if (state.search !== null) return pressInSearch(state, state.search, key);
+  if (state.help) return key === 'q' ? { ...state, quit: 0 } : { ...state, help: false };
+  return pressInPanels(state, key);
+}
+
+function pressInSearch(state: State, text: string, key: string): State {
+  if (key === 'escape') return { ...state, search: null };
+  if (key === 'enter') {
+    return following({ ...state, search: null, filter: { ...state.filter, text: text.trim() } });
+  }
+  if (key === 'backspace') return { ...state, search: text.slice(0, -1) };
+  return [...key].length > 1 ? state : { ...state, search: (text + clean(key)).slice(0, MAX_SEARCH) };
+}
+
+function pressInPanels(state: State, key: string): State {
+  const move = MOVES[key];
+  if (move !== undefined) return moveTo(state, move);
+  const panel = PANELS[Number(key) - 1];
+  if (panel) return { ...state, focus: panel };
+  switch (key) {
+    case 'q':
+      return { ...state, quit: 0 };
+    case '?':
+      return { ...state, help: true };
+    case 'escape':
+      return goBack(state);
+    case 'tab':
+      return { ...state, focus: nextOf(PANELS, state.focus) };
+    case 'shift-tab':
+      return { ...state, focus: nextOf(PANELS, state.focus, -1) };
+    case 'enter':
+      return enter(state);
+    case 'f':
+      return following({
+        ...state,
+        filter: { ...state.filter, kind: nextOf(FEED_KINDS, state.filter.kind) },
+      });
+    case '/':
+      return { ...state, search: state.filter.text };
+    case 'w':
+      return { ...state, window: nextOf(WINDOWS, state.window) };
+    case 'p':
+      return { ...state, paused: !state.paused };
+    case 'c':
+      return copyId(state);
+    default:
+      return state.readonly ? state : pressAction(state, key);
+  }
+}
+
+/** The keys that change something; each opens a dialog that asks first. */
+function pressAction(state: State, key: string): State {
+  const { data } = state;
+  if (!data) return state;
+  switch (key) {
+    case 'b': {
+      const standing = selectedBudget(state);
+      return standing
+        ? { ...state, dialog: askAmount(standing) }
+        : notice(state, 'no budgets yet: gw budget set 5');
+    }
+    case 'n':
+      return { ...state, dialog: askForKey(data) };
+    case 'x':
+      return { ...state, dialog: askForRevocation(data) };
+    case 's':
+      return { ...state, dialog: askForPause(data) };
+    case 'r': {
+      const webhook = selectedWebhook(state);
+      return webhook
+        ? { ...state, dialog: askForReplay(webhook) }
+        : notice(state, 'no webhooks yet: gw webhooks add URL');
+    }
+    default:
+      return state;
+  }
+}
+
+/** Enter is the nearest thing to do with what is selected. */
+function enter(state: State): State {
+  switch (state.focus) {
+    case 'requests':
+      return {
+        ...(state.selected.request === null ? moveTo(state, 'first') : state),
+        detailOpen: !state.detailOpen,
+      };
+    case 'budgets':
+      return state.readonly ? state : pressAction(state, 'b');
+    case 'webhooks':
+      return state.readonly ? state : pressAction(state, 'r');
+  }
+}
+
+/** Escape closes what was opened last: the detail, then the selection, then the filter. */
+function goBack(state: State): State {
+  if (state.detailOpen) return { ...state, detailOpen: false };
+  if (state.held) return following(state);
+  return { ...state, filter: { kind: 'all', text: '' } };
+}
+
+/** Lets the feed run again. */
+function following(state: State): State {
+  return { ...state, held: null, detailOpen: false, selected: { ...state.selected, request: null } };
+}
+
+function copyId(state: State): State {
+  const text = idOf(state);
+  return text === undefined ? state : { ...state, copy: { text }, notice: `copied ${text}` };
+}
+
+function idOf(state: State): string | undefined {
+  if (state.focus === 'budgets') {
+    const standing = selectedBudget(state);
+    return standing && budgetName(standing.budget);
+  }
+  if (state.focus === 'webhooks') {
+    const webhook = selectedWebhook(state);
+    return webhook && `wh_${webhook.id}`;
+  }
+  const id = detailId(state);
+  return id === null ? undefined : formatRequestId(id);
+}
+
+function notice(state: State, text: string): State {
+  return { ...state, notice: text };
+}
+
+function nextOf<T>(all: readonly T[], current: T, step = 1): T {
+  return all[(all.indexOf(current) + step + all.length) % all.length] ?? current;
+}

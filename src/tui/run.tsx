@@ -1,0 +1,68 @@
+import { render } from 'ink';
+import { App, type AppProps } from './app.tsx';
+import { enterScreen, type Tty } from './screen.ts';
+
+export interface RunOptions extends Omit<AppProps, 'surface'> {
+  stdout: Tty;
+  stdin: NodeJS.ReadStream;
+}
+
+const SIGNALS = { SIGTERM: 143, SIGHUP: 129, SIGINT: 130 } as const;
+
+/**
+ * Runs the dashboard until it is quit and returns the exit code. The terminal is brought back on every way out: a
+ * key, a signal, a fault in a component or anywhere else, the end of the process.
+ */
+export async function runDashboard({ stdout, stdin, ...props }: RunOptions): Promise<number> {
+  const screen = enterScreen(stdout);
+  const restore = () => {
+    screen.leave();
+    if (stdin.isTTY) stdin.setRawMode(false);
+  };
+  const ends = new AbortController();
+  const { signal } = ends;
+  on(process, 'exit', restore, signal);
+  for (const [name, code] of Object.entries(SIGNALS)) on(process, name, () => leaveWith(code), signal);
+  // A terminal that is gone tells by the end of its input, if at all.
+  for (const event of ['end', 'close', 'error']) on(stdin, event, () => leaveWith(SIGNALS.SIGHUP), signal);
+  on(process, 'uncaughtException', fail, signal);
+  on(process, 'unhandledRejection', fail, signal);
+
+  function leaveWith(code: number): void {
+    restore();
+    process.exit(code);
+  }
+
+  function fail(error: unknown): void {
+    restore();
+    console.error(error);
+    process.exit(1);
+  }
+
+  try {
+    const app = render(<App {...props} surface={screen} />, {
+      // Ink uses of it what `frames` has.
+      stdout: screen.frames as unknown as Tty,
+      stdin,
+      debug: true,
+      exitOnCtrlC: false,
+      patchConsole: false,
+    });
+    const code: unknown = await app.waitUntilExit();
+    return typeof code === 'number' ? code : 0;
+  } finally {
+    restore();
+    ends.abort();
+  }
+}
+
+/** Listens until the signal aborts. */
+function on(
+  emitter: NodeJS.EventEmitter,
+  event: string,
+  listener: (...values: never[]) => void,
+  signal: AbortSignal,
+): void {
+  emitter.on(event, listener as (...values: unknown[]) => void);
+  signal.addEventListener('abort', () => emitter.off(event, listener as (...values: unknown[]) => void));
+}

@@ -1,0 +1,28 @@
+import { renderToString } from 'ink';
+import type { Clock } from '../clock.ts';
+import { Dashboard, type DashboardProps } from './dashboard.tsx';
+import type { Size } from './layout.ts';
+import type { Source } from './source.ts';
+import { initialState, receive } from './state.ts';
+
+export interface SnapshotOptions extends Omit<DashboardProps, 'state'> {
+  source: Source;
+  clock: Clock;
+  size: Size;
+}
+
+/** The dashboard as text, as it would look now. */
+export async function snapshot({ source, clock, size, ...props }: SnapshotOptions): Promise<string> {
+  const now = clock.now();
+  const start = initialState({ size, readonly: true, now });
+  const data = source.read({ window: start.window, filter: start.filter, now });
+  const newest = data.requests[0];
+  const detail = newest ? ((await source.request(newest.id)) ?? null) : null;
+  const daemon = await source.daemon();
+  const state = [
+    { type: 'data', data } as const,
+    { type: 'daemon', daemon, now } as const,
+    { type: 'detail', detail } as const,
+  ].reduce(receive, start);
+  return renderToString(<Dashboard state={state} {...props} />, { columns: size.columns });
+}
