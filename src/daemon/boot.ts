@@ -15,7 +15,6 @@ import { fetchModels } from '../providers/fetch-models.ts';
 import { createModelLists } from '../providers/model-lists.ts';
 import { startSandbox } from '../providers/sandbox.ts';
 import { createApi } from '../server/api.ts';
-import { isLoopback } from '../server/guard.ts';
 import { type Listener, listen } from '../server/listen.ts';
 import { createCallerLookup, createProjectLookup } from '../store/callers.ts';
 import { registerDaemon, unregisterDaemon } from '../store/daemons.ts';
@@ -23,6 +22,7 @@ import { createLedger } from '../store/ledger/ledger.ts';
 import { openDatabase } from '../store/open.ts';
 import { createOutbox } from '../store/webhooks/outbox.ts';
 import { createTokenCounter } from '../tokens/counter.ts';
+import { addressPolicy } from '../webhooks/address-check.ts';
 import { createDispatcher } from '../webhooks/dispatcher.ts';
 import { createSend } from '../webhooks/send.ts';
 import { createWebhookService } from '../webhooks/service.ts';
@@ -132,7 +132,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   };
 
   const { host, port } = current().settings;
-  const policy = () => ({ allowLocal: isLoopback(host), ownPort: listener?.port ?? port });
+  const policy = () => addressPolicy({ host, port: listener?.port ?? port });
   const send = createSend({ policy, clock });
   const dispatcher = createDispatcher({
     outbox: createOutbox(db, ledger.write),

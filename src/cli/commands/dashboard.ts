@@ -3,6 +3,7 @@ import { usdNumber } from '../../money.ts';
 import { createDashboardReader } from '../../store/dashboard/reader.ts';
 import { type Db, openDatabase } from '../../store/open.ts';
 import { getRequest, listRequests } from '../../store/request-log.ts';
+import { requestResponse } from '../../store/request-response.ts';
 import type { DaemonView } from '../../tui/daemon-view.ts';
 import type { Source } from '../../tui/source.ts';
 import { budgetJson } from '../budgets/view.ts';
@@ -12,7 +13,6 @@ import { type DaemonState, findDaemon, originOf } from '../daemon/find.ts';
 import { Exit } from '../exit.ts';
 import { terminalOf } from '../output/terminal.ts';
 import { createTimeFormat } from '../output/time.ts';
-import { requestJson } from '../requests/view.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { daemonJson } from '../status/view.ts';
 import { withStore } from '../with-store.ts';
@@ -126,7 +126,9 @@ async function jsonOf(context: Context, db: Db, calendar: Calendar): Promise<Rec
     p95_ms: data.p95Ms,
     hourly_cost_usd: data.series.map((cost) => (cost === undefined ? null : usdNumber(cost))),
     budgets: data.budgets.map((standing) => budgetJson(standing, now)),
-    requests: (await listRequests(db, { limit: 50 })).map(requestJson),
+    requests: (await listRequests(db, { limit: 50 })).map((request) =>
+      requestResponse(request, { nano: true }),
+    ),
     models: data.models.map(({ provider, model, requests, costNanoUsd }) => ({
       provider,
       model,

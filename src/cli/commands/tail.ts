@@ -3,6 +3,7 @@ import type { FeedRow } from '../../store/dashboard/feed.ts';
 import { createRequestFollower } from '../../store/dashboard/follow-requests.ts';
 import { type Db, openDatabase } from '../../store/open.ts';
 import type { LoggedRequest } from '../../store/request-log.ts';
+import { requestResponse } from '../../store/request-response.ts';
 import { feedCells, feedColumns } from '../../tui/feed-line.ts';
 import { lineOf } from '../../tui/lines.ts';
 import type { SetUp } from '../command.ts';
@@ -11,7 +12,6 @@ import { usageError } from '../exit.ts';
 import { terminalOf } from '../output/terminal.ts';
 import { createTimeFormat } from '../output/time.ts';
 import { findRequests, type RequestQuery, readStatus } from '../requests/find.ts';
-import { requestJson } from '../requests/view.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { optionalProject, withStore } from '../with-store.ts';
 
@@ -75,7 +75,8 @@ function matches(
 }
 
 function printerOf(context: Context, options: Options, timezone: string): (request: LoggedRequest) => void {
-  if (options.json) return (request) => say(context, JSON.stringify(requestJson(request)));
+  if (options.json)
+    return (request) => say(context, JSON.stringify(requestResponse(request, { nano: true })));
   const { columns, palette, symbols } = terminalOf(context.stdout, context.env, options);
   const look = { palette, symbols, timezone, times: createTimeFormat(timezone) };
   const shown = feedColumns(columns);

@@ -57,7 +57,7 @@ export function requestDetails(request: LoggedRequest, timezone: string, { palet
     ['project', `${request.project}${request.keyHint ? `, key ...${request.keyHint}` : ''}`],
     ['endpoint', request.endpoint],
     ['asked for', request.askedModel],
-    ['served by', request.provider ? `${request.provider}/${request.model}` : 'nobody'],
+    ['served by', servedBy(request)],
     ['outcome', `${request.outcome}${request.status ? `, HTTP ${request.status}` : ''}`],
     ['flags', request.flags.join(', ') || 'none'],
     [
@@ -88,4 +88,10 @@ function costOf({ costNanoUsd, flags }: LoggedRequest): string {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
+}
+
+/** The model with its provider in front; the sandbox's models carry it in their own name. */
+function servedBy({ provider, model }: LoggedRequest): string {
+  if (provider === '') return 'nobody';
+  return model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
 }

@@ -1,5 +1,6 @@
 import type { Calendar } from '../../calendar.ts';
-import { type BudgetTerms, type Standing, spanOf } from '../ledger/balances.ts';
+import type { Standing } from '../ledger/balances.ts';
+import { type BudgetTerms, spanOf } from '../ledger/terms.ts';
 import type { Db } from '../open.ts';
 
 const MINUTE_MS = 60_000;
