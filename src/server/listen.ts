@@ -20,6 +20,7 @@ export interface ListenOptions {
 
 const HEADERS_TIMEOUT_MS = 30_000;
 const KEEP_ALIVE_MS = 65_000;
+const CLOSE_IDLE_EVERY_MS = 50;
 
 /**
  * Listens on a host and port. `localhost` is both 127.0.0.1 and ::1, as clients resolve it to either; a machine
@@ -44,7 +45,13 @@ export async function listen({ host, port, ...handlers }: ListenOptions): Promis
   return {
     port: bound,
     close: async () => {
-      await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+      const closed = Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
+      // A connection is idle as soon as its last answer has ended, and its client would keep it for a minute.
+      const sweep = setInterval(() => {
+        for (const server of servers) server.closeIdleConnections();
+      }, CLOSE_IDLE_EVERY_MS);
+      await closed;
+      clearInterval(sweep);
     },
     cut: () => {
       for (const server of servers) server.closeAllConnections();
