@@ -9,7 +9,7 @@ const CHECK_EVERY_MS = 60_000;
 
 /** What looks like a key, wherever it stands. */
 const SECRETS =
-  /\b(sk-[A-Za-z0-9_-]{8,}|Bearer\s+\S+|whsec_[A-Za-z0-9+/=]+|gsk_\w{8,}|xai-\w{8,}|AIza[\w-]{8,})/g;
+  /\b(sk-[A-Za-z0-9_-]{8,}|Bearer\s+[^\s"\\]+|whsec_[A-Za-z0-9+/=]+|gsk_\w{8,}|xai-\w{8,}|AIza[\w-]{8,})/g;
 
 /** A text with what looks like a key taken out. */
 export function redact(text: string): string {
@@ -22,9 +22,9 @@ export function redact(text: string): string {
  */
 export function createLog(options: { file: string | undefined; level: LogLevel }): Logger {
   const { file, level } = options;
+  if (file !== undefined) rotate(file);
   const destination = pino.destination({ dest: file ?? 2, sync: true, mkdir: false, mode: 0o600 });
   if (file !== undefined) {
-    rotate(file);
     const timer = setInterval(() => rotate(file) && destination.reopen(), CHECK_EVERY_MS);
     timer.unref();
   }

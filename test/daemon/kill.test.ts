@@ -1,0 +1,83 @@
+import { expect, test } from 'vitest';
+import { parseRequestId } from '../../src/ids.ts';
+import { request } from '../support/client.ts';
+import { PLAIN, STREAM } from '../support/gateway.ts';
+import { prepareHome } from '../support/home.ts';
+import { seededRandom } from '../support/random.ts';
+import { spawnDaemon } from '../support/spawned.ts';
+import { tmpHome } from '../support/tmp-home.ts';
+import { startUpstream } from '../support/upstream.ts';
+
+const ROUNDS = process.env.GW_LONG ? 100 : 10;
+const CLIENTS = 12;
+const SEED = process.env.GW_SEED ?? String(Date.now());
+
+/** Sends request after request until the daemon is gone; returns the ids of those whose end was read. */
+async function keepAsking(url: string, key: string, body: object): Promise<string[]> {
+  const acknowledged: string[] = [];
+  for (;;) {
+    const parts = { body, headers: { authorization: `Bearer ${key}` } };
+    const answer = await request(`${url}/chat/completions`, parts).catch(() => undefined);
+    if (!answer?.complete) return acknowledged;
+    expect(answer.status).toBe(200);
+    acknowledged.push(answer.header('x-service-request-id') ?? '');
+  }
+}
+
+test(`kill -9 at ${ROUNDS} random points under load (GW_SEED=${SEED}): nothing acknowledged is lost, and all holds are closed`, {
+  timeout: ROUNDS * 10_000,
+}, async () => {
+  const random = seededRandom(SEED);
+  const upstream = await startUpstream();
+  const home = await prepareHome(tmpHome(), {
+    upstreamUrl: upstream.url,
+    budget: { period: 'monthly', capUsd: 1_000 },
+  });
+  const acknowledged: string[] = [];
+  let crashed = 0;
+  for (let round = 0; round < ROUNDS; round++) {
+    const daemon = await spawnDaemon(home.paths.home);
+    const clients = Array.from({ length: CLIENTS }, (_, i) =>
+      keepAsking(daemon.url, home.key, { ...(i % 2 ? STREAM : PLAIN), max_tokens: 100 }),
+    );
+    // The point of the kill is in time, so nothing but time can choose it.
+    await new Promise((resolve) => setTimeout(resolve, 20 + random(2).readUInt16LE() / 150));
+    daemon.kill('SIGKILL');
+    await daemon.exited;
+    acknowledged.push(...(await Promise.all(clients)).flat());
+    crashed += home.holds();
+  }
+  const last = await spawnDaemon(home.paths.home);
+  const records = await home.settled(acknowledged.length);
+  last.kill('SIGTERM');
+  await last.exited;
+
+  const known = new Map(records.map((record) => [record.id, record]));
+  const lost = acknowledged.filter((id) => known.get(parseRequestId(id) ?? 0)?.outcome !== 'ok');
+  expect([lost, acknowledged.length > ROUNDS]).toEqual([[], true]);
+  expect(records.filter(({ outcome }) => outcome === 'crashed')).toHaveLength(crashed);
+  expect(crashed).toBeGreaterThan(0);
+  for (const record of records) {
+    if (record.outcome !== 'crashed') continue;
+    expect(record.costNanoUsd).toBe(record.holdNanoUsd);
+    expect(record.flags).toContain('estimated');
+  }
+  const cost = records.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0);
+  const { db } = home;
+  expect(
+    db.prepare('SELECT posted_nano_usd AS posted, pending_nano_usd AS pending FROM budget_periods').get(),
+  ).toEqual({
+    posted: cost,
+    pending: 0,
+  });
+  expect(
+    db.prepare('SELECT sum(cost_nano_usd) AS cost, sum(requests) AS requests FROM usage_hours').get(),
+  ).toEqual({
+    cost,
+    requests: records.length,
+  });
+  expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
+  expect(db.prepare('SELECT count(*) FROM daemons').pluck().get()).toBe(0);
+  // What reached the provider is on record: nothing was forwarded that is not accounted for.
+  expect(upstream.requests.length).toBeLessThanOrEqual(records.length);
+});
