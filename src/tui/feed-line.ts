@@ -14,6 +14,7 @@ export interface FeedColumns {
 }
 
 const WIDTHS = { time: 8, project: 10, status: 4, tokens: 13, cost: 10, took: 7 };
+const NOTED_MODEL = 16;
 /** Below this width a line drops what can be done without. */
 export const WIDE_FEED_FROM = 72;
 
@@ -48,6 +49,8 @@ export function feedCells(
   const mark = markOf(row);
   const style = styleOf(mark, look);
   const said = note ?? noteOf(row);
+  // Where columns were dropped, words need some of the model's room.
+  const model = said === undefined || columns.tokens ? columns.model : Math.min(columns.model, NOTED_MODEL);
   const head: Cell[] = [
     { text: `${selected ? '>' : ' '}${mark}`, width: 2, style },
     {
@@ -56,10 +59,11 @@ export function feedCells(
       style: selected ? look.palette.bold : look.palette.dim,
     },
     ...(columns.project ? [{ text: row.project, width: WIDTHS.project }] : []),
-    { text: modelOf(row), width: columns.model, style: selected ? look.palette.bold : plain },
+    { text: modelOf(row), width: model, style: selected ? look.palette.bold : plain },
     { text: row.status === 0 ? '-' : String(row.status), width: WIDTHS.status, style },
   ];
-  const room = WIDTHS.cost + (columns.tokens ? WIDTHS.tokens + 1 : 0) + (columns.took ? WIDTHS.took + 1 : 0);
+  const more = (columns.tokens ? WIDTHS.tokens + 1 : 0) + (columns.took ? WIDTHS.took + 1 : 0);
+  const room = WIDTHS.cost + more + columns.model - model;
   if (said !== undefined) return [...head, { text: said, width: room, style }];
   return [
     ...head,

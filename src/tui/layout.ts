@@ -92,7 +92,7 @@ function leftColumn(width: number, height: number): Place[] {
 /** Each panel has what it needs, up to its share, and a blank line below; the last one has the rest. */
 function rightColumn(width: number, height: number, counts: Counts): Place[] {
   const shares = [
-    { panel: 'budgets', wanted: 2 * counts.budgets, most: Math.floor(height / 2) - 2 },
+    { panel: 'budgets', wanted: 2 * counts.budgets, most: Math.floor(height * 0.35) },
     { panel: 'models', wanted: counts.models, most: Math.floor(height / 5) },
     { panel: 'blocked', wanted: counts.blocked, most: Math.floor(height / 8) },
   ] as const;

@@ -23,12 +23,20 @@ const NAMED = [
   ['delete', 'backspace'],
 ] as const satisfies readonly (readonly [keyof Key, string])[];
 
-/** The names of the keys in one piece of input: what is pasted, or typed fast, comes in one. */
+/** Keys that come as a character where several come in one piece. */
+const CONTROLS: Readonly<Record<string, string>> = {
+  '\r': 'enter',
+  '\t': 'tab',
+  '\u007f': 'backspace',
+  '\u0003': 'ctrl-c',
+};
+
+/** The names of the keys in one piece of input: what is pasted, or typed while gw is busy, comes in one. */
 export function namesOf(input: string, key: Key): string[] {
   if (key.ctrl) return input === 'c' ? ['ctrl-c'] : [];
   if (key.tab) return [key.shift ? 'shift-tab' : 'tab'];
   const named = NAMED.find(([field]) => key[field]);
   if (named) return [named[1]];
-  // A line end within a paste is not the key.
-  return key.meta ? [] : [...input].filter((character) => character >= ' ');
+  if (key.meta) return [];
+  return [...input].flatMap((character) => CONTROLS[character] ?? (character >= ' ' ? character : []));
 }

@@ -23,15 +23,17 @@ export interface BudgetsProps {
   look: Look;
 }
 
-/** From this height for each budget, it gets two lines. */
+/** Where there is height for it, a budget in a narrow column gets two lines. */
 const LINES_OF_TWO = 2;
 const WIDE_FROM = 76;
+const NARROW_FORECAST = 11;
+const LEFT_NAMED_FROM = 44;
 
 /** The budgets with what is spent and left of them, and for how long that will do. */
 export function Budgets(props: BudgetsProps) {
   const { standings, selected, width, height, look, focused } = props;
   const wide = width >= WIDE_FROM;
-  const each = wide || width < 50 || height - 1 < standings.length * LINES_OF_TWO ? 1 : 2;
+  const each = wide || height - 1 < standings.length * LINES_OF_TWO ? 1 : 2;
   const shown = Math.max(1, Math.floor((height - 1) / each));
   const at = standings.findIndex(({ budget }) => budgetName(budget) === selected);
   const top = topFor(at, shown, standings.length);
@@ -65,10 +67,16 @@ function linesOf(standing: Standing, each: number, props: BudgetsProps): string[
   if (width < WIDE_FROM && each === 1) {
     const { mark, name, percent, left, forecast } = cells;
     const used = mark.width + percent.width + left.width + 4;
-    const wanted = Math.max(10, Math.min(name.width, width - used - 12));
+    const wanted = Math.min(name.width, width - used - NARROW_FORECAST);
     return [
       lineOf(
-        [mark, { ...name, width: wanted }, percent, left, { ...forecast, width: width - used - wanted }],
+        [
+          mark,
+          { ...name, width: wanted },
+          percent,
+          left,
+          { ...forecast, text: forecast.text.trim(), width: width - used - wanted },
+        ],
         look,
       ),
     ];
@@ -76,18 +84,14 @@ function linesOf(standing: Standing, each: number, props: BudgetsProps): string[
   const { mark, name, bar, percent, spent, left, forecast } = cells;
   if (each === 2) {
     const rest = width - mark.width - bar.width - percent.width - 3;
-    const wide = width - mark.width - spent.width - 2;
+    const leftText = left.text === 'BLOCK' || width < LEFT_NAMED_FROM ? left.text : `${left.text} left`;
+    const amounts = `${spent.text}  ${leftText} ${forecast.text}`;
     return [
       lineOf([mark, { ...name, width: rest }, bar, percent], look),
       lineOf(
         [
           { text: '', width: mark.width },
-          { ...spent, align: 'left' },
-          {
-            ...forecast,
-            text: `${left.text.trim()} ${left.text === 'BLOCK' ? '' : 'left  '}${forecast.text}`,
-            width: wide,
-          },
+          { ...forecast, text: amounts, width: width - mark.width - 1 },
         ],
         look,
       ),

@@ -24,7 +24,7 @@ export function Header(props: HeaderProps) {
   const { version, width, look, problem } = props;
   const { mark, text } = problem === null ? stateOf(props) : { mark: MARKS.bad, text: problem };
   const right = rightOf(props);
-  const name = `gw ${version}`;
+  const name = width < 60 ? 'gw' : `gw ${version}`;
   const cells: Cell[] = [
     { text: '', width: 0 },
     { text: name, width: widthOf(name), style: look.palette.bold },

@@ -19,8 +19,9 @@ const WIDTHS = { requests: 7, cost: 10 };
 /** Where the money went, as bars. */
 export function Models({ models, width, height, look }: ModelsProps) {
   const most = models[0]?.costNanoUsd ?? 0;
-  const bars = Math.max(4, Math.min(20, Math.floor(width / 4)));
-  const name = width - bars - WIDTHS.requests - WIDTHS.cost - 5;
+  const room = width - WIDTHS.requests - WIDTHS.cost - 5;
+  const bars = Math.max(4, Math.min(20, Math.floor((room - 14) / 2)));
+  const name = room - bars;
   const lines = models.slice(0, height - 1).map(({ provider, model, requests, costNanoUsd }) =>
     lineOf(
       [

@@ -60,8 +60,8 @@ function hintOf({ newer, width }: RequestsProps): string {
 
 function blockNote({ row, count: times, since }: FeedEntry, { times: clock }: Look): string | undefined {
   if (row.outcome !== 'blocked') return undefined;
-  const more = times > 1 ? ` (x${times} since ${clock.time(since).slice(0, 5)})` : '';
-  return `${row.budget ?? 'budget'} full${more}`;
+  const full = `${row.budget ?? 'budget'} full`;
+  return times > 1 ? `x${times} ${full} since ${clock.time(since).slice(0, 5)}` : full;
 }
 
 function emptyLines({ filter, baseUrl, width, look }: RequestsProps): string[] {

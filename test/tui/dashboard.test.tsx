@@ -1,0 +1,164 @@
+import { renderToString } from 'ink';
+import { describe, expect, test } from 'vitest';
+import { COLOURED } from '../../src/cli/output/palette.ts';
+import { widthOf } from '../../src/cli/output/text.ts';
+import { Dashboard } from '../../src/tui/dashboard.tsx';
+import type { Look } from '../../src/tui/look.ts';
+import { reduce } from '../../src/tui/reduce.ts';
+import type { State } from '../../src/tui/state.ts';
+import { ASCII_LOOK, LOOK, NOW, rowAt, sampleData, sampleRequest, sampleState } from './support/sample.ts';
+
+function draw(state: State, look: Look = LOOK): string {
+  return renderToString(
+    <Dashboard state={state} version="0.1.0" baseUrl="http://localhost:4747/v1" look={look} />,
+    { columns: state.size.columns },
+  );
+}
+
+const pressing = (state: State, ...keys: string[]) =>
+  keys.reduce((before, key) => reduce(before, { type: 'press', key }), state);
+
+describe('the dashboard', () => {
+  test.each([
+    [40, 12],
+    [80, 24],
+    [100, 30],
+    [140, 40],
+  ])('at %dx%d', async (columns, rows) => {
+    const frame = draw(sampleState(columns, rows));
+    await expect(frame).toMatchFileSnapshot(`snapshots/${columns}x${rows}.txt`);
+  });
+
+  test('is never as high or wider than the terminal', () => {
+    for (const [columns, rows] of [40, 59, 60, 79, 80, 99, 100, 140, 211].flatMap((columns) =>
+      [8, 14, 15, 24, 27, 28, 40, 61].map((rows) => [columns, rows] as const),
+    )) {
+      const lines = draw(sampleState(columns, rows)).split('\n');
+      expect(lines.length).toBeLessThan(rows);
+      expect(Math.max(...lines.map(widthOf))).toBeLessThanOrEqual(columns);
+    }
+  });
+
+  test('says when the terminal is too small', () => {
+    expect(draw(sampleState(39, 7))).toBe('terminal too small (39x7): 40x8 or more');
+  });
+
+  test('draws with ASCII alone where it is asked to', () => {
+    const data = { ...sampleData(), requests: [rowAt(2)] };
+    for (const [columns, rows] of [
+      [80, 24],
+      [140, 40],
+    ] as const) {
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: the newline is one
+      expect(draw(sampleState(columns, rows, data), ASCII_LOOK)).toMatch(/^[\x0a\x20-\x7e]*$/);
+    }
+  });
+
+  test('tells the same in colour and without', () => {
+    const state = sampleState(140, 40);
+    const coloured = draw(state, { ...LOOK, palette: COLOURED });
+    expect(coloured).toContain('\u001b[31m');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are control sequences
+    const plain = coloured.replaceAll(/\u001b\[\d+m/g, '');
+    expect(plain.replaceAll(/ +$/gm, '')).toBe(draw(state).replaceAll(/ +$/gm, ''));
+  });
+
+  test('keeps columns straight under wide characters', () => {
+    const lines = draw(sampleState(80, 24)).split('\n');
+    const plain = lines.find((line) => line.includes('14:02:09')) ?? '';
+    const wide = lines.find((line) => line.includes('深度求索')) ?? '';
+    expect(widthOf(wide)).toBe(widthOf(plain));
+    expect(wide).toContain('unpriced');
+  });
+
+  test('lets nothing from outside act on the terminal', () => {
+    const evil = 'm\u001b[2Jodel\u0007\u202e\n\u009b31m';
+    const data = {
+      ...sampleData(),
+      requests: [rowAt(2, { model: evil, project: evil, outcome: 'refused', costNanoUsd: 0, error: evil })],
+    };
+    const request = sampleRequest({ model: evil, askedModel: evil, detail: { error: evil, [evil]: [evil] } });
+    const frame = draw({ ...sampleState(140, 40, data), detail: request });
+    expect(frame).toContain('m[2Jodel 31m');
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that none is there is the point
+    expect(frame).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
+    expect(frame.split('\n').length).toBe(39);
+  });
+
+  test('makes one line of equal refusals in a row', () => {
+    const frame = draw(sampleState(80, 24));
+    expect(frame).toContain('x24 ci/monthly full since 13:39');
+    expect(frame.match(/ci\/monthly full/g)).toHaveLength(1);
+  });
+
+  test('puts the most urgent budget first, and says in words how it stands', () => {
+    const lines = draw(sampleState(80, 24)).split('\n');
+    const at = lines.findIndex((line) => line.includes('BUDGETS'));
+    expect(lines[at + 1]).toMatch(/^ X ci\/monthly .* 100% .* BLOCK {2}until Dec 1/);
+    expect(lines[at + 2]).toMatch(/^ ! agents\/daily .* 86% .*\$0\.72 {2}out ~16:/);
+    expect(lines[at + 3]).toMatch(/^ {3}team-web\/daily .* 41% .*\$11\.80 {2}ok to 00:00/);
+  });
+
+  test('says that the daemon is down, since when, and how to start it', () => {
+    const state = reduce(sampleState(80, 24), { type: 'daemon', daemon: { kind: 'stopped' }, now: NOW });
+    const [header] = draw(state).split('\n');
+    expect(header).toContain('X STOPPED (last seen 14:02)  run: gw start');
+  });
+
+  test('shows what to copy while there are no requests', () => {
+    const data = { ...sampleData(), requests: [] };
+    const frame = draw(sampleState(80, 24, data));
+    expect(frame).toContain('eval "$(gw env)"');
+    expect(frame).toContain('curl http://localhost:4747/v1/chat/completions');
+  });
+
+  test('shows the whole trail of a request', () => {
+    const detail = {
+      attempts: [
+        { provider: 'anthropic', status: 529 },
+        { provider: 'openai', status: 200 },
+      ],
+    };
+    const state = pressing({ ...sampleState(80, 24), detail: sampleRequest({ detail }) }, 'enter');
+    expect(draw(state)).toMatchInlineSnapshot(`
+      " gw 0.1.0  running localhost:4747  pid 8123  up 2h14m paused: lab  live  14:02
+      ─ REQUEST ──────────────────────────────────────────────────────────────────────
+       id       req_06xkrtmd000  2026-11-20 14:02:09
+       project  team-web  key ...abcd  chat/completions
+       route    fast > openai/gpt-4.1-mini
+       outcome  ok, HTTP 200  (stream)
+       input    1,234 tokens, 1,000 from cache
+       output   456 tokens, 64 of reasoning
+       cost     $0.0012 of $0.01 held, $0.0088 given back
+       saved    $0.000048, 120 tokens by compression
+       timing   2.8s, first byte after 532ms, 200 tokens/s
+       attempts provider anthropic, status 529
+                provider openai, status 200
+
+
+
+
+
+
+
+
+
+       1-3 panel  j/k move  enter detail  f filter  / search  w window  ? help  q quit"
+    `);
+  });
+
+  test('shows every key in the help, and none that changes something when read-only', () => {
+    const state = pressing(sampleState(80, 24), '?');
+    expect(draw(state)).toContain('raise the selected budget');
+    expect(draw({ ...state, readonly: true })).not.toContain('raise the selected budget');
+  });
+
+  test('shows a new key whole on the narrowest terminal', () => {
+    const secret = `sk-gw-${'0123456789'.repeat(4)}abc`;
+    const state = reduce(sampleState(40, 12), {
+      type: 'done',
+      done: { message: 'Key 3 of project ci:', secret },
+    });
+    expect(draw(state).replaceAll(/\s/g, '')).toContain(secret);
+  });
+});

@@ -1,0 +1,210 @@
+import { createCalendar } from '../../../src/calendar.ts';
+import { ASCII, BLOCKS } from '../../../src/cli/output/bars.ts';
+import { PLAIN } from '../../../src/cli/output/palette.ts';
+import { createTimeFormat } from '../../../src/cli/output/time.ts';
+import { requestIdAt } from '../../../src/ids.ts';
+import type { Standing } from '../../../src/store/budgets.ts';
+import type { DashboardData } from '../../../src/store/dashboard/reader.ts';
+import type { LoggedRequest } from '../../../src/store/request-log.ts';
+import type { Look } from '../../../src/tui/look.ts';
+import { initialState, receive, type State } from '../../../src/tui/state.ts';
+
+/** Friday 2026-11-20, 14:02:11 in Paris. */
+export const NOW = Date.UTC(2026, 10, 20, 13, 2, 11);
+const HOUR_MS = 3_600_000;
+const calendar = createCalendar('Europe/Paris');
+
+export const LOOK: Look = {
+  palette: PLAIN,
+  symbols: BLOCKS,
+  times: createTimeFormat('Europe/Paris'),
+  timezone: 'Europe/Paris',
+};
+export const ASCII_LOOK: Look = { ...LOOK, symbols: ASCII };
+
+type Row = DashboardData['requests'][number];
+
+export function rowAt(secondsAgo: number, fields: Partial<Row> = {}): Row {
+  const timeMs = NOW - secondsAgo * 1_000;
+  return {
+    id: requestIdAt(timeMs),
+    timeMs,
+    project: 'team-web',
+    provider: 'openai',
+    model: 'gpt-4.1-mini',
+    askedModel: 'gpt-4.1-mini',
+    status: 200,
+    outcome: 'ok',
+    unpriced: false,
+    estimated: false,
+    inputTokens: 1_234,
+    outputTokens: 456,
+    costNanoUsd: 1_200_000,
+    durationMs: 812,
+    error: null,
+    ...fields,
+  };
+}
+
+export function standingOf(
+  projectName: string,
+  fields: Partial<Standing['budget']> & { posted: number; pending?: number },
+): Standing {
+  const { posted, pending = 0, ...terms } = fields;
+  const period = terms.period ?? 'daily';
+  const span = period === 'monthly' ? calendar.month(NOW) : calendar.day(NOW);
+  return {
+    budget: {
+      id: 1,
+      projectId: 1,
+      projectName,
+      period,
+      windowMs: null,
+      capNanoUsd: 5e9,
+      alertPercent: 80,
+      capVersion: 1,
+      currentStart: span.start,
+      ...terms,
+    },
+    posted,
+    pending,
+    resetsAt: period === 'rolling' ? NOW + HOUR_MS : span.end,
+  };
+}
+
+/** A working day: a full budget, one that runs out, refusals in a row, a failure, a webhook that fails. */
+export function sampleData(): DashboardData {
+  const blocked = (secondsAgo: number) =>
+    rowAt(secondsAgo, {
+      project: 'ci',
+      model: 'gpt-4.1',
+      status: 402,
+      outcome: 'blocked',
+      costNanoUsd: 0,
+      budget: 'ci/monthly',
+    });
+  return {
+    now: NOW,
+    window: 'day',
+    span: calendar.day(NOW),
+    totals: {
+      requests: 1_204,
+      blockedRequests: 24,
+      failedRequests: 9,
+      unpricedRequests: 3,
+      savedTokens: 120_000,
+      costNanoUsd: 12_480_000_000,
+      savedNanoUsd: 3_100_000_000,
+    },
+    p95Ms: 1_912,
+    series: Array.from({ length: 24 }, (_, i) => (i > 14 ? undefined : (i % 5) * 1e8)),
+    budgets: [
+      standingOf('team-web', { posted: 8_200_000_000, capNanoUsd: 20e9 }),
+      standingOf('agents', { posted: 4_280_000_000 }),
+      standingOf('ci', { posted: 50e9, capNanoUsd: 50e9, period: 'monthly' }),
+    ],
+    requests: [
+      rowAt(2),
+      rowAt(6, { model: '深度求索-聊天模型', provider: 'deepseek', unpriced: true, costNanoUsd: 0 }),
+      ...Array.from({ length: 24 }, (_, i) => blocked(10 + i * 60)),
+      rowAt(1_500, {
+        project: 'agents',
+        model: 'claude-sonnet-4',
+        status: 529,
+        outcome: 'upstream_error',
+        costNanoUsd: 0,
+        error: 'overloaded_error',
+      }),
+    ],
+    models: [
+      { provider: 'anthropic', model: 'claude-sonnet-4', requests: 402, costNanoUsd: 9_000_000_000 },
+      { provider: 'openai', model: 'gpt-4.1-mini', requests: 778, costNanoUsd: 3_480_000_000 },
+    ],
+    blocked: [
+      { budget: 'ci/monthly', count: 24, firstAt: NOW - 23 * 60_000, lastAt: NOW - 10_000, model: 'gpt-4.1' },
+    ],
+    webhooks: [
+      {
+        id: 1,
+        project: 'ci',
+        host: 'hooks.slack.com',
+        format: 'slack',
+        disabledReason: null,
+        failed: 3,
+        open: 1,
+        dueAt: NOW + 120_000,
+        attempts: 4,
+        attemptedAt: NOW - 60_000,
+        status: 500,
+        error: null,
+      },
+      {
+        id: 2,
+        project: 'agents',
+        host: 'ci.example.com',
+        format: 'json',
+        disabledReason: null,
+        failed: 0,
+        open: 0,
+        dueAt: null,
+        attempts: 0,
+        attemptedAt: NOW - 30_000,
+        status: 200,
+        error: null,
+      },
+    ],
+    projects: [
+      { id: 1, name: 'agents', paused: false },
+      { id: 2, name: 'ci', paused: false },
+      { id: 3, name: 'lab', paused: true },
+      { id: 4, name: 'team-web', paused: false },
+    ],
+    keys: [
+      { id: 1, project: 'ci', hint: 'abcd', label: 'runner', admin: false },
+      { id: 2, project: 'agents', hint: 'wxyz', label: null, admin: true },
+    ],
+  };
+}
+
+export function sampleRequest(fields: Partial<LoggedRequest> = {}): LoggedRequest {
+  return {
+    id: requestIdAt(NOW - 2_000),
+    timeMs: NOW - 2_000,
+    project: 'team-web',
+    keyHint: 'abcd',
+    endpoint: 'chat/completions',
+    provider: 'openai',
+    model: 'gpt-4.1-mini',
+    askedModel: 'fast',
+    status: 200,
+    outcome: 'ok',
+    flags: ['stream'],
+    inputTokens: 1_234,
+    cachedInputTokens: 1_000,
+    cacheWriteTokens: 0,
+    outputTokens: 456,
+    reasoningTokens: 64,
+    savedTokens: 120,
+    costNanoUsd: 1_200_000,
+    savedNanoUsd: 48_000,
+    holdNanoUsd: 10_000_000,
+    durationMs: 2_812,
+    firstByteMs: 532,
+    detail: {},
+    ...fields,
+  };
+}
+
+/** The state of a dashboard that shows the sample in a terminal of a size. */
+export function sampleState(columns: number, rows: number, data = sampleData()): State {
+  const start = initialState({ size: { columns, rows }, readonly: false, now: NOW });
+  return [
+    { type: 'data', data } as const,
+    {
+      type: 'daemon',
+      daemon: { kind: 'running', address: 'localhost:4747', pid: 8_123, startedAt: NOW - 8_040_000 },
+      now: NOW,
+    } as const,
+    { type: 'detail', detail: sampleRequest() } as const,
+  ].reduce(receive, start);
+}
