@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs';
 import { messageOf } from '../errors.ts';
 import {
   DEFINITIONS,
+  MAP_KEYS,
+  MAPS,
+  type MapKey,
   type Origin,
   type ProviderSettings,
   SCALAR_KEYS,
@@ -41,7 +44,7 @@ export function loadSettings({ file, env = {}, flags = {} }: LoadOptions): Loade
   }
   const settings = {
     ...values,
-    aliases: textRecord(stored.aliases),
+    ...Object.fromEntries(MAP_KEYS.map((map) => [map, mapOf(map, atPath(stored, map), problems)])),
     providers: providersOf(stored.providers, problems),
   } as Settings;
   return { settings, origins, problems };
@@ -114,11 +117,17 @@ function providersOf(value: unknown, problems: string[]): Record<string, Provide
   return providers;
 }
 
-function textRecord(value: unknown): Record<string, string> {
-  if (!isRecord(value)) return {};
-  return Object.fromEntries(
-    Object.entries(value).filter((e): e is [string, string] => typeof e[1] === 'string'),
-  );
+/** Without a prototype: a project may be called `constructor`. */
+function mapOf(map: MapKey, value: unknown, problems: string[]): Record<string, string> {
+  const entries: Record<string, string> = Object.create(null);
+  for (const [name, each] of Object.entries(isRecord(value) ? value : {})) {
+    try {
+      entries[name] = MAPS[map].parse(each);
+    } catch (error) {
+      problems.push(`${map}.${name}: ${messageOf(error)}`);
+    }
+  }
+  return entries;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

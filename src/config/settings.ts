@@ -31,6 +31,8 @@ export interface Settings {
   'log.level': LogLevel;
   /** Model names of one's own: alias -> `provider/model` or another name. */
   aliases: Record<string, string>;
+  /** The optimizer's level for single projects. */
+  'optimizer.projects': Record<string, OptimizerLevel>;
   providers: Record<string, ProviderSettings>;
 }
 
@@ -44,7 +46,7 @@ export type OptimizerLevel = (typeof OPTIMIZER_LEVELS)[number];
 export const UNMETERED_RULES = ['refuse', 'allow'] as const;
 export type UnmeteredRule = (typeof UNMETERED_RULES)[number];
 
-export type ScalarKey = Exclude<keyof Settings, 'aliases' | 'providers'>;
+export type ScalarKey = Exclude<keyof Settings, MapKey | 'providers'>;
 
 /** One setting that has a single value. `parse` takes what a person or a file says and throws SettingError. */
 export interface Definition<T> {
@@ -161,6 +163,23 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     about: `one of ${LOG_LEVELS.join(', ')}`,
   },
 };
+
+/** Settings with a value for each of many names: `aliases.NAME`. */
+export const MAPS = {
+  aliases: { parse: text, about: 'another name for a model' },
+  'optimizer.projects': {
+    parse: oneOf(OPTIMIZER_LEVELS),
+    about: 'how prompts of this project are shortened',
+  },
+} satisfies Record<string, Pick<Definition<string>, 'parse' | 'about'>>;
+export type MapKey = keyof typeof MAPS;
+export const MAP_KEYS = Object.keys(MAPS) as MapKey[];
+
+/** The map and the name in a key such as `aliases.fast`; undefined for other keys. */
+export function mapEntryOf(key: string): { map: MapKey; name: string } | undefined {
+  const map = MAP_KEYS.find((known) => key.startsWith(`${known}.`) && key.length > known.length + 1);
+  return map && { map, name: key.slice(map.length + 1) };
+}
 
 export const SCALAR_KEYS = Object.keys(DEFINITIONS) as ScalarKey[];
 

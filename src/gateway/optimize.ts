@@ -16,7 +16,7 @@ const MIN_BYTES = 1_500;
 export function optimize(gateway: Gateway, job: Job): Job | Promise<Job> {
   const messages = job.wire.messagesOf?.(job.asked);
   if (!messages || messages.end - messages.start < MIN_BYTES) return job;
-  const level = levelFor(job, gateway.settings()['optimizer.level']);
+  const level = levelFor(job, configuredLevel(gateway, job));
   if (level === 'off') return job;
   return compressed(gateway, job, messages, level);
 }
@@ -35,6 +35,11 @@ async function compressed(gateway: Gateway, job: Job, messages: Member, level: L
     gateway.warn(`the optimizer passed a request on as it was: ${messageOf(error)}`);
     return job;
   }
+}
+
+function configuredLevel(gateway: Gateway, { project }: Job): Level {
+  const settings = gateway.settings();
+  return settings['optimizer.projects'][project.name] ?? settings['optimizer.level'];
 }
 
 /** The request's own word, else the configured level; `true` means at least `safe`. */

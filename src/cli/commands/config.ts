@@ -1,7 +1,15 @@
-import { DEFINITIONS, isScalarKey, SCALAR_KEYS, type ScalarKey } from '../../config/settings.ts';
+import {
+  DEFINITIONS,
+  isScalarKey,
+  MAP_KEYS,
+  MAPS,
+  mapEntryOf,
+  SCALAR_KEYS,
+  type ScalarKey,
+} from '../../config/settings.ts';
 import { announceChange } from '../announce-change.ts';
 import type { SetUp } from '../command.ts';
-import { aliasOf, changeSetting, unknownSetting } from '../config/change.ts';
+import { changeSetting, unknownSetting } from '../config/change.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { table } from '../output/table.ts';
 import { terminalOf } from '../output/terminal.ts';
@@ -18,7 +26,9 @@ export const config: SetUp = (command, context) => {
     .action((key: string, { json }: { json?: boolean }) => get(context, key, json));
   command
     .command('set <key> <value>')
-    .description('change a setting; aliases.NAME MODEL gives a model another name')
+    .description(
+      'change a setting; aliases.NAME MODEL gives a model another name, optimizer.projects.NAME a project its level',
+    )
     .action((key: string, value: string) => set(context, key, value));
   command
     .command('unset <key>')
@@ -38,10 +48,9 @@ export const config: SetUp = (command, context) => {
 
 function get(context: Context, key: string, json = false): void {
   const { settings } = readSettings(context);
-  const alias = aliasOf(key);
-  if (!isScalarKey(key) && (alias === undefined || settings.aliases[alias] === undefined))
-    throw unknownSetting(key);
-  const value = isScalarKey(key) ? settings[key] : settings.aliases[alias ?? ''];
+  const entry = mapEntryOf(key);
+  const value = isScalarKey(key) ? settings[key] : entry && settings[entry.map][entry.name];
+  if (value === undefined) throw unknownSetting(key);
   if (json) sayJson(context, value);
   else say(context, String(value));
 }
@@ -77,12 +86,14 @@ function list(context: Context, { origin, json }: { origin?: boolean; json?: boo
       origin: originText(key, origins[key]),
       about: DEFINITIONS[key].about,
     })),
-    ...Object.entries(settings.aliases).map(([name, model]) => ({
-      key: `aliases.${name}`,
-      value: model,
-      origin: 'config',
-      about: 'another name for a model',
-    })),
+    ...MAP_KEYS.flatMap((map) =>
+      Object.entries(settings[map]).map(([name, value]) => ({
+        key: `${map}.${name}`,
+        value,
+        origin: 'config',
+        about: MAPS[map].about,
+      })),
+    ),
   ];
   if (json) {
     sayJson(

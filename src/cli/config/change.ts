@@ -1,6 +1,14 @@
 import { mkdirSync } from 'node:fs';
 import { openSettingsFile } from '../../config/save.ts';
-import { DEFINITIONS, isScalarKey, SCALAR_KEYS, SettingError } from '../../config/settings.ts';
+import {
+  DEFINITIONS,
+  type Definition,
+  isScalarKey,
+  MAPS,
+  mapEntryOf,
+  SCALAR_KEYS,
+  SettingError,
+} from '../../config/settings.ts';
 import { messageOf } from '../../errors.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
@@ -11,28 +19,28 @@ export async function changeSetting(
   key: string,
   text: string | undefined,
 ): Promise<string | number | undefined> {
-  const alias = aliasOf(key);
-  if (!isScalarKey(key) && alias === undefined) throw unknownSetting(key);
-  const value = text === undefined ? undefined : isScalarKey(key) ? parse(key, text) : text;
+  const entry = mapEntryOf(key);
+  const definition = isScalarKey(key) ? DEFINITIONS[key] : entry && MAPS[entry.map];
+  if (!definition) throw unknownSetting(key);
+  const value = text === undefined ? undefined : parse(key, definition, text);
   mkdirSync(context.paths.home, { recursive: true, mode: 0o700 });
   const file = await openSettingsFile(context.paths.config);
-  const path = alias === undefined ? key.split('.') : ['aliases', alias];
+  const path = entry ? [...entry.map.split('.'), entry.name] : key.split('.');
   if (value === undefined) file.delete(path);
   else file.set(path, value);
   return value;
 }
 
-function parse(key: keyof typeof DEFINITIONS, text: string): string | number {
+function parse(
+  key: string,
+  definition: Pick<Definition<string | number>, 'parse'>,
+  text: string,
+): string | number {
   try {
-    return DEFINITIONS[key].parse(text);
+    return definition.parse(text);
   } catch (error) {
     throw new SettingError(`${key}: ${messageOf(error)}`);
   }
-}
-
-/** The name in `aliases.NAME`. */
-export function aliasOf(key: string): string | undefined {
-  return /^aliases\.(.+)$/.exec(key)?.[1];
 }
 
 export function unknownSetting(key: string): CliError {
