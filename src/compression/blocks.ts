@@ -25,6 +25,8 @@ const DATA_LANGUAGES = new Set([
   'txt',
   'output',
 ]);
+const SAMPLE =
+  /\b(?:formats?|schema|template|structured?|looks? like|like this|as follows|(?:respond|reply|answer) with|return (?:an?|the|your)|examples?)\b/i;
 const PATH = /(?:path|file|name|filename)="([^"]+)"/;
 /** Machine output shorter than both may be something that the user means word by word. */
 const MIN_RUN_LINES = 8;
@@ -68,7 +70,8 @@ function openerAt(lines: readonly string[], at: number, close: Closers): Opener 
   if (fence) {
     const end = close.fence(at, fence[1] ?? '```');
     const path = /([\w./@-]+\.\w+)\W*$/.exec(lines[at - 1] ?? lines[at - 2] ?? '')?.[1];
-    return { end, block: (text) => fenced(text, (fence[2] ?? '').toLowerCase(), path) };
+    const language = (fence[2] ?? '').toLowerCase();
+    return { end, block: (text) => fenced(text, isSample(lines, at) ? 'sample' : language, path) };
   }
   const tag = line.startsWith('<') ? TAG.exec(line) : null;
   if (!tag) return undefined;
@@ -135,6 +138,10 @@ function plainBlocks(lines: string[], from: number, end: number, kind: 'words' |
   let wordsFrom = from;
   for (let at = from; at < end; ) {
     const to = endOfRun(lines, at, end);
+    if (isSample(lines, at)) {
+      at = Math.max(to, at + 1);
+      continue;
+    }
     if (to - at < MIN_RUN_LINES && lengthOf(lines, at, to) < MIN_RUN_LENGTH) {
       at = Math.max(to, at + 1);
       continue;
@@ -146,6 +153,14 @@ function plainBlocks(lines: string[], from: number, end: number, kind: 'words' |
   }
   if (end > wordsFrom) blocks.push({ kind: 'words', text: joinLines(lines, wordsFrom, end) });
   return blocks;
+}
+
+/** Whether JSON at this line shows how an answer should look: then it is an instruction, not data. */
+function isSample(lines: readonly string[], at: number): boolean {
+  const first = FENCE.test(lines[at] ?? '') ? lines[at + 1] : lines[at];
+  if (!/^\s*[[{]/.test(first ?? '')) return false;
+  const before = lines[at - 1]?.trim() === '' ? lines[at - 2] : lines[at - 1];
+  return SAMPLE.test(before ?? '');
 }
 
 /** Where the machine output that starts at `from` ends; a few odd lines amid it belong to it, blank ones too. */

@@ -33,6 +33,9 @@ const MIN_TOKENS = 500;
 /** A message is changed only if it keeps at most this share of its tokens. */
 const NET_WIN = 0.95;
 
+/** Fewer content words than this ask nothing by themselves. */
+const MIN_STEMS = 3;
+
 /** What is known when a message's turn comes: everything before it. */
 interface Past {
   tokens: number;
@@ -89,7 +92,11 @@ function compressOne(message: Message, past: Past, level: Level, report: Message
 function remember(message: Message, texts: readonly string[], past: Past): void {
   for (const [id, call] of toolCallsOf(message)) past.calls.set(id, call);
   if (roleOf(message) !== 'user') return;
-  past.question = readQuestion(texts.map(ownWords).join('\n')) ?? past.question;
+  const question = readQuestion(texts.map(ownWords).join('\n'));
+  if (!question) return;
+  // "Go on" is no question of its own.
+  const goesOn = past.question && question.stems.size < MIN_STEMS && question.exact.length === 0;
+  past.question = goesOn ? readQuestion(`${past.question?.text}\n${question.text}`) : question;
 }
 
 /** Lines that frame a paste: fences, tags, and file names as headings. */

@@ -5,7 +5,7 @@ import { contentStems } from './words.ts';
 /** At least this many stay, and a share of a long list; what scores near the best stays as well. */
 const MIN_KEPT = 3;
 const KEPT_SHARE = 0.02;
-const NEAR_BEST = 0.42;
+const NEAR_BEST = 0.46;
 const MAX_KEPT_FACTOR = 4;
 /** Lists shorter than this cost little. */
 const MIN_LENGTH = 4000;

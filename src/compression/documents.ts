@@ -24,9 +24,11 @@ const NUMBERED = new RegExp(
   'gim',
 );
 
+const TITLED = /^(?:wikipedia )?(?:title|source|document|passage)(?: title)?: (?=\S)/gim;
+
 /** Finds the documents of a text; undefined when it is no such list. */
 export function findDocuments(text: string): DocumentList | undefined {
-  const list = findTagged(text) ?? findNumbered(text);
+  const list = findTagged(text) ?? findNumbered(text) ?? findTitled(text);
   if (!list || list.documents.length < MIN_DOCUMENTS) return undefined;
   const length = list.documents.reduce((sum, document) => sum + document.text.length, 0);
   return length < MIN_MEAN_LENGTH * list.documents.length ? undefined : list;
@@ -53,6 +55,15 @@ function findTagged(text: string): DocumentList | undefined {
   return cut(text, starts, end, titleOfTagged);
 }
 
+/** Documents that each start with a line such as `Title: ...` after a blank line. */
+function findTitled(text: string): DocumentList | undefined {
+  const starts: number[] = [];
+  for (const { index } of text.matchAll(TITLED)) {
+    if (index === 0 || /\n[ \t]*\n$/.test(text.slice(Math.max(0, index - 8), index))) starts.push(index);
+  }
+  return starts.length < MIN_DOCUMENTS ? undefined : cutOpen(text, starts);
+}
+
 function findNumbered(text: string): DocumentList | undefined {
   const starts: number[] = [];
   let next: number | undefined;
@@ -62,16 +73,17 @@ function findNumbered(text: string): DocumentList | undefined {
     starts.push(found.index);
     next = number + 1;
   }
-  const [first] = starts;
-  const last = starts.at(-1);
-  if (first === undefined || last === undefined || starts.length < MIN_DOCUMENTS) return undefined;
-  // Where the last one ends is told by the others: at a blank line, unless they have blank lines themselves.
-  const others = text.slice(first, last).trimEnd();
+  return starts.length < MIN_DOCUMENTS ? undefined : cutOpen(text, starts);
+}
+
+/** Cuts where nothing closes a document: the last one ends at a blank line, unless the others have such. */
+function cutOpen(text: string, starts: readonly number[]): DocumentList {
+  const last = starts.at(-1) ?? 0;
+  const others = text.slice(starts[0], last).trimEnd();
   const blanks = [...others.matchAll(/\n\s*\n/g)].length;
+  if (blanks > starts.length * 2) return cut(text, starts.slice(0, -1), last, titleOfOpen);
   const blank = text.slice(last).search(/\n[ \t]*\n/);
-  if (blanks <= starts.length * 2)
-    return cut(text, starts, blank < 0 ? text.length : last + blank + 1, titleOfNumbered);
-  return cut(text, starts.slice(0, -1), last, titleOfNumbered);
+  return cut(text, starts, blank < 0 ? text.length : last + blank + 1, titleOfOpen);
 }
 
 function cut(
@@ -94,11 +106,11 @@ function titleOfTagged(text: string): string {
   return found?.[1]?.trim() ?? '';
 }
 
-function titleOfNumbered(text: string): string {
+function titleOfOpen(text: string): string {
   const line = text.slice(0, text.indexOf('\n') < 0 ? 300 : text.indexOf('\n')).slice(0, 300);
   const named = /\(title: ([^)\n]*(?:\([^)\n]*\))?[^)\n]*)\)/i.exec(line);
   if (named) return named[1]?.trim() ?? '';
-  const rest = line.replace(/^[#*\s]*(?:[a-z ]+)?[\s#:]*[[(]?\d+[\])]?[\s:.*-]*/i, '');
+  const rest = line.replace(TITLED, '').replace(/^[#*\s]*(?:[a-z ]+)?[\s#:]*[[(]?\d+[\])]?[\s:.*-]*/i, '');
   // A heading stands alone on its line; a long line is the text itself.
   return rest.length <= 100 ? rest.trim() : '';
 }

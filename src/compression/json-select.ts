@@ -46,7 +46,8 @@ class Selector {
 
   #selectRows(list: JsonArray): Json {
     const rows = list.items.map((item) => writeJson(item));
-    const kept = list.items.length >= MIN_ROWS ? (this.#named(rows) ?? this.#ranked(list, rows)) : undefined;
+    const few = list.items.length < MIN_ROWS;
+    const kept = few ? undefined : areDocuments(list, rows) ? this.#ranked(list, rows) : this.#named(rows);
     const items = kept ? list.items.filter((_, i) => kept.has(i)) : list.items;
     if (kept) this.left.push(`${list.items.length - kept.size} of ${list.items.length} rows`);
     const out = new JsonArray();
@@ -87,9 +88,7 @@ class Selector {
   }
 
   #ranked(list: JsonArray, rows: readonly string[]): Set<number> | undefined {
-    const length = rows.reduce((sum, row) => sum + row.length, 0);
-    const areTexts = length >= DOCUMENT_LENGTH * rows.length && list.items.every(hasLongText);
-    if (!areTexts || !this.#question) return undefined;
+    if (!this.#question) return undefined;
     const candidates = list.items.map((item, i) => ({ title: titleOf(item), text: rows[i] ?? '' }));
     return chooseCandidates(this.#question.text, candidates);
   }
@@ -106,6 +105,11 @@ class Selector {
     });
     return links.size < MIN_LINKS || (this.#linksWanted && !named) ? undefined : links;
   }
+}
+
+function areDocuments(list: JsonArray, rows: readonly string[]): boolean {
+  const length = rows.reduce((sum, row) => sum + row.length, 0);
+  return length >= DOCUMENT_LENGTH * rows.length && list.items.every(hasLongText);
 }
 
 function hasLongText(item: Json): boolean {

@@ -13,18 +13,23 @@ const TITLE_WEIGHT = 1.2;
 /** How many best ones may lead to others. */
 const HOPS = 3;
 const HOP_WEIGHT = 0.45;
+/** So many first letters make `Tunisia` and `Tunisian` one, read from so much of a text. */
+const ROOT = 6;
+const ROOTS_FROM = 4000;
 
 /** How well each candidate answers the question: BM25 on stems and pairs, titles, coverage, and a second hop. */
 export function rank(question: string, candidates: readonly Candidate[]): number[] {
-  const wanted = contentStems(question);
+  const memo = new Map<string, string>();
+  const stemsOf = (text: string) => contentStems(text, memo);
+  const wanted = stemsOf(question);
   const terms = new Set(wanted);
   const pairs = new Set(wanted.slice(1).map((stem, i) => `${wanted[i]} ${stem}`));
-  const texts = candidates.map(({ title, text }) => count(text, title, terms, pairs));
+  const texts = candidates.map(({ title, text }) => count(stemsOf(text), stemsOf(title), terms, pairs));
   const mean = texts.reduce((sum, text) => sum + text.length, 0) / Math.max(1, texts.length);
   const weights = weigh([...terms, ...pairs], texts);
   const best = [...terms].reduce((sum, term) => sum + (weights.get(term) ?? 0), 0);
   const scores = texts.map((text) => scoreOf(text, weights, mean, best, pairs));
-  return addHops(scores, candidates);
+  return addHops(scores, candidates, stemsOf);
 }
 
 interface Counted {
@@ -34,8 +39,12 @@ interface Counted {
   title: Map<string, number>;
 }
 
-function count(text: string, title: string, terms: ReadonlySet<string>, pairs: ReadonlySet<string>): Counted {
-  const stems = contentStems(text);
+function count(
+  stems: readonly string[],
+  title: readonly string[],
+  terms: ReadonlySet<string>,
+  pairs: ReadonlySet<string>,
+): Counted {
   const counts = new Map<string, number>();
   const add = (key: string) => counts.set(key, (counts.get(key) ?? 0) + 1);
   stems.forEach((stem, i) => {
@@ -44,7 +53,7 @@ function count(text: string, title: string, terms: ReadonlySet<string>, pairs: R
     const pair = `${stems[i - 1]} ${stem}`;
     if (pairs.has(pair)) add(pair);
   });
-  return { length: stems.length, counts, title: matchTitle(contentStems(title), terms) };
+  return { length: stems.length, counts, title: matchTitle(title, terms) };
 }
 
 function matchTitle(title: readonly string[], terms: ReadonlySet<string>): Map<string, number> {
@@ -86,7 +95,12 @@ function scoreOf(
 }
 
 /** A document that one of the best names may hold the other half of the answer. */
-function addHops(scores: readonly number[], candidates: readonly Candidate[]): number[] {
+function addHops(
+  scores: readonly number[],
+  candidates: readonly Candidate[],
+  stemsOf: (text: string) => string[],
+): number[] {
+  const rootsOf = (text: string) => stemsOf(text.slice(0, ROOTS_FROM)).map((stem) => stem.slice(0, ROOT));
   const order = scores.map((_, i) => i).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
   const names = candidates.map(({ title }) => [...new Set(rootsOf(title))]);
   const holders = new Map<string, number>();
@@ -107,9 +121,4 @@ function addHops(scores: readonly number[], candidates: readonly Candidate[]): n
     }
   }
   return hopped;
-}
-
-/** The first letters of a text's content words: `Tunisia` and `Tunisian` are one. */
-function rootsOf(text: string): string[] {
-  return contentStems(text.slice(0, 4000)).map((stem) => stem.slice(0, 6));
 }

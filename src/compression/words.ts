@@ -10,11 +10,17 @@ const STOP = new Set(
 
 const WORD = /[\p{L}\p{N}]+/gu;
 
-/** Stems of a text's content words, in order. */
-export function contentStems(text: string): string[] {
+/** Stems of a text's content words, in order; many texts are read faster with one `memo`. */
+export function contentStems(text: string, memo = new Map<string, string>()): string[] {
   const stems: string[] = [];
   for (const word of plain(text).match(WORD) ?? []) {
-    if (!STOP.has(word)) stems.push(stem(word));
+    if (STOP.has(word)) continue;
+    let stemmed = memo.get(word);
+    if (stemmed === undefined) {
+      stemmed = stem(word);
+      memo.set(word, stemmed);
+    }
+    stems.push(stemmed);
   }
   return stems;
 }

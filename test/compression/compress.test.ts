@@ -97,6 +97,14 @@ describe.each(levels)('compress() at level %s', (level) => {
     expect(compress([message], { level }).messages[0]).toBe(message);
   });
 
+  it('leaves JSON that shows how the answer should look', () => {
+    const sample = `\`\`\`json\n${json(30)}\n\`\`\``;
+    const content = `Respond in this format:\n\n${sample}\n\nThe data:\n${json(50)}`;
+    const [out] = compress([{ role: 'user', content }], { level }).messages;
+    expect(out?.content).not.toBe(content);
+    expect(out?.content).toContain(sample);
+  });
+
   it('leaves short prompts alone', () => {
     const message = { role: 'user', content: `Short.\n\n${json(4)}` };
     expect(compress([message], { level }).messages[0]).toBe(message);

@@ -98,6 +98,29 @@ describe('documents', () => {
     expect(out).toMatch(/\nQuestion: who builds violins and clocks\nAnswer:$/);
   });
 
+  it('are found under title lines, too', () => {
+    const titled = topics
+      .map((topic) => `Title: On ${topic}\n${`Much is known about ${topic}. `.repeat(20)}`)
+      .join('\n\n');
+    const message = { role: 'user', content: `${titled}\n\nWho builds violins?` };
+    const out = String(compress([message], { level: 'balanced' }).messages[0]?.content);
+    expect(out).toContain('Title: On violins');
+    expect(out).not.toContain('whales');
+    expect(out).toMatch(/Who builds violins\?$/);
+  });
+
+  it('that a tool finds are chosen by the last real question', () => {
+    const messages = [
+      { role: 'user', content: 'Who builds violins?' },
+      { role: 'assistant', content: 'Shall I search?' },
+      { role: 'user', content: 'ok, go on' },
+      { role: 'tool', tool_call_id: 'a', content: documents },
+    ];
+    const out = String(compress(messages, { level: 'balanced' }).messages[3]?.content);
+    expect(out).toContain('On violins');
+    expect(out).not.toContain('whales');
+  });
+
   it('all stay when each one counts', () => {
     for (const topic of topics) expect(ask('summarize each document in a line')).toContain(topic);
   });
