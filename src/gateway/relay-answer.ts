@@ -14,7 +14,7 @@ import { guardOutput } from './output-guard.ts';
 import { costsNothing } from './quote.ts';
 import { ClientGone } from './read-body.ts';
 import { Relay } from './relay.ts';
-import { type CallEnd, type Outgoing, send } from './send.ts';
+import { type CallEnd, notSent, type Outgoing, send } from './send.ts';
 
 /**
  * Sends the request, brings the answer to the client and settles what it cost. The answer ends only when its record
@@ -46,7 +46,9 @@ export async function relayAnswer(
   });
 
   const sentAt = gateway.clock.monotonic();
-  const call = send(gateway.upstreams.of(target.provider.origin), outgoing, relay);
+  const call = exchange.gone
+    ? notSent()
+    : send(gateway.upstreams.of(target.provider.origin), outgoing, relay);
   let capped = false;
   if (asked.stream && admitted.remaining !== null && !costsNothing(admitted.quote)) {
     guardOutput(relay, {
@@ -59,7 +61,6 @@ export async function relayAnswer(
     });
   }
   exchange.onGone = call.abort;
-  if (exchange.gone) call.abort();
   const ended = await (asked.stream ? endOfStream(call.end, relay) : call.end);
   const end: CallEnd = capped && ended.kind === 'aborted' ? { kind: 'capped' } : ended;
   exchange.onGone = undefined;
@@ -110,7 +111,7 @@ function meterEnd(
   { relay, sentAt, end }: CallReport,
 ): Metered | Promise<Metered> {
   const { job, target, admitted } = forwarding;
-  if (end.kind === 'failed' && !end.sent) return { usage: NO_USAGE, costNanoUsd: 0, flags: 0 };
+  if ('sent' in end && !end.sent) return { usage: NO_USAGE, costNanoUsd: 0, flags: 0 };
   return meter(gateway, { job, target, admitted, relay, sentAt, whole: end.kind === 'complete' });
 }
 

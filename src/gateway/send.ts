@@ -12,7 +12,7 @@ export interface Receiver {
 export type CallEnd =
   | { kind: 'complete' }
   /** Cut by gw itself, as the client is gone. */
-  | { kind: 'aborted' }
+  | { kind: 'aborted'; sent: boolean }
   /** Cut by gw itself, as the provider generated more than was held for. */
   | { kind: 'capped' }
   /** `sent` tells whether the request may have reached the provider. */
@@ -55,6 +55,11 @@ export function send(upstream: Dispatcher, outgoing: Outgoing, receiver: Receive
   return { end, abort: () => handler.cancel() };
 }
 
+/** The call that is not made, as the client went before. */
+export function notSent(): Call {
+  return { end: Promise.resolve({ kind: 'aborted', sent: false }), abort: () => {} };
+}
+
 class Handler implements Dispatcher.DispatchHandler {
   resolve: (end: CallEnd) => void = () => {};
   readonly #receiver: Receiver;
@@ -68,7 +73,9 @@ class Handler implements Dispatcher.DispatchHandler {
 
   cancel(): void {
     this.#cancelled = true;
-    this.#abort?.();
+    if (this.#abort) this.#abort();
+    // It still waits for a connection: nothing was sent, and nothing will be.
+    else this.resolve({ kind: 'aborted', sent: false });
   }
 
   onConnect(abort: (reason?: Error) => void): void {
@@ -93,7 +100,7 @@ class Handler implements Dispatcher.DispatchHandler {
   }
 
   onError(error: Error): void {
-    if (this.#cancelled) this.resolve({ kind: 'aborted' });
+    if (this.#cancelled) this.resolve({ kind: 'aborted', sent: true });
     else this.resolve({ kind: 'failed', error, sent: this.#abort !== undefined, answered: this.#answered });
   }
 }

@@ -165,3 +165,18 @@ test('a slow reader that leaves with bytes under way to it is settled', async ()
   await seen.done;
   expect(await gateway.settled(1)).toMatchObject([{ outcome: 'client_gone' }]);
 });
+
+test('100 clients that leave as soon as they have asked: what was never sent costs nothing', async () => {
+  const gateway = await startGateway(BUDGET);
+  gateway.upstream.script(hang());
+  const body = { ...PLAIN, max_tokens: 100 };
+  for (let i = 0; i < 100; i++) (await gateway.open(body)).hangUp();
+  await gateway.get('/health');
+  await until(() => gateway.holds() === 0);
+  const records = await gateway.records();
+  expect(records.every(({ outcome }) => outcome === 'client_gone')).toBe(true);
+  expect(gateway.upstream.requests.length).toBeLessThanOrEqual(records.length);
+  const billed = records.filter(({ costNanoUsd }) => costNanoUsd > 0);
+  expect(billed.length).toBeGreaterThanOrEqual(gateway.upstream.requests.length);
+  expect(balance(gateway).pending).toBe(0);
+});
