@@ -1,6 +1,7 @@
 import { GwError } from '../errors.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { type Admitted, admit } from './admit.ts';
+import { cross, nativeFirst } from './cross.ts';
 import type { Exchange } from './exchange.ts';
 import type { Gateway } from './gateway.ts';
 import { upstreamHeaders } from './headers.ts';
@@ -23,8 +24,9 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
   try {
     const targets = await gateway.resolver.resolve(job.asked.model);
     job = await optimize(gateway, job);
-    const chosen = route(job, targets);
+    const chosen = route(job, nativeFirst(targets, job));
     const target = firstOf(chosen, job);
+    job = cross(job, target, gateway.clock.now);
     const admitted = await admit(gateway, job, target, gateway.calendar());
     await forward(gateway, { job, target, admitted, why: chosen.why });
   } catch (error) {
@@ -62,7 +64,7 @@ function forward(gateway: Gateway, forwarding: Forwarding): Promise<void> {
   const { job, target } = forwarding;
   const { provider } = target;
   return relayAnswer(gateway, forwarding, {
-    path: provider.basePath + job.wire.path + queryOf(job.exchange.request.url ?? ''),
+    path: provider.basePath + job.wire.path + (job.translator ? '' : queryOf(job.exchange.request.url ?? '')),
     headers: upstreamHeaders(job.exchange.request.rawHeaders, provider),
     body: applyEdits(job.asked.bytes, editsFor(forwarding)),
   });

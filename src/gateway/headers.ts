@@ -42,6 +42,9 @@ const NOT_RETURNED = new Set([
   'alt-svc',
 ]);
 
+/** How headers begin that only a provider of the other wire understands. */
+const FOREIGN: Readonly<Record<Provider['wire'], string>> = { openai: 'anthropic-', anthropic: 'openai-' };
+
 /** The headers of the request to the provider, flat: the client's but for its credentials, then the provider's own. */
 export function upstreamHeaders(
   rawHeaders: readonly string[],
@@ -55,6 +58,7 @@ export function upstreamHeaders(
       if (name === 'connection') connection += `,${rawHeaders[i + 1]}`;
       continue;
     }
+    if (name.startsWith(FOREIGN[wire])) continue;
     headers.push(name, rawHeaders[i + 1] ?? '');
   }
   if (connection !== '' && connection !== ',keep-alive') headers = withoutNamed(headers, connection);
@@ -82,6 +86,19 @@ export function returnedHeaders(rawHeaders: readonly Buffer[]): string[] {
     headers.push(name, rawHeaders[i + 1]?.toString('latin1') ?? '');
   }
   return headers;
+}
+
+/** The headers of an answer that was translated: it is another body, and request ids have another name. */
+export function translatedHeaders(headers: readonly string[], isStream: boolean): string[] {
+  const translated = ['content-type', isStream ? 'text/event-stream; charset=utf-8' : 'application/json'];
+  for (let i = 0; i < headers.length; i += 2) {
+    const [name = '', value = ''] = headers.slice(i, i + 2);
+    if (name === 'content-type' || name === 'content-encoding') continue;
+    translated.push(name, value);
+    if (name === 'request-id') translated.push('x-request-id', value);
+    if (name === 'x-request-id') translated.push('request-id', value);
+  }
+  return translated;
 }
 
 export function headerOf(headers: readonly string[], name: string): string | undefined {

@@ -5,6 +5,7 @@ import type { Exchange } from './exchange.ts';
 import type { Target } from './resolve.ts';
 import type { ProjectRef } from './select-project.ts';
 import type { ServiceOptions } from './service-options.ts';
+import type { Translator } from './wire/translate/translator.ts';
 import type { Wire, WireRequest } from './wire/wire.ts';
 
 /** A request on its way through the stages: what is known once it has been read. */
@@ -17,6 +18,8 @@ export interface Job {
   options: ServiceOptions;
   /** What the optimizer saved, an estimate. */
   savedTokens: number;
+  /** Turns the provider's answers into those of the client's wire, where that is another. */
+  translator?: Translator;
 }
 
 /** How a request ended, to be completed into its record. */

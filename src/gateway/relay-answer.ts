@@ -40,6 +40,7 @@ export async function relayAnswer(
   const relay = new Relay({
     exchange,
     wire,
+    translator: job.translator,
     hideUsage: asked.stream && !asked.wantsUsage,
     ownHeaders: () => serviceHeaders({ ...about, ...known }),
     now: () => gateway.clock.monotonic(),

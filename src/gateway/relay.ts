@@ -1,9 +1,10 @@
 import { gunzipSync } from 'node:zlib';
 import { createEventFramer, type EventFramer } from '../sse/frame.ts';
 import type { Exchange } from './exchange.ts';
-import { headerOf, returnedHeaders } from './headers.ts';
+import { headerOf, returnedHeaders, translatedHeaders } from './headers.ts';
 import type { Receiver } from './send.ts';
 import { addUsage } from './wire/add-usage.ts';
+import type { Translator } from './wire/translate/translator.ts';
 import type { InspectedEvents, Wire } from './wire/wire.ts';
 
 /** A larger answer that is no stream is passed on as it comes instead of being gathered. */
@@ -19,6 +20,8 @@ const MAX_KEPT_BYTES = 256 * 1024;
 export interface RelayOptions {
   exchange: Exchange;
   wire: Wire;
+  /** For a client of another wire. */
+  translator?: Translator | undefined;
   /** The client did not ask for the usage of its stream. */
   hideUsage: boolean;
   /** gw's own headers, for when the answer's head goes out. */
@@ -68,8 +71,9 @@ export class Relay implements Receiver {
     this.#resume = resume;
     const type = headerOf(this.#headers, 'content-type') ?? '';
     const encoding = headerOf(this.#headers, 'content-encoding') ?? 'identity';
+    const { translator } = this.#options;
     if (status < 300 && type.startsWith('text/event-stream')) {
-      this.#mode = encoding === 'identity' ? 'stream' : 'pass';
+      this.#mode = encoding === 'identity' ? 'stream' : translator ? 'gather' : 'pass';
       this.#writeHead();
       setImmediate(() => this.#flushHead());
     } else if (status < 300 && MEDIA.test(type)) {
@@ -94,7 +98,7 @@ export class Relay implements Receiver {
     }
     this.#gathered.push(chunk);
     this.#size += chunk.length;
-    return this.#size <= MAX_GATHERED_BYTES || this.#passOn();
+    return this.#size <= MAX_GATHERED_BYTES || this.#options.translator !== undefined || this.#passOn();
   }
 
   /** Whether any of the answer has gone out. */
@@ -139,14 +143,14 @@ export class Relay implements Receiver {
     const rest = this.#framer.rest();
     if (rest.length === 0) return;
     const { pass, closing } = this.#inspect(rest);
-    this.#closing = closing ? [pass, closing] : [pass];
+    this.#closing = [this.#out(pass), ...(closing ? [this.#out(closing)] : [])];
   }
 
   /** Sends what is left and ends the answer. */
   finish(): void {
     const { response } = this.#options.exchange;
     if (this.#mode === 'gather') {
-      const body = this.#body();
+      const body = this.#answer();
       if (this.status === 204 || this.status === 304) this.#writeHead();
       else this.#writeHead('content-length', String(body.length));
       // As text, head and body go out in one write instead of two; latin1 keeps every byte.
@@ -155,7 +159,7 @@ export class Relay implements Receiver {
     } else if (this.#closing) {
       response.end(this.#closing.length === 1 ? this.#closing[0] : Buffer.concat(this.#closing));
     } else {
-      response.end();
+      response.end(this.#options.translator?.end());
     }
   }
 
@@ -163,7 +167,7 @@ export class Relay implements Receiver {
   finishAtLimit(): void {
     const { exchange, wire } = this.#options;
     const ending = wire.endAtLimit?.(Buffer.concat(this.#kept));
-    if (ending) exchange.response.end(ending);
+    if (ending) exchange.response.end(this.#out(ending));
     else this.cut();
   }
 
@@ -171,13 +175,13 @@ export class Relay implements Receiver {
   cut(): void {
     const { response } = this.#options.exchange;
     const rest = this.#framer.rest();
-    if (rest.length === 0) response.destroy();
+    if (rest.length === 0 || this.#options.translator) response.destroy();
     else response.write(rest, () => response.destroy());
   }
 
   #stream(chunk: Buffer): boolean {
     if (this.#closing) {
-      this.#closing.push(chunk);
+      if (!this.#options.translator) this.#closing.push(chunk);
       return true;
     }
     const events = this.#framer.push(chunk);
@@ -185,12 +189,26 @@ export class Relay implements Receiver {
     const found = this.#inspect(events);
     this.#size += found.pass.length;
     this.onEvents?.(this.#size);
-    const more = found.pass.length === 0 || this.#write(found.pass);
+    const pass = this.#out(found.pass);
+    const more = pass.length === 0 || this.#write(pass);
     if (found.closing) {
-      this.#closing = [found.closing, this.#framer.rest()];
+      this.#closing = [this.#out(found.closing)];
+      if (!this.#options.translator) this.#closing.push(this.#framer.rest());
       this.onClosed({ kind: 'complete' });
     }
     return more;
+  }
+
+  /** Events as the client reads them: by reference where it speaks the provider's wire. */
+  #out(events: Buffer): Buffer {
+    const { translator } = this.#options;
+    return translator ? translator.events(events) : events;
+  }
+
+  /** The gathered answer as the client reads it. */
+  #answer(): Buffer {
+    const { translator } = this.#options;
+    return translator ? translator.answer(this.#plain(this.#body()), this.status) : this.#body();
   }
 
   #inspect(events: Buffer): InspectedEvents {
@@ -241,7 +259,9 @@ export class Relay implements Receiver {
   }
 
   #writeHead(...more: string[]): void {
-    const headers = this.#headers.concat(this.#options.ownHeaders(), more);
+    const { translator, ownHeaders } = this.#options;
+    const own = translator ? translatedHeaders(this.#headers, this.#mode === 'stream') : this.#headers;
+    const headers = own.concat(ownHeaders(), more);
     this.#options.exchange.response.writeHead(this.status, headers);
   }
 

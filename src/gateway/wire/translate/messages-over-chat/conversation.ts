@@ -1,0 +1,98 @@
+import { cannotExpress, isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
+import { blockAt, contentPart, plainText, refuseRest } from './content.ts';
+
+/** Anthropic's turns as chat messages, the system prompt in front. */
+export function chatMessages(system: unknown, turns: unknown): Json[] {
+  const prompt = isEmpty(system) ? '' : plainText(system, 'system');
+  return [
+    ...(prompt === '' ? [] : [{ role: 'system', content: prompt }]),
+    ...listAt(turns, 'messages').flatMap((turn, i) =>
+      messagesOf(objectAt(turn, `messages[${i}]`), `messages[${i}]`),
+    ),
+  ];
+}
+
+function messagesOf({ role, content, ...rest }: Json, at: string): Json[] {
+  refuseRest(rest, at);
+  switch (role) {
+    case 'user':
+      return typeof content === 'string' ? [{ role, content }] : userMessages(content, `${at}.content`);
+    case 'assistant':
+      return [typeof content === 'string' ? { role, content } : assistantMessage(content, `${at}.content`)];
+    // Claude Code puts reminders between the turns.
+    case 'system':
+      return [{ role, content: plainText(content, `${at}.content`) }];
+    default:
+      throw cannotExpress(`${at}.role`, 'OpenAI', `there is no role ${String(role)}`);
+  }
+}
+
+/** Tool results are messages of their own, right behind the calls; then comes what else the user says. */
+function userMessages(content: unknown, at: string): Json[] {
+  const results: Json[] = [];
+  const parts: Json[] = [];
+  for (const [i, each] of listAt(content, at).entries()) {
+    const block = blockAt(each, `${at}[${i}]`);
+    if (block.type === 'tool_result') {
+      const { message, images } = toolMessage(block, `${at}[${i}]`);
+      results.push(message);
+      parts.push(...images);
+    } else parts.push(contentPart(block, `${at}[${i}]`));
+  }
+  return [...results, ...(parts.length > 0 ? [{ role: 'user', content: parts }] : [])];
+}
+
+/** A tool's message has no room for images; they follow as what the user shows. */
+function toolMessage(
+  { type: _type, tool_use_id, content, is_error, ...rest }: Json,
+  at: string,
+): { message: Json; images: Json[] } {
+  refuseRest(rest, at);
+  const parts = partsOf(content, `${at}.content`);
+  const texts = parts.filter(({ type }) => type === 'text').map(({ text }) => String(text));
+  const images = parts.filter(({ type }) => type !== 'text');
+  const said = texts.length === 0 && images.length > 0 ? 'The result follows.' : texts.join('\n\n');
+  const message = {
+    role: 'tool',
+    tool_call_id: textAt(tool_use_id, `${at}.tool_use_id`),
+    content: is_error === true ? `Error: ${said}` : said,
+  };
+  return { message, images };
+}
+
+function partsOf(content: unknown, at: string): Json[] {
+  if (isEmpty(content)) return [];
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return listAt(content, at).map((each, i) => contentPart(blockAt(each, `${at}[${i}]`), `${at}[${i}]`));
+}
+
+function assistantMessage(content: unknown, at: string): Json {
+  const texts: string[] = [];
+  const calls: Json[] = [];
+  for (const [i, each] of listAt(content, at).entries()) {
+    const { type, ...block } = blockAt(each, `${at}[${i}]`);
+    switch (type) {
+      case 'text':
+        refuseRest({ ...block, text: undefined }, `${at}[${i}]`);
+        texts.push(textAt(block.text, `${at}[${i}].text`));
+        break;
+      case 'tool_use':
+        calls.push(toolCall(block, `${at}[${i}]`));
+        break;
+      // Thoughts of earlier turns are the model's own; only who made them can read them.
+      case 'thinking':
+      case 'redacted_thinking':
+        break;
+      default:
+        throw cannotExpress(`${at}[${i}].type`, 'OpenAI', `there is no content of type ${String(type)}`);
+    }
+  }
+  const said = texts.length > 0 ? texts.join('\n\n') : null;
+  return { role: 'assistant', content: said, ...(calls.length > 0 ? { tool_calls: calls } : {}) };
+}
+
+function toolCall({ id, name, input, ...rest }: Json, at: string): Json {
+  const { caller: _caller, ...more } = rest;
+  refuseRest(more, at);
+  return { id, type: 'function', function: { name, arguments: JSON.stringify(input ?? {}) } };
+}

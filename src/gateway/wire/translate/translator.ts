@@ -1,0 +1,31 @@
+import type { Json } from './json.ts';
+
+/** Turns a provider's answers into those that the client's wire has. One for each answer: streams have state. */
+export interface Translator {
+  /** A whole answer, errors included. Throws GwError 502 for what is none. */
+  answer(body: Buffer, status: number): Buffer;
+  /** The client's events for complete events of the provider; there may be none. */
+  events(events: Buffer): Buffer;
+  /** What is still missing when the provider has ended a stream in order. */
+  end(): Buffer;
+}
+
+/** What an answer is translated with. */
+export interface TranslatorOptions {
+  /** The model as the client named it. */
+  model: string;
+  /** The client asked for the usage of its stream. */
+  wantsUsage: boolean;
+  /** UTC milliseconds. */
+  now: () => number;
+}
+
+/** What a request is translated with. */
+export interface RequestOptions {
+  /** For a wire on which the output has to be limited. */
+  maxTokens: number;
+  /** The field that limits the output of a chat completion. */
+  outputLimit: 'max_tokens' | 'max_completion_tokens';
+}
+
+export type TranslateRequest = (body: Json, options: RequestOptions) => Json;
