@@ -2,7 +2,6 @@ import { estimateTokens } from './estimate.ts';
 import { encodeLog } from './log-encode.ts';
 import { isDated } from './log-lines.ts';
 import { selectLogLines } from './log-select.ts';
-import { selectNamedLines } from './lookup.ts';
 import { mentions } from './question.ts';
 import type { Scope } from './scope.ts';
 
@@ -35,14 +34,6 @@ export function compressLog(text: string, scope: Scope): string {
   if (scope.level !== 'balanced' || COUNTS.test(scope.question?.text ?? '')) return shortest;
   const selected = selectLogLines(text, { isNamed, isTrouble });
   if (selected === undefined || estimateTokens(selected) > estimateTokens(shortest) * WORTH) return shortest;
-  scope.leaveOut();
-  return selected;
-}
-
-/** Of any output, what the question names: level `balanced` only. */
-export function lookUp(text: string, scope: Scope): string {
-  const selected = scope.level === 'balanced' ? selectNamedLines(text, scope.question) : undefined;
-  if (selected === undefined || estimateTokens(selected) > estimateTokens(text) * WORTH) return text;
   scope.leaveOut();
   return selected;
 }

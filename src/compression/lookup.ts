@@ -1,20 +1,27 @@
+import { estimateTokens } from './estimate.ts';
 import { withGaps } from './log-select.ts';
 import { isLookup, mentions, type Question } from './question.ts';
+import type { Scope } from './scope.ts';
 
 const MIN_LINES = 25;
 /** More lines than this share, and the question is not about single ones. */
 const MAX_SHARE = 0.2;
+const WORTH = 0.93;
 const BEFORE = 1;
 const AFTER = 3;
 const HEAD = 2;
-const SAMPLE = 200;
-/** A line of code, unless a search found it: then its file's name stands before it. */
-const CODE =
-  /^(?!\S+:\d+:).*(?:[{};]|\):|[)\]],|=>|^\s*(?:return|import|from|def|const|let|var|if|for|while)\b.*)$/;
 const MARK = '[gw: lines that the question doesn\'t name left out, "… n" for n of them]';
 
+/** Of any listing, what the question names: level `balanced` only. */
+export function lookUp(text: string, scope: Scope): string {
+  const selected = scope.level === 'balanced' ? selectNamedLines(text, scope.question) : undefined;
+  if (selected === undefined || estimateTokens(selected) > estimateTokens(text) * WORTH) return text;
+  scope.leaveOut();
+  return selected;
+}
+
 /** For a question about a named thing: the lines that name it, those beside them, and headings. */
-export function selectNamedLines(text: string, question: Question | undefined): string | undefined {
+function selectNamedLines(text: string, question: Question | undefined): string | undefined {
   if (!question || !isLookup(question)) return undefined;
   const lines = text.split('\n');
   if (lines.length < MIN_LINES || !areRecords(lines)) return undefined;
@@ -28,13 +35,13 @@ export function selectNamedLines(text: string, question: Question | undefined): 
   return withGaps(lines, keeps, MARK);
 }
 
-/** Whether lines are entries that stand for themselves, as in listings and logs, not prose, Markdown or code. */
+/** Whether lines are entries that stand for themselves, as in listings and logs, not prose or Markdown. */
 function areRecords(lines: readonly string[]): boolean {
-  const filled = lines.slice(0, SAMPLE).filter((line) => line.trim() !== '');
+  const filled = lines.slice(0, 200).filter((line) => line.trim() !== '');
   const share = (pattern: RegExp) =>
     filled.filter((line) => pattern.test(line)).length / Math.max(1, filled.length);
   const length = filled.reduce((sum, line) => sum + line.length, 0) / Math.max(1, filled.length);
-  return length < 300 && share(/[a-z)][.!?]$/) < 0.25 && share(/^#{1,4} \S/) < 0.02 && share(CODE) < 0.2;
+  return length < 300 && share(/[a-z)][.!?]$/) < 0.25 && share(/^#{1,4} \S/) < 0.02;
 }
 
 /** A line that says what the lines under it are about, as `ls -R` writes them. */

@@ -8,7 +8,9 @@ import type { History } from './history.ts';
 import { readHtml } from './html.ts';
 import { compressJson } from './json.ts';
 import { groupListing } from './listing.ts';
-import { compressLog, lookUp } from './log.ts';
+import { compressLog } from './log.ts';
+import { isCode } from './log-lines.ts';
+import { lookUp } from './lookup.ts';
 import { isMarked, splitAtKeeps } from './marks.ts';
 import { namesKey } from './question.ts';
 import { referToEarlier } from './repeat.ts';
@@ -19,11 +21,15 @@ import { cleanTerminal } from './terminal.ts';
 import { thinTranscript } from './transcript.ts';
 
 /** What data goes through, in order. */
-const DATA: readonly Transform[] = [
+const VALUES: readonly Transform[] = [
   { name: 'terminal', apply: cleanTerminal },
   { name: 'html', apply: readHtml },
   { name: 'base64', apply: foldBlobs },
   { name: 'json', apply: compressJson },
+];
+
+/** What lines go through that are not code. */
+const LINES: readonly Transform[] = [
   { name: 'look-up', apply: lookUp },
   { name: 'listing', apply: groupListing },
   { name: 'repeated-lines', apply: foldRepeats },
@@ -63,6 +69,7 @@ export class Rewriter {
     this.#scope = {
       level,
       question,
+      fromTool: origin.role === 'tool',
       keepKey: (key) => namesKey(question, key),
       leaveOut: () => {
         this.#exact = false;
@@ -138,13 +145,18 @@ export class Rewriter {
     if (!isPaste(block)) return block.text;
     if (isDiff(block.text)) return block.text;
     if (block.kind === 'code') return this.#foldCode(block.text, block);
-    let current = block.text;
-    for (const { name, apply } of DATA) {
+    const values = this.#run(VALUES, block.text);
+    return values.done || isCode(values.text) ? values.text : this.#run(LINES, values.text).text;
+  }
+
+  /** Runs transforms until one has marked the text: the others would take its marks for data. */
+  #run(transforms: readonly Transform[], text: string): { text: string; done: boolean } {
+    let current = text;
+    for (const { name, apply } of transforms) {
       current = this.#note(name, current, apply(current, this.#scope));
-      // What was encoded or left out is marked; the others would take the marks for data.
-      if (isMarked(current) && !MARKS_FEW.has(name)) return current;
+      if (isMarked(current) && !MARKS_FEW.has(name)) return { text: current, done: true };
     }
-    return current;
+    return { text: current, done: false };
   }
 
   #dropFiller(text: string): string {

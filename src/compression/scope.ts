@@ -6,6 +6,8 @@ export type Level = 'off' | 'safe' | 'balanced';
 export interface Scope {
   level: Level;
   question: Question | undefined;
+  /** A tool printed the text; otherwise a user pasted it. */
+  fromTool: boolean;
   /** Whether the question names this JSON key (given with its quotes), so that its values stay whole. */
   keepKey: (key: string) => boolean;
   /** To be called by a transform that leaves something out, so that no later message refers to it as whole. */

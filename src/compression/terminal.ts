@@ -1,13 +1,19 @@
+import type { Scope } from './scope.ts';
+
 /** Escape sequences: CSI, OSC, character sets, single letters. */
 const ESCAPES =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
   /\u001b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()#][0-9A-Za-z]|[=>78cDEHMNOZ])/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a backspace
 const ERASED = /[^\n\b]\u0008/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: what only a terminal prints
+const SIGNS = /[\u001b\b]|\r(?!\n|$)/;
 const MANY_BLANK_LINES = /\n{4,}/g;
 
 /** What a terminal shows of its output: colours, repainted progress bars and padding say nothing in a prompt. */
-export function cleanTerminal(text: string): string {
+export function cleanTerminal(text: string, scope: Scope): string {
+  // What a user pasted may be an indented list of theirs; only signs of a terminal tell.
+  if (!scope.fromTool && !SIGNS.test(text)) return text;
   let out = text;
   if (out.includes('\u001b')) out = out.replace(ESCAPES, '');
   if (out.includes('\b')) out = out.replace(ERASED, '');

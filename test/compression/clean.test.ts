@@ -8,6 +8,7 @@ import { cleanTerminal } from '../../src/compression/terminal.ts';
 const scope = (level: Level, words = 'What does it say?'): Scope => ({
   level,
   question: readQuestion(words),
+  fromTool: true,
   keepKey: () => false,
   leaveOut: () => {},
 });
@@ -20,12 +21,17 @@ describe('cleanTerminal()', () => {
     ['overstrikes', 'b\bbo\bol\bld\bd', 'bold'],
     ['padding and empty stretches', 'a   \n\n\n\n\n\nb\t', 'a\n\n\nb'],
   ])('takes out %s', (_, text, shown) => {
-    expect(cleanTerminal(text)).toBe(shown);
+    expect(cleanTerminal(text, scope('safe'))).toBe(shown);
   });
 
   it('leaves line ends of Windows as they are', () => {
-    expect(cleanTerminal('a\r\nb\r\n\r\n')).toBe('a\r\nb\r\n\r\n');
+    expect(cleanTerminal('a\r\nb\r\n\r\n', scope('safe'))).toBe('a\r\nb\r\n\r\n');
   });
+});
+
+it("cleanTerminal() leaves a user's own white space", () => {
+  const text = 'a   \n\n\n\n\n  - b\t';
+  expect(cleanTerminal(text, { ...scope('safe'), fromTool: false })).toBe(text);
 });
 
 describe('foldBlobs()', () => {

@@ -89,6 +89,11 @@ describe.each(levels)('compress() at level %s', (level) => {
     expect(out?.content).toContain(code);
   });
 
+  it('does not touch code that a tool printed, however alike its lines are', () => {
+    const code = result('z', `#!/bin/x\n${file(200)}`);
+    expect(compress([code], { level }).messages[0]).toBe(code);
+  });
+
   it('leaves JSON that is wanted back', () => {
     const message = {
       role: 'user',

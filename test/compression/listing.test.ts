@@ -7,6 +7,7 @@ import type { Scope } from '../../src/compression/scope.ts';
 const scope = (words = ''): Scope => ({
   level: 'safe',
   question: readQuestion(words),
+  fromTool: true,
   keepKey: () => false,
   leaveOut: () => {
     throw new Error('nothing may be left out');
