@@ -184,7 +184,8 @@ function lengthOf(lines: readonly string[], from: number, end: number): number {
 function isMachineLine(line: string): boolean {
   if (/^(?:[ \t]+\S|\$ |[-=+|#>]{3}|[[{](?:["\d{[]|\s*$)|[}\]])/.test(line)) return true;
   if (!line.includes(' ')) return line.length > 3 && /[/._:,=]/.test(line);
-  if (/^[A-Z][a-z]+ [a-z]+ [a-z]/.test(line) && /[.?!]$/.test(line)) return false;
+  if (/^[A-Z][a-z]+ [a-z]+ [a-z]/.test(line) && (/[.?!:]$/.test(line) || !/\d{2}:\d{2}/.test(line)))
+    return false;
   return /\d/.test(line) && /[/_:=[\]|<>(){}#]/.test(line);
 }
 

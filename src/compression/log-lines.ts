@@ -12,9 +12,25 @@ export function isDated(text: string): boolean {
 const CODE =
   /^(?!\S+:\d+:).*(?:[{};]|\):|[)\]],|=>)$|^\s*(?:return|import|from|def|const|let|var|if|for|while|function|class|public|private)\b/;
 
-/** Whether a text is source code: then every line is meant as it is, however alike they are. */
-export function isCode(text: string): boolean {
+const TEST_RUN = /\b(?:PASS(?:ED)?|FAIL(?:ED|URES)?)\b|^={5,}/m;
+
+/**
+ * Whether a text is source code or configuration: then every line is meant as it is, however alike they
+ * are. It has the line ends of code, or most of it is indented.
+ */
+export function isSource(text: string): boolean {
   const lines = text.split('\n', SAMPLE).filter((line) => line.trim() !== '');
   const code = lines.filter((line) => line.length < 500 && CODE.test(line)).length;
-  return code * 5 >= lines.length && !isDated(text);
+  const indented = lines.filter((line) => /^(?: {2}|\t)/.test(line)).length;
+  if (isDated(text)) return false;
+  return code * 5 >= lines.length || (indented * 5 >= lines.length * 2 && !TEST_RUN.test(text));
+}
+
+/** Whether a text is a table with a head line, whose rows are data rather than messages. */
+export function isTable(text: string): boolean {
+  const [head = '', ...rows] = text.split('\n', SAMPLE).filter((line) => line.trim() !== '');
+  const mark = [',', ';', '\t', '|'].find((sign) => head.includes(sign));
+  if (!mark || /\d/.test(head)) return false;
+  const columns = head.split(mark).length;
+  return rows.filter((row) => row.split(mark).length === columns).length * 10 >= rows.length * 9;
 }

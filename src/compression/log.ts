@@ -1,6 +1,6 @@
 import { estimateTokens } from './estimate.ts';
 import { encodeLog } from './log-encode.ts';
-import { isDated } from './log-lines.ts';
+import { isDated, isTable } from './log-lines.ts';
 import { selectLogLines } from './log-select.ts';
 import { mentions } from './question.ts';
 import type { Scope } from './scope.ts';
@@ -12,6 +12,9 @@ const RARE = 10;
 const TROUBLE =
   /error|fail|exception|fatal|panic|warn|critical|abort|denied|refused|timed? ?out|unable|cannot|can't|could not|not found|invalid|unexpected|traceback|segfault|corrupt|missing|emerg|alert|severe|assert|^E {2,}/i;
 const NUMBERED = /^\s*\d+[\t:|]/;
+
+const EVENT =
+  /\b(?:info|debug|trace|verbose|notice|warn(?:ing)?|err(?:or)?|fatal|passed|failed|skipped|pass|fail|ok|get|post|put|delete|http)\b/i;
 
 /** Questions about how often something happened: then every line counts. */
 const COUNTS =
@@ -31,11 +34,24 @@ export function compressLog(text: string, scope: Scope): string {
   // What isn't dated may be code or prose with a few like lines in it.
   if (!encoded || (encoded.coded * 5 < encoded.lines * 2 && !isDated(text))) return text;
   const shortest = estimateTokens(encoded.text) <= estimateTokens(text) * WORTH ? encoded.text : text;
-  if (scope.level !== 'balanced' || COUNTS.test(scope.question?.text ?? '')) return shortest;
+  if (
+    scope.level !== 'balanced' ||
+    isTable(text) ||
+    !tellsOfEvents(text) ||
+    COUNTS.test(scope.question?.text ?? '')
+  )
+    return shortest;
   const selected = selectLogLines(text, { isNamed, isTrouble });
   if (selected === undefined || estimateTokens(selected) > estimateTokens(shortest) * WORTH) return shortest;
   scope.leaveOut();
   return selected;
+}
+
+/** Lines with times, levels or outcomes: of such, like ones can stand for each other. */
+function tellsOfEvents(text: string): boolean {
+  if (isDated(text)) return true;
+  const lines = text.split('\n', 200).filter((line) => line.trim() !== '');
+  return lines.filter((line) => EVENT.test(line)).length * 4 > lines.length;
 }
 
 /** Numbered lines are a file, whose every line is meant as it is. */

@@ -9,6 +9,8 @@ export interface Question {
   exact: readonly string[];
   /** It wants JSON back, so that JSON must stay as it is. */
   wantsJson: boolean;
+  /** It wants a pasted file back, so that every line of it counts. */
+  wantsFile: boolean;
 }
 
 /** More than this much of a message's own words is not a question but material; its ends are read. */
@@ -22,6 +24,8 @@ const TASK =
   /\b(?:fix|implement|refactor|improve|add|change|rename|update|write|create|build|edit|remove|delete|migrate|port|optimi[sz]e|solve|debug|make|rewrite|extend|install|set up|clean up|resolve|continue)\b/i;
 const JSON_BACK =
   /\b(?:return|repeat|reproduce|output|print|give|rewrite|convert|transform|translate|format|reformat|validate|valid|fix|correct|edit|change|update|modify|minify|prettify|indent|sort(?:ed)?|unchanged|exactly)\b[^.?!\n]{0,80}\bjson\b|\bjson\b[^.?!\n]{0,80}\b(?:exactly|unchanged|otherwise|sorted|reformatted|valid|as (?:it )?is)\b/i;
+const FILE_BACK =
+  /\b(?:complete|whole|entire|full|updated|modified|changed|edited|corrected|same) (?:[\w.-]+ )?(?:files?|documents?|config\w*|manifest|yaml|json|xml|toml|ini|html|csv|table|text|list|log)\b|\b(?:otherwise|rest|everything else)\b[^.?!\n]{0,20}\bunchanged\b/i;
 const QUOTED = /"([^"\n]{2,200})"|`([^`\n]{2,200})`|“([^”\n]{2,200})”/g;
 const WORD = /[^\s,;?!"'`()<>{}“”]+/g;
 
@@ -34,6 +38,7 @@ export function readQuestion(words: string): Question | undefined {
     stems: new Set(contentStems(text)),
     exact: exactStrings(text),
     wantsJson: JSON_BACK.test(text),
+    wantsFile: FILE_BACK.test(text),
   };
 }
 

@@ -9,7 +9,7 @@ import { readHtml } from './html.ts';
 import { compressJson } from './json.ts';
 import { groupListing } from './listing.ts';
 import { compressLog } from './log.ts';
-import { isCode } from './log-lines.ts';
+import { isSource } from './log-lines.ts';
 import { lookUp } from './lookup.ts';
 import { isMarked, splitAtKeeps } from './marks.ts';
 import { namesKey } from './question.ts';
@@ -100,7 +100,9 @@ export class Rewriter {
     if (this.#origin.role === 'tool') return this.#referOr(text, () => this.#rewriteBlocks(text));
     return splitBlocks(text, 'words')
       .map((block) =>
-        isPaste(block) ? this.#referOr(block.text, () => this.#rewriteBlock(block)) : block.text,
+        isPaste(block) && !this.#scope.question?.wantsFile
+          ? this.#referOr(block.text, () => this.#rewriteBlock(block))
+          : block.text,
       )
       .join('');
   }
@@ -146,7 +148,7 @@ export class Rewriter {
     if (isDiff(block.text)) return block.text;
     if (block.kind === 'code') return this.#foldCode(block.text, block);
     const values = this.#run(VALUES, block.text);
-    return values.done || isCode(values.text) ? values.text : this.#run(LINES, values.text).text;
+    return values.done || isSource(values.text) ? values.text : this.#run(LINES, values.text).text;
   }
 
   /** Runs transforms until one has marked the text: the others would take its marks for data. */

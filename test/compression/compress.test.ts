@@ -94,6 +94,17 @@ describe.each(levels)('compress() at level %s', (level) => {
     expect(compress([code], { level }).messages[0]).toBe(code);
   });
 
+  it('leaves configuration that a user pastes', () => {
+    const yaml = Array.from({ length: 80 }, (_, i) => `  - name: svc-${i}\n    port: ${8000 + i}`).join('\n');
+    for (const words of [
+      'Set the port of svc-5 to 9000 and return the complete file:',
+      'Which port has svc-5 (of 80)?',
+    ]) {
+      const message = { role: 'user', content: `${words}\n\nservices:\n${yaml}` };
+      expect(compress([message], { level }).messages[0]).toBe(message);
+    }
+  });
+
   it('leaves JSON that is wanted back', () => {
     const message = {
       role: 'user',

@@ -61,6 +61,15 @@ describe('log lines', () => {
   });
 });
 
+it('rows of a table all stay', () => {
+  const table = Array.from(
+    { length: 200 },
+    (_, i) => `2024-05-01 10:00:${(i % 60) + 10},${i * 31},city ${i % 7}`,
+  );
+  const out = answerTo('When did the count peak in city 3?', ['time,count,city', ...table].join('\n'));
+  for (let i = 0; i < 200; i++) expect(out).toContain(String(i * 31));
+});
+
 describe('documents', () => {
   const topics = [
     'rivers',
