@@ -14,11 +14,11 @@ export interface Document {
 
 const MIN_DOCUMENTS = 4;
 /** Shorter lists of entries are lists, not documents. */
-const MIN_MEAN_LENGTH = 120;
-const TAGS = 'document|doc|passage|result|source|chunk|article|snippet|item|context|search_result|page';
+const MIN_MEAN_LENGTH = 150;
+const TAGS = 'document|doc|passage|result|source|chunk|article|snippet|context|search_result';
 const OPEN = new RegExp(`^[ \\t]*<(${TAGS})(?:\\s[^<>\\n]{0,300})?>`, 'gm');
-const NAMES =
-  'document|doc|passage|source|chunk|result|context|article|snippet|reference|paragraph|search result|evidence|page|excerpt|text|item';
+/** Not articles, sections, items: contracts and specifications have such, and every one of them counts. */
+const NAMES = 'document|doc|passage|source|chunk|result|context|snippet|search result|evidence|excerpt';
 const NUMBERED = new RegExp(
   `^(?:#{1,4} |\\*\\*)?(?:(?:${NAMES})[ #:]{0,2}[\\[(]?(\\d{1,4})[\\])]?|\\[(\\d{1,4})\\](?=[ \\t(:]))`,
   'gim',

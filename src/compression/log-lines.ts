@@ -1,4 +1,4 @@
-const TIME = /\b\d{1,2}:\d{2}(?::\d{2})?\b|\b\d{4}[-/.]\d{2}[-/.]\d{2}|^\W{0,3}\d{5,}\b/;
+const TIME = /\b\d{1,2}:\d{2}:\d{2}\b|\b\d{4}[-/.]\d{2}[-/.]\d{2}|^\W{0,3}\d{5,}\b/;
 const SAMPLE = 120;
 
 /** Whether most of a text's first lines carry a time, as the lines of a log do. */
@@ -6,6 +6,15 @@ export function isDated(text: string): boolean {
   const lines = text.split('\n', SAMPLE).filter((line) => line.trim() !== '');
   const dated = lines.filter((line) => TIME.test(line.slice(0, 90))).length;
   return lines.length >= 5 && dated * 2 > lines.length;
+}
+
+const STARTS =
+  /^\W{0,3}(?:\d{5,}\b|\d{1,4}[-/.:]\d{2}|[A-Z][a-z]{2} (?:[A-Z][a-z]{2} )? ?\d{1,2} \d{1,2}:\d{2})/;
+
+/** Whether most lines start with their time: messages, then, and not entries that bear a date. */
+export function startsDated(text: string): boolean {
+  const lines = text.split('\n', SAMPLE).filter((line) => line.trim() !== '');
+  return lines.filter((line) => STARTS.test(line)).length * 2 > lines.length;
 }
 
 /** A line of code, unless a search found it: then its file's name stands before it. */
@@ -29,8 +38,14 @@ export function isSource(text: string): boolean {
 /** Whether a text is a table with a head line, whose rows are data rather than messages. */
 export function isTable(text: string): boolean {
   const [head = '', ...rows] = text.split('\n', SAMPLE).filter((line) => line.trim() !== '');
-  const mark = [',', ';', '\t', '|'].find((sign) => head.includes(sign));
-  if (!mark || /\d/.test(head)) return false;
-  const columns = head.split(mark).length;
-  return rows.filter((row) => row.split(mark).length === columns).length * 10 >= rows.length * 9;
+  if (/\d/.test(head)) return false;
+  const mark = [',', ';', '\t', '|'].find((sign) => head.includes(sign)) ?? /\s+/;
+  const columns = head.trim().split(mark).length;
+  // A last column of a listing may have blanks in it.
+  const most = typeof mark === 'string' ? columns : columns + 3;
+  const like = rows.filter((row) => {
+    const cells = row.trim().split(mark).length;
+    return cells >= columns && cells <= most;
+  });
+  return columns > 1 && like.length * 10 >= rows.length * 9;
 }

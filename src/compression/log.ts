@@ -1,6 +1,6 @@
 import { estimateTokens } from './estimate.ts';
 import { encodeLog } from './log-encode.ts';
-import { isDated, isTable } from './log-lines.ts';
+import { isDated, isTable, startsDated } from './log-lines.ts';
 import { selectLogLines } from './log-select.ts';
 import { mentions } from './question.ts';
 import type { Scope } from './scope.ts';
@@ -26,6 +26,9 @@ const COUNTS =
  */
 export function compressLog(text: string, scope: Scope): string {
   if (text.split('\n', MIN_LINES).length < MIN_LINES || isNumbered(text)) return text;
+  // A user's own list may be as regular as a log.
+  const hasEvents = tellsOfEvents(text);
+  if (!scope.fromTool && !hasEvents && !isDated(text)) return text;
   const isNamed = (line: string) => mentions(scope.question, line);
   const isTrouble = (line: string) => TROUBLE.test(line);
   const encoded = encodeLog(text, {
@@ -49,7 +52,7 @@ export function compressLog(text: string, scope: Scope): string {
 
 /** Lines with times, levels or outcomes: of such, like ones can stand for each other. */
 function tellsOfEvents(text: string): boolean {
-  if (isDated(text)) return true;
+  if (startsDated(text)) return true;
   const lines = text.split('\n', 200).filter((line) => line.trim() !== '');
   return lines.filter((line) => EVENT.test(line)).length * 4 > lines.length;
 }

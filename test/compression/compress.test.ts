@@ -94,6 +94,19 @@ describe.each(levels)('compress() at level %s', (level) => {
     expect(compress([code], { level }).messages[0]).toBe(code);
   });
 
+  it("leaves a user's own lists, however regular", () => {
+    const list = (line: (i: number) => string) => Array.from({ length: 60 }, (_, i) => line(i)).join('\n');
+    for (const own of [
+      list((i) => `[${i}] How do you like service ${i}? Say why, at length.`),
+      list((i) => `  - Rule ${i}: never do thing_${i} when x=${i} (section ${i}.1)`),
+      list((i) => `Mon ${10 + (i % 9)}:00 meeting with person ${i} about project ${i * 3}`),
+      list((i) => `| item ${i} | ${i * 3} |`),
+    ]) {
+      const message = { role: 'user', content: `Here:\n${own}\nWhat follows?` };
+      expect(compress([message], { level }).messages[0]).toBe(message);
+    }
+  });
+
   it('leaves configuration that a user pastes', () => {
     const yaml = Array.from({ length: 80 }, (_, i) => `  - name: svc-${i}\n    port: ${8000 + i}`).join('\n');
     for (const words of [

@@ -70,6 +70,15 @@ it('rows of a table all stay', () => {
   for (let i = 0; i < 200; i++) expect(out).toContain(String(i * 31));
 });
 
+it('entries of a listing all stay when none is named', () => {
+  const files = Array.from(
+    { length: 120 },
+    (_, i) => `-rw-r--r-- 1 dev dev ${i * 31} 2026-11-20 17:51 part-${i}.bin`,
+  );
+  const out = answerTo('What is there?', ['total 440', ...files].join('\n'));
+  for (let i = 0; i < 120; i++) expect(out).toMatch(new RegExp(`part-${i}\\.bin|\\b${i}\\.bin|-${i}\\b`));
+});
+
 describe('documents', () => {
   const topics = [
     'rivers',
