@@ -17,7 +17,7 @@ import { startSandbox } from '../providers/sandbox.ts';
 import { createApi } from '../server/api.ts';
 import { type Listener, listen } from '../server/listen.ts';
 import { createCallerLookup, createProjectLookup } from '../store/callers.ts';
-import { registerDaemon, unregisterDaemon } from '../store/daemons.ts';
+import { lastRequestId, registerDaemon, unregisterDaemon } from '../store/daemons.ts';
 import { createLedger } from '../store/ledger/ledger.ts';
 import { openDatabase } from '../store/open.ts';
 import { createOutbox } from '../store/webhooks/outbox.ts';
@@ -115,7 +115,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   const gateway: Gateway = {
     clock,
     calendar,
-    nextId: createRequestIds(slot, () => clock.now()),
+    nextId: createRequestIds(slot, () => clock.now(), lastRequestId(db)),
     settings: () => current().settings,
     authenticator,
     findProject: createProjectLookup(db),

@@ -16,13 +16,15 @@ export interface RecoveryOptions {
  * and flagged as estimated.
  */
 export async function recover({ db, ledger, own, onClosed }: RecoveryOptions): Promise<void> {
-  const dead = deadDaemons(db, own);
-  const slots = new Set([...dead.map(({ slot }) => slot), ...orphanedSlots(db)]);
-  for (const slot of slots) {
-    const holds = await ledger.closeHolds(slot);
+  const close = async (slot: number, instanceId?: string) => {
+    const holds = await ledger.closeHolds(slot, instanceId);
     if (holds > 0) onClosed({ slot, holds });
+  };
+  for (const { slot, instanceId } of deadDaemons(db, own)) {
+    await close(slot, instanceId);
+    unregisterDaemon(db, instanceId);
   }
-  for (const { instanceId } of dead) unregisterDaemon(db, instanceId);
+  for (const slot of orphanedSlots(db)) await close(slot);
 }
 
 const SWEEP_EVERY_MS = 5_000;
