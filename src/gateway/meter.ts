@@ -1,3 +1,4 @@
+import { messageOf } from '../errors.ts';
 import type { NanoUsd } from '../money.ts';
 import { costOf } from '../pricing/cost.ts';
 import { readUsage } from '../pricing/usage-payload.ts';
@@ -43,9 +44,18 @@ export function meter(gateway: Gateway, metering: Metering): Metered | Promise<M
 
 async function estimated(gateway: Gateway, metering: Metering): Promise<Metered> {
   const { admitted } = metering;
-  const metered = priced(await estimate(gateway, metering), admitted, FLAGS.estimated);
+  const usage = await estimate(gateway, metering).catch((error) => {
+    gateway.warn(`an answer could not be counted, and is booked at its bound: ${messageOf(error)}`);
+    return boundOf(admitted);
+  });
+  const metered = priced(usage, admitted, FLAGS.estimated);
   if (admitted.remaining === null) return metered;
   return { ...metered, costNanoUsd: Math.min(metered.costNanoUsd, admitted.heldNanoUsd) };
+}
+
+/** All that the request may have used. */
+function boundOf({ quote }: Admitted): TokenUsage {
+  return { ...NO_USAGE, inputTokens: quote.inputTokens, outputTokens: quote.outputTokens * quote.choices };
 }
 
 function priced(usage: TokenUsage, { quote }: Admitted, flags: number): Metered {

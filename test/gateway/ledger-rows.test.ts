@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { completion } from '../support/chat-scripts.ts';
 import { completionBody, type Usage, usageOf } from '../support/chat-shapes.ts';
 import { PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
-import { json } from '../support/scripts.ts';
+import { json, respond } from '../support/scripts.ts';
 import { sse } from '../support/sse-scripts.ts';
 
 /** The one row of the rollups. */
@@ -169,6 +169,49 @@ describe('an answer without usage', () => {
     expect(record?.inputTokens).toBeGreaterThanOrEqual(10_000);
     expect(record?.inputTokens).toBeLessThan(11_000);
   });
+});
+
+describe('a prompt that is JSON in its structure only', () => {
+  test.each([
+    ['a line break in a string', '"content":"one\ntwo"'],
+    ['an escape that there is not', '"content":"one\\x"'],
+    ['a number that is none', '"n":1.2.3'],
+  ])(
+    '(%s) passes for the provider to judge, and is counted and settled where it does not mind',
+    async (_name, member) => {
+      const gateway = await startGateway({ price: null, budget: { period: 'daily', capUsd: 0.001 } });
+      gateway.configure({ providers: { openai: { baseUrl: gateway.upstream.url } } });
+      await gateway.setPrice({
+        provider: 'openai',
+        model: 'gpt-4o',
+        inputPicoUsd: 1_000_000,
+        outputPicoUsd: 1_000_000,
+      });
+      const answered = json(200, { choices: [{ message: { content: 'Hi' } }] });
+      gateway.upstream.queue(answered, answered);
+      const long = 'word '.repeat(400);
+      for (const content of ['x', long]) {
+        const body = `{"model":"openai/gpt-4o","max_tokens":50,"messages":[{"role":"user",${member}},{"content":"${content}"}]}`;
+        const answer = await gateway.post(body);
+        // The long one has room only if it is counted, which it cannot be.
+        expect(answer.status).toBe(content === long ? 402 : 200);
+      }
+      const [record] = await gateway.settled(2);
+      expect(record).toMatchObject({ outcome: 'ok', flags: ['estimated'] });
+      expect(record?.inputTokens).toBeGreaterThan(10);
+    },
+  );
+});
+
+test('an answer that cannot be read is booked at the bound, and its hold is settled', async () => {
+  const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1 } });
+  const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+  const body = `{"choices":[{"message":{"content":${deep}}}]}`;
+  gateway.upstream.queue(respond(200, { 'content-type': 'application/json' }, body));
+  expect((await gateway.post({ ...PLAIN, max_tokens: 50 })).text()).toBe(body);
+  const [record] = await gateway.settled(1);
+  expect(record).toMatchObject({ outcome: 'ok', flags: ['estimated'], outputTokens: 50 });
+  expect(record?.costNanoUsd).toBe(record?.holdNanoUsd);
 });
 
 describe('a price that nobody knows', () => {

@@ -1,4 +1,4 @@
-import { readValue } from '../../json/scan.ts';
+import { type Member, readValue } from '../../json/scan.ts';
 import type { Prompt, WireRequest } from './wire.ts';
 
 /** The fields of a request that a model reads. */
@@ -26,7 +26,11 @@ export function promptReader({
     const prompt: Prompt = { texts: [], items: 0, tokens: 0, unseen: { images: 0, context: false } };
     for (const member of members) {
       if (read.has(member.key)) {
-        const value = readValue(bytes, member);
+        const value = readOrNot(bytes, member);
+        if (value === undefined) {
+          addUnread(bytes, member, prompt);
+          continue;
+        }
         prompt.items += Array.isArray(value) ? value.length : 1;
         if (isTokens(value)) prompt.tokens += countTokens(value);
         else collect(value, prompt);
@@ -35,12 +39,28 @@ export function promptReader({
         prompt.items += 1;
         prompt.texts.push(text);
         if (fetching?.test(text)) prompt.unseen.context = true;
-      } else if (stored.has(member.key) && readValue(bytes, member) !== null) {
+      } else if (stored.has(member.key) && readOrNot(bytes, member) !== null) {
         prompt.unseen.context = true;
       }
     }
     return prompt;
   };
+}
+
+/** Undefined where a string or a number inside is none: the provider judges that, and may not mind. */
+function readOrNot(bytes: Buffer, member: Member): unknown {
+  try {
+    return readValue(bytes, member);
+  } catch {
+    return undefined;
+  }
+}
+
+/** What can't be read counts as the text that it is, and may hold anything besides. */
+function addUnread(bytes: Buffer, { start, end }: Member, prompt: Prompt): void {
+  prompt.items += 1;
+  prompt.texts.push(bytes.toString('utf8', start, end));
+  prompt.unseen.context = true;
 }
 
 /** Token ids instead of text, or lists of them, as embeddings and legacy completions take them. */
