@@ -7,7 +7,7 @@ import type { Gateway } from './gateway.ts';
 import { upstreamHeaders } from './headers.ts';
 import { type Job, recordOf } from './job.ts';
 import { optimize } from './optimize.ts';
-import { readBody } from './read-body.ts';
+import { ClientGone, readBody } from './read-body.ts';
 import { relayAnswer } from './relay-answer.ts';
 import type { Target } from './resolve.ts';
 import { type Route, route } from './route.ts';
@@ -31,6 +31,7 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
     await forward(gateway, { job, target, admitted, why: chosen.why });
   } catch (error) {
     if (error instanceof GwError) await recordRefusal(gateway, job, error);
+    if (error instanceof ClientGone) await recordGone(gateway, job);
     throw error;
   }
 }
@@ -95,6 +96,12 @@ export async function recordRefusal(gateway: Gateway, job: Job, error: GwError):
     outcome: 'refused',
     detail: { error: error.code },
   } as const;
+  await gateway.ledger.record(recordOf(job, undefined, ending, gateway.clock.monotonic()));
+}
+
+/** The record of a request whose client left while it waited for room. */
+async function recordGone(gateway: Gateway, job: Job): Promise<void> {
+  const ending = { status: 499, outcome: 'client_gone' } as const;
   await gateway.ledger.record(recordOf(job, undefined, ending, gateway.clock.monotonic()));
 }
 

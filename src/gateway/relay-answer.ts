@@ -12,7 +12,6 @@ import { recordOf } from './job.ts';
 import { type Metered, meter } from './meter.ts';
 import { guardOutput } from './output-guard.ts';
 import { costsNothing } from './quote.ts';
-import { ClientGone } from './read-body.ts';
 import { Relay } from './relay.ts';
 import { type CallEnd, notSent, type Outgoing, send } from './send.ts';
 
@@ -146,7 +145,7 @@ function savedMoney(tokens: number, card: PriceCard | undefined): NanoUsd {
 function deliver(relay: Relay, end: CallEnd, provider: string): void {
   if (end.kind === 'complete') relay.finish();
   else if (end.kind === 'capped') relay.finishAtLimit();
-  else if (end.kind === 'aborted') throw new ClientGone();
+  else if (end.kind === 'aborted') return;
   else if (relay.started) relay.cut();
   else {
     const { status, code, message } = describe(end);

@@ -123,7 +123,17 @@ describe.each(['hangUp', 'end'] as const)('a client that leaves (%s)', (leave) =
     await second.closed;
     gate.openForGood();
     expect((await first.response()).status).toBe(200);
-    await until(() => gateway.holds() === 0);
+    const records = await gateway.settled(2);
+    expect(records.map(({ outcome, status }) => [outcome, status])).toEqual(
+      expect.arrayContaining([
+        ['ok', 200],
+        ['client_gone', 499],
+      ]),
+    );
+    expect(records.find(({ outcome }) => outcome === 'client_gone')).toMatchObject({
+      costNanoUsd: 0,
+      flags: [],
+    });
     expect(gateway.upstream.requests).toHaveLength(1);
     first.hangUp();
   });
