@@ -175,8 +175,9 @@ export class Relay implements Receiver {
   cut(): void {
     const { response } = this.#options.exchange;
     const rest = this.#framer.rest();
-    if (rest.length === 0 || this.#options.translator) response.destroy();
-    else response.write(rest, () => response.destroy());
+    if (rest.length > 0 && !this.#options.translator) response.write(rest);
+    // Closes behind what was written; without its last chunk the answer shows that it is not whole.
+    response.socket?.destroySoon();
   }
 
   #stream(chunk: Buffer): boolean {

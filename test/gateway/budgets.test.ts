@@ -341,6 +341,21 @@ describe('the output limit', () => {
   });
 });
 
+test.each([
+  ['an image', '{"type":"image_url","image_url":{"url":"https://example.com/1.png"}}'],
+  [
+    'an image in escaped letters',
+    '{"type":"image\\u005furl","image\\u005Furl":{"url":"https://example.com/1.png"}}',
+  ],
+  ['a file', '{"type":"file","file":{"file_id":"file-1"}}'],
+  ['a file in escaped letters', '{"type":"fil\\u0065","file":{"fil\\u0065_id":"file-1"}}'],
+])('%s is held for by more than its bytes', async (_name, part) => {
+  const gateway = await startGateway({ budget: { period: 'daily', capUsd: 0.01 } });
+  const body = `{"model":"mock/test-model","max_tokens":5,"messages":[{"role":"user","content":[${part}]}]}`;
+  expect((await gateway.post(body)).status).toBe(402);
+  expect((await gateway.post(body.replace(part, '{"type":"text","text":"Hi"}'))).status).toBe(200);
+});
+
 test('the exact count is taken where the cheap bound does not fit', async () => {
   const gateway = await startGateway({ price: null, budget: { period: 'daily', capUsd: 0.02 } });
   gateway.configure({ providers: { openai: { baseUrl: gateway.upstream.url } } });

@@ -176,6 +176,24 @@ describe('a cut is a cut', () => {
     connection.hangUp();
   });
 
+  test('a slow reader gets all that had come, and then the cut', async () => {
+    const gateway = await startGateway();
+    const event = Buffer.from(`data: ${content('x'.repeat(60_000))}\n\n`);
+    gateway.upstream.queue(async (exchange: Exchange) => {
+      await exchange.body;
+      await exchange.start(200, HEADERS);
+      for (let i = 0; i < 40; i++) await exchange.chunk(event);
+      exchange.close();
+    });
+    const connection = await gateway.open(STREAM);
+    connection.pause();
+    expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_failed' }]);
+    connection.resume();
+    const answer = await connection.response();
+    expect([answer.complete, answer.body.length]).toEqual([false, 40 * event.length]);
+    connection.hangUp();
+  });
+
   test('in the middle of an event: the client gets its bytes too', async () => {
     const gateway = await startGateway();
     gateway.upstream.queue(async (exchange: Exchange) => {

@@ -3,7 +3,7 @@ import { type Edit, insertMember, removeMember, replaceValue } from '../../json/
 import { readServiceObject } from '../service-options.ts';
 import { type Fields, memberOf, readFields, scanBody } from './fields.ts';
 import { askForUsage } from './stream-usage.ts';
-import { NOTHING_UNSEEN, type Unseen } from './unseen.ts';
+import { NOTHING_UNSEEN, spellsLetters, type Unseen } from './unseen.ts';
 import type { WireRequest } from './wire.ts';
 
 const MAX_OUTPUT_TOKENS = 100_000_000;
@@ -54,10 +54,15 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
       ...(limit === undefined ? {} : { maxOutputTokens: limit }),
       choices: shape.choices?.(fields) ?? 1,
       wantsUsage: usage?.wantsUsage ?? !shape.asksForUsage,
-      unseen: shape.unseen?.(fields, bytes) ?? NOTHING_UNSEEN,
+      unseen: shape.unseen ? unseenIn(bytes, shape.unseen(fields, bytes)) : NOTHING_UNSEEN,
       edits: service ? [removeMember(members, service), ...edits] : edits,
     };
   };
+}
+
+/** What the marks in the bytes tell, unless they could be hidden: then anything may be there. */
+function unseenIn(bytes: Buffer, marked: Unseen): Unseen {
+  return spellsLetters(bytes) ? { ...marked, context: true } : marked;
 }
 
 function readModel(fields: Fields): string {

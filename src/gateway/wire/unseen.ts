@@ -19,6 +19,19 @@ export function holdsMark(bytes: Buffer, marks: readonly Buffer[]): boolean {
   return marks.some((mark) => bytes.indexOf(mark) >= 0);
 }
 
+const ESCAPE = Buffer.from('\\u00');
+const DIGIT_4 = 0x34;
+const DIGIT_7 = 0x37;
+
+/** Whether ASCII letters are written as escapes, as no encoder writes them: the marks may hide in such. */
+export function spellsLetters(bytes: Buffer): boolean {
+  for (let at = bytes.indexOf(ESCAPE); at >= 0; at = bytes.indexOf(ESCAPE, at + 1)) {
+    const high = bytes[at + ESCAPE.length] ?? 0;
+    if (high >= DIGIT_4 && high <= DIGIT_7) return true;
+  }
+  return false;
+}
+
 /** Bounds of what providers bill for one image; OpenAI multiplies the tokens of images for gpt-4o-mini. */
 const TOKENS_PER_IMAGE = 12_000;
 const TOKENS_PER_IMAGE_4O_MINI = 48_200;
