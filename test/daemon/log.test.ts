@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createLog, redact } from '../../src/daemon/log.ts';
 import { openConnection, request, requestBytes } from '../support/client.ts';
 import { PLAIN, STREAM } from '../support/gateway.ts';
@@ -57,6 +57,18 @@ describe('createLog()', () => {
     writeFileSync(file, 'x'.repeat(5 * 1024 * 1024));
     createLog({ file, level: 'info' }).info('new');
     expect(readFileSync(`${file}.old`, 'utf8')).toHaveLength(5 * 1024 * 1024);
+    expect(JSON.parse(readFileSync(file, 'utf8')).msg).toBe('new');
+  });
+
+  test('looks at the size while it runs', () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const file = join(tmpHome(), 'gw.log');
+    const log = createLog({ file, level: 'info' });
+    log.info('x'.repeat(5 * 1024 * 1024));
+    vi.advanceTimersByTime(60_000);
+    log.info('new');
+    expect(statSync(`${file}.old`).size).toBeGreaterThan(5 * 1024 * 1024);
     expect(JSON.parse(readFileSync(file, 'utf8')).msg).toBe('new');
   });
 

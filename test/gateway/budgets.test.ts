@@ -6,6 +6,7 @@ import { createGate } from '../support/gate.ts';
 import { type GatewayOptions, PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
 import { json, status } from '../support/scripts.ts';
 import { sse } from '../support/sse-scripts.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const DIME = 100_000_000;
 /** A request that costs $0.10, no less and no more: one output token of $0.10. */
@@ -270,6 +271,56 @@ describe('room that running requests hold', () => {
     const codes = [];
     for (let i = 0; i < 3; i++) codes.push((await gateway.post(TEN_CENTS)).status);
     expect(codes).toEqual([500, 429, 200]);
+  });
+});
+
+describe('a new period', () => {
+  const NEW_YEAR = Date.UTC(2027, 0, 1);
+
+  test('brings room for the next request, and says so once', async () => {
+    const clock = createVirtualClock(NEW_YEAR - 60_000);
+    const gateway = await tenCentGateway(0.1, { clock });
+    gateway.upstream.script(completion({ usage: USAGE }));
+    expect((await gateway.post(TEN_CENTS)).status).toBe(200);
+    const refused = await gateway.post(TEN_CENTS);
+    expect([refused.status, errorOf(refused).reset_at]).toEqual([402, '2027-01-01T00:00:00.000Z']);
+    await clock.advance(59_000);
+    expect((await gateway.post(TEN_CENTS)).status).toBe(402);
+    await clock.advance(1_000);
+    expect((await gateway.post(TEN_CENTS)).status).toBe(200);
+    expect((await gateway.post(TEN_CENTS)).status).toBe(402);
+    expect(events(gateway)).toMatchObject({ 'budget.reset': 1, 'budget.exceeded': 2 });
+    const usage = (await gateway.get('/v1/usage')).json();
+    expect(usage).toMatchObject({
+      data: [
+        { day: '2026-12-31', cost_usd: 0.1 },
+        { day: '2027-01-01', cost_usd: 0.1 },
+      ],
+    });
+  });
+
+  test('does not take on what was held in the one before', async () => {
+    const clock = createVirtualClock(NEW_YEAR - 1_000);
+    const gateway = await tenCentGateway(0.1, { clock });
+    const gate = createGate();
+    gateway.upstream.script(async (exchange) => {
+      await gate.pass();
+      await completion({ usage: USAGE })(exchange);
+    });
+    const old = gateway.post(TEN_CENTS);
+    await gateway.upstream.nextRequest();
+    await clock.advance(2_000);
+    const young = gateway.post(TEN_CENTS);
+    await gateway.upstream.nextRequest();
+    gate.openForGood();
+    expect([(await old).status, (await young).status]).toEqual([200, 200]);
+    const rows = gateway.db.prepare(
+      'SELECT posted_nano_usd AS posted, pending_nano_usd AS pending FROM budget_periods',
+    );
+    expect(rows.all()).toEqual([
+      { posted: DIME, pending: 0 },
+      { posted: DIME, pending: 0 },
+    ]);
   });
 });
 
