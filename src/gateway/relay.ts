@@ -69,7 +69,7 @@ export class Relay implements Receiver {
     this.status = status;
     this.#headers = returnedHeaders(rawHeaders);
     this.#resume = resume;
-    const type = headerOf(this.#headers, 'content-type') ?? '';
+    const type = (headerOf(this.#headers, 'content-type') ?? '').toLowerCase();
     const encoding = headerOf(this.#headers, 'content-encoding') ?? 'identity';
     const { translator } = this.#options;
     if (status < 300 && type.startsWith('text/event-stream')) {

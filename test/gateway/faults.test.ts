@@ -202,6 +202,75 @@ describe('an upstream that breaks off', () => {
   });
 });
 
+describe('an upstream that answers before it has the whole prompt', () => {
+  const content = 'x'.repeat(8_000_000);
+  const refusal = '{"error":{"message":"too long","type":"invalid_request_error","param":null,"code":null}}';
+
+  test('and reads on: its answer passes', async () => {
+    const gateway = await startGateway();
+    gateway.upstream.queue(async (exchange) => {
+      await exchange.send(413, { 'content-type': 'application/json' }, refusal);
+      await exchange.body;
+    });
+    const answer = await gateway.post({
+      ...PLAIN,
+      messages: [{ role: 'user', content }],
+      service: { optimize: false },
+    });
+    expect([answer.status, answer.text()]).toEqual([413, refusal]);
+    await gateway.settled(1);
+    expect((await gateway.post(PLAIN)).status).toBe(200);
+  });
+
+  test('and closes: an answer or a 502, and the next request is served', async () => {
+    const gateway = await startGateway();
+    gateway.upstream.queue(async (exchange) => {
+      await exchange.send(413, { 'content-type': 'application/json', connection: 'close' }, refusal);
+      exchange.close();
+    });
+    const answer = await gateway.post({
+      ...PLAIN,
+      messages: [{ role: 'user', content }],
+      service: { optimize: false },
+    });
+    expect([413, 502]).toContain(answer.status);
+    await gateway.settled(1);
+    expect((await gateway.post(PLAIN)).status).toBe(200);
+  });
+});
+
+test('an event stream is one in any letters', async () => {
+  const gateway = await startGateway();
+  const gate = createGate();
+  gateway.upstream.queue(
+    sse(['one'], { pace: gate.pass, headers: { 'content-type': 'Text/Event-Stream;charset=UTF-8' } }),
+  );
+  const connection = await gateway.open(STREAM);
+  gate.open(2);
+  await connection.bodyUntil('one');
+  gate.openForGood();
+  expect((await connection.response()).complete).toBe(true);
+  expect(await gateway.settled(1)).toMatchObject([{ flags: ['stream'], outputTokens: 1 }]);
+  connection.hangUp();
+});
+
+test.each([
+  ['plain', PLAIN],
+  ['streaming', STREAM],
+])('a client of HTTP/1.0 gets its answer, %s, and the connection is closed', async (_name, body) => {
+  const gateway = await startGateway();
+  const connection = await openConnection(gateway.url);
+  const bytes = requestBytes(`${gateway.url}/complete`, {
+    body,
+    headers: { authorization: `Bearer ${gateway.key}` },
+  });
+  await connection.send(Buffer.from(bytes.toString('latin1').replace('HTTP/1.1', 'HTTP/1.0'), 'latin1'));
+  const answer = await connection.response();
+  expect([answer.status, answer.header('transfer-encoding')]).toEqual([200, undefined]);
+  expect(answer.text()).toContain('upstream.');
+  await connection.closed;
+});
+
 test('an answer that comes byte by byte is one answer', async () => {
   const gateway = await startGateway();
   gateway.upstream.queue(async (exchange) => {
