@@ -49,6 +49,7 @@ const FOREIGN: Readonly<Record<Provider['wire'], string>> = { openai: 'anthropic
 export function upstreamHeaders(
   rawHeaders: readonly string[],
   { wire, authHeaders }: Pick<Provider, 'wire' | 'authHeaders'>,
+  isCrossing = false,
 ): string[] {
   let headers: string[] = [];
   let connection = '';
@@ -58,7 +59,7 @@ export function upstreamHeaders(
       if (name === 'connection') connection += `,${rawHeaders[i + 1]}`;
       continue;
     }
-    if (name.startsWith(FOREIGN[wire])) continue;
+    if (isCrossing && name.startsWith(FOREIGN[wire])) continue;
     headers.push(name, rawHeaders[i + 1] ?? '');
   }
   if (connection !== '' && connection !== ',keep-alive') headers = withoutNamed(headers, connection);

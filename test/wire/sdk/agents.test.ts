@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'vitest';
+import { bothWays, type Place } from '../support/both-ways.ts';
+import { loadSdk } from '../support/load-sdk.ts';
+
+interface Result {
+  finalOutput?: unknown;
+  toTextStream(): AsyncIterable<string>;
+  completed: Promise<void>;
+}
+interface Agents {
+  Agent: new (options: object) => unknown;
+  Runner: new (options: object) => { run(agent: unknown, input: string, options?: object): Promise<Result> };
+  OpenAIProvider: new (options: object) => unknown;
+  tool(options: object): unknown;
+  setTracingDisabled(disabled: boolean): void;
+}
+
+const agents = await loadSdk<Agents>('@openai/agents');
+
+describe.skipIf(!agents)('OpenAI Agents', () => {
+  agents?.setTracingDisabled(true);
+
+  function setUp({ baseURL, apiKey }: Place, useResponses: boolean) {
+    if (!agents) throw new Error('it is not installed');
+    const cities: string[] = [];
+    const weather = agents.tool({
+      name: 'weather',
+      description: 'The weather of a city',
+      strict: false,
+      parameters: {
+        type: 'object',
+        properties: { city: { type: 'string' } },
+        required: [],
+        additionalProperties: true,
+      },
+      execute: async ({ city }: { city: string }) => {
+        cities.push(city);
+        return `fine in ${city}`;
+      },
+    });
+    const agent = new agents.Agent({
+      name: 'a',
+      instructions: 'Be brief',
+      model: 'test-model',
+      tools: [weather],
+    });
+    const modelProvider = new agents.OpenAIProvider({ baseURL, apiKey, useResponses });
+    return { agent, cities, runner: new agents.Runner({ modelProvider }) };
+  }
+
+  test.each([[true], [false]])(
+    'runs a tool loop, plain and streamed (responses: %s)',
+    async (useResponses) => {
+      const { result } = await bothWays(async (place) => {
+        const plain = setUp(place, useResponses);
+        const { finalOutput } = await plain.runner.run(plain.agent, 'Hi');
+        const streamed = setUp(place, useResponses);
+        const stream = await streamed.runner.run(streamed.agent, 'Hi', { stream: true });
+        const words: string[] = [];
+        for await (const word of stream.toTextStream()) words.push(word);
+        await stream.completed;
+        return { finalOutput, cities: plain.cities, words, streamedCities: streamed.cities };
+      });
+      expect(result).toEqual({
+        finalOutput: 'Hello you 👋',
+        cities: ['Bonn', 'Ulm'],
+        words: ['Hello', ' you', ' 👋'],
+        streamedCities: ['Bonn', 'Ulm'],
+      });
+    },
+  );
+});

@@ -1,0 +1,100 @@
+import { describe, expect, test } from 'vitest';
+import { bothWays, type Place } from '../support/both-ways.ts';
+import { loadSdk } from '../support/load-sdk.ts';
+
+interface Result {
+  text: string;
+  usage: object;
+  steps: { toolCalls: { toolName: string; input: unknown }[] }[];
+  finishReason: string;
+}
+interface Ai {
+  generateText(options: object): Promise<Result>;
+  streamText(options: object): {
+    textStream: AsyncIterable<string>;
+    usage: Promise<object>;
+    steps: Promise<Result['steps']>;
+  };
+  embed(options: object): Promise<{ embedding: number[] }>;
+  tool(options: object): unknown;
+  jsonSchema(schema: object): unknown;
+  stepCountIs(count: number): unknown;
+}
+type Provider = ((model: string) => unknown) & {
+  chat(model: string): unknown;
+  embedding(model: string): unknown;
+};
+interface OpenAiProvider {
+  createOpenAI(place: Place): Provider;
+}
+interface AnthropicProvider {
+  createAnthropic(place: Place): Provider;
+}
+
+const ai = await loadSdk<Ai>('ai');
+const openai = await loadSdk<OpenAiProvider>('@ai-sdk/openai');
+const anthropic = await loadSdk<AnthropicProvider>('@ai-sdk/anthropic');
+
+describe.skipIf(!ai || !openai || !anthropic)('the AI SDK', () => {
+  const models: [string, (place: Place) => unknown][] = [
+    ['responses', (place) => openai?.createOpenAI(place)('test-model')],
+    ['chat', (place) => openai?.createOpenAI(place).chat('test-model')],
+    ['messages', (place) => anthropic?.createAnthropic(place)('claude-sonnet-4-6')],
+  ];
+  const tools = () => ({
+    weather: ai?.tool({
+      description: 'The weather of a city',
+      inputSchema: ai.jsonSchema({
+        type: 'object',
+        properties: { city: { type: 'string' } },
+        required: ['city'],
+      }),
+      execute: async ({ city }: { city: string }) => `fine in ${city}`,
+    }),
+  });
+
+  test.each(models)('generates and streams text over %s', async (_name, model) => {
+    const { result } = await bothWays(async (place) => {
+      const options = { model: model(place), prompt: 'Hi', maxRetries: 0 };
+      const { text, usage } = (await ai?.generateText(options)) ?? {};
+      const stream = ai?.streamText(options);
+      const words: string[] = [];
+      for await (const word of stream?.textStream ?? []) words.push(word);
+      return { text, usage, words, streamedUsage: await stream?.usage };
+    });
+    expect(result.text).toBe('Hello you 👋');
+    expect(result.words.join('')).toBe('Hello you 👋');
+  });
+
+  test.each(models)(
+    'runs a tool loop with parallel calls over %s, plain and streamed',
+    async (_name, model) => {
+      const { result } = await bothWays(async (place) => {
+        const options = {
+          model: model(place),
+          prompt: 'Hi',
+          tools: tools(),
+          stopWhen: ai?.stepCountIs(3),
+          maxRetries: 0,
+        };
+        const { text, steps } = (await ai?.generateText(options)) ?? {};
+        const stream = ai?.streamText(options);
+        for await (const _ of stream?.textStream ?? []);
+        const callsOf = (list?: Result['steps']) =>
+          list?.map(({ toolCalls }) => toolCalls.map(({ input }) => input));
+        return { text, calls: callsOf(steps), streamedCalls: callsOf(await stream?.steps) };
+      });
+      expect(result.text).toBe('Hello you 👋');
+      expect(result.calls).toEqual([[{ city: 'Bonn' }, { city: 'Ulm' }], []]);
+      expect(result.streamedCalls).toEqual(result.calls);
+    },
+  );
+
+  test('embeds', async () => {
+    const { result } = await bothWays(async (place) => {
+      const model = openai?.createOpenAI(place).embedding('test-model');
+      return (await ai?.embed({ model, value: 'text' }))?.embedding;
+    });
+    expect(result).toEqual([0.25, -1, 3]);
+  });
+});
