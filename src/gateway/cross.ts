@@ -29,6 +29,7 @@ export function cross(job: Job, target: Target, now: () => number): Job {
   if (!body) throw badRequest('the body is not valid JSON', undefined, 'invalid_json');
   const known = modelLimits(provider.name, model)?.maxOutputTokens;
   const translated = crossing.translateRequest(body, {
+    model,
     maxTokens: known ?? DEFAULT_MAX_TOKENS,
     outputLimit: provider.outputLimit,
   });

@@ -190,6 +190,18 @@ test('tokens of a message are counted by Anthropic, and not booked', async () =>
   expect(record).toMatchObject({ endpoint: 'messages/count_tokens', costNanoUsd: 0, flags: [] });
 });
 
+test('tokens of a message to a model of another wire are counted by gw', async () => {
+  const gateway = await startBothWires();
+  const messages = [{ role: 'user', content: 'word '.repeat(1000) }];
+  const body = { model: 'mock/test-model', messages, tools: [{ name: 'f', input_schema: {} }] };
+  const response = await send(gateway, '/v1/messages/count_tokens', body);
+  const { input_tokens } = response.json() as { input_tokens: number };
+  expect(input_tokens).toBeGreaterThanOrEqual(1000);
+  expect(input_tokens).toBeLessThan(1050);
+  expect(gateway.upstream.requests).toHaveLength(0);
+  expect((await gateway.records())[0]).toMatchObject({ endpoint: 'messages/count_tokens', costNanoUsd: 0 });
+});
+
 test('paths that climb, and paths of gw itself, go nowhere', async () => {
   const gateway = await startGateway();
   for (const path of [

@@ -4,6 +4,9 @@ import type { Gateway } from '../gateway.ts';
 import type { Job } from '../job.ts';
 import type { Target } from '../resolve.ts';
 
+/** gw counts itself where no provider of the wire has the model. */
+export const COUNT_TOKENS = '/messages/count_tokens';
+
 /**
  * Who gets a request that gw doesn't understand: the provider of the model that it names, else the one that the header
  * `x-service-provider` names, else the only one that speaks the client's wire, or its maker.
@@ -17,6 +20,8 @@ export async function chooseTarget(gateway: Gateway, job: Job, path: string): Pr
     const targets = await targetsOf(gateway, asked.model);
     const fitting = targets.find(({ provider }) => (named ? provider === named : provider.wire === wire));
     if (fitting) return fitting;
+    const [other] = targets;
+    if (!named && other && path === COUNT_TOKENS) return other;
   }
   return { provider: named ?? byWire(gateway, wire), model: asked.model };
 }

@@ -11,8 +11,9 @@ import { relayAnswer } from '../relay-answer.ts';
 import type { Target } from '../resolve.ts';
 import { selectProject } from '../select-project.ts';
 import { withServiceHeaders } from '../service-options.ts';
-import { chooseTarget } from './choose-target.ts';
+import { COUNT_TOKENS, chooseTarget } from './choose-target.ts';
 import { costsOf, endpointOf } from './costs.ts';
+import { countTokens } from './count-tokens.ts';
 import { type PassedRequest, readRequest } from './read-request.ts';
 import { unboundedQuote } from './unbounded-quote.ts';
 import { passThroughWire } from './wire.ts';
@@ -29,6 +30,8 @@ export async function passThrough(gateway: Gateway, exchange: Exchange): Promise
   const job = await receive(gateway, exchange, path);
   try {
     const target = await chooseTarget(gateway, job, path);
+    if (path === COUNT_TOKENS && target.provider.wire !== 'anthropic')
+      return await countTokens(gateway, job, target);
     const quoted = unboundedQuote(gateway, target, costsOf(request.method, path));
     const admitted = await hold(gateway, { job, target, calendar: gateway.calendar() }, quoted, true);
     if (!admitted) throw new Error('a final admission was not decided');

@@ -15,11 +15,11 @@ import {
 
 const OPTIONS = { maxTokens: 4096, outputLimit: 'max_completion_tokens' } as const;
 const USER = { role: 'user', content: 'Hi' };
-const translate = (chat: object) =>
-  messagesRequest({ model: 'claude-opus-4-6', messages: [USER], ...chat }, OPTIONS);
+const translate = ({ model = 'claude-opus-4-6', ...chat }: { model?: string; [field: string]: unknown }) =>
+  messagesRequest({ model: 'alias', messages: [USER], ...chat }, { ...OPTIONS, model });
 const turns = (...messages: object[]) => translate({ messages });
 
-function refused(chat: object): { param: string | null; status: number } {
+function refused(chat: Parameters<typeof translate>[0]): { param: string | null; status: number } {
   try {
     translate(chat);
   } catch (error) {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { GwError } from '../../../src/errors.ts';
 import { chatRequest } from '../../../src/gateway/wire/translate/messages-over-chat/request.ts';
@@ -8,8 +9,8 @@ import { text, toolUse } from '../support/messages-shapes.ts';
 
 const OPTIONS = { maxTokens: 4096, outputLimit: 'max_completion_tokens' } as const;
 const USER = { role: 'user', content: 'Hi' };
-const translate = (messages: object) =>
-  chatRequest({ model: 'gpt-5', max_tokens: 100, messages: [USER], ...messages }, OPTIONS);
+const translate = ({ model = 'gpt-5', ...messages }: { model?: string; [field: string]: unknown }) =>
+  chatRequest({ model: 'alias', max_tokens: 100, messages: [USER], ...messages }, { ...OPTIONS, model });
 const turns = (...messages: object[]) => translate({ messages }).messages;
 const CACHE = { cache_control: { type: 'ephemeral' } };
 
@@ -111,7 +112,16 @@ describe('fields', () => {
       { tool_choice: { type: 'function', function: { name: 'f' } } },
     ],
     [{ thinking: { type: 'enabled', budget_tokens: 4000 } }, { reasoning_effort: 'medium' }],
-    [{ thinking: { type: 'adaptive' }, output_config: { effort: 'max' } }, { reasoning_effort: 'xhigh' }],
+    [
+      { model: 'openai/gpt-5.2', thinking: { type: 'adaptive' }, output_config: { effort: 'max' } },
+      { reasoning_effort: 'xhigh' },
+    ],
+    [{ output_config: { effort: 'max' } }, { reasoning_effort: 'high' }],
+    [{ model: 'ollama/qwen3', output_config: { effort: 'high' } }, {}],
+    [
+      { metadata: { user_id: 'u'.repeat(65) } },
+      { user: createHash('sha256').update('u'.repeat(65)).digest('hex') },
+    ],
     [{ model: 'gpt-4o', thinking: { type: 'enabled', budget_tokens: 4000 } }, {}],
     [{ context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] } }, {}],
     [

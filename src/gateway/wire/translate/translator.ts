@@ -22,6 +22,8 @@ export interface TranslatorOptions {
 
 /** What a request is translated with. */
 export interface RequestOptions {
+  /** The model as its provider calls it; the translated request still has the client's name for it. */
+  model: string;
   /** For a wire on which the output has to be limited. */
   maxTokens: number;
   /** The field that limits the output of a chat completion. */

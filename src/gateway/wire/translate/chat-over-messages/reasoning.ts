@@ -13,12 +13,12 @@ const EFFORTS: Record<string, string> = {
 };
 
 /** `reasoning_effort` and `response_format`, which share a field with Anthropic. */
-export function reasoning(chat: Json): Json {
+export function reasoning(chat: Json, model: string): Json {
   const format = formatOf(chat.response_format);
   const effort = chat.reasoning_effort;
   if (isEmpty(effort) || effort === 'none') return format ? { output_config: { format } } : {};
   const asked = String(effort);
-  if (BUDGETED.test(String(chat.model))) {
+  if (BUDGETED.test(model)) {
     const budget = BUDGETS[asked];
     if (budget === undefined)
       throw cannotExpress('reasoning_effort', 'Anthropic', `${asked} is none of its efforts`);

@@ -62,14 +62,14 @@ const TRANSLATED: Record<string, (value: unknown) => Json> = {
 };
 
 /** A chat completion request as Anthropic's messages request. Throws GwError 400 for what it has no word for. */
-export function messagesRequest(chat: Json, { maxTokens }: RequestOptions): Json {
+export function messagesRequest(chat: Json, { model, maxTokens }: RequestOptions): Json {
   const limits = [chat.max_tokens, chat.max_completion_tokens].filter((limit) => typeof limit === 'number');
   const request: Json = {
     model: chat.model,
     max_tokens: limits.length > 0 ? Math.max(...limits) : maxTokens,
     ...conversation(chat.messages),
     ...stated({ stream: chat.stream, tool_choice: toolChoice(chat.tool_choice, chat.parallel_tool_calls) }),
-    ...reasoning(chat),
+    ...reasoning(chat, model),
   };
   for (const [key, value] of Object.entries(chat)) {
     if (READ_ELSEWHERE.has(key) || isEmpty(value)) continue;

@@ -1,4 +1,5 @@
-import { cannotExpress, isEmpty, type Json, listAt, objectAt, stated } from '../json.ts';
+import { createHash } from 'node:crypto';
+import { cannotExpress, isEmpty, type Json, listAt, objectAt, stated, textAt } from '../json.ts';
 import type { RequestOptions } from '../translator.ts';
 import { refuseRest } from './content.ts';
 import { chatMessages } from './conversation.ts';
@@ -23,7 +24,7 @@ const TRANSLATED: Record<string, (value: unknown) => Json> = {
   metadata(value) {
     const { user_id, ...rest } = objectAt(value, 'metadata');
     refuseRest(rest, 'metadata');
-    return stated({ user: user_id });
+    return isEmpty(user_id) ? {} : { user: shortId(textAt(user_id, 'metadata.user_id')) };
   },
   service_tier: (value) => (value === 'standard_only' ? { service_tier: 'default' } : {}),
   context_management(value) {
@@ -36,14 +37,14 @@ const TRANSLATED: Record<string, (value: unknown) => Json> = {
 };
 
 /** Anthropic's messages request as a chat completion request. Throws GwError 400 for what it has no word for. */
-export function chatRequest(messages: Json, { outputLimit }: RequestOptions): Json {
+export function chatRequest(messages: Json, { model, outputLimit }: RequestOptions): Json {
   const request: Json = {
     model: messages.model,
     messages: chatMessages(messages.system, messages.messages),
     ...stated({ [outputLimit]: messages.max_tokens, stream: messages.stream }),
     ...(messages.stream === true ? { stream_options: { include_usage: true } } : {}),
     ...toolChoice(messages.tool_choice),
-    ...outputOf(messages),
+    ...outputOf(messages, model),
   };
   for (const [key, value] of Object.entries(messages)) {
     if (READ_ELSEWHERE.has(key) || isEmpty(value)) continue;
@@ -52,6 +53,11 @@ export function chatRequest(messages: Json, { outputLimit }: RequestOptions): Js
     else throw cannotExpress(key, 'OpenAI');
   }
   return request;
+}
+
+/** OpenAI takes 64 characters; a longer id, as Claude Code's, becomes its hash, which names the same user. */
+function shortId(id: string): string {
+  return id.length <= 64 ? id : createHash('sha256').update(id).digest('hex');
 }
 
 function tools(value: unknown): Json[] {
@@ -84,19 +90,21 @@ function toolChoice(value: unknown): Json {
   }
 }
 
-/** Models without reasoning take no effort; for them there is nothing to switch on. */
-const NO_REASONING = /(^|\/)(gpt-3|gpt-4|chatgpt-)/;
+/** Models that take an effort. Others are sent none: some refuse it, and there is nothing in them to switch on. */
+const TAKES_EFFORT = /(^|\/)(gpt-([5-9]|oss)|o[1-9](-|$)|codex|grok-|gemini-(2\.5|[3-9]))/;
+const TAKES_XHIGH = /(^|\/)(gpt-5\.[2-9]|gpt-[6-9]|gpt-5\.1-codex-max)/;
 
-function outputOf({ model, thinking, output_config }: Json): Json {
+function outputOf({ thinking, output_config }: Json, model: string): Json {
   const { effort, format, ...rest } = isEmpty(output_config) ? {} : objectAt(output_config, 'output_config');
   refuseRest(rest, 'output_config');
-  const asked = effortOf(effort, thinking);
-  const reasons = asked !== undefined && !NO_REASONING.test(String(model));
-  return { ...(reasons ? { reasoning_effort: asked } : {}), ...formatOf(format) };
+  const asked = TAKES_EFFORT.test(model) ? effortOf(effort, thinking) : undefined;
+  const isTooMuch = (asked === 'max' || asked === 'xhigh') && !TAKES_XHIGH.test(model);
+  const taken = isTooMuch ? 'high' : asked === 'max' ? 'xhigh' : asked;
+  return { ...stated({ reasoning_effort: taken }), ...formatOf(format) };
 }
 
 function effortOf(effort: unknown, thinking: unknown): string | undefined {
-  if (!isEmpty(effort)) return effort === 'max' ? 'xhigh' : String(effort);
+  if (!isEmpty(effort)) return String(effort);
   if (isEmpty(thinking)) return undefined;
   const { type, budget_tokens } = objectAt(thinking, 'thinking');
   // A model that is to judge by itself how much to think is left to its default.

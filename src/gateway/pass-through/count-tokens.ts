@@ -1,0 +1,30 @@
+import { encodingOf } from '../../tokens/encoding.ts';
+import type { Gateway } from '../gateway.ts';
+import { serviceHeaders } from '../headers.ts';
+import { type Job, recordOf } from '../job.ts';
+import type { Target } from '../resolve.ts';
+import { messagesWire } from '../wire/messages.ts';
+
+/** As clients count: roughly what a message, a tool or a field takes besides its text. */
+const TOKENS_PER_ITEM = 4;
+
+/**
+ * Answers `messages/count_tokens` for a model that no provider of Anthropic's wire serves: nobody can be asked, and gw
+ * counts itself.
+ */
+export async function countTokens(gateway: Gateway, job: Job, target: Target): Promise<void> {
+  const { texts, items, tokens } = messagesWire.promptOf(messagesWire.parse(job.asked.bytes));
+  const counted = await gateway.tokens.count(texts, encodingOf(target.model) ?? 'o200k_base');
+  const body = JSON.stringify({ input_tokens: counted + tokens + items * TOKENS_PER_ITEM });
+  const ending = { status: 200, outcome: 'ok' } as const;
+  await gateway.ledger.record(recordOf(job, target, ending, gateway.clock.monotonic()));
+  const about = { id: job.exchange.id, model: target.model, provider: target.provider.name };
+  job.exchange.response.writeHead(200, [
+    'content-type',
+    'application/json',
+    'content-length',
+    String(Buffer.byteLength(body)),
+    ...serviceHeaders({ ...about, route: 'counted', savedTokens: 0 }),
+  ]);
+  job.exchange.response.end(body);
+}
