@@ -32,6 +32,7 @@ export const CATALOG: readonly CommandEntry[] = [
   { name: 'projects', group: SET_UP, bare: 'list', about: 'who spends: each has keys, budgets and usage', load: async () => (await import('./commands/projects.ts')).projects },
   { name: 'plan', group: SET_UP, bare: 'show', about: 'the plan of a project', load: async () => (await import('./commands/plan.ts')).plan },
   { name: 'keys', group: SET_UP, bare: 'list', about: 'keys that clients use gw with', load: async () => (await import('./commands/keys.ts')).keys },
+  { name: 'webhooks', group: SET_UP, bare: 'list', about: 'who is told of budgets and blocked requests', load: async () => (await import('./commands/webhooks.ts')).webhooks },
   { name: 'config', group: SET_UP, bare: 'list', about: 'settings, and where each comes from', load: async () => (await import('./commands/config.ts')).config },
   { name: 'backup', group: SET_UP, about: 'copy the database, while gw runs', load: async () => (await import('./commands/backup.ts')).backup },
   { name: 'completion', group: SET_UP, about: 'completion for bash, zsh or fish', load: async () => (await import('./commands/completion.ts')).completion },

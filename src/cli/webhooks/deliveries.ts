@@ -1,0 +1,94 @@
+import { type Context, note, say, sayJson } from '../context.ts';
+import { findDaemon } from '../daemon/find.ts';
+import { parseSince } from '../dates.ts';
+import { usageError } from '../exit.ts';
+import { plural } from '../output/numbers.ts';
+import { terminalOf } from '../output/terminal.ts';
+import { settingsAndCalendar } from '../settings.ts';
+import { withWebhooks } from './service.ts';
+import { deliveryTable } from './view.ts';
+
+/** Which deliveries. */
+export interface Selection {
+  project?: string;
+  failed?: boolean;
+  since?: string;
+  json?: boolean;
+}
+
+export interface DeliveriesOptions extends Selection {
+  limit: string;
+}
+
+const MAX_LISTED = 1_000;
+
+/** Lists deliveries, of one webhook or of all. */
+export async function listDeliveries(
+  context: Context,
+  webhook: string | undefined,
+  options: DeliveriesOptions,
+): Promise<void> {
+  const limit = Number(options.limit);
+  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LISTED) {
+    throw usageError(`--limit ${options.limit} is not a whole number from 1 to ${MAX_LISTED}`);
+  }
+  const query = {
+    ...queryOf(context, options),
+    ...(webhook === undefined ? {} : { webhook }),
+    ...(options.failed ? { status: 'failed' as const } : {}),
+    limit,
+  };
+  const found = await withWebhooks(context, ({ service, caller }) => service.deliveries(caller, query));
+  const { timezone } = settingsAndCalendar(context).settings;
+  if (options.json) sayJson(context, found);
+  else if (found.length === 0) note(context, 'No such deliveries.');
+  else say(context, deliveryTable(found, timezone, terminalOf(context.stdout, context.env)));
+}
+
+/** Sends one finished delivery anew, or with `--failed` all that failed and were not replayed yet. */
+export async function replayDeliveries(
+  context: Context,
+  id: string | undefined,
+  options: Selection,
+): Promise<void> {
+  if (id !== undefined && options.failed) throw usageError('give the id of a delivery or --failed, not both');
+  if (id !== undefined) await replayOne(context, id, options);
+  else if (options.failed) await replayAllFailed(context, options);
+  else
+    throw usageError(
+      'which delivery? Such as: gw webhooks replay dlv_7   or: gw webhooks replay --failed --since 2h',
+    );
+}
+
+async function replayOne(context: Context, id: string, { since, project, json }: Selection): Promise<void> {
+  if (since !== undefined || project !== undefined) {
+    throw usageError(
+      '--since and --project choose among failed deliveries: give --failed with them, and no id',
+    );
+  }
+  const replayed = await withWebhooks(context, ({ service, caller }) => service.replay(caller, id));
+  if (json) sayJson(context, replayed);
+  else note(context, `Delivery ${replayed.id} sends ${replayed.event_id} to ${replayed.webhook_id} again.`);
+  await sayIfStopped(context);
+}
+
+async function replayAllFailed(context: Context, options: Selection): Promise<void> {
+  const query = queryOf(context, options);
+  const replayed = await withWebhooks(context, ({ service, caller }) => service.replayFailed(caller, query));
+  if (options.json) sayJson(context, { replayed });
+  else note(context, `${plural(replayed, 'failed event')} will be sent again.`);
+  if (replayed > 0) await sayIfStopped(context);
+}
+
+function queryOf(context: Context, { project, since }: Selection): { project?: string; since?: number } {
+  const { calendar } = settingsAndCalendar(context);
+  return {
+    ...(project === undefined ? {} : { project }),
+    ...(since === undefined ? {} : { since: parseSince(since, calendar, context.clock.now()) }),
+  };
+}
+
+async function sayIfStopped(context: Context): Promise<void> {
+  if ((await findDaemon(context)).kind === 'stopped')
+    note(context, 'gw is not running; it delivers once it does. Run: gw start');
+}

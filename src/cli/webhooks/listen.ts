@@ -1,0 +1,136 @@
+import { createCalendar } from '../../calendar.ts';
+import type { StoredEvent } from '../../store/webhooks/follow.ts';
+import { eventBody } from '../../webhooks/event-body.ts';
+import { describe } from '../../webhooks/format/message.ts';
+import { type Forward, type Heard, listen } from '../../webhooks/listen.ts';
+import { createSend, type SendResult } from '../../webhooks/send.ts';
+import { newWebhookSecret } from '../../webhooks/sign.ts';
+import { parseChange } from '../../webhooks/validate.ts';
+import { type Context, note, say } from '../context.ts';
+import { findDaemon } from '../daemon/find.ts';
+import { EXIT, Exit } from '../exit.ts';
+import { terminalOf } from '../output/terminal.ts';
+import { clean } from '../output/text.ts';
+import { createTimeFormat, duration } from '../output/time.ts';
+import { readSettings } from '../settings.ts';
+import { optionalProject, withStore } from '../with-store.ts';
+import { policyInForce } from './service.ts';
+
+export interface ListenOptions {
+  forwardTo?: string;
+  project?: string;
+  json?: boolean;
+}
+
+/** Prints events as they happen, and forwards them where that is asked for, until Ctrl-C. */
+export async function listenToEvents(context: Context, options: ListenOptions): Promise<never> {
+  const forward = options.forwardTo === undefined ? undefined : await forwardTo(context, options.forwardTo);
+  const calendar = createCalendar(readSettings(context).settings.timezone);
+  const show = options.json ? jsonOf : textFormat(context, calendar, forward);
+  const stop = new AbortController();
+  const interrupt = () => stop.abort();
+  process.once('SIGINT', interrupt);
+  try {
+    await withStore(context, async (db) => {
+      const projectId = optionalProject(db, options.project);
+      const heard = listen({
+        db,
+        clock: context.clock,
+        calendar,
+        ...(projectId === undefined ? {} : { projectId }),
+        ...(forward ? { forward } : {}),
+        signal: stop.signal,
+      });
+      await sayReady(context, options, forward);
+      for await (const each of heard) say(context, show(each));
+    });
+  } finally {
+    process.off('SIGINT', interrupt);
+  }
+  throw new Exit(EXIT.interrupted);
+}
+
+/** A receiver under development is often given as `localhost:3000/hook`. */
+async function forwardTo(context: Context, text: string): Promise<Forward> {
+  const policy = await policyInForce(context);
+  const url = text.includes('://') ? text : `http://${text}`;
+  parseChange({ url }, policy, 'json');
+  return {
+    url: new URL(url).href,
+    secret: newWebhookSecret(),
+    send: createSend({ policy: () => policy, clock: context.clock }),
+  };
+}
+
+async function sayReady(
+  context: Context,
+  { project, json }: ListenOptions,
+  forward: Forward | undefined,
+): Promise<void> {
+  const { kind } = await findDaemon(context);
+  if (json) {
+    const forwarding = forward ? { forward_to: forward.url, secret: forward.secret } : {};
+    say(context, JSON.stringify({ kind: 'listening', project_id: project ?? null, ...forwarding }));
+    return;
+  }
+  if (kind !== 'running') note(context, 'gw is not running, so nothing happens yet. Run: gw start');
+  if (forward) {
+    note(context, `Forwarding to ${forward.url}, signed with this secret, made for this session:`);
+    note(context, `  ${forward.secret}`);
+  }
+  note(
+    context,
+    `Events of ${project === undefined ? 'all projects' : `project ${project}`} appear here as they happen. To stop: Ctrl-C`,
+  );
+}
+
+/** One line for an event, and one for what its receiver answered. */
+function textFormat(
+  context: Context,
+  calendar: ReturnType<typeof createCalendar>,
+  forward: Forward | undefined,
+): (heard: Heard) => string {
+  const { palette } = terminalOf(context.stdout, context.env);
+  const times = createTimeFormat(calendar.timezone);
+  const line = (arrow: string, head: string, event: StoredEvent, rest: string) =>
+    `${palette.dim(times.time(context.clock.now()))}  ${arrow} ${head}  ${clean(rest)}  ${palette.dim(event.id)}`;
+  return (heard) => {
+    const { event } = heard;
+    if (heard.kind === 'event') {
+      return line(
+        '-->',
+        palette.bold(event.type),
+        event,
+        `${event.project}  ${describe(event, { calendar }).title}`,
+      );
+    }
+    const { result } = heard;
+    const answer = answerOf(result);
+    return line(
+      '<--',
+      result.ok ? answer : palette.warn(answer),
+      event,
+      `POST ${forward?.url ?? ''}  ${duration(result.durationMs)}`,
+    );
+  };
+}
+
+function answerOf({ status, error }: SendResult): string {
+  return clean(error ?? String(status));
+}
+
+function jsonOf(heard: Heard): string {
+  const { event } = heard;
+  // The very body that a webhook of format json would get.
+  if (heard.kind === 'event') return `{"kind":"event","event":${eventBody(event)}}`;
+  const { ok, status, error, response, durationMs } = heard.result;
+  return JSON.stringify({
+    kind: 'forwarded',
+    event_id: event.id,
+    delivered: ok,
+    response_status: status,
+    response_body: response,
+    error,
+    duration_ms: durationMs,
+  });
+}

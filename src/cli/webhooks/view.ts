@@ -1,0 +1,86 @@
+import { EVENT_TYPES } from '../../store/ledger/event-types.ts';
+import type { TestView } from '../../webhooks/service.ts';
+import type { DeliveryView, EndpointView } from '../../webhooks/views.ts';
+import { type Column, table } from '../output/table.ts';
+import type { Terminal } from '../output/terminal.ts';
+import { clean } from '../output/text.ts';
+import { createTimeFormat, duration, type TimeFormat } from '../output/time.ts';
+
+/** The webhooks as a table, and below it why some of them get nothing. */
+export function endpointTable(endpoints: EndpointView[], terminal: Terminal): string {
+  const { palette } = terminal;
+  const columns: Column<EndpointView>[] = [
+    {
+      header: ' ',
+      value: ({ status }) => (status === 'enabled' ? ' ' : '!'),
+      style: (text) => palette.warn(text),
+    },
+    { header: 'id', value: ({ id }) => id },
+    { header: 'project', value: ({ project_id }) => project_id, shrinks: true },
+    { header: 'format', value: ({ format }) => format },
+    { header: 'status', value: ({ status }) => status },
+    { header: 'events', value: eventsText, shrinks: true },
+    { header: 'url', value: ({ url }) => url, shrinks: true },
+  ];
+  const idle = endpoints
+    .filter(({ status }) => status !== 'enabled')
+    .map((endpoint) =>
+      clean(`  ${endpoint.id} is ${endpoint.status}: ${endpoint.status_reason}${remedyOf(endpoint)}`),
+    );
+  return [
+    palette.bold('Webhooks'),
+    '',
+    ...table(endpoints, columns, { terminal }),
+    ...(idle.length > 0 ? ['', ...idle.map(palette.dim)] : []),
+  ].join('\n');
+}
+
+/** What a webhook gets: `all`, or the events by name. */
+export function eventsText({ events }: EndpointView): string {
+  return events.length === EVENT_TYPES.length ? 'all' : events.join(',');
+}
+
+/** A paused webhook's reason names the command itself. */
+function remedyOf({ id, status }: EndpointView): string {
+  return status === 'disabled' ? `. To enable it: gw webhooks enable ${id}` : '';
+}
+
+/** The deliveries as a table, newest first. */
+export function deliveryTable(deliveries: DeliveryView[], timezone: string, terminal: Terminal): string {
+  const { palette } = terminal;
+  const times = createTimeFormat(timezone);
+  const columns: Column<DeliveryView>[] = [
+    {
+      header: ' ',
+      value: ({ status }) => (status === 'failed' ? '!' : ' '),
+      style: (text) => palette.warn(text),
+    },
+    { header: 'id', value: ({ id }) => id },
+    { header: 'time', value: ({ created_at }) => times.dateTime(Date.parse(created_at)).slice(5) },
+    { header: 'to', value: ({ webhook_id }) => webhook_id },
+    { header: 'event', value: eventText },
+    { header: 'status', value: ({ status }) => status },
+    { header: 'tries', value: ({ attempts }) => String(attempts), align: 'right' },
+    { header: 'answer', value: (delivery) => answerText(delivery, times), shrinks: true },
+  ];
+  const lines = table(deliveries, columns, { terminal });
+  return [palette.bold(`Deliveries (${timezone})`), '', ...lines].join('\n');
+}
+
+function eventText({ event_type, event_count }: DeliveryView): string {
+  return event_count === 1 ? event_type : `${event_type} x${event_count}`;
+}
+
+function answerText(delivery: DeliveryView, times: TimeFormat): string {
+  const { error, response_status, next_attempt_at, replayed_at } = delivery;
+  const answer = error ?? (response_status === null ? '' : `HTTP ${response_status}`);
+  const next = next_attempt_at === null ? '' : `next at ${times.time(Date.parse(next_attempt_at))}`;
+  return [answer, next, replayed_at === null ? '' : 'replayed'].filter(Boolean).join(', ');
+}
+
+/** What came of a test in one line, and what the receiver said. */
+export function testText(test: TestView, id: string, { palette }: Terminal): string {
+  const answer = test.error ?? `HTTP ${test.response_status}`;
+  const head = `${test.event_type} to ${id}: ${answer}, after ${duration(test.duration_ms)}`;
+  return clean(head) + (test.response_body ? `\n${palette.dim(clean(test.response_body))}` : '');
+}
