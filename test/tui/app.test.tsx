@@ -1,0 +1,184 @@
+import { setImmediate } from 'node:timers/promises';
+import { cleanup, render } from 'ink-testing-library';
+import { afterEach, describe, expect, test } from 'vitest';
+import { App } from '../../src/tui/app.tsx';
+import type { Command } from '../../src/tui/command.ts';
+import type { DaemonView } from '../../src/tui/daemon-view.ts';
+import type { Size } from '../../src/tui/layout.ts';
+import type { Source } from '../../src/tui/source.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+import { LOOK, NOW, rowAt, sampleData, sampleRequest } from './support/sample.ts';
+
+afterEach(cleanup);
+
+/** The dashboard on a clock that stands still, with a source that a test changes. */
+async function started({ readonly = false } = {}) {
+  const clock = createVirtualClock(NOW);
+  const performed: Command[] = [];
+  const copied: string[] = [];
+  const resizes = new Set<() => void>();
+  const world = {
+    data: sampleData(),
+    daemon: { kind: 'running', address: 'localhost:4747', pid: 8_123, startedAt: NOW } as DaemonView,
+    size: { columns: 100, rows: 26 } as Size,
+    written: true,
+    reads: 0,
+    fault: undefined as Error | undefined,
+  };
+  const source: Source = {
+    changed() {
+      const { written } = world;
+      world.written = false;
+      return written;
+    },
+    read({ window, filter, now }) {
+      world.reads++;
+      if (world.fault) throw world.fault;
+      const requests = world.data.requests.filter(
+        ({ outcome }) => filter.kind === 'all' || outcome === filter.kind,
+      );
+      return { ...world.data, window, requests, now };
+    },
+    request: async (id) => sampleRequest({ id }),
+    daemon: async () => world.daemon,
+    async perform(command) {
+      performed.push(command);
+      if (command.kind === 'revoke_key') throw new Error('no live key with id 1');
+      return { message: 'It is done.', ...(command.kind === 'create_key' ? { secret: 'sk-gw-secret' } : {}) };
+    },
+  };
+  const surface = {
+    size: () => world.size,
+    onResize(listener: () => void) {
+      resizes.add(listener);
+      return () => resizes.delete(listener);
+    },
+    copy: (text: string) => void copied.push(text),
+  };
+  const props = { source, surface, clock, look: LOOK, version: '0.1.0', baseUrl: 'http://localhost:4747/v1' };
+  const { stdin, lastFrame, frames } = render(<App {...props} readonly={readonly} />);
+  const settle = async () => {
+    for (let i = 0; i < 4; i++) await setImmediate();
+  };
+  await settle();
+  return {
+    world,
+    async advance(ms: number) {
+      await clock.advance(ms);
+      await settle();
+    },
+    performed,
+    copied,
+    frames,
+    frame: () => lastFrame() ?? '',
+    async press(...keys: string[]) {
+      for (const key of keys) {
+        stdin.write(key);
+        await settle();
+      }
+    },
+    async resize(size: Size) {
+      world.size = size;
+      for (const listener of resizes) listener();
+      await settle();
+    },
+  };
+}
+
+describe('the running dashboard', () => {
+  test('shows what is there at once', async () => {
+    const { frame } = await started();
+    expect(frame()).toContain('running localhost:4747');
+    expect(frame()).toContain('X ci/monthly');
+  });
+
+  test('draws nothing and reads nothing while nothing is written, but at the turn of a minute', async () => {
+    const { world, advance, frames } = await started();
+    const drawn = frames.length;
+    await advance(48_000);
+    expect([frames.length, world.reads]).toEqual([drawn, 1]);
+    await advance(2_000);
+    expect(world.reads).toBe(2);
+  });
+
+  test('shows what is written within a second', async () => {
+    const { world, advance, frame } = await started();
+    world.data.requests.unshift(rowAt(-1, { model: 'o4-mini' }));
+    world.written = true;
+    expect(frame()).not.toContain('o4-mini');
+    await advance(1_000);
+    expect(frame()).toContain('o4-mini');
+  });
+
+  test('stands still while it is paused, and catches up after', async () => {
+    const { world, advance, frame, press } = await started();
+    await press('p');
+    expect(frame()).toContain('PAUSED');
+    world.data.requests.unshift(rowAt(-1, { model: 'o4-mini' }));
+    world.written = true;
+    await advance(70_000);
+    expect(frame()).not.toContain('o4-mini');
+    await press('p');
+    expect(frame()).toContain('o4-mini');
+  });
+
+  test('says within three seconds that the daemon is gone', async () => {
+    const { world, advance, frame } = await started();
+    world.daemon = { kind: 'stopped' };
+    await advance(3_000);
+    expect(frame()).toContain('X STOPPED');
+    expect(frame()).toContain('14:02:09');
+  });
+
+  test('says that the database cannot be read, and goes on once it can', async () => {
+    const { world, advance, frame } = await started();
+    world.fault = new Error('disk I/O error');
+    world.written = true;
+    await advance(1_000);
+    expect(frame()).toContain('cannot read the database: disk I/O error');
+    world.fault = undefined;
+    await advance(1_000);
+    expect(frame()).not.toContain('cannot read');
+  });
+
+  test('filters at once', async () => {
+    const { frame, press } = await started();
+    await press('f');
+    expect(frame()).toContain('REQUESTS (blocked)');
+    expect(frame()).not.toContain('claude-sonnet-4     529');
+  });
+
+  test('takes keys that come in one piece one by one', async () => {
+    const { frame, press } = await started();
+    await press('/gpt\r');
+    expect(frame()).toContain('REQUESTS (all "gpt")');
+    await press('jj\u001b[A');
+    expect(frame()).toMatch(/^>/m);
+  });
+
+  test('follows the size of the terminal', async () => {
+    const { frame, resize } = await started();
+    await resize({ columns: 50, rows: 12 });
+    expect(frame().split('\n')).toHaveLength(11);
+    await resize({ columns: 30, rows: 5 });
+    expect(frame()).toContain('too small');
+  });
+
+  test('carries out what is confirmed, shows what came of it, and copies a new key', async () => {
+    const { frame, press, performed, copied } = await started();
+    await press('n', '\r', 'y');
+    expect(performed).toEqual([{ kind: 'create_key', project: 'agents' }]);
+    expect(frame()).toContain('sk-gw-secret');
+    await press('c', '\r');
+    expect(copied).toEqual(['sk-gw-secret']);
+    expect(frame()).not.toContain('sk-gw-secret');
+    await press('x', '\r', 'y');
+    expect(frame()).toContain('! no live key with id 1');
+  });
+
+  test('copies an id', async () => {
+    const { press, copied } = await started();
+    await press('c');
+    expect(copied).toEqual([expect.stringMatching(/^req_/)]);
+  });
+});

@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest';
+import { formatRequestId } from '../../src/ids.ts';
+import { reduce } from '../../src/tui/reduce.ts';
+import { type Action, feedOf, newerThanHeld, type State } from '../../src/tui/state.ts';
+import { NOW, rowAt, sampleData, sampleState } from './support/sample.ts';
+
+const pressing = (state: State, ...keys: string[]) =>
+  keys.reduce((before, key) => reduce(before, { type: 'press', key }), state);
+const start = () => sampleState(80, 24);
+
+describe('the feed', () => {
+  test('runs until a row is selected, then holds still and counts what comes', () => {
+    const running = start();
+    const held = pressing(running, 'j', 'j');
+    const rows = feedOf(held);
+    expect(held.selected.request).toBe(rows[1]?.row.id);
+
+    const data = sampleData();
+    const later = reduce(held, {
+      type: 'data',
+      data: { ...data, requests: [rowAt(-1), rowAt(0), ...data.requests] },
+    });
+    expect(feedOf(later)).toBe(rows);
+    expect(newerThanHeld(later)).toBe(2);
+    expect(later.selected.request).toBe(held.selected.request);
+
+    const followed = pressing(later, 'escape');
+    expect(feedOf(followed)[0]?.row.timeMs).toBe(NOW + 1_000);
+    expect(followed.selected.request).toBeNull();
+  });
+
+  test('moves to its ends and no further', () => {
+    const rows = feedOf(start());
+    expect(pressing(start(), 'G', 'j').selected.request).toBe(rows.at(-1)?.row.id);
+    expect(pressing(start(), 'G', 'g', 'k').selected.request).toBe(rows[0]?.row.id);
+    expect(pressing(start(), 'pagedown').selected.request).toBe(rows.at(-1)?.row.id);
+  });
+
+  test('follows again when the filter changes', () => {
+    const state = pressing(start(), 'j', 'f');
+    expect(state.filter.kind).toBe('blocked');
+    expect(state.held).toBeNull();
+    expect(pressing(state, 'f', 'f', 'f').filter.kind).toBe('all');
+  });
+
+  test('is searched by what is typed, once enter is pressed', () => {
+    const typing = pressing(start(), '/', ...'q?clauude'.split(''), 'up', 'backspace', 'backspace');
+    expect(typing.search).toBe('q?clauu');
+    expect(typing.filter.text).toBe('');
+    expect(typing.quit).toBeNull();
+    expect(pressing(typing, 'enter').filter.text).toBe('q?clauu');
+    expect(pressing(typing, 'escape').search).toBeNull();
+  });
+});
+
+describe('keys', () => {
+  test('go to the panel that was chosen', () => {
+    const state = pressing(start(), '1', 'j', 'j', '3', 'G', 'tab');
+    expect(state.selected).toEqual({ budget: 'agents/daily', request: null, webhook: 2 });
+    expect(state.focus).toBe('budgets');
+    expect(pressing(state, 'shift-tab').focus).toBe('webhooks');
+  });
+
+  test('change the window, pause the display, open the help and the detail', () => {
+    expect(pressing(start(), 'w').window).toBe('month');
+    expect(pressing(start(), 'w', 'w').window).toBe('hour');
+    expect(pressing(start(), 'p').paused).toBe(true);
+    expect(pressing(start(), 'p', 'p').paused).toBe(false);
+    expect(pressing(start(), '?').help).toBe(true);
+    expect(pressing(start(), '?', 'x')).toMatchObject({ help: false, dialog: null });
+    expect(pressing(start(), 'enter')).toMatchObject({ detailOpen: true });
+    expect(pressing(start(), 'enter', 'escape').detailOpen).toBe(false);
+  });
+
+  test('copy the id of what is selected', () => {
+    const state = pressing(start(), 'j', 'c');
+    expect(state.copy?.text).toBe(formatRequestId(feedOf(state)[0]?.row.id ?? 0));
+    expect(state.notice).toContain('copied req_');
+    expect(pressing(state, 'j').notice).toBeNull();
+    expect(pressing(start(), '1', 'c').copy?.text).toBe('ci/monthly');
+    expect(pressing(start(), '3', 'c').copy?.text).toBe('wh_1');
+  });
+
+  test('quit with 0, and with 130 wherever one is by Ctrl-C', () => {
+    expect(pressing(start(), 'q').quit).toBe(0);
+    for (const place of [[], ['/'], ['?'], ['b'], ['n'], ['b', 'enter', 'y']]) {
+      expect(pressing(start(), ...place, 'ctrl-c').quit).toBe(130);
+    }
+  });
+
+  test('mean nothing where they have no meaning', () => {
+    for (const key of ['z', '9', '0', ' ', '\u001b', 'é']) expect(pressing(start(), key)).toEqual(start());
+  });
+});
+
+describe('changes', () => {
+  test('raise a budget once the amount is higher and confirmed', () => {
+    const asked = pressing(start(), '1', 'j', 'j', 'b');
+    expect(asked.dialog).toMatchObject({ kind: 'amount', text: '10' });
+    const cleared = pressing(asked, 'backspace', 'backspace', 'x');
+    expect(pressing(cleared, 'enter').dialog).toMatchObject({
+      problem: expect.stringContaining('an amount'),
+    });
+    expect(pressing(cleared, '4', 'enter').dialog).toMatchObject({ problem: 'more than $5.00' });
+    const confirm = pressing(cleared, '1', '2', '.', '5', 'enter');
+    expect(confirm.dialog).toMatchObject({
+      kind: 'confirm',
+      question: 'Raise agents/daily from $5.00 to $12.50?',
+    });
+    expect(pressing(confirm, 'n').dialog).toBeNull();
+    expect(pressing(confirm, 'enter').dialog).toBe(confirm.dialog);
+    expect(pressing(confirm, 'y').dialog).toEqual({
+      kind: 'working',
+      command: {
+        kind: 'raise_budget',
+        project: 'agents',
+        period: 'daily',
+        windowMs: null,
+        capNanoUsd: 12_500_000_000,
+      },
+    });
+  });
+
+  const command = (...keys: string[]) => {
+    const { dialog } = pressing(start(), ...keys);
+    return dialog?.kind === 'working' ? dialog.command : dialog;
+  };
+
+  test('make and revoke keys, pause and resume projects, replay webhooks', () => {
+    expect(command('n', 'j', 'enter', 'y')).toEqual({ kind: 'create_key', project: 'ci' });
+    expect(command('x', 'j', 'k', 'enter', 'y')).toEqual({ kind: 'revoke_key', id: 1 });
+    expect(command('s', 'enter', 'y')).toEqual({ kind: 'pause_project', project: 'agents' });
+    expect(command('s', 'j', 'j', 'enter', 'y')).toEqual({ kind: 'resume_project', project: 'lab' });
+    expect(command('r', 'y')).toEqual({ kind: 'replay_webhook', id: 1 });
+    expect(command('3', 'G', 'enter')).toMatchObject({
+      kind: 'failed',
+      message: 'Nothing failed at wh_2 (ci.example.com).',
+    });
+  });
+
+  test('are taken back by escape until they are being carried out', () => {
+    for (const keys of [['b'], ['b', 'enter'], ['n'], ['x', 'enter'], ['s'], ['r']]) {
+      expect(pressing(start(), ...keys, 'escape').dialog).toBeNull();
+    }
+    const working = pressing(start(), 'r', 'y');
+    expect(pressing(working, 'escape', 'q', 'y').dialog).toBe(working.dialog);
+  });
+
+  test('cannot be asked for when read-only', () => {
+    const state = { ...start(), readonly: true };
+    for (const key of ['b', 'n', 'x', 's', 'r']) expect(pressing(state, key)).toBe(state);
+    expect(pressing(state, '1', 'enter').dialog).toBeNull();
+    expect(pressing(state, '3', 'enter').dialog).toBeNull();
+  });
+
+  test('show a secret until it is closed on purpose, and let it be copied', () => {
+    const done: Action = { type: 'done', done: { message: 'Key 3:', secret: 'sk-gw-x' } };
+    const state = reduce(start(), done);
+    expect(pressing(state, 'q', 'j').dialog).toBe(state.dialog);
+    expect(pressing(state, 'c').copy).toEqual({ text: 'sk-gw-x' });
+    expect(JSON.stringify(pressing(state, 'enter'))).not.toContain('sk-gw-x');
+    expect(JSON.stringify(pressing(state, 'c', 'escape').dialog)).not.toContain('sk-gw-x');
+  });
+});
+
+describe('the daemon', () => {
+  test('costs no frame while it stays as it is, and is remembered when it goes', () => {
+    const state = start();
+    const same = { ...state.daemon };
+    expect(reduce(state, { type: 'daemon', daemon: same, now: NOW + 5_000 })).toBe(state);
+    const gone = reduce(state, { type: 'daemon', daemon: { kind: 'stopped' }, now: NOW + 9_000 });
+    expect(gone.seenAt).toBe(NOW + 9_000);
+  });
+
+  test('a database that cannot be read is said once, and forgotten when it can', () => {
+    const problem: Action = { type: 'problem', message: 'disk I/O error' };
+    const state = reduce(start(), problem);
+    expect(reduce(state, problem)).toBe(state);
+    expect(reduce(state, { type: 'data', data: sampleData() }).problem).toBeNull();
+  });
+});

@@ -1,0 +1,78 @@
+import { EventEmitter } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { enterScreen, LEAVE, type Tty } from '../../src/tui/screen.ts';
+
+function terminal(columns = 20, rows = 5) {
+  const written: string[] = [];
+  const tty = Object.assign(new EventEmitter(), {
+    columns,
+    rows,
+    write: (text: string) => written.push(text) > 0,
+  });
+  // Only these parts of a terminal are used.
+  return { tty, written, screen: enterScreen(tty as unknown as Tty), take: () => written.splice(0).join('') };
+}
+
+describe('enterScreen()', () => {
+  test('writes only the lines that changed', () => {
+    const { screen, take } = terminal();
+    screen.frames.write('one\ntwo\nthree');
+    take();
+    screen.frames.write('one\n2\nthree');
+    const text = take();
+    expect(text).toContain('\u001b[2;1H2');
+    expect(text).not.toContain('one');
+    expect(text).not.toContain('three');
+    screen.frames.write('one\n2\nthree');
+    expect(take()).toBe('');
+  });
+
+  test('blanks the lines that a lower frame leaves behind', () => {
+    const { screen, take } = terminal();
+    screen.frames.write('one\ntwo');
+    take();
+    screen.frames.write('one');
+    expect(take()).toContain('\u001b[2;1H\u001b[0m\u001b[K');
+  });
+
+  test('never writes a line break, nor below the terminal', () => {
+    const { screen, take } = terminal(20, 2);
+    screen.frames.write('one\ntwo\nthree');
+    const text = take();
+    expect(text).not.toContain('\n');
+    expect(text).not.toContain('three');
+  });
+
+  test('clears and paints all of it anew after a resize', () => {
+    const { screen, tty, take } = terminal();
+    screen.frames.write('one\ntwo');
+    take();
+    let resized = 0;
+    screen.onResize(() => resized++);
+    tty.columns = 10;
+    tty.emit('resize');
+    screen.frames.write('one\ntwo');
+    const text = take();
+    expect(text).toContain('\u001b[2J');
+    expect(text).toContain('one');
+    expect([resized, screen.size().columns, screen.frames.columns]).toEqual([1, 10, 10]);
+  });
+
+  test('brings the terminal back once, and writes nothing after', () => {
+    const { screen, tty, take } = terminal();
+    take();
+    screen.leave();
+    screen.leave();
+    screen.frames.write('late');
+    screen.copy('late');
+    expect(take()).toBe(LEAVE);
+    expect(tty.listenerCount('resize')).toBe(0);
+  });
+
+  test('copies by OSC 52', () => {
+    const { screen, take } = terminal();
+    take();
+    screen.copy('req_1');
+    expect(take()).toBe(`\u001b]52;c;${Buffer.from('req_1').toString('base64')}\u0007`);
+  });
+});

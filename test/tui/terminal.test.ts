@@ -1,0 +1,184 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { type CliHome, cliHome, stopAfterwards } from '../cli/cli-home.ts';
+import { request } from '../support/client.ts';
+import { hasTmux, openTerminal, type Terminal } from '../support/tmux.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../bin/gw', import.meta.url));
+const FAULTY = fileURLToPath(new URL('support/faulty.mjs', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../dist/tui/run.js', import.meta.url));
+const LIMIT_MS = 60_000;
+
+const isReady = hasTmux && existsSync(BUILT);
+if (!isReady) console.warn('skipped: these tests need tmux, and the built program (npm run build)');
+
+/** A shell in a real terminal where `gw` was just typed. */
+async function gw(
+  cli: CliHome,
+  args: string,
+  size: { columns?: number; rows?: number } = {},
+): Promise<Terminal> {
+  const terminal = await openTerminal({ ...size, env: cli.env });
+  await terminal.type(`${process.execPath} ${PROGRAM} ${args}; echo code=$?`);
+  await terminal.press('Enter');
+  return terminal;
+}
+
+async function ended(terminal: Terminal, code: number): Promise<string> {
+  const screen = await terminal.until(/code=\d+/);
+  expect(screen).toContain(`code=${code}`);
+  expect(await terminal.isWhole()).toBe(true);
+  return screen;
+}
+
+describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, () => {
+  test('shows traffic, a block, every size and the death of the daemon, and leaves the terminal as it was', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    await cli.exec(['start']);
+    const { pid, port } = JSON.parse(readFileSync(cli.paths.daemonInfo, 'utf8')) as {
+      pid: number;
+      port: number;
+    };
+    const key = (await cli.exec(['keys', 'create'])).stdout.trim();
+    const ask = () =>
+      request(`http://127.0.0.1:${port}/v1/chat/completions`, {
+        headers: { authorization: `Bearer ${key}` },
+        body: { model: 'sandbox/echo', max_tokens: 50, messages: [{ role: 'user', content: 'hello' }] },
+      });
+
+    const terminal = await gw(cli, 'top');
+    await terminal.until(/running localhost:\d+ .*live[\s\S]*No requests yet[\s\S]*eval "\$\(gw env\)"/);
+    expect((await ask()).status).toBe(200);
+    await terminal.until(/^ {3}\d\d:\d\d:\d\d default +\S*echo +200/m);
+
+    await cli.exec(['budget', 'set', '0']);
+    expect((await ask()).status).toBe(402);
+    expect((await ask()).status).toBe(402);
+    const blocked = await terminal.until(/x2 default\/daily full since/);
+    expect(blocked).toMatch(/X default\/daily .* 100% .* BLOCK/);
+    expect(blocked.split('\n')[23]).toBe('');
+
+    await terminal.resize(140, 40);
+    await terminal.until(/TOP MODELS[\s\S]*outcome +blocked, HTTP 402[\s\S]*\? help {2}q quit/);
+    await terminal.resize(50, 12);
+    await terminal.until(/^ gw {2}running[\s\S]*X default\/daily/);
+    await terminal.resize(30, 6);
+    await terminal.until(/terminal too small/);
+    await terminal.resize(80, 24);
+    await terminal.until(/REQUESTS \(all\)/);
+
+    process.kill(pid, 'SIGKILL');
+    await terminal.until(/X STOPPED \(last seen \d\d:\d\d\) {2}run: gw start[\s\S]*x2 default\/daily full/);
+    await terminal.press('q');
+    const screen = await ended(terminal, 0);
+    expect(screen).toMatch(/^. .*gw top; echo code=\$\?/);
+    expect(screen).not.toContain('BUDGETS');
+  });
+
+  test('does what each key says, without a daemon', async () => {
+    const cli = cliHome();
+    await cli.run(['projects', 'add', 'web']);
+    await cli.run(['budget', 'set', '5']);
+    await cli.record(
+      { timeMs: Date.now() - 1_000, model: 'gpt-4.1' },
+      { timeMs: Date.now(), model: 'o4-mini' },
+    );
+    const terminal = await gw(cli, 'dashboard');
+    await terminal.until(/X STOPPED[\s\S]*o4-mini/);
+    await terminal.press('?');
+    await terminal.until(/raise the selected budget/);
+    await terminal.press('?', 'w');
+    await terminal.until(/THIS MONTH/);
+    await terminal.press('w');
+    await terminal.until(/THIS HOUR/);
+    await terminal.press('p');
+    await terminal.until(/PAUSED/);
+    await terminal.press('p', 'f');
+    await terminal.until(/REQUESTS \(blocked\)[\s\S]*none of the last/);
+    await terminal.press('Escape');
+    await terminal.until(/REQUESTS \(all\)/);
+    await terminal.press('/');
+    await terminal.type('GPT');
+    await terminal.press('Enter');
+    await terminal.until(/REQUESTS \(all "GPT"\)/);
+    await terminal.press('Escape');
+    await terminal.until(/REQUESTS \(all\)/);
+    await terminal.press('Down', 'j');
+    await terminal.until(/held: esc to follow[\s\S]*^> .*gpt-4\.1 /m);
+    await terminal.press('c');
+    await terminal.until(/copied req_/);
+    await terminal.press('Enter');
+    await terminal.until(/REQUEST ─[\s\S]*route +gpt-4\.1/);
+    await terminal.press('Escape');
+    await terminal.until(/held: esc to follow/);
+    await terminal.press('Escape');
+    await terminal.until(/REQUESTS \(all\) ─+$/m);
+
+    await terminal.press('1', 'b');
+    await terminal.until(/New cap of default\/daily: \$10_/);
+    await terminal.press('Enter');
+    await terminal.until(/Raise default\/daily from \$5\.00 to \$10\.00\?/);
+    await terminal.press('y');
+    await terminal.until(/Budget default\/daily is \$10\.00/);
+    await terminal.press('Enter');
+    await terminal.until(/\$0\.00\/\$10\.00/);
+    await terminal.press('n');
+    await terminal.until(/of which project\?[\s\S]*> default[\s\S]* web/);
+    await terminal.press('j', 'Enter');
+    await terminal.until(/Make a key of project web\?/);
+    await terminal.press('y');
+    await terminal.until(/sk-gw-\S{43}/);
+    await terminal.press('Enter', 's', 'j', 'Enter', 'y');
+    await terminal.until(/Project web is paused/);
+    await terminal.press('Enter');
+    await terminal.until(/paused: web/);
+    await terminal.press('x', 'y');
+    await terminal.until(/Key 1 no longer works/);
+    await terminal.press('Enter', 'r');
+    await terminal.until(/no webhooks yet/);
+    await terminal.press('C-c');
+    await ended(terminal, 130);
+    const keys = await cli.json<{ id: number; revoked_at: string | null }[]>(['keys', 'list', '--all']);
+    expect(keys).toMatchObject([{ id: 1, revoked_at: expect.any(String) }]);
+  });
+
+  test.each([
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+    ['SIGINT', 130],
+  ] as const)('brings the terminal back on %s', async (name, code) => {
+    const cli = cliHome();
+    const terminal = await openTerminal({ env: cli.env });
+    await terminal.type(
+      `sh -c 'echo $$ > ${cli.env.GW_HOME}/pid; exec ${process.execPath} ${PROGRAM} dashboard'; echo code=$?`,
+    );
+    await terminal.press('Enter');
+    await terminal.until(/BUDGETS/);
+    process.kill(Number(readFileSync(`${cli.env.GW_HOME}/pid`, 'utf8')), name);
+    await ended(terminal, code);
+  });
+
+  test.each(['component', 'timer', 'rejection'])(
+    'brings the terminal back after a fault in a %s',
+    async (place) => {
+      const terminal = await openTerminal({ env: { PATH: process.env.PATH ?? '' } });
+      await terminal.type(`${process.execPath} ${FAULTY} ${place}; echo code=$?`);
+      await terminal.press('Enter');
+      const screen = await ended(terminal, 1);
+      expect(screen).toContain(`a fault in a ${place}`);
+    },
+  );
+
+  test('prints once where the output is no terminal, and with --once', async () => {
+    const cli = cliHome();
+    await cli.record({ timeMs: Date.now() });
+    const { code, stdout } = await cli.exec(['dashboard']);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/X STOPPED[\s\S]*BUDGETS[\s\S]*gpt-4\.1-mini/);
+    expect(stdout).not.toContain('\u001b');
+    const terminal = await gw(cli, 'dashboard --once');
+    expect(await ended(terminal, 0)).toContain('q quit');
+  });
+});
