@@ -65,7 +65,6 @@ function useSurface({ copy, quit }: State, dispatch: Dispatch<Action>, surface: 
     if (copy) surface.copy(copy.text);
   }, [copy, surface]);
   useEffect(() => {
-    // Ink's types take an error only; what it resolves with is any value.
-    if (quit !== null) exit(quit as unknown as Error);
+    if (quit !== null) exit(quit);
   }, [quit, exit]);
 }

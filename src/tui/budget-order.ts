@@ -1,13 +1,10 @@
 import { forecastOf } from '../cli/budgets/forecast.ts';
+import { shareOf } from '../cli/budgets/view.ts';
 import type { Standing } from '../store/budgets.ts';
 
 /** Most urgent first: full ones, then those that run out, the soonest first, then the fullest. */
 export function byUrgency(standings: readonly Standing[], now: number): Standing[] {
   return [...standings].sort((a, b) => urgency(a, now) - urgency(b, now) || shareOf(b) - shareOf(a));
-}
-
-export function shareOf({ budget, posted }: Standing): number {
-  return budget.capNanoUsd === 0 ? 1 : posted / budget.capNanoUsd;
 }
 
 function urgency(standing: Standing, now: number): number {

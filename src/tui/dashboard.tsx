@@ -15,7 +15,7 @@ import { Question } from './panels/question.tsx';
 import { Requests } from './panels/requests.tsx';
 import { Today } from './panels/today.tsx';
 import { Webhooks } from './panels/webhooks.tsx';
-import { budgetsOf, feedOf, newerThanHeld, type State } from './state.ts';
+import { budgetsOf, feedOf, focusOf, newerThanHeld, type State } from './state.ts';
 
 export interface DashboardProps {
   state: State;
@@ -89,7 +89,8 @@ function Panel({
   data,
 }: DashboardProps & { place: Place; data: DashboardData }) {
   const { width, height } = place;
-  const { selected, focus, now } = state;
+  const { selected, now } = state;
+  const focus = focusOf(state);
   const size = { width, height, look };
   switch (place.panel) {
     case 'today':

@@ -1,9 +1,9 @@
 import { tokens } from '../cli/output/numbers.ts';
 import { duration } from '../cli/output/time.ts';
-import { formatUsd } from '../money.ts';
+import { costOf, mark } from '../cli/requests/view.ts';
 import type { FeedRow } from '../store/dashboard/feed.ts';
 import type { Cell } from './lines.ts';
-import { type Look, MARKS, styleOf } from './look.ts';
+import { type Look, styleOf } from './look.ts';
 
 /** What of a request a line shows beside the columns that all have. */
 export interface FeedColumns {
@@ -46,13 +46,13 @@ export function feedCells(
   look: Look,
   { selected = false, note }: { selected?: boolean; note?: string | undefined } = {},
 ): Cell[] {
-  const mark = markOf(row);
-  const style = styleOf(mark, look);
+  const sign = mark(row);
+  const style = styleOf(sign, look);
   const said = note ?? noteOf(row);
   // Where columns were dropped, words need some of the model's room.
   const model = said === undefined || columns.tokens ? columns.model : Math.min(columns.model, NOTED_MODEL);
   const head: Cell[] = [
-    { text: `${selected ? '>' : ' '}${mark}`, width: 2, style },
+    { text: `${selected ? '>' : ' '}${sign}`, width: 2, style },
     {
       text: look.times.time(row.timeMs),
       width: WIDTHS.time,
@@ -76,23 +76,13 @@ export function feedCells(
           } as Cell,
         ]
       : []),
-    { text: costText(row), width: WIDTHS.cost, align: 'right' },
+    { text: costOf(row), width: WIDTHS.cost, align: 'right' },
     ...(columns.took ? [{ text: tookText(row.durationMs), width: WIDTHS.took, align } as Cell] : []),
   ];
 }
 
 const align = 'right';
 const plain = (text: string) => text;
-
-/** An unknown price is not $0, and an estimate is not a fact. */
-export function costText({
-  unpriced,
-  estimated,
-  costNanoUsd,
-}: Pick<FeedRow, 'unpriced' | 'estimated' | 'costNanoUsd'>): string {
-  if (unpriced) return 'unpriced';
-  return `${estimated ? '~' : ''}${formatUsd(costNanoUsd)}`;
-}
 
 /** `812ms`, `1.9s`, `1m05s`. */
 export function tookText(ms: number): string {
@@ -101,11 +91,6 @@ export function tookText(ms: number): string {
 
 export function modelOf({ model, askedModel }: Pick<FeedRow, 'model' | 'askedModel'>): string {
   return model || askedModel;
-}
-
-export function markOf({ outcome }: Pick<FeedRow, 'outcome'>): string {
-  if (outcome === 'ok') return MARKS.none;
-  return outcome === 'blocked' ? MARKS.bad : MARKS.warn;
 }
 
 /** What is said of a request that cost nothing because it failed. */

@@ -6,7 +6,7 @@ import { WINDOWS } from '../store/dashboard/reader.ts';
 import { askAmount, askForKey, askForPause, askForReplay, askForRevocation } from './dialog.ts';
 import { pressInDialog } from './press-dialog.ts';
 import { type Move, moveTo, selectedBudget, selectedWebhook } from './selection.ts';
-import { detailId, PANELS, type State } from './state.ts';
+import { detailId, focusOf, PANELS, type State } from './state.ts';
 
 const MAX_SEARCH = 60;
 const INTERRUPTED = 130;
@@ -109,7 +109,7 @@ function pressAction(state: State, key: string): State {
 
 /** Enter is the nearest thing to do with what is selected. */
 function enter(state: State): State {
-  switch (state.focus) {
+  switch (focusOf(state)) {
     case 'requests':
       return {
         ...(state.selected.request === null ? moveTo(state, 'first') : state),
@@ -140,11 +140,12 @@ function copyId(state: State): State {
 }
 
 function idOf(state: State): string | undefined {
-  if (state.focus === 'budgets') {
+  const focus = focusOf(state);
+  if (focus === 'budgets') {
     const standing = selectedBudget(state);
     return standing && budgetName(standing.budget);
   }
-  if (state.focus === 'webhooks') {
+  if (focus === 'webhooks') {
     const webhook = selectedWebhook(state);
     return webhook && `wh_${webhook.id}`;
   }

@@ -25,20 +25,17 @@ export async function runDashboard({ stdout, stdin, ...props }: RunOptions): Pro
   for (const [name, code] of Object.entries(SIGNALS)) on(process, name, () => leaveWith(code), signal);
   // A terminal that is gone tells by the end of its input, if at all.
   for (const event of ['end', 'close', 'error']) on(stdin, event, () => leaveWith(SIGNALS.SIGHUP), signal);
-  on(process, 'uncaughtException', fail, signal);
-  on(process, 'unhandledRejection', fail, signal);
+  const fault = new Promise<never>((_resolve, reject) => {
+    on(process, 'uncaughtException', reject, signal);
+    on(process, 'unhandledRejection', reject, signal);
+  });
 
   function leaveWith(code: number): void {
     restore();
     process.exit(code);
   }
 
-  function fail(error: unknown): void {
-    restore();
-    console.error(error);
-    process.exit(1);
-  }
-
+  let unmount = () => {};
   try {
     const app = render(<App {...props} surface={screen} />, {
       // Ink uses of it what `frames` has.
@@ -48,9 +45,11 @@ export async function runDashboard({ stdout, stdin, ...props }: RunOptions): Pro
       exitOnCtrlC: false,
       patchConsole: false,
     });
-    const code: unknown = await app.waitUntilExit();
+    unmount = app.unmount;
+    const code: unknown = await Promise.race([app.waitUntilExit(), fault]);
     return typeof code === 'number' ? code : 0;
   } finally {
+    unmount();
     restore();
     ends.abort();
   }

@@ -4,7 +4,8 @@ import type { Size } from './layout.ts';
 /** A terminal that frames are painted on. */
 export type Tty = NodeJS.WriteStream;
 
-const ENTER = '\u001b[?1049h\u001b[?25l\u001b[2J\u001b[H';
+// Without line wrap: a terminal that shows a sign wider than gw takes it for spoils that line and no other.
+const ENTER = '\u001b[?1049h\u001b[?25l\u001b[?7l\u001b[2J\u001b[H';
 /** What brings a terminal back: colours, line wrap, cursor, main screen. */
 export const LEAVE = '\u001b[0m\u001b[?7h\u001b[?25h\u001b[?1049l';
 const CLEAR = '\u001b[2J';
@@ -37,8 +38,8 @@ export function enterScreen(tty: Tty): Screen {
 
   function paint(frame: string): boolean {
     const lines = frame.split('\n').slice(0, tty.rows);
-    const changes = lines.map((line, i) => (line === shown[i] ? '' : at(i) + line + ERASE_REST));
-    const gone = shown.slice(lines.length).map((_, i) => at(lines.length + i) + ERASE_REST);
+    const changes = lines.map((line, i) => (line === shown[i] ? '' : at(i) + ERASE + line));
+    const gone = shown.slice(lines.length).map((_, i) => at(lines.length + i) + ERASE);
     shown = lines;
     const text = [...changes, ...gone].join('');
     if (text !== '') write(BEGIN_UPDATE + text + END_UPDATE);
@@ -72,5 +73,6 @@ export function enterScreen(tty: Tty): Screen {
   };
 }
 
-const ERASE_REST = '\u001b[0m\u001b[K';
+// Before the line, not after it: behind one that fills its row the cursor stands on its last sign.
+const ERASE = '\u001b[0m\u001b[K';
 const at = (line: number) => `\u001b[${line + 1};1H`;

@@ -1,13 +1,13 @@
 import { budgetName, type Standing } from '../store/budgets.ts';
 import type { WebhookHealth } from '../store/dashboard/webhook-health.ts';
-import { budgetsOf, feedOf, type State } from './state.ts';
+import { budgetsOf, feedOf, focusOf, type State } from './state.ts';
 
 /** By so many rows, or to an end. */
 export type Move = number | 'first' | 'last';
 
 /** Moves the selection in the panel that has the keys. */
 export function moveTo(state: State, move: Move): State {
-  switch (state.focus) {
+  switch (focusOf(state)) {
     case 'budgets': {
       const budget = moved(budgetsOf(state).map(nameOf), state.selected.budget, move);
       return { ...state, selected: { ...state.selected, budget } };

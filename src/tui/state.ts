@@ -8,7 +8,7 @@ import type { Done } from './command.ts';
 import type { DaemonView } from './daemon-view.ts';
 import type { Dialog } from './dialog.ts';
 import { collapseFeed, type FeedEntry } from './feed-entry.ts';
-import type { Size } from './layout.ts';
+import { layoutOf, type Size } from './layout.ts';
 
 export const PANELS = ['budgets', 'requests', 'webhooks'] as const;
 /** A panel whose rows can be selected. */
@@ -81,6 +81,16 @@ export function initialState({ size, readonly, now }: { size: Size; readonly: bo
     quit: null,
   };
 }
+
+/** The panel that has the keys: where the terminal is too small for the one that was chosen, the one that is there. */
+export function focusOf({ size, focus }: State): PanelId {
+  const layout = layoutOf(size, NOTHING);
+  if (layout.kind === 'too_small') return focus;
+  const isShown = (panel: PanelId) => layout.columns.flat().some((place) => place.panel === panel);
+  return isShown(focus) || isShown('requests') ? focus : 'budgets';
+}
+
+const NOTHING = { budgets: 0, models: 0, blocked: 0, webhooks: 0 };
 
 /** The rows of the feed: those that a selection holds, else the newest. */
 export function feedOf(state: State): FeedEntry[] {

@@ -61,6 +61,12 @@ describe('keys', () => {
     expect(pressing(state, 'shift-tab').focus).toBe('webhooks');
   });
 
+  test('go to the budgets where the terminal shows nothing else', () => {
+    const small = sampleState(50, 12);
+    expect(pressing(small, 'j').selected).toEqual({ budget: 'ci/monthly', request: null, webhook: null });
+    expect(pressing(small, 'j', 'j', 'enter').dialog).toMatchObject({ kind: 'amount', text: '10' });
+  });
+
   test('change the window, pause the display, open the help and the detail', () => {
     expect(pressing(start(), 'w').window).toBe('month');
     expect(pressing(start(), 'w', 'w').window).toBe('hour');

@@ -20,7 +20,7 @@ describe('enterScreen()', () => {
     take();
     screen.frames.write('one\n2\nthree');
     const text = take();
-    expect(text).toContain('\u001b[2;1H2');
+    expect(text).toContain('\u001b[2;1H\u001b[0m\u001b[K2');
     expect(text).not.toContain('one');
     expect(text).not.toContain('three');
     screen.frames.write('one\n2\nthree');

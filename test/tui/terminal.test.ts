@@ -58,7 +58,10 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     expect((await ask()).status).toBe(402);
     const blocked = await terminal.until(/x2 default\/daily full since/);
     expect(blocked).toMatch(/X default\/daily .* 100% .* BLOCK/);
-    expect(blocked.split('\n')[23]).toBe('');
+    const lines = blocked.split('\n');
+    expect(lines[1]).toMatch(/^─ TODAY .*─$/);
+    expect(lines[1]).toHaveLength(80);
+    expect(lines[23]).toBe('');
 
     await terminal.resize(140, 40);
     await terminal.until(/TOP MODELS[\s\S]*outcome +blocked, HTTP 402[\s\S]*\? help {2}q quit/);

@@ -80,7 +80,8 @@ export function shareOf({ budget, posted }: Standing): number {
   return budget.capNanoUsd === 0 ? 1 : posted / budget.capNanoUsd;
 }
 
-function mark(standing: Standing): string {
+/** `X` for a full budget, `!` from its alert on. */
+export function mark(standing: Standing): string {
   if (isOver(standing)) return 'X';
   return standing.posted >= thresholdOf(standing.budget) ? '!' : ' ';
 }

@@ -69,7 +69,12 @@ async function show(context: Context, options: Options, { db, calendar, baseUrl 
   const { stdin, stdout } = process;
   // A terminal that does not know its size cannot be painted on.
   const isScreen =
-    context.stdout === stdout && stdout.isTTY && stdin.isTTY && stdout.columns > 0 && stdout.rows > 0;
+    context.env.TERM !== 'dumb' &&
+    context.stdout === stdout &&
+    stdout.isTTY &&
+    stdin.isTTY &&
+    stdout.columns > 0 &&
+    stdout.rows > 0;
   if (options.once || !isScreen) {
     const { snapshot } = await import('../../tui/snapshot.tsx');
     say(context, await snapshot({ ...shared, size: { columns, rows: SNAPSHOT_ROWS } }));

@@ -84,11 +84,6 @@ function printerOf(context: Context, options: Options, timezone: string): (reque
 }
 
 function rowOf(request: LoggedRequest): FeedRow {
-  const { flags, detail } = request;
-  return {
-    ...request,
-    unpriced: flags.includes('unpriced'),
-    estimated: flags.includes('estimated'),
-    error: typeof detail.error === 'string' ? detail.error : null,
-  };
+  const { error } = request.detail;
+  return { ...request, error: typeof error === 'string' ? error : null };
 }

@@ -76,12 +76,14 @@ export function requestDetails(request: LoggedRequest, timezone: string, { palet
   return facts.map(([name, value]) => `${palette.dim(pad(clean(name), 12))}${clean(value)}`).join('\n');
 }
 
-function mark({ outcome }: LoggedRequest): string {
+/** What sets a request apart in a list: `X` blocked, `!` anything else that is not ok. */
+export function mark({ outcome }: Pick<LoggedRequest, 'outcome'>): string {
   if (outcome === 'ok') return ' ';
   return outcome === 'blocked' ? 'X' : '!';
 }
 
-function costOf({ costNanoUsd, flags }: LoggedRequest): string {
+/** An unknown price is not $0, and an estimate is not a fact. */
+export function costOf({ costNanoUsd, flags }: Pick<LoggedRequest, 'costNanoUsd' | 'flags'>): string {
   if (flags.includes('unpriced')) return 'unpriced';
   return `${flags.includes('estimated') ? '~' : ''}${formatUsd(costNanoUsd)}`;
 }
@@ -91,7 +93,7 @@ function textOf(value: unknown): string {
 }
 
 /** The model with its provider in front; the sandbox's models carry it in their own name. */
-function servedBy({ provider, model }: LoggedRequest): string {
+export function servedBy({ provider, model }: Pick<LoggedRequest, 'provider' | 'model'>): string {
   if (provider === '') return 'nobody';
   return model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
 }

@@ -1,24 +1,26 @@
-import { type RequestId, requestIdAt, timeOfRequestId } from '../../ids.ts';
-import type { NanoUsd } from '../../money.ts';
-import { FLAGS, OUTCOMES, type Outcome } from '../ledger/record.ts';
+import { requestIdAt, timeOfRequestId } from '../../ids.ts';
+import { FLAGS, type Flag, OUTCOMES, type Outcome } from '../ledger/record.ts';
 import type { Db } from '../open.ts';
+import type { LoggedRequest } from '../request-log.ts';
 
 /** A request as a line of the feed shows it. */
-export interface FeedRow {
-  id: RequestId;
-  timeMs: number;
-  project: string;
-  provider: string;
-  model: string;
-  askedModel: string;
-  status: number;
-  outcome: Outcome;
-  unpriced: boolean;
-  estimated: boolean;
-  inputTokens: number;
-  outputTokens: number;
-  costNanoUsd: NanoUsd;
-  durationMs: number;
+export interface FeedRow
+  extends Pick<
+    LoggedRequest,
+    | 'id'
+    | 'timeMs'
+    | 'project'
+    | 'provider'
+    | 'model'
+    | 'askedModel'
+    | 'status'
+    | 'outcome'
+    | 'flags'
+    | 'inputTokens'
+    | 'outputTokens'
+    | 'costNanoUsd'
+    | 'durationMs'
+  > {
   /** Why it failed. */
   error: string | null;
 }
@@ -32,7 +34,7 @@ export interface FeedFilter {
   text: string;
 }
 
-interface Row extends Omit<FeedRow, 'timeMs' | 'outcome' | 'unpriced' | 'estimated'> {
+interface Row extends Omit<FeedRow, 'timeMs' | 'outcome' | 'flags'> {
   outcome: number;
   flags: number;
 }
@@ -50,6 +52,7 @@ const CONDITIONS: Record<FeedKind, string> = {
 const NAMED = `(@text = '' OR model_id IN (SELECT id FROM names WHERE name LIKE @text ESCAPE '\\')
   OR asked_model_id IN (SELECT id FROM names WHERE name LIKE @text ESCAPE '\\')
   OR project_id IN (SELECT id FROM projects WHERE name LIKE @text ESCAPE '\\'))`;
+const FLAG_NAMES = Object.keys(FLAGS) as Flag[];
 const OUTCOME_NAMES = Object.keys(OUTCOMES) as Outcome[];
 
 /** Reads the newest requests that pass a filter, newest first. */
@@ -81,8 +84,7 @@ function read({ outcome, flags, ...row }: Row): FeedRow {
     ...row,
     timeMs: timeOfRequestId(row.id),
     outcome: OUTCOME_NAMES[outcome] ?? 'ok',
-    unpriced: (flags & FLAGS.unpriced) !== 0,
-    estimated: (flags & FLAGS.estimated) !== 0,
+    flags: FLAG_NAMES.filter((name) => flags & FLAGS[name]),
   };
 }
 

@@ -1,10 +1,10 @@
 import { forecastOf } from '../../cli/budgets/forecast.ts';
+import { mark, shareOf } from '../../cli/budgets/view.ts';
 import { gauge } from '../../cli/output/bars.ts';
 import { percent } from '../../cli/output/numbers.ts';
 import { duration } from '../../cli/output/time.ts';
 import { formatUsd } from '../../money.ts';
-import { budgetName, type Standing, thresholdOf } from '../../store/budgets.ts';
-import { shareOf } from '../budget-order.ts';
+import { budgetName, type Standing } from '../../store/budgets.ts';
 import { type Cell, heading, lineOf, textLine } from '../lines.ts';
 import { type Look, MARKS, styleOf } from '../look.ts';
 import { topFor } from '../selection.ts';
@@ -113,18 +113,18 @@ function cellsOf(standing: Standing, props: BudgetsProps): Record<Part, Cell> {
   const { look, selected } = props;
   const { budget, posted, pending } = standing;
   const name = budgetName(budget);
-  const mark = markOf(standing);
-  const style = styleOf(mark, look);
-  const isFull = mark === MARKS.bad;
+  const sign = mark(standing);
+  const style = styleOf(sign, look);
+  const isFull = sign === MARKS.bad;
   const period =
     budget.windowMs === null ? '' : `/${duration(budget.windowMs).replace(/(?<=[hm])00[ms]$/, '')}`;
   return {
-    mark: { text: `${name === selected ? '>' : ' '}${mark}`, width: 2, style },
+    mark: { text: `${name === selected ? '>' : ' '}${sign}`, width: 2, style },
     name: { text: name, width: 20, style: name === selected ? look.palette.bold : style },
     bar: {
       text: gauge(shareOf(standing), BAR_CELLS, look.symbols),
       width: BAR_CELLS,
-      style: isFull ? style : mark === MARKS.warn ? look.palette.warn : look.palette.accent,
+      style: isFull ? style : sign === MARKS.warn ? look.palette.warn : look.palette.accent,
     },
     percent: { text: percent(shareOf(standing)), width: 4, align: 'right' },
     spent: {
@@ -140,11 +140,6 @@ function cellsOf(standing: Standing, props: BudgetsProps): Record<Part, Cell> {
     },
     forecast: { text: ` ${forecastWords(standing, props)}`, width: WIDTHS.forecast, style },
   };
-}
-
-function markOf(standing: Standing): string {
-  if (standing.posted >= standing.budget.capNanoUsd) return MARKS.bad;
-  return standing.posted >= thresholdOf(standing.budget) ? MARKS.warn : MARKS.none;
 }
 
 function forecastWords(standing: Standing, { now, look, pausedProjects }: BudgetsProps): string {

@@ -1,9 +1,10 @@
 import { count, plural } from '../../cli/output/numbers.ts';
 import { pad } from '../../cli/output/text.ts';
+import { costOf, servedBy } from '../../cli/requests/view.ts';
 import { formatRequestId } from '../../ids.ts';
 import { formatUsd } from '../../money.ts';
 import type { LoggedRequest } from '../../store/request-log.ts';
-import { costText, tookText } from '../feed-line.ts';
+import { tookText } from '../feed-line.ts';
 import { heading, textLine } from '../lines.ts';
 import type { Look } from '../look.ts';
 import { Lines } from './lines.tsx';
@@ -45,10 +46,9 @@ function factsOf(request: LoggedRequest, { times }: Look): Fact[] {
   ];
 }
 
-function routeText({ askedModel, provider, model, flags }: LoggedRequest): string {
-  const served =
-    provider === '' ? 'nobody' : model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
-  return `${askedModel} > ${served}${flags.includes('noRoute') ? '  (routing off)' : ''}`;
+function routeText(request: LoggedRequest): string {
+  const off = request.flags.includes('noRoute') ? '  (routing off)' : '';
+  return `${request.askedModel} > ${servedBy(request)}${off}`;
 }
 
 function outcomeText({ outcome, status, flags, detail }: LoggedRequest): string {
@@ -63,12 +63,8 @@ function inputText({ inputTokens, cachedInputTokens, cacheWriteTokens }: LoggedR
 
 /** What was held, what was taken of it, and what went back into the budget. */
 function costLine(request: LoggedRequest): string {
-  const { flags, costNanoUsd, holdNanoUsd } = request;
-  const cost = costText({
-    costNanoUsd,
-    unpriced: flags.includes('unpriced'),
-    estimated: flags.includes('estimated'),
-  });
+  const { costNanoUsd, holdNanoUsd } = request;
+  const cost = costOf(request);
   if (holdNanoUsd === 0) return `${cost}, nothing was held`;
   const back = holdNanoUsd - costNanoUsd;
   const rest = back < 0 ? `${formatUsd(-back)} over it` : `${formatUsd(back)} given back`;

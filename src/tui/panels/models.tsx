@@ -1,5 +1,6 @@
 import { bar } from '../../cli/output/bars.ts';
 import { tokens } from '../../cli/output/numbers.ts';
+import { servedBy } from '../../cli/requests/view.ts';
 import { formatUsd } from '../../money.ts';
 import type { ModelSpend } from '../../store/dashboard/window-usage.ts';
 import { heading, lineOf } from '../lines.ts';
@@ -27,7 +28,7 @@ export function Models({ models, width, height, look }: ModelsProps) {
       [
         { text: '', width: 1 },
         {
-          text: provider === '' || model.startsWith(`${provider}/`) ? model : `${provider}/${model}`,
+          text: provider === '' ? model : servedBy({ provider, model }),
           width: name,
         },
         {

@@ -35,8 +35,7 @@ export function rowAt(secondsAgo: number, fields: Partial<Row> = {}): Row {
     askedModel: 'gpt-4.1-mini',
     status: 200,
     outcome: 'ok',
-    unpriced: false,
-    estimated: false,
+    flags: [],
     inputTokens: 1_234,
     outputTokens: 456,
     costNanoUsd: 1_200_000,
@@ -105,7 +104,7 @@ export function sampleData(): DashboardData {
     ],
     requests: [
       rowAt(2),
-      rowAt(6, { model: '深度求索-聊天模型', provider: 'deepseek', unpriced: true, costNanoUsd: 0 }),
+      rowAt(6, { model: '深度求索-聊天模型', provider: 'deepseek', flags: ['unpriced'], costNanoUsd: 0 }),
       ...Array.from({ length: 24 }, (_, i) => blocked(10 + i * 60)),
       rowAt(1_500, {
         project: 'agents',
