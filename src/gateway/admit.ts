@@ -19,7 +19,7 @@ export interface Admitted {
   /** What the tightest budget has left; null without budgets. */
   remaining: NanoUsd | null;
   /** The output limit per choice to write into the request. */
-  limit?: number;
+  limit: number | undefined;
 }
 
 /**
@@ -114,7 +114,7 @@ export async function hold(
         heldNanoUsd: result.amount,
         remaining: result.remaining,
         // Without a budget there is nothing that a limit would protect.
-        ...(limit === undefined || result.remaining === null ? {} : { limit }),
+        limit: result.remaining === null ? undefined : limit,
       };
     case 'tight':
       if (job.exchange.gone) throw new ClientGone();

@@ -45,8 +45,7 @@ export function cross(job: Job, target: Target, now: () => number): Job {
 
 /** A limit that was only written because the wire wants one may be cut to what a budget affords. */
 function withLimitOf(sent: WireRequest, { maxOutputTokens }: WireRequest): WireRequest {
-  const { maxOutputTokens: _written, ...rest } = sent;
-  return maxOutputTokens === undefined ? rest : { ...rest, maxOutputTokens };
+  return { ...sent, maxOutputTokens };
 }
 
 /** The targets that speak the client's wire before those that have to be translated for. */

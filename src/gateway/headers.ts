@@ -114,8 +114,10 @@ export interface ServiceHeaders {
   provider: string;
   route: string;
   savedTokens: number;
-  costNanoUsd?: NanoUsd;
-  remainingNanoUsd?: NanoUsd | null;
+  /** Undefined where it is not known. */
+  costNanoUsd: NanoUsd | undefined;
+  /** Null without budgets. */
+  remainingNanoUsd: NanoUsd | null;
 }
 
 export function serviceHeaders(about: ServiceHeaders): string[] {
@@ -132,7 +134,7 @@ export function serviceHeaders(about: ServiceHeaders): string[] {
     String(about.savedTokens),
   ];
   if (about.costNanoUsd !== undefined) headers.push('x-service-cost-usd', decimal(about.costNanoUsd));
-  if (about.remainingNanoUsd !== undefined && about.remainingNanoUsd !== null) {
+  if (about.remainingNanoUsd !== null) {
     headers.push('x-service-budget-remaining-usd', decimal(Math.max(0, about.remainingNanoUsd)));
   }
   return headers;

@@ -24,7 +24,9 @@ export interface Job {
 
 /** How a request ended, to be completed into its record. */
 export type Ending = Pick<RequestRecord, 'status' | 'outcome'> &
-  Partial<Pick<RequestRecord, 'flags' | 'usage' | 'costNanoUsd' | 'savedNanoUsd' | 'firstByteMs' | 'detail'>>;
+  Partial<Pick<RequestRecord, 'flags' | 'usage' | 'costNanoUsd' | 'savedNanoUsd' | 'firstByteMs'>> & {
+    detail?: RequestRecord['detail'] | undefined;
+  };
 
 /** The whole record. Written out field by field: spreading objects here was a tenth of a request's cost. */
 export function recordOf(job: Job, target: Target | undefined, ending: Ending, now: number): RequestRecord {

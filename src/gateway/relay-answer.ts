@@ -7,7 +7,7 @@ import { encodingOf } from '../tokens/encoding.ts';
 import { NO_USAGE } from '../usage.ts';
 import type { Forwarding } from './complete.ts';
 import type { Gateway } from './gateway.ts';
-import { serviceHeaders } from './headers.ts';
+import { type ServiceHeaders, serviceHeaders } from './headers.ts';
 import { recordOf } from './job.ts';
 import { type Metered, meter } from './meter.ts';
 import { guardOutput } from './output-guard.ts';
@@ -26,14 +26,13 @@ export async function relayAnswer(
 ): Promise<void> {
   const { job, target, admitted } = forwarding;
   const { exchange, asked, wire } = job;
-  const about = {
+  const about: ServiceHeaders = {
     id: exchange.id,
     model: target.model,
     provider: target.provider.name,
     route: forwarding.why,
     savedTokens: job.savedTokens,
-  };
-  let known: { costNanoUsd?: number; remainingNanoUsd: number | null } = {
+    costNanoUsd: undefined,
     remainingNanoUsd: admitted.remaining,
   };
   const relay = new Relay({
@@ -41,7 +40,7 @@ export async function relayAnswer(
     wire,
     translator: job.translator,
     hideUsage: asked.stream && !asked.wantsUsage,
-    ownHeaders: () => serviceHeaders({ ...about, ...known }),
+    ownHeaders: () => serviceHeaders(about),
     now: () => gateway.clock.monotonic(),
   });
 
@@ -68,12 +67,15 @@ export async function relayAnswer(
   if (end.kind === 'complete') relay.readEnd();
   const metering = meterEnd(gateway, forwarding, { relay, sentAt, end });
   const metered = metering instanceof Promise ? await metering : metering;
+  const ending = endingOf(relay, end);
   const settled = await gateway.settler.settle(
     recordOf(
       job,
       target,
       {
-        ...endingOf(relay, end),
+        status: ending.status,
+        outcome: ending.outcome,
+        detail: ending.detail,
         usage: metered.usage,
         costNanoUsd: metered.costNanoUsd,
         flags: metered.flags,
@@ -84,10 +86,8 @@ export async function relayAnswer(
     ),
   );
   gateway.queue.nudge(job.project.id);
-  known = {
-    ...(metered.flags & FLAGS.unpriced ? {} : { costNanoUsd: metered.costNanoUsd }),
-    remainingNanoUsd: settled.kind === 'settled' ? settled.remaining : null,
-  };
+  about.costNanoUsd = metered.flags & FLAGS.unpriced ? undefined : metered.costNanoUsd;
+  about.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
   deliver(relay, end, target.provider.name);
 }
 
@@ -118,9 +118,10 @@ function meterEnd(
 function endingOf(
   relay: Relay,
   end: CallEnd,
-): { status: number; outcome: Outcome; detail?: Record<string, unknown> } {
-  if (end.kind === 'capped') return { status: relay.status, outcome: 'capped' };
-  if (end.kind === 'aborted') return { status: relay.status || 499, outcome: 'client_gone' };
+): { status: number; outcome: Outcome; detail: Record<string, unknown> | undefined } {
+  if (end.kind === 'capped') return { status: relay.status, outcome: 'capped', detail: undefined };
+  if (end.kind === 'aborted')
+    return { status: relay.status || 499, outcome: 'client_gone', detail: undefined };
   if (end.kind === 'failed') {
     const failure = describe(end);
     const status = relay.started ? relay.status : failure.status;
@@ -133,7 +134,7 @@ function endingOf(
   if (relay.streamError !== undefined) {
     return { status: relay.status, outcome: 'upstream_error', detail: { error: relay.streamError } };
   }
-  return { status: relay.status, outcome: relay.status >= 400 ? 'upstream_error' : 'ok' };
+  return { status: relay.status, outcome: relay.status >= 400 ? 'upstream_error' : 'ok', detail: undefined };
 }
 
 /** What the tokens that were not sent would have cost as plain input. */

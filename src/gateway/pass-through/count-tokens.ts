@@ -24,7 +24,7 @@ export async function countTokens(gateway: Gateway, job: Job, target: Target): P
     'application/json',
     'content-length',
     String(Buffer.byteLength(body)),
-    ...serviceHeaders({ ...about, route: 'counted', savedTokens: 0 }),
+    ...serviceHeaders({ ...about, route: 'counted', savedTokens: 0, costNanoUsd: 0, remainingNanoUsd: null }),
   ]);
   job.exchange.response.end(body);
 }

@@ -27,6 +27,7 @@ function bare(bytes: Buffer): PassedRequest {
     model: '',
     stream: false,
     options: {},
+    maxOutputTokens: undefined,
     choices: 1,
     wantsUsage: true,
     unseen: NOTHING_UNSEEN,

@@ -51,7 +51,7 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
       model,
       stream,
       options: readServiceObject(fields.read('service')),
-      ...(limit === undefined ? {} : { maxOutputTokens: limit }),
+      maxOutputTokens: limit,
       choices: shape.choices?.(fields) ?? 1,
       wantsUsage: usage?.wantsUsage ?? !shape.asksForUsage,
       unseen: shape.unseen ? unseenIn(bytes, shape.unseen(fields, bytes)) : NOTHING_UNSEEN,

@@ -12,7 +12,7 @@ export interface WireRequest {
   stream: boolean;
   options: ServiceOptions;
   /** The request's own limit of output tokens per choice. */
-  maxOutputTokens?: number;
+  maxOutputTokens: number | undefined;
   /** How many answers are asked for. */
   choices: number;
   /** A stream's usage is the client's to see. */
