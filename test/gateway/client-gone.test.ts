@@ -1,8 +1,11 @@
+import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
 import { openConnection, requestBytes } from '../support/client.ts';
-import { createGate } from '../support/gate.ts';
+import { createGate, every } from '../support/gate.ts';
 import { PLAIN, STREAM, startGateway, type TestGateway, until } from '../support/gateway.ts';
 import { metered } from '../support/metered.ts';
+import { seededRandom } from '../support/random.ts';
 import { hang } from '../support/scripts.ts';
 import { sse } from '../support/sse-scripts.ts';
 
@@ -189,4 +192,36 @@ test('100 clients that leave as soon as they have asked: what was never sent cos
   const billed = records.filter(({ costNanoUsd }) => costNanoUsd > 0);
   expect(billed.length).toBeGreaterThanOrEqual(gateway.upstream.requests.length);
   expect(balance(gateway).pending).toBe(0);
+});
+
+const DISCONNECTS = process.env.GW_LONG ? 500 : 60;
+
+test(`${DISCONNECTS} clients that leave at any moment: each is booked for no less than its provider generated`, {
+  timeout: 60_000,
+}, async () => {
+  const gateway = await startGateway();
+  const random = seededRandom(process.env.GW_SEED ?? 'disconnects');
+  // 500 tokens a second, as fast as a provider is taken to be.
+  gateway.upstream.script(metered({ tokens: 10_000, perTick: 1, tick: every(2, systemClock) }));
+  const leave = async (i: number) => {
+    const body = { ...(i % 2 ? STREAM : PLAIN), model: `mock/gpt-4o-${i}`, max_tokens: 10_000 };
+    const connection = await gateway.open(body);
+    // The moment is in time, so nothing but time can choose it.
+    await setTimeout(random(1).readUInt8());
+    connection.hangUp();
+  };
+  for (let i = 0; i < DISCONNECTS; i += 20) {
+    await Promise.all(Array.from({ length: Math.min(20, DISCONNECTS - i) }, (_, j) => leave(i + j)));
+  }
+  await gateway.get('/health');
+  await until(() => gateway.holds() === 0);
+  const records = new Map((await gateway.records()).map((record) => [record.model, record]));
+  await Promise.all(gateway.upstream.requests.map(({ done }) => done));
+  for (const { body, hungUp } of gateway.upstream.requests) {
+    const { model } = JSON.parse(body.toString());
+    const record = records.get(model);
+    expect(record).toMatchObject({ outcome: 'client_gone', flags: expect.arrayContaining(['estimated']) });
+    expect([model, (record?.outputTokens ?? 0) >= (hungUp?.outputTokens ?? 0)]).toEqual([model, true]);
+  }
+  expect(gateway.upstream.requests.length).toBeGreaterThan(DISCONNECTS / 2);
 });
