@@ -42,6 +42,7 @@ export function guardOutput(relay: Relay, { maxTokens, count, onReached }: Outpu
 
   relay.onEvents = (streamedBytes) => {
     streamed = streamedBytes;
-    if (streamed >= nextAt && !looking) void look();
+    // What cannot be read cannot be kept within its limit.
+    if (streamed >= nextAt && !looking) look().catch(onReached);
   };
 }

@@ -37,6 +37,20 @@ describe('a provider that ignores the output limit', () => {
     expect(record?.costNanoUsd).toBeLessThanOrEqual(record?.holdNanoUsd ?? 0);
   });
 
+  it('is cut off too when what it sends cannot be read', async () => {
+    const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1 } });
+    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+    gateway.upstream.queue(async (exchange) => {
+      await exchange.body;
+      await exchange.start(200, { 'content-type': 'text/event-stream' });
+      await exchange.chunk(`data: {"choices":[{"index":0,"delta":{"content":${deep}}}]}\n\n`);
+      await exchange.untilGone();
+    });
+    await gateway.post({ ...STREAM, max_tokens: 50 });
+    const [record] = await gateway.settled(1);
+    expect(record).toMatchObject({ outcome: 'capped', costNanoUsd: record?.holdNanoUsd });
+  });
+
   it('is left alone without a budget', async () => {
     const gateway = await startGateway();
     gateway.upstream.queue(sse(WORDS.slice(0, 500)));
