@@ -15,6 +15,7 @@ import type { ModelLists } from '../providers/model-lists.ts';
 import type { Caller } from '../store/callers.ts';
 import type { Db } from '../store/open.ts';
 import type { WebhookService } from '../webhooks/service.ts';
+import { speaksAnthropic } from './anthropic-error.ts';
 import { deleteBudgetEndpoint, listBudgetsEndpoint, putBudgetEndpoint } from './budgets-endpoint.ts';
 import { createGuard } from './guard.ts';
 import { getModel, listModels } from './models-endpoint.ts';
@@ -107,6 +108,7 @@ function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTa
       respondJson(exchange.response, 200, await answer(caller, exchange, parameters), { id: exchange.id });
     };
 
+  const models = () => ({ lists, catalog: gateway.catalog() });
   const budgets = () => ({ db, calendar: gateway.calendar(), now: gateway.clock.now() });
 
   return {
@@ -133,10 +135,12 @@ function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTa
     'DELETE /v1/budgets/{project}/{period}': json((caller, _exchange, parameters) =>
       deleteBudgetEndpoint(caller, parameters, budgets()),
     ),
-    'GET /v1/models': json(() => listModels(lists)),
-    'GET /v1/models/{id}': json((_caller, _exchange, { id = '' }) => getModel(lists, id)),
-    'GET /v1/models/{provider}/{id}': json((_caller, _exchange, { provider, id }) =>
-      getModel(lists, `${provider}/${id}`),
+    'GET /v1/models': json((_caller, { request }) => listModels(models(), speaksAnthropic(request))),
+    'GET /v1/models/{id}': json((_caller, { request }, { id = '' }) =>
+      getModel(models(), id, speaksAnthropic(request)),
+    ),
+    'GET /v1/models/{provider}/{id}': json((_caller, { request }, { provider, id }) =>
+      getModel(models(), `${provider}/${id}`, speaksAnthropic(request)),
     ),
     ...webhookRoutes(gateway, webhooks),
     'GET /v1/requests/{id}': json((caller, _exchange, { id = '' }) => requestEndpoint(caller, id, db)),

@@ -205,3 +205,25 @@ test('Codex is told of a full budget in the way that it shows', async () => {
   expect(blocked.json()).toMatchObject({ error: { type: 'usage_limit_reached' } });
   expect((await send(gateway, '/v1/responses', body)).status).toBe(402);
 });
+
+test('texts of input items are compressed as messages are; all other items stay as they are', async () => {
+  const gateway = await startGateway();
+  gateway.upstream.script(json(200, responseBody([messageItem('Hello')])));
+  const rows = Array.from({ length: 200 }, (_, id) => ({
+    id,
+    name: `row ${id}`,
+    status: 'active',
+    region: 'eu',
+  }));
+  const content = `Which row is odd?\n\n${JSON.stringify(rows, null, 2)}`;
+  const items = [
+    callItem('call_1', 'f', '{"a": 1}'),
+    { type: 'reasoning', id: 'rs_1', encrypted_content: 'x'.repeat(2000) },
+  ];
+  const input = [{ role: 'user', content }, ...items];
+  await send(gateway, '/v1/responses', { model: MODEL, input, service: { optimize: 'safe' } });
+  const [first, ...rest] = sentBody(gateway).input as { content: string }[];
+  expect(first?.content.length).toBeLessThan(content.length / 2);
+  expect(rest).toEqual(items);
+  expect((await gateway.records())[0]?.savedTokens).toBeGreaterThan(500);
+});

@@ -7,6 +7,7 @@ import { countMarks, holdsMark, NOTHING_UNSEEN, type Unseen } from './unseen.ts'
 import { usageMember } from './usage-member.ts';
 import type { Wire } from './wire.ts';
 
+const OPEN_BRACKET = 0x5b;
 const LIMITS = ['max_output_tokens'];
 /** What the provider keeps and reads to the model; each may be as long as the model's context. */
 const STORED = ['previous_response_id', 'conversation', 'prompt'];
@@ -36,6 +37,8 @@ export const responsesWire: Wire = {
   usageOf: usageMember,
   inspect: inspectResponseEvents,
   textOf: responseText,
+  messagesOf: ({ bytes, members }) =>
+    members.find(({ key, start }) => key === 'input' && bytes[start] === OPEN_BRACKET),
   promptOf: promptReader({
     read: new Set(['input', 'instructions']),
     json: new Set(['tools', 'text']),
