@@ -20,6 +20,7 @@ export const CATALOG: readonly CommandEntry[] = [
   { name: 'env', group: USE, about: 'export lines for a shell: eval "$(gw env)"', load: async () => (await import('./commands/env.ts')).env },
   { name: 'run', group: USE, about: 'run a command with gw as its provider', load: async () => (await import('./commands/run.ts')).run },
   { name: 'models', group: USE, about: 'the models that can be asked for', load: async () => (await import('./commands/models.ts')).models },
+  { name: 'optimize', group: USE, about: 'what compression would do to a request; sends nothing', load: async () => (await import('./commands/optimize.ts')).optimize },
 
   { name: 'usage', group: SPEND, about: 'what was used and spent, by day, model or project', load: async () => (await import('./commands/usage.ts')).usage },
   { name: 'requests', group: SPEND, about: 'the requests that were made, or one of them', load: async () => (await import('./commands/requests.ts')).requests },

@@ -1,0 +1,94 @@
+import { writeFileSync } from 'node:fs';
+import { Option } from 'commander';
+import { compress } from '../../compression/compress.ts';
+import { OPTIMIZER_LEVELS, type OptimizerLevel } from '../../config/settings.ts';
+import type { SetUp } from '../command.ts';
+import { type Context, note, say, sayJson } from '../context.ts';
+import { usageError } from '../exit.ts';
+import { answerLines } from '../jsonl.ts';
+import { measure } from '../optimize/measure.ts';
+import { worthOf } from '../optimize/price.ts';
+import { outcomeDiff, outcomeJson, outcomeTable, summary } from '../optimize/view.ts';
+import { terminalOf } from '../output/terminal.ts';
+import { messagesIn, openInput, readRequestFile } from '../request-file.ts';
+import { readSettings } from '../settings.ts';
+
+interface Options {
+  level?: OptimizerLevel;
+  model?: string;
+  diff?: boolean;
+  output?: string;
+  json?: boolean;
+  jsonl?: boolean;
+}
+
+export const optimize: SetUp = (command, context) => {
+  command
+    .argument('[file]', 'a request as JSON, or its array of messages; - is stdin')
+    .addOption(
+      new Option('--level <level>', 'how much (default: the one that is set, or safe)').choices(
+        OPTIMIZER_LEVELS,
+      ),
+    )
+    .option('--model <name>', "whose price (default: the request's)")
+    .option('--diff', 'show what changes in each message')
+    .option('--output <file>', 'write the compressed request there; - is stdout')
+    .option('--json', 'as JSON')
+    .addOption(
+      new Option(
+        '--jsonl',
+        'go on: for each line {"id","messages"} print {"id","messages"} compressed',
+      ).conflicts(['model', 'diff', 'output', 'json']),
+    )
+    .addHelpText('after', '\nNothing is sent. To set the level: gw config set optimizer.level balanced')
+    .action((file: string | undefined, options: Options) => run(context, file, options));
+};
+
+async function run(context: Context, file: string | undefined, options: Options): Promise<void> {
+  const level = options.level ?? levelInForce(context);
+  if (options.jsonl) await compressLines(context, file, level);
+  else if (file !== undefined) await compressFile(context, file, { ...options, level });
+  else
+    throw usageError('which request? Such as: gw optimize request.json   or: gw optimize - < request.json');
+}
+
+/** Where the optimizer is off, what it would do is still worth a look. */
+function levelInForce(context: Context): OptimizerLevel {
+  const level = readSettings(context).settings['optimizer.level'];
+  return level === 'off' ? 'safe' : level;
+}
+
+async function compressLines(
+  context: Context,
+  file: string | undefined,
+  level: OptimizerLevel,
+): Promise<void> {
+  await answerLines(context, openInput(context, file), ({ id, messages }) => ({
+    id,
+    messages: compress(messagesIn(messages, 'the line'), { level }).messages,
+  }));
+}
+
+async function compressFile(
+  context: Context,
+  file: string,
+  { level, model, diff, output, json }: Options & { level: OptimizerLevel },
+): Promise<void> {
+  if (json && output === '-') throw usageError('--json and --output - both want stdout: name a file');
+  const request = await readRequestFile(context, file);
+  const name = model ?? request.model;
+  const outcome = measure(request, { level, model: name });
+  const worth = name === undefined ? undefined : await worthOf(context, name, outcome);
+  // Where the request itself is the data, what is said of it is not.
+  const [stream, tell] = output === '-' ? [context.stderr, note] : [context.stdout, say];
+  if (output === '-') context.stdout.write(outcome.body);
+  else if (output !== undefined) writeFileSync(output, outcome.body, { mode: 0o600 });
+  if (json) {
+    sayJson(context, outcomeJson(outcome, worth));
+    return;
+  }
+  const terminal = terminalOf(stream, context.env);
+  tell(context, outcomeTable(outcome, terminal));
+  if (diff && outcome.tokensBefore > outcome.tokensAfter) tell(context, outcomeDiff(outcome, terminal));
+  tell(context, `\n${summary(outcome, worth)}`);
+}
