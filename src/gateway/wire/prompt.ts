@@ -108,11 +108,15 @@ function withoutContents(key: string, item: unknown): unknown {
 /** Labels that are no text of the conversation. */
 const LABELS = new Set(['role', 'type', 'id', 'object', 'signature']);
 
-/** All strings of a generated value but for labels. */
+/** All strings of a generated value but for labels, in order. Without recursion: answers may be nested without end. */
 export function collectStrings(value: unknown, texts: string[]): void {
-  if (typeof value === 'string') texts.push(value);
-  else if (Array.isArray(value)) for (const item of value) collectStrings(item, texts);
-  else if (typeof value === 'object' && value !== null) {
-    for (const [key, item] of Object.entries(value)) if (!LABELS.has(key)) collectStrings(item, texts);
+  const left = [value];
+  while (left.length > 0) {
+    const next = left.pop();
+    if (typeof next === 'string') texts.push(next);
+    else if (Array.isArray(next)) for (let i = next.length - 1; i >= 0; i--) left.push(next[i]);
+    else if (typeof next === 'object' && next !== null) {
+      for (const [key, item] of Object.entries(next).reverse()) if (!LABELS.has(key)) left.push(item);
+    }
   }
 }
