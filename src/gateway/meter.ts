@@ -44,18 +44,24 @@ export function meter(gateway: Gateway, metering: Metering): Metered | Promise<M
 
 async function estimated(gateway: Gateway, metering: Metering): Promise<Metered> {
   const { admitted } = metering;
-  const usage = await estimate(gateway, metering).catch((error) => {
-    gateway.warn(`an answer could not be counted, and is booked at its bound: ${messageOf(error)}`);
-    return boundOf(admitted);
-  });
-  const metered = priced(usage, admitted, FLAGS.estimated);
-  if (admitted.remaining === null) return metered;
-  return { ...metered, costNanoUsd: Math.min(metered.costNanoUsd, admitted.heldNanoUsd) };
+  try {
+    return withinHold(priced(await estimate(gateway, metering), admitted, FLAGS.estimated), admitted);
+  } catch (error) {
+    return meterAtBound(gateway, admitted, error);
+  }
 }
 
-/** All that the request may have used. */
-function boundOf({ quote }: Admitted): TokenUsage {
-  return { ...NO_USAGE, inputTokens: quote.inputTokens, outputTokens: quote.outputTokens * quote.choices };
+/** All that the request may have used, for an answer that gw fails to read: its hold has to be settled all the same. */
+export function meterAtBound(gateway: Gateway, admitted: Admitted, error: unknown): Metered {
+  gateway.warn(`an answer could not be read, and is booked at its bound: ${messageOf(error)}`);
+  const { inputTokens, outputTokens, choices } = admitted.quote;
+  const usage = { ...NO_USAGE, inputTokens, outputTokens: outputTokens * choices };
+  return withinHold(priced(usage, admitted, FLAGS.estimated), admitted);
+}
+
+function withinHold(metered: Metered, { remaining, heldNanoUsd }: Admitted): Metered {
+  if (remaining === null) return metered;
+  return { ...metered, costNanoUsd: Math.min(metered.costNanoUsd, heldNanoUsd) };
 }
 
 function priced(usage: TokenUsage, { quote }: Admitted, flags: number): Metered {

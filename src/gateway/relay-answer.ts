@@ -9,7 +9,7 @@ import type { Forwarding } from './complete.ts';
 import type { Gateway } from './gateway.ts';
 import { type ServiceHeaders, serviceHeaders } from './headers.ts';
 import { recordOf } from './job.ts';
-import { type Metered, meter } from './meter.ts';
+import { type Metered, meter, meterAtBound } from './meter.ts';
 import { guardOutput } from './output-guard.ts';
 import { costsNothing } from './quote.ts';
 import { Relay } from './relay.ts';
@@ -64,7 +64,6 @@ export async function relayAnswer(
   const end: CallEnd = capped && ended.kind === 'aborted' ? { kind: 'capped' } : ended;
   exchange.onGone = undefined;
 
-  if (end.kind === 'complete') relay.readEnd();
   const metering = meterEnd(gateway, forwarding, { relay, sentAt, end });
   const metered = metering instanceof Promise ? await metering : metering;
   const ending = endingOf(relay, end);
@@ -112,7 +111,12 @@ function meterEnd(
 ): Metered | Promise<Metered> {
   const { job, target, admitted } = forwarding;
   if ('sent' in end && !end.sent) return { usage: NO_USAGE, costNanoUsd: 0, flags: 0 };
-  return meter(gateway, { job, target, admitted, relay, sentAt, whole: end.kind === 'complete' });
+  try {
+    if (end.kind === 'complete') relay.readEnd();
+    return meter(gateway, { job, target, admitted, relay, sentAt, whole: end.kind === 'complete' });
+  } catch (error) {
+    return meterAtBound(gateway, admitted, error);
+  }
 }
 
 function endingOf(

@@ -1,4 +1,5 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { chatWire } from '../../src/gateway/wire/chat.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { completionBody, type Usage, usageOf } from '../support/chat-shapes.ts';
 import { PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -212,6 +213,20 @@ test('an answer that cannot be read is booked at the bound, and its hold is sett
   const [record] = await gateway.settled(1);
   expect(record).toMatchObject({ outcome: 'ok', flags: ['estimated'], outputTokens: 50 });
   expect(record?.costNanoUsd).toBe(record?.holdNanoUsd);
+});
+
+test('a fault of gw itself while it reads an answer leaves no hold open', async () => {
+  const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1 } });
+  const usageOfAnswer = vi.spyOn(chatWire, 'usageOf').mockImplementation(() => {
+    throw new Error('a bug');
+  });
+  onTestFinished(() => usageOfAnswer.mockRestore());
+  expect((await gateway.post({ ...PLAIN, max_tokens: 50 })).status).toBe(200);
+  const [record] = await gateway.settled(1);
+  expect(record).toMatchObject({ flags: ['estimated'], outputTokens: 50, costNanoUsd: record?.holdNanoUsd });
+  expect(gateway.logged.map(({ msg }) => msg)).toContain(
+    'an answer could not be read, and is booked at its bound: a bug',
+  );
 });
 
 describe('a price that nobody knows', () => {
