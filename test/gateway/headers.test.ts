@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { openConnection, requestBytes } from '../support/client.ts';
 import { PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
@@ -188,7 +189,6 @@ describe('to the client', () => {
   });
 
   test('comes gzip as it came, though identity was asked, and it is metered', async () => {
-    const { gzipSync } = await import('node:zlib');
     const gateway = await startGateway();
     const usage = { prompt_tokens: 10, completion_tokens: 5 };
     const body = gzipSync(JSON.stringify({ choices: [{ message: { content: 'Hi' } }], usage }));
@@ -202,7 +202,6 @@ describe('to the client', () => {
   });
 
   test('comes a gzip stream as it came, booked at what time allowed and never at nothing', async () => {
-    const { gzipSync } = await import('node:zlib');
     const gateway = await startGateway();
     const body = gzipSync('data: {"choices":[{"delta":{"content":"a lot"}}]}\n\ndata: [DONE]\n\n');
     gateway.upstream.queue(

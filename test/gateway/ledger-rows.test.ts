@@ -3,7 +3,7 @@ import { chatWire } from '../../src/gateway/wire/chat.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { completionBody, type Usage, usageOf } from '../support/chat-shapes.ts';
 import { PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
-import { json, respond } from '../support/scripts.ts';
+import { html, json, reset, respond, status } from '../support/scripts.ts';
 import { sse } from '../support/sse-scripts.ts';
 
 /** The one row of the rollups. */
@@ -255,7 +255,6 @@ describe('a price that nobody knows', () => {
 
 test('rollups are the sum of the records, whatever happened', async () => {
   const gateway = await startGateway({ budget: { period: 'daily', capUsd: 0.002 } });
-  const { html, reset, status } = await import('../support/scripts.ts');
   gateway.upstream.queue(
     completion({ usage: usageOf(100, 5) }),
     sse(['a', 'b'], { usage: usageOf(7, 9, 3) }),

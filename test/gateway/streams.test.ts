@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { completion } from '../support/chat-scripts.ts';
 import { deferred } from '../support/deferred.ts';
 import type { Exchange } from '../support/exchange.ts';
 import { createGate } from '../support/gate.ts';
@@ -329,7 +330,6 @@ describe('the record is on disk before the client has read the end', () => {
 
 test('a stream that the upstream answers as plain JSON comes as plain JSON', async () => {
   const gateway = await startGateway();
-  const { completion } = await import('../support/chat-scripts.ts');
   gateway.upstream.queue(completion({ usage: USAGE }));
   const answer = await gateway.post({ ...STREAM, model: MODEL });
   expect(answer.json()).toMatchObject({ object: 'chat.completion' });

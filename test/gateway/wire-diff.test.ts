@@ -2,7 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chatWire } from '../../src/gateway/wire/chat.ts';
 import { applyEdits } from '../../src/json/edit.ts';
+import { openConnection, requestBytes } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
+import { chunkBytes } from '../support/http-message.ts';
 import { echo, json, respond } from '../support/scripts.ts';
 
 const LONG = { timeout: 120_000 };
@@ -170,8 +172,6 @@ describe('the edits', () => {
   test('a chunked body sent byte by byte is one body', async () => {
     const gateway = await startGateway();
     const body = `{"model":"test-model",${MESSAGES}}`;
-    const { openConnection, requestBytes } = await import('../support/client.ts');
-    const { chunkBytes } = await import('../support/http-message.ts');
     const connection = await openConnection(gateway.url);
     const headers = {
       authorization: `Bearer ${gateway.key}`,
