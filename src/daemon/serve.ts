@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings } from '../config/load.ts';
 import type { ScalarKey } from '../config/settings.ts';
@@ -64,10 +64,12 @@ async function takeLock(paths: Paths): Promise<FileLock> {
   });
 }
 
-/** Information for people and commands; the truth is `/health` with the same instance id. */
+/** Information for people and commands, whole or not there; the truth is `/health` with the same instance id. */
 function writeInfo(paths: Paths, { instanceId, port, host, startedAt }: Daemon): void {
   const info = { instanceId, pid: process.pid, port, host, startedAt, version: VERSION };
-  writeFileSync(paths.daemonInfo, `${JSON.stringify(info)}\n`, { mode: 0o600 });
+  const written = `${paths.daemonInfo}.new`;
+  writeFileSync(written, `${JSON.stringify(info)}\n`, { mode: 0o600 });
+  renameSync(written, paths.daemonInfo);
 }
 
 function firstSignal(): Promise<NodeJS.Signals> {

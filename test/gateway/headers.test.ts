@@ -65,8 +65,7 @@ describe('to the upstream', () => {
     expect(valuesOf(headers, 'user-agent')).toEqual(['OpenAI/JS 6.49.0']);
     expect(valuesOf(headers, 'x-stainless-retry-count')).toEqual(['0']);
     expect(valuesOf(headers, 'openai-beta')).toEqual(['assistants=v2']);
-    // What only another kind of provider understands stays here.
-    expect(valuesOf(headers, 'anthropic-version')).toEqual([]);
+    expect(valuesOf(headers, 'anthropic-version')).toEqual(['2023-06-01']);
     expect(valuesOf(headers, 'x-twice')).toEqual(['one', 'two']);
     expect(valuesOf(headers, 'x-latin')).toEqual(['caf\u00e9']);
     expect(valuesOf(headers, 'x-empty')).toEqual(['']);

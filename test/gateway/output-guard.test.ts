@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { chatWire } from '../../src/gateway/wire/chat.ts';
 import { dataOfEvent, endOfEvent } from '../../src/sse/frame.ts';
 import { createGate } from '../support/gate.ts';
 import { STREAM, startGateway } from '../support/gateway.ts';
@@ -39,11 +40,14 @@ describe('a provider that ignores the output limit', () => {
 
   it('is cut off too when what it sends cannot be read', async () => {
     const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1 } });
-    const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
+    const textOf = vi.spyOn(chatWire, 'textOf').mockImplementation(() => {
+      throw new Error('unreadable');
+    });
+    onTestFinished(() => textOf.mockRestore());
     gateway.upstream.queue(async (exchange) => {
       await exchange.body;
       await exchange.start(200, { 'content-type': 'text/event-stream' });
-      await exchange.chunk(`data: {"choices":[{"index":0,"delta":{"content":${deep}}}]}\n\n`);
+      await exchange.chunk(`data: {"choices":[{"delta":{"content":"${'x'.repeat(5_000)}"}}]}\n\n`);
       await exchange.untilGone();
     });
     await gateway.post({ ...STREAM, max_tokens: 50 });
