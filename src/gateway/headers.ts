@@ -49,7 +49,6 @@ const FOREIGN: Readonly<Record<Provider['wire'], string>> = { openai: 'anthropic
 export function upstreamHeaders(
   rawHeaders: readonly string[],
   { wire, authHeaders }: Pick<Provider, 'wire' | 'authHeaders'>,
-  isCrossing = false,
 ): string[] {
   let headers: string[] = [];
   let connection = '';
@@ -59,7 +58,7 @@ export function upstreamHeaders(
       if (name === 'connection') connection += `,${rawHeaders[i + 1]}`;
       continue;
     }
-    if (isCrossing && name.startsWith(FOREIGN[wire])) continue;
+    if (name.startsWith(FOREIGN[wire])) continue;
     headers.push(name, rawHeaders[i + 1] ?? '');
   }
   if (connection !== '' && connection !== ',keep-alive') headers = withoutNamed(headers, connection);

@@ -38,8 +38,26 @@ const MINUS = 0x2d;
 const SHORT_STRING = 32;
 const MAX_DEPTH = 256;
 
+/** A string that is longer is of no interest to who looks for words. */
+const MAX_SEEN = 160;
+
+/** Told of every string of up to 160 bytes, keys included, that a scan passes: its range with the quotes. */
+export type SeeString = (bytes: Buffer, start: number, end: number) => void;
+
+/** Of the scan that is running: scans are not re-entrant. */
+let see: SeeString | undefined;
+
 /** The members of the object that makes up `bytes`, in order. Throws JsonSyntaxError. */
-export function scanObject(bytes: Buffer): Member[] {
+export function scanObject(bytes: Buffer, onString?: SeeString): Member[] {
+  see = onString;
+  try {
+    return scanMembers(bytes);
+  } finally {
+    see = undefined;
+  }
+}
+
+function scanMembers(bytes: Buffer): Member[] {
   const start = skipSpace(bytes, bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0);
   if (bytes[start] !== OPEN_BRACE) throw new JsonSyntaxError('a JSON object was expected', start);
   const members: Member[] = [];
@@ -112,7 +130,10 @@ function skipString(bytes: Buffer, start: number): number {
   let position = start + 1;
   while (position < shortEnd) {
     const byte = bytes[position];
-    if (byte === QUOTE) return position + 1;
+    if (byte === QUOTE) {
+      see?.(bytes, start, position + 1);
+      return position + 1;
+    }
     position += byte === BACKSLASH ? 2 : 1;
   }
   for (;;) {
@@ -120,7 +141,10 @@ function skipString(bytes: Buffer, start: number): number {
     if (quote < 0) throw new JsonSyntaxError('a string does not end', start);
     let slashes = 0;
     while (quote - 1 - slashes >= position && bytes[quote - 1 - slashes] === BACKSLASH) slashes++;
-    if (slashes % 2 === 0) return quote + 1;
+    if (slashes % 2 === 0) {
+      if (quote - start < MAX_SEEN) see?.(bytes, start, quote + 1);
+      return quote + 1;
+    }
     position = quote + 1;
   }
 }

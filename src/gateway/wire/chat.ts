@@ -3,7 +3,6 @@ import { choicesText, endAtLimit, inspectChoices } from './choices-answer.ts';
 import { checkList } from './fields.ts';
 import { promptReader } from './prompt.ts';
 import { createParser, renameModel, writeLimit } from './request.ts';
-import { countMarks, holdsMark, NOTHING_UNSEEN, type Unseen } from './unseen.ts';
 import { usageMember } from './usage-member.ts';
 import type { Wire } from './wire.ts';
 
@@ -27,7 +26,7 @@ export const chatWire: Wire = {
       }
     },
     choices: (fields) => fields.integer('n', 1, MAX_CHOICES) ?? 1,
-    unseen: (_fields, bytes) => unseenOf(bytes),
+    unseen: { images: ['image_url'], context: ['file_id', 'file_data', 'web_search_options'] },
   }),
   renameModel,
   limitOutput: (request, tokens, field) => writeLimit(request, LIMITS, field, tokens),
@@ -42,13 +41,3 @@ export const chatWire: Wire = {
     stored: new Set(['web_search_options']),
   }),
 };
-
-const IMAGE = Buffer.from('"image_url"');
-const CONTEXT = ['"file_id"', '"file_data"', '"web_search_options"'].map((mark) => Buffer.from(mark));
-
-function unseenOf(bytes: Buffer): Unseen {
-  // The mark stands twice in a part: as its type and as its field.
-  const images = Math.ceil(countMarks(bytes, IMAGE) / 2);
-  const context = holdsMark(bytes, CONTEXT);
-  return images === 0 && !context ? NOTHING_UNSEEN : { images, context };
-}

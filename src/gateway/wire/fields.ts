@@ -1,5 +1,5 @@
 import { badRequest, GwError } from '../../errors.ts';
-import { JsonSyntaxError, type Member, readValue, scanObject } from '../../json/scan.ts';
+import { JsonSyntaxError, type Member, readValue, type SeeString, scanObject } from '../../json/scan.ts';
 
 /** Typed access to the fields of a body that gw reads. `null` counts as absent, as it does for the providers. */
 export interface Fields {
@@ -11,9 +11,9 @@ export interface Fields {
 }
 
 /** The members of the object that is the body. Throws GwError 400 for anything else. */
-export function scanBody(bytes: Buffer): Member[] {
+export function scanBody(bytes: Buffer, onString?: SeeString): Member[] {
   try {
-    return scanObject(bytes);
+    return scanObject(bytes, onString);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw new GwError(`the body is not a JSON object: ${error.message}`, {

@@ -3,7 +3,8 @@ import { describeError, eventsIn, isObject, parseObject, valuesIn } from './even
 import { collectStrings } from './prompt.ts';
 import type { InspectedEvents } from './wire.ts';
 
-const MARKS = ['message_start', 'message_delta', 'message_stop', '"error"'].map((mark) => Buffer.from(mark));
+/** Deltas of content hold neither; the few events that do are looked at. */
+const MARKS = ['"message', '"error"'].map((mark) => Buffer.from(mark));
 
 /** Looks for the two events with usage, errors, and the last event. All others pass by reference, unparsed. */
 export function inspectMessageEvents(events: Buffer): InspectedEvents {

@@ -3,7 +3,7 @@ import { type Edit, insertMember, removeMember, replaceValue } from '../../json/
 import { readServiceObject } from '../service-options.ts';
 import { type Fields, memberOf, readFields, scanBody } from './fields.ts';
 import { askForUsage } from './stream-usage.ts';
-import { NOTHING_UNSEEN, spellsLetters, type Unseen } from './unseen.ts';
+import { NOTHING_UNSEEN, type Unseen, type UnseenWords, unseenReaders } from './unseen.ts';
 import type { WireRequest } from './wire.ts';
 
 const MAX_OUTPUT_TOKENS = 100_000_000;
@@ -13,14 +13,16 @@ const MAX_MODEL_NAME = 500;
 export interface RequestShape {
   /** The fields that limit the output; the first is the one to write where the request has none. */
   limits: readonly string[];
-  /** Further fields that `check`, `choices` and `unseen` read. */
+  /** Further fields that `check` and `choices` read. */
   reads?: readonly string[];
   /** Throws GwError 400 with `param`. */
   check?(fields: Fields, bytes: Buffer): void;
   /** How many answers are asked for; one if it is left out. */
   choices?(fields: Fields): number;
-  /** The input that the request only points at. */
-  unseen?(fields: Fields, bytes: Buffer): Unseen;
+  /** What tells input that the request only points at. */
+  unseen?: UnseenWords;
+  /** Fields that tell as much by being there. */
+  stored?: readonly string[];
   /** A stream reports its usage only if `stream_options` asks for it. */
   asksForUsage?: boolean;
 }
@@ -34,9 +36,13 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
     'service',
     ...shape.limits,
     ...(shape.reads ?? []),
+    ...(shape.stored ?? []),
   ]);
+  const newReader = shape.unseen && unseenReaders(shape.unseen);
+  const stored = shape.stored ?? [];
   return (bytes) => {
-    const members = scanBody(bytes);
+    const reader = newReader?.();
+    const members = scanBody(bytes, reader?.see);
     const fields = readFields(bytes, members, known);
     const model = readModel(fields);
     shape.check?.(fields, bytes);
@@ -54,15 +60,15 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
       maxOutputTokens: limit,
       choices: shape.choices?.(fields) ?? 1,
       wantsUsage: usage?.wantsUsage ?? !shape.asksForUsage,
-      unseen: shape.unseen ? unseenIn(bytes, shape.unseen(fields, bytes)) : NOTHING_UNSEEN,
+      unseen: withStored(reader?.unseen() ?? NOTHING_UNSEEN, fields, stored),
       edits: service ? [removeMember(members, service), ...edits] : edits,
     };
   };
 }
 
-/** What the marks in the bytes tell, unless they could be hidden: then anything may be there. */
-function unseenIn(bytes: Buffer, marked: Unseen): Unseen {
-  return spellsLetters(bytes) ? { ...marked, context: true } : marked;
+function withStored(unseen: Unseen, fields: Fields, stored: readonly string[]): Unseen {
+  const isStored = stored.some((key) => fields.read(key) !== undefined);
+  return isStored ? { ...unseen, context: true } : unseen;
 }
 
 function readModel(fields: Fields): string {

@@ -4,10 +4,8 @@ import type { InspectedEvents } from './wire.ts';
 
 /** The events that end a stream; each holds the response with its usage. */
 const LAST = new Set(['response.completed', 'response.incomplete', 'response.failed']);
-const LAST_MARKS = [...LAST].map((type) => Buffer.from(type));
-/** How an error event begins, with and without the space that some servers put there. */
-const ERROR_MARKS = ['"type":"error"', '"type": "error"'].map((mark) => Buffer.from(mark));
-const MARKS = [...LAST_MARKS, ...ERROR_MARKS];
+/** Deltas hold neither; the few events that do are looked at. */
+const MARKS = ['"response"', '"error"'].map((mark) => Buffer.from(mark));
 
 /** Looks for the event that ends a stream, and for errors. All others pass by reference, unparsed. */
 export function inspectResponseEvents(events: Buffer): InspectedEvents {

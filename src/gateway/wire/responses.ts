@@ -1,9 +1,7 @@
 import { badRequest } from '../../errors.ts';
-import type { Fields } from './fields.ts';
 import { promptReader } from './prompt.ts';
 import { createParser, renameModel, writeLimit } from './request.ts';
 import { inspectResponseEvents, responseText } from './responses-answer.ts';
-import { countMarks, holdsMark, NOTHING_UNSEEN, type Unseen } from './unseen.ts';
 import { usageMember } from './usage-member.ts';
 import type { Wire } from './wire.ts';
 
@@ -21,7 +19,7 @@ export const responsesWire: Wire = {
   maxEventBytes: 16 * 1024 * 1024,
   parse: createParser({
     limits: LIMITS,
-    reads: ['background', ...STORED],
+    reads: ['background'],
     check(fields) {
       if (!fields.boolean('background')) return;
       throw badRequest(
@@ -30,7 +28,12 @@ export const responsesWire: Wire = {
         'unsupported_value',
       );
     },
-    unseen: unseenOf,
+    // Files, earlier items, and tools with which the provider reads in more by itself.
+    unseen: {
+      images: ['input_image'],
+      context: ['input_file', 'item_reference', 'web_search*', 'file_search', 'code_interpreter', 'mcp'],
+    },
+    stored: STORED,
   }),
   renameModel,
   limitOutput: (request, tokens) => writeLimit(request, LIMITS, 'max_output_tokens', tokens),
@@ -46,20 +49,3 @@ export const responsesWire: Wire = {
     fetching: /"type":\s*"(web_search|file_search|code_interpreter|mcp)/,
   }),
 };
-
-const IMAGE = Buffer.from('"input_image"');
-/** Files, earlier items, and tools with which the provider reads in more by itself. */
-const CONTEXT = [
-  '"input_file"',
-  '"item_reference"',
-  '"web_search',
-  '"file_search"',
-  '"code_interpreter"',
-  '"mcp"',
-].map((mark) => Buffer.from(mark));
-
-function unseenOf(fields: Fields, bytes: Buffer): Unseen {
-  const images = countMarks(bytes, IMAGE);
-  const context = STORED.some((key) => fields.read(key) !== undefined) || holdsMark(bytes, CONTEXT);
-  return images === 0 && !context ? NOTHING_UNSEEN : { images, context };
-}

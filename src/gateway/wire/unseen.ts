@@ -1,3 +1,5 @@
+import type { SeeString } from '../../json/scan.ts';
+
 /** Input that is billed by another measure than the request's bytes: what a URL, a file or an earlier answer holds. */
 export interface Unseen {
   images: number;
@@ -7,27 +9,66 @@ export interface Unseen {
 
 export const NOTHING_UNSEEN: Unseen = Object.freeze({ images: 0, context: false });
 
-/** How many times a mark stands in the bytes. Quotes within JSON strings are escaped, so no text looks like one. */
-export function countMarks(bytes: Buffer, mark: Buffer): number {
-  let count = 0;
-  for (let at = bytes.indexOf(mark); at >= 0; at = bytes.indexOf(mark, at + mark.length)) count++;
-  return count;
+/** The strings that tell images and the rest: whole ones, or with `*` behind it how they begin. */
+export interface UnseenWords {
+  images: readonly string[];
+  context: readonly string[];
 }
 
-/** Whether one of the marks stands in the bytes. */
-export function holdsMark(bytes: Buffer, marks: readonly Buffer[]): boolean {
-  return marks.some((mark) => bytes.indexOf(mark) >= 0);
+interface Word {
+  bytes: Buffer;
+  isWhole: boolean;
+  isImage: boolean;
 }
 
-const ESCAPE = Buffer.from('\\u00');
+const BACKSLASH = 0x5c;
+const NO_WORDS: Word[] = [];
+
+/** Makes readers that find the words while a body is scanned; one for each body. No text of a message looks like one. */
+export function unseenReaders({ images, context }: UnseenWords): () => { see: SeeString; unseen(): Unseen } {
+  /** By their first letter: most strings begin with none of these. An escape may stand for any. */
+  const words: (Word[] | undefined)[] = new Array(256);
+  words[BACKSLASH] = [];
+  for (const text of [...images, ...context]) {
+    const isWhole = !text.endsWith('*');
+    const bytes = Buffer.from(isWhole ? `"${text}"` : `"${text.slice(0, -1)}`);
+    const letter = bytes[1] ?? 0;
+    words[letter] = [...(words[letter] ?? NO_WORDS), { bytes, isWhole, isImage: images.includes(text) }];
+  }
+  return () => {
+    let imagesFound = 0;
+    let contextFound = false;
+    return {
+      see(bytes, start, end) {
+        const candidates = words[bytes[start + 1] ?? 0];
+        if (!candidates) return;
+        const word = candidates.find((each) => isAt(bytes, start, end, each));
+        if (word?.isImage) imagesFound++;
+        else if (word || spellsLetters(bytes, start, end)) contextFound = true;
+      },
+      unseen: () =>
+        imagesFound === 0 && !contextFound ? NOTHING_UNSEEN : { images: imagesFound, context: contextFound },
+    };
+  };
+}
+
+function isAt(bytes: Buffer, start: number, end: number, word: Word): boolean {
+  const wordEnd = start + word.bytes.length;
+  if (word.isWhole ? wordEnd !== end : wordEnd > end) return false;
+  return word.bytes.compare(bytes, start, wordEnd) === 0;
+}
+
+const LETTER_U = 0x75;
 const DIGIT_4 = 0x34;
 const DIGIT_7 = 0x37;
 
-/** Whether ASCII letters are written as escapes, as no encoder writes them: the marks may hide in such. */
-export function spellsLetters(bytes: Buffer): boolean {
-  for (let at = bytes.indexOf(ESCAPE); at >= 0; at = bytes.indexOf(ESCAPE, at + 1)) {
-    const high = bytes[at + ESCAPE.length] ?? 0;
-    if (high >= DIGIT_4 && high <= DIGIT_7) return true;
+/** Whether ASCII letters are written as escapes, as no encoder writes them: a word may hide in such a string. */
+function spellsLetters(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end - 6; at++) {
+    if (bytes[at] !== BACKSLASH) continue;
+    const high = bytes[at + 4] ?? 0;
+    if (bytes[at + 1] === LETTER_U && high >= DIGIT_4 && high <= DIGIT_7) return true;
+    at++;
   }
   return false;
 }
