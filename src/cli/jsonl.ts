@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { messageOf } from '../errors.ts';
 import type { Context } from './context.ts';
-import { CliError } from './exit.ts';
+import { CliError, usageError } from './exit.ts';
 import { plural } from './output/numbers.ts';
 import { clean } from './output/text.ts';
 
@@ -28,24 +28,24 @@ export async function answerLines(
     throw new CliError(`${plural(failures, 'line')} could not be answered; see "error" there`);
 }
 
-/** The objects that the lines of a file hold. Throws with the number of the line that holds none. */
-export async function readObjects(input: Readable): Promise<JsonObject[]> {
-  const objects: JsonObject[] = [];
+/** What the lines of a file say, by `read`; the number of a line that says nothing goes into the message. */
+export async function readLines<T>(input: Readable, read: (object: JsonObject) => T): Promise<T[]> {
+  const found: T[] = [];
   let number = 0;
   for await (const lines of lineBatches(input)) {
     for (const line of lines) {
       number += 1;
-      if (line.trim() !== '') objects.push(objectAt(line, number));
+      if (line.trim() !== '') found.push(readLine(line, number, read));
     }
   }
-  return objects;
+  return found;
 }
 
-function objectAt(line: string, number: number): JsonObject {
+function readLine<T>(line: string, number: number, read: (object: JsonObject) => T): T {
   try {
-    return parseObject(line);
+    return read(parseObject(line));
   } catch (error) {
-    throw new CliError(`line ${number}: ${messageOf(error)}`);
+    throw usageError(`line ${number}: ${messageOf(error)}`);
   }
 }
 

@@ -1,0 +1,77 @@
+import { placeOf } from '../../routing/conversation.ts';
+import { type Label, learnAll } from '../../routing/score/learner.ts';
+import { type LearnerState, newLearner } from '../../routing/score/learner-state.ts';
+import { isProven } from '../../routing/score/proof.ts';
+import { type Context, note, sayJson } from '../context.ts';
+import { usageError } from '../exit.ts';
+import { type JsonObject, readLines } from '../jsonl.ts';
+import { count, plural } from '../output/numbers.ts';
+import { openInput } from '../request-file.ts';
+import { learnerFileOf } from './learner-file.ts';
+import { promptIn } from './prompt.ts';
+
+export interface LearnOptions {
+  project: string;
+  fresh?: boolean;
+  json?: boolean;
+}
+
+/** Teaches a project's learner from labelled lines. */
+export async function learnFrom(context: Context, file: string, options: LearnOptions): Promise<void> {
+  const { project, fresh = false, json } = options;
+  const learnerFile = await learnerFileOf(context, project);
+  const state = (fresh ? undefined : learnerFile.read()) ?? newLearner();
+  const labels = await readLines(openInput(context, file), labelOf);
+  if (labels.length === 0) throw usageError(`"${file}" holds no labels`);
+  learnAll(state, labels, fixedOrder());
+  learnerFile.write(state);
+  const learnt = {
+    project_id: project,
+    labels: labels.length,
+    labels_total: labelsOf(state),
+    proven: isProven(state),
+  };
+  if (json) sayJson(context, learnt);
+  else
+    note(
+      context,
+      `Project ${project} has learnt ${plural(labels.length, 'label')}, ${count(learnt.labels_total)} in all: ${standing(state)}.`,
+    );
+}
+
+/** How many labels a learner has seen. */
+export function labelsOf({ priors }: LearnerState): number {
+  return Math.round(priors.count);
+}
+
+function standing(state: LearnerState): string {
+  return isProven(state)
+    ? 'its prompts are scored by what it learnt'
+    : 'too few, or too much alike, to be proved better than the built-in rules, which go on scoring';
+}
+
+function labelOf(line: JsonObject): Label {
+  const weak = outcomeOf(line, 'weak_correct');
+  const strong = outcomeOf(line, 'strong_correct');
+  if (weak === undefined && strong === undefined)
+    throw usageError('neither strong_correct nor weak_correct is there');
+  return {
+    prompt: promptIn(line.messages, 'it'),
+    outcome: { ...(weak === undefined ? {} : { weak }), ...(strong === undefined ? {} : { strong }) },
+  };
+}
+
+/** How right a tier's answer was. */
+export function outcomeOf(line: JsonObject, field: string): number | undefined {
+  const value = line[field];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  if (typeof value === 'number' && value >= 0 && value <= 1) return value;
+  throw usageError(`${field} must be a number from 0 to 1, or true or false`);
+}
+
+/** Numbers in [0,1) that are the same each time: the same labels teach the same. */
+function fixedOrder(): () => number {
+  let place = 0;
+  return () => placeOf(String(place++));
+}
