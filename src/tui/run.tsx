@@ -7,7 +7,7 @@ export interface RunOptions extends Omit<AppProps, 'surface'> {
   stdin: NodeJS.ReadStream;
 }
 
-const SIGNALS = { SIGTERM: 143, SIGHUP: 129, SIGINT: 130 } as const;
+const SIGNALS = { SIGTERM: 143, SIGINT: 130 } as const;
 
 /**
  * Runs the dashboard until it is quit and returns the exit code. The terminal is brought back on every way out: a
@@ -15,7 +15,11 @@ const SIGNALS = { SIGTERM: 143, SIGHUP: 129, SIGINT: 130 } as const;
  */
 export async function runDashboard({ stdout, stdin, ...props }: RunOptions): Promise<number> {
   const screen = enterScreen(stdout);
+  let restored = false;
   const restore = () => {
+    // Of a terminal that is gone, setRawMode tells by an 'error' event, which leads back here.
+    if (restored) return;
+    restored = true;
     screen.leave();
     if (stdin.isTTY) stdin.setRawMode(false);
   };
@@ -23,8 +27,9 @@ export async function runDashboard({ stdout, stdin, ...props }: RunOptions): Pro
   const { signal } = ends;
   on(process, 'exit', restore, signal);
   for (const [name, code] of Object.entries(SIGNALS)) on(process, name, () => leaveWith(code), signal);
-  // A terminal that is gone tells by the end of its input, if at all.
-  for (const event of ['end', 'close', 'error']) on(stdin, event, () => leaveWith(SIGNALS.SIGHUP), signal);
+  on(process, 'SIGHUP', hangUp, signal);
+  // A terminal that is gone tells by the end of its input too, or by nothing else.
+  for (const event of ['end', 'close', 'error']) on(stdin, event, hangUp, signal);
   const fault = new Promise<never>((_resolve, reject) => {
     on(process, 'uncaughtException', reject, signal);
     on(process, 'unhandledRejection', reject, signal);
@@ -33,6 +38,16 @@ export async function runDashboard({ stdout, stdin, ...props }: RunOptions): Pro
   function leaveWith(code: number): void {
     restore();
     process.exit(code);
+  }
+
+  /**
+   * Ends by the signal itself, now: Node's own way out resets the terminal, and dumps core where that is gone.
+   * With no listener left, Ink's included, the signal does what it does by default.
+   */
+  function hangUp(): void {
+    restore();
+    process.removeAllListeners('SIGHUP');
+    process.kill(process.pid, 'SIGHUP');
   }
 
   let unmount = () => {};

@@ -35,6 +35,8 @@ export interface Terminal {
   resize(columns: number, rows: number): Promise<void>;
   /** Whether it is as a shell expects it: main screen, a cursor, lines that are edited and echoed. */
   isWhole(): Promise<boolean>;
+  /** Closes its window, as a person does or a connection that is lost. */
+  close(): Promise<void>;
 }
 
 let opened = 0;
@@ -67,6 +69,7 @@ export async function openTerminal({ columns = 80, rows = 24, env }: TerminalOpt
     async resize(columns, rows) {
       await tmux('resize-window', '-x', String(columns), '-y', String(rows));
     },
+    close: async () => void (await tmux('kill-server')),
     async isWhole() {
       const shown = await fact('#{alternate_on} #{cursor_flag}');
       const { stdout } = await run('stty', ['-a', '-F', await fact('#{pane_tty}')]);

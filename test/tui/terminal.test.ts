@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { isAlive } from '../../src/cli/daemon/find.ts';
 import { type CliHome, cliHome, stopAfterwards } from '../cli/cli-home.ts';
 import { request } from '../support/client.ts';
 import { hasTmux, openTerminal, type Terminal } from '../support/tmux.ts';
@@ -23,6 +24,19 @@ async function gw(
   await terminal.type(`${process.execPath} ${PROGRAM} ${args}; echo code=$?`);
   await terminal.press('Enter');
   return terminal;
+}
+
+/** A dashboard that is up, with its pid. */
+async function withPid(): Promise<{ terminal: Terminal; pid: number }> {
+  const cli = cliHome();
+  const file = `${cli.env.GW_HOME}/pid`;
+  const terminal = await openTerminal({ env: cli.env });
+  await terminal.type(
+    `sh -c 'echo $$ > ${file}; exec ${process.execPath} ${PROGRAM} dashboard'; echo code=$?`,
+  );
+  await terminal.press('Enter');
+  await terminal.until(/BUDGETS/);
+  return { terminal, pid: Number(readFileSync(file, 'utf8')) };
 }
 
 async function ended(terminal: Terminal, code: number): Promise<string> {
@@ -152,15 +166,15 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     ['SIGHUP', 129],
     ['SIGINT', 130],
   ] as const)('brings the terminal back on %s', async (name, code) => {
-    const cli = cliHome();
-    const terminal = await openTerminal({ env: cli.env });
-    await terminal.type(
-      `sh -c 'echo $$ > ${cli.env.GW_HOME}/pid; exec ${process.execPath} ${PROGRAM} dashboard'; echo code=$?`,
-    );
-    await terminal.press('Enter');
-    await terminal.until(/BUDGETS/);
-    process.kill(Number(readFileSync(`${cli.env.GW_HOME}/pid`, 'utf8')), name);
+    const { terminal, pid } = await withPid();
+    process.kill(pid, name);
     await ended(terminal, code);
+  });
+
+  test('ends with its terminal', async () => {
+    const { terminal, pid } = await withPid();
+    await terminal.close();
+    await expect.poll(() => isAlive(pid), { timeout: 5_000 }).toBe(false);
   });
 
   test.each(['component', 'timer', 'rejection'])(
