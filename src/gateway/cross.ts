@@ -49,7 +49,8 @@ function withLimitOf(sent: WireRequest, { maxOutputTokens }: WireRequest): WireR
 }
 
 /** The targets that speak the client's wire before those that have to be translated for. */
-export function nativeFirst(targets: readonly Target[], { wire }: Job): Target[] {
+export function nativeFirst(targets: Target[], { wire }: Job): Target[] {
   const isNative = ({ provider }: Target) => provider.wire === wire.family;
+  if (targets.every(isNative)) return targets;
   return [...targets.filter(isNative), ...targets.filter((target) => !isNative(target))];
 }

@@ -42,7 +42,7 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
   const known = modelLimits(options.provider, options.model)?.maxOutputTokens;
   const own = request.maxOutputTokens;
   const outputTokens = own ?? known ?? UNKNOWN_MODEL_OUTPUT;
-  const mayCut = own === undefined;
+  const mayCut = own === undefined && request.limitable !== false;
   const cost = (tokens: number) =>
     card ? worstCase({ inputTokens, outputTokens: tokens, choices }, card) : 0;
   const amount = Math.min(cost(outputTokens), Number.MAX_SAFE_INTEGER);

@@ -9,7 +9,7 @@ import { chatWire } from '../gateway/wire/chat.ts';
 import { completionsWire } from '../gateway/wire/completions.ts';
 import { embeddingsWire } from '../gateway/wire/embeddings.ts';
 import { messagesWire } from '../gateway/wire/messages.ts';
-import { responsesWire } from '../gateway/wire/responses.ts';
+import { compactWire, responsesWire } from '../gateway/wire/responses.ts';
 import type { Wire } from '../gateway/wire/wire.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
 import type { Caller } from '../store/callers.ts';
@@ -117,6 +117,7 @@ function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTa
     'POST /v1/completions': completion(completionsWire),
     'POST /v1/embeddings': completion(embeddingsWire),
     'POST /v1/responses': completion(responsesWire),
+    'POST /v1/responses/compact': completion(compactWire),
     'POST /v1/messages': completion(messagesWire),
     'POST /messages': completion(messagesWire),
     'POST /messages/count_tokens': (exchange) => passThrough(gateway, exchange),

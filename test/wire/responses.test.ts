@@ -227,3 +227,17 @@ test('texts of input items are compressed as messages are; all other items stay 
   expect(rest).toEqual(items);
   expect((await gateway.records())[0]?.savedTokens).toBeGreaterThan(500);
 });
+
+test('a conversation is compacted within a budget, as nothing is written into the request', async () => {
+  const gateway = await startGateway({ budget: { capUsd: 1, period: 'daily' } });
+  const output = [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'x' }];
+  gateway.upstream.queue(
+    json(200, { id: 'resp_1', object: 'response.compaction', output, usage: responseUsage(50, 10) }),
+  );
+  const body = { model: MODEL, input: [{ role: 'user', content: 'Hi' }] };
+  const response = await send(gateway, '/v1/responses/compact', body);
+  expect(response.json()).toMatchObject({ output });
+  expect(gateway.upstream.requests[0]?.path).toBe('/v1/responses/compact');
+  expect(sentBody(gateway)).toEqual({ ...body, model: 'test-model' });
+  expect((await gateway.records())[0]).toMatchObject({ endpoint: 'responses/compact', costNanoUsd: 70_000 });
+});

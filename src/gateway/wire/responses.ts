@@ -49,3 +49,12 @@ export const responsesWire: Wire = {
     fetching: /"type":\s*"(web_search|file_search|code_interpreter|mcp)/,
   }),
 };
+
+/** A conversation made shorter, as Codex asks for when its context is full. The API takes no limit of its output. */
+export const compactWire: Wire = {
+  ...responsesWire,
+  endpoint: 'responses/compact',
+  path: '/responses/compact',
+  parse: (bytes) => ({ ...responsesWire.parse(bytes), limitable: false }),
+  limitOutput: () => [],
+};

@@ -13,6 +13,8 @@ export interface WireRequest {
   options: ServiceOptions;
   /** The request's own limit of output tokens per choice. */
   maxOutputTokens: number | undefined;
+  /** False: the API has no field that limits its output. */
+  limitable?: false;
   /** How many answers are asked for. */
   choices: number;
   /** A stream's usage is the client's to see. */
