@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { startBothWires } from '../support/anthropic-gateway.ts';
 import { bothWays, type Place } from '../support/both-ways.ts';
 import { loadSdk } from '../support/load-sdk.ts';
+import { provider } from '../support/provider-script.ts';
 
 interface Result {
   text: string;
@@ -89,6 +91,33 @@ describe.skipIf(!ai || !openai || !anthropic)('the AI SDK', () => {
       expect(result.streamedCalls).toEqual(result.calls);
     },
   );
+
+  test.each([
+    ['chat to messages', (place: Place) => openai?.createOpenAI(place).chat('anthropic/claude-sonnet-4-6')],
+    ['messages to chat', (place: Place) => anthropic?.createAnthropic(place)('mock/test-model')],
+  ])('runs a tool loop across wires, %s', async (_name, model) => {
+    const gateway = await startBothWires();
+    gateway.upstream.script(provider);
+    const place = { baseURL: gateway.url, apiKey: gateway.key };
+    const options = {
+      model: model(place),
+      prompt: 'Hi',
+      tools: tools(),
+      stopWhen: ai?.stepCountIs(3),
+      maxRetries: 0,
+    };
+    const { text, steps } = (await ai?.generateText(options)) ?? {};
+    const stream = ai?.streamText(options);
+    const words: string[] = [];
+    for await (const word of stream?.textStream ?? []) words.push(word);
+    const callsOf = (list?: Result['steps']) =>
+      list?.map(({ toolCalls }) => toolCalls.map(({ input }) => input));
+    const calls = [[{ city: 'Bonn' }, { city: 'Ulm' }], []];
+    expect([text, words.join('')]).toEqual(['Hello you 👋', 'Hello you 👋']);
+    expect([callsOf(steps), callsOf(await stream?.steps)]).toEqual([calls, calls]);
+    expect(await stream?.usage).toMatchObject({ inputTokens: 20, outputTokens: 5 });
+    expect(await gateway.records()).toHaveLength(4);
+  });
 
   test('embeds', async () => {
     const { result } = await bothWays(async (place) => {

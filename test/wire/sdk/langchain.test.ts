@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { startBothWires } from '../support/anthropic-gateway.ts';
 import { bothWays, type Place } from '../support/both-ways.ts';
 import { loadSdk } from '../support/load-sdk.ts';
+import { provider } from '../support/provider-script.ts';
 
 interface Answer {
   content: unknown;
@@ -61,6 +63,23 @@ describe.skipIf(!langchain)('LangChain', () => {
       return { calls: first.tool_calls?.map(({ args }) => args), text: second.content };
     });
     expect(result).toEqual({ calls: [{ city: 'Bonn' }, { city: 'Ulm' }], text: 'Hello you 👋' });
+  });
+
+  test("runs a tool loop with one of Anthropic's models", async () => {
+    const gateway = await startBothWires();
+    gateway.upstream.script(provider);
+    const place = { baseURL: gateway.url, apiKey: gateway.key };
+    const chat = model(place, { model: 'anthropic/claude-sonnet-4-6' }).bindTools([tool]);
+    const user = { role: 'user', content: 'Hi' };
+    const first = await chat.invoke([{ role: 'system', content: 'Be brief' }, user]);
+    const results = (first.tool_calls ?? []).map(({ id }) => ({
+      role: 'tool',
+      tool_call_id: id,
+      content: 'fine',
+    }));
+    const second = await chat.invoke([user, first, ...results]);
+    expect(first.tool_calls?.map(({ args }) => args)).toEqual([{ city: 'Bonn' }, { city: 'Ulm' }]);
+    expect(second.content).toBe('Hello you 👋');
   });
 
   test('embeds', async () => {
