@@ -1,0 +1,145 @@
+import { forecastOf } from '../cli/budgets/forecast.ts';
+import { mark, shareOf } from '../cli/budgets/view.ts';
+import { gauge } from '../cli/output/bars.ts';
+import { percent } from '../cli/output/numbers.ts';
+import { duration } from '../cli/output/time.ts';
+import { formatUsd } from '../money.ts';
+import { budgetName, type Standing } from '../store/budgets.ts';
+import { type Cell, lineOf } from './lines.ts';
+import { type Look, MARKS, styleOf } from './look.ts';
+
+/** How a budget is laid out: all on one line, the least on one line, or all on two lines. */
+export type Shape = 'wide' | 'narrow' | 'pair';
+
+export interface BudgetLineOptions {
+  shape: Shape;
+  pausedProjects: readonly string[];
+  /** The name of the selected one. */
+  selected: string | null;
+  now: number;
+  width: number;
+  look: Look;
+}
+
+/** From this width on, one line holds all. */
+export const WIDE_BUDGET_FROM = 76;
+const WIDTHS = { mark: 2, percent: 4, spent: 18, left: 9, forecast: 14, shortForecast: 11 };
+const NAME_CELLS = 20;
+const PAIR_GAUGE_CELLS = 16;
+const LEFT_NAMED_FROM = 44;
+
+/** What stands above the amounts of the wide shape. */
+export const BUDGET_LABELS = [
+  'spent/cap'.padStart(WIDTHS.spent),
+  'left'.padStart(WIDTHS.left),
+  ' forecast'.padEnd(WIDTHS.forecast),
+].join(' ');
+
+/** A budget as lines of exactly the width. */
+export function budgetLines(standing: Standing, options: BudgetLineOptions): string[] {
+  const { shape, width, look } = options;
+  switch (shape) {
+    case 'wide':
+      return [lineOf(wideCells(standing, options), look)];
+    case 'narrow':
+      return [lineOf(narrowCells(standing, options), look)];
+    case 'pair': {
+      const { mark, percent, style } = partsOf(standing, options);
+      const name = width - WIDTHS.mark - PAIR_GAUGE_CELLS - WIDTHS.percent - 3;
+      const amounts = { text: amountsText(standing, options), width: width - WIDTHS.mark - 1, style };
+      return [
+        lineOf(
+          [mark, nameCell(standing, options, name), gaugeCell(standing, look, PAIR_GAUGE_CELLS), percent],
+          look,
+        ),
+        lineOf([{ text: '', width: WIDTHS.mark }, amounts], look),
+      ];
+    }
+  }
+}
+
+function wideCells(standing: Standing, options: BudgetLineOptions): Cell[] {
+  const { mark, percent, left, style } = partsOf(standing, options);
+  const { width, look } = options;
+  const fixed = WIDTHS.mark + WIDTHS.percent + WIDTHS.spent + WIDTHS.left + WIDTHS.forecast + 6;
+  const cells = Math.max(8, Math.min(24, Math.floor((width - fixed) / 2)));
+  return [
+    mark,
+    nameCell(standing, options, width - fixed - cells),
+    gaugeCell(standing, look, cells),
+    percent,
+    { text: spentText(standing), width: WIDTHS.spent, align: 'right' },
+    left,
+    { text: ` ${forecastWords(standing, options)}`, width: WIDTHS.forecast, style },
+  ];
+}
+
+function narrowCells(standing: Standing, options: BudgetLineOptions): Cell[] {
+  const { mark, percent, left, style } = partsOf(standing, options);
+  const room = options.width - WIDTHS.mark - WIDTHS.percent - WIDTHS.left - 4;
+  const name = Math.min(NAME_CELLS, room - WIDTHS.shortForecast);
+  const forecast = { text: forecastWords(standing, options), width: room - name, style };
+  return [mark, nameCell(standing, options, name), percent, left, forecast];
+}
+
+/** What all shapes have, and the style that tells of the state. */
+function partsOf(standing: Standing, { selected, look }: BudgetLineOptions) {
+  const sign = mark(standing);
+  const style = styleOf(sign, look);
+  const pointer = budgetName(standing.budget) === selected ? '>' : ' ';
+  return {
+    style,
+    mark: { text: `${pointer}${sign}`, width: WIDTHS.mark, style } satisfies Cell,
+    percent: { text: percent(shareOf(standing)), width: WIDTHS.percent, align: 'right' } satisfies Cell,
+    left: { text: leftText(standing), width: WIDTHS.left, align: 'right', style } satisfies Cell,
+  };
+}
+
+function nameCell({ budget }: Standing, { selected, look }: BudgetLineOptions, width: number): Cell {
+  const text = budgetName(budget);
+  return text === selected ? { text, width, style: look.palette.bold } : { text, width };
+}
+
+function gaugeCell(standing: Standing, look: Look, width: number): Cell {
+  const sign = mark(standing);
+  const style = sign === MARKS.none ? look.palette.accent : styleOf(sign, look);
+  return { text: gauge(shareOf(standing), width, look.symbols), width, style };
+}
+
+function amountsText(standing: Standing, options: BudgetLineOptions): string {
+  const left = leftText(standing);
+  const named = left === BLOCKED || options.width < LEFT_NAMED_FROM ? left : `${left} left`;
+  return `${spentText(standing)}  ${named}  ${forecastWords(standing, options)}`;
+}
+
+function spentText({ budget, posted }: Standing): string {
+  const window = budget.windowMs === null ? '' : `/${shortDuration(budget.windowMs)}`;
+  return `${formatUsd(posted)}/${formatUsd(budget.capNanoUsd)}${window}`;
+}
+
+/** `1h` for `1h00m`. */
+function shortDuration(ms: number): string {
+  return duration(ms).replace(/(?<=[hm])00[ms]$/, '');
+}
+
+const BLOCKED = 'BLOCK';
+
+function leftText(standing: Standing): string {
+  const { budget, posted, pending } = standing;
+  if (mark(standing) === MARKS.bad) return BLOCKED;
+  return formatUsd(Math.max(0, budget.capNanoUsd - posted - pending));
+}
+
+function forecastWords(standing: Standing, { now, look, pausedProjects }: BudgetLineOptions): string {
+  const { times } = look;
+  if (pausedProjects.includes(standing.budget.projectName)) return 'paused';
+  const forecast = forecastOf(standing, now);
+  switch (forecast.kind) {
+    case 'full':
+      return `until ${times.moment(standing.resetsAt, now)}`;
+    case 'runs_out':
+      return `out ~${times.moment(forecast.at, now)}`;
+    case 'lasts':
+      return standing.budget.period === 'rolling' ? 'ok' : `ok to ${times.moment(standing.resetsAt, now)}`;
+  }
+}
