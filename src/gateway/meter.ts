@@ -94,7 +94,8 @@ async function estimate(gateway: Gateway, metering: Metering): Promise<TokenUsag
 }
 
 function unseenTokens(gateway: Gateway, { relay, sentAt, whole }: Metering): number {
-  if (whole && relay.isReadable) return 0;
+  // What came can't be told, so it may be all that was asked for.
+  if (whole) return relay.isReadable ? 0 : Number.MAX_SAFE_INTEGER;
   const now = gateway.clock.monotonic();
   const before = (relay.isStream ? (relay.firstByteAt ?? now) : now) - sentAt;
   const after = relay.isStream && relay.lastByteAt !== undefined ? now - relay.lastByteAt : 0;

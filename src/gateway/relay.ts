@@ -4,6 +4,7 @@ import type { Exchange } from './exchange.ts';
 import { headerOf, returnedHeaders, translatedHeaders } from './headers.ts';
 import type { Receiver } from './send.ts';
 import { addUsage } from './wire/add-usage.ts';
+import { parseObject } from './wire/events.ts';
 import type { Translator } from './wire/translate/translator.ts';
 import type { InspectedEvents, Wire } from './wire/wire.ts';
 
@@ -62,7 +63,7 @@ export class Relay implements Receiver {
 
   constructor(options: RelayOptions) {
     this.#options = options;
-    this.#framer = createEventFramer(options.wire.maxEventBytes);
+    this.#framer = createEventFramer();
   }
 
   head(status: number, rawHeaders: Buffer[], resume: () => void): void {
@@ -112,22 +113,38 @@ export class Relay implements Receiver {
 
   /** Whether all that came was read, so that what it says can be counted. */
   get isReadable(): boolean {
-    const encoding = headerOf(this.#headers, 'content-encoding') ?? 'identity';
-    return this.#mode !== 'pass' && (encoding === 'identity' || encoding === 'gzip');
+    if (this.#mode === 'gather') return this.#plain(this.#body()) !== undefined;
+    return this.#mode === 'stream';
   }
 
   /** What has come so far, for counting tokens where the provider reports none. */
   receivedText(): string[] {
-    if (this.#mode === 'gather') return this.#options.wire.textOf(this.#plain(this.#body()), false);
+    if (this.#mode === 'gather') return this.#gatheredText();
     return [[...this.#text, ...this.#options.wire.textOf(Buffer.concat(this.#kept), true)].join('')];
+  }
+
+  /** A body that is no JSON may be events that don't say so, or a text of any kind: it is what was generated. */
+  #gatheredText(): string[] {
+    const { wire } = this.#options;
+    const body = this.#plain(this.#body());
+    if (!body) return [];
+    const text = body.toString('utf8');
+    if (parseObject(text)) return wire.textOf(body, false);
+    const events = wire.textOf(body, true).filter((part) => part !== '');
+    return events.length > 0 ? events : [text];
   }
 
   /** The provider has ended the answer: reads what only the end tells. */
   readEnd(): void {
-    const { wire } = this.#options;
-    if (this.#mode === 'gather') this.usage = wire.usageOf(this.#plain(this.#body()));
+    if (this.#mode === 'gather') this.#readGathered();
     else if (this.#mode === 'pass') this.#readTail();
     else if (!this.#closing) this.#readLastEvent();
+  }
+
+  #readGathered(): void {
+    const { wire } = this.#options;
+    const body = this.#plain(this.#body());
+    if (body) this.usage = wire.usageOf(body) ?? wire.inspect(body, false).usage;
   }
 
   #readTail(): void {
@@ -209,7 +226,9 @@ export class Relay implements Receiver {
   /** The gathered answer as the client reads it. */
   #answer(): Buffer {
     const { translator } = this.#options;
-    return translator ? translator.answer(this.#plain(this.#body()), this.status) : this.#body();
+    return translator
+      ? translator.answer(this.#plain(this.#body()) ?? this.#body(), this.status)
+      : this.#body();
   }
 
   #inspect(events: Buffer): InspectedEvents {
@@ -274,13 +293,15 @@ export class Relay implements Receiver {
     return body;
   }
 
-  /** The body as text for reading usage; gw asks for unencoded answers, but not every server listens. */
-  #plain(body: Buffer): Buffer {
-    if (headerOf(this.#headers, 'content-encoding') !== 'gzip') return body;
+  /** The body unencoded, which gw asks for but not every server listens to; undefined where that can't be had. */
+  #plain(body: Buffer): Buffer | undefined {
+    const encoding = headerOf(this.#headers, 'content-encoding') ?? 'identity';
+    if (encoding === 'identity') return body;
+    if (encoding !== 'gzip') return undefined;
     try {
       return gunzipSync(body, { maxOutputLength: MAX_GATHERED_BYTES });
     } catch {
-      return body;
+      return undefined;
     }
   }
 }

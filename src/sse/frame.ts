@@ -5,8 +5,8 @@
 const LF = 0x0a;
 const CR = 0x0d;
 const EMPTY = Buffer.alloc(0);
-/** No event that gw looks for is this long; a longer one is passed on piecemeal instead of being gathered. */
-const MAX_EVENT_BYTES = 1024 * 1024;
+/** Events can hold images, and a whole answer; one still longer is passed on piecemeal instead of being gathered. */
+const MAX_EVENT_BYTES = 16 * 1024 * 1024;
 /** How many bytes before a chunk can belong to the end of an event within it. */
 const LOOK_BACK = 3;
 

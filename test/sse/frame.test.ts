@@ -65,8 +65,8 @@ describe('createEventFramer()', () => {
     expect(framer.rest().toString()).toBe('data');
   });
 
-  test('holds no more than a megabyte of an event that does not end', () => {
-    const framer = createEventFramer();
+  test('holds no more of an event that does not end than it is told to', () => {
+    const framer = createEventFramer(1024 * 1024);
     const chunk = Buffer.alloc(65_536, 0x78);
     let given = 0;
     for (let i = 0; i < 64; i++) given += framer.push(chunk).length;

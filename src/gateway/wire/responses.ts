@@ -15,8 +15,6 @@ export const responsesWire: Wire = {
   endpoint: 'responses',
   family: 'openai',
   path: '/responses',
-  // The last event repeats the whole answer, images included.
-  maxEventBytes: 16 * 1024 * 1024,
   parse: createParser({
     limits: LIMITS,
     reads: ['background'],

@@ -66,8 +66,6 @@ export interface Wire {
   limitOutput(request: WireRequest, tokens: number, field: Preset['outputLimit']): Edit[];
   /** The provider's usage in a whole answer; undefined if there is none. */
   usageOf(answer: Buffer): unknown;
-  /** Where a wire has events of more than the usual length that have to be read. */
-  maxEventBytes?: number;
   /** Reads complete events of a stream. */
   inspect(events: Buffer, hideUsage: boolean): InspectedEvents;
   /** The events that end a stream at the output limit, made after those that came before. */
