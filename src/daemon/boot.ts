@@ -167,7 +167,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     db,
     lists,
     webhooks,
-    ownHosts: [host],
+    boundTo: host,
     refresh: configuration.refresh,
     health,
     onInternalError: (error, request) =>

@@ -30,8 +30,8 @@ export interface ApiOptions {
   db: Db;
   lists: ModelLists;
   webhooks: WebhookService;
-  /** Host names that gw answers to besides the loopback ones. */
-  ownHosts: readonly string[];
+  /** The host that gw listens on, as it was configured. */
+  boundTo: string;
   /** Looks for changed settings, keys, budgets and prices; called before each request. */
   refresh: () => void | Promise<void>;
   health: () => Record<string, unknown>;
@@ -51,7 +51,7 @@ export interface Api {
 /** The HTTP interface. */
 export function createApi(options: ApiOptions): Api {
   const { gateway, onInternalError } = options;
-  const guard = createGuard(options.ownHosts);
+  const guard = createGuard(options.boundTo);
   const router = createRouter(routesOf(options), (exchange) => passThrough(gateway, exchange));
 
   async function handle(exchange: Exchange): Promise<void> {

@@ -1,19 +1,24 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
+import { hostname } from 'node:os';
 import { GwError } from '../errors.ts';
 
 /**
  * Refuses what a web page could send through a browser: a foreign `Host` (DNS rebinding) or a foreign `Origin`.
  * The port does not matter, the name does.
  */
-export function createGuard(ownHosts: readonly string[]): (request: IncomingMessage) => void {
+export function createGuard(boundTo: string): (request: IncomingMessage) => void {
   const accepted = new Set<string>();
-  const isOwn = (name: string) => isLoopback(name) || ownHosts.includes(name);
+  const ownNames = [boundTo, hostname().toLowerCase()];
+  const isOwn = (name: string) => isLoopback(name) || ownNames.includes(name);
+  // Rebinding needs a name. Bound to more than loopback, gw is reached by any of the machine's addresses.
+  const isOwnAddress = (name: string) => !isLoopback(boundTo) && isIP(name.replace(/^\[|\]$/g, '')) !== 0;
   return (request) => {
     const { host, origin } = request.headers;
     if (host === undefined || countHosts(request) !== 1) throw foreign('Host', host);
     if (!accepted.has(host)) {
-      if (!isOwn(hostName(host))) throw foreign('Host', host);
+      const name = hostName(host);
+      if (!isOwn(name) && !isOwnAddress(name)) throw foreign('Host', host);
       if (accepted.size < 100) accepted.add(host);
     }
     if (origin !== undefined && !(URL.canParse(origin) && isOwn(new URL(origin).hostname))) {
