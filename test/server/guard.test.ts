@@ -1,5 +1,7 @@
+import type { IncomingMessage } from 'node:http';
+import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { isLoopback } from '../../src/server/guard.ts';
+import { createGuard, isLoopback } from '../../src/server/guard.ts';
 import { openConnection, type RawResponse } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
@@ -122,4 +124,26 @@ test('isLoopback() knows this machine by address, not by the look of a name', ()
     expect(isLoopback(name)).toBe(true);
   for (const name of ['127.1', '127.evil.com', '128.0.0.1', '[::2]', 'localhost.', ''])
     expect(isLoopback(name)).toBe(false);
+});
+
+describe('createGuard() for a wider address', () => {
+  /** Only what the guard reads of a request. */
+  const asked = (host: string, origin?: string) =>
+    ({ headers: { host, origin }, rawHeaders: ['Host', host], url: '/health' }) as unknown as IncomingMessage;
+  const guard = createGuard('0.0.0.0');
+
+  test.each(['10.0.0.5:4747', '192.168.1.5', '[fd00::1]:4747', 'localhost', hostname()])(
+    'lets %s in',
+    (host) => {
+      expect(() => guard(asked(host))).not.toThrow();
+    },
+  );
+
+  test('refuses other names, which is what rebinding needs', () => {
+    expect(() => guard(asked('evil.com'))).toThrow('is not gw');
+  });
+
+  test('refuses a page of another address', () => {
+    expect(() => guard(asked('10.0.0.5', 'http://10.0.0.9'))).toThrow('is not gw');
+  });
 });
