@@ -194,7 +194,8 @@ describe.each(levels)('compress() at level %s', (level) => {
     );
   });
 
-  it('takes at most about twice the time for twice the text', { retry: 3 }, () => {
+  // Eight times the text takes a quadratic transform 64 times as long; the bound leaves room for a busy machine.
+  it('takes time in proportion to the text', { retry: 3 }, () => {
     const texts = [
       log,
       json,
@@ -207,16 +208,16 @@ describe.each(levels)('compress() at level %s', (level) => {
     for (const make of texts) {
       const time = (count: number) => {
         const content = make(count);
-        const runs = Array.from({ length: 9 }, () => {
+        const runs = Array.from({ length: 5 }, () => {
           const start = process.cpuUsage();
           compress([{ role: 'tool', content }], { level });
           return process.cpuUsage(start).user;
         });
         return Math.min(...runs);
       };
-      time(3000);
-      const slackMicroseconds = 5000;
-      expect(time(6000)).toBeLessThan(time(3000) * 2.3 + slackMicroseconds);
+      time(1000);
+      const slackMicroseconds = 20_000;
+      expect(time(8000)).toBeLessThan(time(1000) * 20 + slackMicroseconds);
     }
   });
 });
