@@ -66,7 +66,7 @@ function forward(gateway: Gateway, forwarding: Forwarding): Promise<void> {
   const { provider } = target;
   return relayAnswer(gateway, forwarding, {
     path: provider.basePath + job.wire.path + (job.translator ? '' : queryOf(job.exchange.request.url ?? '')),
-    headers: upstreamHeaders(job.exchange.request.rawHeaders, provider),
+    headers: upstreamHeaders(job.exchange.request.rawHeaders, provider, job.translator !== undefined),
     body: applyEdits(job.asked.bytes, editsFor(forwarding)),
   });
 }

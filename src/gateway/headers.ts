@@ -42,13 +42,14 @@ const NOT_RETURNED = new Set([
   'alt-svc',
 ]);
 
-/** How headers begin that only a provider of the other wire understands. */
+/** How headers begin that mean nothing to a provider of the other wire: they stay here when a request is translated. */
 const FOREIGN: Readonly<Record<Provider['wire'], string>> = { openai: 'anthropic-', anthropic: 'openai-' };
 
 /** The headers of the request to the provider, flat: the client's but for its credentials, then the provider's own. */
 export function upstreamHeaders(
   rawHeaders: readonly string[],
   { wire, authHeaders }: Pick<Provider, 'wire' | 'authHeaders'>,
+  isCrossing = false,
 ): string[] {
   let headers: string[] = [];
   let connection = '';
@@ -58,7 +59,7 @@ export function upstreamHeaders(
       if (name === 'connection') connection += `,${rawHeaders[i + 1]}`;
       continue;
     }
-    if (name.startsWith(FOREIGN[wire])) continue;
+    if (isCrossing && name.startsWith(FOREIGN[wire])) continue;
     headers.push(name, rawHeaders[i + 1] ?? '');
   }
   if (connection !== '' && connection !== ',keep-alive') headers = withoutNamed(headers, connection);

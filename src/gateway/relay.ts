@@ -74,7 +74,9 @@ export class Relay implements Receiver {
     const encoding = headerOf(this.#headers, 'content-encoding') ?? 'identity';
     const { translator } = this.#options;
     if (status < 300 && type.startsWith('text/event-stream')) {
-      this.#mode = encoding === 'identity' ? 'stream' : translator ? 'gather' : 'pass';
+      // What can't be read can't be translated either: it is gathered, and refused as no answer.
+      if (encoding !== 'identity' && translator) return;
+      this.#mode = encoding === 'identity' ? 'stream' : 'pass';
       this.#writeHead();
       setImmediate(() => this.#flushHead());
     } else if (status < 300 && MEDIA.test(type)) {
@@ -173,10 +175,10 @@ export class Relay implements Receiver {
       // As text, head and body go out in one write instead of two; latin1 keeps every byte.
       if (body.length <= MAX_ONE_WRITE_BYTES) response.end(body.toString('latin1'), 'latin1');
       else response.end(body);
-    } else if (this.#closing) {
-      response.end(this.#closing.length === 1 ? this.#closing[0] : Buffer.concat(this.#closing));
     } else {
-      response.end(this.#options.translator?.end());
+      const { translator } = this.#options;
+      const last = [...(this.#closing ?? []), ...(translator ? [translator.end()] : [])];
+      response.end(last.length === 1 ? last[0] : Buffer.concat(last));
     }
   }
 

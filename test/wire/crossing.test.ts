@@ -1,8 +1,8 @@
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { completion } from '../support/chat-scripts.ts';
-import { usageOf } from '../support/chat-shapes.ts';
-import { json, status } from '../support/scripts.ts';
+import { chunkBody, usageOf } from '../support/chat-shapes.ts';
+import { json, respond, status } from '../support/scripts.ts';
 import { cut, sse } from '../support/sse-scripts.ts';
 import { CLAUDE, startBothWires } from './support/anthropic-gateway.ts';
 import { either, events, readEvents } from './support/event-scripts.ts';
@@ -209,6 +209,24 @@ test('a translated stream that breaks off has no end, either way', async () => {
     'upstream_failed',
     'upstream_failed',
   ]);
+});
+
+test('an end without [DONE] or its empty line is an end, and what is no answer is a 502', async () => {
+  const gateway = await startBothWires();
+  const chunks = [chunkBody('m', { delta: { content: 'Hi' } }), chunkBody('m', { finish_reason: 'stop' })];
+  const unended = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}`).join('\n\n');
+  gateway.upstream.queue(
+    respond(200, { 'content-type': 'text/event-stream' }, unended),
+    respond(200, { 'content-type': 'text/event-stream', 'content-encoding': 'br' }, 'no such thing'),
+    respond(200, { 'content-type': 'text/html' }, '<html>'),
+  );
+  const streamed = await send(gateway, '/v1/messages', { ...MESSAGES, stream: true });
+  expect(readEvents(streamed.body).at(-1)?.[0]).toBe('message_stop');
+  for (const body of [{ ...MESSAGES, stream: true }, MESSAGES]) {
+    const response = await send(gateway, '/v1/messages', body);
+    expect(response.status).toBe(502);
+    expect(response.json()).toMatchObject({ type: 'error', error: { type: 'api_error' } });
+  }
 });
 
 test('every byte of a translated stream may come alone', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openConnection, requestBytes } from '../support/client.ts';
 import { json, status } from '../support/scripts.ts';
 import { CLAUDE, startBothWires } from './support/anthropic-gateway.ts';
-import { events, eventText } from './support/event-scripts.ts';
+import { events, eventText, readEvents } from './support/event-scripts.ts';
 import {
   anthropicError,
   messageBody,
@@ -177,6 +177,24 @@ test('an error within a stream passes on and is on record; a cut stays a cut', a
     inputTokens: 20,
   });
   expect(broken).toMatchObject({ outcome: 'upstream_failed' });
+});
+
+test('a stream whose provider ignores max_tokens is ended there, block and message', async () => {
+  const gateway = await startBothWires({ budget: { capUsd: 1, period: 'daily' } });
+  const words = Array.from({ length: 3000 }, (_, i) => `word${i}`).join(' ');
+  gateway.upstream.queue(async (exchange) => {
+    await exchange.body;
+    await exchange.start(200, { 'content-type': 'text/event-stream' });
+    for (const event of messageStream([text(words)]).slice(0, -3)) await exchange.chunk(eventText(event));
+    await exchange.untilGone();
+  });
+  const response = await send(gateway, '/v1/messages', { ...STREAM, max_tokens: 50 });
+  expect(readEvents(response.body).slice(-3)).toEqual([
+    ['content_block_stop', { type: 'content_block_stop', index: 0 }],
+    ['message_delta', expect.objectContaining({ delta: { stop_reason: 'max_tokens', stop_sequence: null } })],
+    ['message_stop', { type: 'message_stop' }],
+  ]);
+  expect((await gateway.settled(1))[0]).toMatchObject({ outcome: 'capped' });
 });
 
 test('a client that leaves closes the upstream within 100 ms', async () => {

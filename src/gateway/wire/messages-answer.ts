@@ -38,12 +38,17 @@ export function messageText(answer: Buffer, stream: boolean): string[] {
 export function endMessageAtLimit(events: Buffer): Buffer {
   const open = new Set<number>();
   for (const { type, index } of valuesIn(events)) {
-    if (type === 'content_block_start') open.add(Number(index));
+    // Of a long stream only the last events are known: a delta tells of an open block as well.
+    if (type === 'content_block_start' || type === 'content_block_delta') open.add(Number(index));
     if (type === 'content_block_stop') open.delete(Number(index));
   }
   return messageEvents([
     ...[...open].map((index) => ({ type: 'content_block_stop', index })),
-    { type: 'message_delta', delta: { stop_reason: 'max_tokens', stop_sequence: null }, usage: {} },
+    {
+      type: 'message_delta',
+      delta: { stop_reason: 'max_tokens', stop_sequence: null },
+      usage: { output_tokens: 0 },
+    },
     { type: 'message_stop' },
   ]);
 }
