@@ -1,7 +1,7 @@
 import { messageOf } from '../errors.ts';
 import type { NanoUsd } from '../money.ts';
 import { costOf } from '../pricing/cost.ts';
-import { readUsage } from '../pricing/usage-payload.ts';
+import { readUsage, statesOutput } from '../pricing/usage-payload.ts';
 import { FLAGS } from '../store/ledger/record.ts';
 import { tokenBound } from '../tokens/bound.ts';
 import { encodingOf } from '../tokens/encoding.ts';
@@ -34,21 +34,41 @@ export interface Metering {
 export function meter(gateway: Gateway, metering: Metering): Metered | Promise<Metered> {
   const { relay, admitted } = metering;
   const reported = readUsage(relay.usage);
-  if (reported) return priced(reported, admitted, 0);
+  if (reported && isAll(reported, metering)) return priced(reported, admitted, 0);
   // An error is not billed, and an answer to nobody's liking without usage is.
-  if (relay.status >= 400) return priced(NO_USAGE, admitted, 0);
+  if (relay.status >= 400) return priced(reported ?? NO_USAGE, admitted, 0);
   const { unreported } = metering.job.wire;
-  if (unreported === undefined) return estimated(gateway, metering);
+  if (unreported === undefined) return estimated(gateway, metering, reported);
   return { usage: NO_USAGE, costNanoUsd: 0, flags: unreported === 'unmetered' ? FLAGS.unmetered : 0 };
 }
 
-async function estimated(gateway: Gateway, metering: Metering): Promise<Metered> {
+/** What is reported is all there is, unless the answer was cut before its end was, or holds text that it leaves out. */
+function isAll({ outputTokens }: TokenUsage, { job, relay, whole }: Metering): boolean {
+  if (job.wire.unreported !== undefined) return true;
+  if (relay.usageIs === 'opening' || (relay.usageIs === 'so far' && !whole)) return false;
+  return outputTokens > 0 || statesOutput(relay.usage) || relay.receivedText().every((text) => text === '');
+}
+
+async function estimated(
+  gateway: Gateway,
+  metering: Metering,
+  reported: TokenUsage = NO_USAGE,
+): Promise<Metered> {
   const { admitted } = metering;
+  const least = priced(reported, admitted, FLAGS.estimated);
   try {
-    return withinHold(priced(await estimate(gateway, metering), admitted, FLAGS.estimated), admitted);
+    const usage = atLeast(reported, await estimate(gateway, metering));
+    const most = withinHold(priced(usage, admitted, FLAGS.estimated), admitted);
+    return { ...most, costNanoUsd: Math.max(most.costNanoUsd, least.costNanoUsd) };
   } catch (error) {
     return meterAtBound(gateway, admitted, error);
   }
+}
+
+/** The input is reported from the start, if it is; of the output, more may have come since. */
+function atLeast(reported: TokenUsage, estimate: TokenUsage): TokenUsage {
+  const outputTokens = Math.max(reported.outputTokens, estimate.outputTokens);
+  return { ...(reported.inputTokens > 0 ? reported : estimate), outputTokens };
 }
 
 /** All that the request may have used, for an answer that gw fails to read: its hold has to be settled all the same. */

@@ -39,6 +39,7 @@ export class Relay implements Receiver {
   status = 0;
   /** What the provider reported as usage, as it came. */
   usage: unknown;
+  usageIs: InspectedEvents['usageIs'];
   /** An error that the provider reported inside a stream. */
   streamError: string | undefined;
   firstByteAt: number | undefined;
@@ -235,7 +236,10 @@ export class Relay implements Receiver {
 
   #inspect(events: Buffer): InspectedEvents {
     const found = this.#options.wire.inspect(events, this.#options.hideUsage);
-    if (found.usage !== undefined) this.usage = addUsage(this.usage, found.usage);
+    if (found.usage !== undefined) {
+      this.usage = addUsage(this.usage, found.usage);
+      this.usageIs = found.usageIs;
+    }
     if (found.error !== undefined) this.streamError = found.error;
     this.#keep(found.pass);
     return found;

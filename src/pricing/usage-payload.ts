@@ -111,6 +111,12 @@ function splitInput(input: InputCounts): InputUsage {
 
 type OutputUsage = Pick<TokenUsage, 'outputTokens' | 'reasoningTokens' | 'audioOutputTokens'>;
 
+/** Whether a `usage` says how much output there was, or lets it be told. */
+export function statesOutput(payload: unknown): boolean {
+  const raw = fields(payload);
+  return [raw.completion_tokens, raw.output_tokens, raw.total_tokens].some(isStated);
+}
+
 /** Embeddings state no output and have none; stated but unreadable, it has to follow from the total. */
 function readOutput(raw: Fields, inputTokens: number): OutputUsage | undefined {
   const stated = raw.completion_tokens ?? raw.output_tokens;

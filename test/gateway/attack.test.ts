@@ -1,5 +1,6 @@
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import type { ProviderSettings } from '../../src/config/settings.ts';
 import { type GatewayOptions, PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
 import { respond } from '../support/scripts.ts';
 
@@ -8,6 +9,17 @@ const BUDGET = { budget: { period: 'daily' as const, capUsd: 10 } };
 
 function budgeted(options: GatewayOptions = {}): Promise<TestGateway> {
   return startGateway({ ...BUDGET, ...options });
+}
+
+/** A provider beside `mock` on the same upstream, with the same price. */
+async function addProvider(gateway: TestGateway, provider: string, settings: ProviderSettings = {}) {
+  gateway.configure({ providers: { [provider]: { baseUrl: gateway.upstream.url, ...settings } } });
+  await gateway.setPrice({
+    provider,
+    model: 'test-model',
+    inputPicoUsd: 1_000_000,
+    outputPicoUsd: 2_000_000,
+  });
 }
 
 /** The one record, once nothing is held any more. */
@@ -64,4 +76,60 @@ describe('what an answer cost', () => {
     await gateway.post({ ...PLAIN, max_tokens: 200 });
     expect(await recordOf(gateway)).toMatchObject({ outputTokens: 200, flags: ['estimated'] });
   });
+
+  const usage = (prompt_tokens: number, completion_tokens?: number) => ({ prompt_tokens, completion_tokens });
+
+  test('is counted where a text comes with usage that leaves it out', async () => {
+    const gateway = await budgeted();
+    const body = { choices: [{ message: { content: 'Hello, Hello' } }], usage: usage(7) };
+    gateway.upstream.queue(respond(200, JSON_TYPE, JSON.stringify(body)));
+    await gateway.post({ ...PLAIN, max_tokens: 50 });
+    expect(await recordOf(gateway)).toMatchObject({ inputTokens: 7, outputTokens: 12, flags: ['estimated'] });
+  });
+
+  test('is more than a stream said so far when its client left', async () => {
+    const gateway = await budgeted();
+    const chunk = (content: string, tokens: number) =>
+      `data: ${JSON.stringify({ choices: [{ delta: { content } }], usage: usage(7, tokens) })}\n\n`;
+    gateway.upstream.queue(async (exchange) => {
+      await exchange.body;
+      await exchange.start(200, { 'content-type': 'text/event-stream' });
+      await exchange.chunk(chunk('', 0) + chunk('word '.repeat(20), 1));
+      await exchange.untilGone();
+    });
+    const connection = await gateway.open({ ...STREAM, max_tokens: 200 });
+    await connection.bodyUntil('word');
+    connection.hangUp();
+    const record = await recordOf(gateway);
+    expect(record).toMatchObject({ inputTokens: 7, flags: ['stream', 'estimated'] });
+    expect(record.outputTokens).toBeGreaterThanOrEqual(100);
+  });
+
+  test.each(['leaves', 'is cut off'])(
+    'is more than the opening of a message says when its client %s',
+    async (how) => {
+      const gateway = await budgeted();
+      await addProvider(gateway, 'claude', { wire: 'anthropic' });
+      const delta = {
+        type: 'content_block_delta',
+        index: 0,
+        delta: { type: 'text_delta', text: 'word '.repeat(20) },
+      };
+      const start = { type: 'message_start', message: { usage: { input_tokens: 7, output_tokens: 1 } } };
+      gateway.upstream.queue(async (exchange) => {
+        await exchange.body;
+        await exchange.start(200, { 'content-type': 'text/event-stream' });
+        for (const value of [start, delta]) await exchange.chunk(`data: ${JSON.stringify(value)}\n\n`);
+        await (how === 'leaves' ? exchange.untilGone() : exchange.finish());
+      });
+      const body = { ...STREAM, model: 'claude/test-model', max_tokens: 200 };
+      const connection = await gateway.open(body, { path: '/v1/messages' });
+      await connection.bodyUntil('word');
+      if (how === 'leaves') connection.hangUp();
+      const record = await recordOf(gateway);
+      expect(record).toMatchObject({ inputTokens: 7, flags: ['stream', 'estimated'] });
+      expect(record.outputTokens).toBeGreaterThanOrEqual(100);
+      connection.hangUp();
+    },
+  );
 });

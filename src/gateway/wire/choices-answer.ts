@@ -49,7 +49,14 @@ function inspectData(data: string, result: InspectedEvents): boolean {
   if (chunk.error) result.error = describeError(chunk.error);
   if (!isObject(chunk.usage)) return false;
   result.usage = chunk.usage;
-  return Array.isArray(chunk.choices) && chunk.choices.length === 0;
+  const choices: unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
+  // Some report with every chunk, and are done where a reason to finish stands.
+  result.usageIs = choices.every(isFinished) ? undefined : 'so far';
+  return Array.isArray(chunk.choices) && choices.length === 0;
+}
+
+function isFinished(choice: unknown): boolean {
+  return isObject(choice) && typeof choice.finish_reason === 'string';
 }
 
 /** What was generated: contents, refusals, reasoning and tool calls of all choices, or a completion's text. */

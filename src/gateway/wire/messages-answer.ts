@@ -13,7 +13,10 @@ export function inspectMessageEvents(events: Buffer): InspectedEvents {
   for (const { start, data } of eventsIn(events)) {
     const value = parseObject(data);
     const usage = isObject(value?.message) ? value.message.usage : value?.usage;
-    if (usage !== undefined) result.usage = addUsage(result.usage, usage);
+    if (usage !== undefined) {
+      result.usage = addUsage(result.usage, usage);
+      result.usageIs = value?.type === 'message_start' ? 'opening' : undefined;
+    }
     if (value?.type === 'error') result.error = describeError(value.error);
     if (value?.type !== 'message_stop') continue;
     return { ...result, pass: events.subarray(0, start), closing: events.subarray(start) };

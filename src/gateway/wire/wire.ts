@@ -44,6 +44,8 @@ export interface InspectedEvents {
   closing?: Buffer;
   /** The usage that the provider reported, as it came. A later event's adds to an earlier one's. */
   usage?: unknown;
+  /** Whether that is all: not where it only opens the stream, nor, if the stream is cut, where it tells how far it was. */
+  usageIs?: 'opening' | 'so far' | undefined;
   /** The provider reported an error within the stream. */
   error?: string;
 }
