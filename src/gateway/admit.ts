@@ -139,7 +139,8 @@ function inputBound({ asked }: Job, target: Target): number {
   return asked.bytes.length + TOKENS_PER_REQUEST + unseenBound(asked.unseen, target);
 }
 
-function unseenBound(unseen: Unseen, { provider, model }: Target): number {
+/** The most that the input which the request only points at may be, in tokens. */
+export function unseenBound(unseen: Unseen, { provider, model }: Target): number {
   if (unseen.images === 0 && !unseen.context) return 0;
   return unseenTokens(unseen, model, modelLimits(provider.name, model)?.contextTokens);
 }

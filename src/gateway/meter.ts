@@ -6,7 +6,7 @@ import { FLAGS } from '../store/ledger/record.ts';
 import { tokenBound } from '../tokens/bound.ts';
 import { encodingOf } from '../tokens/encoding.ts';
 import { NO_USAGE, type TokenUsage } from '../usage.ts';
-import type { Admitted } from './admit.ts';
+import { type Admitted, unseenBound } from './admit.ts';
 import type { Gateway } from './gateway.ts';
 import type { Job } from './job.ts';
 import type { Relay } from './relay.ts';
@@ -109,8 +109,9 @@ async function estimate(gateway: Gateway, metering: Metering): Promise<TokenUsag
   const [input, visible] = await Promise.all([count(prompt.texts), count(relay.receivedText())]);
   const most = admitted.quote.outputTokens * admitted.quote.choices;
   const outputTokens = Math.min(visible + unseen, Math.max(most, visible));
-  const inputTokens = Math.min(admitted.quote.inputTokens, input + prompt.tokens + 4 * prompt.items + 3);
-  return { ...NO_USAGE, inputTokens, outputTokens };
+  const pointedAt = unseenBound(prompt.unseen, target);
+  const inputTokens = input + prompt.tokens + 4 * prompt.items + 3 + pointedAt;
+  return { ...NO_USAGE, inputTokens: Math.min(admitted.quote.inputTokens, inputTokens), outputTokens };
 }
 
 function unseenTokens(gateway: Gateway, { relay, sentAt, whole }: Metering): number {
