@@ -118,9 +118,12 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
 
   /** Ends a wait far behind the head of the line, where it has not been tried: what holds for the head holds for it. */
   function givesUp(waiter: Waiter, atHead: AdmissionResult | undefined): boolean {
-    if (!waiter.expired && waiter.options.wanted()) return false;
+    const wanted = waiter.options.wanted();
+    const outcome = atHead ?? waiter.last;
+    // One that was never tried is tried next, as nobody stands before it any more.
+    if (wanted && (!waiter.expired || outcome.kind === 'tight')) return false;
     waiter.cancelTimer();
-    waiter.resolve(atHead ?? waiter.last);
+    waiter.resolve(outcome);
     return true;
   }
 

@@ -1,8 +1,12 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import type { ProviderSettings } from '../../src/config/settings.ts';
+import { createAdmissionQueue } from '../../src/gateway/admission-queue.ts';
+import type { Admission, AdmissionResult } from '../../src/store/ledger/ledger.ts';
 import { type GatewayOptions, PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
-import { respond } from '../support/scripts.ts';
+import { hang, respond } from '../support/scripts.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const BUDGET = { budget: { period: 'daily' as const, capUsd: 10 } };
@@ -132,4 +136,50 @@ describe('what an answer cost', () => {
       connection.hangUp();
     },
   );
+
+  test.each([
+    [
+      'an image',
+      '/v1/chat/completions',
+      {
+        messages: [
+          { role: 'user', content: [{ type: 'image_url', image_url: { url: 'https://a.example/b' } }] },
+        ],
+      },
+      12_000,
+    ],
+    ['an earlier answer', '/v1/responses', { input: 'Hi', previous_response_id: 'resp_1' }, 1_000_000],
+  ])(
+    'holds the bound of %s that is only pointed at, where usage is missing',
+    async (_what, path, body, least) => {
+      const gateway = await budgeted();
+      gateway.upstream.queue(hang());
+      const connection = await gateway.open({ model: PLAIN.model, ...body }, { path });
+      await gateway.upstream.nextRequest();
+      connection.hangUp();
+      expect((await recordOf(gateway)).inputTokens).toBeGreaterThanOrEqual(least);
+    },
+  );
+});
+
+test('of a line of waiting requests, all are decided whose time is up at the same moment', async () => {
+  const expiries: (() => void)[] = [];
+  const clock: Clock = {
+    ...systemClock,
+    after(delayMs, callback) {
+      if (delayMs > 1_000) expiries.push(callback);
+      return () => {};
+    },
+  };
+  // Only who is asked for by the queue; the rest of an admission is the ledger's.
+  const admission = { projectId: 1, amount: 1, final: true } as Admission;
+  const wait = { kind: 'wait' } as AdmissionResult;
+  const queue = createAdmissionQueue({ admit: () => turn(wait) }, clock);
+  const admit = () => queue.admit(admission, { maxWaitMs: 10_000, wanted: () => true });
+  const first = admit();
+  while (expiries.length === 0) await turn();
+  const waiting = [first, ...Array.from({ length: 100 }, admit)];
+  await turn();
+  for (const expire of expiries) expire();
+  expect([...new Set(await Promise.all(waiting))]).toEqual([wait]);
 });
