@@ -2,9 +2,10 @@ import type { Calendar } from '../calendar.ts';
 import type { NanoUsd } from '../money.ts';
 import { worstCase } from '../pricing/cost.ts';
 import { modelLimits } from '../pricing/limits.ts';
+import { scaleCard } from '../pricing/price-card.ts';
 import { tokenBound } from '../tokens/bound.ts';
 import { encodingOf } from '../tokens/encoding.ts';
-import { budgetBusy, budgetExceeded, costUnbounded, priceUnknown } from './blocked.ts';
+import { budgetBusy, budgetExceeded, costUnbounded, priceUnknown, termsUnknown } from './blocked.ts';
 import type { Gateway } from './gateway.ts';
 import { type Job, recordOf } from './job.ts';
 import { outputThatFits, type Quote, quote } from './quote.ts';
@@ -32,7 +33,9 @@ export async function admit(
   target: Target,
   calendar: Calendar,
 ): Promise<Admitted> {
-  const card = gateway.catalog().find(target.provider.name, target.model, gateway.clock.now());
+  const listed = gateway.catalog().find(target.provider.name, target.model, gateway.clock.now());
+  const { terms } = job.asked;
+  const card = terms && listed ? scaleCard(listed, terms.tenths) : listed;
   const minOutputTokens = gateway.settings()['admission.min_output_tokens'];
   const quoteFor = (inputTokens: number) =>
     quote(job.asked, {
@@ -121,6 +124,7 @@ export async function hold(
       return undefined;
     case 'unpriced':
       if (job.wire.unreported) throw costUnbounded(result.standing, job.wire.endpoint);
+      if (job.asked.terms?.unknown) throw termsUnknown(result.standing, job.asked.terms.unknown);
       throw priceUnknown(result.standing, target.provider.name, target.model);
     case 'blocked':
       throw budgetExceeded(refusal(result.standing));

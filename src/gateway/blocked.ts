@@ -79,6 +79,21 @@ export function priceUnknown(standing: Standing, provider: string, model: string
   );
 }
 
+/** 402: a field of the request makes its cost another than that of its model. */
+export function termsUnknown({ budget }: Standing, field: string): GwError {
+  return new GwError(
+    `with "${field}" the cost is not that of the model, so budget ${budgetName(budget)} cannot hold it. Leave it out, or use a project without a budget`,
+    {
+      status: 402,
+      type: 'insufficient_quota',
+      code: 'cost_unbounded',
+      param: field,
+      headers: { 'x-should-retry': 'false' },
+      fields: { budget_id: budgetName(budget) },
+    },
+  );
+}
+
 /** 402: nothing bounds what this endpoint costs, so a budget can't hold it unless it is told not to mind. */
 export function costUnbounded({ budget }: Standing, endpoint: string): GwError {
   const command = 'gw config set passthrough.unmetered allow';

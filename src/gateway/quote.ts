@@ -55,7 +55,7 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
     least: mayCut ? Math.min(amount, cost(Math.min(outputTokens, options.minOutputTokens))) : amount,
     mayCut,
     mustLimit: mayCut && known === undefined,
-    unpriced: card === undefined,
+    unpriced: card === undefined || request.terms?.unknown !== undefined,
   };
 }
 

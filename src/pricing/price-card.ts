@@ -80,6 +80,29 @@ export function freeCard(source: string): PriceCard {
   return createPriceCard(source, completePrices({ input: FREE_RATE, output: FREE_RATE }, ''));
 }
 
+/** The card with all its prices so many tenths of what they are. */
+export function scaleCard(card: PriceCard, tenths: number): PriceCard {
+  const by = (rate: Rate) => scaleRate(rate, BigInt(tenths), 10n);
+  const fee = (picoUsd: bigint) => by(flatRate(picoUsd)).picoUsd;
+  return {
+    source: `${card.source} x ${tenths / 10}`,
+    input: by(card.input),
+    cachedInput: by(card.cachedInput),
+    cacheWrite: by(card.cacheWrite),
+    cacheWrite1h: by(card.cacheWrite1h),
+    audioInput: by(card.audioInput),
+    cachedAudioInput: by(card.cachedAudioInput),
+    output: by(card.output),
+    audioOutput: by(card.audioOutput),
+    perRequestPicoUsd: fee(card.perRequestPicoUsd),
+    dearest: {
+      input: by(card.dearest.input),
+      output: by(card.dearest.output),
+      perRequestPicoUsd: fee(card.dearest.perRequestPicoUsd),
+    },
+  };
+}
+
 function inputRates(prices: Prices): Rate[] {
   return [
     prices.input,

@@ -162,6 +162,45 @@ describe('what an answer cost', () => {
   );
 });
 
+describe('what costs more than the model', () => {
+  const USED = { prompt_tokens: 100, completion_tokens: 50 };
+
+  test.each([
+    [{ service_tier: 'priority' }, 2.5],
+    [{ service_tier: 'fast' }, 2.5],
+    [{ service_tier: 'ultrafast' }, 6],
+    [{ service_tier: 'flex', speed: 'fast', inference_geo: 'us' }, 6.6],
+  ])('is held and booked at that price: %j', async (terms, factor) => {
+    const gateway = await budgeted();
+    gateway.upstream.script(respond(200, JSON_TYPE, JSON.stringify({ usage: USED })));
+    for (const more of [{}, terms]) await gateway.post({ ...PLAIN, max_tokens: 50, ...more });
+    const [listed, dearer] = await gateway.settled(2);
+    expect(listed?.costNanoUsd).toBe(200_000);
+    expect(dearer?.costNanoUsd).toBe(200_000 * factor);
+    expect(dearer?.holdNanoUsd).toBeGreaterThanOrEqual((listed?.holdNanoUsd ?? 0) * factor);
+  });
+
+  test.each([
+    { models: ['openai/gpt-5-pro'] },
+    { fallbacks: [{ model: 'claude-opus-4-6' }] },
+    { plugins: [{ id: 'web' }] },
+    { service_tier: 'warp' },
+    { speed: 7 },
+  ])('is refused where nobody knows by how much: %j', async (terms) => {
+    const gateway = await budgeted();
+    const answer = await gateway.post({ ...PLAIN, max_tokens: 50, ...terms });
+    expect([answer.status, gateway.upstream.requests]).toEqual([402, []]);
+    expect(answer.json()).toMatchObject({ error: { code: 'cost_unbounded', param: Object.keys(terms)[0] } });
+  });
+
+  test('goes out where there is no budget, and where it is empty', async () => {
+    const gateway = await startGateway();
+    expect((await gateway.post({ ...PLAIN, models: ['a', 'b'] })).status).toBe(200);
+    await gateway.setBudget({ period: 'daily', capUsd: 10 });
+    expect((await gateway.post({ ...PLAIN, models: [], plugins: null })).status).toBe(200);
+  });
+});
+
 test('of a line of waiting requests, all are decided whose time is up at the same moment', async () => {
   const expiries: (() => void)[] = [];
   const clock: Clock = {

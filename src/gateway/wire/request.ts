@@ -3,6 +3,7 @@ import { type Edit, insertMember, removeMember, replaceValue } from '../../json/
 import { readServiceObject } from '../service-options.ts';
 import { type Fields, memberOf, readFields, scanBody } from './fields.ts';
 import { askForUsage } from './stream-usage.ts';
+import { TERM_FIELDS, termsOf } from './terms.ts';
 import { NOTHING_UNSEEN, type Unseen, type UnseenWords, unseenReaders } from './unseen.ts';
 import type { WireRequest } from './wire.ts';
 
@@ -34,6 +35,7 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
     'stream',
     'stream_options',
     'service',
+    ...TERM_FIELDS,
     ...shape.limits,
     ...(shape.reads ?? []),
     ...(shape.stored ?? []),
@@ -59,6 +61,7 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
       options: readServiceObject(fields.read('service')),
       maxOutputTokens: limit,
       choices: shape.choices?.(fields) ?? 1,
+      terms: termsOf(fields),
       wantsUsage: usage?.wantsUsage ?? !shape.asksForUsage,
       unseen: withStored(reader?.unseen() ?? NOTHING_UNSEEN, fields, stored),
       edits: service ? [removeMember(members, service), ...edits] : edits,

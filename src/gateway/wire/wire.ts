@@ -2,6 +2,7 @@ import type { Edit } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
 import type { Preset } from '../../providers/presets.ts';
 import type { ServiceOptions } from '../service-options.ts';
+import type { Terms } from './terms.ts';
 import type { Unseen } from './unseen.ts';
 
 /** A request as gw reads it: a few facts, and the client's bytes with the edits to make in them. */
@@ -17,6 +18,8 @@ export interface WireRequest {
   limitable?: false;
   /** How many answers are asked for. */
   choices: number;
+  /** Left out where the listed prices hold. */
+  terms?: Terms | undefined;
   /** A stream's usage is the client's to see. */
   wantsUsage: boolean;
   /** What it points at, looked for quickly: never less than there is. */
