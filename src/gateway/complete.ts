@@ -1,5 +1,6 @@
 import { GwError } from '../errors.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
+import { PRESETS } from '../providers/presets.ts';
 import { type Admitted, admit } from './admit.ts';
 import { cross, nativeFirst } from './cross.ts';
 import type { Exchange } from './exchange.ts';
@@ -84,6 +85,8 @@ function editsFor({ job, target, admitted }: Forwarding): Edit[] {
   if (target.model !== asked.model) edits.push(wire.renameModel(asked, target.model));
   if (admitted.limit !== undefined) {
     edits.push(...wire.limitOutput(asked, admitted.limit, target.provider.outputLimit));
+  } else if (admitted.remaining !== null && Object.hasOwn(PRESETS, target.provider.name)) {
+    edits.push(...(wire.nameLimit?.(asked, target.provider.outputLimit) ?? []));
   }
   return edits;
 }

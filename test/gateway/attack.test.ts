@@ -201,6 +201,29 @@ describe('what costs more than the model', () => {
   });
 });
 
+describe('a limit in the field that a provider passes over', () => {
+  const body = { ...PLAIN, model: 'deepseek/test-model', max_completion_tokens: 5 };
+
+  test('is put into the one that it heeds, where a budget holds by it', async () => {
+    const gateway = await budgeted();
+    await addProvider(gateway, 'deepseek');
+    await gateway.post(body);
+    const sent = JSON.parse((await gateway.upstream.nextRequest()).body.toString());
+    expect(sent).toEqual({ model: 'test-model', messages: PLAIN.messages, max_tokens: 5 });
+  });
+
+  test('stays where there is no budget, and where both are given', async () => {
+    const gateway = await startGateway();
+    await addProvider(gateway, 'deepseek');
+    await gateway.post(body);
+    await gateway.setBudget({ period: 'daily', capUsd: 10 });
+    await gateway.post({ ...body, max_tokens: 3 });
+    for (const { body: sent } of gateway.upstream.requests) {
+      expect(JSON.parse(sent.toString()).max_completion_tokens).toBe(5);
+    }
+  });
+});
+
 test('of a line of waiting requests, all are decided whose time is up at the same moment', async () => {
   const expiries: (() => void)[] = [];
   const clock: Clock = {

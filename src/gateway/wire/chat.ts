@@ -1,4 +1,6 @@
 import { badRequest } from '../../errors.ts';
+import type { Edit } from '../../json/edit.ts';
+import type { Member } from '../../json/scan.ts';
 import { choicesText, endAtLimit, inspectChoices } from './choices-answer.ts';
 import { checkList } from './fields.ts';
 import { promptReader } from './prompt.ts';
@@ -30,6 +32,8 @@ export const chatWire: Wire = {
   }),
   renameModel,
   limitOutput: (request, tokens, field) => writeLimit(request, LIMITS, field, tokens),
+  // OpenAI takes both, and says so where it does not; of the others, some pass over the newer name.
+  nameLimit: ({ members }, field) => (field === 'max_tokens' ? renameLimit(members) : []),
   usageOf: usageMember,
   inspect: inspectChoices,
   endAtLimit,
@@ -41,3 +45,10 @@ export const chatWire: Wire = {
     stored: new Set(['web_search_options']),
   }),
 };
+
+function renameLimit(members: readonly Member[]): Edit[] {
+  const written = members.filter(({ key }) => LIMITS.includes(key));
+  const [only] = written;
+  if (!only || written.length > 1 || only.key === 'max_tokens') return [];
+  return [{ start: only.keyStart, end: only.start, text: '"max_tokens":' }];
+}

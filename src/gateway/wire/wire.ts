@@ -69,6 +69,8 @@ export interface Wire {
   renameModel(request: WireRequest, model: string): Edit;
   /** The edits that limit the output to `tokens` per choice. */
   limitOutput(request: WireRequest, tokens: number, field: Preset['outputLimit']): Edit[];
+  /** The edits that put the request's own limit into the field that the provider heeds. */
+  nameLimit?(request: WireRequest, field: Preset['outputLimit']): Edit[];
   /** The provider's usage in a whole answer; undefined if there is none. */
   usageOf(answer: Buffer): unknown;
   /** Reads complete events of a stream. */
