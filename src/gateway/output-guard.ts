@@ -13,7 +13,7 @@ const MIN_STEP_BYTES = 2_048;
 
 /**
  * Watches a stream for a provider that ignores the limit it was given. No token is shorter than a byte, so nothing is
- * counted before as many bytes have come as tokens were held for; the counting is done in a thread, and next when half
+ * counted before as many bytes have come as tokens were held for; the counting is done in a thread, and next when most
  * of what is left may have come at the pace so far: a handful of times in a stream that keeps to its limit.
  */
 export function guardOutput(relay: Relay, { maxTokens, count, onReached }: OutputGuardOptions): void {
@@ -28,7 +28,7 @@ export function guardOutput(relay: Relay, { maxTokens, count, onReached }: Outpu
       const at = streamed;
       const tokens = await countReceived();
       if (tokens >= maxTokens) return onReached();
-      nextAt = at + Math.max(((maxTokens - tokens) * at) / Math.max(tokens, 1) / 2, MIN_STEP_BYTES);
+      nextAt = at + Math.max((0.7 * (maxTokens - tokens) * at) / Math.max(tokens, 1), MIN_STEP_BYTES);
     }
     looking = false;
   }

@@ -53,6 +53,9 @@ function aboutOf({ job, target, admitted, why }: Forwarding): ServiceHeaders {
   };
 }
 
+/** How far o200k may count more tokens than the provider's own tokenizer, where that is not public. */
+const UNKNOWN_TOKENIZER_SLACK = 2;
+
 /** Runs the call to its end: the provider's, the client's who leaves, or that of the hold. */
 async function callProvider(
   gateway: Gateway,
@@ -67,9 +70,11 @@ async function callProvider(
     : send(gateway.upstreams.of(target.provider.origin), outgoing, relay);
   let capped = false;
   if (asked.stream && admitted.remaining !== null && !costsNothing(admitted.quote)) {
+    const limit = (admitted.limit ?? admitted.quote.outputTokens) * admitted.quote.choices;
+    const encoding = encodingOf(target.model);
     guardOutput(relay, {
-      maxTokens: (admitted.limit ?? admitted.quote.outputTokens) * admitted.quote.choices,
-      count: (texts) => gateway.tokens.count(texts, encodingOf(target.model) ?? 'o200k_base'),
+      maxTokens: limit * (encoding ? 1 : UNKNOWN_TOKENIZER_SLACK),
+      count: (texts) => gateway.tokens.count(texts, encoding ?? 'o200k_base'),
       onReached() {
         capped = true;
         call.abort();

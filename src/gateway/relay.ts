@@ -57,6 +57,7 @@ export class Relay implements Receiver {
   #kept: Buffer[] = [];
   #keptBytes = 0;
   #text: string[] = [];
+  #lastTaken: Buffer = Buffer.alloc(0);
   #tail: Buffer[] = [];
   #tailBytes = 0;
   #resume: () => void = () => {};
@@ -123,7 +124,8 @@ export class Relay implements Receiver {
   /** What has come so far, for counting tokens where the provider reports none. */
   receivedText(): string[] {
     if (this.#mode === 'gather') return this.#gatheredText();
-    return [[...this.#text, ...this.#options.wire.textOf(Buffer.concat(this.#kept), true)].join('')];
+    this.#takeText();
+    return [this.#text.join('')];
   }
 
   /** A body that is no JSON may be events that don't say so, or a text of any kind: it is what was generated. */
@@ -186,7 +188,7 @@ export class Relay implements Receiver {
   /** Ends a stream that has reached its limit the way the provider should have. */
   finishAtLimit(): void {
     const { exchange, wire } = this.#options;
-    const ending = wire.endAtLimit?.(Buffer.concat(this.#kept));
+    const ending = wire.endAtLimit?.(this.#kept.at(-1) ?? this.#lastTaken);
     if (ending) exchange.response.end(this.#out(ending));
     else this.cut();
   }
@@ -249,8 +251,14 @@ export class Relay implements Receiver {
   #keep(events: Buffer): void {
     this.#kept.push(events);
     this.#keptBytes += events.length;
-    if (this.#keptBytes <= MAX_KEPT_BYTES) return;
+    if (this.#keptBytes > MAX_KEPT_BYTES) this.#takeText();
+  }
+
+  /** Takes the text out of the events that were kept, so that each is parsed once at most. */
+  #takeText(): void {
+    if (this.#kept.length === 0) return;
     this.#text.push(...this.#options.wire.textOf(Buffer.concat(this.#kept), true));
+    this.#lastTaken = this.#kept.at(-1) ?? this.#lastTaken;
     this.#kept = [];
     this.#keptBytes = 0;
   }
