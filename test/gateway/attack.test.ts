@@ -224,6 +224,54 @@ describe('a limit in the field that a provider passes over', () => {
   });
 });
 
+describe('where the bytes of a request do not fit, what is counted of it', () => {
+  const IMAGE = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(100_000)}` } };
+  const ask = (content: unknown[], more: object = {}) => ({
+    model: PLAIN.model,
+    max_tokens: 5,
+    messages: [{ role: 'user', content: [IMAGE, ...content] }],
+    ...more,
+  });
+
+  /** An image has to be counted apart here, as its bytes are worth more than the budget. */
+  async function heldTokens(body: object, path = '/v1/chat/completions'): Promise<number> {
+    const gateway = await budgeted({
+      budget: { period: 'daily', capUsd: 0.09 },
+      price: { input: 1, output: 0 },
+    });
+    gateway.upstream.queue(hang());
+    const connection = await gateway.open(body, { path });
+    await gateway.upstream.nextRequest();
+    connection.hangUp();
+    return (await recordOf(gateway)).holdNanoUsd / 1_000;
+  }
+
+  test.each([
+    [
+      'the keys and numbers of arguments',
+      ask([{ type: 'tool_use', input: { values: Array(10_000).fill(7) } }]),
+    ],
+    ['arguments that are called like labels', ask([{ type: 'tool_use', input: { id: 'x'.repeat(20_000) } }])],
+    ['a field that only its provider knows', ask([], { documents: ['x'.repeat(20_000)] })],
+    [
+      'texts behind a number',
+      { ...ask([1, 'x'.repeat(20_000)]), messages: [1, ...ask(['x'.repeat(20_000)]).messages] },
+    ],
+  ])('holds %s', async (_what, body) => {
+    expect(await heldTokens(body)).toBeGreaterThan(20_000);
+  });
+
+  test('sees a tool that fetches, however it is spelled', async () => {
+    const gateway = await budgeted({
+      budget: { period: 'daily', capUsd: 0.9 },
+      price: { input: 1, output: 0 },
+    });
+    const body = `{"model":"${PLAIN.model}","input":"Hi","tools":[{"type" : "web\\u005fsearch"}]}`;
+    const answer = await gateway.post(body, { path: '/v1/responses' });
+    expect([answer.status, gateway.upstream.requests]).toEqual([402, []]);
+  });
+});
+
 test('of a line of waiting requests, all are decided whose time is up at the same moment', async () => {
   const expiries: (() => void)[] = [];
   const clock: Clock = {

@@ -15,6 +15,20 @@ export interface PromptFields {
 
 const NONE: ReadonlySet<string> = new Set();
 
+/** Fields that no model reads. */
+const UNREAD: ReadonlySet<string> = new Set([
+  ...['model', 'service', 'stream', 'stream_options', 'metadata', 'user', 'store', 'n', 'best_of'],
+  ...[
+    'max_tokens',
+    'max_completion_tokens',
+    'max_output_tokens',
+    'temperature',
+    'top_p',
+    'seed',
+    'logit_bias',
+  ],
+]);
+
 /** The request's text as the model reads it; of images and files, which are billed otherwise, how many there are. */
 export function promptReader({
   read,
@@ -35,16 +49,23 @@ export function promptReader({
         if (isTokens(value)) prompt.tokens += countTokens(value);
         else collect(value, prompt);
       } else if (json.has(member.key)) {
-        const text = bytes.toString('utf8', member.start, member.end);
         prompt.items += 1;
-        prompt.texts.push(text);
-        if (fetching?.test(text)) prompt.unseen.context = true;
-      } else if (stored.has(member.key) && readOrNot(bytes, member) !== null) {
-        prompt.unseen.context = true;
+        prompt.texts.push(bytes.toString('utf8', member.start, member.end));
+        if (fetching?.test(compact(bytes, member))) prompt.unseen.context = true;
+      } else if (stored.has(member.key)) {
+        if (readOrNot(bytes, member) !== null) prompt.unseen.context = true;
+      } else if (!UNREAD.has(member.key)) {
+        // A field of some provider's own, which its model may read.
+        prompt.texts.push(bytes.toString('utf8', member.start, member.end));
       }
     }
     return prompt;
   };
+}
+
+/** As gw would write it: without spaces, and without escapes that nothing needs. */
+function compact(bytes: Buffer, member: Member): string {
+  return JSON.stringify(readOrNot(bytes, member)) ?? '';
 }
 
 /** Undefined where a string or a number inside is none: the provider judges that, and may not mind. */
@@ -66,8 +87,10 @@ function addUnread(bytes: Buffer, { start, end }: Member, prompt: Prompt): void 
 /** Token ids instead of text, or lists of them, as embeddings and legacy completions take them. */
 function isTokens(value: unknown): value is unknown[] {
   if (!Array.isArray(value)) return false;
-  const [first] = value;
-  return typeof first === 'number' || (Array.isArray(first) && typeof first[0] === 'number');
+  const isToken = (item: unknown) => typeof item === 'number';
+  return (
+    value.length > 0 && value.every((item) => isToken(item) || (Array.isArray(item) && item.every(isToken)))
+  );
 }
 
 function countTokens(value: unknown[]): number {
@@ -93,9 +116,17 @@ function collectObject(value: object, prompt: Prompt): void {
   if (isFile) prompt.unseen.context = true;
   for (const [key, item] of Object.entries(value)) {
     if (LABELS.has(key)) continue;
-    collect(isImage || isFile ? withoutContents(key, item) : item, prompt);
+    const read = isImage || isFile ? withoutContents(key, item) : item;
+    // The model reads the arguments of calls and the like with their keys and numbers.
+    collect(typeof read === 'object' && !CONTAINERS.has(key) ? JSON.stringify(read) : read, prompt);
   }
 }
+
+/** Fields of messages and their parts that hold further parts, of which only the texts are read. */
+const CONTAINERS = new Set([
+  ...['content', 'summary', 'output', 'tool_calls', 'function'],
+  ...['image_url', 'input_audio', 'source', 'file'],
+]);
 
 function withoutContents(key: string, item: unknown): unknown {
   if (typeof item === 'string') return CONTENTS.has(key) ? null : item;
