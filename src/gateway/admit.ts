@@ -138,9 +138,17 @@ export async function hold(
 const TOKENS_PER_REQUEST = 64;
 const TOKENS_PER_ITEM = 16;
 
+/** Tools make a provider instruct the model: Anthropic's own ones (computer, editor, shell) with some 2,200 tokens. */
+const TOKENS_FOR_TOOLS = 2_500;
+
+function tokensAround({ asked }: Job): number {
+  return TOKENS_PER_REQUEST + (asked.members.some(({ key }) => key === 'tools') ? TOKENS_FOR_TOOLS : 0);
+}
+
 /** No token is shorter than a byte, and JSON only makes text longer. */
-function inputBound({ asked }: Job, target: Target): number {
-  return asked.bytes.length + TOKENS_PER_REQUEST + unseenBound(asked.unseen, target);
+function inputBound(job: Job, target: Target): number {
+  const { bytes, unseen } = job.asked;
+  return bytes.length + tokensAround(job) + unseenBound(unseen, target);
 }
 
 /** The most that the input which the request only points at may be, in tokens. */
@@ -155,6 +163,6 @@ async function exactInput(gateway: Gateway, job: Job, target: Target, bound: num
   const counted = encoding
     ? await gateway.tokens.count(texts, encoding).catch(() => bound)
     : texts.reduce((sum, text) => sum + tokenBound(text), 0);
-  const around = TOKENS_PER_REQUEST + items * TOKENS_PER_ITEM;
+  const around = tokensAround(job) + items * TOKENS_PER_ITEM;
   return Math.min(bound, counted + tokens + around + unseenBound(unseen, target));
 }

@@ -224,6 +224,54 @@ describe('a limit in the field that a provider passes over', () => {
   });
 });
 
+describe('input that is longer than it looks', () => {
+  const chat = (message: object) => ({ messages: [message] });
+  const part = (content: object) => chat({ role: 'user', content: [content] });
+
+  test.each([
+    [
+      'a video by its address',
+      '/chat/completions',
+      part({ type: 'video_url', video_url: { url: 'https://a.example/b' } }),
+      1_000_000,
+    ],
+    [
+      'an earlier spoken answer',
+      '/chat/completions',
+      chat({ role: 'assistant', audio: { id: 'audio_1' } }),
+      1_000_000,
+    ],
+    [
+      'a screenshot',
+      '/responses',
+      { input: [{ type: 'computer_call_output', output: { type: 'computer_screenshot', file_id: 'f' } }] },
+      12_000,
+    ],
+    [
+      'an image that was generated',
+      '/responses',
+      { input: [{ type: 'image_generation_call', id: 'ig_1' }] },
+      12_000,
+    ],
+    [
+      "a provider's own tools",
+      '/chat/completions',
+      { ...PLAIN, tools: [{ type: 'computer_20250124', name: 'computer' }] },
+      2_200,
+    ],
+  ])('is held with its bound: %s', async (_what, path, body, least) => {
+    const gateway = await budgeted({ price: { input: 1, output: 0 } });
+    await gateway.post({ ...body, model: PLAIN.model }, { path: `/v1${path}` });
+    expect((await recordOf(gateway)).holdNanoUsd / 1_000).toBeGreaterThanOrEqual(least);
+  });
+});
+
+test('an answer that would come when nobody accounts for it is not asked for', async () => {
+  const gateway = await budgeted();
+  const answer = await gateway.post({ ...PLAIN, deferred: true });
+  expect([answer.status, answer.json()]).toMatchObject([400, { error: { param: 'deferred' } }]);
+});
+
 describe('where the bytes of a request do not fit, what is counted of it', () => {
   const IMAGE = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(100_000)}` } };
   const ask = (content: unknown[], more: object = {}) => ({

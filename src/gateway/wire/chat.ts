@@ -18,7 +18,7 @@ export const chatWire: Wire = {
   path: '/chat/completions',
   parse: createParser({
     limits: LIMITS,
-    reads: ['messages', 'n', 'temperature'],
+    reads: ['messages', 'n', 'temperature', 'deferred'],
     asksForUsage: true,
     check(fields, bytes) {
       checkList(bytes, fields, 'messages', 'the conversation to answer');
@@ -26,9 +26,20 @@ export const chatWire: Wire = {
       if (temperature !== undefined && typeof temperature !== 'number') {
         throw badRequest('"temperature" must be a number', 'temperature', 'invalid_type');
       }
+      if (fields.boolean('deferred')) {
+        throw badRequest(
+          '"deferred": true is not possible through gw: the answer would come when nobody accounts for it. Leave it out',
+          'deferred',
+          'unsupported_value',
+        );
+      }
     },
     choices: (fields) => fields.integer('n', 1, MAX_CHOICES) ?? 1,
-    unseen: { images: ['image_url'], context: ['file_id', 'file_data', 'web_search_options'] },
+    unseen: {
+      images: ['image_url'],
+      // The last are how the ids of earlier spoken answers begin, and videos and sounds by their address.
+      context: ['file_id', 'file_data', 'web_search_options', 'audio_*', 'video_url'],
+    },
   }),
   renameModel,
   limitOutput: (request, tokens, field) => writeLimit(request, LIMITS, field, tokens),

@@ -19,7 +19,15 @@ export const messagesWire: Wire = {
     // Documents, and tools with which the provider reads in more by itself.
     unseen: {
       images: ['image'],
-      context: ['document', 'web_search_*', 'web_fetch_*', 'code_execution_*', 'mcp_servers', 'container'],
+      context: [
+        'document',
+        'web_search_*',
+        'web_fetch_*',
+        'code_execution_*',
+        'mcp_servers',
+        'container',
+        'compact_*',
+      ],
     },
   }),
   renameModel,
@@ -32,7 +40,7 @@ export const messagesWire: Wire = {
   promptOf: promptReader({
     read: new Set(['messages', 'system']),
     json: new Set(['tools', 'output_config', 'output_format']),
-    stored: new Set(['mcp_servers', 'container']),
+    stored: new Set(['mcp_servers', 'container', 'context_management']),
     fetching: /"type":\s*"(web_search|web_fetch|code_execution|mcp)_/,
   }),
 };

@@ -97,8 +97,8 @@ function countTokens(value: unknown[]): number {
   return value.reduce<number>((sum, item) => sum + (Array.isArray(item) ? item.length : 1), 0);
 }
 
-const IMAGES = new Set(['image_url', 'input_image', 'image']);
-const FILES = new Set(['file', 'input_file', 'document', 'item_reference']);
+const IMAGES = new Set(['image_url', 'input_image', 'image', 'computer_screenshot', 'image_generation_call']);
+const FILES = new Set(['file', 'input_file', 'document', 'item_reference', 'video_url', 'audio_url']);
 /** Where images and files keep their bytes and addresses. */
 const CONTENTS = new Set(['url', 'image_url', 'data', 'file_data', 'file_url', 'file_id']);
 
@@ -113,13 +113,18 @@ function collectObject(value: object, prompt: Prompt): void {
   const isImage = typeof type === 'string' && IMAGES.has(type);
   const isFile = typeof type === 'string' && FILES.has(type);
   if (isImage) prompt.unseen.images += 1;
-  if (isFile) prompt.unseen.context = true;
+  if (isFile || isEarlierAudio(value)) prompt.unseen.context = true;
   for (const [key, item] of Object.entries(value)) {
     if (LABELS.has(key)) continue;
     const read = isImage || isFile ? withoutContents(key, item) : item;
     // The model reads the arguments of calls and the like with their keys and numbers.
     collect(typeof read === 'object' && !CONTAINERS.has(key) ? JSON.stringify(read) : read, prompt);
   }
+}
+
+/** A spoken answer is given back by its id. */
+function isEarlierAudio({ audio }: { audio?: { id?: unknown } | null }): boolean {
+  return typeof audio?.id === 'string';
 }
 
 /** Fields of messages and their parts that hold further parts, of which only the texts are read. */

@@ -28,7 +28,7 @@ export const responsesWire: Wire = {
     },
     // Files, earlier items, and tools with which the provider reads in more by itself.
     unseen: {
-      images: ['input_image'],
+      images: ['input_image', 'computer_screenshot', 'image_generation_call'],
       context: ['input_file', 'item_reference', 'web_search*', 'file_search', 'code_interpreter', 'mcp'],
     },
     stored: STORED,
