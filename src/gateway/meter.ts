@@ -1,6 +1,7 @@
 import { messageOf } from '../errors.ts';
 import type { NanoUsd } from '../money.ts';
 import { costOf } from '../pricing/cost.ts';
+import { readReportedCost } from '../pricing/reported-cost.ts';
 import { readUsage, statesOutput } from '../pricing/usage-payload.ts';
 import { FLAGS } from '../store/ledger/record.ts';
 import { tokenBound } from '../tokens/bound.ts';
@@ -32,9 +33,13 @@ export interface Metering {
 
 /** What the provider reports is what is booked; where it reports nothing, the least bound that can be defended. */
 export function meter(gateway: Gateway, metering: Metering): Metered | Promise<Metered> {
-  const { relay, admitted } = metering;
+  const { relay, admitted, target } = metering;
   const reported = readUsage(relay.usage);
-  if (reported && isAll(reported, metering)) return priced(reported, admitted, 0);
+  if (reported && isAll(reported, metering)) {
+    const charged = readReportedCost(target.provider.name, relay.usage);
+    if (charged !== undefined) return { usage: reported, costNanoUsd: charged, flags: 0 };
+    return priced(reported, admitted, 0);
+  }
   // An error is not billed, and an answer to nobody's liking without usage is.
   if (relay.status >= 400) return priced(reported ?? NO_USAGE, admitted, 0);
   const { unreported } = metering.job.wire;

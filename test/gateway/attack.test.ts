@@ -91,6 +91,18 @@ describe('what an answer cost', () => {
     expect(await recordOf(gateway)).toMatchObject({ inputTokens: 7, outputTokens: 12, flags: ['estimated'] });
   });
 
+  test('is what the provider says that it charges, searches and all, where it can be believed', async () => {
+    const gateway = await budgeted();
+    await addProvider(gateway, 'openrouter');
+    const charged = { ...usage(7, 5), cost: 0.0425 };
+    gateway.upstream.script(respond(200, JSON_TYPE, JSON.stringify({ usage: charged })));
+    for (const provider of ['openrouter', 'mock']) {
+      await gateway.post({ ...PLAIN, model: `${provider}/test-model`, max_tokens: 50 });
+    }
+    const records = await gateway.settled(2);
+    expect(records.map(({ costNanoUsd }) => costNanoUsd)).toEqual([42_500_000, 17_000]);
+  });
+
   test('is more than a stream said so far when its client left', async () => {
     const gateway = await budgeted();
     const chunk = (content: string, tokens: number) =>
