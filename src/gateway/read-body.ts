@@ -60,6 +60,13 @@ function checkType(request: IncomingMessage): void {
       code: 'unsupported_media_type',
     });
   }
+  if (/;\s*charset\s*=(?!\s*"?utf-?8\b)/i.test(type)) {
+    throw new GwError(`the body is ${type}: send it as UTF-8`, {
+      status: 415,
+      type: 'invalid_request_error',
+      code: 'unsupported_media_type',
+    });
+  }
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') {
     throw new GwError(`the body is encoded as ${encoding}: send it unencoded`, {

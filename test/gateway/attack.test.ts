@@ -278,6 +278,32 @@ describe('input that is longer than it looks', () => {
   });
 });
 
+describe('a body that gw and its provider could read differently', () => {
+  const text = JSON.stringify({ ...PLAIN, max_tokens: 5 });
+  const withField = (field: string | Buffer) =>
+    Buffer.concat([Buffer.from(text.slice(0, -1)), Buffer.from(','), Buffer.from(field), Buffer.from('}')]);
+
+  test.each([
+    ['a field in capitals', withField('"N":128'), 400, 'ambiguous_parameter'],
+    ['a letter that folds to another', withField('"max_to\u212aens":100000'), 400, 'ambiguous_parameter'],
+    ['bytes that are no UTF-8', withField(Buffer.from('"n\xff":128', 'latin1')), 400, 'ambiguous_parameter'],
+  ])('is refused for %s', async (_what, body, status, code) => {
+    const gateway = await budgeted();
+    const answer = await gateway.post(body);
+    expect([answer.status, answer.json()]).toMatchObject([status, { error: { code } }]);
+    expect(gateway.upstream.requests).toEqual([]);
+  });
+
+  test.each([
+    ['application/json; charset=utf-7', 415],
+    ['application/json;charset="UTF-8"', 200],
+    ['application/json; charset=utf8', 200],
+  ])('is told by its charset: %s', async (type, status) => {
+    const gateway = await budgeted();
+    expect((await gateway.post(text, { headers: { 'content-type': type } })).status).toBe(status);
+  });
+});
+
 test('an answer that would come when nobody accounts for it is not asked for', async () => {
   const gateway = await budgeted();
   const answer = await gateway.post({ ...PLAIN, deferred: true });

@@ -1,5 +1,6 @@
 import { badRequest } from '../../errors.ts';
 import { type Edit, insertMember, removeMember, replaceValue } from '../../json/edit.ts';
+import type { Member } from '../../json/scan.ts';
 import { readServiceObject } from '../service-options.ts';
 import { type Fields, memberOf, readFields, scanBody } from './fields.ts';
 import { askForUsage } from './stream-usage.ts';
@@ -45,6 +46,7 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
   return (bytes) => {
     const reader = newReader?.();
     const members = scanBody(bytes, reader?.see);
+    checkKeys(members, known);
     const fields = readFields(bytes, members, known);
     const model = readModel(fields);
     shape.check?.(fields, bytes);
@@ -68,6 +70,22 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
     };
   };
 }
+
+/** A field in other letters is the field to some providers (Go's decoder takes any case) and nothing to others. */
+function checkKeys(members: readonly Member[], known: ReadonlySet<string>): void {
+  for (const { key } of members) {
+    if (!ODD_LETTERS.test(key)) continue;
+    // By way of capitals, since those of ſ and K are S and K.
+    const meant = key.replaceAll(BAD_BYTES, '').toUpperCase().toLowerCase();
+    if (known.has(meant)) {
+      throw badRequest(`"${key}" may be taken for "${meant}": write it so`, meant, 'ambiguous_parameter');
+    }
+  }
+}
+
+const ODD_LETTERS = /[^a-z\d_]/;
+/** What stands for bytes that are no UTF-8; some decoders drop them. */
+const BAD_BYTES = '\ufffd';
 
 function withStored(unseen: Unseen, fields: Fields, stored: readonly string[]): Unseen {
   const isStored = stored.some((key) => fields.read(key) !== undefined);
