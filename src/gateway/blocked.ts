@@ -66,9 +66,10 @@ export function budgetBusy(standing: Standing): GwError {
 
 /** 402: a budget can't hold what nobody can price. */
 export function priceUnknown(standing: Standing, provider: string, model: string): GwError {
-  const command = `gw prices set ${provider}/${model} --input X --output Y`;
+  const name = `${provider}/${model}`;
+  const command = `gw prices set ${name} --input X --output Y`;
   return new GwError(
-    `the price of ${provider}/${model} is not known, so budget ${budgetName(standing.budget)} cannot hold it. Set it in dollars per million tokens: ${command}`,
+    `the price of ${name} is not known, so budget ${budgetName(standing.budget)} cannot hold it. Set it in dollars per million tokens: ${command}`,
     {
       status: 402,
       type: 'insufficient_quota',

@@ -18,7 +18,9 @@ const SANDBOX_CARDS: ReadonlyMap<string, PriceCard> = new Map([
 /** The price of what gw itself brings along: the sandbox and the presets of local runtimes. */
 export function builtInCard(providerName: string, model: string): PriceCard | undefined {
   if (LOCAL_RUNTIMES.has(providerName)) return LOCAL_CARD;
-  return providerName === 'sandbox' ? SANDBOX_CARDS.get(model) : undefined;
+  if (providerName !== 'sandbox' || !model.startsWith('sandbox/')) return undefined;
+  // The models for trying faults, and names that the sandbox has yet to refuse, must not fail for want of a price.
+  return SANDBOX_CARDS.get(model) ?? SANDBOX_CARDS.get('sandbox/echo');
 }
 
 function sandboxCard(source: string, pico: { input: bigint; cached: bigint; output: bigint }): PriceCard {

@@ -55,7 +55,11 @@ function projectOf(caller: Caller, name: string | undefined, { findProject }: Us
   }
   const project = findProject(name);
   if (!project)
-    throw notFound(`no project "${name}". See: gw projects list`, 'project_not_found', 'project_id');
+    throw notFound(
+      `no project "${name}". See: gw projects list. To make it: gw projects add ${name}`,
+      'project_not_found',
+      'project_id',
+    );
   if (project.id !== caller.projectId && !caller.admin) {
     throw new GwError(`this key belongs to project ${caller.project} and sees only its usage`, {
       status: 403,

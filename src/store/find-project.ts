@@ -9,7 +9,11 @@ export const DEFAULT_PROJECT = 'default';
 export function findProject(db: Db, name: string): number {
   const found = createProjectLookup(db)(name);
   if (!found)
-    throw notFound(`no project "${name}". See: gw projects list`, 'project_not_found', 'project_id');
+    throw notFound(
+      `no project "${name}". See: gw projects list. To make it: gw projects add ${name}`,
+      'project_not_found',
+      'project_id',
+    );
   return found.id;
 }
 

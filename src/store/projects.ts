@@ -72,7 +72,11 @@ export async function listProjects(db: Db): Promise<Project[]> {
 export async function getProject(db: Db, name: string): Promise<Project> {
   const found = (await listProjects(db)).find((project) => project.name === name);
   if (!found)
-    throw notFound(`no project "${name}". See: gw projects list`, 'project_not_found', 'project_id');
+    throw notFound(
+      `no project "${name}". See: gw projects list. To make it: gw projects add ${name}`,
+      'project_not_found',
+      'project_id',
+    );
   return found;
 }
 

@@ -54,7 +54,8 @@ describe('gw usage', () => {
       total              6  2.35M    900k  41,407  $12.48+?
 
       saved $0.20 and 50 tokens
-      of the requests, 1 blocked and 1 failed: gw requests --status blocked|failed
+      1 request blocked: gw requests --status blocked
+      1 request failed: gw requests --status failed
       1 request unpriced, and in no total: gw prices set MODEL --input X --output Y
       "
     `);
@@ -75,7 +76,8 @@ describe('gw usage', () => {
       total                       6  2.35M    900k  41,407  $12.48+?
 
       saved $0.20 and 50 tokens
-      of the requests, 1 blocked and 1 failed: gw requests --status blocked|failed
+      1 request blocked: gw requests --status blocked
+      1 request failed: gw requests --status failed
       1 request unpriced, and in no total: gw prices set MODEL --input X --output Y
       "
     `);

@@ -71,7 +71,6 @@ describe('find() does not guess', () => {
     ['openai', 'gpt-4o-audio-preview'], // the data lacks what its audio costs
     ['cerebras', 'qwen-3-coder-480b'], // an entry without a price
     ['sandbox', 'gpt-4o'],
-    ['sandbox', 'sandbox/huge'],
   ])('%s %s', (provider, name) => {
     expect(catalog.find(provider, name)).toBeUndefined();
   });

@@ -63,7 +63,7 @@ describe('a project', () => {
     for (const act of [getProject(db, 'web'), setPlan(db, 'web', 'free'), removeProject(db, 'web', NOON)])
       await expect(act).rejects.toMatchObject({
         status: 404,
-        message: 'no project "web". See: gw projects list',
+        message: 'no project "web". See: gw projects list. To make it: gw projects add web',
       });
   });
 });

@@ -8,6 +8,7 @@ import { feedCells, feedColumns } from '../../tui/feed-line.ts';
 import { lineOf } from '../../tui/lines.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say } from '../context.ts';
+import { findDaemon } from '../daemon/find.ts';
 import { usageError } from '../exit.ts';
 import { terminalOf } from '../output/terminal.ts';
 import { createTimeFormat } from '../output/time.ts';
@@ -50,7 +51,7 @@ async function run(context: Context, options: Options): Promise<void> {
   earlier.reverse().forEach(print);
   // What was written since the follower began is in both.
   const printed = new Set(earlier.map(({ id }) => id));
-  if (options.json !== true) note(context, 'Waiting for requests. Ctrl-C ends this.');
+  if (options.json !== true) await sayWaiting(context);
   for (;;) {
     await sleep(POLL_MS);
     const found = await follower.next(context.clock.now());
@@ -58,6 +59,12 @@ async function run(context: Context, options: Options): Promise<void> {
       .filter((request) => !printed.has(request.id) && matches(request, query, options.project))
       .forEach(print);
   }
+}
+
+async function sayWaiting(context: Context): Promise<void> {
+  const { kind } = await findDaemon(context);
+  if (kind !== 'running') note(context, 'gw is not running, so nothing happens yet. Run: gw start');
+  note(context, 'Waiting for requests. Ctrl-C ends this.');
 }
 
 function before(db: Db, query: RequestQuery): Promise<LoggedRequest[]> {

@@ -28,14 +28,22 @@ export function knownPrices(
   });
   const providers = provider === '' ? candidates(model, configured) : [provider];
   return providers.flatMap((name) => {
-    const card = catalog.find(name, model);
-    return card ? [{ provider: name, model, card }] : [];
+    // The sandbox's models carry its name in their own.
+    const full = name === 'sandbox' && !model.startsWith('sandbox/') ? `sandbox/${model}` : model;
+    const card = catalog.find(name, full);
+    return card ? [{ provider: name, model: full, card }] : [];
   });
 }
 
 /** Who sells it: whoever's name pattern it fits, else any that is known. Local runtimes run whatever they are given. */
 function candidates(model: string, configured: readonly string[]): string[] {
+  if (model.startsWith('sandbox/')) return ['sandbox'];
   const presets = Object.entries(PRESETS).filter(([, preset]) => !preset.local);
   const fitting = presets.filter(([, { models }]) => models?.test(model)).map(([name]) => name);
-  return [...new Set([...(fitting.length > 0 ? fitting : presets.map(([name]) => name)), ...configured])];
+  return [
+    ...new Set([
+      ...(fitting.length > 0 ? fitting : presets.map(([name]) => name)),
+      ...configured.filter((name) => !PRESETS[name]?.local),
+    ]),
+  ];
 }

@@ -65,12 +65,12 @@ function remarks(total: UsageFigures): string[] {
   if (total.savedTokens > 0) {
     lines.push(`saved ${formatUsd(total.savedNanoUsd)} and ${plural(total.savedTokens, 'token')}`);
   }
-  const ends = [
-    total.blockedRequests > 0 ? `${count(total.blockedRequests)} blocked` : '',
-    total.failedRequests > 0 ? `${count(total.failedRequests)} failed` : '',
-  ].filter(Boolean);
-  if (ends.length > 0)
-    lines.push(`of the requests, ${ends.join(' and ')}: gw requests --status blocked|failed`);
+  if (total.blockedRequests > 0) {
+    lines.push(`${plural(total.blockedRequests, 'request')} blocked: gw requests --status blocked`);
+  }
+  if (total.failedRequests > 0) {
+    lines.push(`${plural(total.failedRequests, 'request')} failed: gw requests --status failed`);
+  }
   if (total.unpricedRequests > 0) {
     lines.push(
       `${plural(total.unpricedRequests, 'request')} unpriced, and in no total: gw prices set MODEL --input X --output Y`,
