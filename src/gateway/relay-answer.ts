@@ -82,6 +82,7 @@ async function callProvider(
     });
   }
   exchange.onGone = call.abort;
+  relay.onLate = call.abort;
   const end = await (asked.stream ? endOfStream(call.end, relay) : call.end);
   exchange.onGone = undefined;
   return capped && end.kind === 'aborted' ? { kind: 'capped' } : end;

@@ -46,6 +46,8 @@ export class Relay implements Receiver {
   lastByteAt: number | undefined;
   /** Called when a stream's closing event has come: there is nothing more to wait for. */
   onClosed: (end: { kind: 'complete' }) => void = () => {};
+  /** Called when a stream goes on behind its end, where nobody hears it any more. */
+  onLate: () => void = () => {};
   /** Called with the size of the stream so far after each run of events. */
   onEvents: ((streamedBytes: number) => void) | undefined;
   #mode: 'gather' | 'stream' | 'pass' = 'gather';
@@ -204,7 +206,8 @@ export class Relay implements Receiver {
 
   #stream(chunk: Buffer): boolean {
     if (this.#closing) {
-      if (!this.#options.translator) this.#closing.push(chunk);
+      if (this.#options.exchange.response.writableEnded) this.onLate();
+      else if (!this.#options.translator) this.#closing.push(chunk);
       return true;
     }
     const events = this.#framer.push(chunk);

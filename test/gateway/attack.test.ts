@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../../src/clock.ts';
 import type { ProviderSettings } from '../../src/config/settings.ts';
 import { createAdmissionQueue } from '../../src/gateway/admission-queue.ts';
 import type { Admission, AdmissionResult } from '../../src/store/ledger/ledger.ts';
+import { createGate } from '../support/gate.ts';
 import { type GatewayOptions, PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
 import { hang, respond } from '../support/scripts.ts';
 
@@ -302,6 +303,21 @@ describe('a body that gw and its provider could read differently', () => {
     const gateway = await budgeted();
     expect((await gateway.post(text, { headers: { 'content-type': type } })).status).toBe(status);
   });
+});
+
+test('a provider that goes on behind the end of a stream is hung up on', async () => {
+  const gateway = await budgeted();
+  const gate = createGate();
+  gateway.upstream.queue(async (exchange) => {
+    await exchange.body;
+    await exchange.start(200, { 'content-type': 'text/event-stream' });
+    await exchange.chunk('data: [DONE]\n\n');
+    await gate.pass();
+    for (;;) await exchange.chunk('data: {"choices":[]}\n\n');
+  });
+  expect((await gateway.post({ ...STREAM, max_tokens: 5 })).text()).toBe('data: [DONE]\n\n');
+  gate.openForGood();
+  await (await gateway.upstream.nextRequest()).done;
 });
 
 test('an answer that would come when nobody accounts for it is not asked for', async () => {
