@@ -24,6 +24,10 @@ const NOT_FORWARDED = new Set([
   'x-api-key',
   'x-goog-api-key',
   'cookie',
+  // a read is let through for nothing, and has to stay one
+  'x-http-method',
+  'x-http-method-override',
+  'x-method-override',
   'origin',
   'referer',
 ]);

@@ -4,9 +4,13 @@ export type Costs = 'nothing' | 'unknown';
 /** What providers do not bill for: lists and files, checks, counts and cancellations. */
 const FREE =
   /^\/(moderations|files|uploads|conversations|messages\/count_tokens|responses\/input_tokens)(\/|$)|\/cancel$/;
+/** A path that no server reads as another: `/files/..;/chat` leads some elsewhere. */
+const PLAIN_PATH = /^(\/[\w-]+)+\/?$/;
 
 export function costsOf(method = 'GET', path: string): Costs {
-  return isReadOnly(method) || method === 'DELETE' || FREE.test(path) ? 'nothing' : 'unknown';
+  return isReadOnly(method) || method === 'DELETE' || (FREE.test(path) && PLAIN_PATH.test(path))
+    ? 'nothing'
+    : 'unknown';
 }
 
 function isReadOnly(method = 'GET'): boolean {
