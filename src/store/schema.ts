@@ -73,6 +73,9 @@ export const budgets = sqliteTable(
     currentStart: integer('current_start').notNull(),
     createdAt: integer('created_at').notNull(),
     removedAt: integer('removed_at'),
+    /** Rolling: what its minutes that start after `windowFrom` have posted, all of them. Null: not summed yet. */
+    windowFrom: integer('window_from'),
+    windowPostedNanoUsd: integer('window_posted_nano_usd'),
   },
   (table) => [uniqueIndex('budgets_live').on(table.projectId, table.period)],
 );
@@ -96,6 +99,8 @@ export const budgetPeriods = sqliteTable(
     primaryKey({ columns: [table.budgetId, table.start] }),
     // Only rows with open holds, for the sum of them.
     index('budget_periods_held').on(table.budgetId, table.pendingNanoUsd),
+    // Only rows with marks: few, among the minutes of a long window.
+    index('budget_periods_marked').on(table.budgetId, table.start),
   ],
 );
 
@@ -149,7 +154,23 @@ export const requests = sqliteTable(
   (table) => [index('requests_of_project').on(table.projectId, table.id)],
 );
 
-/** Usage per bucket of at most an hour: an hour of UTC, cut where a local day begins. */
+/** The figures of a rollup. */
+const usageFigures = {
+  requests: integer().notNull(),
+  blockedRequests: integer('blocked_requests').notNull(),
+  failedRequests: integer('failed_requests').notNull(),
+  unpricedRequests: integer('unpriced_requests').notNull(),
+  inputTokens: integer('input_tokens').notNull(),
+  cachedInputTokens: integer('cached_input_tokens').notNull(),
+  cacheWriteTokens: integer('cache_write_tokens').notNull(),
+  outputTokens: integer('output_tokens').notNull(),
+  reasoningTokens: integer('reasoning_tokens').notNull(),
+  savedTokens: integer('saved_tokens').notNull(),
+  costNanoUsd: integer('cost_nano_usd').notNull(),
+  savedNanoUsd: integer('saved_nano_usd').notNull(),
+};
+
+/** Usage per bucket of at most an hour: an hour of UTC, cut where in some time zone a day begins. */
 export const usageHours = sqliteTable(
   'usage_hours',
   {
@@ -157,20 +178,29 @@ export const usageHours = sqliteTable(
     projectId: integer('project_id').notNull(),
     providerId: integer('provider_id').notNull(),
     modelId: integer('model_id').notNull(),
-    requests: integer().notNull(),
-    blockedRequests: integer('blocked_requests').notNull(),
-    failedRequests: integer('failed_requests').notNull(),
-    unpricedRequests: integer('unpriced_requests').notNull(),
-    inputTokens: integer('input_tokens').notNull(),
-    cachedInputTokens: integer('cached_input_tokens').notNull(),
-    cacheWriteTokens: integer('cache_write_tokens').notNull(),
-    outputTokens: integer('output_tokens').notNull(),
-    reasoningTokens: integer('reasoning_tokens').notNull(),
-    savedTokens: integer('saved_tokens').notNull(),
-    costNanoUsd: integer('cost_nano_usd').notNull(),
-    savedNanoUsd: integer('saved_nano_usd').notNull(),
+    ...usageFigures,
   },
   (table) => [primaryKey({ columns: [table.bucket, table.projectId, table.providerId, table.modelId] })],
+);
+
+/**
+ * Sums of `usage_hours`, of all buckets before `meta.usage_summed_until`, so that a report of years reads few rows.
+ * The kinds are in ledger/usage-sums.ts; a column that a kind sums over is 0.
+ */
+export const usageSums = sqliteTable(
+  'usage_sums',
+  {
+    kind: integer().notNull(),
+    projectId: integer('project_id').notNull(),
+    /** A bucket, or a day of UTC. */
+    start: integer().notNull(),
+    providerId: integer('provider_id').notNull(),
+    modelId: integer('model_id').notNull(),
+    ...usageFigures,
+  },
+  (table) => [
+    primaryKey({ columns: [table.kind, table.projectId, table.start, table.providerId, table.modelId] }),
+  ],
 );
 
 /** What happened to budgets, written in the transaction that caused it; webhooks deliver from here. */

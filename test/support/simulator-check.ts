@@ -26,6 +26,10 @@ const RULES: Record<string, string> = {
   'each refusal has its event': `
     SELECT * FROM (SELECT (SELECT count(*) FROM requests WHERE outcome = 1) AS refused,
       (SELECT count(*) FROM events WHERE type = 'request.blocked') AS told) WHERE refused <> told`,
+  'a stored window is the sum of its minutes': `
+    SELECT b.id, b.window_from, b.window_posted_nano_usd FROM budgets b WHERE b.removed_at IS NULL
+      AND b.window_posted_nano_usd <> (SELECT coalesce(sum(p.posted_nano_usd), 0) FROM budget_periods p
+        WHERE p.budget_id = b.id AND p.start > b.window_from)`,
   'a hold names a budget once': `
     SELECT h.id FROM holds h, json_each(h.charges) c GROUP BY h.id, json_extract(c.value, '$[0]') HAVING count(*) > 1`,
 };

@@ -27,6 +27,13 @@ export interface WindowSums {
   exceededVersion: boolean;
 }
 
+/** A sum that is stored, so that a window of thousands of minutes is not added up for each batch. */
+interface StoredWindow {
+  /** It is of the minutes that start after this; null: not summed yet. */
+  from: number | null;
+  posted: NanoUsd;
+}
+
 /** The rows of budgets and their balances. */
 export interface BalanceRows {
   /** A project's budgets but removed ones. */
@@ -39,8 +46,10 @@ export interface BalanceRows {
   /** A balance; all zero where there is no row. */
   read(budgetId: number, start: number): BalanceRow;
   write(budgetId: number, row: BalanceRow): void;
-  /** Sums over the minutes that start after `from`. SQLite adds them up: a window can have thousands. */
+  /** Sums over the minutes that start after `from`: what was stored last, but for the minutes by which it moved on. */
   sum(budget: BudgetTerms, from: number): WindowSums;
+  /** Stores what the minutes that start after `from` have posted, in the transaction that changed one of them. */
+  writeWindow(budgetId: number, from: number, posted: NanoUsd): void;
   /** Whether a minute after `from` has the mark of a cap version. */
   isMarked(budgetId: number, from: number, mark: Mark, version: number): boolean;
 }
@@ -60,11 +69,23 @@ export function createBalanceRows(db: Db): BalanceRows {
     `SELECT start, posted_nano_usd AS posted, pending_nano_usd AS pending, threshold_version AS thresholdVersion,
      exceeded_version AS exceededVersion FROM budget_periods WHERE budget_id = ? AND start = ?`,
   );
-  const sumPosted = db.prepare<[number, number, number, number], Omit<WindowSums, 'pending'>>(
-    `SELECT coalesce(sum(posted_nano_usd), 0) AS posted, min(CASE WHEN posted_nano_usd > 0 THEN start END) AS oldest,
-     coalesce(max(threshold_version = ?), 0) AS thresholdVersion, coalesce(max(exceeded_version = ?), 0) AS exceededVersion
-     FROM budget_periods WHERE budget_id = ? AND start > ?`,
+  const selectWindow = db.prepare<[number], StoredWindow>(
+    'SELECT window_from AS "from", window_posted_nano_usd AS posted FROM budgets WHERE id = ?',
   );
+  const updateWindow = db.prepare<[number, number, number]>(
+    'UPDATE budgets SET window_from = ?, window_posted_nano_usd = ? WHERE id = ?',
+  );
+  const sumPosted = db
+    .prepare<[number, number, number], number>(
+      `SELECT coalesce(sum(posted_nano_usd), 0) FROM budget_periods WHERE budget_id = ? AND start > ? AND start <= ?`,
+    )
+    .pluck();
+  const selectOldest = db
+    .prepare<[number, number], number>(
+      `SELECT start FROM budget_periods WHERE budget_id = ? AND start > ? AND posted_nano_usd > 0
+       ORDER BY start LIMIT 1`,
+    )
+    .pluck();
   const sumPending = db
     .prepare<[number], number>(
       'SELECT coalesce(sum(pending_nano_usd), 0) FROM budget_periods WHERE budget_id = ? AND pending_nano_usd > 0',
@@ -72,7 +93,9 @@ export function createBalanceRows(db: Db): BalanceRows {
     .pluck();
   const selectMark = (column: string) =>
     db.prepare<[number, number, number]>(
-      `SELECT 1 FROM budget_periods WHERE budget_id = ? AND start > ? AND ${column} = ? LIMIT 1`,
+      // Left to choose, SQLite walks through the primary key: all the minutes of the window.
+      `SELECT 1 FROM budget_periods INDEXED BY budget_periods_marked WHERE budget_id = ? AND start > ?
+       AND ${column} = ? AND (threshold_version > 0 OR exceeded_version > 0) LIMIT 1`,
     );
   const marked = {
     thresholdVersion: selectMark('threshold_version'),
@@ -85,6 +108,18 @@ export function createBalanceRows(db: Db): BalanceRows {
      exceeded_version = excluded.exceeded_version`,
   );
   const advance = db.prepare<[number, number]>('UPDATE budgets SET current_start = ? WHERE id = ?');
+
+  const isMarked = (budgetId: number, from: number, mark: Mark, version: number) =>
+    marked[mark].get(budgetId, from, version) !== undefined;
+
+  /** Posted by the minutes that start after `from`. The clock may have moved back, or the window grown. */
+  function postedAfter(budgetId: number, from: number): NanoUsd {
+    const between = (after: number, last: number) => sumPosted.get(budgetId, after, last) ?? 0;
+    const stored = selectWindow.get(budgetId);
+    if (!stored || stored.from === null) return between(from, Number.MAX_SAFE_INTEGER);
+    if (stored.from <= from) return stored.posted - between(stored.from, from);
+    return stored.posted + between(from, stored.from);
+  }
 
   return {
     termsOf: (projectId) => selectProject.all(projectId),
@@ -101,16 +136,14 @@ export function createBalanceRows(db: Db): BalanceRows {
       },
     write: (budgetId, row) =>
       upsert.run(budgetId, row.start, row.posted, row.pending, row.thresholdVersion, row.exceededVersion),
-    sum({ id, capVersion }, from) {
-      const sums = sumPosted.get(capVersion, capVersion, id, from);
-      return {
-        posted: sums?.posted ?? 0,
-        pending: sumPending.get(id) ?? 0,
-        oldest: sums?.oldest ?? null,
-        thresholdVersion: Boolean(sums?.thresholdVersion),
-        exceededVersion: Boolean(sums?.exceededVersion),
-      };
-    },
-    isMarked: (budgetId, from, mark, version) => marked[mark].get(budgetId, from, version) !== undefined,
+    sum: ({ id, capVersion }, from) => ({
+      posted: postedAfter(id, from),
+      pending: sumPending.get(id) ?? 0,
+      oldest: selectOldest.get(id, from) ?? null,
+      thresholdVersion: isMarked(id, from, 'thresholdVersion', capVersion),
+      exceededVersion: isMarked(id, from, 'exceededVersion', capVersion),
+    }),
+    writeWindow: (budgetId, from, posted) => updateWindow.run(from, posted, budgetId),
+    isMarked,
   };
 }

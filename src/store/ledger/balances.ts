@@ -268,8 +268,10 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
       for (const projectId of rows.projects()) accountsOf(projectId);
     },
     write() {
-      for (const { budget, balances } of byId.values()) {
-        for (const balance of balances.values()) if (balance.dirty) rows.write(budget.id, balance);
+      for (const { budget, balances, window } of byId.values()) {
+        const dirty = [...balances.values()].filter((balance) => balance.dirty);
+        for (const balance of dirty) rows.write(budget.id, balance);
+        if (window && dirty.length > 0) rows.writeWindow(budget.id, windowStart(budget), window.posted);
       }
     },
     clear() {
