@@ -1,3 +1,4 @@
+import { namesIn, wordsIn } from './code-names.ts';
 import { type Body, findBodies } from './code-outline.ts';
 import { NUMBER as NUMBERED } from './history.ts';
 import { isTask, type Question } from './question.ts';
@@ -7,6 +8,7 @@ export interface SourceFile {
   language?: string | undefined;
   /** A tool read it, so that the next call may edit it. */
   mayBeEdited?: boolean;
+  fenced?: boolean;
 }
 
 const MIN_LINES = 60;
@@ -24,14 +26,7 @@ const WHOLE =
 /** What is asked for is shown in the answer, not edited in the file. */
 const SHOWN =
   /\b(?:show|return|print|give|write out|reply with)\b[^.?!\n]{0,40}\b(?:functions?|methods?|class|code|version|implementation|snippet)\b/i;
-const WORD = /[A-Za-z_$][\w$]{2,}/g;
 const COMMENT = /^\s*(?:\/\*|\*|\/\/|#(?!include|define|if|endif|\[)|"""|''')/;
-const KEYWORDS = new Set(
-  'and are for the function functions method methods class def var let const return with from import export default this that what which does why how file files line code error type types public static void async await new fix show explain step test tests'.split(
-    ' ',
-  ),
-);
-
 /**
  * Folds the bodies of definitions that the question has nothing to do with. Only for a known language and
  * a question that names something in the code; a file that is about to be edited stays whole.
@@ -108,18 +103,6 @@ function isKnown({ path, language }: SourceFile): boolean {
 function isNamedFile({ path }: SourceFile, question: Question): boolean {
   const base = path?.slice(path.lastIndexOf('/') + 1).toLowerCase();
   return base !== undefined && base !== '' && question.text.toLowerCase().includes(base);
-}
-
-/** Identifiers of the question: what is quoted, and what no prose has. Without one, nothing tells what matters. */
-function namesIn(question: Question): Set<string> {
-  const quoted = [...question.text.matchAll(/`([^`\n]+)`/g)].flatMap(([, code]) => wordsIn(code ?? ''));
-  const odd = wordsIn(question.text).filter((word) => /_|[a-z][A-Z]|\$/.test(word));
-  const called = [...question.text.matchAll(/([A-Za-z_$][\w$]{2,})\(/g)].map(([, name]) => name ?? '');
-  return new Set([...quoted, ...odd, ...called]);
-}
-
-function wordsIn(text: string): string[] {
-  return (text.match(WORD) ?? []).filter((word) => !KEYWORDS.has(word));
 }
 
 /** Whether a head line defines this name rather than mentions it as a type or an argument. */

@@ -8,7 +8,8 @@ export interface Body {
 }
 
 const MIN_BODY = 4;
-const OPENS_BRACE = /[{([]\s*(?:\/\/.*)?$/;
+/** A line that ends with an opening brace. */
+export const OPENS_BRACE = /[{([]\s*(?:\/\/.*)?$/;
 const CLOSES_BRACE = /^[})\]]/;
 const OPENS_PYTHON = /^(?:async\s+def|def|class)\s/;
 /** A block of these holds definitions rather than statements, so it is looked into instead of folded. */
@@ -72,7 +73,8 @@ function isContinuation(line: string, indent: number, head: number): boolean {
   return indent === head && CLOSES_BRACE.test(line.trim()) && OPENS_BRACE.test(line);
 }
 
-function indentOf(line: string): number {
+/** The width of a line's indentation. */
+export function indentOf(line: string): number {
   let width = 0;
   for (const sign of line) {
     if (sign === ' ') width++;

@@ -48,8 +48,8 @@ export function estimateTokens(text: string): number {
 function costOf(kind: number, length: number, next: number): number {
   switch (kind) {
     case SPACE:
-      // One blank belongs to the word or mark after it, but not to a number.
-      return length > 1 ? 1 : next === DIGIT ? 1 : 0;
+      // The last blank belongs to the word or mark after it, but to no number.
+      return (length > 1 ? 1 : 0) + (next === DIGIT ? 1 : 0);
     case NEWLINE:
       return 0.8;
     case LOWER:

@@ -22,7 +22,13 @@ export class History {
   readonly #lastOf = new Map<string, Earlier>();
   readonly #counts = new Map<string, number>();
 
-  add(text: string, source: string, output: string, exact: boolean): void {
+  /** `inPlace`: every line of the text has its line in the output, so lines can be referred to by number. */
+  add(
+    text: string,
+    source: string,
+    output: string,
+    { exact, inPlace }: { exact: boolean; inPlace: boolean },
+  ): void {
     if (text.length < MIN_LENGTH) return;
     const count = (this.#counts.get(source) ?? 0) + 1;
     this.#counts.set(source, count);
@@ -31,8 +37,7 @@ export class History {
     const earlier: Earlier = { text, name, output, exact };
     this.#byText.set(text, earlier);
     if (exact) this.#lastOf.set(source, earlier);
-    // Lines are referred to by number, so they must stand there as they are.
-    if (output !== text) return;
+    if (!inPlace) return;
     for (const line of new Set(text.split('\n').map(keyOfLine))) {
       if (line.length < MIN_LINE) continue;
       const holders = this.#byLine.get(line);

@@ -7,6 +7,7 @@ import { dropFiller } from './filler.ts';
 import type { History } from './history.ts';
 import { readHtml } from './html.ts';
 import { compressJson } from './json.ts';
+import { unpadNumbers } from './line-numbers.ts';
 import { groupListing } from './listing.ts';
 import { compressLog } from './log.ts';
 import { isSource } from './log-lines.ts';
@@ -16,7 +17,7 @@ import { namesKey } from './question.ts';
 import { referToEarlier } from './repeat.ts';
 import { foldRepeats } from './repeat-within.ts';
 import { minifySchemas } from './schemas.ts';
-import type { Scope, Transform } from './scope.ts';
+import type { Level, Scope, Transform } from './scope.ts';
 import { cleanTerminal } from './terminal.ts';
 import { thinTranscript } from './transcript.ts';
 
@@ -39,6 +40,9 @@ const LINES: readonly Transform[] = [
 /** Transforms that mark single places, so that the rest is still data for others. */
 const MARKS_FEW = new Set(['repeated-lines', 'base64']);
 
+/** The one transform that leaves every line in its place. */
+const LINE_NUMBERS = 'line-numbers';
+
 /** Where a message's text is from, and so what may be done with it. */
 export interface Origin {
   role: 'system' | 'user' | 'assistant' | 'tool';
@@ -52,6 +56,8 @@ interface Outcome {
   text: string;
   output: string;
   exact: boolean;
+  /** Every line has its line in the output. */
+  inPlace: boolean;
 }
 
 /** Rewrites the texts of one message and, once it is known whether that is kept, tells the history. */
@@ -62,6 +68,7 @@ export class Rewriter {
   readonly #history: History;
   readonly #outcomes: Outcome[] = [];
   #exact = true;
+  #inPlace = true;
 
   constructor(origin: Origin, { level, question }: Pick<Scope, 'level' | 'question'>, history: History) {
     this.#origin = origin;
@@ -86,8 +93,11 @@ export class Rewriter {
 
   /** Adds the message's texts to what later ones can refer to. */
   settle(kept: boolean): void {
-    for (const { text, output, exact } of this.#outcomes) {
-      this.#history.add(text, this.#origin.source, kept ? output : text, exact || !kept);
+    for (const { text, output, exact, inPlace } of this.#outcomes) {
+      this.#history.add(text, this.#origin.source, kept ? output : text, {
+        exact: exact || !kept,
+        inPlace: inPlace || !kept,
+      });
     }
   }
 
@@ -100,7 +110,7 @@ export class Rewriter {
     if (this.#origin.role === 'tool') return this.#referOr(text, () => this.#rewriteBlocks(text));
     return splitBlocks(text, 'words')
       .map((block) =>
-        isPaste(block) && !this.#scope.question?.wantsFile
+        isPaste(block, this.#scope.level) && !this.#scope.question?.wantsFile
           ? this.#referOr(block.text, () => this.#rewriteBlock(block))
           : block.text,
       )
@@ -134,21 +144,24 @@ export class Rewriter {
       this.used.add('repeated');
       // A block ends with its line, and the reference must not run into the next.
       const output = text.endsWith('\n') ? `${reference}\n` : reference;
-      this.#outcomes.push({ text, output, exact: true });
+      this.#outcomes.push({ text, output, exact: true, inPlace: false });
       return output;
     }
     this.#exact = true;
+    this.#inPlace = true;
     const output = otherwise();
-    this.#outcomes.push({ text, output, exact: this.#exact });
+    this.#outcomes.push({ text, output, exact: this.#exact, inPlace: this.#inPlace });
     return output;
   }
 
   #rewriteBlock(block: Block): string {
-    if (!isPaste(block)) return block.text;
+    if (!isPaste(block, this.#scope.level)) return block.text;
     if (isDiff(block.text)) return block.text;
     if (block.kind === 'code') return this.#foldCode(block.text, block);
     const values = this.#run(VALUES, block.text);
-    return values.done || isSource(values.text) ? values.text : this.#run(LINES, values.text).text;
+    if (values.done) return values.text;
+    const text = this.#note(LINE_NUMBERS, values.text, unpadNumbers(values.text, this.#scope.question));
+    return text !== values.text || isSource(text) ? text : this.#run(LINES, text).text;
   }
 
   /** Runs transforms until one has marked the text: the others would take its marks for data. */
@@ -166,21 +179,30 @@ export class Rewriter {
   }
 
   #foldCode(text: string, file: SourceFile): string {
-    if (this.#scope.level !== 'balanced') return text;
-    const folded = this.#note('code', text, foldCode(text, file, this.#scope.question));
-    if (folded !== text) this.#scope.leaveOut();
+    const { level, question } = this.#scope;
+    const plain = file.fenced ? text : this.#note(LINE_NUMBERS, text, unpadNumbers(text, question));
+    if (level !== 'balanced') return plain;
+    const folded = this.#note('code', plain, foldCode(plain, file, question));
+    if (folded !== plain) this.#scope.leaveOut();
     return folded;
   }
 
   #note(name: string, before: string, after: string): string {
-    if (after !== before) this.used.add(name);
+    if (after === before) return after;
+    this.used.add(name);
+    if (name !== LINE_NUMBERS) this.#inPlace = false;
     return after;
   }
 }
 
-/** Words are the writer's own, and so is fenced code, unless it is a whole file pasted under its name. */
-function isPaste(block: Block): boolean {
-  return block.kind === 'data' || (block.kind === 'code' && (!block.fenced || block.path !== undefined));
+/**
+ * Words are the writer's own, and so is fenced code: its bytes never change. Level `balanced` only may fold
+ * or refer to a whole file that is fenced under its name, since half of what is pasted to be asked about
+ * comes so; the lines that stay are still byte for byte.
+ */
+function isPaste(block: Block, level: Level): boolean {
+  if (block.kind !== 'code' || !block.fenced) return block.kind !== 'words';
+  return level === 'balanced' && block.path !== undefined;
 }
 
 /** Every line of a diff is meant as it is. */

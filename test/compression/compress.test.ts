@@ -89,6 +89,17 @@ describe.each(levels)('compress() at level %s', (level) => {
     expect(out?.content).toContain(code);
   });
 
+  it('folds a whole file that is fenced under its name at level balanced only, and leaves the rest byte for byte', () => {
+    const body = (i: number) => Array.from({ length: 9 }, (_, k) => `  step${i}(${k});`).join('\n');
+    const functions = Array.from({ length: 20 }, (_, i) => `function part${i}() {\n${body(i)}\n}`);
+    const content = `Why does \`part7()\` fail?\n\n### src/parts.ts\n\`\`\`ts\n${functions.join('\n')}\n\`\`\`\n`;
+    const message = { role: 'user', content };
+    const [out] = compress([message], { level }).messages;
+    expect(out?.content).toContain(functions[7]);
+    if (level === 'safe') expect(out).toBe(message);
+    else expect(out?.content).not.toContain(functions[12]);
+  });
+
   it('does not touch code that a tool printed, however alike its lines are', () => {
     const code = result('z', `#!/bin/x\n${file(200)}`);
     expect(compress([code], { level }).messages[0]).toBe(code);

@@ -13,7 +13,7 @@ const edit = fc.record({ at: fc.nat(60), remove: fc.nat(3), insert: fc.array(som
 
 function historyOf(text: string): History {
   const history = new History();
-  history.add(text, 'the result of read_file {}', text, true);
+  history.add(text, 'the result of read_file {}', text, { exact: true, inPlace: true });
   return history;
 }
 
@@ -47,7 +47,7 @@ describe('referToEarlier()', () => {
       address: 'x'.repeat(20),
     }));
     const history = new History();
-    history.add(JSON.stringify(rows, null, 2), 'poll', 'whatever', true);
+    history.add(JSON.stringify(rows, null, 2), 'poll', 'whatever', { exact: true, inPlace: false });
     const after = JSON.stringify(
       rows.map((row, i) => (i === 7 ? { ...row, status: 'held' } : row)),
       null,
