@@ -72,8 +72,24 @@ export function createCalendar(timezone: string): Calendar {
 
   const starts = new Map<string, number>();
   function startOfDate(date: string): number {
-    const known = starts.get(date);
-    if (known !== undefined) return known;
+    let start = starts.get(date);
+    if (start !== undefined) return start;
+    start = afterDayBefore(date) ?? search(date);
+    if (starts.size > 5_000) starts.clear();
+    starts.set(date, start);
+    return start;
+  }
+
+  /** Most days are 24 hours after the one before, and a report asks for one after the other. */
+  function afterDayBefore(date: string): number | undefined {
+    const before = starts.get(addDays(date, -1));
+    if (before === undefined) return undefined;
+    const start = before + DAY_MS;
+    const { date: reached, time } = local(start);
+    return reached === date && time === '00:00' && local(start - 1).date < date ? start : undefined;
+  }
+
+  function search(date: string): number {
     // No zone is further than 26 hours from UTC; the first second with this local date, found by halving.
     const utc = Date.parse(`${date}T00:00:00Z`);
     let before = utc - 26 * HOUR_MS;
@@ -85,10 +101,7 @@ export function createCalendar(timezone: string): Calendar {
     }
     // A clock that is set back just after midnight has midnight twice, an hour or two apart: the first one counts.
     const earlier = [2, 1].map((hours) => reached - hours * HOUR_MS).find((time) => local(time).date >= date);
-    if (earlier !== undefined) reached = earlier;
-    if (starts.size > 5_000) starts.clear();
-    starts.set(date, reached);
-    return reached;
+    return earlier ?? reached;
   }
 
   // The spans last asked for: nearly every request of a day asks for the same two.

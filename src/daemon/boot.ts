@@ -28,6 +28,7 @@ import { createSend } from '../webhooks/send.ts';
 import { createWebhookService } from '../webhooks/service.ts';
 import { createConfiguration } from './configuration.ts';
 import type { Logger } from './log.ts';
+import { startMaintenance } from './maintain.ts';
 import { recover, repeat } from './recover.ts';
 
 export interface BootOptions {
@@ -52,6 +53,8 @@ export interface Daemon {
 /** A statement may block the event loop no longer than this; the ledger retries without blocking. */
 const BUSY_TIMEOUT_MS = 20;
 const DEFAULT_GRACE_MS = 25_000;
+/** An hour's usage is summed so long after it: by then nearly all of its requests have ended. */
+const LATE_MS = 10 * 60_000;
 
 export const VERSION: string = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
@@ -92,8 +95,8 @@ export async function boot(options: BootOptions): Promise<Daemon> {
       own,
       onClosed: (closed) => log.warn(closed, 'closed the holds of a daemon that died'),
     });
-  const guarded = (job: () => Promise<void>) => () =>
-    job().catch((error) => log.error({ error: messageOf(error) }, 'a background job failed'));
+  const onJobError = (error: unknown) => log.error({ error: messageOf(error) }, 'a background job failed');
+  const guarded = (job: () => Promise<void>) => () => job().catch(onJobError);
   await recovery();
   await ledger.roll();
 
@@ -185,8 +188,15 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     ),
   ];
 
+  const stopMaintenance = startMaintenance({
+    clock,
+    steps: [() => ledger.sumNextHour(clock.now() - LATE_MS)],
+    onError: onJobError,
+  });
+
   async function close(): Promise<void> {
     for (const stop of stops) stop();
+    await stopMaintenance();
     await dispatcher.stop();
     await upstreams.close();
     await sandbox.close();

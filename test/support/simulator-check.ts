@@ -23,6 +23,19 @@ const RULES: Record<string, string> = {
         sum(input_tokens) i, sum(output_tokens) o, sum(cost_nano_usd) c FROM requests GROUP BY 1, 2, 3)
     SELECT * FROM (SELECT * FROM u EXCEPT SELECT * FROM r)
     UNION ALL SELECT * FROM (SELECT * FROM r EXCEPT SELECT * FROM u)`,
+  'the sums agree with the rollups': `
+    WITH hours AS (SELECT * FROM usage_hours
+        WHERE bucket < (SELECT value FROM meta WHERE key = 'usage_summed_until')),
+      summed AS (
+        SELECT 1 AS kind, 0 AS project_id, bucket AS start, 0 AS provider_id, 0 AS model_id, requests n, cost_nano_usd c FROM hours
+        UNION ALL SELECT 2, project_id, bucket, 0, 0, requests, cost_nano_usd FROM hours
+        UNION ALL SELECT 3, project_id, bucket / 86400000 * 86400000, 0, 0, requests, cost_nano_usd FROM hours
+        UNION ALL SELECT 4, 0, bucket / 86400000 * 86400000, provider_id, model_id, requests, cost_nano_usd FROM hours
+        UNION ALL SELECT 5, project_id, bucket / 86400000 * 86400000, provider_id, model_id, requests, cost_nano_usd FROM hours),
+      expected AS (SELECT kind, project_id, start, provider_id, model_id, sum(n), sum(c) FROM summed GROUP BY 1, 2, 3, 4, 5),
+      stored AS (SELECT kind, project_id, start, provider_id, model_id, requests, cost_nano_usd FROM usage_sums)
+    SELECT * FROM (SELECT * FROM expected EXCEPT SELECT * FROM stored)
+    UNION ALL SELECT * FROM (SELECT * FROM stored EXCEPT SELECT * FROM expected)`,
   'each refusal has its event': `
     SELECT * FROM (SELECT (SELECT count(*) FROM requests WHERE outcome = 1) AS refused,
       (SELECT count(*) FROM events WHERE type = 'request.blocked') AS told) WHERE refused <> told`,

@@ -13,6 +13,7 @@ import { FLAGS, type RequestRecord } from './record.ts';
 import { createRecordWriter } from './requests.ts';
 import { createRollups } from './rollups.ts';
 import { budgetName } from './terms.ts';
+import { createUsageSums } from './usage-sums.ts';
 
 /** A request that asks for room in its project's budgets. */
 export interface Admission extends RequestHead {
@@ -57,6 +58,8 @@ export interface Ledger {
    * With `instanceId`, only if no other daemon has the slot by now: two that sweep may both have found it dead.
    */
   closeHolds(slot: number, instanceId?: string): Promise<number>;
+  /** Adds the first hour that ended by `before` to what long reports read; false if there is none left. */
+  sumNextHour(before: number): Promise<boolean>;
   /** Runs other writes of the store in the same kind of transaction. */
   write<T>(command: () => T): Promise<T>;
   /** The budgets of a project as they stand. */
@@ -85,7 +88,8 @@ export function createLedger(options: LedgerOptions): Ledger {
     insertEvent(...event);
   };
   const balances = createBalances({ db, calendar, emit });
-  const rollups = createRollups(db, calendar);
+  const sums = createUsageSums(db);
+  const rollups = createRollups(db, sums);
   const holds = createHolds(db, names);
   const writeRecord = createRecordWriter(db, names, rollups);
   const selectOwner = db.prepare<[number], string>('SELECT instance_id FROM daemons WHERE slot = ?').pluck();
@@ -190,6 +194,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     record: (record) => submit(() => writeRecord(record, 0)),
     roll: () => submit(() => balances.rollAll()),
     closeHolds: (deadSlot, instanceId) => submit(() => closeHolds(deadSlot, instanceId)),
+    sumNextHour: (before) => submit(() => sums.sumNextHour(before)),
     write: submit,
     standings: (projectId) => submit(() => balances.standings(projectId)),
     flush,

@@ -1,24 +1,9 @@
-import type { Calendar } from '../../calendar.ts';
 import { timeOfRequestId } from '../../ids.ts';
 import type { Db } from '../open.ts';
+import { ADD_COUNTERS, COUNTERS } from './counters.ts';
 import { FLAGS, isFailure, type RequestRecord } from './record.ts';
-
-const HOUR_MS = 3_600_000;
-
-const COUNTERS = [
-  'requests',
-  'blocked_requests',
-  'failed_requests',
-  'unpriced_requests',
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'saved_tokens',
-  'cost_nano_usd',
-  'saved_nano_usd',
-] as const;
+import { bucketOf } from './usage-bucket.ts';
+import type { UsageSums } from './usage-sums.ts';
 
 /** The rollup rows that a batch touches, summed in memory and written once each. */
 export interface Rollups {
@@ -27,25 +12,16 @@ export interface Rollups {
   clear(): void;
 }
 
-/**
- * The start of a request's bucket: its UTC hour, or the start of the local day where that falls inside the hour,
- * so that a bucket never straddles two days of the calendar.
- */
-export function bucketOf(timeMs: number, calendar: Calendar): number {
-  return Math.max(timeMs - (timeMs % HOUR_MS), calendar.day(timeMs).start);
-}
-
-export function createRollups(db: Db, calendar: () => Calendar): Rollups {
+export function createRollups(db: Db, sums: UsageSums): Rollups {
   const columns = COUNTERS.join(', ');
   const upsert = db.prepare<number[]>(
     `INSERT INTO usage_hours (bucket, project_id, provider_id, model_id, ${columns})
-     VALUES (?, ?, ?, ?, ${COUNTERS.map(() => '?').join(', ')})
-     ON CONFLICT DO UPDATE SET ${COUNTERS.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`,
+     VALUES (?, ?, ?, ?, ${COUNTERS.map(() => '?').join(', ')}) ${ADD_COUNTERS}`,
   );
   const rows = new Map<string, number[]>();
   return {
     add(record, providerId, modelId) {
-      const bucket = bucketOf(timeOfRequestId(record.id), calendar());
+      const bucket = bucketOf(timeOfRequestId(record.id));
       const key = `${bucket} ${record.projectId} ${providerId} ${modelId}`;
       let row = rows.get(key);
       if (!row) {
@@ -56,7 +32,14 @@ export function createRollups(db: Db, calendar: () => Calendar): Rollups {
       for (let i = 0; i < counts.length; i++) row[4 + i] = (row[4 + i] ?? 0) + (counts[i] ?? 0);
     },
     write() {
-      for (const row of rows.values()) upsert.run(...row);
+      if (rows.size === 0) return;
+      const summedUntil = sums.until();
+      for (const row of rows.values()) {
+        const [bucket = 0] = row;
+        upsert.run(...row);
+        // The record of a request that ran for long, or of one whose daemon died long ago.
+        if (bucket < summedUntil) sums.add(row);
+      }
     },
     clear: () => rows.clear(),
   };

@@ -249,6 +249,8 @@ const midnight = step(
 const roll = step('roll', fc.nat(), async (model, real, pick) => {
   const { ledger } = at(real.daemons, pick);
   const rolled = ledger.roll();
+  // Hours are summed behind the back of what goes on; nothing that the model knows may change.
+  void ledger.sumNextHour(real.world.clock.now());
   ledger.flush();
   await rolled;
   model.rollAll();

@@ -1,0 +1,62 @@
+import { addDays, type Calendar } from '../../calendar.ts';
+import { prepareSummedUntil, SUM_KINDS } from '../ledger/usage-sums.ts';
+import type { Db } from '../open.ts';
+import { addFigures, SUMS, type UsageFigures, type UsageRow } from './figures.ts';
+
+/** UTC milliseconds from the start of a local day to that of another; of one project, or of all. */
+export interface UsageSpan {
+  from: number;
+  to: number;
+  projectId: number | undefined;
+}
+
+/** Usage of each local day that has any, in order. */
+export function usageByDay(db: Db, calendar: Calendar, span: UsageSpan): UsageRow[] {
+  const summedUntil = prepareSummedUntil(db).get() ?? 0;
+  const days = new Map<string, UsageRow>();
+  const count = (key: string, figures: UsageFigures) => {
+    const day = days.get(key);
+    if (day) addFigures(day, figures);
+    else days.set(key, { key, ...figures });
+  };
+  readSummed(db, calendar, { ...span, to: Math.min(span.to, summedUntil) }, count);
+  readOpen(db, calendar, { ...span, from: Math.max(span.from, summedUntil) }, count);
+  return [...days.values()];
+}
+
+type Count = (key: string, figures: UsageFigures) => void;
+
+function readSummed(db: Db, calendar: Calendar, { from, to, projectId }: UsageSpan, count: Count): void {
+  const key = [
+    projectId === undefined ? SUM_KINDS.bucket : SUM_KINDS.bucketOfProject,
+    projectId ?? 0,
+  ] as const;
+  const select = (what: string) =>
+    `SELECT ${what} FROM usage_sums u WHERE kind = ? AND project_id = ? AND start >= ? AND start < ?`;
+  // Nobody needs to look at the days before the first usage and after the last.
+  const find = (what: string) =>
+    db
+      .prepare<number[], number | null>(select(what))
+      .pluck()
+      .get(...key, from, to);
+  const first = find('min(start)');
+  const last = find('max(start)') ?? from;
+  if (first === undefined || first === null) return;
+  const selectDay = db.prepare<number[], UsageFigures>(select(SUMS));
+  for (let date = calendar.dateOf(first); ; date = addDays(date, 1)) {
+    const start = calendar.startOfDate(date);
+    if (start > last) return;
+    const end = Math.min(calendar.startOfDate(addDays(date, 1)), to);
+    const figures = selectDay.get(...key, start, end);
+    if (figures?.requests) count(date, figures);
+  }
+}
+
+function readOpen(db: Db, calendar: Calendar, { from, to, projectId }: UsageSpan, count: Count): void {
+  const buckets = db.prepare<unknown[], UsageFigures & { bucket: number }>(
+    `SELECT bucket, ${SUMS} FROM usage_hours u WHERE bucket >= @from AND bucket < @to
+     AND (@projectId IS NULL OR project_id = @projectId) GROUP BY bucket ORDER BY bucket`,
+  );
+  for (const { bucket, ...figures } of buckets.all({ from, to, projectId: projectId ?? null }))
+    count(calendar.dateOf(bucket), figures);
+}

@@ -1,0 +1,65 @@
+import { COUNTERS } from '../ledger/counters.ts';
+import { prepareSummedUntil, SUM_KINDS } from '../ledger/usage-sums.ts';
+import type { Db } from '../open.ts';
+import type { UsageSpan } from './by-day.ts';
+import { SUMS, type UsageRow } from './figures.ts';
+
+const DAY_MS = 86_400_000;
+const KEY = 'project_id, provider_id, model_id';
+const COLUMNS = `${KEY}, ${COUNTERS.join(', ')}`;
+const TOTALS = `${KEY}, ${COUNTERS.map((name) => `sum(${name}) AS ${name}`).join(', ')}`;
+
+/** What a row is of, in SQL, and the columns that tell it from others. */
+const NAMES = {
+  project: { name: 'p.name', joins: 'JOIN projects p ON p.id = u.project_id', key: 'project_id' },
+  model: {
+    name: "CASE WHEN v.name = '' OR m.name LIKE v.name || '/%' THEN m.name ELSE v.name || '/' || m.name END",
+    joins: 'JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id',
+    key: 'provider_id, model_id',
+  },
+};
+
+/** Usage of each model or project, dearest first: days of UTC from the sums, what lies around them from the rollups. */
+export function usageByName(db: Db, span: UsageSpan & { groupBy: 'model' | 'project' }): UsageRow[] {
+  const { from, to, projectId = null, groupBy } = span;
+  const summedUntil = prepareSummedUntil(db).get() ?? 0;
+  const firstDay = Math.min(to, Math.ceil(from / DAY_MS) * DAY_MS);
+  const lastDay = Math.max(firstDay, Math.floor(Math.min(to, summedUntil) / DAY_MS) * DAY_MS);
+  const { name, joins, key } = NAMES[groupBy];
+  const hours = (start: string, end: string) =>
+    `SELECT ${COLUMNS} FROM usage_hours WHERE bucket >= ${start} AND bucket < ${end}
+     AND (@projectId IS NULL OR project_id = @projectId)`;
+  const rows = db.prepare<unknown[], UsageRow>(
+    `SELECT ${name} AS key, ${SUMS} FROM (SELECT ${TOTALS} FROM (
+       SELECT ${COLUMNS} FROM usage_sums WHERE kind = @kind AND project_id IN (${projectsOf(span)})
+         AND start >= @firstDay AND start < @lastDay
+       UNION ALL ${hours('@from', '@firstDay')} UNION ALL ${hours('@lastDay', '@to')}
+     ) GROUP BY ${key}) u ${joins} GROUP BY 1`,
+  );
+  return rows
+    .all({ kind: kindOf(span), from, firstDay, lastDay, to, projectId })
+    .sort((a, b) => b.costNanoUsd - a.costNanoUsd || b.requests - a.requests || (a.key < b.key ? -1 : 1));
+}
+
+function kindOf({
+  groupBy,
+  projectId,
+}: {
+  groupBy: 'model' | 'project';
+  projectId: number | undefined;
+}): number {
+  if (groupBy === 'project') return SUM_KINDS.dayOfProject;
+  return projectId === undefined ? SUM_KINDS.dayOfModel : SUM_KINDS.dayOfProjectAndModel;
+}
+
+/** The project ids of the sums' rows, in SQL: naming them makes the start a range of the primary key. */
+function projectsOf({
+  groupBy,
+  projectId,
+}: {
+  groupBy: 'model' | 'project';
+  projectId: number | undefined;
+}): string {
+  if (projectId !== undefined) return '@projectId';
+  return groupBy === 'project' ? 'SELECT id FROM projects' : '0';
+}

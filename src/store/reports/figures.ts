@@ -1,0 +1,45 @@
+import type { NanoUsd } from '../../money.ts';
+
+/** The figures of a report row. Tokens are counts; `requests` includes blocked and failed ones. */
+export interface UsageFigures {
+  requests: number;
+  blockedRequests: number;
+  failedRequests: number;
+  unpricedRequests: number;
+  inputTokens: number;
+  cachedInputTokens: number;
+  cacheWriteTokens: number;
+  outputTokens: number;
+  reasoningTokens: number;
+  savedTokens: number;
+  costNanoUsd: NanoUsd;
+  savedNanoUsd: NanoUsd;
+}
+
+export interface UsageRow extends UsageFigures {
+  /** The day (YYYY-MM-DD), `provider/model` or project name. */
+  key: string;
+}
+
+const FIGURES: Record<keyof UsageFigures, string> = {
+  requests: 'requests',
+  blockedRequests: 'blocked_requests',
+  failedRequests: 'failed_requests',
+  unpricedRequests: 'unpriced_requests',
+  inputTokens: 'input_tokens',
+  cachedInputTokens: 'cached_input_tokens',
+  cacheWriteTokens: 'cache_write_tokens',
+  outputTokens: 'output_tokens',
+  reasoningTokens: 'reasoning_tokens',
+  savedTokens: 'saved_tokens',
+  costNanoUsd: 'cost_nano_usd',
+  savedNanoUsd: 'saved_nano_usd',
+};
+export const FIGURE_NAMES = Object.keys(FIGURES) as (keyof UsageFigures)[];
+/** The figures as sums over rows `u`. */
+export const SUMS = FIGURE_NAMES.map((name) => `sum(u.${FIGURES[name]}) AS ${name}`).join(', ');
+
+/** Adds figures to a total. */
+export function addFigures(total: UsageFigures, figures: UsageFigures): void {
+  for (const name of FIGURE_NAMES) total[name] += figures[name];
+}

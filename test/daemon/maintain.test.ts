@@ -1,0 +1,67 @@
+import { describe, expect, test } from 'vitest';
+import { startMaintenance } from '../../src/daemon/maintain.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+const MINUTE = 60_000;
+
+/** A step with so much to do; it tells the times at which it was called. */
+function work(clock: { monotonic(): number }, left: number) {
+  const calls: number[] = [];
+  const step = async () => {
+    calls.push(clock.monotonic());
+    return left-- > 0;
+  };
+  return { calls, step };
+}
+
+const never = (error: unknown) => {
+  throw error;
+};
+
+describe('startMaintenance()', () => {
+  test('does each kind of work step by step with pauses, and looks for more once a minute', async () => {
+    const clock = createVirtualClock();
+    const [sums, records] = [work(clock, 2), work(clock, 0)];
+    const stop = startMaintenance({ clock, steps: [sums.step, records.step], onError: never });
+    await clock.advance(MINUTE + 500);
+    expect(sums.calls).toEqual([MINUTE, MINUTE + 50, MINUTE + 100]);
+    expect(records.calls).toEqual([MINUTE + 100]);
+    await clock.advance(MINUTE);
+    expect(records.calls).toEqual([MINUTE + 100, 2 * MINUTE + 100]);
+    await stop();
+  });
+
+  test('tells of a step that fails, and tries again a minute later', async () => {
+    const clock = createVirtualClock();
+    const errors: unknown[] = [];
+    let calls = 0;
+    const step = async () => {
+      if (++calls === 1) throw new Error('the disk is full');
+      return false;
+    };
+    const stop = startMaintenance({ clock, steps: [step], onError: (error) => errors.push(error) });
+    await clock.advance(2 * MINUTE + 500);
+    expect(errors).toEqual([new Error('the disk is full')]);
+    expect(calls).toBe(2);
+    await stop();
+  });
+
+  test('stops between two steps, after the one that runs', async () => {
+    const clock = createVirtualClock();
+    const endless = work(clock, Number.POSITIVE_INFINITY);
+    const stop = startMaintenance({ clock, steps: [endless.step], onError: never });
+    await clock.advance(MINUTE + 120);
+    await stop();
+    await clock.advance(10 * MINUTE);
+    expect(endless.calls).toHaveLength(3);
+    expect(clock.timers).toBe(0);
+  });
+
+  test('stops before it has begun', async () => {
+    const clock = createVirtualClock();
+    const { calls, step } = work(clock, 1);
+    await startMaintenance({ clock, steps: [step], onError: never })();
+    await clock.advance(2 * MINUTE);
+    expect(calls).toEqual([]);
+  });
+});
