@@ -86,7 +86,7 @@ export function createCalendar(timezone: string): Calendar {
     if (before === undefined) return undefined;
     const start = before + DAY_MS;
     const { date: reached, time } = local(start);
-    return reached === date && time === '00:00' && local(start - 1).date < date ? start : undefined;
+    return reached === date && time === '00:00' ? start : undefined;
   }
 
   function search(date: string): number {
