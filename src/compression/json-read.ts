@@ -33,6 +33,12 @@ export function readJson(text: string, start = 0): JsonRead | undefined {
   return value === undefined ? undefined : { value, end: reader.at, size: reader.size };
 }
 
+/** The JSON value that a text consists of; undefined when it is anything else. */
+export function readWhole(text: string): Json | undefined {
+  const read = readJson(text);
+  return read && text.slice(read.end).trim() === '' ? read.value : undefined;
+}
+
 /** How far a read got before it failed; lets a caller that tries many places stop in time. */
 export function readJsonOrReach(text: string, start: number): JsonRead | number {
   const reader = new Reader(text, start);

@@ -1,14 +1,15 @@
 import { estimateTokens } from './estimate.ts';
 import { encodeRecords } from './json-encode.ts';
+import { encodeLike } from './json-like.ts';
 import { JsonArray, writeJson } from './json-read.ts';
 import { selectJson } from './json-select.ts';
 import { findJson, type JsonSpan } from './json-spans.ts';
 import type { Scope } from './scope.ts';
 
-/** Records must beat JSON without its white space by this much to be worth their legend. */
+/** Other forms must beat JSON without its white space by this much to be worth their legend. */
 const WORTH = 0.92;
 
-/** JSON values in data become records: each key once, each row by place. Exact; see `decodeRecords`. */
+/** JSON values in data become records: each key once, each row by place. Exact; see `decodeRecords` and `decodeLike`. */
 export function compressJson(text: string, scope: Scope): string {
   if (scope.question?.wantsJson) return text;
   let out = '';
@@ -26,10 +27,25 @@ function encodeSpan(span: JsonSpan, scope: Scope): string {
   const plain = span.lines && value instanceof JsonArray ? value.items : [value];
   const minified = plain.map(writeJson).join('\n');
   const records = encodeRecords(value, { lines: span.lines, keepKey: scope.keepKey });
-  const shorter = estimateTokens(records) <= estimateTokens(minified) * WORTH ? records : minified;
+  const model = left.length === 0 && !span.lines ? scope.modelOf(value) : undefined;
+  const forms = span.lines ? [records] : [records, encodeLike(value, model)];
+  const shorter = shortest(minified, forms);
   if (left.length === 0) return shorter;
   scope.leaveOut();
   return `[gw: left out, as the question doesn't name them: ${summarize(left)}]\n${shorter}`;
+}
+
+/** The shortest form that is worth its legend, or the plain one. */
+function shortest(plain: string, forms: readonly string[]): string {
+  let least = estimateTokens(plain) * WORTH;
+  let best = plain;
+  for (const form of forms) {
+    const tokens = estimateTokens(form);
+    if (tokens > least) continue;
+    least = tokens;
+    best = form;
+  }
+  return best;
 }
 
 /** `48 of 50 rows, 46 links (3 times)`: what was left out, like things together. */

@@ -4,6 +4,9 @@
  */
 export const MARK = '[gw';
 
+/** What a text starts with that stands in for an earlier one. */
+export const REFERENCE = '[gw: ';
+
 /** A user's fence around text that must stay: from this mark to the next one, or to the end. */
 const KEEP = /<!--\s*\/?gw:keep\s*-->/g;
 

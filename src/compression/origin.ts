@@ -22,7 +22,8 @@ export function originOf(message: Message, calls: ReadonlyMap<string, ToolCall>)
   const args = call.args.length > MAX_ARGS ? `${call.args.slice(0, MAX_ARGS)}…` : call.args;
   const path = pathOf(call.args);
   const isFile = path !== undefined && READ.test(call.name) && /\.\w+$/.test(path) && !DATA_FILE.test(path);
-  return { role: 'tool', source: `the result of ${call.name} ${args}`, ...(isFile ? { path } : {}) };
+  const source = `the result of ${call.name} ${args}`;
+  return { role: 'tool', source, tool: call.name, ...(isFile ? { path } : {}) };
 }
 
 function pathOf(args: string): string | undefined {

@@ -1,5 +1,6 @@
 import { type History, keyOfLine, NUMBER } from './history.ts';
 import { diffJson } from './json-diff.ts';
+import { readWhole } from './json-read.ts';
 
 /** Fewer lines, or shorter ones, are cheaper written out. */
 const MIN_LINES = 4;
@@ -26,12 +27,14 @@ export function referToEarlier(text: string, source: string, history: History): 
 }
 
 function referByJson(text: string, source: string, history: History): string | undefined {
-  const earlier = /^\s*[[{]/.test(text) ? history.lastOf(source) : undefined;
-  const changes = earlier && diffJson(earlier.text, text);
-  if (!changes) return undefined;
+  const value = /^\s*[[{]/.test(text) ? readWhole(text) : undefined;
+  const earlier = value && history.lastOf(source, value);
+  const before = earlier && readWhole(earlier.text);
+  const changes = value && before && diffJson(before, value);
+  if (!earlier || !changes) return undefined;
   if (changes.length === 0) return `[gw: the same as ${earlier.name} above]`;
   const lines = changes.map(({ path, label, before, after }) => {
-    return `${path}${label && ` (${label})`}: ${before} -> ${after}`;
+    return `${path}${label && ` (${label})`}:${before && ` ${before}`} -> ${after}`;
   });
   return [`[gw: the same as ${earlier.name} above but for]`, ...lines].join('\n');
 }

@@ -48,6 +48,8 @@ export interface Origin {
   role: 'system' | 'user' | 'assistant' | 'tool';
   /** How a later message may refer to it, such as the tool call that it answers. */
   source: string;
+  /** The tool that printed it. */
+  tool?: string;
   /** The file that was read, whose lines may be edited next. */
   path?: string;
 }
@@ -78,6 +80,7 @@ export class Rewriter {
       question,
       fromTool: origin.role === 'tool',
       keepKey: (key) => namesKey(question, key),
+      modelOf: (value) => history.modelOf(value),
       leaveOut: () => {
         this.#exact = false;
       },
@@ -97,6 +100,7 @@ export class Rewriter {
       this.#history.add(text, this.#origin.source, kept ? output : text, {
         exact: exact || !kept,
         inPlace: inPlace || !kept,
+        tool: this.#origin.tool,
       });
     }
   }

@@ -1,3 +1,5 @@
+import type { JsonModel } from './json-like.ts';
+import type { Json } from './json-read.ts';
 import type { Question } from './question.ts';
 
 export type Level = 'off' | 'safe' | 'balanced';
@@ -10,6 +12,8 @@ export interface Scope {
   fromTool: boolean;
   /** Whether the question names this JSON key (given with its quotes), so that its values stay whole. */
   keepKey: (key: string) => boolean;
+  /** An earlier JSON value of the conversation that went out with the same keys. */
+  modelOf: (value: Json) => JsonModel | undefined;
   /** To be called by a transform that leaves something out, so that no later message refers to it as whole. */
   leaveOut: () => void;
 }

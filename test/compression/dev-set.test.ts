@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest';
 import { splitBlocks } from '../../src/compression/blocks.ts';
 import { decodeRecords } from '../../src/compression/json-decode.ts';
 import { encodeRecords } from '../../src/compression/json-encode.ts';
-import { readJson } from '../../src/compression/json-read.ts';
+import { encodeLike } from '../../src/compression/json-like.ts';
+import { decodeLike } from '../../src/compression/json-like-decode.ts';
+import { readJson, writeJson } from '../../src/compression/json-read.ts';
 import { decodeLog } from '../../src/compression/log-decode.ts';
 import { encodeLog } from '../../src/compression/log-encode.ts';
 import { foldRepeats, restoreRepeats } from '../../src/compression/repeat-within.ts';
@@ -38,12 +40,13 @@ describe.skipIf(!present)(
         ).toBe(text);
     });
 
-    it('comes back from records as the same JSON value', () => {
+    it('comes back from records and from values without keys as the same JSON value', () => {
       let count = 0;
       for (const text of all) {
         const json = readJson(text);
         if (!json || typeof json.value === 'string') continue;
         expect(canonical(decodeRecords(encodeRecords(json.value)))).toBe(canonical(json.value));
+        expect(writeJson(decodeLike(encodeLike(json.value)))).toBe(writeJson(json.value));
         count++;
       }
       expect(count).toBeGreaterThan(50);

@@ -9,6 +9,7 @@ const scope = (words = ''): Scope => ({
   question: readQuestion(words),
   fromTool: true,
   keepKey: () => false,
+  modelOf: () => undefined,
   leaveOut: () => {
     throw new Error('nothing may be left out');
   },

@@ -2,8 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { History } from '../../src/compression/history.ts';
 import { applyJsonChanges, diffJson } from '../../src/compression/json-diff.ts';
+import { type Json, readWhole } from '../../src/compression/json-read.ts';
 import { referToEarlier, restoreCopy } from '../../src/compression/repeat.ts';
 import { foldRepeats, restoreRepeats } from '../../src/compression/repeat-within.ts';
+
+function read(text: string): Json {
+  const value = readWhole(text);
+  if (value === undefined) throw new Error(`not JSON: ${text}`);
+  return value;
+}
 
 const someLine = fc
   .integer({ min: 0, max: 40 })
@@ -69,12 +76,38 @@ describe('diffJson()', () => {
         (list, at, value) => {
           const before = JSON.stringify(list);
           const after = JSON.stringify(list.with(at % list.length, value));
-          const changes = diffJson(before, after);
+          const changes = diffJson(read(before), read(after));
           if (changes) expect(applyJsonChanges(before, changes)).toBe(after);
         },
       ),
     );
   });
+});
+
+it('the answer to a change refers to the thing as it was read, new fields and longer lists included', () => {
+  const booking = {
+    id: 'NM1VX1',
+    user: 'ann_lee',
+    seats: [{ row: 14, seat: 'C', notes: 'x'.repeat(150) }],
+    paid: [1],
+  };
+  const changed = {
+    ...booking,
+    paid: [1, -1],
+    status: 'cancelled',
+    seats: [{ ...booking.seats[0], row: 15 }],
+  };
+  const history = new History();
+  const fate = { exact: true, inPlace: true };
+  const text = JSON.stringify({ ...booking, note: 'y'.repeat(100) });
+  history.add(text, 'the result of read {"id":"NM1VX1"}', text, fate);
+  const after = JSON.stringify({ ...booking, note: 'y'.repeat(100), ...changed });
+  expect(referToEarlier(after, 'the result of cancel {"id":"NM1VX1"}', history)?.split('\n')).toEqual([
+    '[gw: the same as the result of read {"id":"NM1VX1"} above but for]',
+    '."seats"[0]."row": 14 -> 15',
+    '."paid": -> [1,-1]',
+    '."status": -> "cancelled"',
+  ]);
 });
 
 describe('foldRepeats()', () => {
