@@ -6,6 +6,10 @@ import { messageOf } from './errors.ts';
 export interface WorkerCalls<Request, Answer> {
   /** Rejects if this call fails, or the thread breaks down or is closed before it is done. */
   call(request: Request): Promise<Answer>;
+  /** Whether the thread runs and has answered. */
+  readonly isWarm: boolean;
+  /** Stops a thread that has got stuck; its open calls reject, and the next call starts another. */
+  restart(): Promise<void>;
   /** Stops the thread; open and later calls reject. */
   close(): Promise<void>;
 }
@@ -34,6 +38,7 @@ interface OpenCall<Answer> {
 interface Session<Answer> {
   worker: Worker;
   open: Map<number, OpenCall<Answer>>;
+  answered: boolean;
 }
 
 /**
@@ -50,7 +55,7 @@ export function createWorkerCalls<Request, Answer>(
   let cancelIdle = () => {};
 
   function start(): Session<Answer> {
-    const started: Session<Answer> = { worker: startWorker(), open: new Map() };
+    const started: Session<Answer> = { worker: startWorker(), open: new Map(), answered: false };
     started.worker.on('message', (reply: Reply<Answer>) => settle(started, reply));
     started.worker.on('error', (cause) =>
       end(started, new Error(`the ${name} stopped: ${messageOf(cause)}`, { cause })),
@@ -59,7 +64,9 @@ export function createWorkerCalls<Request, Answer>(
     return started;
   }
 
-  function settle({ worker, open }: Session<Answer>, reply: Reply<Answer>): void {
+  function settle(answering: Session<Answer>, reply: Reply<Answer>): void {
+    const { worker, open } = answering;
+    answering.answered = true;
     const call = open.get(reply.id);
     // The last words of a session that has ended.
     if (!call) return;
@@ -99,6 +106,10 @@ export function createWorkerCalls<Request, Answer>(
         worker.postMessage(question);
       });
     },
+    get isWarm() {
+      return session?.answered === true;
+    },
+    restart: () => stop(`the ${name} was stopped`),
     async close() {
       closed = true;
       await stop(`the ${name} is closed`);

@@ -37,11 +37,16 @@ const NET_WIN = 0.95;
 const MIN_STEMS = 3;
 
 /** What is known when a message's turn comes: everything before it. */
-interface Past {
+export interface Past {
   tokens: number;
   question: Question | undefined;
   calls: Map<string, ToolCall>;
   history: History;
+}
+
+/** Nothing has gone by. */
+export function newPast(history = new History()): Past {
+  return { tokens: 0, question: undefined, calls: new Map(), history };
 }
 
 /**
@@ -49,7 +54,7 @@ interface Past {
  * that grows keeps its compressed prefix byte for byte. Never throws: on any doubt the original goes out.
  */
 export function compress(messages: readonly Message[], options: CompressOptions): Compressed {
-  const past: Past = { tokens: 0, question: undefined, calls: new Map(), history: new History() };
+  const past = newPast();
   const out: Compressed = { messages: [], report: [] };
   for (const message of messages) {
     const report: MessageReport = { transforms: [], tokensBefore: 0, tokensAfter: 0 };
@@ -59,7 +64,8 @@ export function compress(messages: readonly Message[], options: CompressOptions)
   return out;
 }
 
-function compressOne(message: Message, past: Past, level: Level, report: MessageReport): Message {
+/** Compresses the next message of a conversation, takes it up into the past, and reports on it. */
+export function compressOne(message: Message, past: Past, level: Level, report: MessageReport): Message {
   if (level === 'off') return message;
   try {
     const texts = textsOf(message);

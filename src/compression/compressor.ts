@@ -1,29 +1,110 @@
+import type { Worker } from 'node:worker_threads';
+import { type Clock, systemClock } from '../clock.ts';
+import { messageOf } from '../errors.ts';
 import { createWorkerCalls, startBuiltWorker } from '../worker-calls.ts';
-import type { Level } from './compress.ts';
-import { type CompressedJson, compressJson } from './compress-json.ts';
+import { type CompressedRequest, type CompressRequest, compressRequest } from './compress-request.ts';
+import { warmUpConversation } from './warm-up.ts';
 
-/** Compresses the JSON of a request's messages: short ones at once, long ones in a thread of their own. */
+/** Compresses conversations: short ones at once, long ones in a thread of their own, one after the other. */
 export interface Compressor {
-  compress(json: string, level: Level): CompressedJson | Promise<CompressedJson>;
+  /** Undefined where it is not done within the time, waiting included. Rejects where it cannot be done. */
+  compress(
+    request: CompressRequest,
+    limitMs: number,
+  ): CompressedRequest | Promise<CompressedRequest | undefined>;
+  /** Starts the thread ahead of its first call. */
+  warmUp(): void;
   close(): Promise<void>;
 }
 
-export interface CompressRequest {
-  json: string;
-  level: Level;
+export interface CompressorOptions {
+  clock?: Clock;
+  startWorker?: () => Worker;
+  /** Tells whoever reads the log. */
+  warn?: (message: string) => void;
 }
 
-/** Up to this many characters it takes a fraction of a millisecond, less than a thread's answer would. */
+/**
+ * Up to this many bytes it is done at once: that keeps the event loop for less than half a millisecond, and the way
+ * to the thread and back takes as long. Twice as many would be felt by the requests beside it.
+ */
 const MAX_AT_ONCE = 4 * 1024;
+/** What starting the thread may add to the time of a call that finds it cold. */
+const START_MS = 1_000;
+/** A call that takes this much longer than it may has got stuck; until then the rest of its work serves the next turn. */
+const STUCK_MS = 2_000;
+/** An agent may think for minutes between two turns, and the thread remembers what it has compressed. */
+const IDLE_MS = 10 * 60_000;
 
-export function createCompressor(): Compressor {
-  const calls = createWorkerCalls<CompressRequest, CompressedJson>({
+interface Waiting {
+  request: CompressRequest;
+  limitMs: number;
+  resolve(answer: CompressedRequest | undefined): void;
+  reject(error: unknown): void;
+}
+
+export function createCompressor(options: CompressorOptions = {}): Compressor {
+  const { clock = systemClock, startWorker = startOptimizer, warn = () => {} } = options;
+  const calls = createWorkerCalls<CompressRequest, CompressedRequest>({
     name: 'optimizer',
-    startWorker: () => startBuiltWorker('compression/worker.js'),
+    startWorker,
+    idleMs: IDLE_MS,
+    clock,
   });
+  // They wait here and not in the thread, so that what comes too late is not even begun.
+  const waiting: Waiting[] = [];
+  let busy = false;
+
+  async function workOff(): Promise<void> {
+    if (busy) return;
+    busy = true;
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const { request, limitMs, resolve, reject } = next;
+      const cancel = clock.after(limitMs + STUCK_MS, () => {
+        warn(`the optimizer was stuck on a prompt of ${request.bytes.length} bytes and is started anew`);
+        void calls.restart();
+      });
+      await calls.call(request).then(resolve, reject);
+      cancel();
+    }
+    busy = false;
+  }
+
+  function inThread(request: CompressRequest, limitMs: number): Promise<CompressedRequest | undefined> {
+    return new Promise((resolve, reject) => {
+      const call: Waiting = { request, limitMs, resolve: end(resolve), reject: end(reject) };
+      const cancel = clock.after(calls.isWarm ? limitMs : limitMs + START_MS, () => {
+        const place = waiting.indexOf(call);
+        if (place >= 0) waiting.splice(place, 1);
+        resolve(undefined);
+      });
+      function end<T>(settle: (value: T) => void): (value: T) => void {
+        return (value) => {
+          cancel();
+          settle(value);
+        };
+      }
+      waiting.push(call);
+      void workOff();
+    });
+  }
+
   return {
-    compress: (json, level) =>
-      json.length <= MAX_AT_ONCE ? compressJson(json, level) : calls.call({ json, level }),
+    compress: (request, limitMs) =>
+      request.bytes.length <= MAX_AT_ONCE
+        ? compressRequest(request)
+        : // A copy: what is posted takes the whole memory along that it is a view of.
+          inThread({ ...request, bytes: new Uint8Array(request.bytes) }, limitMs),
+    warmUp() {
+      if (calls.isWarm || busy) return;
+      inThread({ bytes: Buffer.from(warmUpConversation()), form: 'chat', level: 'safe' }, START_MS).catch(
+        (error) => warn(`the optimizer did not start: ${messageOf(error)}`),
+      );
+    },
     close: () => calls.close(),
   };
+}
+
+function startOptimizer(): Worker {
+  return startBuiltWorker('compression/worker.js');
 }

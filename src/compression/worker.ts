@@ -1,6 +1,8 @@
 import { answerCalls } from '../worker-calls.ts';
-import { compressJson } from './compress-json.ts';
-import type { CompressRequest } from './compressor.ts';
+import { type CompressRequest, compressRequest } from './compress-request.ts';
+import { ConversationCache } from './conversation-cache.ts';
+
+const cache = new ConversationCache();
 
 /** The thread behind `createCompressor`. */
-answerCalls(({ json, level }: CompressRequest) => compressJson(json, level));
+answerCalls((request: CompressRequest) => compressRequest(request, cache));

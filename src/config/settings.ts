@@ -22,6 +22,7 @@ export interface Settings {
   'admission.max_wait_ms': number;
   'admission.min_output_tokens': number;
   'optimizer.level': OptimizerLevel;
+  'optimizer.deadline_ms': number;
   'limits.max_body_bytes': number;
   'upstream.connect_timeout_ms': number;
   'upstream.first_byte_timeout_ms': number;
@@ -124,6 +125,12 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     parse: oneOf(OPTIMIZER_LEVELS),
     about:
       'how prompts are shortened: off; safe, nothing is lost; balanced, what the question does not need goes',
+  },
+  'optimizer.deadline_ms': {
+    default: () => 50,
+    parse: whole(1, MINUTE),
+    about:
+      'how long shortening a prompt may take, and 1 ms more for each 1,000 tokens; past it goes as it is',
   },
   'limits.max_body_bytes': {
     default: () => 32 * 1024 * 1024,

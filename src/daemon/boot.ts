@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { type Clock, systemClock } from '../clock.ts';
-import { createCompressor } from '../compression/compressor.ts';
+import { type Compressor, createCompressor } from '../compression/compressor.ts';
 import type { ScalarKey } from '../config/settings.ts';
 import { messageOf } from '../errors.ts';
 import { createAdmissionQueue } from '../gateway/admission-queue.ts';
@@ -38,6 +38,7 @@ export interface BootOptions {
   log: Logger;
   clock?: Clock;
   random?: Random;
+  compressor?: Compressor;
 }
 
 /** A gateway that answers. */
@@ -52,6 +53,8 @@ export interface Daemon {
 
 /** A statement may block the event loop no longer than this; the ledger retries without blocking. */
 const BUSY_TIMEOUT_MS = 20;
+/** When the daemon has started and has time for what the first long prompt will need. */
+const WARM_UP_AFTER_MS = 500;
 const DEFAULT_GRACE_MS = 25_000;
 /** An hour's usage is summed so long after it: by then nearly all of its requests have ended. */
 const LATE_MS = 10 * 60_000;
@@ -114,7 +117,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   }));
   const settler = createSettler(ledger, clock);
   const tokens = createTokenCounter();
-  const compressor = createCompressor();
+  const compressor = options.compressor ?? createCompressor({ clock, warn: (message) => log.warn(message) });
   const gateway: Gateway = {
     clock,
     calendar,
@@ -181,6 +184,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   });
   for (const problem of current().problems) log.warn(problem);
   const stops = [
+    clock.after(WARM_UP_AFTER_MS, compressor.warmUp),
     repeat(clock, guarded(recovery)),
     repeat(
       clock,

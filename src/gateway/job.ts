@@ -1,3 +1,4 @@
+import type { Saving } from '../compression/compress-request.ts';
 import type { Caller } from '../store/callers.ts';
 import { FLAGS, type RequestRecord } from '../store/ledger/record.ts';
 import { NO_USAGE } from '../usage.ts';
@@ -18,8 +19,16 @@ export interface Job {
   options: ServiceOptions;
   /** What the optimizer saved, an estimate. */
   savedTokens: number;
+  /** What the optimizer did, where it had anything to do. */
+  optimized?: Optimized;
   /** Turns the provider's answers into those of the client's wire, where that is another. */
   translator?: Translator;
+}
+
+export interface Optimized {
+  /** For the record. */
+  flags: number;
+  savings: readonly Saving[];
 }
 
 /** How a request ended, to be completed into its record. */
@@ -53,8 +62,9 @@ export function recordOf(job: Job, target: Target | undefined, ending: Ending, n
   return record;
 }
 
-function requestFlags({ asked, options }: Job): number {
+function requestFlags({ asked, options, optimized }: Job): number {
   return (
+    (optimized?.flags ?? 0) |
     (asked.stream ? FLAGS.stream : 0) |
     (options.optimize === false || options.optimize === 'off' ? FLAGS.noOptimize : 0) |
     (options.route === false ? FLAGS.noRoute : 0)

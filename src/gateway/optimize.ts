@@ -1,40 +1,57 @@
 import type { Level } from '../compression/compress.ts';
-import type { CompressedJson } from '../compression/compress-json.ts';
+import type { CompressedRequest } from '../compression/compress-request.ts';
+import type { Form } from '../compression/turns.ts';
 import { messageOf } from '../errors.ts';
-import { applyEdits, type Edit } from '../json/edit.ts';
-import { type Member, scanArray } from '../json/scan.ts';
+import { applyEdits } from '../json/edit.ts';
+import type { Member } from '../json/scan.ts';
+import { FLAGS } from '../store/ledger/record.ts';
 import type { Gateway } from './gateway.ts';
 import type { Job } from './job.ts';
 
 /** The compressor leaves prompts of under 500 tokens alone; so few bytes need not be looked at. */
 const MIN_BYTES = 1_500;
 
+/** The least that a token is long on average: for how long a prompt may take. */
+const BYTES_PER_TOKEN = 4;
+
 /**
  * The context optimizer's stage: the job with a shorter prompt, or the very same job. It never fails a request: on any
  * doubt the original goes out.
  */
 export function optimize(gateway: Gateway, job: Job): Job | Promise<Job> {
-  const messages = job.wire.messagesOf?.(job.asked);
+  const { form } = job.wire;
+  const messages = form && job.wire.messagesOf?.(job.asked);
   if (!messages || messages.end - messages.start < MIN_BYTES) return job;
   const level = levelFor(job, configuredLevel(gateway, job));
   if (level === 'off') return job;
-  return compressed(gateway, job, messages, level);
+  return compressed(gateway, job, { messages, form, level });
 }
 
-async function compressed(gateway: Gateway, job: Job, messages: Member, level: Level): Promise<Job> {
-  const { bytes } = job.asked;
+interface Prompt {
+  messages: Member;
+  form: Form;
+  level: Level;
+}
+
+async function compressed(gateway: Gateway, job: Job, { messages, form, level }: Prompt): Promise<Job> {
+  const { start, end } = messages;
+  const limitMs = gateway.settings()['optimizer.deadline_ms'] + (end - start) / BYTES_PER_TOKEN / 1_000;
   try {
-    const result = await gateway.compressor.compress(
-      bytes.toString('utf8', messages.start, messages.end),
-      level,
-    );
-    if (result.changed.length === 0) return job;
-    const asked = job.wire.parse(applyEdits(bytes, editsOf(bytes, messages, result)));
-    return { ...job, asked, savedTokens: result.savedTokens };
+    const bytes = job.asked.bytes.subarray(start, end);
+    const result = await gateway.compressor.compress({ bytes, form, level }, limitMs);
+    if (!result) return { ...job, optimized: { flags: FLAGS.optimizedLate, savings: [] } };
+    return result.edits.length === 0 ? job : withEdits(job, start, result);
   } catch (error) {
     gateway.warn(`the optimizer passed a request on as it was: ${messageOf(error)}`);
     return job;
   }
+}
+
+function withEdits(job: Job, start: number, { edits, savings }: CompressedRequest): Job {
+  const moved = edits.map((edit) => ({ ...edit, start: start + edit.start, end: start + edit.end }));
+  const savedTokens = savings.reduce((sum, { tokens }) => sum + tokens, 0);
+  const asked = job.wire.parse(applyEdits(job.asked.bytes, moved));
+  return { ...job, asked, savedTokens, optimized: { flags: 0, savings } };
 }
 
 function configuredLevel(gateway: Gateway, { project }: Job): Level {
@@ -47,13 +64,4 @@ function levelFor({ options }: Job, configured: Level): Level {
   if (options.optimize === undefined) return configured;
   if (options.optimize === true) return configured === 'off' ? 'safe' : configured;
   return options.optimize === false ? 'off' : options.optimize;
-}
-
-function editsOf(bytes: Buffer, messages: Member, { changed }: CompressedJson): Edit[] {
-  const elements = scanArray(bytes, messages.start);
-  return changed.map(({ index, json }) => {
-    const element = elements[index];
-    if (!element) throw new Error(`message ${index} is gone`);
-    return { start: element.start, end: element.end, text: json };
-  });
 }

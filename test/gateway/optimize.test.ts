@@ -1,22 +1,25 @@
 import { describe, expect, it } from 'vitest';
+import type { Compressor } from '../../src/compression/compressor.ts';
+import { createCompressor } from '../../src/compression/compressor.ts';
 import { MODEL, startGateway } from '../support/gateway.ts';
+import { scriptedWorkers } from '../support/scripted-worker.ts';
+import { json } from '../support/scripts.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+import { CLAUDE, startBothWires } from '../wire/support/anthropic-gateway.ts';
+import { messageBody, text } from '../wire/support/messages-shapes.ts';
+import { messageItem, responseBody } from '../wire/support/responses-shapes.ts';
+import { send } from '../wire/support/send.ts';
 
-const ROWS = Array.from({ length: 200 }, (_, id) => ({
-  id,
-  name: `item ${id}`,
-  state: 'active',
-  owner: 'team-a',
-}));
+const ROWS = JSON.stringify(
+  Array.from({ length: 200 }, (_, id) => ({ id, name: `item ${id}`, state: 'active', owner: 'team-a' })),
+);
+const CALL = { id: 'call_1', type: 'function' as const, function: { name: 'list', arguments: '{}' } };
 const LONG = {
   model: MODEL,
   messages: [
     { role: 'user' as const, content: 'List the items.' },
-    {
-      role: 'assistant' as const,
-      content: null,
-      tool_calls: [{ id: 'call_1', type: 'function' as const, function: { name: 'list', arguments: '{}' } }],
-    },
-    { role: 'tool' as const, tool_call_id: 'call_1', content: JSON.stringify(ROWS) },
+    { role: 'assistant' as const, content: null, tool_calls: [CALL] },
+    { role: 'tool' as const, tool_call_id: 'call_1', content: ROWS },
     { role: 'user' as const, content: 'How many are there?' },
   ],
 };
@@ -41,14 +44,20 @@ describe('the optimizer on the path of a request', () => {
     expect(answer.header('x-service-saved-tokens')).toBe(String(record?.savedTokens));
   });
 
-  it('sends the same bytes for the same prefix, however the conversation goes on', async () => {
-    const gateway = await startGateway();
-    await gateway.post(LONG);
-    await gateway.post({ ...LONG, messages: [...LONG.messages, { role: 'user', content: 'And now?' }] });
-    const [first, second] = gateway.upstream.requests.map(
-      ({ body }) => (JSON.parse(body.toString()) as Sent).messages,
-    );
-    expect(second?.slice(0, first?.length)).toEqual(first);
+  it('goes by the level of the request, and of the project', async () => {
+    const gateway = await startGateway({ settings: { 'optimizer.level': 'off' } });
+    const sizeOf = async (service: object) => {
+      await gateway.post({ ...LONG, service });
+      return gateway.upstream.requests.at(-1)?.body.length ?? 0;
+    };
+    const whole = await sizeOf({});
+    const safe = await sizeOf({ optimize: true });
+    expect(safe).toBeLessThan(whole * 0.7);
+    expect(await sizeOf({ optimize: 'safe' })).toBe(safe);
+    expect(await sizeOf({ optimize: 'off' })).toBe(whole);
+    gateway.configure({ 'optimizer.level': 'off', 'optimizer.projects': { default: 'safe' } });
+    expect(await sizeOf({})).toBe(safe);
+    expect(await sizeOf({ optimize: false })).toBe(whole);
   });
 
   it.each([
@@ -61,5 +70,137 @@ describe('the optimizer on the path of a request', () => {
     const sent = JSON.parse(gateway.upstream.requests.at(-1)?.body.toString() ?? '') as Sent;
     expect(sent.messages).toEqual(LONG.messages);
     expect((await gateway.settled(1))[0]?.savedTokens).toBe(0);
+  });
+});
+
+/** A conversation on each wire, turn by turn: its items, where they go, and an answer to it. */
+const CACHED = { cache_control: { type: 'ephemeral' } };
+const toolTurn = (i: number, content: unknown, last: boolean) => [
+  { role: 'assistant', content: [{ type: 'tool_use', id: `t${i}`, name: 'list', input: { page: i } }] },
+  {
+    role: 'user',
+    content: [{ type: 'tool_result', tool_use_id: `t${i}`, content, ...(last ? CACHED : {}) }],
+  },
+];
+const page = (i: number) => ROWS.replaceAll('item', `page ${i} item`);
+const WIRES = [
+  {
+    path: '/v1/chat/completions',
+    field: 'messages',
+    body: { model: MODEL },
+    answer: undefined,
+    items: (turns: number): object[] => [
+      { role: 'user', content: 'List the items.' },
+      ...Array.from({ length: turns }, (_, i) => [
+        { role: 'assistant', content: null, tool_calls: [{ ...CALL, id: `t${i}` }] },
+        { role: 'tool', tool_call_id: `t${i}`, content: i % 2 ? page(i) : [{ type: 'text', text: page(i) }] },
+      ]).flat(),
+    ],
+  },
+  {
+    path: '/v1/messages',
+    field: 'messages',
+    body: { model: CLAUDE, max_tokens: 100 },
+    answer: messageBody([text('Hello')]),
+    // The last result has the breakpoint, as agents set it; it moves on with each turn.
+    items: (turns: number): object[] => [
+      { role: 'user', content: [{ type: 'text', text: 'List the items.' }] },
+      ...Array.from({ length: turns }, (_, i) =>
+        toolTurn(i, i % 2 ? page(i) : [{ type: 'text', text: page(i) }], i === turns - 1),
+      ).flat(),
+    ],
+  },
+  {
+    path: '/v1/responses',
+    field: 'input',
+    body: { model: MODEL },
+    answer: responseBody([messageItem('Hello')]),
+    items: (turns: number): object[] => [
+      { role: 'user', content: [{ type: 'input_text', text: 'List the items.' }] },
+      ...Array.from({ length: turns }, (_, i) => [
+        { type: 'function_call', call_id: `t${i}`, name: 'list', arguments: '{}' },
+        {
+          type: 'function_call_output',
+          call_id: `t${i}`,
+          output: i % 2 ? page(i) : [{ type: 'input_text', text: page(i) }],
+        },
+      ]).flat(),
+    ],
+  },
+];
+
+describe.each(WIRES)('a conversation over $path', ({ path, field, body, answer, items }) => {
+  /** Without what moves on with each turn. */
+  const settled = (sent: unknown[]) =>
+    JSON.stringify(sent).replaceAll(`,${JSON.stringify(CACHED).slice(1, -1)}`, '');
+
+  it('is shortened the same on every turn, so that the provider finds what it has cached', async () => {
+    const gateway = await startBothWires();
+    if (answer) gateway.upstream.script(json(200, answer));
+    let before: unknown[] = [];
+    for (const turns of [1, 2, 3, 4]) {
+      const request = { ...body, [field]: items(turns) };
+      expect((await send(gateway, path, request)).status).toBe(200);
+      const sent = gateway.upstream.requests.at(-1)?.body ?? Buffer.alloc(0);
+      expect(sent.length).toBeLessThan(JSON.stringify(request).length * 0.6);
+      const out = JSON.parse(sent.toString())[field] as unknown[];
+      expect(out).toHaveLength(items(turns).length);
+      expect(settled(out.slice(0, before.length))).toBe(settled(before));
+      before = out;
+    }
+    const records = await gateway.settled(4);
+    const saved = records.map(({ savedTokens }) => savedTokens);
+    expect(saved).toEqual([...saved].sort((a, b) => a - b));
+    expect(saved[0]).toBeGreaterThan(500);
+  });
+
+  it('keeps its marks, ids and calls, and the bytes around what was shortened', async () => {
+    const gateway = await startBothWires();
+    if (answer) gateway.upstream.script(json(200, answer));
+    // As no serializer would write it.
+    const list = JSON.stringify(items(2)).replaceAll('{"role"', '{ "future": 1.0 ,"role"');
+    await send(gateway, path, `{"model":${JSON.stringify(body.model)},"max_tokens":1e2,"${field}":${list}}`);
+    const sent = gateway.upstream.requests.at(-1)?.body.toString() ?? '';
+    const frame = (json: string) =>
+      json.replace(/"(?:[^"\\]|\\.)*"/g, (string) => (string.length > 300 ? '""' : string));
+    expect(frame(sent.slice(sent.indexOf(`"${field}"`)))).toBe(frame(`"${field}":${list}}`));
+  });
+});
+
+describe('the deadline', () => {
+  it('sends the original when it passes, and says so in the record', async () => {
+    const clock = createVirtualClock();
+    const { workers, startWorker } = scriptedWorkers();
+    const compressor = createCompressor({ clock, startWorker });
+    const gateway = await startGateway({ compressor, settings: { 'optimizer.deadline_ms': 200 } });
+    const answer = gateway.post(LONG);
+    await clock.timerSet();
+    await clock.advance(1_000 + 200);
+    expect(gateway.upstream.requests).toEqual([]);
+    await clock.advance(10);
+    await answer;
+    expect(JSON.parse(gateway.upstream.requests[0]?.body.toString() ?? '').messages).toEqual(LONG.messages);
+    expect(workers[0]?.open).toHaveLength(1);
+    const [record] = await gateway.settled(1);
+    expect(record).toMatchObject({ savedTokens: 0, flags: ['optimizedLate'] });
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw new Error('out of order');
+      },
+    ],
+    ['rejects', () => Promise.reject(new Error('out of order'))],
+    ['answers nonsense', () => ({ edits: [{ start: -5, end: 1e9, text: '}' }], savings: [] })],
+  ])('is not waited for by a compressor that %s', async (_, compress) => {
+    const compressor: Compressor = { compress, warmUp() {}, close: async () => {} };
+    const gateway = await startGateway({ compressor });
+    expect((await gateway.post(LONG)).status).toBe(200);
+    expect(JSON.parse(gateway.upstream.requests[0]?.body.toString() ?? '').messages).toEqual(LONG.messages);
+    expect(
+      gateway.logged.some(({ msg }) => String(msg).startsWith('the optimizer passed a request on')),
+    ).toBe(true);
   });
 });

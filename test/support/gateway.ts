@@ -1,6 +1,7 @@
 import pino from 'pino';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
+import type { Compressor } from '../../src/compression/compressor.ts';
 import { boot, type Daemon } from '../../src/daemon/boot.ts';
 import type { Random } from '../../src/ids.ts';
 import { acquireLock } from '../../src/store/lock.ts';
@@ -23,6 +24,7 @@ export interface GatewayOptions extends Omit<HomeOptions, 'upstreamUrl' | 'now'>
   env?: Record<string, string>;
   clock?: Clock;
   random?: Random;
+  compressor?: Compressor;
   /** A home that is there already. */
   home?: string;
   /** The errors that it may log, by their message; none if left out. */
@@ -58,7 +60,7 @@ export const STREAM = { ...PLAIN, stream: true as const };
  * and without a logged error.
  */
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
-  const { env = {}, clock, random, whenDone = onTestFinished } = options;
+  const { env = {}, clock, random, compressor, whenDone = onTestFinished } = options;
   const upstream = options.upstream ?? (await startUpstream());
   const home = await prepareHome(options.home ?? tmpHome(whenDone), {
     ...options,
@@ -70,7 +72,11 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   if (!lock) throw new Error(`${paths.lock} is held`);
   const logged: Record<string, unknown>[] = [];
   const log = pino({ level: 'debug', base: null }, { write: (line) => void logged.push(JSON.parse(line)) });
-  const injected = { ...(clock ? { clock } : {}), ...(random ? { random } : {}) };
+  const injected = {
+    ...(clock ? { clock } : {}),
+    ...(random ? { random } : {}),
+    ...(compressor ? { compressor } : {}),
+  };
   const daemon = await boot({ paths, env, flags: { port: 0 }, log, ...injected });
   const origin = `http://127.0.0.1:${daemon.port}`;
   const url = `${origin}/v1`;

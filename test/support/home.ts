@@ -62,7 +62,13 @@ export async function prepareHome(home: string, options: HomeOptions): Promise<T
   const db = await openDatabase(paths.database);
 
   function configure({ providers, ...settings }: TestSettings): void {
-    const all = { timezone: 'UTC', ...settings, providers: { mock: { baseUrl: upstreamUrl }, ...providers } };
+    const all = {
+      timezone: 'UTC',
+      // However busy the machine is that tests run on.
+      'optimizer.deadline_ms': 60_000,
+      ...settings,
+      providers: { mock: { baseUrl: upstreamUrl }, ...providers },
+    };
     writeFileSync(paths.config, JSON.stringify(nested(all)), { mode: 0o600 });
     bumpConfigurationEpoch(db);
   }

@@ -49,6 +49,7 @@ export const chatWire: Wire = {
   inspect: inspectChoices,
   endAtLimit,
   textOf: choicesText,
+  form: 'chat',
   messagesOf: ({ members }) => members.find(({ key }) => key === 'messages'),
   promptOf: promptReader({
     read: new Set(['messages']),

@@ -36,6 +36,7 @@ export const messagesWire: Wire = {
   inspect: inspectMessageEvents,
   endAtLimit: endMessageAtLimit,
   textOf: messageText,
+  form: 'messages',
   messagesOf: ({ members }) => members.find(({ key }) => key === 'messages'),
   promptOf: promptReader({
     read: new Set(['messages', 'system']),

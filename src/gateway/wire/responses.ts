@@ -38,6 +38,7 @@ export const responsesWire: Wire = {
   usageOf: usageMember,
   inspect: inspectResponseEvents,
   textOf: responseText,
+  form: 'responses',
   messagesOf: ({ bytes, members }) =>
     members.find(({ key, start }) => key === 'input' && bytes[start] === OPEN_BRACKET),
   promptOf: promptReader({

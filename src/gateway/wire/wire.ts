@@ -1,3 +1,4 @@
+import type { Form } from '../../compression/turns.ts';
 import type { Edit } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
 import type { Preset } from '../../providers/presets.ts';
@@ -79,7 +80,9 @@ export interface Wire {
   endAtLimit?(events: Buffer): Buffer;
   /** The text that was generated, of a whole answer or of stream events, for counting tokens. */
   textOf(answer: Buffer, stream: boolean): string[];
-  /** The member that holds chat messages, for a wire whose prompts the optimizer can read. */
+  /** The form of its conversations, for a wire whose prompts the optimizer can read. */
+  form?: Form;
+  /** The member that is the conversation. */
   messagesOf?(request: WireRequest): Member | undefined;
   promptOf(request: WireRequest): Prompt;
 }

@@ -37,6 +37,8 @@ export const FLAGS = {
   /** The client switched the stage off for this request. */
   noOptimize: 32,
   noRoute: 64,
+  /** Went out as it came, since compressing took too long. */
+  optimizedLate: 128,
 } as const;
 export type Flag = keyof typeof FLAGS;
 

@@ -1,0 +1,29 @@
+import { callOf, objectOf, type Turn, turnOf } from './turn.ts';
+
+const TEXTS: readonly unknown[] = ['input_text', 'output_text', 'text'];
+const isText = (type: unknown) => TEXTS.includes(type);
+
+/** An item of a response's input: https://platform.openai.com/docs/api-reference/responses/create */
+export function responsesTurns(item: unknown, index: number): Turn[] {
+  const { type = 'message', role, content, call_id, name, arguments: args, input, output } = objectOf(item);
+  switch (type) {
+    case 'message': {
+      // What an assistant says may stand beside calls, which come as later items: it stays as it is.
+      const about = role === 'assistant' ? { role, tool_calls: [] } : { role };
+      return [turnOf(content, [index, 'content'], { isText, about })];
+    }
+    case 'function_call':
+    case 'custom_tool_call':
+      return [
+        {
+          message: { role: 'assistant', content: null, tool_calls: [callOf(call_id, name, args ?? input)] },
+          places: [],
+        },
+      ];
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return [turnOf(output, [index, 'output'], { isText, about: { role: 'tool', tool_call_id: call_id } })];
+    default:
+      return [];
+  }
+}

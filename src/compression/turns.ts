@@ -1,0 +1,19 @@
+import type { Turn } from './turn.ts';
+import { chatTurns } from './turns-chat.ts';
+import { messagesTurns } from './turns-messages.ts';
+import { responsesTurns } from './turns-responses.ts';
+
+/** Whose words a conversation is written in: chat completions, Anthropic's messages, responses. */
+export type Form = 'chat' | 'messages' | 'responses';
+
+const READERS: Record<Form, (item: unknown, index: number) => Turn[]> = {
+  chat: chatTurns,
+  messages: messagesTurns,
+  responses: responsesTurns,
+};
+
+/** The turns of a conversation in order; what gw does not know has none. Throws where it is no array. */
+export function readTurns(conversation: unknown, form: Form): Turn[] {
+  if (!Array.isArray(conversation)) throw new Error('the conversation is not an array');
+  return conversation.flatMap(READERS[form]);
+}

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import { compressRequest } from '../../src/compression/compress-request.ts';
+import type { Form } from '../../src/compression/turns.ts';
+import { applyEdits } from '../../src/json/edit.ts';
+
+const ROWS = JSON.stringify(
+  Array.from({ length: 60 }, (_, id) => ({ id, name: `item ${id}`, state: 'active', owner: 'team-a' })),
+);
+const OWN = 'Look at these and tell me which one is off.';
+const json = JSON.stringify;
+
+/** How each API writes a question, a call, its result as text and as parts, and what must stay as it is. */
+const CONVERSATIONS: Record<Form, string> = {
+  chat: `[{"role":"user","content":${json(OWN)},"name":"me"},
+    {"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"list","arguments":"{\\"n\\": 1.0}"}}]},
+    {"role":"tool" , "tool_call_id":"a","content":${json(ROWS)},"extra":1.0},
+    {"role":"tool","tool_call_id":"a","content":[{"type":"text","text":${json(ROWS.replaceAll('item', 'thing'))},"cache_control":{"type":"ephemeral"}}]}]`,
+  messages: `[{"role":"user","content":[{"type":"text","text":${json(OWN)}}]},
+    {"role":"assistant","content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"a","name":"list","input":{"n":1.0}},{"type":"tool_use","id":"b","name":"list","input":{}}]},
+    {"role":"user","content":[
+      {"type":"tool_result" , "tool_use_id":"a","content":${json(ROWS)},"cache_control":{"type":"ephemeral"}},
+      {"type":"text","text":"And the next:"},
+      {"type":"tool_result","tool_use_id":"b","is_error":false,"content":[{"type":"image","source":{"type":"base64","data":"AA=="}},{"type":"text","text":${json(ROWS.replaceAll('item', 'thing'))}}]}]}]`,
+  responses: `[{"role":"user","content":[{"type":"input_text","text":${json(OWN)}}]},
+    {"type":"reasoning","id":"rs_1","encrypted_content":"AAAA","summary":[]},
+    {"type":"function_call","call_id":"a","name":"list","arguments":"{\\"n\\": 1.0}"},
+    {"type":"function_call_output" , "call_id":"a","output":${json(ROWS)}},
+    {"type":"custom_tool_call","call_id":"b","name":"list","input":"1.0"},
+    {"type":"custom_tool_call_output","call_id":"b","output":[{"type":"input_text","text":${json(ROWS.replaceAll('item', 'thing'))}}]}]`,
+};
+const FORMS = Object.keys(CONVERSATIONS) as Form[];
+
+function run(text: string, form: Form) {
+  const bytes = Buffer.from(text);
+  const { edits, savings } = compressRequest({ bytes, form, level: 'safe' });
+  return { out: applyEdits(bytes, edits).toString(), edits, savings };
+}
+
+describe.each(FORMS)('a conversation of %s', (form) => {
+  const text = CONVERSATIONS[form];
+  const { out, edits, savings } = run(text, form);
+
+  test('has its tool results shortened, as text and as parts', () => {
+    expect(edits.length).toBe(2);
+    expect(out.length).toBeLessThan(text.length * 0.6);
+    expect(out).toContain('item 59');
+    expect(out).toContain('thing 59');
+  });
+
+  test('is otherwise the bytes that came', () => {
+    let at = 0;
+    let rest = out;
+    for (const edit of [...edits].sort((a, b) => a.start - b.start)) {
+      const same = Buffer.from(text).subarray(at, edit.start).toString();
+      expect(rest.startsWith(same + edit.text)).toBe(true);
+      rest = rest.slice(same.length + edit.text.length);
+      at = edit.end;
+    }
+    expect(rest).toBe(Buffer.from(text).subarray(at).toString());
+  });
+
+  test('tells what each turn lost and how much of the prompt comes behind it', () => {
+    expect(savings.map(({ tokens }) => tokens > 300)).toEqual([true, true]);
+    expect(savings[0]?.tokensBehind).toBe(0);
+    expect(savings[1]?.tokensBehind).toBeGreaterThan(300);
+  });
+
+  test('comes out the same when it is compressed again', () => {
+    expect(run(out, form).edits).toEqual([]);
+  });
+
+  test('has the same beginning however it goes on', () => {
+    const all = JSON.parse(out) as unknown[];
+    const items = JSON.parse(text) as unknown[];
+    for (let count = 1; count < items.length; count++) {
+      expect(JSON.parse(run(json(items.slice(0, count)), form).out)).toEqual(all.slice(0, count));
+    }
+  });
+});
+
+test.each([
+  ['a key that stands twice', `[{"role":"tool","content":"x","content":${json(ROWS)}}]`],
+  ['no array', `{"role":"tool","content":${json(ROWS)}}`],
+  ['no JSON', '[{]'],
+])('%s is refused', (_, text) => {
+  expect(() => run(text, 'chat')).toThrow();
+});
+
+test.each(FORMS)('what %s does not know is passed over', (form) => {
+  const odd = [
+    null,
+    1,
+    'x',
+    [],
+    {},
+    { role: 1, content: 2 },
+    { role: 'user', content: [null, 1, { type: 'text', text: 3 }] },
+  ];
+  expect(
+    run(json([...odd, { type: 7, role: 'tool' }, { type: 'function_call_output' }]), form).edits,
+  ).toEqual([]);
+});
+
+test('characters of all lengths before a text do not move its place', () => {
+  const text = json([
+    { role: 'user', content: 'é 漢字 😀 \u2028 "quotes" \\ and more' },
+    { role: 'tool', tool_call_id: 'a', content: ROWS },
+  ]);
+  const { out } = run(text, 'chat');
+  expect(JSON.parse(out)[0]).toEqual(JSON.parse(text)[0]);
+  expect(JSON.parse(out)[1].content.length).toBeLessThan(ROWS.length * 0.6);
+});

@@ -1,0 +1,145 @@
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { CompressedRequest, CompressRequest } from '../../src/compression/compress-request.ts';
+import { createCompressor } from '../../src/compression/compressor.ts';
+import { scriptedWorkers } from '../support/scripted-worker.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+const ANSWER: CompressedRequest = { edits: [{ start: 1, end: 2, text: 'x' }], savings: [] };
+const COLD_MS = 1_000;
+
+function requestOf(kilobytes: number): CompressRequest {
+  const json = JSON.stringify([{ role: 'user', content: 'x'.repeat(kilobytes * 1024) }]);
+  return { bytes: Buffer.from(json), form: 'chat', level: 'safe' };
+}
+
+/** A compressor whose thread and time the test holds. */
+function observed() {
+  const clock = createVirtualClock();
+  const warnings: string[] = [];
+  const { workers, startWorker } = scriptedWorkers();
+  const compressor = createCompressor({ clock, startWorker, warn: (message) => warnings.push(message) });
+  const outcomes: unknown[] = [];
+  /** Asks for the compression of a long prompt; what comes of it goes to `outcomes`. */
+  async function ask(name: string, limitMs = 100): Promise<void> {
+    void Promise.resolve(compressor.compress(requestOf(10), limitMs)).then(
+      (answer) => outcomes.push([name, answer]),
+      (error: Error) => outcomes.push([name, error.message]),
+    );
+    await setImmediate();
+  }
+  async function answer(worker = workers.at(-1)): Promise<void> {
+    worker?.answer(ANSWER);
+    await setImmediate();
+  }
+  return { clock, compressor, workers, warnings, outcomes, ask, answer };
+}
+
+describe('a compressor', () => {
+  it('does short prompts at once, without a thread', () => {
+    const { compressor, workers } = observed();
+    expect(compressor.compress(requestOf(3), 50)).toEqual({ edits: [], savings: [] });
+    expect(workers).toEqual([]);
+  });
+
+  it('gives a cold thread time to start, once', async () => {
+    const { clock, ask, answer, outcomes } = observed();
+    await ask('cold');
+    await clock.advance(COLD_MS + 99);
+    expect(outcomes).toEqual([]);
+    await answer();
+    expect(outcomes).toEqual([['cold', ANSWER]]);
+    await ask('warm');
+    await clock.advance(100);
+    expect(outcomes.at(-1)).toEqual(['warm', undefined]);
+  });
+
+  it('gives up on a thread that does not start in time, and has it for the prompts to come', async () => {
+    const { clock, ask, answer, outcomes, workers } = observed();
+    await ask('cold');
+    await clock.advance(COLD_MS + 100);
+    expect(outcomes).toEqual([['cold', undefined]]);
+    await answer();
+    await ask('next');
+    await answer();
+    expect(outcomes.at(-1)).toEqual(['next', ANSWER]);
+    expect(workers).toHaveLength(1);
+  });
+
+  it('is started ahead of the first prompt', async () => {
+    const { clock, compressor, ask, answer, outcomes, workers } = observed();
+    compressor.warmUp();
+    compressor.warmUp();
+    await answer();
+    await ask('first');
+    await clock.advance(100);
+    expect(outcomes).toEqual([['first', undefined]]);
+    expect(workers).toHaveLength(1);
+  });
+
+  it('counts the time behind other prompts, and does not begin with what is too late', async () => {
+    const { clock, compressor, ask, answer, outcomes, workers } = observed();
+    compressor.warmUp();
+    await answer();
+    await ask('first', 100);
+    await clock.advance(60);
+    await ask('second', 50);
+    await ask('third', 200);
+    await clock.advance(50);
+    expect(outcomes).toEqual([
+      ['first', undefined],
+      ['second', undefined],
+    ]);
+    expect(workers[0]?.open).toHaveLength(1);
+    await answer();
+    expect(workers[0]?.open).toHaveLength(1);
+    await answer();
+    expect(outcomes.at(-1)).toEqual(['third', ANSWER]);
+    expect(workers[0]?.open).toEqual([]);
+  });
+
+  it('replaces a thread that is stuck, and says so', async () => {
+    const { clock, compressor, ask, answer, outcomes, workers, warnings } = observed();
+    compressor.warmUp();
+    await answer();
+    await ask('stuck');
+    await clock.advance(2_000);
+    expect(workers[0]?.stopped).toBe(false);
+    await clock.advance(100);
+    expect(workers[0]?.stopped).toBe(true);
+    expect(warnings).toEqual([expect.stringContaining('the optimizer was stuck')]);
+    await ask('next');
+    await answer();
+    expect(outcomes).toEqual([
+      ['stuck', undefined],
+      ['next', ANSWER],
+    ]);
+    expect(workers).toHaveLength(2);
+  });
+
+  it('tells at once of a thread that breaks down, and leaves no timer', async () => {
+    const { clock, ask, outcomes, workers } = observed();
+    await ask('broken');
+    workers[0]?.emit('error', new Error('no memory'));
+    await setImmediate();
+    expect(outcomes).toEqual([['broken', 'the optimizer stopped: no memory']]);
+    expect(clock.timers).toBe(0);
+  });
+});
+
+it('compresses in its real thread as it does at once', async () => {
+  const compressor = createCompressor();
+  onTestFinished(() => compressor.close());
+  const rows = Array.from({ length: 300 }, (_, id) => ({ id, name: `item ${id} é`, state: 'active' }));
+  const conversation = [
+    { role: 'user', content: 'List them. 漢字' },
+    { role: 'tool', tool_call_id: 'a', content: JSON.stringify(rows) },
+  ];
+  // A view of a larger memory, as bodies are.
+  const bytes = Buffer.from(`___${JSON.stringify(conversation)}___`).subarray(3, -3);
+  const { compressRequest } = await import('../../src/compression/compress-request.ts');
+  const request: CompressRequest = { bytes, form: 'chat', level: 'safe' };
+  const twice = await Promise.all([1, 2].map(() => compressor.compress(request, 60_000)));
+  expect(twice).toEqual([compressRequest(request), compressRequest(request)]);
+  expect(twice[0]?.edits).toHaveLength(1);
+});
