@@ -22,7 +22,7 @@ export interface CompressedRequest {
 /** What one turn lost. */
 export interface Saving {
   tokens: number;
-  /** What goes out behind it: where in the prompt it stands, counted from the end. */
+  /** Where in the prompt it stands: what goes out behind its middle. */
   tokensBehind: number;
 }
 
@@ -55,7 +55,10 @@ export function compressRequest(
         if (text !== before[k])
           edits.push({ ...find(turns[i]?.places[k] ?? []), text: JSON.stringify(text) });
       }
-      savings.push({ tokens: report.tokensBefore - report.tokensAfter, tokensBehind });
+      savings.push({
+        tokens: report.tokensBefore - report.tokensAfter,
+        tokensBehind: tokensBehind + report.tokensAfter / 2,
+      });
     }
     tokensBehind += report.tokensAfter;
   }

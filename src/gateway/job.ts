@@ -53,7 +53,8 @@ export function recordOf(job: Job, target: Target | undefined, ending: Ending, n
     flags: (ending.flags ?? 0) | requestFlags(job),
     usage: ending.usage ?? NO_USAGE,
     costNanoUsd: ending.costNanoUsd ?? 0,
-    savedTokens: job.savedTokens,
+    // What nobody was billed for saved nothing.
+    savedTokens: ending.usage && ending.usage.inputTokens > 0 ? job.savedTokens : 0,
     savedNanoUsd: ending.savedNanoUsd ?? 0,
     durationMs: now - exchange.startedAt,
     firstByteMs: ending.firstByteMs ?? null,

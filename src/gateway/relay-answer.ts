@@ -1,6 +1,3 @@
-import type { NanoUsd } from '../money.ts';
-import { costOf } from '../pricing/cost.ts';
-import type { PriceCard } from '../pricing/price-card.ts';
 import { FLAGS } from '../store/ledger/record.ts';
 import { encodingOf } from '../tokens/encoding.ts';
 import { NO_USAGE } from '../usage.ts';
@@ -13,6 +10,7 @@ import { type Metered, meter, meterAtBound } from './meter.ts';
 import { guardOutput } from './output-guard.ts';
 import { costsNothing } from './quote.ts';
 import { Relay } from './relay.ts';
+import { savedMoney } from './saved-money.ts';
 import { type CallEnd, notSent, type Outgoing, send } from './send.ts';
 
 /**
@@ -124,7 +122,7 @@ async function settle(
       usage: metered.usage,
       costNanoUsd: metered.costNanoUsd,
       flags: metered.flags,
-      savedNanoUsd: savedMoney(job.savedTokens, admitted.quote.card),
+      savedNanoUsd: savedMoney(job.optimized?.savings ?? [], metered.usage, admitted.quote.card),
       firstByteMs: relay.firstByteAt === undefined ? null : relay.firstByteAt - job.exchange.startedAt,
     },
     gateway.clock.monotonic(),
@@ -148,9 +146,4 @@ function meterEnd(
   } catch (error) {
     return meterAtBound(gateway, admitted, error);
   }
-}
-
-/** What the tokens that were not sent would have cost as plain input. */
-function savedMoney(tokens: number, card: PriceCard | undefined): NanoUsd {
-  return tokens > 0 && card ? costOf({ ...NO_USAGE, inputTokens: tokens }, card) : 0;
 }

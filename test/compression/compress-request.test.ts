@@ -61,8 +61,9 @@ describe.each(FORMS)('a conversation of %s', (form) => {
 
   test('tells what each turn lost and how much of the prompt comes behind it', () => {
     expect(savings.map(({ tokens }) => tokens > 300)).toEqual([true, true]);
-    expect(savings[0]?.tokensBehind).toBe(0);
-    expect(savings[1]?.tokensBehind).toBeGreaterThan(300);
+    const [last = 0, first = 0] = savings.map(({ tokensBehind }) => tokensBehind);
+    expect(last).toBeGreaterThan(100);
+    expect(first).toBeGreaterThan(2.5 * last);
   });
 
   test('comes out the same when it is compressed again', () => {

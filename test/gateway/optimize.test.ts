@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import type { Compressor } from '../../src/compression/compressor.ts';
 import { createCompressor } from '../../src/compression/compressor.ts';
+import { completion } from '../support/chat-scripts.ts';
+import { usageOf } from '../support/chat-shapes.ts';
 import { MODEL, startGateway } from '../support/gateway.ts';
 import { scriptedWorkers } from '../support/scripted-worker.ts';
-import { json } from '../support/scripts.ts';
+import { json, status } from '../support/scripts.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { CLAUDE, startBothWires } from '../wire/support/anthropic-gateway.ts';
 import { messageBody, text } from '../wire/support/messages-shapes.ts';
@@ -164,6 +166,33 @@ describe.each(WIRES)('a conversation over $path', ({ path, field, body, answer, 
     const frame = (json: string) =>
       json.replace(/"(?:[^"\\]|\\.)*"/g, (string) => (string.length > 300 ? '""' : string));
     expect(frame(sent.slice(sent.indexOf(`"${field}"`)))).toBe(frame(`"${field}":${list}}`));
+  });
+});
+
+describe('what it saves', () => {
+  const answerWith = (prompt: number, cached: number) => completion({ usage: usageOf(prompt, 10, cached) });
+
+  it('is told in money, at the cached price where the provider read it from its cache', async () => {
+    const gateway = await startGateway();
+    const rates = { inputPicoUsd: 1_000_000, cachedInputPicoUsd: 100_000, outputPicoUsd: 2_000_000 };
+    await gateway.setPrice({ model: 'test-model', ...rates });
+    gateway.upstream.queue(answerWith(4_000, 0), answerWith(4_000, 3_900));
+    await gateway.post(LONG);
+    await gateway.post(LONG);
+    const [fresh, cached] = await gateway.settled(2);
+    expect(fresh?.savedNanoUsd).toBe((fresh?.savedTokens ?? 0) * 1_000);
+    expect(cached?.savedTokens).toBe(fresh?.savedTokens);
+    expect(cached?.savedNanoUsd).toBe((cached?.savedTokens ?? 0) * 100);
+    const usage = (await gateway.get('/v1/usage')).json() as { total: Record<string, number> };
+    expect(usage.total.saved_tokens).toBe(2 * (fresh?.savedTokens ?? 0));
+    expect(usage.total.saved_usd).toBeCloseTo(((fresh?.savedTokens ?? 0) * 1_100) / 1e9, 9);
+  });
+
+  it('is nothing where nothing was billed', async () => {
+    const gateway = await startGateway();
+    gateway.upstream.queue(status(500));
+    await gateway.post(LONG);
+    expect((await gateway.settled(1))[0]).toMatchObject({ savedTokens: 0, savedNanoUsd: 0 });
   });
 });
 
