@@ -1,4 +1,5 @@
 import { isTimezone, systemTimezone } from '../calendar.ts';
+import { parseUsd } from '../money.ts';
 
 /** Where a setting's value came from; earlier wins. */
 export type Origin = 'flag' | 'environment' | 'config' | 'default';
@@ -21,6 +22,7 @@ export interface Settings {
   timezone: string;
   'admission.max_wait_ms': number;
   'admission.min_output_tokens': number;
+  'admission.max_tool_calls': number;
   'optimizer.level': OptimizerLevel;
   'optimizer.deadline_ms': number;
   'limits.max_body_bytes': number;
@@ -32,6 +34,8 @@ export interface Settings {
   'log.level': LogLevel;
   /** Model names of one's own: alias -> `provider/model` or another name. */
   aliases: Record<string, string>;
+  /** What a call of a provider's own tool costs, in dollars. */
+  fees: Record<string, string>;
   /** The optimizer's level for single projects. */
   'optimizer.projects': Record<string, OptimizerLevel>;
   providers: Record<string, ProviderSettings>;
@@ -89,6 +93,13 @@ function timezone(value: unknown): string {
   throw new SettingError(`${JSON.stringify(value)} is not a time zone; an example is Europe/Paris`);
 }
 
+/** Dollars, kept as they were written. */
+function dollars(value: unknown): string {
+  const written = typeof value === 'number' ? String(value) : value;
+  if (typeof written === 'string' && parseUsd(written) !== undefined) return written;
+  throw new SettingError(`${JSON.stringify(value)} is not an amount of dollars; an example is 0.01`);
+}
+
 const MINUTE = 60_000;
 
 export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
@@ -119,6 +130,12 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: () => 256,
     parse: whole(1, 1_000_000),
     about: 'a request without a limit of its own is not run for less output than this',
+  },
+  'admission.max_tool_calls': {
+    default: () => 10,
+    parse: whole(1, 1_000),
+    about:
+      "how often a request of a project with a budget may call the provider's own tools, unless it says so itself",
   },
   'optimizer.level': {
     default: () => 'safe',
@@ -174,6 +191,11 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
 /** Settings with a value for each of many names: `aliases.NAME`. */
 export const MAPS = {
   aliases: { parse: text, about: 'another name for a model' },
+  fees: {
+    parse: dollars,
+    about:
+      "dollars for a call of this tool of a provider's, or for a request with it where calls are not counted",
+  },
   'optimizer.projects': {
     parse: oneOf(OPTIMIZER_LEVELS),
     about: 'how prompts of this project are shortened',

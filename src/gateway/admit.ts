@@ -1,16 +1,23 @@
 import type { Calendar } from '../calendar.ts';
 import type { NanoUsd } from '../money.ts';
-import { worstCase } from '../pricing/cost.ts';
 import { modelLimits } from '../pricing/limits.ts';
 import { scaleCard } from '../pricing/price-card.ts';
 import { tokenBound } from '../tokens/bound.ts';
 import { encodingOf } from '../tokens/encoding.ts';
-import { budgetBusy, budgetExceeded, costUnbounded, priceUnknown, termsUnknown } from './blocked.ts';
+import {
+  budgetBusy,
+  budgetExceeded,
+  costUnbounded,
+  priceUnknown,
+  termsUnknown,
+  toolUnpriced,
+} from './blocked.ts';
 import type { Gateway } from './gateway.ts';
 import { type Job, recordOf } from './job.ts';
-import { outputThatFits, type Quote, quote } from './quote.ts';
+import { fitInto, type Quote, quote } from './quote.ts';
 import { ClientGone } from './read-body.ts';
 import type { Target } from './resolve.ts';
+import { toolsFor, toolTerms } from './tool-terms.ts';
 import { type Unseen, unseenTokens } from './wire/unseen.ts';
 
 /** Room that is reserved for a request, durably. */
@@ -21,6 +28,8 @@ export interface Admitted {
   remaining: NanoUsd | null;
   /** The output limit per choice to write into the request. */
   limit: number | undefined;
+  /** The limit of the calls of the provider's own tools to write into the request. */
+  calls: number | undefined;
 }
 
 /**
@@ -36,14 +45,24 @@ export async function admit(
   const listed = gateway.catalog().find(target.provider.name, target.model, gateway.clock.now());
   const { terms } = job.asked;
   const card = terms && listed ? scaleCard(listed, terms.tenths) : listed;
-  const minOutputTokens = gateway.settings()['admission.min_output_tokens'];
+  const settings = gateway.settings();
+  const asked = toolsFor(job.asked.serverTools, target.model);
+  const tools =
+    asked &&
+    toolTerms(asked, {
+      provider: target.provider.name,
+      choices: job.asked.choices,
+      fees: settings.fees,
+      maxCalls: settings['admission.max_tool_calls'],
+    });
   const quoteFor = (inputTokens: number) =>
     quote(job.asked, {
       provider: target.provider.name,
       model: target.model,
       card,
       inputTokens,
-      minOutputTokens,
+      minOutputTokens: settings['admission.min_output_tokens'],
+      tools,
     });
   const cheap = quoteFor(inputBound(job, target));
   // The quick look takes the bytes of images for text, and more for files than there are.
@@ -74,6 +93,7 @@ export async function hold(
   const settings = gateway.settings();
   const minOutputTokens = settings['admission.min_output_tokens'];
   let limit = quoted.mustLimit ? quoted.outputTokens : undefined;
+  let calls = quoted.tools?.calls;
   const { exchange, asked } = job;
   const result = await gateway.queue.admit(
     {
@@ -90,13 +110,11 @@ export async function hold(
       unpriced: quoted.unpriced,
       final,
       fit(room) {
-        const tokens = outputThatFits(quoted, room, minOutputTokens);
-        if (tokens === undefined || !quoted.card) return undefined;
-        limit = tokens;
-        return worstCase(
-          { inputTokens: quoted.inputTokens, outputTokens: tokens, choices: quoted.choices },
-          quoted.card,
-        );
+        const fitted = fitInto(quoted, room, minOutputTokens);
+        if (!fitted) return undefined;
+        if (quoted.mayCut) limit = fitted.outputTokens;
+        calls = fitted.calls;
+        return fitted.amount;
       },
       blockedRecord: () =>
         recordOf(job, target, { status: 402, outcome: 'blocked' }, gateway.clock.monotonic()),
@@ -118,6 +136,7 @@ export async function hold(
         remaining: result.remaining,
         // Without a budget there is nothing that a limit would protect.
         limit: result.remaining === null ? undefined : limit,
+        calls: result.remaining === null || asked.serverTools?.mostCalls !== undefined ? undefined : calls,
       };
     case 'tight':
       if (job.exchange.gone) throw new ClientGone();
@@ -125,6 +144,7 @@ export async function hold(
     case 'unpriced':
       if (job.wire.unreported) throw costUnbounded(result.standing, job.wire.endpoint);
       if (job.asked.terms?.unknown) throw termsUnknown(result.standing, job.asked.terms.unknown);
+      if (quoted.card && quoted.tools?.unknown) throw toolUnpriced(result.standing, quoted.tools.unknown);
       throw priceUnknown(result.standing, target.provider.name, target.model);
     case 'blocked':
       throw budgetExceeded(refusal(result.standing));

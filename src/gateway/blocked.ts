@@ -4,6 +4,7 @@ import { GwError } from '../errors.ts';
 import { formatUsd, NANO_PER_USD, type NanoUsd, usdNumber } from '../money.ts';
 import type { Standing } from '../store/ledger/balances.ts';
 import { budgetName } from '../store/ledger/terms.ts';
+import type { ServerTool } from './wire/server-tools.ts';
 
 /** What the person at the other end needs to act on a refused request. */
 export interface Refusal {
@@ -93,6 +94,27 @@ export function termsUnknown({ budget }: Standing, field: string): GwError {
       fields: { budget_id: budgetName(budget) },
     },
   );
+}
+
+/** 402: what the provider charges for a tool of its own is not known, or how often it may run. */
+export function toolUnpriced({ budget }: Standing, { name, field }: ServerTool): GwError {
+  const command = `gw config set fees.${shellWord(name)} USD`;
+  return new GwError(
+    `"${field}" has the provider run "${name}", and nothing bounds what it charges for that, so budget ${budgetName(budget)} cannot hold it. Set the dollars that a request with it may cost: ${command}`,
+    {
+      status: 402,
+      type: 'insufficient_quota',
+      code: 'cost_unbounded',
+      param: field,
+      headers: { 'x-should-retry': 'false' },
+      fields: { budget_id: budgetName(budget), command },
+    },
+  );
+}
+
+/** Names of tools come from clients, and the command is there to be pasted. */
+function shellWord(name: string): string {
+  return /^[\w:-]{1,64}$/.test(name) ? name : 'NAME';
 }
 
 /** 402: nothing bounds what this endpoint costs, so a budget can't hold it unless it is told not to mind. */

@@ -88,6 +88,7 @@ function editsFor({ job, target, admitted }: Forwarding): Edit[] {
   } else if (admitted.remaining !== null && Object.hasOwn(PRESETS, target.provider.name)) {
     edits.push(...(wire.nameLimit?.(asked, target.provider.outputLimit) ?? []));
   }
+  if (admitted.calls !== undefined) edits.push(...(wire.limitCalls?.(asked, admitted.calls) ?? []));
   return edits;
 }
 

@@ -1,6 +1,6 @@
 import { messageOf } from '../errors.ts';
 import type { NanoUsd } from '../money.ts';
-import { costOf } from '../pricing/cost.ts';
+import { costOf, isFree } from '../pricing/cost.ts';
 import { readReportedCost } from '../pricing/reported-cost.ts';
 import { readUsage, statesOutput } from '../pricing/usage-payload.ts';
 import { FLAGS } from '../store/ledger/record.ts';
@@ -10,6 +10,7 @@ import { NO_USAGE, type TokenUsage } from '../usage.ts';
 import { type Admitted, unseenBound } from './admit.ts';
 import type { Gateway } from './gateway.ts';
 import type { Job } from './job.ts';
+import { feesWith, inputWith } from './quote.ts';
 import type { Relay } from './relay.ts';
 import type { Target } from './resolve.ts';
 
@@ -38,7 +39,7 @@ export function meter(gateway: Gateway, metering: Metering): Metered | Promise<M
   if (reported && isAll(reported, metering)) {
     const charged = readReportedCost(target.provider.name, relay.usage);
     if (charged !== undefined) return { usage: reported, costNanoUsd: charged, flags: 0 };
-    return priced(reported, admitted, 0);
+    return withFees(priced(reported, admitted, 0), metering);
   }
   // An error is not billed, and an answer to nobody's liking without usage is.
   if (relay.status >= 400) return priced(reported ?? NO_USAGE, admitted, 0);
@@ -63,7 +64,7 @@ async function estimated(
   const least = priced(reported, admitted, FLAGS.estimated);
   try {
     const usage = atLeast(reported, await estimate(gateway, metering));
-    const most = withinHold(priced(usage, admitted, FLAGS.estimated), admitted);
+    const most = withinHold(withHeldFees(priced(usage, admitted, FLAGS.estimated), admitted), admitted);
     return { ...most, costNanoUsd: Math.max(most.costNanoUsd, least.costNanoUsd) };
   } catch (error) {
     return meterAtBound(gateway, admitted, error);
@@ -79,9 +80,31 @@ function atLeast(reported: TokenUsage, estimate: TokenUsage): TokenUsage {
 /** All that the request may have used, for an answer that gw fails to read: its hold has to be settled all the same. */
 export function meterAtBound(gateway: Gateway, admitted: Admitted, error: unknown): Metered {
   gateway.warn(`an answer could not be read, and is booked at its bound: ${messageOf(error)}`);
-  const { inputTokens, outputTokens, choices } = admitted.quote;
+  const { outputTokens, choices } = admitted.quote;
+  const inputTokens = inputWith(admitted.quote, callsOf(admitted));
   const usage = { ...NO_USAGE, inputTokens, outputTokens: outputTokens * choices };
-  return withinHold(priced(usage, admitted, FLAGS.estimated), admitted);
+  return withinHold(withHeldFees(priced(usage, admitted, FLAGS.estimated), admitted), admitted);
+}
+
+/** With what the provider charges for its own tools, as far as its answer tells. */
+function withFees(metered: Metered, { admitted, relay }: Metering): Metered {
+  const { tools, card } = admitted.quote;
+  if (!tools || (card && isFree(card))) return metered;
+  const fees = tools.feesOf(relay.usage);
+  const isEstimate = tools.isEstimate || fees === undefined;
+  const flags = (isEstimate ? FLAGS.estimated : 0) | (tools.unknown ? FLAGS.unpriced : 0);
+  const costNanoUsd = metered.costNanoUsd + (fees ?? feesWith(admitted.quote, callsOf(admitted)));
+  return { ...metered, costNanoUsd, flags: metered.flags | flags };
+}
+
+/** With all fees that were held for, where nothing tells how many calls there were. */
+function withHeldFees(metered: Metered, admitted: Admitted): Metered {
+  const fees = feesWith(admitted.quote, callsOf(admitted));
+  return fees === 0 ? metered : { ...metered, costNanoUsd: metered.costNanoUsd + fees };
+}
+
+function callsOf({ calls, quote }: Admitted): number | undefined {
+  return calls ?? quote.tools?.calls;
 }
 
 function withinHold(metered: Metered, { remaining, heldNanoUsd }: Admitted): Metered {
@@ -116,7 +139,10 @@ async function estimate(gateway: Gateway, metering: Metering): Promise<TokenUsag
   const outputTokens = Math.min(visible + unseen, Math.max(most, visible));
   const pointedAt = unseenBound(prompt.unseen, target);
   const inputTokens = input + prompt.tokens + 4 * prompt.items + 3 + pointedAt;
-  return { ...NO_USAGE, inputTokens: Math.min(admitted.quote.inputTokens, inputTokens), outputTokens };
+  const first = Math.min(admitted.quote.inputTokens, inputTokens);
+  // The rounds that the provider's tools made possible are as unseen as what it wrote in them.
+  const rounds = inputWith(admitted.quote, callsOf(admitted)) - admitted.quote.inputTokens;
+  return { ...NO_USAGE, inputTokens: first + rounds, outputTokens };
 }
 
 function unseenTokens(gateway: Gateway, { relay, sentAt, whole }: Metering): number {

@@ -2,6 +2,8 @@ import type { NanoUsd } from '../money.ts';
 import { affordableOutputTokens, isFree, worstCase } from '../pricing/cost.ts';
 import { modelLimits } from '../pricing/limits.ts';
 import type { PriceCard } from '../pricing/price-card.ts';
+import type { ToolTerms } from './tool-terms.ts';
+import { UNKNOWN_CONTEXT } from './wire/unseen.ts';
 import type { WireRequest } from './wire/wire.ts';
 
 /** What a request can cost at most. */
@@ -20,6 +22,13 @@ export interface Quote {
   mustLimit: boolean;
   /** Nobody knows what it costs: it may run only where there is no budget to hold. */
   unpriced: boolean;
+  /** Left out where the provider runs no tools of its own. */
+  tools: HeldTools | undefined;
+}
+
+/** The tools of a quote, and how much a round of theirs lets the model read again. */
+export interface HeldTools extends ToolTerms {
+  roundTokens: number;
 }
 
 /** What a model whose maximum is unknown is allowed, where the request sets no limit. */
@@ -33,40 +42,95 @@ export interface QuoteOptions {
   inputTokens: number;
   /** A request without a limit of its own is not cut below this. */
   minOutputTokens: number;
+  tools?: ToolTerms | undefined;
 }
 
-/** The worst case: the input's bound at the dearest input price and the output's at the output price, times choices. */
+/**
+ * The worst case: the input's bound at the dearest input price and the output's at the output price, times choices,
+ * and the fees of the provider's tools. With each of their calls the model may read all that it can take in once more.
+ */
 export function quote(request: WireRequest, options: QuoteOptions): Quote {
-  const { card, inputTokens } = options;
+  const { card } = options;
   const { choices } = request;
-  const known = modelLimits(options.provider, options.model)?.maxOutputTokens;
+  const limits = modelLimits(options.provider, options.model);
+  const known = limits?.maxOutputTokens;
+  const tools = options.tools && {
+    ...options.tools,
+    roundTokens: limits?.contextTokens ?? UNKNOWN_CONTEXT,
+  };
   const own = request.maxOutputTokens;
   const outputTokens = own ?? known ?? UNKNOWN_MODEL_OUTPUT;
   const mayCut = own === undefined && request.limitable !== false;
-  const cost = (tokens: number) =>
-    card ? worstCase({ inputTokens, outputTokens: tokens, choices }, card) : 0;
-  const amount = Math.min(cost(outputTokens), Number.MAX_SAFE_INTEGER);
-  return {
+  const quoted: Quote = {
     card,
-    inputTokens,
+    inputTokens: options.inputTokens,
     outputTokens,
     choices,
-    amount,
-    least: mayCut ? Math.min(amount, cost(Math.min(outputTokens, options.minOutputTokens))) : amount,
+    amount: 0,
+    least: 0,
     mayCut,
     mustLimit: mayCut && known === undefined,
-    unpriced: card === undefined || request.terms?.unknown !== undefined,
+    unpriced: card === undefined || request.terms?.unknown !== undefined || isUnknown(tools, card),
+    tools,
   };
+  quoted.amount = costWith(quoted, outputTokens, tools?.calls);
+  const leastTokens = mayCut ? Math.min(outputTokens, options.minOutputTokens) : outputTokens;
+  quoted.least =
+    leastTokens < outputTokens || tools ? costWith(quoted, leastTokens, tools?.leastCalls) : quoted.amount;
+  return quoted;
+}
+
+/** Where tokens cost nothing, tools don't either: it is the user's own machine. */
+function isUnknown(tools: ToolTerms | undefined, card: PriceCard): boolean {
+  return tools?.unknown !== undefined && !isFree(card);
+}
+
+/** The input that the model reads with so many calls of the provider's tools. */
+export function inputWith({ inputTokens, tools }: Quote, calls = 0): number {
+  return tools ? inputTokens + tools.roundsAt(calls) * tools.roundTokens : inputTokens;
+}
+
+/** The fees of so many calls of the provider's tools. */
+export function feesWith({ card, tools }: Quote, calls = 0): NanoUsd {
+  return tools && card && !isFree(card) ? tools.feesAt(calls) : 0;
+}
+
+function costWith(quoted: Quote, outputTokens: number, calls?: number): NanoUsd {
+  const { card, choices } = quoted;
+  if (!card) return 0;
+  const tokens = worstCase({ inputTokens: inputWith(quoted, calls), outputTokens, choices }, card);
+  return Math.min(tokens + feesWith(quoted, calls), Number.MAX_SAFE_INTEGER);
 }
 
 export function costsNothing(quote: Quote): boolean {
   return quote.card !== undefined && isFree(quote.card);
 }
 
-/** The output tokens of each choice that `room` affords, if that is at least the minimum; undefined if not. */
-export function outputThatFits(quote: Quote, room: NanoUsd, minOutputTokens: number): number | undefined {
-  if (!quote.card || !quote.mayCut) return undefined;
-  const tokens = affordableOutputTokens(room, quote.inputTokens, quote.choices, quote.card);
-  const least = Math.min(minOutputTokens, quote.outputTokens);
-  return tokens < least ? undefined : Math.min(tokens, quote.outputTokens);
+/** What a room affords of a request. */
+export interface Fitted {
+  /** Of each choice. */
+  outputTokens: number;
+  /** Of the provider's tools. */
+  calls: number | undefined;
+  amount: NanoUsd;
+}
+
+/**
+ * The request cut to what `room` affords: calls of the provider's tools go first, since an answer may do without
+ * them, then output, down to the minimum. Undefined if that is too much or may not be cut.
+ */
+export function fitInto(quoted: Quote, room: NanoUsd, minOutputTokens: number): Fitted | undefined {
+  const { card, choices, mayCut, tools } = quoted;
+  if (!card || (!mayCut && !tools)) return undefined;
+  let calls = tools?.leastCalls;
+  const forTokens = room - feesWith(quoted, calls);
+  if (forTokens < 0) return undefined;
+  const affordable = affordableOutputTokens(forTokens, inputWith(quoted, calls), choices, card);
+  const outputTokens = Math.min(affordable, quoted.outputTokens);
+  const least = mayCut ? Math.min(minOutputTokens, quoted.outputTokens) : quoted.outputTokens;
+  if (outputTokens < least) return undefined;
+  if (tools && calls !== undefined && outputTokens === quoted.outputTokens) {
+    while (calls < tools.calls && costWith(quoted, outputTokens, calls + 1) <= room) calls++;
+  }
+  return { outputTokens, calls, amount: costWith(quoted, outputTokens, calls) };
 }

@@ -27,7 +27,7 @@ export const config: SetUp = (command, context) => {
   command
     .command('set <key> <value>')
     .description(
-      'change a setting; aliases.NAME MODEL gives a model another name, optimizer.projects.NAME a project its level',
+      'change a setting; aliases.NAME MODEL gives a model another name, optimizer.projects.NAME a project its level, fees.NAME USD a tool its price',
     )
     .action((key: string, value: string) => set(context, key, value));
   command

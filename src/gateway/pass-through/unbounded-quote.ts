@@ -23,5 +23,6 @@ export function unboundedQuote(gateway: Gateway, target: Target, costs: Costs): 
     mayCut: false,
     mustLimit: false,
     unpriced: !costsNothing && !isAllowed,
+    tools: undefined,
   };
 }

@@ -10,6 +10,15 @@ import type { Wire } from './wire.ts';
 
 const LIMITS = ['max_tokens', 'max_completion_tokens'];
 export const MAX_CHOICES = 128;
+/** Google's tools have no type; these are their keys. */
+const GOOGLE_TOOLS = [
+  'google*',
+  'url_context*',
+  'urlContext*',
+  'code_execution*',
+  'codeExecution*',
+  'enterprise*',
+];
 
 /** OpenAI's chat completions: https://platform.openai.com/docs/api-reference/chat/create */
 export const chatWire: Wire = {
@@ -38,7 +47,25 @@ export const chatWire: Wire = {
     unseen: {
       images: ['image_url'],
       // The last are how the ids of earlier spoken answers begin, and videos and sounds by their address.
-      context: ['file_id', 'file_data', 'web_search_options', 'audio_*', 'video_url'],
+      context: [
+        'file_id',
+        'file_data',
+        'web_search_options',
+        'audio_*',
+        'video_url',
+        'cached_content*',
+        ...GOOGLE_TOOLS,
+      ],
+    },
+    tools: {
+      limit: 'none',
+      fields: {
+        web_search_options: 'chat_search',
+        plugins: 'plugins',
+        search_parameters: 'search_parameters',
+        // Where Google's own fields are.
+        extra_body: 'extra_body',
+      },
     },
   }),
   renameModel,

@@ -6,6 +6,8 @@ import { usageMember } from './usage-member.ts';
 import type { Wire } from './wire.ts';
 
 const LIMITS = ['max_tokens'];
+/** Tools that take a limit of their own. */
+const LIMITED = new Set(['web_search', 'web_fetch']);
 
 /** Anthropic's messages: https://docs.anthropic.com/en/api/messages */
 export const messagesWire: Wire = {
@@ -27,10 +29,18 @@ export const messagesWire: Wire = {
         'mcp_servers',
         'container',
         'compact_*',
+        'advisor_*',
       ],
     },
+    // What the provider keeps of the conversation.
+    stored: ['thread'],
+    tools: { limit: 'each', fields: { mcp_servers: 'mcp', plugins: 'plugins' } },
   }),
   renameModel,
+  limitCalls: ({ serverTools }, calls) =>
+    serverTools?.tools.flatMap((tool) =>
+      tool.limitAt && tool.mostCalls === undefined && LIMITED.has(tool.name) ? [tool.limitAt(calls)] : [],
+    ) ?? [],
   limitOutput: (request, tokens) => writeLimit(request, LIMITS, 'max_tokens', tokens),
   usageOf: usageMember,
   inspect: inspectMessageEvents,
@@ -41,7 +51,7 @@ export const messagesWire: Wire = {
   promptOf: promptReader({
     read: new Set(['messages', 'system']),
     json: new Set(['tools', 'output_config', 'output_format']),
-    stored: new Set(['mcp_servers', 'container', 'context_management']),
+    stored: new Set(['mcp_servers', 'container', 'context_management', 'thread']),
     fetching: /"type":\s*"(web_search|web_fetch|code_execution|mcp)_/,
   }),
 };

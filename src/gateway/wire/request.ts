@@ -3,6 +3,7 @@ import { type Edit, insertMember, removeMember, replaceValue } from '../../json/
 import type { Member } from '../../json/scan.ts';
 import { readServiceObject } from '../service-options.ts';
 import { type Fields, memberOf, readFields, scanBody } from './fields.ts';
+import { readServerTools, type ToolShape } from './server-tools.ts';
 import { askForUsage } from './stream-usage.ts';
 import { TERM_FIELDS, termsOf } from './terms.ts';
 import { NOTHING_UNSEEN, type Unseen, type UnseenWords, unseenReaders } from './unseen.ts';
@@ -25,6 +26,7 @@ export interface RequestShape {
   unseen?: UnseenWords;
   /** Fields that tell as much by being there. */
   stored?: readonly string[];
+  tools?: ToolShape;
   /** A stream reports its usage only if `stream_options` asks for it. */
   asksForUsage?: boolean;
 }
@@ -40,6 +42,8 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
     ...shape.limits,
     ...(shape.reads ?? []),
     ...(shape.stored ?? []),
+    ...(shape.tools ? ['tools', ...Object.keys(shape.tools.fields ?? {})] : []),
+    ...(shape.tools?.limitField ? [shape.tools.limitField] : []),
   ]);
   const newReader = shape.unseen && unseenReaders(shape.unseen);
   const stored = shape.stored ?? [];
@@ -55,6 +59,7 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
     const limit = largestOf(fields, shape.limits);
     const service = fields.find('service');
     const edits = usage?.edits ?? [];
+    const hasOddType = reader?.hasOddType() ?? false;
     return {
       bytes,
       members,
@@ -64,6 +69,7 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
       maxOutputTokens: limit,
       choices: shape.choices?.(fields) ?? 1,
       terms: termsOf(fields),
+      serverTools: shape.tools && readServerTools(shape.tools, { bytes, members, fields, hasOddType }),
       wantsUsage: usage?.wantsUsage ?? !shape.asksForUsage,
       unseen: withStored(reader?.unseen() ?? NOTHING_UNSEEN, fields, stored),
       edits: service ? [removeMember(members, service), ...edits] : edits,

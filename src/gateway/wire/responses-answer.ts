@@ -1,5 +1,8 @@
+import { readValue, scanObject } from '../../json/scan.ts';
 import { describeError, eventsIn, isObject, parseObject, valuesIn } from './events.ts';
 import { collectStrings } from './prompt.ts';
+import { countToolCalls } from './tool-items.ts';
+import { usageMember } from './usage-member.ts';
 import type { InspectedEvents } from './wire.ts';
 
 /** The events that end a stream; each holds the response with its usage. */
@@ -18,11 +21,42 @@ export function inspectResponseEvents(events: Buffer): InspectedEvents {
     return {
       pass: events.subarray(0, start),
       closing: events.subarray(start),
-      usage: response.usage ?? undefined,
+      usage: withToolCalls(response),
       ...(response.error ? { error: describeError(response.error) } : {}),
     };
   }
   return { pass: events };
+}
+
+const PARTS = ['usage', 'tool_usage', 'output'];
+const CALL = Buffer.from('_call"');
+const TOOL_USAGE = Buffer.from('"tool_usage"');
+const NO_CALLS = Object.freeze({});
+
+/** The usage in a whole response, with the calls of the provider's own tools. */
+export function responseUsage(answer: Buffer): unknown {
+  if (answer.indexOf(CALL) < 0 && answer.indexOf(TOOL_USAGE) < 0) {
+    const usage = usageMember(answer);
+    if (isObject(usage)) usage.server_tool_calls = NO_CALLS;
+    return usage;
+  }
+  const response: Record<string, unknown> = {};
+  try {
+    for (const member of scanObject(answer)) {
+      if (PARTS.includes(member.key)) response[member.key] = readValue(answer, member);
+    }
+  } catch {
+    return undefined;
+  }
+  return withToolCalls(response);
+}
+
+/** The usage of a response and, beside its own fields, what it says elsewhere of the provider's tools. */
+function withToolCalls({ usage, tool_usage, output }: Record<string, unknown>): unknown {
+  if (!isObject(usage)) return usage ?? undefined;
+  if (Array.isArray(output) && output.length > 0) usage.server_tool_calls = countToolCalls(output);
+  if (tool_usage) usage.tool_usage = tool_usage;
+  return usage;
 }
 
 /** What was generated: texts, refusals, reasoning, and the arguments of tool calls. */

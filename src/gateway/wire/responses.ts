@@ -1,14 +1,33 @@
 import { badRequest } from '../../errors.ts';
+import { type Member, scanArray, scanObject } from '../../json/scan.ts';
 import { promptReader } from './prompt.ts';
 import { createParser, renameModel, writeLimit } from './request.ts';
-import { inspectResponseEvents, responseText } from './responses-answer.ts';
-import { usageMember } from './usage-member.ts';
+import { inspectResponseEvents, responseText, responseUsage } from './responses-answer.ts';
 import type { Wire } from './wire.ts';
 
 const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
 const LIMITS = ['max_output_tokens'];
 /** What the provider keeps and reads to the model; each may be as long as the model's context. */
-const STORED = ['previous_response_id', 'conversation', 'prompt'];
+const STORED = ['previous_response_id', 'conversation', 'prompt', 'context_management'];
+const LIMIT_OF_CALLS = 'max_tool_calls';
+
+const TOOLS = Buffer.from('"tools"');
+const ESCAPE = Buffer.from('\\u00');
+
+/** Items of a conversation that bring tools along: https://platform.openai.com/docs/guides/tools */
+function additionalTools(bytes: Buffer, members: Member[]): { start: number }[] {
+  const input = members.find(({ key }) => key === 'input');
+  if (!input || bytes[input.start] !== OPEN_BRACKET) return [];
+  const text = bytes.subarray(input.start, input.end);
+  if (text.indexOf(TOOLS) < 0 && text.indexOf(ESCAPE) < 0) return [];
+  return scanArray(bytes, input.start).flatMap(({ start, end }) => {
+    if (bytes[start] !== OPEN_BRACE) return [];
+    return scanObject(bytes.subarray(start, end)).flatMap((member) =>
+      member.key === 'tools' ? [{ start: start + member.start }] : [],
+    );
+  });
+}
 
 /** OpenAI's responses: https://platform.openai.com/docs/api-reference/responses/create */
 export const responsesWire: Wire = {
@@ -29,13 +48,24 @@ export const responsesWire: Wire = {
     // Files, earlier items, and tools with which the provider reads in more by itself.
     unseen: {
       images: ['input_image', 'computer_screenshot', 'image_generation_call'],
-      context: ['input_file', 'item_reference', 'web_search*', 'file_search', 'code_interpreter', 'mcp'],
+      context: [
+        ...['input_file', 'item_reference', 'web_search*', 'file_search', 'code_interpreter', 'mcp'],
+        ...['x_search', 'collections_search', 'image_generation', 'google*'],
+      ],
     },
     stored: STORED,
+    tools: {
+      limit: 'all',
+      // A stored prompt may bring any of them.
+      fields: { prompt: 'prompt', plugins: 'plugins' },
+      limitField: LIMIT_OF_CALLS,
+      moreLists: additionalTools,
+    },
   }),
   renameModel,
   limitOutput: (request, tokens) => writeLimit(request, LIMITS, 'max_output_tokens', tokens),
-  usageOf: usageMember,
+  limitCalls: (request, calls) => writeLimit(request, [LIMIT_OF_CALLS], LIMIT_OF_CALLS, calls),
+  usageOf: responseUsage,
   inspect: inspectResponseEvents,
   textOf: responseText,
   form: 'responses',

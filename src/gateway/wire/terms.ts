@@ -22,8 +22,8 @@ const FACTORS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   inference_geo: { global: 10, us: 11 },
 };
 
-/** Other models to answer in the asked one's stead (OpenRouter, Anthropic), and searches at a price of their own. */
-const UNPRICED = ['models', 'fallbacks', 'plugins', 'search_parameters'];
+/** Other models to answer in the asked one's stead (OpenRouter, Anthropic). */
+const UNPRICED = ['models', 'fallbacks'];
 
 /** The fields that are read here. */
 export const TERM_FIELDS: readonly string[] = [...Object.keys(FACTORS), ...UNPRICED];

@@ -1,4 +1,6 @@
 import type { SeeString } from '../../json/scan.ts';
+import { createTypeReader } from './odd-types.ts';
+import { spellsLetters } from './spells-letters.ts';
 
 /** Input that is billed by another measure than the request's bytes: what a URL, a file or an earlier answer holds. */
 export interface Unseen {
@@ -24,8 +26,16 @@ interface Word {
 const BACKSLASH = 0x5c;
 const NO_WORDS: Word[] = [];
 
+/** Looks at the strings of one body while it is scanned. */
+export interface UnseenReader {
+  see: SeeString;
+  unseen(): Unseen;
+  /** Whether anything is of a type that no plain conversation has: a provider's own tools, for one. */
+  hasOddType(): boolean;
+}
+
 /** Makes readers that find the words while a body is scanned; one for each body. No text of a message looks like one. */
-export function unseenReaders({ images, context }: UnseenWords): () => { see: SeeString; unseen(): Unseen } {
+export function unseenReaders({ images, context }: UnseenWords): () => UnseenReader {
   /** By their first letter: most strings begin with none of these. An escape may stand for any. */
   const words: (Word[] | undefined)[] = new Array(256);
   words[BACKSLASH] = [];
@@ -38,8 +48,10 @@ export function unseenReaders({ images, context }: UnseenWords): () => { see: Se
   return () => {
     let imagesFound = 0;
     let contextFound = false;
+    const types = createTypeReader();
     return {
       see(bytes, start, end) {
+        types.see(bytes, start, end);
         const candidates = words[bytes[start + 1] ?? 0];
         if (!candidates) return;
         const word = candidates.find((each) => isAt(bytes, start, end, each));
@@ -48,6 +60,7 @@ export function unseenReaders({ images, context }: UnseenWords): () => { see: Se
       },
       unseen: () =>
         imagesFound === 0 && !contextFound ? NOTHING_UNSEEN : { images: imagesFound, context: contextFound },
+      hasOddType: () => contextFound || types.hasOdd(),
     };
   };
 }
@@ -58,26 +71,11 @@ function isAt(bytes: Buffer, start: number, end: number, word: Word): boolean {
   return word.bytes.compare(bytes, start, wordEnd) === 0;
 }
 
-const LETTER_U = 0x75;
-const DIGIT_4 = 0x34;
-const DIGIT_7 = 0x37;
-
-/** Whether ASCII letters are written as escapes, as no encoder writes them: a word may hide in such a string. */
-function spellsLetters(bytes: Buffer, start: number, end: number): boolean {
-  for (let at = start; at < end - 6; at++) {
-    if (bytes[at] !== BACKSLASH) continue;
-    const high = bytes[at + 4] ?? 0;
-    if (bytes[at + 1] === LETTER_U && high >= DIGIT_4 && high <= DIGIT_7) return true;
-    at++;
-  }
-  return false;
-}
-
 /** Bounds of what providers bill for one image; OpenAI multiplies the tokens of images for gpt-4o-mini. */
 const TOKENS_PER_IMAGE = 12_000;
 const TOKENS_PER_IMAGE_4O_MINI = 48_200;
 /** A model whose context size is unknown. */
-const UNKNOWN_CONTEXT = 1_000_000;
+export const UNKNOWN_CONTEXT = 1_000_000;
 
 /** The bound of the unseen input in tokens of a model that takes in `contextTokens`. */
 export function unseenTokens({ images, context }: Unseen, model: string, contextTokens?: number): number {

@@ -3,6 +3,7 @@ import type { Edit } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
 import type { Preset } from '../../providers/presets.ts';
 import type { ServiceOptions } from '../service-options.ts';
+import type { ServerTools } from './server-tools.ts';
 import type { Terms } from './terms.ts';
 import type { Unseen } from './unseen.ts';
 
@@ -21,6 +22,8 @@ export interface WireRequest {
   choices: number;
   /** Left out where the listed prices hold. */
   terms?: Terms | undefined;
+  /** Left out where the provider runs no tools of its own. */
+  serverTools?: ServerTools | undefined;
   /** A stream's usage is the client's to see. */
   wantsUsage: boolean;
   /** What it points at, looked for quickly: never less than there is. */
@@ -72,6 +75,8 @@ export interface Wire {
   limitOutput(request: WireRequest, tokens: number, field: Preset['outputLimit']): Edit[];
   /** The edits that put the request's own limit into the field that the provider heeds. */
   nameLimit?(request: WireRequest, field: Preset['outputLimit']): Edit[];
+  /** The edits that limit the calls of the provider's own tools, where the request does not. */
+  limitCalls?(request: WireRequest, calls: number): Edit[];
   /** The provider's usage in a whole answer; undefined if there is none. */
   usageOf(answer: Buffer): unknown;
   /** Reads complete events of a stream. */

@@ -1,0 +1,15 @@
+const BACKSLASH = 0x5c;
+const LETTER_U = 0x75;
+const DIGIT_4 = 0x34;
+const DIGIT_7 = 0x37;
+
+/** Whether ASCII letters are written as escapes, as no encoder writes them: a word may hide in such a string. */
+export function spellsLetters(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end - 6; at++) {
+    if (bytes[at] !== BACKSLASH) continue;
+    const high = bytes[at + 4] ?? 0;
+    if (bytes[at + 1] === LETTER_U && high >= DIGIT_4 && high <= DIGIT_7) return true;
+    at++;
+  }
+  return false;
+}

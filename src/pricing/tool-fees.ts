@@ -1,0 +1,66 @@
+/**
+ * What providers charge for the tools that they run themselves while they answer, beside the tokens. From the price
+ * pages of OpenAI (developers.openai.com/api/docs/pricing), Anthropic (platform.claude.com/docs/en/about-claude/pricing),
+ * Microsoft (azure.microsoft.com/pricing) and xAI (docs.x.ai/docs/models) as of November 2026. Where a page gives a
+ * range, its upper end stands here. `gw config set fees.NAME` goes before.
+ */
+import { type NanoUsd, parseUsd } from '../money.ts';
+
+/** A fee is due for each call, or once in a request that may call. */
+export interface ToolFee {
+  nanoUsd: NanoUsd;
+  per: 'call' | 'request';
+}
+
+type Fees = Readonly<Record<string, ToolFee>>;
+
+const perCall = (usd: string): ToolFee => ({ nanoUsd: parseUsd(usd) ?? 0, per: 'call' });
+const perRequest = (usd: string): ToolFee => ({ nanoUsd: parseUsd(usd) ?? 0, per: 'request' });
+
+/** OpenAI's and Anthropic's, who agree where both have a tool; those of a provider of one's own are taken to be the same. */
+const COMMON: Fees = {
+  // For each search: one call may run several.
+  web_search: perCall('0.01'),
+  web_search_preview: perCall('0.025'),
+  file_search: perCall('0.0025'),
+  // The dearest picture (6,240 tokens at $40 a million), what is drawn meanwhile, and the pictures that it is made from.
+  image_generation: perCall('0.40'),
+  web_fetch: perCall('0'),
+  mcp: perCall('0'),
+  // A chat model that searches once for each answer.
+  chat_search: perRequest('0.025'),
+  // A session of 20 minutes, by its memory. It is charged for whether or not anything runs in it.
+  container: perRequest('0.03'),
+  container_4g: perRequest('0.12'),
+  container_16g: perRequest('0.48'),
+  container_64g: perRequest('1.92'),
+  // An hour of it.
+  code_execution: perRequest('0.05'),
+};
+
+const BY_PROVIDER: Readonly<Record<string, Fees>> = {
+  azure: { web_search: perCall('0.035'), web_search_preview: perCall('0.035') },
+  xai: {
+    web_search: perCall('0.005'),
+    x_search: perCall('0.005'),
+    collections_search: perCall('0.0025'),
+    code_execution: perCall('0.005'),
+  },
+  openrouter: { chat_search: perRequest('0.05') },
+};
+
+/** The fee for a tool at a provider; undefined if nobody knows it. */
+export function toolFee(
+  provider: string,
+  tool: string,
+  own: Readonly<Record<string, string>>,
+): ToolFee | undefined {
+  const listed = ownEntry(ownEntry(BY_PROVIDER, provider) ?? {}, tool) ?? ownEntry(COMMON, tool);
+  const set = ownEntry(own, tool);
+  if (set === undefined) return listed;
+  return { nanoUsd: parseUsd(set) ?? 0, per: listed?.per ?? 'request' };
+}
+
+function ownEntry<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}

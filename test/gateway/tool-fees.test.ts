@@ -1,0 +1,304 @@
+import { describe, expect, test } from 'vitest';
+import { NANO_PER_USD } from '../../src/money.ts';
+import { type GatewayOptions, PLAIN, startGateway, type TestGateway } from '../support/gateway.ts';
+import { hang, json } from '../support/scripts.ts';
+import { events } from '../wire/support/event-scripts.ts';
+import { completedEvents, messageItem, responseBody } from '../wire/support/responses-shapes.ts';
+import { sentBody } from '../wire/support/send.ts';
+
+/** Of tokens a million cost a dollar, so that the fees can be told apart. */
+const TOKENS_USD = (20 * 1 + 5 * 2) / 1_000_000;
+const CAP: GatewayOptions = { budget: { period: 'daily', capUsd: 1_000 } };
+const MODEL = PLAIN.model;
+const ASK = { model: MODEL, input: 'Hi', max_output_tokens: 100 };
+const search = (action: object = { type: 'search', query: 'a' }) => ({
+  id: 'ws_1',
+  type: 'web_search_call',
+  status: 'completed',
+  action,
+});
+
+async function oneRecord(gateway: TestGateway) {
+  const [record] = await gateway.settled(1);
+  if (!record) throw new Error('nothing is on record');
+  return { ...record, usd: record.costNanoUsd / NANO_PER_USD, heldUsd: record.holdNanoUsd / NANO_PER_USD };
+}
+
+/** What a request costs whose response has these items. */
+async function bookedFor(tools: object[], output: object[], rest: object = {}, more: object = {}) {
+  const gateway = await startGateway(CAP);
+  gateway.upstream.queue(json(200, responseBody([...output, messageItem('Hello')], rest)));
+  const answer = await gateway.post({ ...ASK, tools, ...more }, { path: '/v1/responses' });
+  expect(answer.status).toBe(200);
+  return oneRecord(gateway);
+}
+
+describe('the fees of tools that a provider runs are booked', () => {
+  test.each([
+    ['no call', [{ type: 'web_search' }], [], 0],
+    ['two searches', [{ type: 'web_search' }], [search(), search()], 0.02],
+    [
+      'one call of three searches',
+      [{ type: 'web_search' }],
+      [search({ type: 'search', queries: ['a', 'b', 'c'] })],
+      0.03,
+    ],
+    ['pages that were opened', [{ type: 'web_search' }], [search({ type: 'open_page', url: 'b' })], 0],
+    ['the dearer search', [{ type: 'web_search_preview' }], [search()], 0.025],
+    ['its dated name', [{ type: 'web_search_preview_2025_03_11' }], [search()], 0.025],
+    ['files', [{ type: 'file_search', vector_store_ids: ['v'] }], [{ type: 'file_search_call' }], 0.0025],
+    ['a session, used or not', [{ type: 'code_interpreter', container: { type: 'auto' } }], [], 0.03],
+    [
+      'a large session',
+      [{ type: 'code_interpreter', container: { type: 'auto', memory_limit: '64g' } }],
+      [],
+      1.92,
+    ],
+    ['a hosted shell', [{ type: 'shell', environment: { type: 'container_auto' } }], [], 0.03],
+    ["the client's shell", [{ type: 'shell', environment: { type: 'local' } }], [], 0],
+    ['a picture', [{ type: 'image_generation' }], [{ type: 'image_generation_call', result: 'AAAA' }], 0.4],
+    [
+      'a server of tools',
+      [{ type: 'mcp', server_label: 'a', server_url: 'https://a.example' }],
+      [{ type: 'mcp_call' }],
+      0,
+    ],
+    [
+      'what the client runs',
+      [{ type: 'function', name: 'f' }, { type: 'custom', name: 'g' }, { type: 'computer' }],
+      [],
+      0,
+    ],
+  ])('%s', async (_what, tools, output, usd) => {
+    const record = await bookedFor(tools, output);
+    expect(record.usd).toBeCloseTo(TOKENS_USD + usd, 9);
+    expect(record.flags).toEqual(/session|hosted/.test(_what) ? ['estimated'] : []);
+    expect(record.heldUsd).toBeGreaterThanOrEqual(record.usd);
+  });
+
+  test('as the provider counts them, where it does', async () => {
+    const tool_usage = {
+      web_search: { num_requests: 3 },
+      image_gen: { input_tokens: 1_000, output_tokens: 5_000 },
+    };
+    const tools = [{ type: 'web_search' }, { type: 'image_generation' }];
+    const record = await bookedFor(tools, [search(), { type: 'image_generation_call' }], { tool_usage });
+    expect(record.usd).toBeCloseTo(TOKENS_USD + 0.03 + 0.01 + 0.2, 9);
+  });
+
+  test('of a stream, and all that were held of one that does not tell', async () => {
+    const gateway = await startGateway(CAP);
+    const ask = { ...ASK, stream: true, max_tool_calls: 2, tools: [{ type: 'web_search' }] };
+    gateway.upstream.queue(events(completedEvents(['Hello'], { output: [search(), messageItem('Hello')] })));
+    gateway.upstream.queue(events(completedEvents(['Hello'], { output: [] })));
+    for (const _ of [1, 2]) await gateway.post(ask, { path: '/v1/responses' });
+    const [told, untold] = await gateway.settled(2);
+    expect(told?.costNanoUsd).toBe(30_000 + 10_000_000);
+    expect(told?.flags).toEqual(['stream']);
+    expect(untold?.costNanoUsd).toBe(30_000 + 80_000_000);
+    expect(untold?.flags).toEqual(['stream', 'estimated']);
+  });
+
+  test('all that were held, where the client leaves', async () => {
+    const gateway = await startGateway(CAP);
+    gateway.upstream.queue(hang());
+    const ask = { ...ASK, max_tool_calls: 2, tools: [{ type: 'web_search' }] };
+    const connection = await gateway.open(ask, { path: '/v1/responses' });
+    await gateway.upstream.nextRequest();
+    connection.hangUp();
+    const record = await oneRecord(gateway);
+    // Two calls of four searches, and the context of a million tokens read for the tool and after each call.
+    expect(record.usd).toBeGreaterThanOrEqual(0.08 + 3);
+    expect(record.usd).toBeLessThanOrEqual(record.heldUsd);
+    expect(record.flags).toEqual(['estimated']);
+  });
+
+  test('also without a budget', async () => {
+    const gateway = await startGateway();
+    gateway.upstream.queue(json(200, responseBody([search(), messageItem('Hello')])));
+    await gateway.post({ ...ASK, tools: [{ type: 'web_search' }] }, { path: '/v1/responses' });
+    expect(sentBody(gateway).max_tool_calls).toBeUndefined();
+    expect((await oneRecord(gateway)).usd).toBeCloseTo(TOKENS_USD + 0.01, 9);
+  });
+
+  test("at the user's price", async () => {
+    const gateway = await startGateway(CAP);
+    gateway.configure({ fees: { web_search: '0.5' } });
+    gateway.upstream.queue(json(200, responseBody([search(), messageItem('Hello')])));
+    await gateway.post({ ...ASK, tools: [{ type: 'web_search' }] }, { path: '/v1/responses' });
+    expect((await oneRecord(gateway)).usd).toBeCloseTo(TOKENS_USD + 0.5, 9);
+  });
+
+  test('of none, where nothing costs anything', async () => {
+    const gateway = await startGateway({ ...CAP, price: { input: 0, output: 0 } });
+    gateway.upstream.queue(json(200, responseBody([search(), messageItem('Hello')])));
+    const tools = [{ type: 'web_search' }, { type: 'never_heard_of' }];
+    await gateway.post({ ...ASK, tools }, { path: '/v1/responses' });
+    expect(await oneRecord(gateway)).toMatchObject({ usd: 0, heldUsd: 0 });
+  });
+});
+
+describe('how often a provider may run its tools', () => {
+  const heldFor = async (body: object, options: GatewayOptions = CAP) => {
+    const gateway = await startGateway(options);
+    gateway.upstream.queue(json(200, responseBody([messageItem('Hello')])));
+    const answer = await gateway.post({ ...ASK, ...body }, { path: '/v1/responses' });
+    return { answer, gateway };
+  };
+  const tools = [{ type: 'web_search' }];
+
+  test('is written into a request that does not say it', async () => {
+    const { gateway } = await heldFor({ tools });
+    expect(sentBody(gateway)).toMatchObject({ max_tool_calls: 10, tools });
+    // Eleven times the context, and forty searches.
+    expect((await oneRecord(gateway)).heldUsd).toBeCloseTo(11.4, 1);
+  });
+
+  test('is its own limit where it has one', async () => {
+    const { gateway } = await heldFor({ tools, max_tool_calls: 3 });
+    expect(sentBody(gateway).max_tool_calls).toBe(3);
+    expect((await oneRecord(gateway)).heldUsd).toBeCloseTo(4.12, 1);
+  });
+
+  test('is cut to what a budget affords before the answer is', async () => {
+    const { gateway } = await heldFor({ tools }, { budget: { period: 'daily', capUsd: 5 } });
+    expect(sentBody(gateway)).toMatchObject({ max_tool_calls: 3, max_output_tokens: 100 });
+  });
+
+  test('is refused where not even one call fits', async () => {
+    const { answer, gateway } = await heldFor({ tools }, { budget: { period: 'daily', capUsd: 1.9 } });
+    expect([answer.status, gateway.upstream.requests]).toEqual([402, []]);
+  });
+
+  test('is held for with a stored prompt, whose tools nobody sees', async () => {
+    const { gateway } = await heldFor({ prompt: { id: 'pmpt_1' }, max_tool_calls: 1 });
+    expect((await oneRecord(gateway)).heldUsd).toBeGreaterThanOrEqual(2 + 0.4 + 0.03);
+  });
+
+  test('is held for where an item of the conversation brings the tools', async () => {
+    const item = { type: 'additional_tools', role: 'developer', tools };
+    const { gateway } = await heldFor({ input: [{ role: 'user', content: 'Hi' }, item] });
+    expect(sentBody(gateway).max_tool_calls).toBe(10);
+  });
+
+  test.each([
+    [{ tools: [{ type: 'never_heard_of' }] }, 'never_heard_of'],
+    [{ tools: [{ type: 'web_s\u0065arch_pro' }] }, 'web_search_pro'],
+    [{ plugins: [{ id: 'web' }] }, 'plugins'],
+  ])('is not known of %j, which is refused until it has a price', async (body, name) => {
+    const { answer, gateway } = await heldFor(body);
+    const error = { code: 'cost_unbounded', command: expect.stringContaining('gw config set fees.') };
+    expect([answer.status, answer.json()]).toMatchObject([402, { error }]);
+    gateway.configure({ fees: { [name]: '0.25' } });
+    const again = await gateway.post({ ...ASK, ...body }, { path: '/v1/responses' });
+    expect(again.status).toBe(200);
+  });
+
+  test.each([
+    ['a type that stands twice', '[{"type":"function","type":"web_search"}]'],
+    ['a list that stands twice', '[],"tools":[{"type":"web_search"}]'],
+  ])('is not guessed for %s', async (_what, list) => {
+    const gateway = await startGateway(CAP);
+    const body = `{"model":"${MODEL}","input":"Hi","tools":${list}}`;
+    const answer = await gateway.post(body, { path: '/v1/responses' });
+    expect([answer.status, answer.json()]).toMatchObject([400, { error: { code: 'duplicate_parameter' } }]);
+  });
+});
+
+describe('chat completions', () => {
+  const ask = (more: object) => ({ ...PLAIN, max_tokens: 50, ...more });
+  const usage = { prompt_tokens: 20, completion_tokens: 5 };
+
+  test.each([
+    [{ web_search_options: {} }, 0.025],
+    [{ web_search_options: { search_context_size: 'high' }, n: 2 }, 0.05],
+    [{ model: 'mock/gpt-4o-search-preview' }, 0.025],
+    [{ tools: [{ type: 'function', function: { name: 'web_search' } }] }, 0],
+  ])('are held and booked with their one search: %j', async (more, usd) => {
+    const gateway = await startGateway(CAP);
+    for (const model of ['gpt-4o-search-preview']) {
+      await gateway.setPrice({ provider: 'mock', model, inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 });
+    }
+    gateway.upstream.queue(json(200, { choices: [{ message: { content: 'Hello' } }], usage }));
+    expect((await gateway.post(ask(more))).status).toBe(200);
+    const record = await oneRecord(gateway);
+    expect(record.usd).toBeCloseTo(TOKENS_USD + usd, 9);
+    expect(record.heldUsd).toBeGreaterThanOrEqual(record.usd);
+  });
+
+  test.each([
+    { tools: [{ type: 'web_search' }] },
+    { tools: [{ google_search: {} }] },
+    { tools: [{ url_context: {} }] },
+    { extra_body: { google: { tools: [{ google_search: {} }] } } },
+    { tools: [{ type: 'openrouter:web_search' }] },
+    { tools: [{ type: 'builtin_function', function: { name: '$web_search' } }] },
+    { search_parameters: { mode: 'on' } },
+    { model: 'mock/test-model:online' },
+  ])('are refused where nothing bounds how often a tool runs: %j', async (more) => {
+    const gateway = await startGateway(CAP);
+    const model = 'test-model:online';
+    await gateway.setPrice({ provider: 'mock', model, inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 });
+    const answer = await gateway.post(ask(more));
+    expect([answer.status, gateway.upstream.requests]).toEqual([402, []]);
+    expect(answer.json()).toMatchObject({ error: { code: 'cost_unbounded', param: Object.keys(more)[0] } });
+  });
+});
+
+describe("Anthropic's messages", () => {
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const ask = (tools: object[]) => ({ model: 'claude/test-model', max_tokens: 50, messages, tools });
+  const usage = { input_tokens: 20, output_tokens: 5, server_tool_use: { web_search_requests: 2 } };
+
+  async function answered(body: object, answerUsage: object = usage) {
+    const gateway = await startGateway(CAP);
+    gateway.configure({ providers: { claude: { baseUrl: gateway.upstream.url, wire: 'anthropic' } } });
+    const price = { inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 };
+    await gateway.setPrice({ provider: 'claude', model: 'test-model', ...price });
+    const content = [{ type: 'text', text: 'Hello' }];
+    gateway.upstream.queue(json(200, { type: 'message', role: 'assistant', content, usage: answerUsage }));
+    const answer = await gateway.post(body, { path: '/v1/messages' });
+    return { answer, gateway };
+  }
+
+  test('have a limit written into each search that has none, and are booked what they report', async () => {
+    const tools = [
+      { type: 'web_search_20250305', name: 'web_search' },
+      { type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 2 },
+      { name: 'f', input_schema: { type: 'object' } },
+    ];
+    const { gateway } = await answered(ask(tools));
+    expect(sentBody(gateway).tools).toEqual([{ ...tools[0], max_uses: 10 }, tools[1], tools[2]]);
+    const record = await oneRecord(gateway);
+    expect(record.usd).toBeCloseTo(TOKENS_USD + 0.02, 9);
+    // Ten rounds are the most there are, of a million tokens each.
+    expect(record.heldUsd).toBeGreaterThan(11);
+  });
+
+  test('are held by their own limit', async () => {
+    const { gateway } = await answered(
+      ask([{ type: 'web_search_20260209', name: 'web_search', max_uses: 2 }]),
+    );
+    const record = await oneRecord(gateway);
+    expect(record.heldUsd).toBeGreaterThan(3);
+    expect(record.heldUsd).toBeLessThan(3.2);
+  });
+
+  test('are booked an hour of code that runs', async () => {
+    const plain = { input_tokens: 20, output_tokens: 5 };
+    const { gateway } = await answered(
+      ask([{ type: 'code_execution_20250825', name: 'code_execution' }]),
+      plain,
+    );
+    const record = await oneRecord(gateway);
+    expect(record.usd).toBeCloseTo(TOKENS_USD + 0.05, 9);
+    expect(record.flags).toEqual(['estimated']);
+  });
+
+  test('are refused an advisor, who is billed at the price of another model', async () => {
+    const { answer } = await answered(
+      ask([{ type: 'advisor_20260301', name: 'advisor', model: 'claude-opus-5' }]),
+    );
+    expect([answer.status, answer.json()]).toMatchObject([402, { type: 'error' }]);
+  });
+});
