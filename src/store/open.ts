@@ -29,6 +29,8 @@ export async function openDatabase(path: string, options: OpenOptions = {}): Pro
       db.pragma('foreign_keys = ON');
       if (options.readonly !== true) {
         db.pragma('journal_mode = WAL');
+        // Each checkpoint waits for the disk (some 10 ms): after 32 MB of log, instead of SQLite's 4.
+        db.pragma('wal_autocheckpoint = 8000');
         // Survives kill -9 of gw; only a power cut can take the last commits (measured: no loss in 7,609 settles).
         db.pragma('synchronous = NORMAL');
         await migrate(db, path);
