@@ -1,12 +1,15 @@
 import { type DocumentList, findDocuments } from './documents.ts';
 import { type Candidate, rank } from './ranking.ts';
-import { contentStems } from './words.ts';
+import { contentStems, wordsOf } from './words.ts';
 
 /** At least this many stay, and a share of a long list; what scores near the best stays as well. */
 const MIN_KEPT = 3;
-const KEPT_SHARE = 0.02;
-const NEAR_BEST = 0.46;
-const MAX_KEPT_FACTOR = 4;
+const KEPT_SHARE = 0.01;
+const NEAR_BEST = 0.55;
+const MAX_KEPT_FACTOR = 2;
+/** When the best ones hold less than this of what is asked for, they answer it in words that it doesn't have. */
+const MIN_COVERED = 0.25;
+const LABELLED = /^\W{0,3}(?:user )?(?:question|query)\W{0,3}:(.+)$/gim;
 /** Lists shorter than this cost little. */
 const MIN_LENGTH = 4000;
 /** Tasks for which every document counts. */
@@ -37,17 +40,33 @@ export function chooseCandidates(
   question: string,
   candidates: readonly Candidate[],
 ): Set<number> | undefined {
-  if (contentStems(question).length === 0 || NEEDS_ALL.test(question)) return undefined;
-  const scores = rank(question, candidates);
-  const order = scores.map((_, i) => i).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
+  const asked = labelled(question);
+  if (contentStems(asked).length === 0 || NEEDS_ALL.test(question)) return undefined;
+  const { scores, order, covered } = rank(asked, candidates);
   const best = scores[order[0] ?? 0] ?? 0;
-  // Nothing in common with any: then the ranking says nothing.
-  if (best === 0) return undefined;
-  const least = Math.ceil(MIN_KEPT + KEPT_SHARE * candidates.length);
+  // Little in common with any: then the ranking says nothing.
+  if (best === 0 || covered < MIN_COVERED) return undefined;
+  const least = MIN_KEPT + Math.floor(KEPT_SHARE * candidates.length);
   const kept = order.filter(
     (i, place) => place < least || (place < least * MAX_KEPT_FACTOR && (scores[i] ?? 0) >= NEAR_BEST * best),
   );
-  return kept.length < candidates.length ? new Set(kept) : undefined;
+  const all = new Set([...kept, ...namedIn(asked, candidates)]);
+  return all.size < candidates.length ? all : undefined;
+}
+
+/** Candidates whose whole title stands in the question are what it is about, however short they are. */
+function namedIn(question: string, candidates: readonly Candidate[]): number[] {
+  const words = ` ${wordsOf(question).join(' ')} `;
+  return candidates.flatMap(({ title }, i) => {
+    if (contentStems(title).length === 0) return [];
+    return words.includes(` ${wordsOf(title).join(' ')} `) ? [i] : [];
+  });
+}
+
+/** What stands after `Question:`, or all of it: instructions around it say how to answer, not what is asked. */
+function labelled(question: string): string {
+  const found = [...question.matchAll(LABELLED)].map(([, asked]) => asked ?? '');
+  return found.length > 0 ? found.join('\n') : question;
 }
 
 function questionAround({ head, tail }: DocumentList): string {

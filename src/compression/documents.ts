@@ -41,18 +41,27 @@ function findTagged(text: string): DocumentList | undefined {
   for (const found of text.matchAll(OPEN)) {
     // The first kind of tag that repeats is the document; what it holds may have tags as well.
     if (found.index < end || (name !== undefined && found[1] !== name)) continue;
-    const close = text.indexOf(`</${found[1]}>`, found.index);
-    if (close < 0) return undefined;
-    const inner = text.indexOf(`<${found[1]}`, found.index + 1);
-    if (inner >= 0 && inner < close) continue;
+    const close = closeOf(text, found.index, found[1] ?? '');
+    if (close === 'none') return undefined;
+    if (close === 'inner') continue;
     name = found[1];
-    end = close + `</${name}>`.length;
+    end = close;
     starts.push(found.index);
   }
   const [first] = starts;
   if (first === undefined) return undefined;
   if (text[end] === '\n') end++;
   return cut(text, starts, end, titleOfTagged);
+}
+
+/** Where a document ends; `inner` when another one starts in it (`<document_content>` is another tag). */
+function closeOf(text: string, start: number, name: string): number | 'inner' | 'none' {
+  const next = new RegExp(`<${name}[\\s>]`, 'g');
+  next.lastIndex = start + 1;
+  const inner = next.exec(text)?.index;
+  const close = text.slice(start, inner).indexOf(`</${name}>`);
+  if (close >= 0) return start + close + `</${name}>`.length;
+  return inner === undefined ? 'none' : 'inner';
 }
 
 /** Documents that each start with a line such as `Title: ...` after a blank line. */

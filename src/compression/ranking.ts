@@ -17,8 +17,16 @@ const HOP_WEIGHT = 0.45;
 const ROOT = 6;
 const ROOTS_FROM = 4000;
 
+export interface Ranking {
+  scores: number[];
+  /** The candidates' places, the best one first. */
+  order: number[];
+  /** How much of what the question asks for stands in the best ones, by weight. */
+  covered: number;
+}
+
 /** How well each candidate answers the question: BM25 on stems and pairs, titles, coverage, and a second hop. */
-export function rank(question: string, candidates: readonly Candidate[]): number[] {
+export function rank(question: string, candidates: readonly Candidate[]): Ranking {
   const memo = new Map<string, string>();
   const stemsOf = (text: string) => contentStems(text, memo);
   const wanted = stemsOf(question);
@@ -29,7 +37,15 @@ export function rank(question: string, candidates: readonly Candidate[]): number
   const weights = weigh([...terms, ...pairs], texts);
   const best = [...terms].reduce((sum, term) => sum + (weights.get(term) ?? 0), 0);
   const scores = texts.map((text) => scoreOf(text, weights, mean, best, pairs));
-  return addHops(scores, candidates, stemsOf);
+  const hopped = addHops(scores, candidates, stemsOf);
+  const order = orderOf(hopped);
+  const found = [...terms].filter((term) => order.slice(0, HOPS).some((i) => texts[i]?.counts.has(term)));
+  const covered = found.reduce((sum, term) => sum + (weights.get(term) ?? 0), 0);
+  return { scores: hopped, order, covered: best === 0 ? 0 : covered / best };
+}
+
+function orderOf(scores: readonly number[]): number[] {
+  return scores.map((_, i) => i).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
 }
 
 interface Counted {
@@ -101,7 +117,7 @@ function addHops(
   stemsOf: (text: string) => string[],
 ): number[] {
   const rootsOf = (text: string) => stemsOf(text.slice(0, ROOTS_FROM)).map((stem) => stem.slice(0, ROOT));
-  const order = scores.map((_, i) => i).sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0) || a - b);
+  const order = orderOf(scores);
   const names = candidates.map(({ title }) => [...new Set(rootsOf(title))]);
   const holders = new Map<string, number>();
   for (const root of names.flat()) holders.set(root, (holders.get(root) ?? 0) + 1);
