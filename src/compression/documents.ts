@@ -34,7 +34,8 @@ export function findDocuments(text: string): DocumentList | undefined {
   return length < MIN_MEAN_LENGTH * list.documents.length ? undefined : list;
 }
 
-function findTagged(text: string): DocumentList | undefined {
+/** Finds documents in tags such as `<document>`. */
+export function findTagged(text: string): DocumentList | undefined {
   const starts: number[] = [];
   let name: string | undefined;
   let end = 0;

@@ -10,6 +10,8 @@ const B = 0.6;
 /** Two words of the question side by side say more than the two apart. */
 const PAIR_WEIGHT = 0.5;
 const TITLE_WEIGHT = 1.2;
+/** A word that stands in none may say how to answer rather than what is asked; it counts so much. */
+const ABSENT = 0.5;
 /** How many best ones may lead to others. */
 const HOPS = 3;
 const HOP_WEIGHT = 0.45;
@@ -29,9 +31,9 @@ export interface Ranking {
 export function rank(question: string, candidates: readonly Candidate[]): Ranking {
   const memo = new Map<string, string>();
   const stemsOf = (text: string) => contentStems(text, memo);
-  const wanted = stemsOf(question);
-  const terms = new Set(wanted);
-  const pairs = new Set(wanted.slice(1).map((stem, i) => `${wanted[i]} ${stem}`));
+  const asked = stemsOf(question);
+  const terms = new Set(asked);
+  const pairs = new Set(asked.slice(1).map((stem, i) => `${asked[i]} ${stem}`));
   const texts = candidates.map(({ title, text }) => count(stemsOf(text), stemsOf(title), terms, pairs));
   const mean = texts.reduce((sum, text) => sum + text.length, 0) / Math.max(1, texts.length);
   const weights = weigh([...terms, ...pairs], texts);
@@ -41,7 +43,9 @@ export function rank(question: string, candidates: readonly Candidate[]): Rankin
   const order = orderOf(hopped);
   const found = [...terms].filter((term) => order.slice(0, HOPS).some((i) => texts[i]?.counts.has(term)));
   const covered = found.reduce((sum, term) => sum + (weights.get(term) ?? 0), 0);
-  return { scores: hopped, order, covered: best === 0 ? 0 : covered / best };
+  const absent = [...terms].filter((term) => !texts.some((text) => text.counts.has(term)));
+  const wanted = best - absent.reduce((sum, term) => sum + (weights.get(term) ?? 0) * (1 - ABSENT), 0);
+  return { scores: hopped, order, covered: wanted === 0 ? 0 : covered / wanted };
 }
 
 function orderOf(scores: readonly number[]): number[] {

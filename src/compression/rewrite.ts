@@ -1,6 +1,7 @@
 import { foldBlobs } from './blobs.ts';
 import { type Block, splitBlocks } from './blocks.ts';
 import { foldCode, type SourceFile } from './code-fold.ts';
+import { frameDocuments } from './documents-frame.ts';
 import { selectDocuments } from './documents-select.ts';
 import { dropExemplars } from './exemplars.ts';
 import { dropFiller } from './filler.ts';
@@ -112,6 +113,14 @@ export class Rewriter {
     if (this.#origin.role === 'system') return this.#note('schemas', text, minifySchemas(text));
     // A tool's result is one thing to refer to; in a user's message each pasted block is.
     if (this.#origin.role === 'tool') return this.#referOr(text, () => this.#rewriteBlocks(text));
+    const documents = frameDocuments(text);
+    if (!documents) return this.#rewritePastes(text);
+    const { head, framed, tail } = documents;
+    const between = this.#referOr(documents.documents, () => this.#note('documents', text, framed));
+    return this.#rewritePastes(head) + between + this.#rewritePastes(tail);
+  }
+
+  #rewritePastes(text: string): string {
     return splitBlocks(text, 'words')
       .map((block) =>
         isPaste(block, this.#scope.level) && !this.#scope.question?.wantsFile
@@ -137,6 +146,8 @@ export class Rewriter {
   #rewriteBlocks(text: string): string {
     const { path } = this.#origin;
     if (path !== undefined) return this.#foldCode(text, { path, mayBeEdited: true });
+    const documents = frameDocuments(text);
+    if (documents) return documents.head + this.#note('documents', text, documents.framed) + documents.tail;
     return splitBlocks(text, 'data')
       .map((block) => this.#rewriteBlock(block))
       .join('');

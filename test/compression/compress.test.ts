@@ -242,6 +242,8 @@ describe.each(levels)('compress() at level %s', (level) => {
       (n: number) => '[{"a": '.repeat(n),
       (n: number) => 'x'.repeat(n * 50),
       (n: number) => '<a>\n'.repeat(n),
+      (n: number) => '<document index="1">\n'.repeat(n),
+      (n: number) => '<document index="1">\nabout it\n</document>\n'.repeat(n),
       (n: number) => `a${' '.repeat(n * 20)}b`,
     ];
     for (const make of texts) {

@@ -127,6 +127,36 @@ describe('documents', () => {
     expect(out).toMatch(/Who builds violins\?$/);
   });
 
+  it('stay when the question names their title, however little they say of it', () => {
+    const short = 'Document [13](Title: Umber) A brown.';
+    const message = {
+      role: 'user',
+      content: `${documents}\n${short}\n\nQuestion: do painters of castles use umber for bridges, bees and clocks\nAnswer:`,
+    };
+    const out = String(compress([message], { level: 'balanced' }).messages[0]?.content);
+    expect(out).toContain(short);
+    expect(out).not.toContain('whales');
+  });
+
+  it('all stay when the best of them hold little of what is asked', () => {
+    for (const topic of topics)
+      expect(ask('which vaccination against pertussis began much later')).toContain(`On ${topic}`);
+  });
+
+  it('in tags go whole, the last one too, and tags in them are no documents', () => {
+    const tagged = topics
+      .map(
+        (topic, i) =>
+          `<document index="${i + 1}">\n<source>On ${topic}</source>\n<document_content>\n${`Much is known about ${topic}. `.repeat(20)}\n</document_content>\n</document>\n`,
+      )
+      .join('');
+    const message = { role: 'user', content: `<documents>\n${tagged}</documents>\n\nWho builds violins?` };
+    const out = String(compress([message], { level: 'balanced' }).messages[0]?.content);
+    expect(out).toContain('<source>On violins</source>');
+    expect(out).not.toContain('clocks');
+    expect(out.match(/<document /g)).toHaveLength(out.match(/<\/document>/g)?.length ?? 0);
+  });
+
   it('that a tool finds are chosen by the last real question', () => {
     const messages = [
       { role: 'user', content: 'Who builds violins?' },
