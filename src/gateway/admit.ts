@@ -32,6 +32,11 @@ export interface Admitted {
   calls: number | undefined;
 }
 
+/** The calls of the provider's tools that were held for. */
+export function callsOf({ calls, quote }: Admitted): number | undefined {
+  return calls ?? quote.tools?.calls;
+}
+
 /**
  * Holds the worst-case cost in every budget of the project. The cheap bound of the input is tried first, the exact
  * count only where that has no room. Throws GwError 402 or 429 where there is none, and ClientGone.
@@ -60,6 +65,7 @@ export async function admit(
       provider: target.provider.name,
       model: target.model,
       card,
+      listed,
       inputTokens,
       minOutputTokens: settings['admission.min_output_tokens'],
       tools,

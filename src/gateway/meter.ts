@@ -1,18 +1,20 @@
 import { messageOf } from '../errors.ts';
 import type { NanoUsd } from '../money.ts';
 import { costOf, isFree } from '../pricing/cost.ts';
+import { type PriceCard, scaleCard } from '../pricing/price-card.ts';
 import { readReportedCost } from '../pricing/reported-cost.ts';
 import { readUsage, statesOutput } from '../pricing/usage-payload.ts';
 import { FLAGS } from '../store/ledger/record.ts';
-import { tokenBound } from '../tokens/bound.ts';
-import { encodingOf } from '../tokens/encoding.ts';
 import { NO_USAGE, type TokenUsage } from '../usage.ts';
-import { type Admitted, unseenBound } from './admit.ts';
+import { type Admitted, callsOf } from './admit.ts';
+import { estimateUsage } from './estimate-usage.ts';
 import type { Gateway } from './gateway.ts';
 import type { Job } from './job.ts';
+import { plausibleCost, plausibleUsage } from './plausible.ts';
 import { feesWith, inputWith } from './quote.ts';
 import type { Relay } from './relay.ts';
 import type { Target } from './resolve.ts';
+import { billedTenths } from './wire/terms.ts';
 
 /** What a request used, what that costs, and the flags that say how sure this is. */
 export interface Metered {
@@ -32,20 +34,44 @@ export interface Metering {
   whole: boolean;
 }
 
-/** What the provider reports is what is booked; where it reports nothing, the least bound that can be defended. */
+/**
+ * What the provider reports is what is booked; where it reports nothing, the least bound that can be defended. An error
+ * status is booked at what it reports, which is nothing: providers do not bill failed requests. A stream that fails
+ * when it has begun has a good status, and what came of it is booked.
+ */
 export function meter(gateway: Gateway, metering: Metering): Metered | Promise<Metered> {
-  const { relay, admitted, target } = metering;
-  const reported = readUsage(relay.usage);
+  const { relay, admitted } = metering;
+  const stated = readUsage(relay.usage);
+  const plausible = stated && plausibleUsage(stated, admitted.quote);
+  const reported = plausible?.value;
   if (reported && isAll(reported, metering)) {
-    const charged = readReportedCost(target.provider.name, relay.usage);
-    if (charged !== undefined) return { usage: reported, costNanoUsd: charged, flags: 0 };
-    return withFees(priced(reported, admitted, 0), metering);
+    const metered = withCharge(reported, metering);
+    return plausible.wasCut ? asImpossible(gateway, metered) : metered;
   }
-  // An error is not billed, and an answer to nobody's liking without usage is.
   if (relay.status >= 400) return priced(reported ?? NO_USAGE, admitted, 0);
   const { unreported } = metering.job.wire;
   if (unreported === undefined) return estimated(gateway, metering, reported);
   return { usage: NO_USAGE, costNanoUsd: 0, flags: unreported === 'unmetered' ? FLAGS.unmetered : 0 };
+}
+
+/** At what the provider says that it charged, else at its prices and on the terms that it reports. */
+function withCharge(usage: TokenUsage, metering: Metering): Metered {
+  const { relay, target, admitted, job } = metering;
+  const charged = readReportedCost(target.provider.name, relay.usage);
+  if (charged !== undefined) {
+    const { value, wasCut } = plausibleCost(charged);
+    return { usage, costNanoUsd: value, flags: wasCut ? FLAGS.estimated : 0 };
+  }
+  const { card, listed } = admitted.quote;
+  const { terms } = job.asked;
+  const tenths = billedTenths(terms, relay.usage, target.provider);
+  const isAsAsked = tenths === (terms?.tenths ?? 10);
+  return withFees(pricedAt(usage, isAsAsked || !listed ? card : scaleCard(listed, tenths), 0), metering);
+}
+
+function asImpossible(gateway: Gateway, metered: Metered): Metered {
+  gateway.warn('a provider reported more tokens than its model can have: the most that it can is booked');
+  return { ...metered, flags: metered.flags | FLAGS.estimated };
 }
 
 /** What is reported is all there is, unless the answer was cut before its end was, or holds text that it leaves out. */
@@ -55,6 +81,10 @@ function isAll({ outputTokens }: TokenUsage, { job, relay, whole }: Metering): b
   return outputTokens > 0 || statesOutput(relay.usage) || relay.receivedText().every((text) => text === '');
 }
 
+/**
+ * Never above the hold, whatever came: that is what the budgets were asked for, and a guess must not break a cap. Where
+ * the text itself shows that it was more, the record says so (`overrun`).
+ */
 async function estimated(
   gateway: Gateway,
   metering: Metering,
@@ -63,8 +93,16 @@ async function estimated(
   const { admitted } = metering;
   const least = priced(reported, admitted, FLAGS.estimated);
   try {
-    const usage = atLeast(reported, await estimate(gateway, metering));
-    const most = withinHold(withHeldFees(priced(usage, admitted, FLAGS.estimated), admitted), admitted);
+    const estimate = await estimateUsage(gateway, metering);
+    const usage = atLeast(reported, estimate.usage);
+    const flags = FLAGS.estimated | (estimate.isBeyondLimit ? FLAGS.overrun : 0);
+    if (estimate.isBeyondLimit) {
+      const { provider, model } = metering.target;
+      gateway.warn(
+        `${provider.name}/${model} wrote more than it was allowed and reported no usage: it is booked at its hold, and may be billed at more`,
+      );
+    }
+    const most = withinHold(withHeldFees(priced(usage, admitted, flags), admitted), admitted);
     return { ...most, costNanoUsd: Math.max(most.costNanoUsd, least.costNanoUsd) };
   } catch (error) {
     return meterAtBound(gateway, admitted, error);
@@ -80,9 +118,9 @@ function atLeast(reported: TokenUsage, estimate: TokenUsage): TokenUsage {
 /** All that the request may have used, for an answer that gw fails to read: its hold has to be settled all the same. */
 export function meterAtBound(gateway: Gateway, admitted: Admitted, error: unknown): Metered {
   gateway.warn(`an answer could not be read, and is booked at its bound: ${messageOf(error)}`);
-  const { outputTokens, choices } = admitted.quote;
+  const { outputTokens, choices, predictedTokens } = admitted.quote;
   const inputTokens = inputWith(admitted.quote, callsOf(admitted));
-  const usage = { ...NO_USAGE, inputTokens, outputTokens: outputTokens * choices };
+  const usage = { ...NO_USAGE, inputTokens, outputTokens: outputTokens * choices + predictedTokens };
   return withinHold(withHeldFees(priced(usage, admitted, FLAGS.estimated), admitted), admitted);
 }
 
@@ -103,53 +141,18 @@ function withHeldFees(metered: Metered, admitted: Admitted): Metered {
   return fees === 0 ? metered : { ...metered, costNanoUsd: metered.costNanoUsd + fees };
 }
 
-function callsOf({ calls, quote }: Admitted): number | undefined {
-  return calls ?? quote.tools?.calls;
-}
-
 function withinHold(metered: Metered, { remaining, heldNanoUsd }: Admitted): Metered {
   if (remaining === null) return metered;
   return { ...metered, costNanoUsd: Math.min(metered.costNanoUsd, heldNanoUsd) };
 }
 
 function priced(usage: TokenUsage, { quote }: Admitted, flags: number): Metered {
+  return pricedAt(usage, quote.card, flags);
+}
+
+function pricedAt(usage: TokenUsage, card: PriceCard | undefined, flags: number): Metered {
   const used = usage.inputTokens > 0 || usage.outputTokens > 0;
   if (!used) return { usage, costNanoUsd: 0, flags };
-  if (quote.card) return { usage, costNanoUsd: costOf(usage, quote.card), flags };
+  if (card) return { usage, costNanoUsd: costOf(usage, card), flags };
   return { usage, costNanoUsd: 0, flags: flags | FLAGS.unpriced };
-}
-
-/**
- * The input as counted, and of the output what was received plus, for an answer that was cut, what may have been
- * generated unseen: reasoning before the first byte and what was under way after the last, at the fastest rate that
- * a provider is taken to have. Never more than was asked for.
- */
-async function estimate(gateway: Gateway, metering: Metering): Promise<TokenUsage> {
-  const { job, target, admitted, relay } = metering;
-  // Before anything is awaited: the time that counting takes is not time that the provider had.
-  const unseen = unseenTokens(gateway, metering);
-  const encoding = encodingOf(target.model);
-  const bound = (texts: string[]) => texts.reduce((sum, text) => sum + tokenBound(text), 0);
-  // A hold has to be settled even if the counting breaks down.
-  const count = async (texts: string[]) =>
-    encoding ? gateway.tokens.count(texts, encoding).catch(() => bound(texts)) : bound(texts);
-  const prompt = job.wire.promptOf(job.asked);
-  const [input, visible] = await Promise.all([count(prompt.texts), count(relay.receivedText())]);
-  const most = admitted.quote.outputTokens * admitted.quote.choices;
-  const outputTokens = Math.min(visible + unseen, Math.max(most, visible));
-  const pointedAt = unseenBound(prompt.unseen, target);
-  const inputTokens = input + prompt.tokens + 4 * prompt.items + 3 + pointedAt;
-  const first = Math.min(admitted.quote.inputTokens, inputTokens);
-  // The rounds that the provider's tools made possible are as unseen as what it wrote in them.
-  const rounds = inputWith(admitted.quote, callsOf(admitted)) - admitted.quote.inputTokens;
-  return { ...NO_USAGE, inputTokens: first + rounds, outputTokens };
-}
-
-function unseenTokens(gateway: Gateway, { relay, sentAt, whole }: Metering): number {
-  // What came can't be told, so it may be all that was asked for.
-  if (whole) return relay.isReadable ? 0 : Number.MAX_SAFE_INTEGER;
-  const now = gateway.clock.monotonic();
-  const before = (relay.isStream ? (relay.firstByteAt ?? now) : now) - sentAt;
-  const after = relay.isStream && relay.lastByteAt !== undefined ? now - relay.lastByteAt : 0;
-  return Math.ceil(((before + after) * gateway.settings()['metering.max_tokens_per_second']) / 1000);
 }

@@ -8,6 +8,9 @@ export interface OutputGuardOptions {
   onReached: () => void;
 }
 
+/** How far o200k may count more tokens than the provider's own tokenizer, where that is not public. */
+export const UNKNOWN_TOKENIZER_SLACK = 2;
+
 /** The next count waits for at least so many bytes of the stream. */
 const MIN_STEP_BYTES = 2_048;
 

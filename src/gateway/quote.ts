@@ -8,7 +8,10 @@ import type { WireRequest } from './wire/wire.ts';
 
 /** What a request can cost at most. */
 export interface Quote {
+  /** The prices on the terms that the request asks for. */
   card: PriceCard | undefined;
+  /** The prices as they are listed. */
+  listed: PriceCard | undefined;
   inputTokens: number;
   /** Bound of the output tokens of each choice. */
   outputTokens: number;
@@ -22,8 +25,23 @@ export interface Quote {
   mustLimit: boolean;
   /** Nobody knows what it costs: it may run only where there is no budget to hold. */
   unpriced: boolean;
+  /** Output that may be billed beyond all limits: what was predicted of an answer, and came otherwise. */
+  predictedTokens: number;
+  /** The most input and output (of each choice) that the model can have at all. */
+  possibleTokens: number;
   /** Left out where the provider runs no tools of its own. */
   tools: HeldTools | undefined;
+}
+
+/** Of a model whose context size is unknown: beyond those of all models there are. */
+const POSSIBLE_TOKENS = 10_000_000;
+/** Price data may be old, and contexts have grown fivefold. */
+const GROWTH = 8;
+
+/** More than a model can read or write in one go. */
+export function possibleTokens(provider: string, model: string): number {
+  const context = modelLimits(provider, model)?.contextTokens;
+  return context === undefined ? POSSIBLE_TOKENS : context * GROWTH;
 }
 
 /** The tools of a quote, and how much a round of theirs lets the model read again. */
@@ -38,6 +56,7 @@ export interface QuoteOptions {
   provider: string;
   model: string;
   card: PriceCard | undefined;
+  listed: PriceCard | undefined;
   /** Bound of the input tokens. */
   inputTokens: number;
   /** A request without a limit of its own is not cut below this. */
@@ -63,6 +82,7 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
   const mayCut = own === undefined && request.limitable !== false;
   const quoted: Quote = {
     card,
+    listed: options.listed,
     inputTokens: options.inputTokens,
     outputTokens,
     choices,
@@ -71,6 +91,8 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
     mayCut,
     mustLimit: mayCut && known === undefined,
     unpriced: card === undefined || request.terms?.unknown !== undefined || isUnknown(tools, card),
+    predictedTokens: request.predictedTokens ?? 0,
+    possibleTokens: possibleTokens(options.provider, options.model),
     tools,
   };
   quoted.amount = costWith(quoted, outputTokens, tools?.calls);
@@ -96,9 +118,14 @@ export function feesWith({ card, tools }: Quote, calls = 0): NanoUsd {
 }
 
 function costWith(quoted: Quote, outputTokens: number, calls?: number): NanoUsd {
-  const { card, choices } = quoted;
+  const { card, choices, predictedTokens } = quoted;
   if (!card) return 0;
-  const tokens = worstCase({ inputTokens: inputWith(quoted, calls), outputTokens, choices }, card);
+  const usage = {
+    inputTokens: inputWith(quoted, calls),
+    outputTokens: outputTokens + predictedTokens,
+    choices,
+  };
+  const tokens = worstCase(usage, card);
   return Math.min(tokens + feesWith(quoted, calls), Number.MAX_SAFE_INTEGER);
 }
 
@@ -126,7 +153,7 @@ export function fitInto(quoted: Quote, room: NanoUsd, minOutputTokens: number): 
   const forTokens = room - feesWith(quoted, calls);
   if (forTokens < 0) return undefined;
   const affordable = affordableOutputTokens(forTokens, inputWith(quoted, calls), choices, card);
-  const outputTokens = Math.min(affordable, quoted.outputTokens);
+  const outputTokens = Math.min(affordable - quoted.predictedTokens, quoted.outputTokens);
   const least = mayCut ? Math.min(minOutputTokens, quoted.outputTokens) : quoted.outputTokens;
   if (outputTokens < least) return undefined;
   if (tools && calls !== undefined && outputTokens === quoted.outputTokens) {

@@ -7,7 +7,7 @@ import type { Gateway } from './gateway.ts';
 import { type ServiceHeaders, serviceHeaders } from './headers.ts';
 import { recordOf } from './job.ts';
 import { type Metered, meter, meterAtBound } from './meter.ts';
-import { guardOutput } from './output-guard.ts';
+import { guardOutput, UNKNOWN_TOKENIZER_SLACK } from './output-guard.ts';
 import { costsNothing } from './quote.ts';
 import { Relay } from './relay.ts';
 import { savedMoney } from './saved-money.ts';
@@ -50,9 +50,6 @@ function aboutOf({ job, target, admitted, why }: Forwarding): ServiceHeaders {
     remainingNanoUsd: admitted.remaining,
   };
 }
-
-/** How far o200k may count more tokens than the provider's own tokenizer, where that is not public. */
-const UNKNOWN_TOKENIZER_SLACK = 2;
 
 /** Runs the call to its end: the provider's, the client's who leaves, or that of the hold. */
 async function callProvider(
@@ -142,7 +139,9 @@ function meterEnd(
   if ('sent' in end && !end.sent) return { usage: NO_USAGE, costNanoUsd: 0, flags: 0 };
   try {
     if (end.kind === 'complete') relay.readEnd();
-    return meter(gateway, { job, target, admitted, relay, sentAt, whole: end.kind === 'complete' });
+    // A provider that reports an error within its stream has broken off, with all that it kept to itself.
+    const whole = end.kind === 'complete' && relay.streamError === undefined;
+    return meter(gateway, { job, target, admitted, relay, sentAt, whole });
   } catch (error) {
     return meterAtBound(gateway, admitted, error);
   }

@@ -162,6 +162,21 @@ describe('what an answer cost', () => {
       12_000,
     ],
     ['an earlier answer', '/v1/responses', { input: 'Hi', previous_response_id: 'resp_1' }, 1_000_000],
+    ['a conversation', '/v1/responses', { input: 'Hi', conversation: 'conv_1' }, 1_000_000],
+    ['a stored prompt', '/v1/responses', { prompt: { id: 'pmpt_1' }, max_tool_calls: 1 }, 1_000_000],
+    ['an item', '/v1/responses', { input: [{ type: 'item_reference', id: 'msg_1' }] }, 1_000_000],
+    [
+      'what is shortened',
+      '/v1/responses',
+      { input: 'Hi', context_management: [{ type: 'compaction' }] },
+      1_000_000,
+    ],
+    [
+      'what is cached',
+      '/v1/chat/completions',
+      { ...PLAIN, extra_body: { google: { cached_content: 'c' } } },
+      1_000_000,
+    ],
   ])(
     'holds the bound of %s that is only pointed at, where usage is missing',
     async (_what, path, body, least) => {
@@ -196,7 +211,6 @@ describe('what costs more than the model', () => {
   test.each([
     { models: ['openai/gpt-5-pro'] },
     { fallbacks: [{ model: 'claude-opus-4-6' }] },
-    { plugins: [{ id: 'web' }] },
     { service_tier: 'warp' },
     { speed: 7 },
   ])('is refused where nobody knows by how much: %j', async (terms) => {
@@ -211,6 +225,183 @@ describe('what costs more than the model', () => {
     expect((await gateway.post({ ...PLAIN, models: ['a', 'b'] })).status).toBe(200);
     await gateway.setBudget({ period: 'daily', capUsd: 10 });
     expect((await gateway.post({ ...PLAIN, models: [], plugins: null })).status).toBe(200);
+  });
+});
+
+describe('the tier that an answer says it was given', () => {
+  const USED = { prompt_tokens: 100, completion_tokens: 50 };
+  const chat = (tier: object) => JSON.stringify({ usage: USED, ...tier });
+
+  async function booked(asked: object, reported: object, provider = 'openai') {
+    const gateway = await budgeted();
+    await addProvider(gateway, provider);
+    gateway.upstream.queue(respond(200, JSON_TYPE, chat(reported)));
+    await gateway.post({ ...PLAIN, model: `${provider}/test-model`, max_tokens: 50, ...asked });
+    const { costNanoUsd, flags } = await recordOf(gateway);
+    return [costNanoUsd, flags];
+  }
+
+  test.each([
+    [
+      "an account's default, held for as if it were none",
+      {},
+      { service_tier: 'priority' },
+      500_000,
+      ['overrun'],
+    ],
+    [
+      'a lesser one than was asked for',
+      { service_tier: 'priority' },
+      { service_tier: 'default' },
+      200_000,
+      [],
+    ],
+    ['the one that was asked for', { service_tier: 'priority' }, { service_tier: 'priority' }, 500_000, []],
+    ['half the price', { service_tier: 'flex' }, { service_tier: 'flex' }, 100_000, []],
+    ['none that gw knows', {}, { service_tier: 'warp' }, 200_000, []],
+    ['no text', {}, { service_tier: 7 }, 200_000, []],
+  ])('is what is booked: %s', async (_what, asked, reported, cost, flags) => {
+    // Of a short prompt, whose bytes are about the tokens that are reported, to be near the hold.
+    expect(await booked(asked, reported)).toEqual([cost, flags]);
+  });
+
+  test('is booked where it is dearer, if the provider may call its own so', async () => {
+    expect(await booked({ service_tier: 'priority' }, { service_tier: 'default' }, 'proxy')).toEqual([
+      500_000,
+      [],
+    ]);
+    expect(await booked({}, { service_tier: 'priority' }, 'proxy')).toEqual([500_000, ['overrun']]);
+  });
+
+  test('is read from streams', async () => {
+    const gateway = await budgeted();
+    await addProvider(gateway, 'openai');
+    const event = (value: object) => `data: ${JSON.stringify({ choices: [], ...value })}\n\n`;
+    const body = `${event({ usage: USED, service_tier: 'default' })}data: [DONE]\n\n`;
+    gateway.upstream.queue(respond(200, { 'content-type': 'text/event-stream' }, body));
+    const response = { usage: { input_tokens: 100, output_tokens: 50 }, output: [], service_tier: 'default' };
+    const last = `data: ${JSON.stringify({ type: 'response.completed', response })}\n\n`;
+    gateway.upstream.queue(respond(200, { 'content-type': 'text/event-stream' }, last));
+    const ask = { model: 'openai/test-model', stream: true, service_tier: 'priority' };
+    await gateway.post({ ...ask, messages: PLAIN.messages, max_tokens: 50 });
+    await gateway.post({ ...ask, input: 'Hi', max_output_tokens: 50 }, { path: '/v1/responses' });
+    const records = await gateway.settled(2);
+    expect(records.map(({ costNanoUsd }) => costNanoUsd)).toEqual([200_000, 200_000]);
+  });
+
+  test("is Anthropic's speed and place", async () => {
+    const gateway = await budgeted();
+    await addProvider(gateway, 'anthropic');
+    const usage = { input_tokens: 100, output_tokens: 50, service_tier: 'priority' };
+    gateway.upstream.queue(
+      respond(200, JSON_TYPE, JSON.stringify({ usage: { ...usage, speed: 'standard' } })),
+    );
+    gateway.upstream.queue(
+      respond(200, JSON_TYPE, JSON.stringify({ usage: { ...usage, inference_geo: 'us' } })),
+    );
+    const ask = { ...PLAIN, model: 'anthropic/test-model', max_tokens: 50 };
+    await gateway.post({ ...ask, speed: 'fast' }, { path: '/v1/messages' });
+    await gateway.post(ask, { path: '/v1/messages' });
+    const records = await gateway.settled(2);
+    expect(records.map(({ costNanoUsd }) => costNanoUsd)).toEqual([200_000, 220_000]);
+  });
+});
+
+describe('what is predicted of an answer', () => {
+  const prediction = { type: 'content', content: 'x'.repeat(10_000) };
+
+  test('is held for as output, which it is billed as where it comes otherwise', async () => {
+    const gateway = await budgeted();
+    gateway.upstream.queue(hang());
+    const connection = await gateway.open({ ...PLAIN, max_tokens: 50, prediction });
+    await gateway.upstream.nextRequest();
+    connection.hangUp();
+    const { holdNanoUsd, costNanoUsd, outputTokens } = await recordOf(gateway);
+    expect(holdNanoUsd).toBeGreaterThan(10_000 * 2_000);
+    expect(outputTokens).toBeGreaterThan(10_000);
+    expect(costNanoUsd).toBeLessThanOrEqual(holdNanoUsd);
+  });
+
+  test('is not part of the limit that a budget affords', async () => {
+    const gateway = await budgeted({ budget: { period: 'daily', capUsd: 0.04 } });
+    await gateway.post({ ...PLAIN, prediction });
+    const sent = JSON.parse((await gateway.upstream.nextRequest()).body.toString());
+    expect(sent.max_tokens).toBeLessThan((0.04 * 1e6) / 2 - 10_000);
+  });
+});
+
+describe('what no model can have used', () => {
+  const USED = { prompt_tokens: 7, completion_tokens: 5 };
+
+  test.each([
+    [{ ...USED, completion_tokens: 9e15 }, 7, 10_000_000],
+    [{ ...USED, prompt_tokens: 9e15 }, 10_000_000, 5],
+    [{ ...USED, prompt_tokens: 9e15, prompt_tokens_details: { cached_tokens: 9e15 } }, 10_000_000, 5],
+    [{ ...USED, total_tokens: 9e15 }, 7, 10_000_000],
+  ])('is cut to what one can: %j', async (usage, input, output) => {
+    const gateway = await budgeted({ budget: { period: 'daily', capUsd: 100 } });
+    gateway.upstream.queue(respond(200, JSON_TYPE, JSON.stringify({ usage })));
+    await gateway.post({ ...PLAIN, max_tokens: 50 });
+    const record = await recordOf(gateway);
+    expect(record).toMatchObject({
+      inputTokens: input,
+      outputTokens: output,
+      flags: ['estimated', 'overrun'],
+    });
+    expect(record.costNanoUsd).toBe(input * 1_000 + output * 2_000);
+  });
+
+  test('is no price either', async () => {
+    const gateway = await budgeted();
+    await addProvider(gateway, 'openrouter');
+    gateway.upstream.queue(respond(200, JSON_TYPE, JSON.stringify({ usage: { ...USED, cost: 9e8 } })));
+    await gateway.post({ ...PLAIN, model: 'openrouter/test-model', max_tokens: 50 });
+    const { costNanoUsd, flags } = await recordOf(gateway);
+    expect([costNanoUsd, flags]).toEqual([10_000 * 1e9, ['estimated', 'overrun']]);
+  });
+});
+
+describe('a provider that passes over its limit and reports nothing', () => {
+  test.each([
+    ['measurably', 'gpt-4o', ['estimated', 'overrun']],
+    ['in a text that another tokenizer might read as fewer', 'test-model', ['estimated']],
+  ])('is booked at the hold, and marked where it wrote more %s', async (_how, model, flags) => {
+    const gateway = await budgeted();
+    await gateway.setPrice({ model, inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 });
+    const content = 'word '.repeat(60);
+    gateway.upstream.queue(respond(200, JSON_TYPE, JSON.stringify({ choices: [{ message: { content } }] })));
+    await gateway.post({ ...PLAIN, model: `mock/${model}`, max_tokens: 50 });
+    const record = await recordOf(gateway);
+    expect(record.flags).toEqual(flags);
+    expect(record.costNanoUsd).toBeLessThanOrEqual(record.holdNanoUsd);
+    expect(gateway.logged.some(({ msg }) => /wrote more/.test(String(msg)))).toBe(flags.length > 1);
+  });
+});
+
+describe('a provider that fails', () => {
+  test.each([500, 503, 429, 400])('with a status of %i has billed nothing', async (status) => {
+    const gateway = await budgeted();
+    gateway.upstream.queue(
+      respond(status, JSON_TYPE, JSON.stringify({ error: { message: 'no' }, choices: [] })),
+    );
+    await gateway.post({ ...PLAIN, max_tokens: 50 });
+    expect(await recordOf(gateway)).toMatchObject({ costNanoUsd: 0, flags: [] });
+  });
+
+  test('within a stream has billed what came, and what it thought before', async () => {
+    const gateway = await budgeted();
+    const event = (value: object) => `data: ${JSON.stringify(value)}\n\n`;
+    gateway.upstream.queue(async (exchange) => {
+      await exchange.body;
+      await exchange.start(200, { 'content-type': 'text/event-stream' });
+      await exchange.chunk(event({ choices: [{ delta: { content: 'word '.repeat(20) } }] }));
+      await exchange.chunk(event({ error: { message: 'overloaded' } }));
+      await exchange.finish();
+    });
+    await gateway.post({ ...STREAM, max_tokens: 200 });
+    const record = await recordOf(gateway);
+    expect(record).toMatchObject({ outcome: 'upstream_error', flags: ['stream', 'estimated'] });
+    expect(record.outputTokens).toBeGreaterThanOrEqual(100);
   });
 });
 

@@ -1,6 +1,6 @@
 import { isFree } from '../../pricing/cost.ts';
 import type { Gateway } from '../gateway.ts';
-import type { Quote } from '../quote.ts';
+import { possibleTokens, type Quote } from '../quote.ts';
 import type { Target } from '../resolve.ts';
 import type { Costs } from './costs.ts';
 
@@ -15,6 +15,7 @@ export function unboundedQuote(gateway: Gateway, target: Target, costs: Costs): 
   const amount = costsNothing ? 0 : 1;
   return {
     card,
+    listed: card,
     inputTokens: 0,
     outputTokens: Number.MAX_SAFE_INTEGER,
     choices: 1,
@@ -23,6 +24,8 @@ export function unboundedQuote(gateway: Gateway, target: Target, costs: Costs): 
     mayCut: false,
     mustLimit: false,
     unpriced: !costsNothing && !isAllowed,
+    predictedTokens: 0,
+    possibleTokens: possibleTokens(target.provider.name, target.model),
     tools: undefined,
   };
 }

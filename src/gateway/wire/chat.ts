@@ -43,6 +43,7 @@ export const chatWire: Wire = {
         );
       }
     },
+    predicted: 'prediction',
     choices: (fields) => fields.integer('n', 1, MAX_CHOICES) ?? 1,
     unseen: {
       images: ['image_url'],
@@ -81,7 +82,7 @@ export const chatWire: Wire = {
   promptOf: promptReader({
     read: new Set(['messages']),
     json: new Set(['tools', 'functions', 'response_format', 'prediction']),
-    stored: new Set(['web_search_options']),
+    stored: new Set(['web_search_options', 'extra_body', 'cached_content', 'cachedContent']),
   }),
 };
 

@@ -1,5 +1,6 @@
 import { describeError, eventsIn, isObject, parseObject, valuesIn, without } from './events.ts';
 import { collectStrings } from './prompt.ts';
+import { withTier } from './usage-member.ts';
 import type { InspectedEvents } from './wire.ts';
 
 const USAGE = Buffer.from('"usage"');
@@ -48,7 +49,7 @@ function inspectData(data: string, result: InspectedEvents): boolean {
   if (!chunk) return false;
   if (chunk.error) result.error = describeError(chunk.error);
   if (!isObject(chunk.usage)) return false;
-  result.usage = chunk.usage;
+  result.usage = withTier(chunk.usage, chunk.service_tier);
   const choices: unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
   // Some report with every chunk, and are done where a reason to finish stands.
   result.usageIs = choices.every(isFinished) ? undefined : 'so far';

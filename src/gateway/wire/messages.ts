@@ -52,6 +52,5 @@ export const messagesWire: Wire = {
     read: new Set(['messages', 'system']),
     json: new Set(['tools', 'output_config', 'output_format']),
     stored: new Set(['mcp_servers', 'container', 'context_management', 'thread']),
-    fetching: /"type":\s*"(web_search|web_fetch|code_execution|mcp)_/,
   }),
 };

@@ -9,8 +9,6 @@ export interface PromptFields {
   json?: ReadonlySet<string>;
   /** What makes the provider read in more by itself: earlier answers, stored prompts, searches. */
   stored?: ReadonlySet<string>;
-  /** Tells tools that do so. */
-  fetching?: RegExp;
 }
 
 const NONE: ReadonlySet<string> = new Set();
@@ -34,10 +32,10 @@ export function promptReader({
   read,
   json = NONE,
   stored = NONE,
-  fetching,
 }: PromptFields): (request: WireRequest) => Prompt {
-  return ({ bytes, members }) => {
-    const prompt: Prompt = { texts: [], items: 0, tokens: 0, unseen: { images: 0, context: false } };
+  return ({ bytes, members, serverTools }) => {
+    const unseen = { images: 0, context: serverTools !== undefined };
+    const prompt: Prompt = { texts: [], items: 0, tokens: 0, unseen };
     for (const member of members) {
       if (read.has(member.key)) {
         const value = readOrNot(bytes, member);
@@ -51,7 +49,6 @@ export function promptReader({
       } else if (json.has(member.key)) {
         prompt.items += 1;
         prompt.texts.push(bytes.toString('utf8', member.start, member.end));
-        if (fetching?.test(compact(bytes, member))) prompt.unseen.context = true;
       } else if (stored.has(member.key)) {
         if (readOrNot(bytes, member) !== null) prompt.unseen.context = true;
       } else if (!UNREAD.has(member.key)) {
@@ -61,11 +58,6 @@ export function promptReader({
     }
     return prompt;
   };
-}
-
-/** As gw would write it: without spaces, and without escapes that nothing needs. */
-function compact(bytes: Buffer, member: Member): string {
-  return JSON.stringify(readOrNot(bytes, member)) ?? '';
 }
 
 /** Undefined where a string or a number inside is none: the provider judges that, and may not mind. */

@@ -2,7 +2,7 @@ import { readValue, scanObject } from '../../json/scan.ts';
 import { describeError, eventsIn, isObject, parseObject, valuesIn } from './events.ts';
 import { collectStrings } from './prompt.ts';
 import { countToolCalls } from './tool-items.ts';
-import { usageMember } from './usage-member.ts';
+import { usageMember, withTier } from './usage-member.ts';
 import type { InspectedEvents } from './wire.ts';
 
 /** The events that end a stream; each holds the response with its usage. */
@@ -28,7 +28,7 @@ export function inspectResponseEvents(events: Buffer): InspectedEvents {
   return { pass: events };
 }
 
-const PARTS = ['usage', 'tool_usage', 'output'];
+const PARTS = ['usage', 'tool_usage', 'output', 'service_tier'];
 const CALL = Buffer.from('_call"');
 const TOOL_USAGE = Buffer.from('"tool_usage"');
 const NO_CALLS = Object.freeze({});
@@ -52,11 +52,11 @@ export function responseUsage(answer: Buffer): unknown {
 }
 
 /** The usage of a response and, beside its own fields, what it says elsewhere of the provider's tools. */
-function withToolCalls({ usage, tool_usage, output }: Record<string, unknown>): unknown {
+function withToolCalls({ usage, tool_usage, output, service_tier }: Record<string, unknown>): unknown {
   if (!isObject(usage)) return usage ?? undefined;
   if (Array.isArray(output) && output.length > 0) usage.server_tool_calls = countToolCalls(output);
   if (tool_usage) usage.tool_usage = tool_usage;
-  return usage;
+  return withTier(usage, service_tier);
 }
 
 /** What was generated: texts, refusals, reasoning, and the arguments of tool calls. */

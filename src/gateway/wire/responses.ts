@@ -75,7 +75,6 @@ export const responsesWire: Wire = {
     read: new Set(['input', 'instructions']),
     json: new Set(['tools', 'text']),
     stored: new Set(STORED),
-    fetching: /"type":\s*"(web_search|file_search|code_interpreter|mcp)/,
   }),
 };
 

@@ -1,9 +1,14 @@
+import { fields } from '../../pricing/payload-fields.ts';
+import type { Preset } from '../../providers/presets.ts';
+import type { Provider } from '../../providers/registry.ts';
 import type { Fields } from './fields.ts';
 
 /** What a request asks for that its provider charges otherwise than by the price of the model. */
 export interface Terms {
   /** The prices are so many tenths of the listed ones. */
   tenths: number;
+  /** Of that, what each field is worth. */
+  byField: Readonly<Record<string, number>>;
   /** A field by which another model may answer, or something else be charged for that has no price here. */
   unknown: string | undefined;
 }
@@ -25,25 +30,68 @@ const FACTORS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
 /** Other models to answer in the asked one's stead (OpenRouter, Anthropic). */
 const UNPRICED = ['models', 'fallbacks'];
 
+const LISTED = 10;
+const PRICED = Object.keys(FACTORS);
+
 /** The fields that are read here. */
-export const TERM_FIELDS: readonly string[] = [...Object.keys(FACTORS), ...UNPRICED];
+export const TERM_FIELDS: readonly string[] = [...PRICED, ...UNPRICED];
 
 /** Undefined where the listed prices hold. */
-export function termsOf(fields: Fields): Terms | undefined {
-  let terms: Terms | undefined;
-  for (const [field, factors] of Object.entries(FACTORS)) {
-    const value = fields.read(field);
+export function termsOf(request: Fields): Terms | undefined {
+  let byField: Record<string, number> | undefined;
+  let unknown = UNPRICED.find((field) => !isEmpty(request.read(field)));
+  for (const field of PRICED) {
+    const value = request.read(field);
     if (value === undefined) continue;
-    const known = typeof value === 'string' && Object.hasOwn(factors, value) ? factors[value] : undefined;
-    if (known === 10) continue;
-    const { tenths, unknown } = terms ?? { tenths: 10, unknown: undefined };
-    terms = {
-      tenths: Math.ceil((tenths * (known ?? 10)) / 10),
-      unknown: known === undefined ? field : unknown,
-    };
+    const known = factorOf(field, value);
+    if (known === undefined) unknown ??= field;
+    else if (known !== LISTED) byField = { ...byField, [field]: known };
   }
-  const unpriced = UNPRICED.find((field) => !isEmpty(fields.read(field)));
-  return unpriced === undefined ? terms : { tenths: terms?.tenths ?? 10, unknown: unpriced };
+  if (!byField && unknown === undefined) return undefined;
+  return { tenths: productOf(Object.values(byField ?? {})), byField: byField ?? {}, unknown };
+}
+
+/** Which of them an answer reports, and where that is all there is to it: another may have them without a surcharge. */
+const REPORTED: Readonly<Record<Preset['wire'], readonly string[]>> = {
+  openai: ['service_tier'],
+  anthropic: ['speed', 'inference_geo'],
+};
+const MAKERS: ReadonlySet<string> = new Set(['openai', 'azure', 'anthropic']);
+
+/**
+ * The tenths of the listed prices that an answer is billed at. A tier may be an account's default, of which the request
+ * says nothing, and a provider may answer at a lesser one than was asked for: what its maker reports counts, and of
+ * others what is dearer.
+ */
+export function billedTenths(terms: Terms | undefined, usage: unknown, provider: Provider): number {
+  const asked = terms?.byField ?? NO_FACTORS;
+  const reported = fields(usage);
+  let tenths = terms?.tenths ?? LISTED;
+  for (const field of REPORTED[provider.wire]) {
+    const before = asked[field] ?? LISTED;
+    const stated = factorOf(field, reported[field]) ?? before;
+    const factor = MAKERS.has(provider.name)
+      ? discounted(field, reported[field], stated)
+      : Math.max(stated, before);
+    if (factor !== before) tenths = Math.ceil((tenths * factor) / before);
+  }
+  return tenths;
+}
+
+/** OpenAI's slow tier is half the price; it is held for at the whole of it. */
+function discounted(field: string, value: unknown, tenths: number): number {
+  return field === 'service_tier' && value === 'flex' ? LISTED / 2 : tenths;
+}
+
+const NO_FACTORS: Terms['byField'] = {};
+
+function factorOf(field: string, value: unknown): number | undefined {
+  const factors = FACTORS[field];
+  return factors && typeof value === 'string' && Object.hasOwn(factors, value) ? factors[value] : undefined;
+}
+
+function productOf(tenths: readonly number[]): number {
+  return tenths.reduce((product, each) => Math.ceil((product * each) / LISTED), LISTED);
 }
 
 function isEmpty(value: unknown): boolean {

@@ -18,6 +18,8 @@ export interface WireRequest {
   maxOutputTokens: number | undefined;
   /** False: the API has no field that limits its output. */
   limitable?: false;
+  /** What the answer is predicted to be, whose tokens are billed as output where it is not: their bound. */
+  predictedTokens?: number | undefined;
   /** How many answers are asked for. */
   choices: number;
   /** Left out where the listed prices hold. */

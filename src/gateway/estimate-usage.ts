@@ -1,0 +1,60 @@
+import { tokenBound } from '../tokens/bound.ts';
+import { encodingOf } from '../tokens/encoding.ts';
+import { NO_USAGE, type TokenUsage } from '../usage.ts';
+import { callsOf, unseenBound } from './admit.ts';
+import type { Gateway } from './gateway.ts';
+import type { Metering } from './meter.ts';
+import { UNKNOWN_TOKENIZER_SLACK } from './output-guard.ts';
+import { inputWith } from './quote.ts';
+
+/** What a request whose provider reported no usage may have used. */
+export interface Estimate {
+  usage: TokenUsage;
+  /** The provider wrote measurably more than it was allowed. */
+  isBeyondLimit: boolean;
+}
+
+/**
+ * The input as counted, and of the output what was received plus, for an answer that was cut, what may have been
+ * generated unseen: reasoning before the first byte and what was under way after the last, at the fastest rate that
+ * a provider is taken to have. Never more than was asked for.
+ */
+export async function estimateUsage(gateway: Gateway, metering: Metering): Promise<Estimate> {
+  const { job, target, admitted, relay } = metering;
+  // Before anything is awaited: the time that counting takes is not time that the provider had.
+  const unseen = unseenTokens(gateway, metering);
+  const encoding = encodingOf(target.model);
+  const bound = (texts: string[]) => texts.reduce((sum, text) => sum + tokenBound(text), 0);
+  // A hold has to be settled even if the counting breaks down.
+  const count = async (texts: string[]) =>
+    encoding ? gateway.tokens.count(texts, encoding).catch(() => bound(texts)) : bound(texts);
+  const prompt = job.wire.promptOf(job.asked);
+  const [input, visible] = await Promise.all([count(prompt.texts), count(relay.receivedText())]);
+  const most = admitted.quote.outputTokens * admitted.quote.choices;
+  const outputTokens = Math.min(visible + unseen, Math.max(most, visible)) + admitted.quote.predictedTokens;
+  const pointedAt = unseenBound(prompt.unseen, target);
+  const inputTokens = input + prompt.tokens + 4 * prompt.items + 3 + pointedAt;
+  const first = Math.min(admitted.quote.inputTokens, inputTokens);
+  // The rounds that the provider's tools made possible are as unseen as what it wrote in them.
+  const rounds = inputWith(admitted.quote, callsOf(admitted)) - admitted.quote.inputTokens;
+  return {
+    usage: { ...NO_USAGE, inputTokens: first + rounds, outputTokens },
+    isBeyondLimit: metering.whole && visible > most && (await isBeyond(gateway, metering, most)),
+  };
+}
+
+/** Whether the text shows it: bytes do not, where no tokenizer is known, but twice the tokens of another do. */
+async function isBeyond(gateway: Gateway, { target, relay }: Metering, most: number): Promise<boolean> {
+  if (encodingOf(target.model)) return true;
+  const counted = await gateway.tokens.count(relay.receivedText(), 'o200k_base').catch(() => 0);
+  return counted > UNKNOWN_TOKENIZER_SLACK * most;
+}
+
+function unseenTokens(gateway: Gateway, { relay, sentAt, whole }: Metering): number {
+  // What came can't be told, so it may be all that was asked for.
+  if (whole) return relay.isReadable ? 0 : Number.MAX_SAFE_INTEGER;
+  const now = gateway.clock.monotonic();
+  const before = (relay.isStream ? (relay.firstByteAt ?? now) : now) - sentAt;
+  const after = relay.isStream && relay.lastByteAt !== undefined ? now - relay.lastByteAt : 0;
+  return Math.ceil(((before + after) * gateway.settings()['metering.max_tokens_per_second']) / 1000);
+}
