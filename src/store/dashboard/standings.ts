@@ -1,6 +1,6 @@
 import type { Calendar } from '../../calendar.ts';
 import type { Standing } from '../ledger/balances.ts';
-import { type BudgetTerms, spanOf } from '../ledger/terms.ts';
+import { type BudgetTerms, runningPeriod } from '../ledger/terms.ts';
 import type { Db } from '../open.ts';
 
 const MINUTE_MS = 60_000;
@@ -43,9 +43,8 @@ export function createStandingsReader(db: Db): (options: { calendar: Calendar; n
   return ({ calendar, now }) =>
     selectTerms.all().map((terms) => {
       if (terms.period === 'rolling') return rolling(terms, now);
-      const currentStart = Math.max(terms.currentStart, spanOf(terms.period, now, calendar).start);
+      const { start: currentStart, end: resetsAt } = runningPeriod(terms, now, calendar);
       const { posted, pending } = selectPeriod.get(terms.id, currentStart) ?? nothing;
-      const resetsAt = spanOf(terms.period, currentStart, calendar).end;
       return { budget: { ...terms, currentStart }, posted, pending, resetsAt };
     });
 }

@@ -3,7 +3,7 @@ import { type NanoUsd, usdNumber } from '../../money.ts';
 import type { Db } from '../open.ts';
 import { type BalanceRow, createBalanceRows, type Mark, type WindowSums } from './balance-rows.ts';
 import type { EmitEvent } from './events.ts';
-import { type BudgetTerms, boundariesBetween, budgetName, spanOf, thresholdOf } from './terms.ts';
+import { type BudgetTerms, boundariesBetween, budgetName, runningPeriod, thresholdOf } from './terms.ts';
 
 /** What a budget has spent and holds in the period (or window) that is running. */
 export interface Standing {
@@ -113,7 +113,7 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
   /** Enters the running period. A clock that moved back stays in the period it had reached. */
   function roll(account: Account): void {
     const { budget } = account;
-    const span = spanOf(budget.period, now, calendar());
+    const span = runningPeriod(budget, now, calendar());
     if (span.start <= budget.currentStart) return;
     emit('budget.reset', budget.projectId, {
       budget_id: budgetName(budget),
@@ -165,7 +165,7 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
       budget,
       posted,
       pending,
-      resetsAt: spanOf(budget.period, budget.currentStart, calendar()).end,
+      resetsAt: runningPeriod(budget, budget.currentStart, calendar()).end,
     };
   }
 
