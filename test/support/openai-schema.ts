@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { Ajv2019, type ValidateFunction } from 'ajv/dist/2019.js';
 
 type Schema = Record<string, unknown>;
 
@@ -8,61 +9,85 @@ const FILE = join(SHARED, 'openai-schema/openai.json');
 
 /** Whether OpenAI's schema is at hand: it lies beside the repository, in `../shared` or `$GW_SHARED`. */
 export const hasOpenAiSchema = existsSync(FILE);
+if (!hasOpenAiSchema) {
+  console.warn(
+    `OpenAI's schema is not at ${FILE}, so nothing is checked against it. GW_SHARED says where it is`,
+  );
+}
+
+interface Definitions {
+  all: Record<string, Schema>;
+  validatorOf(name: string): ValidateFunction;
+}
+
+let definitions: Definitions | undefined;
+
+/** Read once, and compiled as far as they are asked for. */
+function readDefinitions(): Definitions {
+  if (definitions) return definitions;
+  const all = closed(JSON.parse(readFileSync(FILE, 'utf8')).$defs);
+  const ajv = new Ajv2019({ allErrors: true, strict: false, validateFormats: false, inlineRefs: false });
+  ajv.addSchema({ $id: 'openai', $defs: all });
+  definitions = {
+    all,
+    validatorOf(name) {
+      const found = ajv.getSchema(`openai#/$defs/${name}`);
+      if (!found) throw new Error(`the schema has no ${name}`);
+      return found as ValidateFunction;
+    },
+  };
+  return definitions;
+}
 
 /**
- * What is wrong with a value as OpenAI's schema describes it: one line a fault. It knows the keywords which that
- * schema uses, and is stricter in one way: fields that the schema doesn't have are faults.
+ * What is wrong with a value as OpenAI's schema describes it: one line a fault. Stricter in one way: fields that the
+ * schema doesn't have are faults.
  */
 export function openAiFaults(name: string, value: unknown): string[] {
-  const definitions: Record<string, Schema> = JSON.parse(readFileSync(FILE, 'utf8')).$defs;
-
-  function faults(schema: Schema, value: unknown, path: string): string[] {
-    if (typeof schema.$ref === 'string') return faults(definition(schema.$ref), value, path);
-    const alternatives = schema.anyOf ?? schema.oneOf;
-    if (Array.isArray(alternatives)) return faultsOfBest(alternatives, value, path);
-    if (Array.isArray(schema.enum) && !schema.enum.includes(value))
-      return [`${path}: not in the enumeration`];
-    if (schema.type !== undefined && ![schema.type].flat().includes(typeOf(value, schema))) {
-      return [`${path}: ${JSON.stringify(value)} is no ${schema.type}`];
-    }
-    if (Array.isArray(value)) {
-      return value.flatMap((item, index) => faults(schema.items as Schema, item, `${path}[${index}]`));
-    }
-    return isObject(value) ? faultsOfFields(schema, value, path) : [];
-  }
-
-  function faultsOfBest(alternatives: Schema[], value: unknown, path: string): string[] {
-    const each = alternatives.map((schema) => faults(schema, value, path));
-    return each.reduce((best, other) => (other.length < best.length ? other : best));
-  }
-
-  function faultsOfFields(schema: Schema, value: Schema, path: string): string[] {
-    const properties = (schema.properties ?? {}) as Record<string, Schema>;
-    const required = (schema.required ?? []) as string[];
-    const missing = required.filter((key) => !(key in value)).map((key) => `${path}.${key}: missing`);
-    const wrong = Object.entries(value).flatMap(([key, field]) => {
-      const property = properties[key];
-      return property ? faults(property, field, `${path}.${key}`) : [`${path}.${key}: unknown`];
-    });
-    return [...missing, ...wrong];
-  }
-
-  function definition(reference: string): Schema {
-    const found = definitions[reference.split('/').at(-1) ?? ''];
-    if (!found) throw new Error(`the schema has no ${reference}`);
-    return found;
-  }
-
-  return faults(definition(name), value, name);
+  const validate = readDefinitions().validatorOf(name);
+  // As a client reads it: what is undefined is not there.
+  if (validate(JSON.parse(JSON.stringify(value)))) return [];
+  return (validate.errors ?? []).map(({ instancePath, message, params }) => {
+    const unknown = (params as { unevaluatedProperty?: string }).unevaluatedProperty;
+    return `${name}${instancePath}: ${unknown === undefined ? message : `unknown field ${unknown}`}`;
+  });
 }
 
-function typeOf(value: unknown, schema: Schema): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'array';
-  if (Number.isInteger(value) && [schema.type].flat().includes('integer')) return 'integer';
-  return typeof value;
+/** The faults of a responses event, which its type tells the schema of. */
+export function openAiEventFaults(event: { type?: unknown }): string[] {
+  const isOfType = ([name, { properties }]: [string, Schema]) => {
+    const { type } = (properties ?? {}) as { type?: { enum?: unknown[] } };
+    return name.endsWith('Event') && type?.enum?.[0] === event.type;
+  };
+  const found = Object.entries(readDefinitions().all).find(isOfType);
+  return found ? openAiFaults(found[0], event) : [`there is no event ${String(event.type)}`];
 }
 
-function isObject(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The definitions, with objects that have no other fields than they name. */
+function closed(all: Record<string, Schema>): Record<string, Schema> {
+  return Object.fromEntries(Object.entries(all).map(([name, schema]) => [name, close(schema, all)]));
+}
+
+function close(schema: Schema, all: Record<string, Schema>, isPart = false): Schema {
+  const copy: Schema = {};
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === 'properties') {
+      const fields = Object.entries(value as Record<string, Schema>);
+      copy[key] = Object.fromEntries(fields.map(([name, field]) => [name, close(field, all)]));
+    } else if (key === 'allOf')
+      copy[key] = (value as Schema[]).map((part) => close(target(part, all), all, true));
+    else if (key === 'anyOf' || key === 'oneOf')
+      copy[key] = (value as Schema[]).map((each) => close(each, all));
+    else if (key === 'items') copy[key] = close(value as Schema, all);
+    else copy[key] = value;
+  }
+  const isObject = 'properties' in schema || 'allOf' in schema;
+  const isOpen = isPart || !isObject || 'additionalProperties' in schema;
+  return isOpen ? copy : { ...copy, unevaluatedProperties: false };
+}
+
+/** Parts of a whole are not closed by themselves. */
+function target(part: Schema, all: Record<string, Schema>): Schema {
+  const name = typeof part.$ref === 'string' ? part.$ref.split('/').at(-1) : undefined;
+  return (name === undefined ? undefined : all[name]) ?? part;
 }
