@@ -1,13 +1,17 @@
 import type { Calendar } from '../calendar.ts';
+import type { GwError } from '../errors.ts';
 import type { NanoUsd } from '../money.ts';
 import { modelLimits } from '../pricing/limits.ts';
 import { scaleCard } from '../pricing/price-card.ts';
+import type { Standing } from '../store/ledger/balances.ts';
 import { tokenBound } from '../tokens/bound.ts';
 import { encodingOf } from '../tokens/encoding.ts';
 import {
+  blockedStatus,
   budgetBusy,
   budgetExceeded,
   costUnbounded,
+  inClientsWay,
   priceUnknown,
   termsUnknown,
   toolUnpriced,
@@ -123,7 +127,12 @@ export async function hold(
         return fitted.amount;
       },
       blockedRecord: () =>
-        recordOf(job, target, { status: 402, outcome: 'blocked' }, gateway.clock.monotonic()),
+        recordOf(
+          job,
+          target,
+          { status: blockedStatus(exchange.request.headers), outcome: 'blocked' },
+          gateway.clock.monotonic(),
+        ),
     },
     { maxWaitMs: settings['admission.max_wait_ms'], wanted: () => !job.exchange.gone },
   );
@@ -148,16 +157,22 @@ export async function hold(
       if (job.exchange.gone) throw new ClientGone();
       return undefined;
     case 'unpriced':
-      if (job.wire.unreported) throw costUnbounded(result.standing, job.wire.endpoint);
-      if (job.asked.terms?.unknown) throw termsUnknown(result.standing, job.asked.terms.unknown);
-      if (quoted.card && quoted.tools?.unknown) throw toolUnpriced(result.standing, quoted.tools.unknown);
-      throw priceUnknown(result.standing, target.provider.name, target.model);
+      throw inClientsWay(unpricedError(asking, quoted, result.standing), exchange.request.headers);
     case 'blocked':
-      throw budgetExceeded(refusal(result.standing));
+      throw inClientsWay(budgetExceeded(refusal(result.standing)), exchange.request.headers);
     case 'wait':
       if (job.exchange.gone) throw new ClientGone();
       throw budgetBusy(result.standing);
   }
+}
+
+/** What a budget can't hold, and why. */
+function unpricedError({ job, target }: Asking, quoted: Quote, standing: Standing): GwError {
+  const { wire, asked } = job;
+  if (wire.unreported) return costUnbounded(standing, wire.endpoint);
+  if (asked.terms?.unknown) return termsUnknown(standing, asked.terms.unknown);
+  if (quoted.card && quoted.tools?.unknown) return toolUnpriced(standing, quoted.tools.unknown);
+  return priceUnknown(standing, target.provider.name, target.model);
 }
 
 /** Added for what a provider puts around messages and tools of its own accord. */

@@ -17,8 +17,8 @@ export interface Refusal {
 }
 
 /**
- * 402, which no client retries (measured with the SDKs and agents that are in use; a 429 starts retry storms).
- * Codex retries a 402 but shows this kind of 429, and prints the header.
+ * 402, which no client retries (measured with the SDKs and agents that are in use; a 429 starts retry storms), but for
+ * Codex: see `inClientsWay`.
  */
 export function budgetExceeded({ standing, needed, model, calendar, headers }: Refusal): GwError {
   const { budget, posted, resetsAt } = standing;
@@ -29,17 +29,13 @@ export function budgetExceeded({ standing, needed, model, calendar, headers }: R
   const message =
     `budget ${name} has no room for this request: ${formatUsd(posted)} of ${formatUsd(budget.capNanoUsd)} is spent, ` +
     `and ${model} needs up to ${formatUsd(needed)}. ${isRate ? 'Room comes back from' : 'It resets at'} ${when}. To raise the cap: ${command}`;
-  const isCodex = String(headers.originator ?? '').startsWith('codex');
   return new GwError(message, {
-    status: isCodex ? 429 : 402,
+    status: 402,
     type: 'insufficient_quota',
     code: isRate ? 'rate_exceeded' : 'budget_exceeded',
-    headers: {
-      'x-should-retry': 'false',
-      ...(isCodex ? { 'x-codex-promo-message': message } : {}),
-    },
+    headers: { 'x-should-retry': 'false' },
     fields: {
-      ...(isCodex ? { type: 'usage_limit_reached', resets_at: Math.ceil(resetsAt / 1000) } : {}),
+      ...(isFromCodex(headers) ? { resets_at: Math.ceil(resetsAt / 1000) } : {}),
       budget_id: name,
       spent_usd: usdNumber(posted),
       cap_usd: usdNumber(budget.capNanoUsd),
@@ -48,6 +44,28 @@ export function budgetExceeded({ standing, needed, model, calendar, headers }: R
       command,
     },
   });
+}
+
+/** Codex retries a 402, but shows this kind of 429 and prints the header. Other clients get the error as it is. */
+export function inClientsWay(error: GwError, headers: IncomingHttpHeaders): GwError {
+  if (!isFromCodex(headers)) return error;
+  return new GwError(error.message, {
+    status: blockedStatus(headers),
+    type: error.type,
+    code: error.code,
+    headers: { ...error.headers, 'x-codex-promo-message': error.message },
+    fields: { type: 'usage_limit_reached', ...error.fields },
+    ...(error.param === null ? {} : { param: error.param }),
+  });
+}
+
+/** The status of a request that a budget has no room for. */
+export function blockedStatus(headers: IncomingHttpHeaders): number {
+  return isFromCodex(headers) ? 429 : 402;
+}
+
+function isFromCodex({ originator }: IncomingHttpHeaders): boolean {
+  return String(originator ?? '').startsWith('codex');
 }
 
 /** 429, the only one that gw sends of itself: room comes as soon as a running request ends. */

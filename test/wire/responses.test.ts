@@ -204,6 +204,17 @@ test('Codex is told of a full budget in the way that it shows', async () => {
   expect(blocked.header('x-codex-promo-message')).toContain('gw budget set');
   expect(blocked.json()).toMatchObject({ error: { type: 'usage_limit_reached' } });
   expect((await send(gateway, '/v1/responses', body)).status).toBe(402);
+  expect((await gateway.records()).map(({ status }) => status)).toEqual([429, 402]);
+});
+
+test('Codex is told of an unknown price in the same way', async () => {
+  const gateway = await startGateway({ price: null, budget: { capUsd: 1, period: 'daily' } });
+  const headers = { originator: 'codex_exec' };
+  const blocked = await send(gateway, '/v1/responses', { model: MODEL, input: 'Hi' }, { headers });
+  expect(blocked.status).toBe(429);
+  expect(blocked.header('x-codex-promo-message')).toContain('gw prices set');
+  expect(blocked.json()).toMatchObject({ error: { type: 'usage_limit_reached', code: 'price_unknown' } });
+  expect((await gateway.records()).map(({ status }) => status)).toEqual([429]);
 });
 
 test('texts of input items are compressed as messages are; all other items stay as they are', async () => {
