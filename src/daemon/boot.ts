@@ -5,10 +5,12 @@ import type { ScalarKey } from '../config/settings.ts';
 import { messageOf } from '../errors.ts';
 import { createAdmissionQueue } from '../gateway/admission-queue.ts';
 import { createAuthenticator } from '../gateway/authenticate.ts';
+import { createChatOnly } from '../gateway/chat-only.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createResolver } from '../gateway/resolve.ts';
 import { createSettler } from '../gateway/settler.ts';
 import { createUpstreams } from '../gateway/upstreams.ts';
+import { createItemMemory } from '../gateway/wire/translate/responses-over-chat/item-memory.ts';
 import { createRequestIds, newId, type Random, systemRandom } from '../ids.ts';
 import type { Paths } from '../paths.ts';
 import { fetchModels } from '../providers/fetch-models.ts';
@@ -134,6 +136,8 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     tokens,
     compressor,
     upstreams,
+    chatOnly: createChatOnly(clock.now),
+    memory: createItemMemory(),
     warn: (message) => log.warn(message),
   };
 

@@ -23,6 +23,10 @@ export function endingOf(relay: Relay, end: CallEnd): Ending {
       return { status: relay.started ? status : failure.status, outcome: 'upstream_failed', detail };
     }
     case 'complete':
+      if (relay.refusal) {
+        const { code, status: told } = relay.refusal;
+        return { status: told, outcome: told < 500 ? 'refused' : 'upstream_failed', detail: { error: code } };
+      }
       if (relay.streamError !== undefined) {
         return { status, outcome: 'upstream_error', detail: { error: relay.streamError } };
       }
@@ -32,6 +36,7 @@ export function endingOf(relay: Relay, end: CallEnd): Ending {
 
 /** The client's side of the end. Throws GwError where nothing of an answer has gone out. */
 export function deliver(relay: Relay, end: CallEnd, provider: string): void {
+  if (end.kind === 'complete' && relay.refusal) throw relay.refusal;
   if (end.kind === 'complete') relay.finish();
   else if (end.kind === 'capped') relay.finishAtLimit();
   else if (end.kind === 'aborted') return;

@@ -25,9 +25,9 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
   try {
     const targets = await gateway.resolver.resolve(job.asked.model);
     job = await optimize(gateway, job);
-    const chosen = route(job, nativeFirst(targets, job));
+    const chosen = route(job, nativeFirst(targets, job, gateway));
     const target = firstOf(chosen, job);
-    job = cross(job, target, gateway.clock.now);
+    job = cross(job, target, gateway);
     const admitted = await admit(gateway, job, target, gateway.calendar());
     await forward(gateway, { job, target, admitted, why: chosen.why });
   } catch (error) {
@@ -62,14 +62,15 @@ export interface Forwarding {
   why: string;
 }
 
-function forward(gateway: Gateway, forwarding: Forwarding): Promise<void> {
+async function forward(gateway: Gateway, forwarding: Forwarding): Promise<void> {
   const { job, target } = forwarding;
   const { provider } = target;
-  return relayAnswer(gateway, forwarding, {
+  const crossed = await relayAnswer(gateway, forwarding, {
     path: provider.basePath + job.wire.path + (job.translator ? '' : queryOf(job.exchange.request.url ?? '')),
     headers: upstreamHeaders(job.exchange.request.rawHeaders, provider, job.translator !== undefined),
     body: applyEdits(job.asked.bytes, editsFor(forwarding)),
   });
+  if (crossed) await forward(gateway, { ...forwarding, job: crossed });
 }
 
 /** The query as the client wrote it, `?` included. */
@@ -94,7 +95,7 @@ function editsFor({ job, target, admitted }: Forwarding): Edit[] {
 
 /** The record of a request that nothing was held for. A blocked one was recorded by the ledger as it was refused. */
 export async function recordRefusal(gateway: Gateway, job: Job, error: GwError): Promise<void> {
-  if (RECORDED_ELSEWHERE.has(error.code)) return;
+  if (job.exchange.recorded || RECORDED_ELSEWHERE.has(error.code)) return;
   const ending = {
     status: error.status,
     outcome: 'refused',

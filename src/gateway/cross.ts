@@ -1,10 +1,17 @@
 import { badRequest } from '../errors.ts';
+import { newId } from '../ids.ts';
 import { modelLimits } from '../pricing/limits.ts';
+import type { Provider } from '../providers/registry.ts';
+import { meansNoEndpoint } from './chat-only.ts';
+import type { Gateway } from './gateway.ts';
 import type { Job } from './job.ts';
 import type { Target } from './resolve.ts';
 import { parseObject } from './wire/events.ts';
-import { CROSSINGS } from './wire/translate/crossings.ts';
-import type { WireRequest } from './wire/wire.ts';
+import { responsesWire } from './wire/responses.ts';
+import { findCrossing } from './wire/translate/crossings.ts';
+import type { Wire, WireRequest } from './wire/wire.ts';
+
+type Crossroads = Pick<Gateway, 'clock' | 'memory' | 'chatOnly'>;
 
 /** Anthropic wants a limit on every request; this is for models of which nobody knows how much they write. */
 const DEFAULT_MAX_TOKENS = 8_192;
@@ -13,11 +20,12 @@ const DEFAULT_MAX_TOKENS = 8_192;
  * The job in the words of the provider's wire; the very same job where it speaks the client's. Throws GwError 400 for
  * what can't be said there.
  */
-export function cross(job: Job, target: Target, now: () => number): Job {
+export function cross(job: Job, target: Target, gateway: Crossroads): Job {
   const { wire, asked } = job;
   const { provider, model } = target;
-  if (provider.wire === wire.family) return job;
-  const crossing = CROSSINGS.get(wire.endpoint);
+  const { clock, memory } = gateway;
+  if (speaks(provider, wire, gateway)) return job;
+  const crossing = findCrossing(wire.endpoint, provider.wire);
   if (!crossing) {
     throw badRequest(
       `"model" ${asked.model} is served by ${provider.name}, which has no /v1/${wire.endpoint}. Use /v1/chat/completions or /v1/messages for it`,
@@ -32,6 +40,7 @@ export function cross(job: Job, target: Target, now: () => number): Job {
     model,
     maxTokens: known ?? DEFAULT_MAX_TOKENS,
     outputLimit: provider.outputLimit,
+    memory,
   });
   const sent = crossing.wire.parse(Buffer.from(JSON.stringify(translated)));
   const { model: name, wantsUsage } = asked;
@@ -39,7 +48,14 @@ export function cross(job: Job, target: Target, now: () => number): Job {
     ...job,
     wire: crossing.wire,
     asked: known === undefined ? sent : withLimitOf(sent, asked),
-    translator: crossing.translateAnswers({ model: name, wantsUsage, now }),
+    translator: crossing.translateAnswers({
+      model: name,
+      wantsUsage,
+      now: clock.now,
+      request: body,
+      newId,
+      memory,
+    }),
   };
 }
 
@@ -48,9 +64,33 @@ function withLimitOf(sent: WireRequest, { maxOutputTokens }: WireRequest): WireR
   return { ...sent, maxOutputTokens };
 }
 
+/** Whether a provider takes the client's requests as they are. */
+function speaks(
+  provider: Provider,
+  { family, endpoint }: Wire,
+  { chatOnly }: Pick<Gateway, 'chatOnly'>,
+): boolean {
+  return provider.wire === family && !(endpoint === 'responses' && chatOnly.has(provider));
+}
+
 /** The targets that speak the client's wire before those that have to be translated for. */
-export function nativeFirst(targets: Target[], { wire }: Job): Target[] {
-  const isNative = ({ provider }: Target) => provider.wire === wire.family;
+export function nativeFirst(targets: Target[], { wire }: Job, gateway: Crossroads): Target[] {
+  const isNative = ({ provider }: Target) => speaks(provider, wire, gateway);
   if (targets.every(isNative)) return targets;
   return [...targets.filter(isNative), ...targets.filter((target) => !isNative(target))];
+}
+
+/**
+ * The job for a provider that turned out to have chat completions alone; undefined where the answer means something
+ * else. Throws GwError 400 for what can't be said there.
+ */
+export function crossAfter(
+  answer: { status: number; body(): string },
+  { job, target }: { job: Job; target: Target },
+  gateway: Crossroads,
+): Job | undefined {
+  if (job.wire !== responsesWire || answer.status < 400) return undefined;
+  if (!meansNoEndpoint(answer.status, answer.body())) return undefined;
+  gateway.chatOnly.learn(target.provider);
+  return cross(job, target, gateway);
 }

@@ -10,6 +10,8 @@ export interface Exchange {
   startedAt: number;
   /** The client hung up before its answer ended. */
   gone: boolean;
+  /** Its record is written, whatever goes wrong from here on. */
+  recorded: boolean;
   /** Called once when the client hangs up. */
   onGone: (() => void) | undefined;
 }
@@ -20,7 +22,15 @@ export function openExchange(
   response: ServerResponse,
   startedAt: number,
 ): Exchange {
-  const exchange: Exchange = { id, request, response, startedAt, gone: false, onGone: undefined };
+  const exchange: Exchange = {
+    id,
+    request,
+    response,
+    startedAt,
+    gone: false,
+    recorded: false,
+    onGone: undefined,
+  };
   response.on('close', () => {
     if (response.writableFinished) return;
     exchange.gone = true;

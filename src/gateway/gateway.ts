@@ -9,10 +9,12 @@ import type { Ledger } from '../store/ledger/ledger.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import type { AdmissionQueue } from './admission-queue.ts';
 import type { Authenticator } from './authenticate.ts';
+import type { ChatOnly } from './chat-only.ts';
 import type { Resolver } from './resolve.ts';
 import type { FindProject } from './select-project.ts';
 import type { Settler } from './settler.ts';
 import type { Upstreams } from './upstreams.ts';
+import type { ItemMemory } from './wire/translate/responses-over-chat/item-memory.ts';
 
 /** All that the stages of a request work with. What can change while gw runs is asked for anew each time. */
 export interface Gateway {
@@ -31,6 +33,9 @@ export interface Gateway {
   tokens: TokenCounter;
   compressor: Compressor;
   upstreams: Upstreams;
+  chatOnly: ChatOnly;
+  /** What was answered in translation, for clients that refer to it. */
+  memory: ItemMemory;
   /** Tells whoever reads the log what a person should know. */
   warn: (message: string) => void;
 }

@@ -1,11 +1,14 @@
+import { GwError, messageOf } from '../errors.ts';
 import { FLAGS } from '../store/ledger/record.ts';
+
 import { encodingOf } from '../tokens/encoding.ts';
 import { NO_USAGE } from '../usage.ts';
 import { deliver, endingOf } from './call-end.ts';
 import type { Forwarding } from './complete.ts';
+import { crossAfter } from './cross.ts';
 import type { Gateway } from './gateway.ts';
 import { type ServiceHeaders, serviceHeaders } from './headers.ts';
-import { recordOf } from './job.ts';
+import { type Job, recordOf } from './job.ts';
 import { type Metered, meter, meterAtBound } from './meter.ts';
 import { guardOutput, UNKNOWN_TOKENIZER_SLACK } from './output-guard.ts';
 import { costsNothing } from './quote.ts';
@@ -15,13 +18,14 @@ import { type CallEnd, notSent, type Outgoing, send } from './send.ts';
 
 /**
  * Sends the request, brings the answer to the client and settles what it cost. The answer ends only when its record
- * is committed: who has read the end finds the usage on disk.
+ * is committed: who has read the end finds the usage on disk. Returns the job to send in its stead, on the same hold,
+ * where the provider turns out to have no such endpoint.
  */
 export async function relayAnswer(
   gateway: Gateway,
   forwarding: Forwarding,
   outgoing: Outgoing,
-): Promise<void> {
+): Promise<Job | undefined> {
   const { job, target } = forwarding;
   const about = aboutOf(forwarding);
   const relay = new Relay({
@@ -34,8 +38,33 @@ export async function relayAnswer(
   });
   const sentAt = gateway.clock.monotonic();
   const end = await callProvider(gateway, forwarding, outgoing, relay);
+  const crossed = end.kind === 'complete' ? tellOrCross(gateway, forwarding, relay) : undefined;
+  if (crossed) return crossed;
   await settle(gateway, forwarding, { relay, sentAt, end }, about);
   deliver(relay, end, target.provider.name);
+  return undefined;
+}
+
+/** Prepares what the client will be told; the job to send instead where the provider has no such endpoint. */
+function tellOrCross(gateway: Gateway, forwarding: Forwarding, relay: Relay): Job | undefined {
+  try {
+    const crossed = crossAfter(relay, forwarding, gateway);
+    if (!crossed) relay.prepare();
+    return crossed;
+  } catch (error) {
+    // The hold has to be settled, whatever is wrong with the answer.
+    relay.refusal = error instanceof GwError ? error : untranslatable(error);
+    return undefined;
+  }
+}
+
+function untranslatable(cause: unknown): GwError {
+  return new GwError(`the provider's answer cannot be translated (${messageOf(cause)})`, {
+    status: 502,
+    type: 'api_error',
+    code: 'upstream_failed',
+    cause,
+  });
 }
 
 /** What the answer's headers say; cost and what is left of the budget are completed as they come to be known. */
@@ -124,6 +153,7 @@ async function settle(
     },
     gateway.clock.monotonic(),
   );
+  job.exchange.recorded = true;
   const settled = await gateway.settler.settle(record);
   gateway.queue.nudge(job.project.id);
   about.costNanoUsd = metered.flags & FLAGS.unpriced ? undefined : metered.costNanoUsd;

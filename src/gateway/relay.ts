@@ -1,4 +1,5 @@
 import { gunzipSync } from 'node:zlib';
+import type { GwError } from '../errors.ts';
 import { createEventFramer, type EventFramer } from '../sse/frame.ts';
 import type { Exchange } from './exchange.ts';
 import { headerOf, returnedHeaders, translatedHeaders } from './headers.ts';
@@ -42,6 +43,8 @@ export class Relay implements Receiver {
   usageIs: InspectedEvents['usageIs'];
   /** An error that the provider reported inside a stream. */
   streamError: string | undefined;
+  /** What the client is told instead of an answer that it could not read. */
+  refusal: GwError | undefined;
   firstByteAt: number | undefined;
   lastByteAt: number | undefined;
   /** Called when a stream's closing event has come: there is nothing more to wait for. */
@@ -53,6 +56,7 @@ export class Relay implements Receiver {
   #mode: 'gather' | 'stream' | 'pass' = 'gather';
   #headers: string[] = [];
   #gathered: Buffer[] = [];
+  #translated: Buffer | undefined;
   #size = 0;
   readonly #framer: EventFramer;
   #closing: Buffer[] | undefined;
@@ -123,6 +127,11 @@ export class Relay implements Receiver {
     return this.#mode === 'stream';
   }
 
+  /** A gathered answer as text; empty where it can't be read. */
+  body(): string {
+    return this.#mode === 'gather' ? (this.#plain(this.#body())?.toString('utf8') ?? '') : '';
+  }
+
   /** What has come so far, for counting tokens where the provider reports none. */
   receivedText(): string[] {
     if (this.#mode === 'gather') return this.#gatheredText();
@@ -170,11 +179,16 @@ export class Relay implements Receiver {
     this.#closing = [this.#out(pass), ...(closing ? [this.#out(closing)] : [])];
   }
 
+  /** Makes a gathered answer what the client reads. Throws GwError 502 where it can't be translated. */
+  prepare(): void {
+    if (this.#mode === 'gather' && this.#options.translator) this.#translated = this.#answer();
+  }
+
   /** Sends what is left and ends the answer. */
   finish(): void {
     const { response } = this.#options.exchange;
     if (this.#mode === 'gather') {
-      const body = this.#answer();
+      const body = this.#translated ?? this.#answer();
       if (this.status === 204 || this.status === 304) this.#writeHead();
       else this.#writeHead('content-length', String(body.length));
       // As text, head and body go out in one write instead of two; latin1 keeps every byte.

@@ -227,6 +227,10 @@ test('an end without [DONE] or its empty line is an end, and what is no answer i
     expect(response.status).toBe(502);
     expect(response.json()).toMatchObject({ type: 'error', error: { type: 'api_error' } });
   }
+  expect((await gateway.settled(3)).slice(1)).toMatchObject([
+    { status: 502, outcome: 'upstream_failed', detail: { error: 'upstream_failed' } },
+    { status: 502, outcome: 'upstream_failed' },
+  ]);
 });
 
 test('every byte of a translated stream may come alone', async () => {

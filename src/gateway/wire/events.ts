@@ -57,3 +57,10 @@ export function describeError(error: unknown): string {
   const message = isObject(error) ? error.message : error;
   return typeof message === 'string' ? message.slice(0, 500) : 'error';
 }
+
+/** Events that are named by their type, as Anthropic writes them and OpenAI those of responses. */
+export function namedEvents(values: readonly { type: string; [field: string]: unknown }[]): Buffer {
+  return Buffer.from(
+    values.map((value) => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`).join(''),
+  );
+}

@@ -1,5 +1,5 @@
 import { addUsage } from './add-usage.ts';
-import { describeError, eventsIn, isObject, parseObject, valuesIn } from './events.ts';
+import { describeError, eventsIn, isObject, namedEvents, parseObject, valuesIn } from './events.ts';
 import { collectStrings } from './prompt.ts';
 import type { InspectedEvents } from './wire.ts';
 
@@ -45,7 +45,7 @@ export function endMessageAtLimit(events: Buffer): Buffer {
     if (type === 'content_block_start' || type === 'content_block_delta') open.add(Number(index));
     if (type === 'content_block_stop') open.delete(Number(index));
   }
-  return messageEvents([
+  return namedEvents([
     ...[...open].map((index) => ({ type: 'content_block_stop', index })),
     {
       type: 'message_delta',
@@ -54,11 +54,4 @@ export function endMessageAtLimit(events: Buffer): Buffer {
     },
     { type: 'message_stop' },
   ]);
-}
-
-/** Events as Anthropic writes them: named by their type. */
-export function messageEvents(values: readonly { type: string; [field: string]: unknown }[]): Buffer {
-  return Buffer.from(
-    values.map((value) => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`).join(''),
-  );
 }

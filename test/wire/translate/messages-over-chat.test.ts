@@ -320,6 +320,26 @@ describe('streams', () => {
     expect(data.at(-2)).toMatchObject({ delta: { stop_reason: 'tool_use' } });
   });
 
+  test('thoughts by their other name, text in parts, and calls that share an index', () => {
+    const whole = (id: string) => ({
+      delta: { tool_calls: [{ index: 0, id, function: { name: 'f', arguments: '{}' } }] },
+    });
+    const list = events([
+      { delta: { reasoning: 'Hm' } },
+      { delta: { content: [{ type: 'text', text: 'So' }] } },
+      whole('a'),
+      whole('b'),
+      { finish_reason: 'tool_calls' },
+    ]);
+    const starts = list.filter(([name]) => name === 'content_block_start').map(([, data]) => data);
+    expect(starts).toMatchObject([
+      { content_block: { type: 'thinking' } },
+      { content_block: { type: 'text' } },
+      { content_block: { type: 'tool_use', id: 'a' } },
+      { content_block: { type: 'tool_use', id: 'b' } },
+    ]);
+  });
+
   test('a server that leaves [DONE] out has ended all the same, but not one that never said why', () => {
     expect(events([{ delta: { content: 'Hi' } }, { finish_reason: 'length' }], []).at(-1)?.[0]).toBe(
       'message_stop',

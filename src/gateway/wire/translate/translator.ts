@@ -1,4 +1,5 @@
 import type { Json } from './json.ts';
+import type { ItemMemory } from './responses-over-chat/item-memory.ts';
 
 /** Turns a provider's answers into those that the client's wire has. One for each answer: streams have state. */
 export interface Translator {
@@ -20,6 +21,15 @@ export interface TranslatorOptions {
   now: () => number;
 }
 
+/** What any wire's answers are translated with. */
+export interface CrossingOptions extends TranslatorOptions {
+  /** The client's request, of which some answers repeat much. */
+  request: Json;
+  /** A new id with its prefix. */
+  newId: (prefix: string) => string;
+  memory: ItemMemory;
+}
+
 /** What a request is translated with. */
 export interface RequestOptions {
   /** The model as its provider calls it; the translated request still has the client's name for it. */
@@ -30,4 +40,4 @@ export interface RequestOptions {
   outputLimit: 'max_tokens' | 'max_completion_tokens';
 }
 
-export type TranslateRequest = (body: Json, options: RequestOptions) => Json;
+export type TranslateRequest = (body: Json, options: RequestOptions & { memory: ItemMemory }) => Json;

@@ -1,4 +1,5 @@
 import { isObject, parseObject } from '../../events.ts';
+import { saidIn, thoughtOf } from '../chat-message.ts';
 import { answerObject, countIn, type Json, objectsIn } from '../json.ts';
 import type { TranslatorOptions } from '../translator.ts';
 
@@ -32,12 +33,11 @@ export function messageOf(body: Buffer, { model }: TranslatorOptions): Json {
 }
 
 function contentOf(message: Json): Json[] {
-  const { content, refusal, reasoning_content: thinking, tool_calls } = message;
-  const said = typeof content === 'string' && content !== '' ? content : refusal;
+  const { content, refusal, tool_calls } = message;
+  const thinking = thoughtOf(message);
+  const said = saidIn(content) || refusal;
   return [
-    ...(typeof thinking === 'string' && thinking !== ''
-      ? [{ type: 'thinking', thinking, signature: '' }]
-      : []),
+    ...(thinking === '' ? [] : [{ type: 'thinking', thinking, signature: '' }]),
     ...(typeof said === 'string' && said !== '' ? [{ type: 'text', text: said }] : []),
     ...objectsIn(tool_calls).map(toolUse),
   ];

@@ -1,5 +1,5 @@
-import { eventsIn, isObject, parseObject } from '../../events.ts';
-import { messageEvents } from '../../messages-answer.ts';
+import { eventsIn, isObject, namedEvents, parseObject } from '../../events.ts';
+import { beginsCall, saidIn, thoughtOf } from '../chat-message.ts';
 import { EMPTY, type Json, objectsIn } from '../json.ts';
 import type { Translator, TranslatorOptions } from '../translator.ts';
 import { errorAnswer, messageError, messageOf, messageUsage, stopReason } from './answer.ts';
@@ -17,11 +17,11 @@ export function translateForMessages(options: TranslatorOptions): Translator {
         if (chunk) out.push(...stream.add(chunk));
         else if (data === '[DONE]') out.push(...stream.end());
       }
-      return out.length === 0 ? EMPTY : messageEvents(out);
+      return out.length === 0 ? EMPTY : namedEvents(out);
     },
     end() {
       const out = stream.end();
-      return out.length === 0 ? EMPTY : messageEvents(out);
+      return out.length === 0 ? EMPTY : namedEvents(out);
     },
   };
 }
@@ -43,7 +43,7 @@ function createStream({ model }: TranslatorOptions): Stream {
   let over = false;
   let blocks = 0;
   let speaking: { kind: 'text' | 'thinking'; index: number } | undefined;
-  const calls = new Map<unknown, number>();
+  const calls: { key: unknown; id: unknown; index: number }[] = [];
   let usage: unknown;
   let finish: unknown;
 
@@ -87,11 +87,12 @@ function createStream({ model }: TranslatorOptions): Stream {
   function call(piece: Json): Event[] {
     const { name, arguments: args } = isObject(piece.function) ? piece.function : {};
     const out: Event[] = [];
-    let index = calls.get(piece.index);
-    if (index === undefined) {
+    const before = calls.findLast(({ key }) => key === piece.index);
+    let index = before?.index;
+    if (index === undefined || beginsCall(piece, before?.id)) {
       out.push(...hush());
       index = blocks++;
-      calls.set(piece.index, index);
+      calls.push({ key: piece.index, id: piece.id, index });
       const content_block = { type: 'tool_use', id: piece.id, name, input: {} };
       out.push({ type: 'content_block_start', index, content_block });
     }
@@ -107,8 +108,8 @@ function createStream({ model }: TranslatorOptions): Stream {
       const out = begin(chunk);
       for (const { delta, finish_reason } of objectsIn(chunk.choices)) {
         const said = isObject(delta) ? delta : {};
-        out.push(...speak('thinking', said.reasoning_content));
-        out.push(...speak('text', said.content), ...speak('text', said.refusal));
+        out.push(...speak('thinking', thoughtOf(said)));
+        out.push(...speak('text', saidIn(said.content)), ...speak('text', said.refusal));
         out.push(...objectsIn(said.tool_calls).flatMap(call));
         if (typeof finish_reason === 'string') finish = finish_reason;
       }
@@ -119,7 +120,7 @@ function createStream({ model }: TranslatorOptions): Stream {
       over = true;
       return [
         ...hush(),
-        ...[...calls.values()].map((index) => ({ type: 'content_block_stop', index })),
+        ...calls.map(({ index }) => ({ type: 'content_block_stop', index })),
         {
           type: 'message_delta',
           delta: { stop_reason: stopReason(finish), stop_sequence: null },

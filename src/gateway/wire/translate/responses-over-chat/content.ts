@@ -1,0 +1,60 @@
+import { isEmpty, type Json, listAt, objectAt, stated, textAt } from '../json.ts';
+import { cannotExpress, refuseRest } from './refuse.ts';
+
+/** Content of a user's message, or of what a tool gave back, as content parts. */
+export function contentParts(content: unknown, at: string): Json[] {
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return listAt(content, at).map((part, i) => contentPart(objectAt(part, `${at}[${i}]`), `${at}[${i}]`));
+}
+
+/** A text alone is written as one, as the models of other makers know it best. */
+export function plainest(parts: Json[]): string | Json[] {
+  const [only] = parts;
+  return parts.length === 1 && only?.type === 'text' ? String(only.text) : parts;
+}
+
+/** Content that is nothing but text, as one text. */
+export function plainText(content: unknown, at: string): string {
+  if (typeof content === 'string') return content;
+  return contentParts(content, at)
+    .map((part, i) => {
+      if (part.type !== 'text') throw cannotExpress(`${at}[${i}].type`, 'there is only text here');
+      return part.text;
+    })
+    .join('\n\n');
+}
+
+function contentPart({ type, prompt_cache_breakpoint: _cache, ...part }: Json, at: string): Json {
+  switch (type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text': {
+      const { text, annotations: _annotations, logprobs: _logprobs, ...rest } = part;
+      refuseRest(rest, at);
+      return { type: 'text', text: textAt(text, `${at}.text`) };
+    }
+    case 'input_image':
+      return imagePart(part, at);
+    case 'input_file':
+      return filePart(part, at);
+    case 'input_audio':
+      return { type, ...part };
+    default:
+      throw cannotExpress(`${at}.type`, `there is no content of type ${String(type)}`);
+  }
+}
+
+function imagePart({ image_url, detail, file_id, ...rest }: Json, at: string): Json {
+  refuseRest({ file_id, ...rest }, at);
+  const told = detail === 'auto' ? undefined : detail;
+  return {
+    type: 'image_url',
+    image_url: stated({ url: textAt(image_url, `${at}.image_url`), detail: told }),
+  };
+}
+
+function filePart({ file_data, filename, detail, ...rest }: Json, at: string): Json {
+  refuseRest({ ...rest, ...(detail === 'auto' ? {} : { detail }) }, at);
+  if (isEmpty(file_data)) throw cannotExpress(at, 'a file has to come with its file_data');
+  return { type: 'file', file: stated({ filename, file_data }) };
+}

@@ -1,0 +1,109 @@
+import { isEmpty, type Json, listAt, objectAt, stated } from '../json.ts';
+import { cannotExpress, refuseRest } from './refuse.ts';
+import { flatName } from './tool-names.ts';
+
+const NO_PARAMETERS = { type: 'object', properties: {} };
+
+/** `tools`, `tool_choice` and `parallel_tool_calls` of a chat completion. */
+export function toolFields(responses: Json): Json {
+  const offered = isEmpty(responses.tools) ? [] : tools(responses.tools);
+  const { choice, only } = toolChoice(responses.tool_choice);
+  const left = only ? offered.filter(({ name }) => only.has(name)) : offered;
+  if (left.length === 0) return {};
+  return stated({
+    tools: left.map(({ tool }) => tool),
+    tool_choice: choice,
+    // Providers do it anyway; some know no such field.
+    parallel_tool_calls: responses.parallel_tool_calls === false ? false : undefined,
+  });
+}
+
+interface Offered {
+  name: string;
+  tool: Json;
+}
+
+function tools(value: unknown): Offered[] {
+  return listAt(value, 'tools').flatMap((tool, i) => offersOf(objectAt(tool, `tools[${i}]`), `tools[${i}]`));
+}
+
+function offersOf(tool: Json, at: string, namespace?: unknown): Offered[] {
+  switch (tool.type) {
+    case 'function':
+      return [functionTool(tool, at, namespace)];
+    case 'custom':
+      return [customTool(tool, at, namespace)];
+    case 'namespace':
+      return listAt(tool.tools, `${at}.tools`).flatMap((inner, i) =>
+        offersOf(objectAt(inner, `${at}.tools[${i}]`), `${at}.tools[${i}]`, tool.name),
+      );
+    case 'web_search':
+      // A search that must not leave OpenAI is an offer that Codex makes with every request.
+      if (tool.external_web_access === false) return [];
+  }
+  throw cannotExpress(`${at}.type`, `${String(tool.type)} runs at OpenAI`);
+}
+
+function functionTool({ type: _type, ...tool }: Json, at: string, namespace: unknown): Offered {
+  const { name, description, parameters, strict, defer_loading, output_schema: _schema, ...rest } = tool;
+  if (defer_loading === true) throw cannotExpress(`${at}.defer_loading`);
+  refuseRest(rest, at);
+  const flat = flatName(name, namespace);
+  const isStrict = strict === true ? true : undefined;
+  return {
+    name: flat,
+    tool: {
+      type: 'function',
+      function: stated({
+        name: flat,
+        description,
+        parameters: parameters ?? NO_PARAMETERS,
+        strict: isStrict,
+      }),
+    },
+  };
+}
+
+function customTool({ type: _type, ...tool }: Json, at: string, namespace: unknown): Offered {
+  const { name, description, format, defer_loading, ...rest } = tool;
+  if (defer_loading === true) throw cannotExpress(`${at}.defer_loading`);
+  refuseRest(rest, at);
+  const flat = flatName(name, namespace);
+  const input = { type: 'string', ...grammarOf(format, `${at}.format`) };
+  return {
+    name: flat,
+    tool: {
+      type: 'function',
+      function: stated({
+        name: flat,
+        description,
+        parameters: { type: 'object', properties: { input }, required: ['input'] },
+      }),
+    },
+  };
+}
+
+/** A grammar can't be enforced here; the model is told of it. */
+function grammarOf(value: unknown, at: string): Json {
+  if (isEmpty(value)) return {};
+  const { type, syntax, definition } = objectAt(value, at);
+  if (type === 'text') return {};
+  if (type !== 'grammar') throw cannotExpress(`${at}.type`);
+  return { description: `A text of this grammar (${String(syntax)}):\n${String(definition)}` };
+}
+
+/** What is to be called, and of which tools, where not of all. */
+function toolChoice(value: unknown): { choice?: unknown; only?: ReadonlySet<string> } {
+  if (isEmpty(value)) return {};
+  if (value === 'auto' || value === 'none' || value === 'required') return { choice: value };
+  const { type, name, namespace, mode, tools } = objectAt(value, 'tool_choice');
+  if (type === 'function' || type === 'custom') {
+    return { choice: { type: 'function', function: { name: flatName(name, namespace) } } };
+  }
+  if (type !== 'allowed_tools') throw cannotExpress('tool_choice.type', `${String(type)} runs at OpenAI`);
+  const allowed = listAt(tools, 'tool_choice.tools').map((tool, i) => {
+    const each = objectAt(tool, `tool_choice.tools[${i}]`);
+    return flatName(each.name, each.namespace);
+  });
+  return { choice: mode, only: new Set(allowed) };
+}
