@@ -64,7 +64,8 @@ export function blockedStatus(headers: IncomingHttpHeaders): number {
   return isFromCodex(headers) ? 429 : 402;
 }
 
-function isFromCodex({ originator }: IncomingHttpHeaders): boolean {
+/** Codex names itself in a header. */
+export function isFromCodex({ originator }: IncomingHttpHeaders): boolean {
   return String(originator ?? '').startsWith('codex');
 }
 

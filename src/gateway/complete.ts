@@ -70,7 +70,12 @@ async function forward(gateway: Gateway, forwarding: Forwarding): Promise<void> 
     headers: upstreamHeaders(job.exchange.request.rawHeaders, provider, job.translator !== undefined),
     body: applyEdits(job.asked.bytes, editsFor(forwarding)),
   });
-  if (crossed) await forward(gateway, { ...forwarding, job: crossed });
+  if (crossed) await forward(gateway, { ...forwarding, job: crossed, admitted: withoutTools(forwarding) });
+}
+
+/** What can be translated asks for none of the tools that a provider runs: nothing of the hold is for them any more. */
+function withoutTools({ admitted }: Forwarding): Admitted {
+  return { ...admitted, calls: undefined, quote: { ...admitted.quote, tools: undefined } };
 }
 
 /** The query as the client wrote it, `?` included. */

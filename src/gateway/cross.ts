@@ -2,6 +2,7 @@ import { badRequest } from '../errors.ts';
 import { newId } from '../ids.ts';
 import { modelLimits } from '../pricing/limits.ts';
 import type { Provider } from '../providers/registry.ts';
+import { isFromCodex } from './blocked.ts';
 import { meansNoEndpoint } from './chat-only.ts';
 import type { Gateway } from './gateway.ts';
 import type { Job } from './job.ts';
@@ -41,6 +42,7 @@ export function cross(job: Job, target: Target, gateway: Crossroads): Job {
     maxTokens: known ?? DEFAULT_MAX_TOKENS,
     outputLimit: provider.outputLimit,
     memory,
+    isCodex: isFromCodex(job.exchange.request.headers),
   });
   const sent = crossing.wire.parse(Buffer.from(JSON.stringify(translated)));
   const { model: name, wantsUsage } = asked;

@@ -86,6 +86,18 @@ test('a provider without responses is found out once, on the hold of the request
   ]);
 });
 
+test('the search that Codex offers is not booked where there is none', async () => {
+  const gateway = await startBothWires({ budget: { capUsd: 1, period: 'daily' } });
+  gateway.upstream.script(chatOnly);
+  const body = { ...BODY, tools: [...TOOLS, { type: 'web_search' }], max_output_tokens: 50 };
+  const headers = { originator: 'codex_exec' };
+  for (let i = 0; i < 2; i++)
+    expect((await send(gateway, '/v1/responses', body, { headers })).status).toBe(200);
+  expect(sentBody(gateway)).toMatchObject({ tools: [{ type: 'function' }], max_tokens: 50 });
+  for (const { costNanoUsd, flags } of await gateway.settled(2))
+    expect([costNanoUsd, flags]).toEqual([30_000, []]);
+});
+
 test('a 404 about the model is no word about the endpoint', async () => {
   const gateway = await startBothWires();
   const error = {

@@ -10,7 +10,7 @@ import { hasOpenAiSchema, openAiEventFaults, openAiFaults } from '../../support/
 import { type Event, eventText, readEvents } from '../support/event-scripts.ts';
 
 const memory = createItemMemory();
-const OPTIONS = { outputLimit: 'max_tokens', memory, keepsThoughts: false } as const;
+const OPTIONS = { outputLimit: 'max_tokens', memory, keepsThoughts: false, isCodex: false } as const;
 const translate = (request: object) => chatRequest({ model: 'm', input: 'Hi', ...request }, OPTIONS);
 const messages = (...input: object[]) => translate({ input }).messages;
 const says = (role: string, text: string) => ({
@@ -147,9 +147,8 @@ describe('tools', () => {
       description: 'A',
       tools: [{ ...f, strict: true }],
     };
-    const codexSearch = { type: 'web_search', external_web_access: false };
     const { tools, tool_choice } = translate({
-      tools: [f, namespace, custom, codexSearch],
+      tools: [f, namespace, custom],
       tool_choice: 'auto',
     });
     expect(tool_choice).toBe('auto');
@@ -184,6 +183,15 @@ describe('tools', () => {
     const request = translate({ tools: [f, { ...f, name: 'g' }], tool_choice, parallel_tool_calls: false });
     expect(request).toMatchObject({ tool_choice: expected, parallel_tool_calls: false });
     expect(request.tools).toHaveLength(typeof tool_choice === 'object' && 'tools' in tool_choice ? 1 : 2);
+  });
+
+  test('the web search that Codex offers with every request is left out', () => {
+    const request = {
+      model: 'm',
+      input: 'Hi',
+      tools: [f, { type: 'web_search', external_web_access: true }],
+    };
+    expect(chatRequest(request, { ...OPTIONS, isCodex: true }).tools).toHaveLength(1);
   });
 
   test('without tools there is nothing to choose', () => {

@@ -40,4 +40,10 @@ export interface RequestOptions {
   outputLimit: 'max_tokens' | 'max_completion_tokens';
 }
 
-export type TranslateRequest = (body: Json, options: RequestOptions & { memory: ItemMemory }) => Json;
+/** What any wire's request is translated with. */
+export interface CrossingRequestOptions extends RequestOptions {
+  memory: ItemMemory;
+  isCodex: boolean;
+}
+
+export type TranslateRequest = (body: Json, options: CrossingRequestOptions) => Json;

@@ -2,9 +2,9 @@ import { isEmpty, type Json, listAt, objectAt, stated } from '../json.ts';
 import type { RequestOptions } from '../translator.ts';
 import { type ConversationOptions, chatMessages } from './conversation.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
-import { toolFields } from './tools.ts';
+import { type ToolOptions, toolFields } from './tools.ts';
 
-export type ChatRequestOptions = Pick<RequestOptions, 'outputLimit'> & ConversationOptions;
+export type ChatRequestOptions = Pick<RequestOptions, 'outputLimit'> & ConversationOptions & ToolOptions;
 
 /** Read together with others, or hints and labels that have no bearing on the answer. */
 const READ_ELSEWHERE = new Set([
@@ -59,7 +59,7 @@ export function chatRequest(responses: Json, options: ChatRequestOptions): Json 
     messages: chatMessages(responses, options),
     ...stated({ [options.outputLimit]: max_output_tokens, user: user ?? safety_identifier, stream }),
     ...(stream === true ? { stream_options: { include_usage: true } } : {}),
-    ...toolFields(responses),
+    ...toolFields(responses, options),
   };
   for (const [key, value] of Object.entries(responses)) {
     if (READ_ELSEWHERE.has(key) || isEmpty(value) || ASKS_NOTHING[key]?.(value)) continue;

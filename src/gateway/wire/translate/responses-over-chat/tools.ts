@@ -4,9 +4,18 @@ import { flatName } from './tool-names.ts';
 
 const NO_PARAMETERS = { type: 'object', properties: {} };
 
+export interface ToolOptions {
+  /** Codex offers a web search with every request, wanted or not: it is left out. */
+  isCodex: boolean;
+}
+
 /** `tools`, `tool_choice` and `parallel_tool_calls` of a chat completion. */
-export function toolFields(responses: Json): Json {
-  const offered = isEmpty(responses.tools) ? [] : tools(responses.tools);
+export function toolFields(responses: Json, { isCodex }: ToolOptions): Json {
+  const given = isEmpty(responses.tools) ? [] : listAt(responses.tools, 'tools');
+  const offered = given.flatMap((tool, i) => {
+    const each = objectAt(tool, `tools[${i}]`);
+    return isCodex && each.type === 'web_search' ? [] : offersOf(each, `tools[${i}]`);
+  });
   const { choice, only } = toolChoice(responses.tool_choice);
   const left = only ? offered.filter(({ name }) => only.has(name)) : offered;
   if (left.length === 0) return {};
@@ -23,10 +32,6 @@ interface Offered {
   tool: Json;
 }
 
-function tools(value: unknown): Offered[] {
-  return listAt(value, 'tools').flatMap((tool, i) => offersOf(objectAt(tool, `tools[${i}]`), `tools[${i}]`));
-}
-
 function offersOf(tool: Json, at: string, namespace?: unknown): Offered[] {
   switch (tool.type) {
     case 'function':
@@ -37,11 +42,9 @@ function offersOf(tool: Json, at: string, namespace?: unknown): Offered[] {
       return listAt(tool.tools, `${at}.tools`).flatMap((inner, i) =>
         offersOf(objectAt(inner, `${at}.tools[${i}]`), `${at}.tools[${i}]`, tool.name),
       );
-    case 'web_search':
-      // A search that must not leave OpenAI is an offer that Codex makes with every request.
-      if (tool.external_web_access === false) return [];
+    default:
+      throw cannotExpress(`${at}.type`, `${String(tool.type)} runs at OpenAI`);
   }
-  throw cannotExpress(`${at}.type`, `${String(tool.type)} runs at OpenAI`);
 }
 
 function functionTool({ type: _type, ...tool }: Json, at: string, namespace: unknown): Offered {
