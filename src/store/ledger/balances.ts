@@ -15,8 +15,9 @@ export interface Standing {
 }
 
 /**
- * The budgets that a batch touches. They are read once, under the write lock, changed in memory by the commands in
- * order, and written back once: the database is the authority, whichever process asks.
+ * The budgets that batches touch. They are read under the write lock, changed in memory by the commands in order, and
+ * written back once a batch. What was read stays until somebody else has written: the database is the authority,
+ * whichever process asks.
  */
 export interface Balances {
   /** Starts a batch at a time. */
@@ -45,26 +46,31 @@ export interface Balances {
    */
   recap(projectId: number, budgetId: number, old?: { version: number; cap: NanoUsd }): void;
   write(): void;
-  clear(): void;
+  /** Forgets all that was read: somebody else has written since, or the batch has failed. */
+  forget(): void;
 }
 
 /** A budget id and a period start: the balance that an amount is reserved in. */
 export type Charge = [budgetId: number, start: number];
 
-interface Balance extends BalanceRow {
-  dirty: boolean;
-}
-
-/** One budget in a batch. */
+/** One budget. */
 interface Account {
   budget: BudgetTerms;
-  /** Its balances that the batch touches, by start. */
-  balances: Map<number, Balance>;
+  /** Its balances that were read, by start. */
+  balances: Map<number, BalanceRow>;
   /** Kept in step with the balances; undefined for a budget with periods, or one that is removed. */
   window: WindowSums | undefined;
 }
 
+/** The budgets of a project that are not removed. */
+interface ProjectAccounts {
+  accounts: Account[];
+  /** The batch that brought them up to its time. */
+  batch: number;
+}
+
 const MINUTE_MS = 60_000;
+const MAX_REMEMBERED = 1_000;
 
 export interface BalancesOptions {
   db: Db;
@@ -75,25 +81,31 @@ export interface BalancesOptions {
 export function createBalances({ db, calendar, emit }: BalancesOptions): Balances {
   const rows = createBalanceRows(db);
   let now = 0;
-  /** The budgets of a project that are not removed. */
-  const ofProject = new Map<number, Account[]>();
+  let batch = 0;
+  const ofProject = new Map<number, ProjectAccounts>();
   const byId = new Map<number, Account>();
+  /** What the batch has changed. */
+  const changed = new Map<BalanceRow, Account>();
 
   function accountsOf(projectId: number): Account[] {
-    let accounts = ofProject.get(projectId);
-    if (!accounts) {
-      accounts = rows.termsOf(projectId).map(open);
-      ofProject.set(projectId, accounts);
+    let project = ofProject.get(projectId);
+    if (!project) {
+      project = { accounts: rows.termsOf(projectId).map(remember), batch: 0 };
+      ofProject.set(projectId, project);
     }
-    return accounts;
+    if (project.batch !== batch) {
+      project.batch = batch;
+      for (const account of project.accounts) enter(account);
+    }
+    return project.accounts;
   }
 
-  function open(budget: BudgetTerms): Account {
-    const account = remember(budget);
+  /** Brings an account up to the time of the batch. */
+  function enter(account: Account): void {
+    const { budget } = account;
     // Before the batch changes a balance: the sums are of what is stored.
     if (budget.period === 'rolling') account.window = rows.sum(budget, windowStart(budget));
     else roll(account);
-    return account;
   }
 
   function remember(budget: BudgetTerms): Account {
@@ -124,22 +136,22 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
       spent_usd: usdNumber(balanceOf(account, budget.currentStart).posted),
       cap_usd: usdNumber(budget.capNanoUsd),
     });
+    account.balances.clear();
     budget.currentStart = span.start;
     rows.advance(budget.id, span.start);
   }
 
-  function balanceOf({ budget, balances }: Account, start: number): Balance {
+  function balanceOf({ budget, balances }: Account, start: number): BalanceRow {
     let balance = balances.get(start);
     if (!balance) {
-      const { posted, pending, thresholdVersion, exceededVersion } = rows.read(budget.id, start);
-      balance = { start, posted, pending, thresholdVersion, exceededVersion, dirty: false };
+      balance = rows.read(budget.id, start);
       balances.set(start, balance);
     }
     return balance;
   }
 
   /** Where a reservation made now is booked, and a mark is set. */
-  function runningBalance(account: Account): Balance {
+  function runningBalance(account: Account): BalanceRow {
     const { budget } = account;
     return balanceOf(account, budget.period === 'rolling' ? now - (now % MINUTE_MS) : budget.currentStart);
   }
@@ -169,11 +181,11 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
     };
   }
 
-  function change(account: Account, balance: Balance, posted: NanoUsd, pending: NanoUsd): void {
+  function change(account: Account, balance: BalanceRow, posted: NanoUsd, pending: NanoUsd): void {
     const { budget, window } = account;
     balance.posted += posted;
     balance.pending += pending;
-    balance.dirty = true;
+    changed.set(balance, account);
     if (!window) return;
     window.pending += pending;
     if (posted === 0 || balance.start <= windowStart(budget)) return;
@@ -208,7 +220,7 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
   function setMark(account: Account, mark: Mark): void {
     const balance = runningBalance(account);
     balance[mark] = account.budget.capVersion;
-    balance.dirty = true;
+    changed.set(balance, account);
     if (account.window) account.window[mark] = true;
   }
 
@@ -219,9 +231,16 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
     return rows.isMarked(budget.id, windowStart(budget), mark, version);
   }
 
+  function forget(): void {
+    ofProject.clear();
+    byId.clear();
+    changed.clear();
+  }
+
   return {
     begin(time) {
       now = time;
+      batch++;
     },
     standings: (projectId) => accountsOf(projectId).map(standingOf),
     reserve: (projectId, amount) =>
@@ -268,16 +287,16 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
       for (const projectId of rows.projects()) accountsOf(projectId);
     },
     write() {
-      for (const { budget, balances, window } of byId.values()) {
-        const dirty = [...balances.values()].filter((balance) => balance.dirty);
-        for (const balance of dirty) rows.write(budget.id, balance);
-        if (window && dirty.length > 0) rows.writeWindow(budget.id, windowStart(budget), window.posted);
+      for (const [balance, { budget, balances, window }] of changed) {
+        rows.write(budget.id, balance);
+        if (window) rows.writeWindow(budget.id, windowStart(budget), window.posted);
+        // Another period's, or a minute's: the next batch may not come back to it.
+        if (balance.start !== budget.currentStart) balances.delete(balance.start);
       }
+      changed.clear();
+      if (byId.size > MAX_REMEMBERED) forget();
     },
-    clear() {
-      ofProject.clear();
-      byId.clear();
-    },
+    forget,
   };
 }
 

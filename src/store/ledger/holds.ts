@@ -26,9 +26,13 @@ export interface OpenHold extends RequestHead {
 export interface Holds {
   insert(slot: number, head: RequestHead, amount: NanoUsd, charges: Charge[]): void;
   /** Removes the hold and returns it; undefined if it was resolved before. */
-  take(id: RequestId): { amount: NanoUsd; charges: Charge[] } | undefined;
+  take(id: RequestId): HeldAmount | undefined;
   ofSlot(slot: number): OpenHold[];
+  /** Forgets what is remembered of rows: somebody else has written since, or the batch has failed. */
+  forget(): void;
 }
+
+export type HeldAmount = Pick<OpenHold, 'amount' | 'charges'>;
 
 interface Row extends Omit<OpenHold, 'stream' | 'charges'> {
   stream: number;
@@ -40,15 +44,26 @@ export function createHolds(db: Db, names: Names): Holds {
     `INSERT INTO holds (id, slot, project_id, key_id, endpoint_id, provider_id, model_id, asked_model_id, stream,
      amount_nano_usd, charges) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const remove = db.prepare<[number], { amount: number; charges: string }>(
-    'DELETE FROM holds WHERE id = ? RETURNING amount_nano_usd AS amount, charges',
+  const select = db.prepare<[number], { amount: number; charges: string }>(
+    'SELECT amount_nano_usd AS amount, charges FROM holds WHERE id = ?',
   );
+  const remove = db.prepare<[number]>('DELETE FROM holds WHERE id = ?');
   const ofSlot = db.prepare<[number], Row>(
     `SELECT h.id, h.project_id AS projectId, h.key_id AS keyId, e.name AS endpoint, p.name AS provider, m.name AS model,
      a.name AS askedModel, h.stream, h.amount_nano_usd AS amount, h.charges FROM holds h
      JOIN names e ON e.id = h.endpoint_id JOIN names p ON p.id = h.provider_id
      JOIN names m ON m.id = h.model_id JOIN names a ON a.id = h.asked_model_id WHERE h.slot = ? ORDER BY h.id`,
   );
+  /** The rows that this daemon wrote, as long as nobody else can have changed them. */
+  const known = new Map<RequestId, HeldAmount>();
+
+  function find(id: RequestId): HeldAmount | undefined {
+    const remembered = known.get(id);
+    if (remembered) return remembered;
+    const row = select.get(id);
+    return row && { amount: row.amount, charges: JSON.parse(row.charges) };
+  }
+
   return {
     insert(slot, head, amount, charges) {
       insert.run(
@@ -64,12 +79,16 @@ export function createHolds(db: Db, names: Names): Holds {
         amount,
         charges.length === 0 ? '[]' : JSON.stringify(charges),
       );
+      known.set(head.id, { amount, charges });
     },
     take(id) {
-      const row = remove.get(id);
-      return row && { amount: row.amount, charges: row.charges === '[]' ? [] : JSON.parse(row.charges) };
+      const held = find(id);
+      if (held) remove.run(id);
+      known.delete(id);
+      return held;
     },
     ofSlot: (slot) =>
       ofSlot.all(slot).map((row) => ({ ...row, stream: row.stream === 1, charges: JSON.parse(row.charges) })),
+    forget: () => known.clear(),
   };
 }

@@ -6,6 +6,7 @@ import { NO_USAGE } from '../../usage.ts';
 import { createNames } from '../names.ts';
 import type { Db } from '../open.ts';
 import { createBalances, type Standing } from './balances.ts';
+import { createChangeWatch } from './change-watch.ts';
 import { createEvents, type EmitEvent } from './events.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createHolds, type RequestHead } from './holds.ts';
@@ -83,6 +84,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   const names = createNames(db);
   const insertEvent = createEvents(db, () => clock.now(), random);
   let emitted = false;
+  let foreign = false;
   const emit: EmitEvent = (...event) => {
     emitted = true;
     insertEvent(...event);
@@ -95,18 +97,30 @@ export function createLedger(options: LedgerOptions): Ledger {
   const selectOwner = db.prepare<[number], string>('SELECT instance_id FROM daemons WHERE slot = ?').pluck();
   /** Projects of which a request of this batch has to wait: later ones wait behind it. */
   const waiting = new Set<number>();
+  const watch = createChangeWatch(db);
+
+  /** What was read of budgets and holds is read anew only where it may be out of date. */
+  function forget(): void {
+    balances.forget();
+    holds.forget();
+  }
 
   const { submit, flush } = createGroupCommit(
     db,
     {
-      begin: (now) => balances.begin(now),
+      begin(now) {
+        if (!watch.isUnchanged()) forget();
+        balances.begin(now);
+      },
       write() {
         balances.write();
         rollups.write();
+        watch.note();
       },
       end(committed) {
         names.settle(committed);
-        balances.clear();
+        if (!committed || foreign) forget();
+        foreign = false;
         rollups.clear();
         waiting.clear();
         if (emitted && committed) options.onEvents?.();
@@ -115,6 +129,16 @@ export function createLedger(options: LedgerOptions): Ledger {
     },
     clock,
   );
+
+  /** What others write within a batch is not known here. */
+  function write<T>(command: () => T): Promise<T> {
+    return submit(() => {
+      foreign = true;
+      const result = command();
+      holds.forget();
+      return result;
+    });
+  }
 
   function hold(admission: Admission, amount: NanoUsd, standings: Standing[]): AdmissionResult {
     const charges = balances.reserve(admission.projectId, amount);
@@ -195,7 +219,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     roll: () => submit(() => balances.rollAll()),
     closeHolds: (deadSlot, instanceId) => submit(() => closeHolds(deadSlot, instanceId)),
     sumNextHour: (before) => submit(() => sums.sumNextHour(before)),
-    write: submit,
+    write,
     standings: (projectId) => submit(() => balances.standings(projectId)),
     flush,
   };
