@@ -31,6 +31,8 @@ export interface Settings {
   'upstream.idle_timeout_ms': number;
   'metering.max_tokens_per_second': number;
   'passthrough.unmetered': UnmeteredRule;
+  /** Days such as `90d`, or `forever`. */
+  'retention.requests': string;
   'log.level': LogLevel;
   /** Model names of one's own: alias -> `provider/model` or another name. */
   aliases: Record<string, string>;
@@ -98,6 +100,14 @@ function dollars(value: unknown): string {
   const written = typeof value === 'number' ? String(value) : value;
   if (typeof written === 'string' && parseUsd(written) !== undefined) return written;
   throw new SettingError(`${JSON.stringify(value)} is not an amount of dollars; an example is 0.01`);
+}
+
+/** Whole days such as `90d`; `off` switches pruning off. */
+function retention(value: unknown): string {
+  if (value === 'forever' || value === 'off') return 'forever';
+  const days = typeof value === 'string' ? Number(/^(\d{1,4})d$/.exec(value)?.[1]) : Number.NaN;
+  if (days >= 1) return `${days}d`;
+  throw new SettingError(`${JSON.stringify(value)} is neither a number of days, such as 90d, nor forever`);
 }
 
 const MINUTE = 60_000;
@@ -179,6 +189,11 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     parse: oneOf(UNMETERED_RULES),
     about:
       'endpoints whose cost nothing bounds (audio, images, batches), for projects with a budget: refuse or allow',
+  },
+  'retention.requests': {
+    default: () => '90d',
+    parse: retention,
+    about: 'how long the record of each request is kept, in days, or forever; reports keep their figures',
   },
   'log.level': {
     default: () => 'info',

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Compressor, createCompressor } from '../compression/compressor.ts';
+import { retentionMs } from '../config/retention.ts';
 import type { ScalarKey } from '../config/settings.ts';
 import { messageOf } from '../errors.ts';
 import { createAdmissionQueue } from '../gateway/admission-queue.ts';
@@ -22,6 +23,7 @@ import { createCallerLookup, createProjectLookup } from '../store/callers.ts';
 import { lastRequestId, registerDaemon, unregisterDaemon } from '../store/daemons.ts';
 import { createLedger } from '../store/ledger/ledger.ts';
 import { openDatabase } from '../store/open.ts';
+import { createPruning } from '../store/retention.ts';
 import { createOutbox } from '../store/webhooks/outbox.ts';
 import { createTokenCounter } from '../tokens/counter.ts';
 import { addressPolicy } from '../webhooks/address-check.ts';
@@ -196,9 +198,25 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     ),
   ];
 
+  const pruning = createPruning(db);
+  const prune = (kind: 'requests' | 'deliveries' | 'events') => async () => {
+    const keepMs = retentionMs(current().settings['retention.requests']);
+    return keepMs !== undefined && ledger.write(() => pruning[kind](clock.now(), keepMs));
+  };
   const stopMaintenance = startMaintenance({
     clock,
-    steps: [() => ledger.sumNextHour(clock.now() - LATE_MS)],
+    steps: [
+      async () => {
+        // Without requests nobody else looks whether records are to be kept longer now.
+        await configuration.refresh();
+        return false;
+      },
+      () => ledger.sumNextHour(clock.now() - LATE_MS),
+      prune('requests'),
+      prune('deliveries'),
+      prune('events'),
+      () => ledger.write(() => pruning.minutes(clock.now())),
+    ],
     onError: onJobError,
   });
 

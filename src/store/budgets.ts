@@ -22,6 +22,7 @@ export interface BudgetSettings {
 }
 
 const DEFAULT_ALERT_PERCENT = 80;
+const HOUR_MS = 3_600_000;
 const MIN_WINDOW_MS = 60_000;
 const MAX_WINDOW_MS = 31 * 86_400_000;
 
@@ -165,17 +166,25 @@ function countsFrom({ period, windowMs }: BudgetSettings, { calendar, now }: Con
 }
 
 function spentSince(db: Db, projectId: number, period: BudgetPeriod, since: number): NanoUsd {
-  const [sql, from] =
-    period === 'rolling'
-      ? [
-          'SELECT coalesce(sum(cost_nano_usd), 0) FROM requests WHERE project_id = ? AND id >= ?',
-          requestIdAt(since),
-        ]
-      : [
-          'SELECT coalesce(sum(cost_nano_usd), 0) FROM usage_hours WHERE project_id = ? AND bucket >= ?',
-          since,
-        ];
-  return Number(db.prepare(sql).pluck().get(projectId, from));
+  const sum = (sql: string, ...values: number[]) =>
+    Number(
+      db
+        .prepare(`SELECT coalesce(sum(cost_nano_usd), 0) FROM ${sql}`)
+        .pluck()
+        .get(projectId, ...values),
+    );
+  const spentFrom = (bucket: number) => sum('usage_hours WHERE project_id = ? AND bucket >= ?', bucket);
+  if (period !== 'rolling') return spentFrom(since);
+  // A window begins within an hour. Where that hour's records may have been pruned, all of it counts.
+  const hour = since - (since % HOUR_MS);
+  const oldest = db.prepare('SELECT min(id) FROM requests').pluck().get() as number | null;
+  if (oldest === null || oldest > requestIdAt(since)) return spentFrom(hour);
+  const rest = sum(
+    'requests WHERE project_id = ? AND id >= ? AND id < ?',
+    requestIdAt(since),
+    requestIdAt(hour + HOUR_MS),
+  );
+  return rest + spentFrom(hour + HOUR_MS);
 }
 
 /** Makes the requests that run settle in a new budget too. Returns what they hold. */

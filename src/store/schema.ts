@@ -1,4 +1,4 @@
-import { isNull } from 'drizzle-orm';
+import { isNotNull, isNull, sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /**
@@ -274,6 +274,9 @@ export const deliveries = sqliteTable(
   (table) => [
     index('deliveries_of_endpoint').on(table.endpointId, table.id),
     index('deliveries_open').on(table.endpointId, table.id).where(isNull(table.finishedAt)),
+    // For pruning: what ended long ago, and the first event that is still told of.
+    index('deliveries_finished').on(table.finishedAt).where(isNotNull(table.finishedAt)),
+    index('deliveries_first_event').on(sql`coalesce(${table.firstSequence}, ${table.sequence})`),
   ],
 );
 

@@ -26,3 +26,7 @@ ALTER TABLE `budgets` ADD `window_from` integer;
 ALTER TABLE `budgets` ADD `window_posted_nano_usd` integer;
 --> statement-breakpoint
 CREATE INDEX `budget_periods_marked` ON `budget_periods` (`budget_id`, `start`) WHERE `threshold_version` > 0 OR `exceeded_version` > 0;
+--> statement-breakpoint
+CREATE INDEX `deliveries_finished` ON `deliveries` (`finished_at`) WHERE `finished_at` IS NOT NULL;
+--> statement-breakpoint
+CREATE INDEX `deliveries_first_event` ON `deliveries` (coalesce(`first_sequence`, `sequence`));
