@@ -20,6 +20,16 @@ describe('gw config', () => {
     expect(JSON.parse(readFileSync(cli.paths.config, 'utf8'))).toEqual({ admission: { max_wait_ms: 500 } });
   });
 
+  test.each([
+    ['007d', '7d'],
+    ['forever', 'forever'],
+    ['off', 'forever'],
+  ])('set retention.requests takes %s', async (text, stored) => {
+    const cli = cliHome();
+    expect((await cli.run(['config', 'set', 'retention.requests', text])).code).toBe(0);
+    expect((await cli.run(['config', 'get', 'retention.requests'])).stdout).toBe(`${stored}\n`);
+  });
+
   test('list --origin says where each value comes from, the environment before the file', async () => {
     const cli = cliHome();
     await cli.run(['config', 'set', 'log.level', 'debug']);
@@ -43,6 +53,8 @@ describe('gw config', () => {
     [['set', 'port', 'http'], 2, 'port: "http" is not a whole number from 0 to 65535'],
     [['set', 'timezone', 'Mars'], 2, 'timezone: "Mars" is not a time zone'],
     [['set', 'max_wait_ms', '1'], 5, 'Did you mean admission.max_wait_ms?'],
+    [['set', 'retention.requests', '0d'], 2, '"0d" is neither a number of days, such as 90d, nor forever'],
+    [['set', 'retention.requests', '90'], 2, '"90" is neither'],
     [['get', 'colour'], 5, 'no setting "colour". See: gw config list'],
   ])('%j exits with %i', async (args, code, message) => {
     const result = await cliHome().run(['config', ...args]);

@@ -1,10 +1,14 @@
 import { chmodSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { checkNode } from '../../src/cli/doctor/install.ts';
+import { requestIdAt } from '../../src/ids.ts';
 import { status } from '../support/scripts.ts';
+import { createWorld, recordOf, startDaemon } from '../support/simulator.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { cliHome } from './cli-home.ts';
+
+const DAY_MS = 86_400_000;
 
 interface Found {
   name: string;
@@ -52,6 +56,26 @@ describe('gw doctor', () => {
     expect(stderr).toMatch(/problems? to mend/);
     await cli.run(['doctor', '--fix']);
     expect(statSync(cli.paths.credentials).mode & 0o777).toBe(0o600);
+  });
+
+  test('tells what takes the room in the database, and which records will go', async () => {
+    const cli = realTimeHome();
+    const size = async () => (await examine(cli)).found.find(({ name }) => name === 'size');
+    await cli.run(['projects', 'list']);
+    expect((await size())?.message).toMatch(/^the rest \d.*, write-ahead log \d/);
+    const db = await cli.open();
+    const { ledger } = startDaemon(db, createWorld(), 0);
+    const now = Date.now();
+    for (let i = 0; i < 300; i++) await ledger.record(recordOf(requestIdAt(now - 100 * DAY_MS) + i));
+    await ledger.record(recordOf(requestIdAt(now)));
+    expect(await size()).toMatchObject({
+      state: 'ok',
+      message: expect.stringMatching(
+        /requests \d+\.\d kB.*; requests since \d{4}-\d\d-\d\d are kept for 90d .*, and 300 records will go/,
+      ),
+    });
+    await cli.run(['config', 'set', 'retention.requests', 'off']);
+    expect((await size())?.message).toContain('are kept for good');
   });
 
   test('finds a damaged database, and says how to put a copy in its place', async () => {

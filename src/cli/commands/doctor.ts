@@ -4,6 +4,7 @@ import type { Finding } from '../doctor/check.ts';
 import { checkClock, checkTimezone } from '../doctor/clock.ts';
 import { checkDaemon } from '../doctor/daemon.ts';
 import { checkDatabase } from '../doctor/database.ts';
+import { checkDatabaseSize } from '../doctor/database-size.ts';
 import { checkDisk, checkKeyFiles, checkPermissions } from '../doctor/files.ts';
 import { checkInstall, checkNode, checkPath } from '../doctor/install.ts';
 import { checkProviders } from '../doctor/providers.ts';
@@ -49,6 +50,7 @@ async function examine(context: Context): Promise<Finding[]> {
     ...checkKeyFiles(paths),
     checkDisk(paths),
     database,
+    ...(database.state === 'ok' ? [checkDatabaseSize(context)] : []),
     await checkDaemon(context),
     ...(await checkProviders(context)),
     // What the clock was before is in the database.

@@ -1,0 +1,53 @@
+import { retentionMs } from '../../config/retention.ts';
+import { type DatabaseSize, measureDatabase } from '../../store/database-size.ts';
+import type { Context } from '../context.ts';
+import { bytes, plural } from '../output/numbers.ts';
+import { createTimeFormat } from '../output/time.ts';
+import { readSettings } from '../settings.ts';
+import { type Finding, ok, warning } from './check.ts';
+
+const LARGE_LOG_BYTES = 64e6;
+/** What a person calls a group of tables, by how their names begin. */
+const GROUPS = [
+  ['requests', 'requests'],
+  ['usage_', 'usage reports'],
+  ['budget_periods', 'budgets'],
+  ['events', 'events'],
+  ['deliveries', 'deliveries'],
+] as const;
+
+/** What takes the room in the database, and what pruning will do about it. */
+export function checkDatabaseSize(context: Context): Finding {
+  return measureDatabase(context.paths.database, (size) => {
+    const message = [partsOf(size), prunedOf(size, context)].filter((part) => part !== '').join('; ');
+    if (size.walBytes <= LARGE_LOG_BYTES) return ok('size', message);
+    return warning(
+      'size',
+      `${message}; the write-ahead log has ${bytes(size.walBytes)}, since something reads the database all the time`,
+      `close programs that have ${context.paths.database} open, then gw restart`,
+    );
+  });
+}
+
+function partsOf({ tables, freeBytes, walBytes }: DatabaseSize): string {
+  const sizes = new Map<string, number>();
+  for (const { name, bytes } of tables) {
+    const [, group] = GROUPS.find(([start]) => name.startsWith(start)) ?? ['', 'the rest'];
+    sizes.set(group, (sizes.get(group) ?? 0) + bytes);
+  }
+  const parts = [...sizes].sort(([, a], [, b]) => b - a).map(([group, size]) => `${group} ${bytes(size)}`);
+  if (freeBytes > 0) parts.push(`free for new records ${bytes(freeBytes)}`);
+  return [...parts, `write-ahead log ${bytes(walBytes)}`].join(', ');
+}
+
+function prunedOf({ oldestRequestAt, requestsBefore }: DatabaseSize, context: Context): string {
+  if (oldestRequestAt === null) return '';
+  const { settings } = readSettings(context);
+  const setting = settings['retention.requests'];
+  const since = createTimeFormat(settings.timezone).dateTime(oldestRequestAt).slice(0, 10);
+  const keepMs = retentionMs(setting);
+  if (keepMs === undefined) return `requests since ${since} are kept for good (retention.requests)`;
+  const due = requestsBefore(context.clock.now() - keepMs);
+  const fate = due > 0 ? `, and ${plural(due, 'record')} will go while gw runs` : '';
+  return `requests since ${since} are kept for ${setting} (retention.requests)${fate}`;
+}
