@@ -1,6 +1,7 @@
 // The ledger's CPU time per request: admit and settle in turns of 20, against one daily budget (or what is asked for).
-// Usage: npm run build && node test/support/simulator-bench.mjs [REQUESTS] [none|daily|rolling|all] [MINUTES]
+// Usage: npm run build && node test/support/simulator-bench.mjs [REQUESTS] [none|daily|rolling|all] [MINUTES] [FILE]
 // MINUTES: the window of the rolling budget, each of whose minutes has had spend.
+// FILE: a database to work in (big-database.mjs makes large ones); otherwise an empty one is made.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,9 +23,9 @@ const BUDGETS = { none: [], daily: ['daily'], rolling: ['rolling'], all: ['daily
 ];
 
 const directory = mkdtempSync(join(tmpdir(), 'gw-bench-'));
-const db = await openDatabase(join(directory, 'gw.db'));
+const db = await openDatabase(process.argv[5] ?? join(directory, 'gw.db'));
 const calendar = createCalendar('Europe/Paris');
-const project = await createProject(db, { name: 'bench', now: Date.now() });
+const project = await createProject(db, { name: `bench-${Date.now()}`, now: Date.now() });
 for (const period of BUDGETS) {
   const window = period === 'rolling' ? { windowMs: minutes * 60_000 } : {};
   await setBudget(db, project, { period, capNanoUsd: 1e15, ...window }, { calendar, now: Date.now() });
