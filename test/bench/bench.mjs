@@ -1,0 +1,131 @@
+// gw beside a bare proxy (and nginx, where it is installed), each in front of the same upstream, in interleaved
+// rounds. Usage: npm run bench -- [--rounds 5] [--seconds 4] [--out FILE]
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { parseArgs, promisify } from 'node:util';
+import { cpuOf, memoryOf } from './process.mjs';
+import { MODEL, startGw, startNginx, startScript } from './targets.mjs';
+
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    seconds: { type: 'string', default: '4' },
+    out: { type: 'string' },
+  },
+});
+const rounds = Number(options.rounds);
+const seconds = Number(options.seconds);
+const WARM_UP_SECONDS = 3;
+
+const request = (content, fields = {}) =>
+  JSON.stringify({ model: MODEL, ...fields, messages: [{ role: 'user', content }] });
+const short = request('What is the weather like?', { max_tokens: 100 });
+const long = request('Each of these words is worth a token or two. '.repeat(2_300), { max_tokens: 100 });
+const SCENARIOS = {
+  '64 connections': { body: short, connections: 64 },
+  'one connection': { body: short, connections: 1 },
+  '100 streams': { body: request('Tell me.', { stream: true, max_tokens: 100 }), connections: 100 },
+  '100 kB prompts': { body: long, connections: 16 },
+};
+
+/** One scenario against one target. */
+async function measure(target, { body, connections }, forSeconds = seconds) {
+  const { port, key, pid } = target;
+  const cpuBefore = cpuOf(pid);
+  const started = performance.now();
+  const load = JSON.stringify({ port, key, body, connections, seconds: forSeconds });
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    join(import.meta.dirname, 'load.mjs'),
+    load,
+  ]);
+  const { requests, ...result } = JSON.parse(stdout);
+  if (result.errors > 0)
+    console.error(`${target.name}: ${result.errors} errors, the first: ${result.firstError}`);
+  return {
+    ...result,
+    requests,
+    perSecond: (requests / (performance.now() - started)) * 1_000,
+    cpuMicros: (cpuOf(pid) - cpuBefore) / requests,
+    ...memoryOf(pid),
+  };
+}
+
+const directory = mkdtempSync(join(tmpdir(), 'gw-bench-'));
+const upstream = await startScript('upstream.mjs');
+const targets = [{ ...upstream, name: 'direct' }];
+const results = [];
+try {
+  targets.push(await startScript('bare-proxy.mjs', `http://127.0.0.1:${upstream.port}`));
+  const nginx = await startNginx(upstream.port, directory);
+  if (nginx) targets.push(nginx);
+  targets.push(await startGw(upstream.port, directory));
+  // V8 needs thousands of requests before it settles.
+  for (const target of targets)
+    for (const scenario of Object.values(SCENARIOS)) await measure(target, scenario, WARM_UP_SECONDS);
+  for (let round = 0; round < rounds; round++) {
+    for (const [scenario, load] of Object.entries(SCENARIOS)) {
+      // Each round begins with another target, so that none is always first.
+      for (let i = 0; i < targets.length; i++) {
+        const target = targets[(round + i) % targets.length];
+        results.push({ round, scenario, target: target.name, ...(await measure(target, load)) });
+      }
+    }
+    console.error(`round ${round + 1} of ${rounds}`);
+  }
+} finally {
+  for (const { child } of targets) child.kill();
+  rmSync(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+}
+report();
+
+function report() {
+  const out = options.out ?? join('bench-results', `${new Date().toISOString().replaceAll(':', '-')}.json`);
+  mkdirSync(dirname(out), { recursive: true });
+  writeFileSync(
+    out,
+    JSON.stringify(
+      { node: process.version, cpus: cpus().map(({ model }) => model), rounds, seconds, results },
+      null,
+      1,
+    ),
+  );
+  for (const scenario of Object.keys(SCENARIOS)) console.log(table(scenario));
+  console.log(
+    `Medians of ${rounds} rounds; "x bare" is the median of the ratios within a round. All figures: ${out}`,
+  );
+}
+
+function table(scenario) {
+  const columns = [
+    ['requests/s', ({ perSecond }) => perSecond, 0],
+    ['CPU us/request', ({ cpuMicros }) => cpuMicros, 0],
+    ['p50 ms', ({ p50 }) => p50, 2],
+    ['p99 ms', ({ p99 }) => p99, 2],
+    ['first byte ms', ({ first }) => first, 2],
+    ['RSS MB', ({ rss }) => rss, 0],
+  ];
+  const lines = targets.map(({ name }) => {
+    const own = results.filter((result) => result.scenario === scenario && result.target === name);
+    const cells = columns.map(([, value, digits]) => {
+      const ratios = own.map((result) => value(result) / value(bareOf(result)));
+      const ratio = name === 'bare-proxy' || name === 'direct' ? '' : ` (${median(ratios).toFixed(2)}x bare)`;
+      return median(own.map(value)).toFixed(digits) + ratio;
+    });
+    return `| ${[name, ...cells].join(' | ')} |`;
+  });
+  const header = [scenario, ...columns.map(([title]) => title)];
+  return [`| ${header.join(' | ')} |`, `|---|${columns.map(() => '--:|').join('')}`, ...lines, ''].join('\n');
+}
+
+function bareOf({ round, scenario }) {
+  return results.find(
+    (other) => other.round === round && other.scenario === scenario && other.target === 'bare-proxy',
+  );
+}
+
+function median(values) {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.floor(sorted.length / 2)];
+}
