@@ -4,7 +4,7 @@ import type { Level } from './compress.ts';
 import { ConversationCache } from './conversation-cache.ts';
 import { textsOf } from './message.ts';
 import type { Place } from './turn.ts';
-import { type Form, readTurns } from './turns.ts';
+import { conversationOf, type Form, readTurns } from './turns.ts';
 
 export interface CompressRequest {
   /** The JSON array that is the conversation. Not a Buffer: that is not what comes out of a thread's mail. */
@@ -17,6 +17,10 @@ export interface CompressRequest {
 export interface CompressedRequest {
   edits: Edit[];
   savings: Saving[];
+  /** Of the conversation as it came. */
+  originalTokens: number;
+  /** Tells the conversation from others, on each of its turns. */
+  conversation: number;
 }
 
 /** What one turn lost. */
@@ -44,6 +48,7 @@ export function compressRequest(
   const find = createFinder(bytes);
   const edits: Edit[] = [];
   const savings: Saving[] = [];
+  let originalTokens = 0;
   let tokensBehind = 0;
   for (let i = steps.length - 1; i >= 0; i--) {
     const step = steps[i];
@@ -60,9 +65,10 @@ export function compressRequest(
         tokensBehind: tokensBehind + report.tokensAfter / 2,
       });
     }
+    originalTokens += report.tokensBefore;
     tokensBehind += report.tokensAfter;
   }
-  return { edits, savings };
+  return { edits, savings, originalTokens, conversation: conversationOf(turns) };
 }
 
 interface Range {

@@ -29,7 +29,7 @@ export interface Compressed {
 }
 
 /** Nothing is changed before this many tokens have come: short prompts are meant word by word. */
-const MIN_TOKENS = 500;
+export const MIN_TOKENS = 500;
 /** A message is changed only if it keeps at most this share of its tokens. */
 const NET_WIN = 0.95;
 

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { roleOf, textsOf } from './message.ts';
 import type { Turn } from './turn.ts';
 import { chatTurns } from './turns-chat.ts';
 import { messagesTurns } from './turns-messages.ts';
@@ -16,4 +18,14 @@ const READERS: Record<Form, (item: unknown, index: number) => Turn[]> = {
 export function readTurns(conversation: unknown, form: Form): Turn[] {
   if (!Array.isArray(conversation)) throw new Error('the conversation is not an array');
   return conversation.flatMap(READERS[form]);
+}
+
+/** A number for a conversation, below 2^48: a hash of all that comes before its first answer. */
+export function conversationOf(turns: readonly Turn[]): number {
+  const hash = createHash('sha256');
+  for (const { message } of turns) {
+    if (roleOf(message) === 'assistant') break;
+    for (const text of textsOf(message)) hash.update(text).update('\0');
+  }
+  return hash.digest().readUIntBE(0, 6);
 }

@@ -25,6 +25,7 @@ export interface Settings {
   'admission.max_tool_calls': number;
   'optimizer.level': OptimizerLevel;
   'optimizer.deadline_ms': number;
+  'optimizer.holdout': number;
   'limits.max_body_bytes': number;
   'upstream.connect_timeout_ms': number;
   'upstream.first_byte_timeout_ms': number;
@@ -158,6 +159,11 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     parse: whole(1, MINUTE),
     about:
       'how long shortening a prompt may take, and 1 ms more for each 1,000 tokens; past it goes as it is',
+  },
+  'optimizer.holdout': {
+    default: () => 2,
+    parse: whole(0, 50),
+    about: 'percent of conversations that are left as they are, to learn whether shortening pays',
   },
   'limits.max_body_bytes': {
     default: () => 32 * 1024 * 1024,

@@ -31,6 +31,7 @@ import { createDispatcher } from '../webhooks/dispatcher.ts';
 import { createSend } from '../webhooks/send.ts';
 import { createWebhookService } from '../webhooks/service.ts';
 import { createConfiguration } from './configuration.ts';
+import { JUDGE_EVERY_MS, judgeOptimizer } from './judge-optimizer.ts';
 import type { Logger } from './log.ts';
 import { startMaintenance } from './maintain.ts';
 import { recover, repeat } from './recover.ts';
@@ -189,12 +190,26 @@ export async function boot(options: BootOptions): Promise<Daemon> {
       ),
   });
   for (const problem of current().problems) log.warn(problem);
+  const judging = {
+    db,
+    write: ledger.write,
+    file: paths.config,
+    settings: gateway.settings,
+    reload: configuration.reload,
+    now: () => clock.now(),
+    warn: gateway.warn,
+  };
   const stops = [
     clock.after(WARM_UP_AFTER_MS, compressor.warmUp),
     repeat(clock, guarded(recovery)),
     repeat(
       clock,
       guarded(() => ledger.roll()),
+    ),
+    repeat(
+      clock,
+      guarded(() => judgeOptimizer(judging)),
+      JUDGE_EVERY_MS,
     ),
   ];
 

@@ -1,6 +1,6 @@
 import type { Saving } from '../compression/compress-request.ts';
 import type { Caller } from '../store/callers.ts';
-import { FLAGS, type RequestRecord } from '../store/ledger/record.ts';
+import { FLAGS, type RequestRecord, type Trial } from '../store/ledger/record.ts';
 import { NO_USAGE } from '../usage.ts';
 import type { Exchange } from './exchange.ts';
 import type { Target } from './resolve.ts';
@@ -29,6 +29,7 @@ export interface Optimized {
   /** For the record. */
   flags: number;
   savings: readonly Saving[];
+  trial?: Trial | undefined;
 }
 
 /** How a request ended, to be completed into its record. */
@@ -60,6 +61,7 @@ export function recordOf(job: Job, target: Target | undefined, ending: Ending, n
     firstByteMs: ending.firstByteMs ?? null,
   };
   if (ending.detail) record.detail = ending.detail;
+  if (job.optimized?.trial) record.trial = job.optimized.trial;
   return record;
 }
 

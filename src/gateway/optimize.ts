@@ -1,10 +1,10 @@
-import type { Level } from '../compression/compress.ts';
+import { type Level, MIN_TOKENS } from '../compression/compress.ts';
 import type { CompressedRequest } from '../compression/compress-request.ts';
 import type { Form } from '../compression/turns.ts';
 import { messageOf } from '../errors.ts';
 import { applyEdits } from '../json/edit.ts';
 import type { Member } from '../json/scan.ts';
-import { FLAGS } from '../store/ledger/record.ts';
+import { FLAGS, type Trial } from '../store/ledger/record.ts';
 import type { Gateway } from './gateway.ts';
 import type { Job } from './job.ts';
 
@@ -35,23 +35,47 @@ interface Prompt {
 
 async function compressed(gateway: Gateway, job: Job, { messages, form, level }: Prompt): Promise<Job> {
   const { start, end } = messages;
-  const limitMs = gateway.settings()['optimizer.deadline_ms'] + (end - start) / BYTES_PER_TOKEN / 1_000;
+  const settings = gateway.settings();
+  const limitMs = settings['optimizer.deadline_ms'] + (end - start) / BYTES_PER_TOKEN / 1_000;
   try {
     const bytes = job.asked.bytes.subarray(start, end);
     const result = await gateway.compressor.compress({ bytes, form, level }, limitMs);
     if (!result) return { ...job, optimized: { flags: FLAGS.optimizedLate, savings: [] } };
-    return result.edits.length === 0 ? job : withEdits(job, start, result);
+    const trial = trialOf(job, result, settings['optimizer.holdout']);
+    if (!trial && result.edits.length === 0) return job;
+    // What is held out was compressed all the same, so that both sides of the trial differ in what they send alone.
+    if (trial?.heldOut) return { ...job, optimized: { flags: FLAGS.heldOut, savings: [], trial } };
+    return withEdits(job, { start, result, trial });
   } catch (error) {
     gateway.warn(`the optimizer passed a request on as it was: ${messageOf(error)}`);
     return job;
   }
 }
 
-function withEdits(job: Job, start: number, { edits, savings }: CompressedRequest): Job {
+interface Compression {
+  start: number;
+  result: CompressedRequest;
+  trial: Trial | undefined;
+}
+
+function withEdits(job: Job, { start, result, trial }: Compression): Job {
+  const { edits, savings } = result;
+  const optimized = { flags: 0, savings, trial };
+  if (edits.length === 0) return { ...job, optimized };
   const moved = edits.map((edit) => ({ ...edit, start: start + edit.start, end: start + edit.end }));
   const savedTokens = savings.reduce((sum, { tokens }) => sum + tokens, 0);
   const asked = job.wire.parse(applyEdits(job.asked.bytes, moved));
-  return { ...job, asked, savedTokens, optimized: { flags: 0, savings } };
+  return { ...job, asked, savedTokens, optimized };
+}
+
+/** Where the hash of a conversation ends: a share of them, drawn once for all of their turns. */
+const CONVERSATIONS = 2 ** 48;
+
+/** A request's part in the trial; none where it says itself what is to be done, or is too short to be compressed. */
+function trialOf({ options }: Job, result: CompressedRequest, holdoutPercent: number): Trial | undefined {
+  const { conversation, originalTokens } = result;
+  if (options.optimize !== undefined || holdoutPercent === 0 || originalTokens < MIN_TOKENS) return undefined;
+  return { conversation, originalTokens, heldOut: conversation / CONVERSATIONS < holdoutPercent / 100 };
 }
 
 function configuredLevel(gateway: Gateway, { project }: Job): Level {

@@ -292,3 +292,39 @@ export const blockedSummaries = sqliteTable('blocked_summaries', {
   /** No message before this. */
   dueAt: integer('due_at').notNull(),
 });
+
+/** What a conversation cost with the optimizer's help or, held out, without it: the evidence on whether it pays. */
+export const optimizerTrials = sqliteTable(
+  'optimizer_trials',
+  {
+    projectId: integer('project_id').notNull(),
+    heldOut: integer('held_out', { mode: 'boolean' }).notNull(),
+    providerId: integer('provider_id').notNull(),
+    modelId: integer('model_id').notNull(),
+    /** A hash of how it began. */
+    conversation: integer().notNull(),
+    requests: integer().notNull(),
+    /** Before compression; estimates, by the same measure on both sides. */
+    originalTokens: integer('original_tokens').notNull(),
+    costNanoUsd: integer('cost_nano_usd').notNull(),
+    lastAt: integer('last_at').notNull(),
+  },
+  (table) => [
+    primaryKey({
+      columns: [table.projectId, table.heldOut, table.providerId, table.modelId, table.conversation],
+    }),
+  ],
+);
+
+/** Projects for which the optimizer switched itself off, and on what evidence. */
+export const optimizerVerdicts = sqliteTable('optimizer_verdicts', {
+  projectId: integer('project_id')
+    .primaryKey()
+    .references(() => projects.id),
+  at: integer().notNull(),
+  /** Below 0: it cost more. */
+  savedNanoUsd: integer('saved_nano_usd').notNull(),
+  marginNanoUsd: integer('margin_nano_usd').notNull(),
+  treatedConversations: integer('treated_conversations').notNull(),
+  heldOutConversations: integer('held_out_conversations').notNull(),
+});

@@ -5,7 +5,12 @@ import { createCompressor } from '../../src/compression/compressor.ts';
 import { scriptedWorkers } from '../support/scripted-worker.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
-const ANSWER: CompressedRequest = { edits: [{ start: 1, end: 2, text: 'x' }], savings: [] };
+const ANSWER: CompressedRequest = {
+  edits: [{ start: 1, end: 2, text: 'x' }],
+  savings: [],
+  originalTokens: 1_000,
+  conversation: 1,
+};
 const COLD_MS = 1_000;
 
 function requestOf(kilobytes: number): CompressRequest {
@@ -38,7 +43,7 @@ function observed() {
 describe('a compressor', () => {
   it('does short prompts at once, without a thread', () => {
     const { compressor, workers } = observed();
-    expect(compressor.compress(requestOf(3), 50)).toEqual({ edits: [], savings: [] });
+    expect(compressor.compress(requestOf(3), 50)).toMatchObject({ edits: [], savings: [] });
     expect(workers).toEqual([]);
   });
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Compressor } from '../../src/compression/compressor.ts';
 import { createCompressor } from '../../src/compression/compressor.ts';
+import { readTrials } from '../../src/store/optimizer-trials.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { usageOf } from '../support/chat-shapes.ts';
 import { MODEL, startGateway } from '../support/gateway.ts';
@@ -196,6 +197,59 @@ describe('what it saves', () => {
   });
 });
 
+describe('the holdout', () => {
+  const conversation = (name: string, turns: number) => ({
+    model: MODEL,
+    messages: [
+      { role: 'system', content: `You help ${name}.` },
+      ...LONG.messages,
+      ...Array.from({ length: turns }, (_, i) => [
+        { role: 'assistant', content: 'Yes.' },
+        { role: 'user', content: `And ${i}?` },
+      ]).flat(),
+    ],
+  });
+
+  it('leaves a share of conversations as they are, on all of their turns, and says so in the record', async () => {
+    const gateway = await startGateway({ settings: { 'optimizer.holdout': 50 } });
+    const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    for (const turns of [0, 1, 2]) for (const name of names) await gateway.post(conversation(name, turns));
+    const records = await gateway.settled(3 * names.length);
+    const held = records.map(({ flags }) => flags.includes('heldOut'));
+    expect(held.slice(0, 8)).toEqual(held.slice(8, 16));
+    expect(held.slice(0, 8)).toEqual(held.slice(16));
+    expect(new Set(held)).toEqual(new Set([true, false]));
+    for (const [i, record] of records.entries()) {
+      const body = gateway.upstream.requests[i]?.body.toString() ?? '';
+      expect(body.includes(JSON.stringify(ROWS))).toBe(held[i]);
+      expect(record.savedTokens > 0).toBe(!held[i]);
+    }
+    const [trial] = await readTrials(gateway.db, gateway.project.id);
+    const heldOut = held.slice(0, 8).filter(Boolean).length;
+    expect(trial).toMatchObject({
+      model: 'mock/test-model',
+      treated: { conversations: 8 - heldOut, requests: 3 * (8 - heldOut) },
+      heldOut: { conversations: heldOut, requests: 3 * heldOut },
+    });
+    // The same measure on both sides.
+    const perRequest = (side?: { originalTokens: number; requests: number }) =>
+      Math.round((side?.originalTokens ?? 0) / (side?.requests ?? 1) / 10);
+    expect(perRequest(trial?.treated)).toBe(perRequest(trial?.heldOut));
+  });
+
+  it.each([
+    ['a request that says itself what is to be done', 50, { service: { optimize: true } }],
+    ['anything where the share is 0', 0, {}],
+  ])('does not take %s', async (_, holdout, extra) => {
+    const gateway = await startGateway({ settings: { 'optimizer.holdout': holdout } });
+    for (const name of ['a', 'b', 'c', 'd', 'e', 'f'])
+      await gateway.post({ ...conversation(name, 0), ...extra });
+    const records = await gateway.settled(6);
+    expect(records.every(({ savedTokens }) => savedTokens > 0)).toBe(true);
+    expect(await readTrials(gateway.db, gateway.project.id)).toEqual([]);
+  });
+});
+
 describe('the deadline', () => {
   it('sends the original when it passes, and says so in the record', async () => {
     const clock = createVirtualClock();
@@ -222,7 +276,15 @@ describe('the deadline', () => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('out of order'))],
-    ['answers nonsense', () => ({ edits: [{ start: -5, end: 1e9, text: '}' }], savings: [] })],
+    [
+      'answers nonsense',
+      () => ({
+        edits: [{ start: -5, end: 1e9, text: '}' }],
+        savings: [],
+        originalTokens: 1,
+        conversation: 1,
+      }),
+    ],
   ])('is not waited for by a compressor that %s', async (_, compress) => {
     const compressor: Compressor = { compress, warmUp() {}, close: async () => {} };
     const gateway = await startGateway({ compressor });

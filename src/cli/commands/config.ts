@@ -11,6 +11,7 @@ import { announceChange } from '../announce-change.ts';
 import type { SetUp } from '../command.ts';
 import { changeSetting, unknownSetting } from '../config/change.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
+import { readSwitchedOff } from '../optimize/report.ts';
 import { table } from '../output/table.ts';
 import { terminalOf } from '../output/terminal.ts';
 import { readSettings } from '../settings.ts';
@@ -77,8 +78,9 @@ interface Entry {
   about: string;
 }
 
-function list(context: Context, { origin, json }: { origin?: boolean; json?: boolean }): void {
+async function list(context: Context, { origin, json }: { origin?: boolean; json?: boolean }): Promise<void> {
   const { settings, origins } = readSettings(context);
+  const switchedOff = await readSwitchedOff(context);
   const entries: Entry[] = [
     ...SCALAR_KEYS.map((key) => ({
       key,
@@ -91,7 +93,10 @@ function list(context: Context, { origin, json }: { origin?: boolean; json?: boo
         key: `${map}.${name}`,
         value,
         origin: 'config',
-        about: MAPS[map].about,
+        about:
+          map === 'optimizer.projects' && switchedOff.has(name)
+            ? 'switched itself off, as it did not pay: gw optimize report'
+            : MAPS[map].about,
       })),
     ),
   ];

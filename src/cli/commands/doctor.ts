@@ -7,6 +7,7 @@ import { checkDatabase } from '../doctor/database.ts';
 import { checkDatabaseSize } from '../doctor/database-size.ts';
 import { checkDisk, checkKeyFiles, checkPermissions } from '../doctor/files.ts';
 import { checkInstall, checkNode, checkPath } from '../doctor/install.ts';
+import { checkOptimizer } from '../doctor/optimizer.ts';
 import { checkProviders } from '../doctor/providers.ts';
 import { CliError } from '../exit.ts';
 import { plural } from '../output/numbers.ts';
@@ -54,7 +55,7 @@ async function examine(context: Context): Promise<Finding[]> {
     await checkDaemon(context),
     ...(await checkProviders(context)),
     // What the clock was before is in the database.
-    ...(database.state === 'broken' ? [] : [await checkClock(context)]),
+    ...(database.state === 'broken' ? [] : [await checkClock(context), ...(await checkOptimizer(context))]),
     checkTimezone(context),
   ];
 }

@@ -1,5 +1,5 @@
 import { writeFileSync } from 'node:fs';
-import { Option } from 'commander';
+import { type Command, Option } from 'commander';
 import { compress } from '../../compression/compress.ts';
 import { OPTIMIZER_LEVELS, type OptimizerLevel } from '../../config/settings.ts';
 import type { SetUp } from '../command.ts';
@@ -8,8 +8,11 @@ import { usageError } from '../exit.ts';
 import { answerLines } from '../jsonl.ts';
 import { measure } from '../optimize/measure.ts';
 import { worthOf } from '../optimize/price.ts';
+import { readReports } from '../optimize/report.ts';
+import { REPORT_NOTE, reportJson, reportText } from '../optimize/report-view.ts';
 import { outcomeDiff, outcomeJson, outcomeTable, summary } from '../optimize/view.ts';
 import { terminalOf } from '../output/terminal.ts';
+import { createTimeFormat } from '../output/time.ts';
 import { messagesIn, openInput, readRequestFile } from '../request-file.ts';
 import { readSettings } from '../settings.ts';
 
@@ -42,7 +45,34 @@ export const optimize: SetUp = (command, context) => {
     )
     .addHelpText('after', '\nNothing is sent. To set the level: gw config set optimizer.level balanced')
     .action((file: string | undefined, options: Options) => run(context, file, options));
+  command
+    .command('report')
+    .description('whether compression pays: what held-out conversations cost, and what compressed ones did')
+    .option('-p, --project <name>', 'only this project')
+    .option('--json', 'as JSON')
+    .action((_options: object, subcommand: Command) => report(context, subcommand.optsWithGlobals()));
 };
+
+async function report(
+  context: Context,
+  { project, json }: { project?: string; json?: boolean },
+): Promise<void> {
+  const { settings } = readSettings(context);
+  const holdout = settings['optimizer.holdout'];
+  const reports = await readReports(context, project);
+  if (json) {
+    sayJson(context, { holdout_percent: holdout, projects: reports.map(reportJson) });
+    return;
+  }
+  if (reports.length === 0) {
+    say(context, 'Not enough data yet: no prompt of 500 tokens or more has come.');
+    return;
+  }
+  const terminal = terminalOf(context.stdout, context.env);
+  const time = createTimeFormat(settings.timezone);
+  for (const each of reports) say(context, `${reportText(each, { terminal, time, holdout })}\n`);
+  say(context, terminal.palette.dim(REPORT_NOTE));
+}
 
 async function run(context: Context, file: string | undefined, options: Options): Promise<void> {
   const level = options.level ?? levelInForce(context);

@@ -39,6 +39,8 @@ export const FLAGS = {
   noRoute: 64,
   /** Went out as it came, since compressing took too long. */
   optimizedLate: 128,
+  /** Went out as it came, to learn what requests cost without the optimizer. */
+  heldOut: 256,
 } as const;
 export type Flag = keyof typeof FLAGS;
 
@@ -66,6 +68,17 @@ export interface RequestRecord {
   firstByteMs: number | null;
   /** What else there is to tell about it: attempts, error, price. */
   detail?: Record<string, unknown>;
+  /** Its part in finding out whether the optimizer pays. */
+  trial?: Trial;
+}
+
+/** A request that the optimizer compressed, or could have. */
+export interface Trial {
+  /** A hash of how the conversation began. */
+  conversation: number;
+  heldOut: boolean;
+  /** Before compression; an estimate. */
+  originalTokens: number;
 }
 
 /** Whether the record counts as failed in reports. */

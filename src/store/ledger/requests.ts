@@ -3,6 +3,7 @@ import type { Names } from '../names.ts';
 import type { Db } from '../open.ts';
 import { OUTCOMES, type RequestRecord } from './record.ts';
 import type { Rollups } from './rollups.ts';
+import { createTrialWriter } from './trials.ts';
 
 /** Writes a request record and adds it to its rollup, in the running transaction. */
 export type WriteRecord = (record: RequestRecord, held: NanoUsd) => void;
@@ -14,6 +15,7 @@ export function createRecordWriter(db: Db, names: Names, rollups: Rollups): Writ
      cost_nano_usd, saved_nano_usd, hold_nano_usd, duration_ms, first_byte_ms, detail)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
+  const writeTrial = createTrialWriter(db);
   return (record, held) => {
     const providerId = names.idOf(record.provider);
     const modelId = names.idOf(record.model);
@@ -43,5 +45,6 @@ export function createRecordWriter(db: Db, names: Names, rollups: Rollups): Writ
       record.detail ? JSON.stringify(record.detail) : null,
     );
     rollups.add(record, providerId, modelId);
+    if (record.trial) writeTrial(record, record.trial, providerId, modelId);
   };
 }

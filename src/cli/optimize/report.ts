@@ -1,0 +1,54 @@
+import { existsSync } from 'node:fs';
+import type { OptimizerLevel, Settings } from '../../config/settings.ts';
+import { outcomeOf, type TrialOutcome } from '../../store/optimizer-outcome.ts';
+import { projectsOnTrial, readTrials, readVerdicts, type Verdict } from '../../store/optimizer-trials.ts';
+import type { Context } from '../context.ts';
+import { readSettings } from '../settings.ts';
+import { optionalProject, withStore } from '../with-store.ts';
+
+/** Whether the optimizer pays for a project. */
+export interface OptimizerReport {
+  project: string;
+  level: OptimizerLevel;
+  outcome: TrialOutcome;
+  /** Why it is off, where it switched itself off. */
+  switchedOff: Verdict | undefined;
+}
+
+/** The reports of one project, or of all that have something to tell. */
+export async function readReports(context: Context, project: string | undefined): Promise<OptimizerReport[]> {
+  const { settings } = readSettings(context);
+  return withStore(context, async (db) => {
+    const verdicts = await readVerdicts(db);
+    const onTrial = new Map((await projectsOnTrial(db)).map(({ id, name }) => [name, id]));
+    const id = optionalProject(db, project);
+    const names = project === undefined ? [...new Set([...onTrial.keys(), ...verdicts.keys()])] : [project];
+    return Promise.all(
+      names.sort().map(async (name) => {
+        const projectId = id ?? onTrial.get(name);
+        const trials = projectId === undefined ? [] : await readTrials(db, projectId);
+        const level = levelOf(settings, name);
+        const switchedOff = level === 'off' ? verdicts.get(name) : undefined;
+        return { project: name, level, outcome: outcomeOf(trials), switchedOff };
+      }),
+    );
+  });
+}
+
+/** The projects for which the optimizer is off because it switched itself off. */
+export async function readSwitchedOff(context: Context): Promise<Map<string, Verdict>> {
+  const { settings } = readSettings(context);
+  const isOff = Object.values(settings['optimizer.projects']).includes('off');
+  if (!isOff || !existsSync(context.paths.database)) return new Map();
+  const verdicts = await withStore(context, readVerdicts);
+  return new Map([...verdicts].filter(([name]) => levelOf(settings, name) === 'off'));
+}
+
+/** The command that switches it on again. */
+export function switchOn(project: string): string {
+  return `gw config set optimizer.projects.${project} safe`;
+}
+
+function levelOf(settings: Settings, project: string): OptimizerLevel {
+  return settings['optimizer.projects'][project] ?? settings['optimizer.level'];
+}

@@ -1,0 +1,33 @@
+import { timeOfRequestId } from '../../ids.ts';
+import type { Db } from '../open.ts';
+import { FLAGS, type RequestRecord, type Trial } from './record.ts';
+
+/** What such a request cost is not what the provider billed. */
+const UNKNOWN_COST = FLAGS.estimated | FLAGS.unpriced | FLAGS.unmetered;
+
+/** Adds a request to what is known of its conversation, in the running transaction. */
+export function createTrialWriter(
+  db: Db,
+): (record: RequestRecord, trial: Trial, providerId: number, modelId: number) => void {
+  const upsert = db.prepare<number[]>(
+    `INSERT INTO optimizer_trials VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET requests = requests + 1, original_tokens = original_tokens + excluded.original_tokens,
+     cost_nano_usd = cost_nano_usd + excluded.cost_nano_usd, last_at = max(last_at, excluded.last_at)`,
+  );
+  return (record, { conversation, heldOut, originalTokens }, providerId, modelId) => {
+    const { id, projectId, costNanoUsd, outcome, flags } = record;
+    // What costs nothing has nothing to save.
+    if (outcome !== 'ok' || flags & UNKNOWN_COST || costNanoUsd === 0) return;
+    const side = heldOut ? 1 : 0;
+    upsert.run(
+      projectId,
+      side,
+      providerId,
+      modelId,
+      conversation,
+      originalTokens,
+      costNanoUsd,
+      timeOfRequestId(id),
+    );
+  };
+}
