@@ -27,6 +27,8 @@ export interface Settings {
   'optimizer.deadline_ms': number;
   'optimizer.holdout': number;
   'limits.max_body_bytes': number;
+  'limits.max_memory_bytes': number;
+  'limits.client_idle_ms': number;
   'upstream.connect_timeout_ms': number;
   'upstream.first_byte_timeout_ms': number;
   'upstream.idle_timeout_ms': number;
@@ -169,6 +171,16 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: () => 32 * 1024 * 1024,
     parse: whole(1024, 512 * 1024 * 1024),
     about: 'largest request body',
+  },
+  'limits.max_memory_bytes': {
+    default: () => 256 * 1024 * 1024,
+    parse: whole(1024, 64 * 1024 * 1024 * 1024),
+    about: 'how much the bodies of all running requests may take together',
+  },
+  'limits.client_idle_ms': {
+    default: () => 5 * MINUTE,
+    parse: whole(100, 60 * MINUTE),
+    about: 'how long a client may read nothing of its answer before it is cut off',
   },
   'upstream.connect_timeout_ms': {
     default: () => 10_000,

@@ -6,6 +6,7 @@ import type { ScalarKey } from '../config/settings.ts';
 import { messageOf } from '../errors.ts';
 import { createAdmissionQueue } from '../gateway/admission-queue.ts';
 import { createAuthenticator } from '../gateway/authenticate.ts';
+import { createBodyMemory } from '../gateway/body-memory.ts';
 import { createChatOnly } from '../gateway/chat-only.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createResolver } from '../gateway/resolve.ts';
@@ -136,6 +137,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     ledger,
     settler,
     queue: createAdmissionQueue(ledger, clock),
+    bodies: createBodyMemory(() => current().settings['limits.max_memory_bytes']),
     tokens,
     compressor,
     upstreams,

@@ -8,7 +8,7 @@ import type { Gateway } from './gateway.ts';
 import { upstreamHeaders } from './headers.ts';
 import { type Job, recordOf } from './job.ts';
 import { optimize } from './optimize.ts';
-import { ClientGone, readBody } from './read-body.ts';
+import { type BodyLimits, ClientGone, readBody } from './read-body.ts';
 import { relayAnswer } from './relay-answer.ts';
 import type { Target } from './resolve.ts';
 import { type Route, route } from './route.ts';
@@ -39,13 +39,18 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
 
 /** Who asks, for what, on whose account. */
 async function receive(gateway: Gateway, wire: Wire, exchange: Exchange): Promise<Job> {
-  const { request } = exchange;
+  const { request, response } = exchange;
   const caller = gateway.authenticator.authenticate(request.headers);
-  const body = await readBody(request, gateway.settings()['limits.max_body_bytes']);
+  const body = await readBody(request, bodyLimits(gateway), 'json', response);
   const asked = wire.parse(body);
   const options = withServiceHeaders(asked.options, request.headers);
   const project = selectProject(caller, options.budgetId, gateway.findProject);
   return { exchange, caller, project, wire, asked, options, savedTokens: 0 };
+}
+
+/** Of this body, and of all that are in memory. */
+export function bodyLimits(gateway: Gateway): BodyLimits {
+  return { maxBytes: gateway.settings()['limits.max_body_bytes'], memory: gateway.bodies };
 }
 
 function firstOf({ targets }: Route, job: Job): Target {

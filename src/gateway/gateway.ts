@@ -9,6 +9,7 @@ import type { Ledger } from '../store/ledger/ledger.ts';
 import type { TokenCounter } from '../tokens/counter.ts';
 import type { AdmissionQueue } from './admission-queue.ts';
 import type { Authenticator } from './authenticate.ts';
+import type { BodyMemory } from './body-memory.ts';
 import type { ChatOnly } from './chat-only.ts';
 import type { Resolver } from './resolve.ts';
 import type { FindProject } from './select-project.ts';
@@ -30,6 +31,7 @@ export interface Gateway {
   ledger: Ledger;
   settler: Settler;
   queue: AdmissionQueue;
+  bodies: BodyMemory;
   tokens: TokenCounter;
   compressor: Compressor;
   upstreams: Upstreams;

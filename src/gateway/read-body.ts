@@ -1,14 +1,24 @@
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GwError } from '../errors.ts';
+import type { BodyMemory } from './body-memory.ts';
+
+export interface BodyLimits {
+  /** Of this body. */
+  maxBytes: number;
+  /** That all bodies share. */
+  memory?: BodyMemory;
+}
 
 /**
- * The whole body. 415 unless it is JSON as it stands (or may be anything), 413 above `maxBytes`. The rest of a body that is too large is
- * read and dropped: a connection closed under a client that still sends is reset, and the client never sees why.
+ * The whole body. 415 unless it is JSON as it stands (or may be anything), 413 above `maxBytes`, 503 where the memory
+ * for bodies is full. The rest of a body that is refused is read and dropped: a connection closed under a client that
+ * still sends is reset, and the client never sees why.
  */
 export function readBody(
   request: IncomingMessage,
-  maxBytes: number,
+  { maxBytes, memory }: BodyLimits,
   type: 'json' | 'any' = 'json',
+  response?: ServerResponse,
 ): Promise<Buffer> {
   if (type === 'json') checkType(request);
   const declared = Number(request.headers['content-length'] ?? 0);
@@ -17,15 +27,21 @@ export function readBody(
     let first: Buffer | undefined;
     let chunks: Buffer[] | undefined;
     let size = 0;
+    let taken = 0;
+    // A body stays as long as its request runs.
+    response?.once('close', () => memory?.give(taken));
+    const refuse = (error: GwError) => {
+      request.removeAllListeners('data');
+      request.resume();
+      first = undefined;
+      chunks = undefined;
+      reject(error);
+    };
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size > maxBytes) {
-        request.removeAllListeners('data');
-        request.resume();
-        chunks = undefined;
-        reject(tooLarge(maxBytes));
-        return;
-      }
+      if (size > maxBytes) return refuse(tooLarge(maxBytes));
+      if (memory && !memory.take(chunk.length, taken)) return refuse(memoryFull());
+      taken += chunk.length;
       if (!first) first = chunk;
       else if (chunks) chunks.push(chunk);
       else chunks = [first, chunk];
@@ -85,5 +101,13 @@ function tooLarge(maxBytes: number): GwError {
       type: 'invalid_request_error',
       code: 'request_too_large',
     },
+  );
+}
+
+/** Clients try a 503 again of themselves, and by then other requests have ended. */
+function memoryFull(): GwError {
+  return new GwError(
+    'the requests that run fill the memory that gw has for them. Try again when some are done, or allow more: gw config set limits.max_memory_bytes BYTES',
+    { status: 503, type: 'api_error', code: 'overloaded', headers: { 'retry-after': '2' } },
   );
 }

@@ -34,6 +34,7 @@ export async function relayAnswer(
     translator: job.translator,
     hideUsage: job.asked.stream && !job.asked.wantsUsage,
     ownHeaders: () => serviceHeaders(about),
+    clientIdleMs: gateway.settings()['limits.client_idle_ms'],
     now: () => gateway.clock.monotonic(),
   });
   const sentAt = gateway.clock.monotonic();

@@ -26,6 +26,8 @@ export interface RelayOptions {
   translator?: Translator | undefined;
   /** The client did not ask for the usage of its stream. */
   hideUsage: boolean;
+  /** How long the client may read nothing. */
+  clientIdleMs: number;
   /** gw's own headers, for when the answer's head goes out. */
   ownHeaders: () => string[];
   /** Monotonic milliseconds. */
@@ -199,6 +201,7 @@ export class Relay implements Receiver {
       const last = [...(this.#closing ?? []), ...(translator ? [translator.end()] : [])];
       response.end(last.length === 1 ? last[0] : Buffer.concat(last));
     }
+    if (response.writableLength > 0) this.#expectReader();
   }
 
   /** Ends a stream that has reached its limit the way the provider should have. */
@@ -296,8 +299,20 @@ export class Relay implements Receiver {
   #write(bytes: Buffer): boolean {
     const { response } = this.#options.exchange;
     if (response.write(bytes)) return true;
-    response.once('drain', this.#resume);
+    this.#expectReader();
+    response.once('drain', () => {
+      response.setTimeout(0);
+      this.#resume();
+    });
     return false;
+  }
+
+  /** A client that reads nothing of what waits for it is cut off: its request would run, and be held for, for ever. */
+  #expectReader(): void {
+    const { exchange, clientIdleMs } = this.#options;
+    const { response } = exchange;
+    if (response.listenerCount('timeout') === 0) response.on('timeout', () => response.destroy());
+    response.setTimeout(clientIdleMs);
   }
 
   #passOn(): boolean {

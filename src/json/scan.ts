@@ -44,16 +44,33 @@ const MAX_SEEN = 160;
 /** Told of every string of up to 160 bytes, keys included, that a scan passes: its range with the quotes. */
 export type SeeString = (bytes: Buffer, start: number, end: number) => void;
 
+/** How much a text may hold: to build its values takes a microsecond for each list or object, a tenth for any other. */
+export interface ScanLimits {
+  /** Members of the object itself. */
+  members: number;
+  /** Lists and objects. */
+  containers: number;
+  /** Values of all kinds. */
+  values: number;
+}
+
 /** Of the scan that is running: scans are not re-entrant. */
 let see: SeeString | undefined;
+let limits: ScanLimits | undefined;
+let containers = 0;
+let values = 0;
 
 /** The members of the object that makes up `bytes`, in order. Throws JsonSyntaxError. */
-export function scanObject(bytes: Buffer, onString?: SeeString): Member[] {
+export function scanObject(bytes: Buffer, onString?: SeeString, within?: ScanLimits): Member[] {
   see = onString;
+  limits = within;
+  containers = 0;
+  values = 0;
   try {
     return scanMembers(bytes);
   } finally {
     see = undefined;
+    limits = undefined;
   }
 }
 
@@ -70,6 +87,7 @@ function scanMembers(bytes: Buffer): Member[] {
     if (bytes[position] !== COLON) throw new JsonSyntaxError('a colon was expected', position);
     const valueStart = skipSpace(bytes, position + 1);
     const valueEnd = skipValue(bytes, valueStart);
+    if (limits && members.length >= limits.members) throw tooMany(limits.members, 'fields', keyStart);
     members.push({ key: readKey(bytes, keyStart, keyEnd), keyStart, start: valueStart, end: valueEnd });
     position = skipSpace(bytes, valueEnd);
     if (bytes[position] === CLOSE_BRACE) return atEnd(bytes, position + 1, members);
@@ -190,7 +208,12 @@ function skipValue(bytes: Buffer, start: number): number {
   let position = start;
   for (;;) {
     const byte = bytes[position];
+    values++;
+    if (limits && values > limits.values) throw tooMany(limits.values, 'values', position);
     if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      containers++;
+      if (limits && containers > limits.containers)
+        throw tooMany(limits.containers, 'lists and objects', position);
       if (depth === MAX_DEPTH) throw new JsonSyntaxError(`nested deeper than ${MAX_DEPTH}`, position);
       const isObject = byte === OPEN_BRACE;
       position = skipSpace(bytes, position + 1);
@@ -221,6 +244,10 @@ function skipValue(bytes: Buffer, start: number): number {
       position++;
     }
   }
+}
+
+function tooMany(most: number, what: string, position: number): JsonSyntaxError {
+  return new JsonSyntaxError(`more than ${most} ${what}`, position);
 }
 
 function skipKey(bytes: Buffer, start: number): number {

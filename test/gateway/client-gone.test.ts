@@ -28,6 +28,27 @@ async function goneRecord(gateway: TestGateway) {
   return record;
 }
 
+describe('a client that does not read its answer', () => {
+  const IDLE = { ...BUDGET, settings: { 'limits.client_idle_ms': 100 } };
+  const event = `data: ${JSON.stringify({ choices: [{ delta: { content: 'word '.repeat(10_000) } }] })}\n\n`;
+
+  test('is cut off, and its request is settled', async () => {
+    const gateway = await startGateway(IDLE);
+    gateway.upstream.queue(async (exchange) => {
+      await exchange.body;
+      await exchange.start(200, { 'content-type': 'text/event-stream' });
+      for (;;) await exchange.chunk(event);
+    });
+    const connection = await gateway.open({ ...STREAM, max_tokens: 4_000_000 });
+    const seen = await gateway.upstream.nextRequest();
+    await connection.head();
+    connection.pause();
+    await seen.done;
+    expect(await goneRecord(gateway)).toMatchObject({ status: 200, flags: ['stream', 'estimated'] });
+    connection.hangUp();
+  });
+});
+
 describe.each(['hangUp', 'end'] as const)('a client that leaves (%s)', (leave) => {
   test('while its body is on its way leaves nothing behind', async () => {
     const gateway = await startGateway(BUDGET);

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { bumpConfigurationEpoch } from '../../src/store/write.ts';
 import { openConnection, type RawResponse, request, requestBytes } from '../support/client.ts';
 import { PLAIN, STREAM, startGateway, until } from '../support/gateway.ts';
+import { hang } from '../support/scripts.ts';
 
 /** The error of an answer, which must have OpenAI's shape whatever its cause. */
 function errorOf(answer: RawResponse): Record<string, unknown> {
@@ -361,4 +362,40 @@ test('Expect: 100-continue is answered, and not passed on', async () => {
   expect(seen.head.headers.map(([name]) => name.toLowerCase())).not.toContain('expect');
   connection.hangUp();
   await until(() => gateway.holds() === 0);
+});
+
+describe('bodies', () => {
+  const list = (unit: string, count: number) => `[${Array(count).fill(unit).join()}]`;
+  const fields = (count: number) => Array.from({ length: count }, (_, i) => `,"f${i}":0`).join('');
+
+  test.each([
+    ['lists', `,"stop":${list('[]', 300_000)}`],
+    ['objects', `,"stop":${list('{"a":[]}', 150_000)}`],
+    ['values', `,"stop":${list('0', 1_100_000)}`],
+    ['fields', fields(1_100)],
+  ])('with more %s than a million tokens make are a 400', async (_what, more) => {
+    const gateway = await startGateway();
+    const answer = await gateway.post(`${JSON.stringify(PLAIN).slice(0, -1)}${more}}`);
+    expect(answer.status).toBe(400);
+    expect(errorOf(answer)).toMatchObject({
+      code: 'invalid_json',
+      message: expect.stringContaining('more than'),
+    });
+  });
+
+  test('that fill the memory for them make others wait, and one alone goes through', async () => {
+    const gateway = await startGateway({ settings: { 'limits.max_memory_bytes': 2_048 } });
+    const large = { ...PLAIN, user: 'x'.repeat(3_000) };
+    gateway.upstream.queue(hang());
+    const connection = await gateway.open(large);
+    await gateway.upstream.nextRequest();
+    const refused = await gateway.post(PLAIN);
+    expect(refused.status).toBe(503);
+    expect(refused.header('retry-after')).toBe('2');
+    expect(errorOf(refused)).toMatchObject({ type: 'api_error', code: 'overloaded' });
+    connection.hangUp();
+    await gateway.settled(1);
+    for (const _ of [1, 2]) expect((await gateway.post(large)).status).toBe(200);
+    expect((await gateway.post(PLAIN)).status).toBe(200);
+  });
 });

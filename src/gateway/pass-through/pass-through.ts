@@ -1,7 +1,7 @@
 import { GwError } from '../../errors.ts';
 import { applyEdits } from '../../json/edit.ts';
 import { hold } from '../admit.ts';
-import { queryOf, recordRefusal } from '../complete.ts';
+import { bodyLimits, queryOf, recordRefusal } from '../complete.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Gateway } from '../gateway.ts';
 import { upstreamHeaders } from '../headers.ts';
@@ -49,9 +49,9 @@ export async function passThrough(gateway: Gateway, exchange: Exchange): Promise
 }
 
 async function receive(gateway: Gateway, exchange: Exchange, path: string): Promise<Passed> {
-  const { request } = exchange;
+  const { request, response } = exchange;
   const caller = gateway.authenticator.authenticate(request.headers);
-  const bytes = await readBody(request, gateway.settings()['limits.max_body_bytes'], 'any');
+  const bytes = await readBody(request, bodyLimits(gateway), 'any', response);
   const asked = readRequest(bytes, request);
   const options = withServiceHeaders(asked.options, request.headers);
   const project = selectProject(caller, options.budgetId, gateway.findProject);

@@ -1,5 +1,12 @@
 import { badRequest, GwError } from '../../errors.ts';
-import { JsonSyntaxError, type Member, readValue, type SeeString, scanObject } from '../../json/scan.ts';
+import {
+  JsonSyntaxError,
+  type Member,
+  readValue,
+  type ScanLimits,
+  type SeeString,
+  scanObject,
+} from '../../json/scan.ts';
 
 /** Typed access to the fields of a body that gw reads. `null` counts as absent, as it does for the providers. */
 export interface Fields {
@@ -10,10 +17,13 @@ export interface Fields {
   integer(key: string, min: number, max: number): number | undefined;
 }
 
+/** About what a million tokens make, the longest context there is. To build so much takes less than half a second. */
+const LIMITS: ScanLimits = { members: 1_000, containers: 250_000, values: 1_000_000 };
+
 /** The members of the object that is the body. Throws GwError 400 for anything else. */
 export function scanBody(bytes: Buffer, onString?: SeeString): Member[] {
   try {
-    return scanObject(bytes, onString);
+    return scanObject(bytes, onString, LIMITS);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
     throw new GwError(`the body is not a JSON object: ${error.message}`, {
