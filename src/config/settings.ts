@@ -145,7 +145,7 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     about: 'a request without a limit of its own is not run for less output than this',
   },
   'admission.max_tool_calls': {
-    default: () => 10,
+    default: () => 5,
     parse: whole(1, 1_000),
     about:
       "how often a request of a project with a budget may call the provider's own tools, unless it says so itself",

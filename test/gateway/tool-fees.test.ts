@@ -149,9 +149,9 @@ describe('how often a provider may run its tools', () => {
 
   test('is written into a request that does not say it', async () => {
     const { gateway } = await heldFor({ tools });
-    expect(sentBody(gateway)).toMatchObject({ max_tool_calls: 10, tools });
-    // Eleven times the context, and forty searches.
-    expect((await oneRecord(gateway)).heldUsd).toBeCloseTo(11.4, 1);
+    expect(sentBody(gateway)).toMatchObject({ max_tool_calls: 5, tools });
+    // Six times the context, the first for what the search may bring, and twenty searches.
+    expect((await oneRecord(gateway)).heldUsd).toBeCloseTo(6.2, 1);
   });
 
   test('is its own limit where it has one', async () => {
@@ -178,7 +178,7 @@ describe('how often a provider may run its tools', () => {
   test('is held for where an item of the conversation brings the tools', async () => {
     const item = { type: 'additional_tools', role: 'developer', tools };
     const { gateway } = await heldFor({ input: [{ role: 'user', content: 'Hi' }, item] });
-    expect(sentBody(gateway).max_tool_calls).toBe(10);
+    expect(sentBody(gateway).max_tool_calls).toBe(5);
   });
 
   test.each([
@@ -203,6 +203,42 @@ describe('how often a provider may run its tools', () => {
     const answer = await gateway.post(body, { path: '/v1/responses' });
     expect([answer.status, answer.json()]).toMatchObject([400, { error: { code: 'duplicate_parameter' } }]);
   });
+});
+
+test("Codex's requests, all of which may search, run on five dollars", async () => {
+  const gateway = await startGateway({ budget: { period: 'daily', capUsd: 5 } });
+  gateway.configure({ providers: { openai: { baseUrl: gateway.upstream.url } } });
+  gateway.upstream.script(events(completedEvents(['Hello'], { output: [search(), messageItem('Hello')] })));
+  const tools = [
+    { type: 'function', name: 'exec_command', parameters: { type: 'object', properties: {} }, strict: false },
+    { type: 'custom', name: 'apply_patch', format: { type: 'grammar', syntax: 'lark', definition: 'x' } },
+    {
+      type: 'namespace',
+      name: 'mcp',
+      tools: [{ type: 'function', name: 'f', parameters: { type: 'object' } }],
+    },
+    { type: 'web_search', external_web_access: true },
+  ];
+  const input = [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] }];
+  const ask = {
+    model: 'openai/gpt-5-codex',
+    instructions: 'Be brief',
+    input,
+    tools,
+    store: false,
+    stream: true,
+  };
+  for (const _ of [1, 2]) {
+    const answer = await gateway.post(ask, {
+      path: '/v1/responses',
+      headers: { originator: 'codex_cli_rs' },
+    });
+    expect(answer.status).toBe(200);
+  }
+  expect(sentBody(gateway)).toEqual({ ...ask, model: 'gpt-5-codex', max_tool_calls: 5 });
+  const [record] = await gateway.settled(2);
+  expect(record?.costNanoUsd).toBe(10_000_000 + 20 * 1_250 + 5 * 10_000);
+  expect(record?.holdNanoUsd).toBeLessThan(5 * NANO_PER_USD);
 });
 
 describe('chat completions', () => {
@@ -268,11 +304,11 @@ describe("Anthropic's messages", () => {
       { name: 'f', input_schema: { type: 'object' } },
     ];
     const { gateway } = await answered(ask(tools));
-    expect(sentBody(gateway).tools).toEqual([{ ...tools[0], max_uses: 10 }, tools[1], tools[2]]);
+    expect(sentBody(gateway).tools).toEqual([{ ...tools[0], max_uses: 5 }, tools[1], tools[2]]);
     const record = await oneRecord(gateway);
     expect(record.usd).toBeCloseTo(TOKENS_USD + 0.02, 9);
-    // Ten rounds are the most there are, of a million tokens each.
-    expect(record.heldUsd).toBeGreaterThan(11);
+    // A million tokens for each of five searches and two pages.
+    expect(record.heldUsd).toBeGreaterThan(7);
   });
 
   test('are held by their own limit', async () => {
