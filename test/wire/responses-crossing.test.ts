@@ -87,7 +87,7 @@ test('a provider without responses is found out once, on the hold of the request
 });
 
 test('the search that Codex offers is not booked where there is none', async () => {
-  const gateway = await startBothWires({ budget: { capUsd: 1, period: 'daily' } });
+  const gateway = await startBothWires({ budget: { capUsd: 10, period: 'daily' } });
   gateway.upstream.script(chatOnly);
   const body = { ...BODY, tools: [...TOOLS, { type: 'web_search' }], max_output_tokens: 50 };
   const headers = { originator: 'codex_exec' };
