@@ -1,5 +1,6 @@
 import { GwError } from '../errors.ts';
 import type { Outcome } from '../store/ledger/record.ts';
+import type { TokenUsage } from '../usage.ts';
 import type { Relay } from './relay.ts';
 import type { CallEnd } from './send.ts';
 
@@ -35,10 +36,10 @@ export function endingOf(relay: Relay, end: CallEnd): Ending {
 }
 
 /** The client's side of the end. Throws GwError where nothing of an answer has gone out. */
-export function deliver(relay: Relay, end: CallEnd, provider: string): void {
+export function deliver(relay: Relay, end: CallEnd, provider: string, usage: TokenUsage): void {
   if (end.kind === 'complete' && relay.refusal) throw relay.refusal;
   if (end.kind === 'complete') relay.finish();
-  else if (end.kind === 'capped') relay.finishAtLimit();
+  else if (end.kind === 'capped') relay.finishAtLimit(usage);
   else if (end.kind === 'aborted') return;
   else if (relay.started) relay.cut();
   else {

@@ -2,7 +2,7 @@ import { GwError, messageOf } from '../errors.ts';
 import { FLAGS } from '../store/ledger/record.ts';
 
 import { encodingOf } from '../tokens/encoding.ts';
-import { NO_USAGE } from '../usage.ts';
+import { NO_USAGE, type TokenUsage } from '../usage.ts';
 import { deliver, endingOf } from './call-end.ts';
 import type { Forwarding } from './complete.ts';
 import { crossAfter } from './cross.ts';
@@ -41,8 +41,8 @@ export async function relayAnswer(
   const end = await callProvider(gateway, forwarding, outgoing, relay);
   const crossed = end.kind === 'complete' ? tellOrCross(gateway, forwarding, relay) : undefined;
   if (crossed) return crossed;
-  await settle(gateway, forwarding, { relay, sentAt, end }, about);
-  deliver(relay, end, target.provider.name);
+  const usage = await settle(gateway, forwarding, { relay, sentAt, end }, about);
+  deliver(relay, end, target.provider.name, usage);
   return undefined;
 }
 
@@ -127,13 +127,13 @@ interface CallReport {
   end: CallEnd;
 }
 
-/** Turns the hold into what the call cost, and tells those who wait for room. */
+/** Turns the hold into what the call cost, and tells those who wait for room. Returns the usage that is booked. */
 async function settle(
   gateway: Gateway,
   forwarding: Forwarding,
   report: CallReport,
   about: ServiceHeaders,
-): Promise<void> {
+): Promise<TokenUsage> {
   const { job, target, admitted } = forwarding;
   const { relay, end } = report;
   const metering = meterEnd(gateway, forwarding, report);
@@ -159,6 +159,7 @@ async function settle(
   gateway.queue.nudge(job.project.id);
   about.costNanoUsd = metered.flags & FLAGS.unpriced ? undefined : metered.costNanoUsd;
   about.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
+  return metered.usage;
 }
 
 function meterEnd(

@@ -1,13 +1,14 @@
 import { gunzipSync } from 'node:zlib';
 import type { GwError } from '../errors.ts';
 import { createEventFramer, type EventFramer } from '../sse/frame.ts';
+import type { TokenUsage } from '../usage.ts';
 import type { Exchange } from './exchange.ts';
 import { headerOf, returnedHeaders, translatedHeaders } from './headers.ts';
 import type { Receiver } from './send.ts';
 import { addUsage } from './wire/add-usage.ts';
 import { parseObject } from './wire/events.ts';
 import type { Translator } from './wire/translate/translator.ts';
-import type { InspectedEvents, Wire } from './wire/wire.ts';
+import type { InspectedEvents, LimitEnding, Wire } from './wire/wire.ts';
 
 /** A larger answer that is no stream is passed on as it comes instead of being gathered. */
 const MAX_GATHERED_BYTES = 16 * 1024 * 1024;
@@ -65,7 +66,7 @@ export class Relay implements Receiver {
   #kept: Buffer[] = [];
   #keptBytes = 0;
   #text: string[] = [];
-  #lastTaken: Buffer = Buffer.alloc(0);
+  #ending: LimitEnding | undefined;
   #tail: Buffer[] = [];
   #tailBytes = 0;
   #resume: () => void = () => {};
@@ -204,12 +205,18 @@ export class Relay implements Receiver {
     if (response.writableLength > 0) this.#expectReader();
   }
 
-  /** Ends a stream that has reached its limit the way the provider should have. */
-  finishAtLimit(): void {
-    const { exchange, wire } = this.#options;
-    const ending = wire.endAtLimit?.(this.#kept.at(-1) ?? this.#lastTaken);
-    if (ending) exchange.response.end(this.#out(ending));
+  /** Ends a stream that has reached its limit the way the provider should have, with what it is booked at. */
+  finishAtLimit(usage: TokenUsage): void {
+    const { exchange, hideUsage } = this.#options;
+    this.#follow(Buffer.concat(this.#kept));
+    if (this.#ending) exchange.response.end(this.#out(this.#ending.end(hideUsage ? undefined : usage)));
     else this.cut();
+  }
+
+  /** Lets the stream's ending know what went out; only one with a limit to watch needs it. */
+  #follow(events: Buffer): void {
+    this.#ending ??= this.onEvents && this.#options.wire.endAtLimit?.();
+    this.#ending?.take(events);
   }
 
   /** Breaks the answer off, so that the client sees that it is not whole. */
@@ -277,8 +284,9 @@ export class Relay implements Receiver {
   /** Takes the text out of the events that were kept, so that each is parsed once at most. */
   #takeText(): void {
     if (this.#kept.length === 0) return;
-    this.#text.push(...this.#options.wire.textOf(Buffer.concat(this.#kept), true));
-    this.#lastTaken = this.#kept.at(-1) ?? this.#lastTaken;
+    const events = Buffer.concat(this.#kept);
+    this.#text.push(...this.#options.wire.textOf(events, true));
+    this.#follow(events);
     this.#kept = [];
     this.#keptBytes = 0;
   }

@@ -1,7 +1,7 @@
 import { badRequest } from '../../errors.ts';
 import type { Edit } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
-import { choicesText, endAtLimit, inspectChoices } from './choices-answer.ts';
+import { choicesText, endChoicesAtLimit, inspectChoices } from './choices-answer.ts';
 import { checkList } from './fields.ts';
 import { promptReader } from './prompt.ts';
 import { createParser, renameModel, writeLimit } from './request.ts';
@@ -75,7 +75,7 @@ export const chatWire: Wire = {
   nameLimit: ({ members }, field) => (field === 'max_tokens' ? renameLimit(members) : []),
   usageOf: usageMember,
   inspect: inspectChoices,
-  endAtLimit,
+  endAtLimit: endChoicesAtLimit,
   textOf: choicesText,
   form: 'chat',
   messagesOf: ({ members }) => members.find(({ key }) => key === 'messages'),

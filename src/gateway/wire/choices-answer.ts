@@ -1,7 +1,8 @@
+import type { TokenUsage } from '../../usage.ts';
 import { describeError, eventsIn, isObject, parseObject, valuesIn, without } from './events.ts';
 import { collectStrings } from './prompt.ts';
 import { withTier } from './usage-member.ts';
-import type { InspectedEvents } from './wire.ts';
+import type { InspectedEvents, LimitEnding } from './wire.ts';
 
 const USAGE = Buffer.from('"usage"');
 const DONE = Buffer.from('[DONE]');
@@ -79,13 +80,41 @@ export function choicesText(answer: Buffer, stream: boolean): string[] {
   return stream ? [texts.join('')] : texts;
 }
 
-/** A chunk that says `length` in the name of the stream's last one, and the end. */
-export function endAtLimit(events: Buffer): Buffer {
+/** A chunk for each choice that says `length` in the name of the stream's last one, the usage, and the end. */
+export function endChoicesAtLimit(): LimitEnding {
   let last: Record<string, unknown> = {};
-  for (const value of valuesIn(events)) last = value;
-  const { id = '', object = 'chat.completion.chunk', created = 0, model = '' } = last;
-  const empty = object === 'text_completion' ? { text: '' } : { delta: {} };
-  const choices = [{ index: 0, ...empty, logprobs: null, finish_reason: 'length' }];
-  const chunk = { id, object, created, model, choices };
-  return Buffer.from(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`);
+  const open = new Map<unknown, boolean>();
+  return {
+    take(events) {
+      for (const value of valuesIn(events)) {
+        last = value;
+        for (const choice of Array.isArray(value.choices) ? value.choices : []) {
+          if (isObject(choice)) open.set(choice.index, !isFinished(choice));
+        }
+      }
+    },
+    end(usage) {
+      const { id = '', object = 'chat.completion.chunk', created = 0, model = '' } = last;
+      const identity = { id, object, created, model };
+      const empty = object === 'text_completion' ? { text: '' } : { delta: {} };
+      const unfinished = [...open].filter(([, isOpen]) => isOpen).map(([index]) => index);
+      const chunks = (open.size === 0 ? [0] : unfinished).map((index) => ({
+        ...identity,
+        choices: [{ index, ...empty, logprobs: null, finish_reason: 'length' }],
+      }));
+      const all = usage ? [...chunks, { ...identity, choices: [], usage: usageOf(usage) }] : chunks;
+      const data = [...all.map((chunk) => JSON.stringify(chunk)), '[DONE]'];
+      return Buffer.from(data.map((each) => `data: ${each}\n\n`).join(''));
+    },
+  };
+}
+
+function usageOf(usage: TokenUsage) {
+  return {
+    prompt_tokens: usage.inputTokens,
+    completion_tokens: usage.outputTokens,
+    total_tokens: usage.inputTokens + usage.outputTokens,
+    prompt_tokens_details: { cached_tokens: usage.cachedInputTokens },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+  };
 }

@@ -1,5 +1,5 @@
 import { MAX_CHOICES } from './chat.ts';
-import { choicesText, endAtLimit, inspectChoices } from './choices-answer.ts';
+import { choicesText, endChoicesAtLimit, inspectChoices } from './choices-answer.ts';
 import type { Fields } from './fields.ts';
 import { promptReader } from './prompt.ts';
 import { createParser, renameModel, writeLimit } from './request.ts';
@@ -23,7 +23,7 @@ export const completionsWire: Wire = {
   limitOutput: (request, tokens) => writeLimit(request, LIMITS, 'max_tokens', tokens),
   usageOf: usageMember,
   inspect: inspectChoices,
-  endAtLimit,
+  endAtLimit: endChoicesAtLimit,
   textOf: choicesText,
   promptOf: promptReader({ read: new Set(['prompt', 'suffix']) }),
 };

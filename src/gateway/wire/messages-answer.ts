@@ -1,7 +1,7 @@
 import { addUsage } from './add-usage.ts';
 import { describeError, eventsIn, isObject, namedEvents, parseObject, valuesIn } from './events.ts';
 import { collectStrings } from './prompt.ts';
-import type { InspectedEvents } from './wire.ts';
+import type { InspectedEvents, LimitEnding } from './wire.ts';
 
 /** Deltas of content hold neither; the few events that do are looked at. */
 const MARKS = ['"message', '"error"'].map((mark) => Buffer.from(mark));
@@ -37,21 +37,21 @@ export function messageText(answer: Buffer, stream: boolean): string[] {
   return [texts.join('')];
 }
 
-/** The events that end a message at the output limit: every open block, then the message. */
-export function endMessageAtLimit(events: Buffer): Buffer {
-  const open = new Set<number>();
-  for (const { type, index } of valuesIn(events)) {
-    // Of a long stream only the last events are known: a delta tells of an open block as well.
-    if (type === 'content_block_start' || type === 'content_block_delta') open.add(Number(index));
-    if (type === 'content_block_stop') open.delete(Number(index));
-  }
-  return namedEvents([
-    ...[...open].map((index) => ({ type: 'content_block_stop', index })),
-    {
-      type: 'message_delta',
-      delta: { stop_reason: 'max_tokens', stop_sequence: null },
-      usage: { output_tokens: 0 },
+/** Ends a message: every open block, then the message itself. */
+export function endMessageAtLimit(): LimitEnding {
+  const open = new Set<unknown>();
+  return {
+    take(events) {
+      for (const { type, index } of valuesIn(events)) {
+        if (type === 'content_block_start') open.add(index);
+        if (type === 'content_block_stop') open.delete(index);
+      }
     },
-    { type: 'message_stop' },
-  ]);
+    end(usage) {
+      const blocks = [...open].map((index) => ({ type: 'content_block_stop', index }));
+      const delta = { stop_reason: 'max_tokens', stop_sequence: null };
+      const message = { type: 'message_delta', delta, usage: { output_tokens: usage?.outputTokens ?? 0 } };
+      return namedEvents([...blocks, message, { type: 'message_stop' }]);
+    },
+  };
 }

@@ -3,6 +3,7 @@ import { type Member, scanArray, scanObject } from '../../json/scan.ts';
 import { promptReader } from './prompt.ts';
 import { createParser, renameModel, writeLimit } from './request.ts';
 import { inspectResponseEvents, responseText, responseUsage } from './responses-answer.ts';
+import { endResponseAtLimit } from './responses-ending.ts';
 import type { Wire } from './wire.ts';
 
 const OPEN_BRACKET = 0x5b;
@@ -67,6 +68,7 @@ export const responsesWire: Wire = {
   limitCalls: (request, calls) => writeLimit(request, [LIMIT_OF_CALLS], LIMIT_OF_CALLS, calls),
   usageOf: responseUsage,
   inspect: inspectResponseEvents,
+  endAtLimit: endResponseAtLimit,
   textOf: responseText,
   form: 'responses',
   messagesOf: ({ bytes, members }) =>

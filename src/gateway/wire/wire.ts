@@ -2,6 +2,7 @@ import type { Form } from '../../compression/turns.ts';
 import type { Edit } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
 import type { Preset } from '../../providers/presets.ts';
+import type { TokenUsage } from '../../usage.ts';
 import type { ServiceOptions } from '../service-options.ts';
 import type { ServerTools } from './server-tools.ts';
 import type { Terms } from './terms.ts';
@@ -59,6 +60,14 @@ export interface InspectedEvents {
   error?: string;
 }
 
+/** Ends a stream at its output limit the way the provider should have. */
+export interface LimitEnding {
+  /** Takes in the events that went out, in order. */
+  take(events: Buffer): void;
+  /** The events that end the stream; `usage` is left out where the client did not ask for it. */
+  end(usage: TokenUsage | undefined): Buffer;
+}
+
 /** All that differs between the APIs that clients speak. One adapter each; the pipeline knows only this. */
 export interface Wire {
   /** As in request records. */
@@ -83,8 +92,8 @@ export interface Wire {
   usageOf(answer: Buffer): unknown;
   /** Reads complete events of a stream. */
   inspect(events: Buffer, hideUsage: boolean): InspectedEvents;
-  /** The events that end a stream at the output limit, made after those that came before. */
-  endAtLimit?(events: Buffer): Buffer;
+  /** Follows a stream whose provider may not keep to the output limit. */
+  endAtLimit?(): LimitEnding;
   /** The text that was generated, of a whole answer or of stream events, for counting tokens. */
   textOf(answer: Buffer, stream: boolean): string[];
   /** The form of its conversations, for a wire whose prompts the optimizer can read. */

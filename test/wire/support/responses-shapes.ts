@@ -62,10 +62,16 @@ export function responseEvents(words: string[], last: Event): Event[] {
     ['response.created', { response: begun }],
     ['response.in_progress', { response: begun }],
     ['response.output_item.added', { output_index: 0, item }],
-    ['response.content_part.added', { ...at, part: { type: 'output_text', text: '', annotations: [] } }],
+    [
+      'response.content_part.added',
+      { ...at, part: { type: 'output_text', text: '', annotations: [], logprobs: [] } },
+    ],
     ...words.map((delta): [string, object] => ['response.output_text.delta', { ...at, delta, logprobs: [] }]),
     ['response.output_text.done', { ...at, text, logprobs: [] }],
-    ['response.content_part.done', { ...at, part: { type: 'output_text', text, annotations: [] } }],
+    [
+      'response.content_part.done',
+      { ...at, part: { type: 'output_text', text, annotations: [], logprobs: [] } },
+    ],
     ['response.output_item.done', { output_index: 0, item: messageItem(text) }],
   ];
   const events = typed.map(([type, data], i): Event => [type, { type, sequence_number: i, ...data }]);
