@@ -32,7 +32,8 @@ export function readUsage(payload: unknown): TokenUsage | undefined {
   const input = readInput(raw);
   const output = input && readOutput(raw, input.total);
   if (!output) return undefined;
-  return compactions(raw).reduce(addUsage, { ...splitInput(input), ...output });
+  const usage = splitInput(input, output);
+  return Array.isArray(raw.iterations) ? compactions(raw.iterations).reduce(addUsage, usage) : usage;
 }
 
 function readInput(raw: Fields): InputCounts | undefined {
@@ -80,17 +81,7 @@ function besideTotal(raw: Fields): InputCounts | undefined {
   return { total: fresh + cached + written, cached, written, written1h, audio: 0, cachedAudio: 0 };
 }
 
-type InputUsage = Pick<
-  TokenUsage,
-  | 'inputTokens'
-  | 'cachedInputTokens'
-  | 'cacheWriteTokens'
-  | 'cacheWrite1hTokens'
-  | 'audioInputTokens'
-  | 'cachedAudioInputTokens'
->;
-
-function splitInput(input: InputCounts): InputUsage {
+function splitInput(input: InputCounts, output: OutputUsage): TokenUsage {
   const cached = Math.min(input.cached, input.total);
   const written = Math.min(input.written, input.total - cached);
   const written1h = Math.min(input.written1h, written);
@@ -106,6 +97,9 @@ function splitInput(input: InputCounts): InputUsage {
     cacheWrite1hTokens: written1h,
     audioInputTokens: freshAudio,
     cachedAudioInputTokens: Math.min(input.audio - freshAudio, cached),
+    outputTokens: output.outputTokens,
+    reasoningTokens: output.reasoningTokens,
+    audioOutputTokens: output.audioOutputTokens,
   };
 }
 
@@ -139,8 +133,7 @@ function readOutput(raw: Fields, inputTokens: number): OutputUsage | undefined {
 }
 
 /** Anthropic's totals leave out what it spent on shortening the conversation within the request. */
-function compactions(raw: Fields): TokenUsage[] {
-  const iterations: unknown[] = Array.isArray(raw.iterations) ? raw.iterations : [];
+function compactions(iterations: readonly unknown[]): TokenUsage[] {
   return iterations
     .filter((iteration) => fields(iteration).type === 'compaction')
     .map(readUsage)
