@@ -1,4 +1,6 @@
 import type { Dispatcher } from 'undici';
+import type { StallWatch, WatchedCall } from './stall-watch.ts';
+import type { Upstream } from './upstreams.ts';
 
 /** Takes in a provider's answer as it comes. */
 export interface Receiver {
@@ -37,12 +39,12 @@ export interface Outgoing {
  * Sends a request through undici's dispatch, the cheapest way there is (measured against request, stream and fetch);
  * the receiver's methods run inside its parser, without a promise or a stream between.
  */
-export function send(upstream: Dispatcher, outgoing: Outgoing, receiver: Receiver): Call {
-  const handler = new Handler(receiver);
+export function send(upstream: Upstream, outgoing: Outgoing, receiver: Receiver): Call {
+  const handler = new Handler(receiver, upstream.stalls);
   const end = new Promise<CallEnd>((resolve) => {
     handler.resolve = resolve;
   });
-  upstream.dispatch(
+  upstream.dispatcher.dispatch(
     {
       path: outgoing.path,
       // Any of HTTP's methods, as the client's was.
@@ -60,15 +62,20 @@ export function notSent(): Call {
   return { end: Promise.resolve({ kind: 'aborted', sent: false }), abort: () => {} };
 }
 
-class Handler implements Dispatcher.DispatchHandler {
+class Handler implements Dispatcher.DispatchHandler, WatchedCall {
   resolve: (end: CallEnd) => void = () => {};
+  moved = true;
+  paused = false;
+  answered = false;
+  quietLooks = 0;
   readonly #receiver: Receiver;
+  readonly #stalls: StallWatch;
   #abort: ((reason?: Error) => void) | undefined;
   #cancelled = false;
-  #answered = false;
 
-  constructor(receiver: Receiver) {
+  constructor(receiver: Receiver, stalls: StallWatch) {
     this.#receiver = receiver;
+    this.#stalls = stalls;
   }
 
   cancel(): void {
@@ -78,29 +85,44 @@ class Handler implements Dispatcher.DispatchHandler {
     else this.resolve({ kind: 'aborted', sent: false });
   }
 
+  stall(error: Error): void {
+    this.#abort?.(error);
+  }
+
   onConnect(abort: (reason?: Error) => void): void {
     this.#abort = abort;
     if (this.#cancelled) abort();
+    else this.#stalls.add(this);
   }
 
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
+    this.moved = true;
     // 1xx answers are no answers yet.
     if (status < 200) return true;
-    this.#answered = true;
-    this.#receiver.head(status, rawHeaders, resume);
+    this.answered = true;
+    this.#receiver.head(status, rawHeaders, () => {
+      this.paused = false;
+      this.moved = true;
+      resume();
+    });
     return true;
   }
 
   onData(chunk: Buffer): boolean {
-    return this.#receiver.data(chunk);
+    this.moved = true;
+    const more = this.#receiver.data(chunk);
+    this.paused = !more;
+    return more;
   }
 
   onComplete(): void {
+    this.#stalls.remove(this);
     this.resolve({ kind: 'complete' });
   }
 
   onError(error: Error): void {
+    this.#stalls.remove(this);
     if (this.#cancelled) this.resolve({ kind: 'aborted', sent: true });
-    else this.resolve({ kind: 'failed', error, sent: this.#abort !== undefined, answered: this.#answered });
+    else this.resolve({ kind: 'failed', error, sent: this.#abort !== undefined, answered: this.answered });
   }
 }

@@ -1,17 +1,22 @@
 import { type Dispatcher, Pool } from 'undici';
+import { createStallWatch, type StallLimits, type StallWatch } from './stall-watch.ts';
 
 /** Connections to providers, one pool for each origin. */
 export interface Upstreams {
-  /** The pool of an origin, made on first use. */
-  of(origin: string): Dispatcher;
+  /** The way to an origin, made on first use. */
+  of(origin: string): Upstream;
   /** Closes all connections; running requests are cut. */
   close(): Promise<void>;
 }
 
-export interface UpstreamOptions {
+/** The way to one origin. */
+export interface Upstream {
+  dispatcher: Dispatcher;
+  stalls: StallWatch;
+}
+
+export interface UpstreamOptions extends StallLimits {
   connectTimeoutMs: number;
-  firstByteTimeoutMs: number;
-  idleTimeoutMs: number;
 }
 
 const MAX_CONNECTIONS = 1024;
@@ -19,40 +24,46 @@ const MAX_CONNECTIONS = 1024;
 const KEEP_ALIVE_MS = 30_000;
 
 export function createUpstreams(options: () => UpstreamOptions): Upstreams {
-  const pools = new Map<string, Pool>();
+  const upstreams = new Map<string, { dispatcher: Pool; stalls: StallWatch }>();
   const open = new Set<Pool>();
   let current = options();
+  let stalls = createStallWatch(current);
 
   /** Changed settings hold for new connections; what runs on the old ones ends there. */
   function renew(wanted: UpstreamOptions): void {
     current = wanted;
-    for (const pool of pools.values()) void pool.close().then(() => open.delete(pool));
-    pools.clear();
+    stalls = createStallWatch(current);
+    for (const { dispatcher } of upstreams.values()) {
+      void dispatcher.close().then(() => open.delete(dispatcher));
+    }
+    upstreams.clear();
   }
 
-  function connect(origin: string): Pool {
+  function connect(origin: string): Upstream {
     const pool = new Pool(origin, {
       connections: MAX_CONNECTIONS,
       pipelining: 1,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connect: { timeout: current.connectTimeoutMs },
-      headersTimeout: current.firstByteTimeoutMs,
-      bodyTimeout: current.idleTimeoutMs,
+      // The stall watch's business.
+      headersTimeout: 0,
+      bodyTimeout: 0,
     });
-    pools.set(origin, pool);
+    const upstream = { dispatcher: pool, stalls };
+    upstreams.set(origin, upstream);
     open.add(pool);
-    return pool;
+    return upstream;
   }
 
   return {
     of(origin) {
       const wanted = options();
       if (!isSame(wanted, current)) renew(wanted);
-      return pools.get(origin) ?? connect(origin);
+      return upstreams.get(origin) ?? connect(origin);
     },
     async close() {
       await Promise.all([...open].map((pool) => pool.destroy()));
-      pools.clear();
+      upstreams.clear();
       open.clear();
     },
   };

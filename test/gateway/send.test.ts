@@ -1,6 +1,7 @@
 import type { Dispatcher } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { type CallEnd, send } from '../../src/gateway/send.ts';
+import { createStallWatch } from '../../src/gateway/stall-watch.ts';
 
 const RECEIVER = { head: () => {}, data: () => true };
 const OUTGOING = { path: '/v1/chat/completions', headers: [], body: Buffer.from('{}') };
@@ -14,7 +15,11 @@ function call() {
       return true;
     },
   };
-  const { end, abort } = send(dispatcher as unknown as Dispatcher, OUTGOING, RECEIVER);
+  const upstream = {
+    dispatcher: dispatcher as unknown as Dispatcher,
+    stalls: createStallWatch({ firstByteTimeoutMs: 1_000, idleTimeoutMs: 1_000 }),
+  };
+  const { end, abort } = send(upstream, OUTGOING, RECEIVER);
   let ended: CallEnd | undefined;
   void end.then((value) => {
     ended = value;
