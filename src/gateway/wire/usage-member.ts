@@ -22,7 +22,7 @@ export function usageMember(answer: Buffer): unknown {
  */
 function usageAtEnd(answer: Buffer, at: number): unknown {
   const end = parseObject(`{${answer.toString('utf8', at)}`);
-  if (!end || (end.service_tier === undefined && answer.indexOf(TIER) >= 0)) return undefined;
+  if (!end || (end.service_tier === undefined && answer.subarray(0, at).includes(TIER))) return undefined;
   return withTier(end.usage, end.service_tier);
 }
 
