@@ -6,7 +6,7 @@ const SRC = join(import.meta.dirname, '../src');
 
 /** What a folder may import besides itself and the vocabulary, which is the files at the top and `json`. */
 const TABLE: Record<string, readonly string[]> = (() => {
-  const parts = ['config', 'sse', 'tokens', 'pricing', 'compression', 'store'];
+  const parts = ['attribution', 'config', 'sse', 'tokens', 'pricing', 'compression', 'store'];
   const services = ['routing', 'providers', 'webhooks'];
   const gateway = [...parts, ...services];
   return {

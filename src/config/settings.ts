@@ -36,6 +36,7 @@ export interface Settings {
   'passthrough.unmetered': UnmeteredRule;
   /** Days such as `90d`, or `forever`. */
   'retention.requests': string;
+  attribution: Switch;
   'log.level': LogLevel;
   /** Model names of one's own: alias -> `provider/model` or another name. */
   aliases: Record<string, string>;
@@ -55,6 +56,9 @@ export type OptimizerLevel = (typeof OPTIMIZER_LEVELS)[number];
 /** Whether projects with a budget may use endpoints whose cost nothing bounds. */
 export const UNMETERED_RULES = ['refuse', 'allow'] as const;
 export type UnmeteredRule = (typeof UNMETERED_RULES)[number];
+
+export const SWITCHES = ['on', 'off'] as const;
+export type Switch = (typeof SWITCHES)[number];
 
 export type ScalarKey = Exclude<keyof Settings, MapKey | 'providers'>;
 
@@ -212,6 +216,12 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: () => '90d',
     parse: retention,
     about: 'how long the record of each request is kept, in days, or forever; reports keep their figures',
+  },
+  attribution: {
+    default: () => 'on',
+    parse: oneOf(SWITCHES),
+    about:
+      'whether gw finds out which program and repository of this machine a request comes from: on or off',
   },
   'log.level': {
     default: () => 'info',

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { createAttribution } from '../attribution/attribution.ts';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Compressor, createCompressor } from '../compression/compressor.ts';
 import { retentionMs } from '../config/retention.ts';
@@ -124,6 +125,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   const settler = createSettler(ledger, clock);
   const tokens = createTokenCounter();
   const compressor = options.compressor ?? createCompressor({ clock, warn: (message) => log.warn(message) });
+  const attribution = createAttribution({ enabled: () => current().settings.attribution === 'on', clock });
   const gateway: Gateway = {
     clock,
     calendar,
@@ -131,6 +133,8 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     settings: () => current().settings,
     authenticator,
     findProject: createProjectLookup(db),
+    attribution,
+    repoBudgets: () => current().repoBudgets,
     providers: () => current().registry.providers,
     resolver,
     catalog: () => current().catalog,
@@ -245,6 +249,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     await sandbox.close();
     await tokens.close();
     await compressor.close();
+    await attribution.close();
     if ((await settler.retry()) > 0)
       log.error('requests could not be settled; their holds close at the next start');
     unregisterDaemon(db, instanceId);

@@ -6,6 +6,7 @@ import { messageOf } from '../errors.ts';
 import { type Catalog, createCatalog } from '../pricing/catalog.ts';
 import type { PriceOverride } from '../pricing/override.ts';
 import { buildRegistry, type Registry, type RegistryOptions } from '../providers/registry.ts';
+import { projectsWithRepoBudgets } from '../store/budgets.ts';
 import type { Db } from '../store/open.ts';
 import { listPrices } from '../store/prices.ts';
 import { createConfigurationWatch } from '../store/write.ts';
@@ -16,6 +17,8 @@ export interface Configuration {
   calendar: Calendar;
   registry: Registry;
   catalog: Catalog;
+  /** The projects that have budgets of single repositories. */
+  repoBudgets: ReadonlySet<number>;
   problems: string[];
 }
 
@@ -95,6 +98,7 @@ async function read(
     calendar: sameZone ? before.calendar : createCalendar(settings.timezone),
     registry,
     catalog: createCatalog({ overrides: await overridesOf(options.db), now: options.now }),
+    repoBudgets: projectsWithRepoBudgets(options.db),
     problems: [...problems, ...registry.problems.map(({ name, message }) => `provider ${name} ${message}`)],
   };
 }

@@ -1,12 +1,12 @@
 import type { Clock } from '../clock.ts';
 import type { Admission, AdmissionResult, Ledger } from '../store/ledger/ledger.ts';
 
-/** Requests that wait for running ones of their project to free room, first come first served. */
+/** Requests that wait for running ones of their line to free room, first come first served. */
 export interface AdmissionQueue {
   /** As the ledger's `admit`, but `wait` comes back only when the time is up or nobody waits any more. */
   admit(admission: Admission, options: WaitOptions): Promise<AdmissionResult>;
-  /** Room may have been freed in a project. */
-  nudge(projectId: number): void;
+  /** Room may have been freed for a line. */
+  nudge(line: LineKey): void;
 }
 
 export interface WaitOptions {
@@ -14,6 +14,8 @@ export interface WaitOptions {
   /** Whether the client is still there. */
   wanted(): boolean;
 }
+
+type LineKey = NonNullable<Admission['line']>;
 
 interface Waiter {
   admission: Admission;
@@ -38,7 +40,8 @@ const WINDOW = 64;
 const POLL_MS = 100;
 
 export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock): AdmissionQueue {
-  const lines = new Map<number, Line>();
+  const lines = new Map<LineKey, Line>();
+  const keyOf = ({ line, projectId }: Admission): LineKey => line ?? projectId;
 
   function join(admission: Admission, options: WaitOptions, last: AdmissionResult): Promise<AdmissionResult> {
     return new Promise((resolve, reject) => {
@@ -53,24 +56,24 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
       };
       waiter.cancelTimer = clock.after(options.maxWaitMs, () => {
         waiter.expired = true;
-        pump(admission.projectId);
+        pump(keyOf(admission));
       });
-      lineOf(admission.projectId).waiters.push(waiter);
-      pump(admission.projectId);
+      lineOf(keyOf(admission)).waiters.push(waiter);
+      pump(keyOf(admission));
     });
   }
 
-  function lineOf(projectId: number): Line {
-    let line = lines.get(projectId);
+  function lineOf(key: LineKey): Line {
+    let line = lines.get(key);
     if (!line) {
       line = { waiters: [], pumping: false, again: false, cancelPoll: () => {} };
-      lines.set(projectId, line);
+      lines.set(key, line);
     }
     return line;
   }
 
-  function pump(projectId: number): void {
-    const line = lines.get(projectId);
+  function pump(key: LineKey): void {
+    const line = lines.get(key);
     if (!line) return;
     if (line.pumping) {
       line.again = true;
@@ -80,8 +83,8 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
     line.cancelPoll();
     void drain(line).finally(() => {
       line.pumping = false;
-      if (line.waiters.length === 0) lines.delete(projectId);
-      else line.cancelPoll = clock.after(POLL_MS, () => pump(projectId));
+      if (line.waiters.length === 0) lines.delete(key);
+      else line.cancelPoll = clock.after(POLL_MS, () => pump(key));
     });
   }
 
@@ -129,7 +132,7 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
 
   return {
     admit(admission, options) {
-      if (lines.size > 0 && lines.has(admission.projectId) && admission.amount > 0 && !admission.unpriced) {
+      if (lines.size > 0 && lines.has(keyOf(admission)) && admission.amount > 0 && !admission.unpriced) {
         if (!admission.final) return Promise.resolve({ kind: 'tight' });
         return join(admission, options, { kind: 'tight' });
       }

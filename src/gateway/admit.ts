@@ -17,7 +17,7 @@ import {
   toolUnpriced,
 } from './blocked.ts';
 import type { Gateway } from './gateway.ts';
-import { type Job, recordOf } from './job.ts';
+import { type Job, lineOf, recordOf } from './job.ts';
 import { fitInto, type Quote, quote } from './quote.ts';
 import { ClientGone } from './read-body.ts';
 import type { Target } from './resolve.ts';
@@ -92,6 +92,9 @@ interface Asking {
   calendar: Calendar;
 }
 
+/** How long a request waits to be known where it comes from; what is found later is booked all the same. */
+const MAX_SEARCH_MS = 2_000;
+
 /** One admission with the ledger; undefined where the bound was too loose to decide. */
 export async function hold(
   gateway: Gateway,
@@ -104,11 +107,16 @@ export async function hold(
   const minOutputTokens = settings['admission.min_output_tokens'];
   let limit = quoted.mustLimit ? quoted.outputTokens : undefined;
   let calls = quoted.tools?.calls;
-  const { exchange, asked } = job;
+  const { exchange, asked, origin } = job;
+  const repoBudgets = gateway.repoBudgets();
+  if (origin.search && repoBudgets.has(job.project.id))
+    await gateway.attribution.searched(origin, MAX_SEARCH_MS);
   const result = await gateway.queue.admit(
     {
       id: exchange.id,
       projectId: job.project.id,
+      line: lineOf(job, repoBudgets),
+      origin,
       keyId: job.caller.keyId,
       endpoint: job.wire.endpoint,
       provider: target.provider.name,

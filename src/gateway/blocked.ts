@@ -26,9 +26,12 @@ export function budgetExceeded({ standing, needed, model, calendar, headers }: R
   const when = `${calendar.dateOf(resetsAt)} ${calendar.timeOfDay(resetsAt)} (${calendar.timezone})`;
   const command = raiseCommand(standing, needed);
   const isRate = budget.period === 'rolling';
+  // A cap of nothing is as full after the reset as before it.
+  const resets =
+    budget.capNanoUsd === 0 ? '' : ` ${isRate ? 'Room comes back from' : 'It resets at'} ${when}.`;
   const message =
     `budget ${name} has no room for this request: ${formatUsd(posted)} of ${formatUsd(budget.capNanoUsd)} is spent, ` +
-    `and ${model} needs up to ${formatUsd(needed)}. ${isRate ? 'Room comes back from' : 'It resets at'} ${when}. To raise the cap: ${command}`;
+    `and ${model} needs up to ${formatUsd(needed)}.${resets} To raise the cap: ${command}`;
   return new GwError(message, {
     status: 402,
     type: 'insufficient_quota',
@@ -159,9 +162,14 @@ function raiseCommand({ budget, posted }: Standing, needed: NanoUsd): string {
       ? Math.ceil(enough / NANO_PER_USD)
       : Number((enough / NANO_PER_USD).toPrecision(1));
   const amount = dollars >= 1 ? String(dollars) : dollars.toFixed(9).replace(/0+$/, '');
-  if (budget.period !== 'rolling')
-    return `gw budget set ${amount} --period ${budget.period} -p ${budget.projectName}`;
-  return `gw budget set --max-rate ${amount}/${windowText(budget.windowMs ?? 0)} -p ${budget.projectName}`;
+  const whose = `-p ${budget.projectName}${budget.repo === '' ? '' : ` --repo ${quoted(budget.repo)}`}`;
+  if (budget.period !== 'rolling') return `gw budget set ${amount} --period ${budget.period} ${whose}`;
+  return `gw budget set --max-rate ${amount}/${windowText(budget.windowMs ?? 0)} ${whose}`;
+}
+
+/** A path as a shell takes it. */
+function quoted(text: string): string {
+  return /^[\w./@%+:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function windowText(windowMs: number): string {

@@ -41,11 +41,12 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
 async function receive(gateway: Gateway, wire: Wire, exchange: Exchange): Promise<Job> {
   const { request, response } = exchange;
   const caller = gateway.authenticator.authenticate(request.headers);
+  const origin = gateway.attribution.originOf(request.socket);
   const body = await readBody(request, bodyLimits(gateway), 'json', response);
   const asked = wire.parse(body);
   const options = withServiceHeaders(asked.options, request.headers);
   const project = selectProject(caller, options.budgetId, gateway.findProject);
-  return { exchange, caller, project, wire, asked, options, savedTokens: 0 };
+  return { exchange, caller, project, origin, wire, asked, options, savedTokens: 0 };
 }
 
 /** Of this body, and of all that are in memory. */

@@ -1,3 +1,4 @@
+import type { Attribution } from '../attribution/attribution.ts';
 import type { Calendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
 import type { Compressor } from '../compression/compressor.ts';
@@ -24,6 +25,9 @@ export interface Gateway {
   settings: () => Settings;
   authenticator: Authenticator;
   findProject: FindProject;
+  attribution: Attribution;
+  /** The projects with budgets of repositories: admission has to know where their requests come from. */
+  repoBudgets: () => ReadonlySet<number>;
   providers: () => ReadonlyMap<string, Provider>;
   resolver: Resolver;
   catalog: () => Catalog;

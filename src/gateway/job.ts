@@ -1,4 +1,5 @@
 import type { Saving } from '../compression/compress-request.ts';
+import type { Origin } from '../origin.ts';
 import type { Caller } from '../store/callers.ts';
 import { FLAGS, type RequestRecord, type Trial } from '../store/ledger/record.ts';
 import { NO_USAGE } from '../usage.ts';
@@ -14,6 +15,7 @@ export interface Job {
   exchange: Exchange;
   caller: Caller;
   project: ProjectRef;
+  origin: Origin;
   wire: Wire;
   asked: WireRequest;
   options: ServiceOptions;
@@ -59,10 +61,16 @@ export function recordOf(job: Job, target: Target | undefined, ending: Ending, n
     savedNanoUsd: ending.savedNanoUsd ?? 0,
     durationMs: now - exchange.startedAt,
     firstByteMs: ending.firstByteMs ?? null,
+    origin: job.origin,
   };
   if (ending.detail) record.detail = ending.detail;
   if (job.optimized?.trial) record.trial = job.optimized.trial;
   return record;
+}
+
+/** The line in which it waits for room: where repositories have budgets, one's wait is not that of the others. */
+export function lineOf({ project, origin }: Job, repoBudgets: ReadonlySet<number>): number | string {
+  return origin.repo !== '' && repoBudgets.has(project.id) ? `${project.id} ${origin.repo}` : project.id;
 }
 
 function requestFlags({ asked, options, optimized }: Job): number {

@@ -8,7 +8,7 @@ import type { Forwarding } from './complete.ts';
 import { crossAfter } from './cross.ts';
 import type { Gateway } from './gateway.ts';
 import { type ServiceHeaders, serviceHeaders } from './headers.ts';
-import { type Job, recordOf } from './job.ts';
+import { type Job, lineOf, recordOf } from './job.ts';
 import { type Metered, meter, meterAtBound } from './meter.ts';
 import { guardOutput, UNKNOWN_TOKENIZER_SLACK } from './output-guard.ts';
 import { costsNothing } from './quote.ts';
@@ -156,7 +156,7 @@ async function settle(
   );
   job.exchange.recorded = true;
   const settled = await gateway.settler.settle(record);
-  gateway.queue.nudge(job.project.id);
+  gateway.queue.nudge(lineOf(job, gateway.repoBudgets()));
   about.costNanoUsd = metered.flags & FLAGS.unpriced ? undefined : metered.costNanoUsd;
   about.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
   return metered.usage;

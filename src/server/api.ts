@@ -133,8 +133,8 @@ function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTa
       listBudgetsEndpoint(caller, queryOf(request.url ?? ''), budgets()),
     ),
     'PUT /v1/budgets': json((caller, { request }) => putBudgetEndpoint(caller, request, budgets())),
-    'DELETE /v1/budgets/{project}/{period}': json((caller, _exchange, parameters) =>
-      deleteBudgetEndpoint(caller, parameters, budgets()),
+    'DELETE /v1/budgets/{project}/{period}': json((caller, { request }, parameters) =>
+      deleteBudgetEndpoint(caller, { ...queryOf(request.url ?? ''), ...parameters }, budgets()),
     ),
     'GET /v1/models': json((_caller, { request }) => listModels(models(), speaksAnthropic(request))),
     'GET /v1/models/{id}': json((_caller, { request }, { id = '' }) =>

@@ -30,6 +30,8 @@ const Body = z.strictObject({
   cap_usd: z.union([z.number(), z.string()]),
   alert_percent: z.number().optional(),
   window_seconds: z.number().int().optional(),
+  /** Path of a git repository's main working tree. */
+  repo: z.string().startsWith('/').max(200).optional(),
 });
 
 /** `GET /v1/budgets`: the budgets of the key's project, or of `project_id`, or all for an admin key, as they stand. */
@@ -68,6 +70,7 @@ export async function putBudgetEndpoint(caller: Caller, request: IncomingMessage
       period: body.period,
       capNanoUsd,
       ...(body.alert_percent === undefined ? {} : { alertPercent: body.alert_percent }),
+      ...(body.repo === undefined ? {} : { repo: body.repo }),
       ...(body.window_seconds === undefined ? {} : { windowMs: body.window_seconds * 1000 }),
     },
     context,
@@ -75,17 +78,19 @@ export async function putBudgetEndpoint(caller: Caller, request: IncomingMessage
   return budgetJson(standing);
 }
 
-/** `DELETE /v1/budgets/{project}/{period}`. Throws GwError 404. */
+/** `DELETE /v1/budgets/{project}/{period}`, with `?repo=` for that of a repository. Throws GwError 404. */
 export async function deleteBudgetEndpoint(
   caller: Caller,
-  { project: name = '', period = '' }: Readonly<Record<string, string>>,
+  { project: name = '', period = '', repo = '' }: Readonly<Record<string, string>>,
   context: BudgetsContext,
 ) {
   mustBeAdmin(caller);
   const known = PERIODS.find((each) => each === period);
   if (!known) throw notFound(`no budget "${name}/${period}". See: gw budget list`, 'budget_not_found');
-  await removeBudget(context.db, await ownProject(caller, name, context.db), known, context.now);
-  return { object: 'budget.deleted', id: `${name}/${period}`, deleted: true };
+  const project = await ownProject(caller, name, context.db);
+  await removeBudget(context.db, project, known, context.now, repo);
+  const id = budgetName({ projectName: name, period: known, repo });
+  return { object: 'budget.deleted', id, deleted: true };
 }
 
 /** A budget as JSON shows it; money in dollars. */
@@ -95,6 +100,7 @@ export function budgetJson({ budget, posted, pending, resetsAt }: Standing) {
     id: budgetName(budget),
     project_id: budget.projectName,
     period: budget.period,
+    ...(budget.repo === '' ? {} : { repo: budget.repo }),
     ...(budget.windowMs === null ? {} : { window_seconds: budget.windowMs / 1000 }),
     cap_usd: usdNumber(budget.capNanoUsd),
     alert_percent: budget.alertPercent,

@@ -10,7 +10,7 @@ import type { Project } from './projects.ts';
 import { changeConfiguration, inTransaction } from './write.ts';
 
 export type { Standing } from './ledger/balances.ts';
-export { type BudgetPeriod, budgetName, thresholdOf } from './ledger/terms.ts';
+export { type BudgetKey, type BudgetPeriod, budgetLabel, budgetName, thresholdOf } from './ledger/terms.ts';
 
 export interface BudgetSettings {
   period: BudgetPeriod;
@@ -19,6 +19,8 @@ export interface BudgetSettings {
   alertPercent?: number;
   /** Length of a rolling budget's window. */
   windowMs?: number;
+  /** The repository whose requests alone it counts; empty or absent: all of the project's. */
+  repo?: string;
 }
 
 const DEFAULT_ALERT_PERCENT = 80;
@@ -32,8 +34,9 @@ interface Context {
 }
 
 /**
- * Sets a project's budget for a period: a project has at most one of each. A new budget counts what the project
- * has spent in the running period; changing the cap keeps the spend. 400 for a bad cap, percentage or window.
+ * Sets a project's budget for a period: a project has at most one of each, and one of each for a repository. A new
+ * budget counts what was spent in the running period; changing the cap keeps the spend. 400 for a bad cap,
+ * percentage or window.
  */
 export async function setBudget(
   db: Db,
@@ -46,19 +49,20 @@ export async function setBudget(
     const balances = openBalances(db, calendar, now);
     const existing = db
       .prepare<
-        [number, string],
+        [number, string, string],
         { id: number; cap: number; version: number; alert: number; windowMs: number | null }
       >(
         `SELECT id, cap_nano_usd AS cap, cap_version AS version, alert_percent AS alert, window_ms AS windowMs
-         FROM budgets WHERE project_id = ? AND period = ? AND removed_at IS NULL`,
+         FROM budgets WHERE project_id = ? AND period = ? AND repo = ? AND removed_at IS NULL`,
       )
-      .get(project.id, settings.period);
+      .get(project.id, settings.period, settings.repo ?? '');
     const id = existing ? update(db, existing, settings) : insert(db, project, settings, { calendar, now });
     if (existing) balances.recap(project.id, id, existing);
     else {
       const since = countsFrom(settings, { calendar, now });
-      balances.seed(project.id, id, spentSince(db, project.id, settings.period, since), (charge) =>
-        chargeOpenHolds(db, project.id, since, charge),
+      const scope = { projectId: project.id, repo: settings.repo ?? '', since };
+      balances.seed(project.id, id, spentSince(db, scope, settings.period), (charge) =>
+        chargeOpenHolds(db, scope, charge),
       );
       balances.recap(project.id, id);
     }
@@ -83,20 +87,29 @@ export async function listBudgets(
   });
 }
 
-/** Removes a project's budget for a period. 404 if there is none. */
+/** The projects that have budgets of single repositories. */
+export function projectsWithRepoBudgets(db: Db): ReadonlySet<number> {
+  const select = "SELECT DISTINCT project_id FROM budgets WHERE repo <> '' AND removed_at IS NULL";
+  return new Set(db.prepare<[], number>(select).pluck().all());
+}
+
+/** Removes a project's budget for a period, that of a repository if one is named. 404 if there is none. */
 export async function removeBudget(
   db: Db,
   project: Project,
   period: BudgetPeriod,
   now: number,
+  repo = '',
 ): Promise<void> {
   const result = changeConfiguration(db, () =>
     db
-      .prepare('UPDATE budgets SET removed_at = ? WHERE project_id = ? AND period = ? AND removed_at IS NULL')
-      .run(now, project.id, period),
+      .prepare(
+        `UPDATE budgets SET removed_at = ? WHERE project_id = ? AND period = ? AND repo = ? AND removed_at IS NULL`,
+      )
+      .run(now, project.id, period, repo),
   );
   if (result.changes === 0) {
-    const name = budgetName({ projectName: project.name, period });
+    const name = budgetName({ projectName: project.name, period, repo });
     throw notFound(`no budget "${name}". See: gw budget list`, 'budget_not_found');
   }
 }
@@ -130,8 +143,8 @@ function insert(db: Db, project: Project, settings: BudgetSettings, { calendar, 
   const start = settings.period === 'rolling' ? now : spanOf(settings.period, now, calendar).start;
   const result = db
     .prepare(
-      `INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, cap_version, current_start, created_at)
-       VALUES (?, ?, ?, ?, ?, 1, ?, ?)`,
+      `INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, cap_version, current_start, created_at, repo)
+       VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?)`,
     )
     .run(
       project.id,
@@ -141,6 +154,7 @@ function insert(db: Db, project: Project, settings: BudgetSettings, { calendar, 
       settings.alertPercent ?? DEFAULT_ALERT_PERCENT,
       start,
       now,
+      settings.repo ?? '',
     );
   return Number(result.lastInsertRowid);
 }
@@ -165,36 +179,47 @@ function countsFrom({ period, windowMs }: BudgetSettings, { calendar, now }: Con
   return period === 'rolling' ? now - (windowMs ?? 0) : spanOf(period, now, calendar).start;
 }
 
-function spentSince(db: Db, projectId: number, period: BudgetPeriod, since: number): NanoUsd {
-  const sum = (sql: string, ...values: number[]) =>
+/** The requests that a new budget counts. */
+interface Scope {
+  projectId: number;
+  /** Empty: any. */
+  repo: string;
+  since: number;
+}
+
+const REPO_ID = '(SELECT id FROM names WHERE name = @repo)';
+
+function spentSince(db: Db, { projectId, repo, since }: Scope, period: BudgetPeriod): NanoUsd {
+  const ofRepo = repo === '' ? '' : `AND repo_id = ${REPO_ID}`;
+  const sum = (source: string, from: number, until = Number.MAX_SAFE_INTEGER) =>
     Number(
       db
-        .prepare(`SELECT coalesce(sum(cost_nano_usd), 0) FROM ${sql}`)
+        .prepare(
+          `SELECT coalesce(sum(cost_nano_usd), 0) FROM ${source} >= @from AND ${source.split(' ').at(-1)} < @until
+           AND project_id = @projectId ${ofRepo}`,
+        )
         .pluck()
-        .get(projectId, ...values),
+        .get({ projectId, repo, from, until }),
     );
-  const spentFrom = (bucket: number) => sum('usage_hours WHERE project_id = ? AND bucket >= ?', bucket);
-  if (period !== 'rolling') return spentFrom(since);
+  const rollups = `${repo === '' ? 'usage_hours' : 'usage_origins'} WHERE bucket`;
+  if (period !== 'rolling') return sum(rollups, since);
   // A window begins within an hour. Where that hour's records may have been pruned, all of it counts.
   const hour = since - (since % HOUR_MS);
   const oldest = db.prepare('SELECT min(id) FROM requests').pluck().get() as number | null;
-  if (oldest === null || oldest > requestIdAt(since)) return spentFrom(hour);
-  const rest = sum(
-    'requests WHERE project_id = ? AND id >= ? AND id < ?',
-    requestIdAt(since),
-    requestIdAt(hour + HOUR_MS),
-  );
-  return rest + spentFrom(hour + HOUR_MS);
+  if (oldest === null || oldest > requestIdAt(since)) return sum(rollups, hour);
+  const rest = sum('requests WHERE id', requestIdAt(since), requestIdAt(hour + HOUR_MS));
+  return rest + sum(rollups, hour + HOUR_MS);
 }
 
 /** Makes the requests that run settle in a new budget too. Returns what they hold. */
-function chargeOpenHolds(db: Db, projectId: number, since: number, [budgetId, start]: Charge): NanoUsd {
+function chargeOpenHolds(db: Db, { projectId, repo, since }: Scope, [budgetId, start]: Charge): NanoUsd {
   const held = db
-    .prepare<[number, number, number, number], number>(
-      `UPDATE holds SET charges = json_insert(charges, '$[#]', json_array(?, CAST(? AS INTEGER)))
-       WHERE project_id = ? AND id >= ? RETURNING amount_nano_usd`,
+    .prepare<[Record<string, number | string>], number>(
+      `UPDATE holds SET charges = json_insert(charges, '$[#]', json_array(@budgetId, CAST(@start AS INTEGER)))
+       WHERE project_id = @projectId AND id >= @from ${repo === '' ? '' : `AND repo_id = ${REPO_ID}`}
+       RETURNING amount_nano_usd`,
     )
     .pluck()
-    .all(budgetId, start, projectId, requestIdAt(since));
+    .all({ budgetId, start, projectId, repo, from: requestIdAt(since) });
   return held.reduce((sum, amount) => sum + amount, 0);
 }

@@ -2,11 +2,12 @@ import { addDays, type Calendar } from '../calendar.ts';
 import type { Db } from './open.ts';
 import { usageByDay } from './reports/by-day.ts';
 import { usageByName } from './reports/by-name.ts';
-import { addFigures, FIGURE_NAMES, type UsageFigures, type UsageRow } from './reports/figures.ts';
+import { usageByOrigin } from './reports/by-origin.ts';
+import { sumFigures, type UsageFigures, type UsageRow } from './reports/figures.ts';
 
 export type { UsageFigures, UsageRow } from './reports/figures.ts';
 
-export const GROUPINGS = ['day', 'model', 'project'] as const;
+export const GROUPINGS = ['day', 'model', 'project', 'process', 'repo'] as const;
 export type Grouping = (typeof GROUPINGS)[number];
 
 export interface UsageReport {
@@ -24,25 +25,27 @@ export interface UsageQuery {
 }
 
 /**
- * Usage over a span of days, by day (in order), or by model or project (dearest first). Summed hours come from the
+ * Usage over a span of days, by day (in order), or by a name (dearest first). Summed hours come from the
  * sums, the open ones from the rollups: a report of years reads a few thousand rows, however many requests there were.
  */
 export async function usageReport(db: Db, calendar: Calendar, query: UsageQuery): Promise<UsageReport> {
   const { groupBy, projectId } = query;
   const from = calendar.startOfDate(query.from);
   const to = calendar.startOfDate(addDays(query.to, 1));
+  const span = { from, to, projectId };
   // One transaction: an hour that is being summed is counted once.
-  const read = db.transaction(() =>
-    groupBy === 'day'
-      ? usageByDay(db, calendar, { from, to, projectId })
-      : usageByName(db, { from, to, projectId, groupBy }),
-  );
+  const read = db.transaction(() => {
+    switch (groupBy) {
+      case 'day':
+        return usageByDay(db, calendar, span);
+      case 'model':
+      case 'project':
+        return usageByName(db, { ...span, groupBy });
+      case 'process':
+      case 'repo':
+        return usageByOrigin(db, { ...span, groupBy }, sumFigures(usageByDay(db, calendar, span)));
+    }
+  });
   const rows = read();
-  return { rows, total: sumOf(rows) };
-}
-
-function sumOf(rows: UsageRow[]): UsageFigures {
-  const total = Object.fromEntries(FIGURE_NAMES.map((name) => [name, 0])) as unknown as UsageFigures;
-  for (const row of rows) addFigures(total, row);
-  return total;
+  return { rows, total: sumFigures(rows) };
 }

@@ -29,6 +29,9 @@ export interface LoggedRequest {
   holdNanoUsd: NanoUsd;
   durationMs: number;
   firstByteMs: number | null;
+  /** The program that called, and its git repository; empty where they are not known. */
+  process: string;
+  repo: string;
   detail: Record<string, unknown>;
 }
 
@@ -43,10 +46,12 @@ const SELECT = `SELECT r.id, p.name AS project, coalesce(k.hint, '') AS keyHint,
   r.cached_input_tokens AS cachedInputTokens, r.cache_write_tokens AS cacheWriteTokens,
   r.output_tokens AS outputTokens, r.reasoning_tokens AS reasoningTokens, r.saved_tokens AS savedTokens,
   r.cost_nano_usd AS costNanoUsd, r.saved_nano_usd AS savedNanoUsd, r.hold_nano_usd AS holdNanoUsd,
-  r.duration_ms AS durationMs, r.first_byte_ms AS firstByteMs, r.detail
+  r.duration_ms AS durationMs, r.first_byte_ms AS firstByteMs, c.name AS process,
+  g.name AS repo, r.detail
   FROM requests r JOIN projects p ON p.id = r.project_id LEFT JOIN keys k ON k.id = r.key_id
   JOIN names e ON e.id = r.endpoint_id JOIN names v ON v.id = r.provider_id
-  JOIN names m ON m.id = r.model_id JOIN names a ON a.id = r.asked_model_id`;
+  JOIN names m ON m.id = r.model_id JOIN names a ON a.id = r.asked_model_id
+  JOIN names c ON c.id = r.process_id JOIN names g ON g.id = r.repo_id`;
 
 const OUTCOME_NAMES = Object.keys(OUTCOMES) as Outcome[];
 const FLAG_NAMES = Object.keys(FLAGS) as Flag[];

@@ -28,6 +28,8 @@ export function requestResponse(request: LoggedRequest, { nano = false } = {}): 
     ...(nano ? nanoAmounts(request) : {}),
     duration_ms: request.durationMs,
     first_byte_ms: request.firstByteMs,
+    process: request.process || null,
+    repo: request.repo || null,
     detail: request.detail,
   };
 }

@@ -76,8 +76,10 @@ export const budgets = sqliteTable(
     /** Rolling: what its minutes that start after `windowFrom` have posted, all of them. Null: not summed yet. */
     windowFrom: integer('window_from'),
     windowPostedNanoUsd: integer('window_posted_nano_usd'),
+    /** The repository whose requests alone it counts; empty: all of the project's. */
+    repo: text().notNull().default(''),
   },
-  (table) => [uniqueIndex('budgets_live').on(table.projectId, table.period)],
+  (table) => [uniqueIndex('budgets_live').on(table.projectId, table.period, table.repo)],
 );
 
 export const budgetPeriods = sqliteTable(
@@ -122,6 +124,9 @@ export const holds = sqliteTable('holds', {
   amountNanoUsd: integer('amount_nano_usd').notNull(),
   /** JSON: `[[budget id, period start], ...]`, the balances that the amount is reserved in. */
   charges: text().notNull(),
+  /** The origin, as far as it was known when the request was admitted. */
+  processId: integer('process_id').notNull().default(0),
+  repoId: integer('repo_id').notNull().default(0),
 });
 
 export const requests = sqliteTable(
@@ -150,6 +155,8 @@ export const requests = sqliteTable(
     durationMs: integer('duration_ms').notNull(),
     firstByteMs: integer('first_byte_ms'),
     detail: text(),
+    processId: integer('process_id').notNull().default(0),
+    repoId: integer('repo_id').notNull().default(0),
   },
   (table) => [index('requests_of_project').on(table.projectId, table.id)],
 );
@@ -201,6 +208,22 @@ export const usageSums = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.kind, table.projectId, table.start, table.providerId, table.modelId] }),
   ],
+);
+
+/**
+ * Usage by origin, in the same buckets. Requests of unknown origin have no rows here: they are what `usage_hours`
+ * has more.
+ */
+export const usageOrigins = sqliteTable(
+  'usage_origins',
+  {
+    bucket: integer().notNull(),
+    projectId: integer('project_id').notNull(),
+    processId: integer('process_id').notNull(),
+    repoId: integer('repo_id').notNull(),
+    ...usageFigures,
+  },
+  (table) => [primaryKey({ columns: [table.bucket, table.projectId, table.processId, table.repoId] })],
 );
 
 /** What happened to budgets, written in the transaction that caused it; webhooks deliver from here. */

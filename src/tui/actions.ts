@@ -29,8 +29,8 @@ async function perform(
     case 'raise_budget': {
       const { budgetName, setBudget } = await import('../store/budgets.ts');
       const { getProject } = await import('../store/projects.ts');
-      const { period, capNanoUsd, windowMs } = command;
-      const terms = { period, capNanoUsd, ...(windowMs === null ? {} : { windowMs }) };
+      const { period, repo, capNanoUsd, windowMs } = command;
+      const terms = { period, repo, capNanoUsd, ...(windowMs === null ? {} : { windowMs }) };
       const { budget } = await setBudget(db, await getProject(db, command.project), terms, { calendar, now });
       return {
         message: `Budget ${budgetName(budget)} is ${formatUsd(budget.capNanoUsd)}, from the next request on.`,

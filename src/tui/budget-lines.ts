@@ -4,7 +4,7 @@ import { gauge } from '../cli/output/bars.ts';
 import { percent } from '../cli/output/numbers.ts';
 import { duration } from '../cli/output/time.ts';
 import { formatUsd } from '../money.ts';
-import { budgetName, type Standing } from '../store/budgets.ts';
+import { budgetLabel, budgetName, type Standing } from '../store/budgets.ts';
 import { type Cell, lineOf } from './lines.ts';
 import { type Look, MARKS, styleOf } from './look.ts';
 
@@ -96,8 +96,8 @@ function partsOf(standing: Standing, { selected, look }: BudgetLineOptions) {
 }
 
 function nameCell({ budget }: Standing, { selected, look }: BudgetLineOptions, width: number): Cell {
-  const text = budgetName(budget);
-  return text === selected ? { text, width, style: look.palette.bold } : { text, width };
+  const text = budgetLabel(budget);
+  return budgetName(budget) === selected ? { text, width, style: look.palette.bold } : { text, width };
 }
 
 function gaugeCell(standing: Standing, look: Look, width: number): Cell {
@@ -136,7 +136,7 @@ function forecastWords(standing: Standing, { now, look, pausedProjects }: Budget
   const forecast = forecastOf(standing, now);
   switch (forecast.kind) {
     case 'full':
-      return `until ${times.moment(standing.resetsAt, now)}`;
+      return standing.budget.capNanoUsd === 0 ? 'always' : `until ${times.moment(standing.resetsAt, now)}`;
     case 'runs_out':
       return `out ~${times.moment(forecast.at, now)}`;
     case 'lasts':

@@ -7,6 +7,7 @@ export type Command =
       kind: 'raise_budget';
       project: string;
       period: BudgetPeriod;
+      repo: string;
       windowMs: number | null;
       capNanoUsd: NanoUsd;
     }

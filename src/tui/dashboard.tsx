@@ -1,4 +1,5 @@
 import { Box } from 'ink';
+import { originText, servedBy, shortRepo } from '../cli/requests/view.ts';
 import type { DashboardData } from '../store/dashboard/reader.ts';
 import { layoutOf, type Place } from './layout.ts';
 import { textLine } from './lines.ts';
@@ -10,9 +11,9 @@ import { Footer } from './panels/footer.tsx';
 import { Header } from './panels/header.tsx';
 import { Help } from './panels/help.tsx';
 import { Lines } from './panels/lines.tsx';
-import { Models } from './panels/models.tsx';
 import { Question } from './panels/question.tsx';
 import { Requests } from './panels/requests.tsx';
+import { type Spender, Spenders } from './panels/spenders.tsx';
 import { Today } from './panels/today.tsx';
 import { Webhooks } from './panels/webhooks.tsx';
 import { budgetsOf, feedOf, focusOf, newerThanHeld, type State } from './state.ts';
@@ -121,7 +122,9 @@ function Panel({
     case 'detail':
       return <Detail request={state.detail} {...size} />;
     case 'models':
-      return <Models models={data.models} {...size} />;
+      return <Spenders title="TOP MODELS" spenders={data.models.map(modelSpender)} {...size} />;
+    case 'callers':
+      return <Spenders title="TOP CALLERS" spenders={data.callers.map(callerSpender)} {...size} />;
     case 'blocked':
       return <Blocked blocked={data.blocked} {...size} />;
     case 'webhooks':
@@ -137,6 +140,14 @@ function Panel({
   }
 }
 
+function modelSpender({ provider, model, ...figures }: DashboardData['models'][number]): Spender {
+  return { name: provider === '' ? model : servedBy({ provider, model }), ...figures };
+}
+
+function callerSpender({ process, repo, ...figures }: DashboardData['callers'][number]): Spender {
+  return { name: originText({ process, repo: shortRepo(repo) }), ...figures };
+}
+
 /** When there was a daemon: it was seen, or else it wrote the newest request. */
 function seenAt({ seenAt, data }: State): number | null {
   return seenAt ?? data?.requests[0]?.timeMs ?? null;
@@ -146,6 +157,7 @@ function countsOf(data: DashboardData | null) {
   return {
     budgets: data?.budgets.length ?? 0,
     models: data?.models.length ?? 0,
+    callers: data?.callers.length ?? 0,
     blocked: data?.blocked.length ?? 0,
     webhooks: data?.webhooks.length ?? 0,
   };

@@ -40,6 +40,7 @@ export function confirmAmount(dialog: Extract<Dialog, { kind: 'amount' }>): Dial
       kind: 'raise_budget',
       project: budget.projectName,
       period: budget.period,
+      repo: budget.repo,
       windowMs: budget.windowMs,
       capNanoUsd,
     },

@@ -7,11 +7,21 @@ export interface Size {
 export interface Counts {
   budgets: number;
   models: number;
+  /** None where gw does not look for them. */
+  callers: number;
   blocked: number;
   webhooks: number;
 }
 
-export type PanelName = 'today' | 'budgets' | 'requests' | 'detail' | 'models' | 'blocked' | 'webhooks';
+export type PanelName =
+  | 'today'
+  | 'budgets'
+  | 'requests'
+  | 'detail'
+  | 'models'
+  | 'callers'
+  | 'blocked'
+  | 'webhooks';
 
 export interface Place {
   panel: PanelName;
@@ -28,6 +38,7 @@ const MIN_COLUMNS = 40;
 const MIN_ROWS = 8;
 const TWO_COLUMNS_FROM = { columns: 100, rows: 28 };
 const BUDGETS_ALONE_BELOW = { columns: 60, rows: 15 };
+const CALLERS_FROM = 34;
 const GAP = 2;
 const HEADER_AND_FOOTER = 2;
 
@@ -64,6 +75,7 @@ function oneColumn(width: number, height: number, counts: Counts): Place[] {
   for (const [panel, wanted] of [
     ['blocked', counts.blocked],
     ['models', counts.models],
+    ['callers', counts.callers],
   ] as const) {
     const lines = 1 + clamp(wanted, 1, 4);
     if (wanted === 0 || left - lines < 10) continue;
@@ -91,11 +103,13 @@ function leftColumn(width: number, height: number): Place[] {
 
 /** Each panel has what it needs, up to its share, and a blank line below; the last one has the rest. */
 function rightColumn(width: number, height: number, counts: Counts): Place[] {
+  const callers = height >= CALLERS_FROM && counts.callers > 0;
   const shares = [
-    { panel: 'budgets', wanted: 2 * counts.budgets, most: Math.floor(height * 0.35) },
-    { panel: 'models', wanted: counts.models, most: Math.floor(height / 5) },
-    { panel: 'blocked', wanted: counts.blocked, most: Math.floor(height / 8) },
-  ] as const;
+    { panel: 'budgets' as const, wanted: 2 * counts.budgets, most: Math.floor(height * 0.35) },
+    { panel: 'models' as const, wanted: counts.models, most: Math.floor(height / (callers ? 6 : 5)) },
+    ...(callers ? [{ panel: 'callers' as const, wanted: counts.callers, most: Math.floor(height / 8) }] : []),
+    { panel: 'blocked' as const, wanted: counts.blocked, most: Math.floor(height / 8) },
+  ];
   const places = shares.map(({ panel, wanted, most }): Place => {
     return { panel, width, height: 2 + clamp(wanted, 1, most) };
   });

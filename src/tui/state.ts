@@ -90,7 +90,7 @@ export function focusOf({ size, focus }: State): PanelId {
   return isShown(focus) || isShown('requests') ? focus : 'budgets';
 }
 
-const NOTHING = { budgets: 0, models: 0, blocked: 0, webhooks: 0 };
+const NOTHING = { budgets: 0, models: 0, callers: 0, blocked: 0, webhooks: 0 };
 
 /** The rows of the feed: those that a selection holds, else the newest. */
 export function feedOf(state: State): FeedEntry[] {

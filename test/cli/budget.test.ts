@@ -1,4 +1,7 @@
+import { mkdirSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { tmpHome } from '../support/tmp-home.ts';
 import { cliHome } from './cli-home.ts';
 
 const NOON = Date.UTC(2026, 0, 1, 12);
@@ -52,6 +55,7 @@ describe('gw budget', () => {
         budget_id: 'default/daily',
         project_id: 'default',
         period: 'daily',
+        repo: null,
         window_seconds: null,
         alert_percent: 80,
         cap_usd: 5,
@@ -67,6 +71,53 @@ describe('gw budget', () => {
         reached_at: '2026-01-01T14:06:58.604Z',
       },
     ]);
+  });
+
+  test('--repo caps the repository that one stands in, beside the budget of the project', async () => {
+    const cli = await spentHome();
+    const repo = join(realpathSync(tmpHome()), 'shop');
+    mkdirSync(join(repo, '.git'), { recursive: true });
+    mkdirSync(join(repo, 'src'));
+    await cli.record({
+      timeMs: NOON - HOUR + 1,
+      costNanoUsd: 1_000_000_000,
+      origin: { process: 'claude', repo },
+    });
+    const { stderr } = await cli.run(['budget', 'set', '5', '--repo', join(repo, 'src')]);
+    expect(stderr).toBe(
+      `Budget default/daily@${repo}: $1.00 spent of $5.00, alert at 80%, resets 00:00 (Europe/Paris). It holds from the next request on. It counts requests of project default that come from ${repo}.\n`,
+    );
+    await cli.run(['budget', 'set', '20']);
+    expect((await cli.run(['budget'])).stdout).toContain('default/daily@shop');
+    expect(await cli.json(['budget', 'list', '--repo', repo])).toMatchObject([
+      { budget_id: 'default/daily', repo: null, spent_usd: 5.3 },
+      { budget_id: `default/daily@${repo}`, repo, spent_usd: 1 },
+    ]);
+    expect((await cli.run(['budget', 'remove', '--repo', repo])).stderr).toBe(
+      `Budget default/daily@${repo} is removed.\n`,
+    );
+    expect(await cli.json<unknown[]>(['budget', 'list'])).toHaveLength(1);
+  });
+
+  test('--repo is refused outside of a repository, and while gw does not look for callers', async () => {
+    const cli = cliHome();
+    const nowhere = tmpHome();
+    const { code, stderr } = await cli.run(['budget', 'set', '5', '--repo', nowhere]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is in no git repository')]);
+    await cli.run(['config', 'set', 'attribution', 'off']);
+    const refused = await cli.run(['budget', 'set', '5', '--repo', nowhere]);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining('gw config set attribution on'),
+    ]);
+  });
+
+  test('a cap of nothing is not said to come back', async () => {
+    const cli = cliHome();
+    expect((await cli.run(['budget', 'set', '0'])).stderr).toBe(
+      'Budget default/daily: $0.00 spent of $0.00, alert at 80%. It holds from the next request on.\n',
+    );
+    expect((await cli.run(['budget'])).stdout).toContain('no request that costs is let through');
   });
 
   test('check exits with 6 while a budget is full, and names it', async () => {

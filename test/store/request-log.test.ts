@@ -79,6 +79,8 @@ describe('getRequest()', () => {
       holdNanoUsd: 0,
       durationMs: 124,
       firstByteMs: 45,
+      process: '',
+      repo: '',
       detail,
     });
   });

@@ -125,6 +125,7 @@ describe('the dashboard', () => {
       ─ REQUEST ──────────────────────────────────────────────────────────────────────
        id       req_06xkrtmd000  2026-11-20 14:02:09
        project  team-web  key ...abcd  chat/completions
+       from     node agent.mjs in /home/ann/shop
        route    fast > openai/gpt-4.1-mini
        outcome  ok, HTTP 200  (stream)
        input    1,234 tokens, 1,000 from cache
@@ -134,7 +135,6 @@ describe('the dashboard', () => {
        timing   2.8s, first byte after 532ms, 200 tokens/s
        attempts provider anthropic, status 529
                 provider openai, status 200
-
 
 
 

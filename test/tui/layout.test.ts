@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type Layout, layoutOf, type PanelName } from '../../src/tui/layout.ts';
 
-const few = { budgets: 3, models: 2, blocked: 1, webhooks: 2 };
+const few = { budgets: 3, models: 2, callers: 2, blocked: 1, webhooks: 2 };
 
 function panelsOf(layout: Layout): PanelName[] {
   return layout.kind === 'panels' ? layout.columns.flat().map(({ panel }) => panel) : [];
@@ -25,6 +25,7 @@ describe('layoutOf()', () => {
       'detail',
       'budgets',
       'models',
+      'callers',
       'blocked',
       'webhooks',
     ]);
@@ -37,6 +38,7 @@ describe('layoutOf()', () => {
       'requests',
       'blocked',
       'models',
+      'callers',
       'webhooks',
     ]);
   });
@@ -52,6 +54,7 @@ describe('layoutOf()', () => {
     const counts = fc.record({
       budgets: fc.nat(40),
       models: fc.nat(20),
+      callers: fc.nat(20),
       blocked: fc.nat(20),
       webhooks: fc.nat(20),
     });

@@ -1,3 +1,5 @@
+import { isAbsolute, resolve } from 'node:path';
+import { repositoryOf } from '../../attribution/repository.ts';
 import { type NanoUsd, parseUsd } from '../../money.ts';
 import { usageError } from '../exit.ts';
 import { parseDuration } from '../output/time.ts';
@@ -26,4 +28,16 @@ export function readRate(text: string): { capNanoUsd: NanoUsd; windowMs: number 
     throw usageError(`"${text}" is no rate: use an amount and a time, such as 2/hour or 0.50/10m`);
   }
   return { capNanoUsd: readAmount(amount ?? ''), windowMs };
+}
+
+/** The git repository that a path is in. */
+export function readRepo(path: string): string {
+  const repo = repositoryOf(path);
+  if (repo !== '') return repo;
+  throw usageError(`${resolve(path)} is in no git repository. Go into one, or make it one: git init`);
+}
+
+/** As `readRepo`, for the repository of a budget: it may be gone since. */
+export function readOldRepo(path: string): string {
+  return repositoryOf(path) || (isAbsolute(path) ? path : readRepo(path));
 }

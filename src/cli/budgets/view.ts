@@ -1,5 +1,5 @@
 import { formatUsd, usdNumber } from '../../money.ts';
-import { budgetName, type Standing, thresholdOf } from '../../store/budgets.ts';
+import { budgetLabel, budgetName, type Standing, thresholdOf } from '../../store/budgets.ts';
 import { gauge } from '../output/bars.ts';
 import { percent } from '../output/numbers.ts';
 import { type Column, table } from '../output/table.ts';
@@ -26,7 +26,7 @@ export function budgetTable(standings: Standing[], { terminal, timezone, now }: 
       value: mark,
       style: (text, row) => (isOver(row) ? palette.bad(text) : palette.warn(text)),
     },
-    { header: 'budget', value: ({ budget }) => budgetName(budget), shrinks: true },
+    { header: 'budget', value: ({ budget }) => budgetLabel(budget), shrinks: true },
     {
       header: '',
       value: (row) => gauge(shareOf(row), GAUGE_CELLS, symbols),
@@ -39,7 +39,7 @@ export function budgetTable(standings: Standing[], { terminal, timezone, now }: 
     { header: 'left', value: (row) => formatUsd(leftOf(row)), align: 'right' },
   ];
   const lines = table(urgent, columns, { terminal });
-  const forecasts = urgent.map((row) => `  ${budgetName(row.budget)}: ${forecastText(row, times, now)}`);
+  const forecasts = urgent.map((row) => `  ${budgetLabel(row.budget)}: ${forecastText(row, times, now)}`);
   return [palette.bold(`Budgets (${timezone})`), '', ...lines, '', ...forecasts.map(palette.dim)].join('\n');
 }
 
@@ -51,6 +51,7 @@ export function budgetJson(standing: Standing, now: number): Record<string, unkn
     budget_id: budgetName(budget),
     project_id: budget.projectName,
     period: budget.period,
+    repo: budget.repo || null,
     window_seconds: budget.windowMs === null ? null : budget.windowMs / 1000,
     alert_percent: budget.alertPercent,
     cap_usd: usdNumber(budget.capNanoUsd),
@@ -100,7 +101,9 @@ export function forecastText(
   const forecast = forecastOf(standing, now);
   switch (forecast.kind) {
     case 'full':
-      return `full: requests are refused until ${resets}`;
+      return standing.budget.capNanoUsd === 0
+        ? 'no request that costs is let through'
+        : `full: requests are refused until ${resets}`;
     case 'runs_out':
       return `at this pace the cap is reached at ${times.moment(forecast.at, now)}; resets ${resets}`;
     case 'lasts':

@@ -9,7 +9,8 @@ import {
   setBudget,
 } from '../../store/budgets.ts';
 import { DEFAULT_PROJECT, projectIds } from '../../store/find-project.ts';
-import { readAmount, readPercent, readRate } from '../budgets/read.ts';
+import { mustAttribute, noteAttribution } from '../budgets/attribution.ts';
+import { readAmount, readOldRepo, readPercent, readRate, readRepo } from '../budgets/read.ts';
 import { budgetJson, budgetTable, isOver } from '../budgets/view.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
@@ -23,14 +24,22 @@ const PERIODS = ['daily', 'monthly', 'rolling'] as const;
 
 interface SetOptions {
   project: string;
+  repo?: string;
   period: 'daily' | 'monthly';
   alert?: string;
   maxRate?: string;
   json?: boolean;
 }
 
+interface RemoveOptions {
+  project: string;
+  period: BudgetPeriod;
+  repo?: string;
+}
+
 interface ViewOptions {
   project?: string;
+  repo?: string;
   json?: boolean;
   ascii?: boolean;
 }
@@ -45,6 +54,7 @@ export const budget: SetUp = (command, context) => {
       new Option('--period <period>', 'when it starts anew').choices(['daily', 'monthly']).default('daily'),
     )
     .option('--alert <percent>', 'share of the cap at which the alert goes out (default: 80)')
+    .option('--repo <path>', 'cap only what comes from this git repository, such as .')
     .option('--max-rate <amount/time>', 'cap in a sliding window instead: 2/hour, 0.50/10m')
     .option('--json', 'as JSON')
     .action((amount: string | undefined, options: SetOptions) => set(context, amount, options));
@@ -59,12 +69,14 @@ export const budget: SetUp = (command, context) => {
     .description('remove a budget')
     .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
     .addOption(new Option('--period <period>', 'which one').choices(PERIODS).default('daily'))
-    .action((options: { project: string; period: BudgetPeriod }) => remove(context, options));
+    .option('--repo <path>', 'that of this git repository')
+    .action((options: RemoveOptions) => remove(context, options));
 };
 
 function addViewOptions(command: Command): Command {
   return command
     .option('-p, --project <name>', 'only this project')
+    .option('--repo <path>', 'only what counts requests from this git repository')
     .option('--json', 'as JSON')
     .option('--ascii', 'no block characters');
 }
@@ -72,11 +84,13 @@ function addViewOptions(command: Command): Command {
 async function set(context: Context, amount: string | undefined, options: SetOptions): Promise<void> {
   const { calendar } = settingsAndCalendar(context);
   const now = context.clock.now();
+  if (options.repo !== undefined) mustAttribute(context);
+  const repo = options.repo === undefined ? {} : { repo: readRepo(options.repo) };
   const alert = options.alert === undefined ? {} : { alertPercent: readPercent(options.alert) };
   const standing = await withStore(context, async (db) => {
     const { getProject } = await import('../../store/projects.ts');
     const project = await getProject(db, options.project);
-    return setBudget(db, project, { ...termsOf(amount, options), ...alert }, { calendar, now });
+    return setBudget(db, project, { ...termsOf(amount, options), ...alert, ...repo }, { calendar, now });
   });
   if (options.json) sayJson(context, budgetJson(standing, now));
   else note(context, confirmation(standing, calendar.timezone, now));
@@ -95,17 +109,25 @@ function termsOf(amount: string | undefined, { period, maxRate }: SetOptions) {
 function confirmation(standing: Standing, timezone: string, now: number): string {
   const { budget: terms, posted, resetsAt } = standing;
   const until = createTimeFormat(timezone).moment(resetsAt, now);
-  const resets = terms.period === 'rolling' ? '' : `, resets ${until} (${timezone})`;
-  return `Budget ${budgetName(terms)}: ${formatUsd(posted)} spent of ${formatUsd(terms.capNanoUsd)}, alert at ${terms.alertPercent}%${resets}. It holds from the next request on.`;
+  // A cap of nothing is as full after the reset as before it.
+  const resets =
+    terms.period === 'rolling' || terms.capNanoUsd === 0 ? '' : `, resets ${until} (${timezone})`;
+  const counts =
+    terms.repo === ''
+      ? ''
+      : ` It counts requests of project ${terms.projectName} that come from ${terms.repo}.`;
+  return `Budget ${budgetName(terms)}: ${formatUsd(posted)} spent of ${formatUsd(terms.capNanoUsd)}, alert at ${terms.alertPercent}%${resets}. It holds from the next request on.${counts}`;
 }
 
 async function show(context: Context, options: ViewOptions): Promise<Standing[]> {
   const { calendar } = settingsAndCalendar(context);
   const now = context.clock.now();
-  const standings = await withStore(context, async (db) => {
+  const repo = options.repo === undefined ? undefined : readOldRepo(options.repo);
+  const all = await withStore(context, async (db) => {
     const only = optionalProject(db, options.project);
     return listBudgets(db, only === undefined ? projectIds(db) : [only], { calendar, now });
   });
+  const standings = all.filter(({ budget }) => repo === undefined || ['', repo].includes(budget.repo));
   if (options.json) {
     sayJson(
       context,
@@ -116,6 +138,7 @@ async function show(context: Context, options: ViewOptions): Promise<Standing[]>
   } else {
     const terminal = terminalOf(context.stdout, context.env, options);
     say(context, budgetTable(standings, { terminal, timezone: calendar.timezone, now }));
+    if (standings.some(({ budget }) => budget.repo !== '')) noteAttribution(context);
   }
   return standings;
 }
@@ -125,13 +148,11 @@ async function check(context: Context, options: ViewOptions): Promise<void> {
   if (full.length > 0) throw new CliError(`over budget: ${full.join(', ')}`, EXIT.overBudget);
 }
 
-async function remove(
-  context: Context,
-  { project, period }: { project: string; period: BudgetPeriod },
-): Promise<void> {
+async function remove(context: Context, { project, period, repo: path }: RemoveOptions): Promise<void> {
+  const repo = path === undefined ? '' : readOldRepo(path);
   await withStore(context, async (db) => {
     const { getProject } = await import('../../store/projects.ts');
-    await removeBudget(db, await getProject(db, project), period, context.clock.now());
+    await removeBudget(db, await getProject(db, project), period, context.clock.now(), repo);
   });
-  note(context, `Budget ${budgetName({ projectName: project, period })} is removed.`);
+  note(context, `Budget ${budgetName({ projectName: project, period, repo })} is removed.`);
 }

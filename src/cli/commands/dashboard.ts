@@ -144,6 +144,13 @@ async function jsonOf(context: Context, db: Db, calendar: Calendar): Promise<Rec
       cost_usd: usdNumber(costNanoUsd),
       cost_nano_usd: costNanoUsd,
     })),
+    callers: data.callers.map(({ process, repo, requests, costNanoUsd }) => ({
+      process: process || null,
+      repo: repo || null,
+      requests,
+      cost_usd: usdNumber(costNanoUsd),
+      cost_nano_usd: costNanoUsd,
+    })),
     blocked: data.blocked.map(({ budget, count, firstAt, lastAt, model }) => ({
       budget_id: budget,
       requests: count,

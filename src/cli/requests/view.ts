@@ -56,6 +56,7 @@ export function requestDetails(request: LoggedRequest, timezone: string, { palet
     ['time', `${times.dateTime(request.timeMs)} (${timezone})`],
     ['project', `${request.project}${request.keyHint ? `, key ...${request.keyHint}` : ''}`],
     ['endpoint', request.endpoint],
+    ['from', originText(request)],
     ['asked for', request.askedModel],
     ['served by', servedBy(request)],
     ['outcome', `${request.outcome}${request.status ? `, HTTP ${request.status}` : ''}`],
@@ -86,6 +87,16 @@ export function mark({ outcome }: Pick<LoggedRequest, 'outcome'>): string {
 export function costOf({ costNanoUsd, flags }: Pick<LoggedRequest, 'costNanoUsd' | 'flags'>): string {
   if (flags.includes('unpriced')) return 'unpriced';
   return `${flags.includes('estimated') ? '~' : ''}${formatUsd(costNanoUsd)}`;
+}
+
+/** The program that called and its repository, as far as they are known. */
+export function originText({ process, repo }: Pick<LoggedRequest, 'process' | 'repo'>): string {
+  return `${process || 'unknown'}${repo && ` in ${repo}`}`;
+}
+
+/** The last part of a repository's path. */
+export function shortRepo(repo: string): string {
+  return repo.replace(/^.*\/(?=.)/, '');
 }
 
 function textOf(value: unknown): string {

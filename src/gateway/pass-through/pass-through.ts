@@ -51,12 +51,13 @@ export async function passThrough(gateway: Gateway, exchange: Exchange): Promise
 async function receive(gateway: Gateway, exchange: Exchange, path: string): Promise<Passed> {
   const { request, response } = exchange;
   const caller = gateway.authenticator.authenticate(request.headers);
+  const origin = gateway.attribution.originOf(request.socket);
   const bytes = await readBody(request, bodyLimits(gateway), 'any', response);
   const asked = readRequest(bytes, request);
   const options = withServiceHeaders(asked.options, request.headers);
   const project = selectProject(caller, options.budgetId, gateway.findProject);
   const wire = passThroughWire(endpointOf(path), costsOf(request.method, path));
-  return { exchange, caller, project, wire, asked, options, savedTokens: 0 };
+  return { exchange, caller, project, origin, wire, asked, options, savedTokens: 0 };
 }
 
 /** The path behind `/v1`, which the provider's base URL has its own of. Throws GwError 404 for one that climbs. */

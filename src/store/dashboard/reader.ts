@@ -9,7 +9,12 @@ import { createFeedReader, createLatencyReader, type FeedFilter, type FeedRow } 
 import { createMinuteReader } from './minutes.ts';
 import { createStandingsReader } from './standings.ts';
 import { createWebhookReader, type WebhookHealth } from './webhook-health.ts';
-import { createWindowUsageReader, type ModelSpend, type WindowTotals } from './window-usage.ts';
+import {
+  type CallerSpend,
+  createWindowUsageReader,
+  type ModelSpend,
+  type WindowTotals,
+} from './window-usage.ts';
 
 export const WINDOWS = ['hour', 'day', 'month'] as const;
 /** The hour, local day or month that is running. */
@@ -34,6 +39,7 @@ export interface DashboardData {
   /** Newest first; a blocked one names its budget where that is known. */
   requests: (FeedRow & { budget?: string })[];
   models: ModelSpend[];
+  callers: CallerSpend[];
   blocked: BudgetBlocks[];
   webhooks: WebhookHealth[];
   projects: ProjectState[];
@@ -63,7 +69,7 @@ export function createDashboardReader(db: Db, calendar: Calendar): DashboardRead
 
   function read({ window, filter, now }: DashboardQuery): DashboardData {
     const span = spanOfWindow(window, now, calendar);
-    const { totals, buckets, models } = readUsage(span);
+    const { totals, buckets, models, callers } = readUsage(span);
     const blocks = readBlocks(span.start);
     return {
       now,
@@ -79,6 +85,7 @@ export function createDashboardReader(db: Db, calendar: Calendar): DashboardRead
         return budget === undefined ? row : { ...row, budget };
       }),
       models,
+      callers,
       blocked: blocks.budgets,
       webhooks: readWebhooks(),
       ...readAccounts(),

@@ -20,19 +20,28 @@ export interface ModelSpend {
   costNanoUsd: NanoUsd;
 }
 
+/** What a program did in a repository; empty: in none that is known. */
+export interface CallerSpend {
+  process: string;
+  repo: string;
+  requests: number;
+  costNanoUsd: NanoUsd;
+}
+
 export interface WindowUsage {
   totals: WindowTotals;
   /** Spend of each bucket of the rollups that has any requests, by its start, UTC milliseconds. */
   buckets: { start: number; costNanoUsd: NanoUsd }[];
   /** Dearest first. */
   models: ModelSpend[];
+  callers: CallerSpend[];
 }
 
 interface Bucket extends WindowTotals {
   start: number;
 }
 
-const TOP_MODELS = 20;
+const TOP = 20;
 
 /** Reads the rollups of a span that begins and ends with an hour or a local day. */
 export function createWindowUsageReader(db: Db): (span: Span) => WindowUsage {
@@ -46,7 +55,13 @@ export function createWindowUsageReader(db: Db): (span: Span) => WindowUsage {
     `SELECT v.name AS provider, m.name AS model, sum(u.requests) AS requests, sum(u.cost_nano_usd) AS costNanoUsd
      FROM usage_hours u JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id
      WHERE u.bucket >= ? AND u.bucket < ? GROUP BY u.provider_id, u.model_id
-     ORDER BY costNanoUsd DESC, requests DESC, model LIMIT ${TOP_MODELS}`,
+     ORDER BY costNanoUsd DESC, requests DESC, model LIMIT ${TOP}`,
+  );
+  const selectCallers = db.prepare<[number, number], CallerSpend>(
+    `SELECT c.name AS process, r.name AS repo, sum(u.requests) AS requests, sum(u.cost_nano_usd) AS costNanoUsd
+     FROM usage_origins u JOIN names c ON c.id = u.process_id JOIN names r ON r.id = u.repo_id
+     WHERE u.bucket >= ? AND u.bucket < ? GROUP BY u.process_id, u.repo_id
+     ORDER BY costNanoUsd DESC, requests DESC, process LIMIT ${TOP}`,
   );
   return ({ start, end }) => {
     const buckets = selectBuckets.all(start, end);
@@ -54,6 +69,7 @@ export function createWindowUsageReader(db: Db): (span: Span) => WindowUsage {
       totals: sumOf(buckets),
       buckets: buckets.map(({ start, costNanoUsd }) => ({ start, costNanoUsd })),
       models: selectModels.all(start, end),
+      callers: selectCallers.all(start, end),
     };
   };
 }

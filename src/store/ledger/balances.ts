@@ -24,13 +24,17 @@ export interface Balances {
   begin(now: number): void;
   /** The budgets of a project, rolled into the running period. */
   standings(projectId: number): Standing[];
+  /** Those of them that count a request from a repository (empty: from none that is known). */
+  standingsFor(projectId: number, repo: string): Standing[];
   /** Reserves; returns what must be given back to `post`. */
-  reserve(projectId: number, amount: NanoUsd): Charge[];
+  reserve(projectId: number, repo: string, amount: NanoUsd): Charge[];
   /**
    * Turns a reservation into spend. An actual cost of 0 gives it back. It counts in the period that it was reserved
    * in; only the running period of a budget that is not removed has events.
    */
   post(projectId: number, charges: Charge[], reserved: NanoUsd, actual: NanoUsd): void;
+  /** Books spend in the budgets of a repository that was not known when the request was admitted. */
+  postLate(projectId: number, repo: string, charges: Charge[], actual: NanoUsd): void;
   /** Says that a request was refused for lack of room in a budget. */
   refuse(projectId: number, budgetId: number): void;
   /** Rolls every budget into the period that is running. */
@@ -100,6 +104,12 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
     return project.accounts;
   }
 
+  function accountsFor(projectId: number, repo: string): Account[] {
+    const accounts = accountsOf(projectId);
+    const counts = ({ budget }: Account) => budget.repo === '' || budget.repo === repo;
+    return accounts.every(counts) ? accounts : accounts.filter(counts);
+  }
+
   /** Brings an account up to the time of the batch. */
   function enter(account: Account): void {
     const { budget } = account;
@@ -129,6 +139,7 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
     if (span.start <= budget.currentStart) return;
     emit('budget.reset', budget.projectId, {
       budget_id: budgetName(budget),
+      ...(budget.repo === '' ? {} : { repo: budget.repo }),
       period: budget.period,
       period_start: new Date(span.start).toISOString(),
       resets_at: new Date(span.end).toISOString(),
@@ -243,8 +254,9 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
       batch++;
     },
     standings: (projectId) => accountsOf(projectId).map(standingOf),
-    reserve: (projectId, amount) =>
-      accountsOf(projectId).map((account): Charge => {
+    standingsFor: (projectId, repo) => accountsFor(projectId, repo).map(standingOf),
+    reserve: (projectId, repo, amount) =>
+      accountsFor(projectId, repo).map((account): Charge => {
         const balance = runningBalance(account);
         change(account, balance, 0, amount);
         return [account.budget.id, balance.start];
@@ -257,6 +269,14 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
         change(account, balanceOf(account, start), actual, -reserved);
         const running = account.window !== undefined || start === account.budget.currentStart;
         if (actual > 0 && running && live.includes(account)) announce(account);
+      }
+    },
+    postLate(projectId, repo, charges, actual) {
+      for (const account of accountsFor(projectId, repo)) {
+        const { id, repo: own } = account.budget;
+        if (own === '' || charges.some(([charged]) => charged === id)) continue;
+        change(account, runningBalance(account), actual, 0);
+        announce(account);
       }
     },
     refuse(projectId, budgetId) {
@@ -308,6 +328,7 @@ function standingData(standing: Standing): Record<string, unknown> {
     held_usd: usdNumber(standing.pending),
     cap_usd: usdNumber(standing.budget.capNanoUsd),
     alert_percent: standing.budget.alertPercent,
+    ...(standing.budget.repo === '' ? {} : { repo: standing.budget.repo }),
     resets_at: new Date(standing.resetsAt).toISOString(),
   };
 }

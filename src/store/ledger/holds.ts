@@ -1,5 +1,6 @@
 import type { RequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
+import type { Origin } from '../../origin.ts';
 import type { Names } from '../names.ts';
 import type { Db } from '../open.ts';
 import type { Charge } from './balances.ts';
@@ -14,6 +15,8 @@ export interface RequestHead {
   model: string;
   askedModel: string;
   stream: boolean;
+  /** Absent: not known. */
+  origin?: Origin;
 }
 
 /** An open hold as it is stored. */
@@ -32,27 +35,34 @@ export interface Holds {
   forget(): void;
 }
 
-export type HeldAmount = Pick<OpenHold, 'amount' | 'charges'>;
+export interface HeldAmount extends Pick<OpenHold, 'amount' | 'charges'> {
+  /** Whether its repository was known when it was admitted, and so the budgets of that repository. */
+  repoKnown: boolean;
+}
 
-interface Row extends Omit<OpenHold, 'stream' | 'charges'> {
+interface Row extends Omit<OpenHold, 'stream' | 'charges' | 'origin'> {
   stream: number;
   charges: string;
+  process: string;
+  repo: string;
 }
 
 export function createHolds(db: Db, names: Names): Holds {
   const insert = db.prepare(
     `INSERT INTO holds (id, slot, project_id, key_id, endpoint_id, provider_id, model_id, asked_model_id, stream,
-     amount_nano_usd, charges) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+     amount_nano_usd, charges, process_id, repo_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const select = db.prepare<[number], { amount: number; charges: string }>(
-    'SELECT amount_nano_usd AS amount, charges FROM holds WHERE id = ?',
+  const select = db.prepare<[number], { amount: number; charges: string; repoId: number }>(
+    'SELECT amount_nano_usd AS amount, charges, repo_id AS repoId FROM holds WHERE id = ?',
   );
   const remove = db.prepare<[number]>('DELETE FROM holds WHERE id = ?');
   const ofSlot = db.prepare<[number], Row>(
     `SELECT h.id, h.project_id AS projectId, h.key_id AS keyId, e.name AS endpoint, p.name AS provider, m.name AS model,
-     a.name AS askedModel, h.stream, h.amount_nano_usd AS amount, h.charges FROM holds h
+     a.name AS askedModel, h.stream, h.amount_nano_usd AS amount, h.charges, c.name AS process, r.name AS repo
+     FROM holds h
      JOIN names e ON e.id = h.endpoint_id JOIN names p ON p.id = h.provider_id
-     JOIN names m ON m.id = h.model_id JOIN names a ON a.id = h.asked_model_id WHERE h.slot = ? ORDER BY h.id`,
+     JOIN names m ON m.id = h.model_id JOIN names a ON a.id = h.asked_model_id
+     JOIN names c ON c.id = h.process_id JOIN names r ON r.id = h.repo_id WHERE h.slot = ? ORDER BY h.id`,
   );
   /** The rows that this daemon wrote, as long as nobody else can have changed them. */
   const known = new Map<RequestId, HeldAmount>();
@@ -61,11 +71,12 @@ export function createHolds(db: Db, names: Names): Holds {
     const remembered = known.get(id);
     if (remembered) return remembered;
     const row = select.get(id);
-    return row && { amount: row.amount, charges: JSON.parse(row.charges) };
+    return row && { amount: row.amount, charges: JSON.parse(row.charges), repoKnown: row.repoId !== 0 };
   }
 
   return {
     insert(slot, head, amount, charges) {
+      const repoId = head.origin ? names.idOf(head.origin.repo) : 0;
       insert.run(
         head.id,
         slot,
@@ -78,8 +89,10 @@ export function createHolds(db: Db, names: Names): Holds {
         head.stream ? 1 : 0,
         amount,
         charges.length === 0 ? '[]' : JSON.stringify(charges),
+        head.origin ? names.idOf(head.origin.process) : 0,
+        repoId,
       );
-      known.set(head.id, { amount, charges });
+      known.set(head.id, { amount, charges, repoKnown: repoId !== 0 });
     },
     take(id) {
       const held = find(id);
@@ -88,7 +101,12 @@ export function createHolds(db: Db, names: Names): Holds {
       return held;
     },
     ofSlot: (slot) =>
-      ofSlot.all(slot).map((row) => ({ ...row, stream: row.stream === 1, charges: JSON.parse(row.charges) })),
+      ofSlot.all(slot).map(({ process, repo, ...row }) => ({
+        ...row,
+        stream: row.stream === 1,
+        charges: JSON.parse(row.charges),
+        origin: { process, repo },
+      })),
     forget: () => known.clear(),
   };
 }

@@ -26,6 +26,8 @@ export interface Admission extends RequestHead {
   fit?: (room: NanoUsd) => NanoUsd | undefined;
   /** Nobody knows what it costs: `amount` is 0, and it may run only where there is no budget to hold. */
   unpriced?: boolean;
+  /** Who waits behind whom: the project, or also the repository where that has budgets of its own. */
+  line?: number | string;
   /** False on a first look with a cheap bound: where that has no room the answer is `tight`, and nothing is decided. */
   final: boolean;
   /** The record to write if it is blocked. */
@@ -93,10 +95,10 @@ export function createLedger(options: LedgerOptions): Ledger {
   const sums = createUsageSums(db);
   const rollups = createRollups(db, sums);
   const holds = createHolds(db, names);
-  const writeRecord = createRecordWriter(db, names, rollups);
+  const records = createRecordWriter(db, names, rollups);
   const selectOwner = db.prepare<[number], string>('SELECT instance_id FROM daemons WHERE slot = ?').pluck();
-  /** Projects of which a request of this batch has to wait: later ones wait behind it. */
-  const waiting = new Set<number>();
+  /** Lines of which a request of this batch has to wait: later ones wait behind it. */
+  const waiting = new Set<number | string>();
   const watch = createChangeWatch(db);
 
   /** What was read of budgets and holds is read anew only where it may be out of date. */
@@ -141,17 +143,18 @@ export function createLedger(options: LedgerOptions): Ledger {
   }
 
   function hold(admission: Admission, amount: NanoUsd, standings: Standing[]): AdmissionResult {
-    const charges = balances.reserve(admission.projectId, amount);
+    const charges = balances.reserve(admission.projectId, repoOf(admission), amount);
     holds.insert(slot, admission, amount, charges);
     return { kind: 'held', amount, remaining: standings.length > 0 ? roomIn(standings) - amount : null };
   }
 
   function admit(admission: Admission): AdmissionResult {
-    const standings = balances.standings(admission.projectId);
+    const standings = balances.standingsFor(admission.projectId, repoOf(admission));
     const [first] = standings;
     if (admission.unpriced && first) return { kind: 'unpriced', standing: first };
     if (standings.length === 0 || admission.amount === 0) return hold(admission, admission.amount, standings);
-    const mustQueue = waiting.has(admission.projectId);
+    const line = admission.line ?? admission.projectId;
+    const mustQueue = waiting.has(line);
     const room = roomIn(standings);
     if (!mustQueue && admission.amount <= room) return hold(admission, admission.amount, standings);
     if (!admission.final) return { kind: 'tight' };
@@ -159,7 +162,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     if (fitted !== undefined && fitted <= room) return hold(admission, fitted, standings);
     const tightest = leastBy(standings, ({ budget, posted }) => budget.capNanoUsd - posted);
     if (admission.least > tightest.budget.capNanoUsd - tightest.posted) return block(admission, tightest);
-    waiting.add(admission.projectId);
+    waiting.add(line);
     return { kind: 'wait', standing: leastBy(standings, roomOf) };
   }
 
@@ -169,6 +172,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     balances.refuse(admission.projectId, budget.id);
     emit('request.blocked', admission.projectId, {
       budget_id: budgetName(budget),
+      ...(budget.repo === '' ? {} : { repo: budget.repo }),
       request_id: formatRequestId(admission.id),
       model: admission.askedModel,
       estimated_cost_usd: usdNumber(admission.least),
@@ -176,7 +180,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       cap_usd: usdNumber(budget.capNanoUsd),
       spent_usd: usdNumber(posted),
     });
-    writeRecord(record, 0);
+    records.write(record, 0);
     return { kind: 'blocked', standing };
   }
 
@@ -185,9 +189,12 @@ export function createLedger(options: LedgerOptions): Ledger {
     if (!held) return { kind: 'resolved_before' };
     if (held.charges.length > 0)
       balances.post(record.projectId, held.charges, held.amount, record.costNanoUsd);
+    const repo = repoOf(record);
+    if (!held.repoKnown && repo !== '' && record.costNanoUsd > 0)
+      balances.postLate(record.projectId, repo, held.charges, record.costNanoUsd);
     const overrun = held.charges.length > 0 && record.costNanoUsd > held.amount;
-    writeRecord(overrun ? { ...record, flags: record.flags | FLAGS.overrun } : record, held.amount);
-    const standings = held.charges.length > 0 ? balances.standings(record.projectId) : [];
+    records.write(overrun ? { ...record, flags: record.flags | FLAGS.overrun } : record, held.amount);
+    const standings = held.charges.length > 0 ? balances.standingsFor(record.projectId, repo) : [];
     return { kind: 'settled', remaining: standings.length > 0 ? roomIn(standings) : null };
   }
 
@@ -212,10 +219,36 @@ export function createLedger(options: LedgerOptions): Ledger {
     return open.length;
   }
 
+  /** Takes the origin of a record up that was not known when it was written, as happens to the first of a connection. */
+  async function followOrigin<T>(
+    record: RequestRecord,
+    search: Promise<void>,
+    written: Promise<T>,
+  ): Promise<T> {
+    const result = await written;
+    void search
+      .then(() => (record.origin?.process ? submit(() => addOrigin(record)) : undefined))
+      // What cannot be written now stays unknown.
+      .catch(() => {});
+    return result;
+  }
+
+  function addOrigin(record: RequestRecord): void {
+    const { origin, projectId, costNanoUsd } = record;
+    if (!origin || !records.writeOrigin(record, origin)) return;
+    if (origin.repo !== '' && costNanoUsd > 0) balances.postLate(projectId, origin.repo, [], costNanoUsd);
+  }
+
+  function submitRecord<T>(record: RequestRecord, command: () => T): Promise<T> {
+    const written = submit(command);
+    const search = record.origin?.search;
+    return search ? followOrigin(record, search, written) : written;
+  }
+
   return {
     admit: (admission) => submit(() => admit(admission)),
-    settle: (record) => submit(() => settle(record)),
-    record: (record) => submit(() => writeRecord(record, 0)),
+    settle: (record) => submitRecord(record, () => settle(record)),
+    record: (record) => submitRecord(record, () => records.write(record, 0)),
     roll: () => submit(() => balances.rollAll()),
     closeHolds: (deadSlot, instanceId) => submit(() => closeHolds(deadSlot, instanceId)),
     sumNextHour: (before) => submit(() => sums.sumNextHour(before)),
@@ -225,6 +258,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   };
 }
 
+const repoOf = ({ origin }: Pick<RequestHead, 'origin'>): string => origin?.repo ?? '';
 const roomOf = ({ budget, posted, pending }: Standing): NanoUsd => budget.capNanoUsd - posted - pending;
 const roomIn = (standings: Standing[]): NanoUsd => Math.min(...standings.map(roomOf));
 

@@ -1,5 +1,6 @@
 import type { RequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
+import type { Origin } from '../../origin.ts';
 import type { TokenUsage } from '../../usage.ts';
 
 /** How a request ended. The numbers are stored: append, never renumber. */
@@ -68,6 +69,8 @@ export interface RequestRecord {
   firstByteMs: number | null;
   /** What else there is to tell about it: attempts, error, price. */
   detail?: Record<string, unknown>;
+  /** Absent: not known. */
+  origin?: Origin;
   /** Its part in finding out whether the optimizer pays. */
   trial?: Trial;
 }

@@ -5,43 +5,75 @@ import { FLAGS, isFailure, type RequestRecord } from './record.ts';
 import { bucketOf } from './usage-bucket.ts';
 import type { UsageSums } from './usage-sums.ts';
 
+/** The ids of a record's names. */
+export interface RecordNames {
+  providerId: number;
+  modelId: number;
+  processId: number;
+  repoId: number;
+}
+
 /** The rollup rows that a batch touches, summed in memory and written once each. */
 export interface Rollups {
-  add(record: RequestRecord, providerId: number, modelId: number): void;
+  add(record: RequestRecord, names: RecordNames): void;
+  /** Sums up by origin what was added before its origin was known. */
+  addLate(record: RequestRecord, names: Pick<RecordNames, 'processId' | 'repoId'>): void;
   write(): void;
   clear(): void;
 }
 
 export function createRollups(db: Db, sums: UsageSums): Rollups {
-  const columns = COUNTERS.join(', ');
+  const hours = createTable(db, 'usage_hours (bucket, project_id, provider_id, model_id');
+  const origins = createTable(db, 'usage_origins (bucket, project_id, process_id, repo_id');
+  return {
+    add(record, { providerId, modelId, processId, repoId }) {
+      const bucket = bucketOf(timeOfRequestId(record.id));
+      const counts = countsOf(record);
+      hours.add(bucket, record.projectId, providerId, modelId, counts);
+      // Nothing known needs no row: it is what the other table has more.
+      if (processId + repoId > 0) origins.add(bucket, record.projectId, processId, repoId, counts);
+    },
+    addLate(record, { processId, repoId }) {
+      const bucket = bucketOf(timeOfRequestId(record.id));
+      origins.add(bucket, record.projectId, processId, repoId, countsOf(record));
+    },
+    write() {
+      if (hours.rows.size > 0) {
+        const summedUntil = sums.until();
+        // The record of a request that ran for long, or of one whose daemon died long ago.
+        for (const row of hours.rows.values()) if ((row[0] ?? 0) < summedUntil) sums.add(row);
+      }
+      hours.write();
+      origins.write();
+    },
+    clear() {
+      hours.rows.clear();
+      origins.rows.clear();
+    },
+  };
+}
+
+/** Sums of a batch by bucket, project and two names, on their way into a table that starts with those columns. */
+function createTable(db: Db, tableAndKey: string) {
   const upsert = db.prepare<number[]>(
-    `INSERT INTO usage_hours (bucket, project_id, provider_id, model_id, ${columns})
+    `INSERT INTO ${tableAndKey}, ${COUNTERS.join(', ')})
      VALUES (?, ?, ?, ?, ${COUNTERS.map(() => '?').join(', ')}) ${ADD_COUNTERS}`,
   );
   const rows = new Map<string, number[]>();
   return {
-    add(record, providerId, modelId) {
-      const bucket = bucketOf(timeOfRequestId(record.id));
-      const key = `${bucket} ${record.projectId} ${providerId} ${modelId}`;
+    rows,
+    add(bucket: number, projectId: number, first: number, second: number, counts: readonly number[]) {
+      const key = `${bucket} ${projectId} ${first} ${second}`;
       let row = rows.get(key);
       if (!row) {
-        row = [bucket, record.projectId, providerId, modelId, ...COUNTERS.map(() => 0)];
+        row = [bucket, projectId, first, second, ...COUNTERS.map(() => 0)];
         rows.set(key, row);
       }
-      const counts = countsOf(record);
       for (let i = 0; i < counts.length; i++) row[4 + i] = (row[4 + i] ?? 0) + (counts[i] ?? 0);
     },
     write() {
-      if (rows.size === 0) return;
-      const summedUntil = sums.until();
-      for (const row of rows.values()) {
-        const [bucket = 0] = row;
-        upsert.run(...row);
-        // The record of a request that ran for long, or of one whose daemon died long ago.
-        if (bucket < summedUntil) sums.add(row);
-      }
+      for (const row of rows.values()) upsert.run(...row);
     },
-    clear: () => rows.clear(),
   };
 }
 

@@ -14,6 +14,8 @@ export interface BudgetTerms {
   alertPercent: number;
   capVersion: number;
   currentStart: number;
+  /** The repository whose requests alone it counts; empty: all of the project's. */
+  repo: string;
 }
 
 /** The running period of a daily or monthly budget. */
@@ -74,7 +76,16 @@ export function thresholdOf(budget: Pick<BudgetTerms, 'capNanoUsd' | 'alertPerce
   return Math.floor(cap / 100) * alertPercent + Math.ceil(((cap % 100) * alertPercent) / 100);
 }
 
-/** A budget's public id: `web/daily`. */
-export function budgetName(budget: Pick<BudgetTerms, 'projectName' | 'period'>): string {
-  return `${budget.projectName}/${budget.period}`;
+/** What a budget is called: its project, its period, and its repository if it is one's. */
+export type BudgetKey = Pick<BudgetTerms, 'projectName' | 'period'> & { repo?: string };
+
+/** A budget's public id: `web/daily`, or of a repository `web/daily@/home/me/shop`. */
+export function budgetName({ projectName, period, repo = '' }: BudgetKey): string {
+  return `${projectName}/${period}${repo === '' ? '' : `@${repo}`}`;
+}
+
+/** The id as lists show it, with the last part of the repository's path. */
+export function budgetLabel(budget: BudgetKey | string): string {
+  const name = typeof budget === 'string' ? budget : budgetName(budget);
+  return name.replace(/@.*\/(?=.)/, '@');
 }

@@ -17,7 +17,7 @@ export interface UsageFigures {
 }
 
 export interface UsageRow extends UsageFigures {
-  /** The day (YYYY-MM-DD), `provider/model` or project name. */
+  /** The day (YYYY-MM-DD), `provider/model`, project name, program, or path of a repository. */
   key: string;
 }
 
@@ -42,4 +42,10 @@ export const SUMS = FIGURE_NAMES.map((name) => `sum(u.${FIGURES[name]}) AS ${nam
 /** Adds figures to a total. */
 export function addFigures(total: UsageFigures, figures: UsageFigures): void {
   for (const name of FIGURE_NAMES) total[name] += figures[name];
+}
+
+export function sumFigures(rows: readonly UsageFigures[]): UsageFigures {
+  const total = Object.fromEntries(FIGURE_NAMES.map((name) => [name, 0])) as unknown as UsageFigures;
+  for (const row of rows) addFigures(total, row);
+  return total;
 }

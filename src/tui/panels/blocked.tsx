@@ -1,4 +1,5 @@
 import { count } from '../../cli/output/numbers.ts';
+import { budgetLabel } from '../../store/budgets.ts';
 import type { BudgetBlocks } from '../../store/dashboard/blocks.ts';
 import { heading, lineOf, textLine } from '../lines.ts';
 import { type Look, MARKS, styleOf } from '../look.ts';
@@ -20,7 +21,7 @@ export function Blocked({ blocked, width, height, look }: BlockedProps) {
     lineOf(
       [
         { text: ` ${MARKS.bad}`, width: 2, style: styleOf(MARKS.bad, look) },
-        { text: budget, width: name },
+        { text: budgetLabel(budget), width: name },
         { text: `x${count(refused)}`, width: 7, align: 'right', style: styleOf(MARKS.bad, look) },
         { text: `last ${times.time(lastAt).slice(0, 5)}  ${model}`, width: width - name - 12 },
       ],

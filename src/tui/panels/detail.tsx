@@ -1,6 +1,6 @@
 import { count, plural } from '../../cli/output/numbers.ts';
 import { pad } from '../../cli/output/text.ts';
-import { costOf, servedBy } from '../../cli/requests/view.ts';
+import { costOf, originText, servedBy } from '../../cli/requests/view.ts';
 import { formatRequestId } from '../../ids.ts';
 import { formatUsd } from '../../money.ts';
 import type { LoggedRequest } from '../../store/request-log.ts';
@@ -33,6 +33,7 @@ function factsOf(request: LoggedRequest, { times }: Look): Fact[] {
   return [
     ['id', `${formatRequestId(request.id)}  ${times.dateTime(request.timeMs)}`],
     ['project', `${request.project}${request.keyHint && `  key ...${request.keyHint}`}  ${request.endpoint}`],
+    ['from', originText(request)],
     ['route', routeText(request)],
     ['outcome', outcomeText(request)],
     ['input', inputText(request)],

@@ -1,5 +1,6 @@
 import { count } from '../../cli/output/numbers.ts';
 import type { RequestId } from '../../ids.ts';
+import { budgetLabel } from '../../store/budgets.ts';
 import type { FeedFilter } from '../../store/dashboard/feed.ts';
 import type { FeedEntry } from '../feed-entry.ts';
 import { feedCells, feedColumns, feedHeader } from '../feed-line.ts';
@@ -60,7 +61,7 @@ function hintOf({ newer, width }: RequestsProps): string {
 
 function blockNote({ row, count: times, since }: FeedEntry, { times: clock }: Look): string | undefined {
   if (row.outcome !== 'blocked') return undefined;
-  const full = `${row.budget ?? 'budget'} full`;
+  const full = `${budgetLabel(row.budget ?? 'budget')} full`;
   return times > 1 ? `x${times} ${full} since ${clock.time(since).slice(0, 5)}` : full;
 }
 

@@ -30,6 +30,7 @@ export interface DescribeOptions {
 interface EventData {
   budget_id?: string;
   period?: string;
+  repo?: string;
   spent_usd?: number;
   cap_usd?: number;
   alert_percent?: number;
@@ -113,7 +114,8 @@ function percentOf({ spent_usd = 0, cap_usd = 0 }: EventData): number {
 }
 
 function period(data: EventData): Fact[] {
-  return data.period === undefined ? [] : [outside('Period', data.period)];
+  const repo = data.repo === undefined ? [] : [outside('Repository', data.repo)];
+  return data.period === undefined ? repo : [outside('Period', data.period), ...repo];
 }
 
 function resetFact(data: EventData, calendar: Calendar): Fact[] {
@@ -127,7 +129,9 @@ function resetFact(data: EventData, calendar: Calendar): Fact[] {
 function raiseCommand(project: string, data: EventData): string {
   const period = data.period ?? data.budget_id?.split('/').at(-1) ?? '';
   const name = plainText(project);
-  if (period !== 'daily' && period !== 'monthly') return `gw budget list -p ${name}`;
+  // A path is not ours to put into a command.
+  if ((period !== 'daily' && period !== 'monthly') || data.repo !== undefined)
+    return `gw budget list -p ${name}`;
   const amount = Math.max(1, Math.ceil((data.cap_usd ?? 0) * 2));
   return `gw budget set ${amount} -p ${name} --period ${period}`;
 }

@@ -82,6 +82,12 @@ const records = fc.array(
     savedTokens: count,
     costNanoUsd: count,
     savedNanoUsd: count,
+    origin: fc.constantFrom(
+      { process: '', repo: '' },
+      { process: 'curl', repo: '' },
+      { process: 'curl', repo: '/srv/shop' },
+      { process: 'claude', repo: '/srv/shop' },
+    ),
   }),
   { minLength: 1, maxLength: 60 },
 );
@@ -177,7 +183,14 @@ describe('usageReport()', () => {
             const expected = new Map<string, UsageFigures[]>();
             for (const { record, date } of matching) {
               const model = record.provider ? `${record.provider}/${record.model}` : record.model;
-              const key = { day: date, model, project: `p${record.projectId}` }[groupBy];
+              const { process, repo } = record.origin ?? { process: '', repo: '' };
+              const key = {
+                day: date,
+                model,
+                project: `p${record.projectId}`,
+                process: process || 'unknown',
+                repo: repo || 'unknown',
+              }[groupBy];
               expected.set(key, [...(expected.get(key) ?? []), figuresOf(record)]);
             }
             expect(Object.fromEntries(rows.map(({ key, ...figures }) => [key, figures]))).toEqual(

@@ -63,6 +63,7 @@ export function standingOf(
       alertPercent: 80,
       capVersion: 1,
       currentStart: span.start,
+      repo: '',
       ...terms,
     },
     posted,
@@ -114,6 +115,10 @@ export function sampleData(): DashboardData {
         costNanoUsd: 0,
         error: 'overloaded_error',
       }),
+    ],
+    callers: [
+      { process: 'claude', repo: '/home/ann/shop', requests: 900, costNanoUsd: 9_300_000_000 },
+      { process: 'node agent.mjs', repo: '/home/ann/blog', requests: 300, costNanoUsd: 2_800_000_000 },
     ],
     models: [
       { provider: 'anthropic', model: 'claude-sonnet-4', requests: 402, costNanoUsd: 9_000_000_000 },
@@ -189,6 +194,8 @@ export function sampleRequest(fields: Partial<LoggedRequest> = {}): LoggedReques
     holdNanoUsd: 10_000_000,
     durationMs: 2_812,
     firstByteMs: 532,
+    process: 'node agent.mjs',
+    repo: '/home/ann/shop',
     detail: {},
     ...fields,
   };

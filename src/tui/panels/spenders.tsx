@@ -1,15 +1,21 @@
 import { bar } from '../../cli/output/bars.ts';
 import { tokens } from '../../cli/output/numbers.ts';
-import { servedBy } from '../../cli/requests/view.ts';
-import { formatUsd } from '../../money.ts';
-import type { ModelSpend } from '../../store/dashboard/window-usage.ts';
+import { formatUsd, type NanoUsd } from '../../money.ts';
 import { heading, lineOf } from '../lines.ts';
 import type { Look } from '../look.ts';
 import { Lines } from './lines.tsx';
 
-export interface ModelsProps {
+/** What money went to: a model, or a program in a repository. */
+export interface Spender {
+  name: string;
+  requests: number;
+  costNanoUsd: NanoUsd;
+}
+
+export interface SpendersProps {
+  title: string;
   /** Dearest first. */
-  models: readonly ModelSpend[];
+  spenders: readonly Spender[];
   width: number;
   height: number;
   look: Look;
@@ -18,19 +24,15 @@ export interface ModelsProps {
 const WIDTHS = { requests: 7, cost: 10 };
 
 /** Where the money went, as bars. */
-export function Models({ models, width, height, look }: ModelsProps) {
-  const most = models[0]?.costNanoUsd ?? 0;
+export function Spenders({ title, spenders, width, height, look }: SpendersProps) {
+  const most = spenders[0]?.costNanoUsd ?? 0;
   const room = width - WIDTHS.requests - WIDTHS.cost - 5;
   const bars = Math.max(4, Math.min(20, Math.floor((room - 14) / 2)));
-  const name = room - bars;
-  const lines = models.slice(0, height - 1).map(({ provider, model, requests, costNanoUsd }) =>
+  const lines = spenders.slice(0, height - 1).map(({ name, requests, costNanoUsd }) =>
     lineOf(
       [
         { text: '', width: 1 },
-        {
-          text: provider === '' ? model : servedBy({ provider, model }),
-          width: name,
-        },
+        { text: name, width: room - bars },
         {
           text: bar(most > 0 ? costNanoUsd / most : 0, bars, look.symbols),
           width: bars,
@@ -43,11 +45,5 @@ export function Models({ models, width, height, look }: ModelsProps) {
     ),
   );
   const labels = `${'req'.padStart(WIDTHS.requests)} ${'cost'.padStart(WIDTHS.cost)}`.padStart(width);
-  return (
-    <Lines
-      lines={[heading({ title: 'TOP MODELS', labels }, width, look), ...lines]}
-      width={width}
-      height={height}
-    />
-  );
+  return <Lines lines={[heading({ title, labels }, width, look), ...lines]} width={width} height={height} />;
 }

@@ -1,0 +1,132 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { isIPv4 } from 'node:net';
+import { join } from 'node:path';
+import { type Caller, type Connection, type FindCallers, plainAddress } from './connection.ts';
+
+const MAX_RECENT = 16;
+
+/** Finds callers through Linux's /proc: https://docs.kernel.org/filesystems/proc.html */
+export function createProcFinder(root = '/proc'): FindCallers {
+  /** Who called lately calls again: looking at them first mostly spares a walk through all processes. */
+  let recent: string[] = [];
+  return (connections) => {
+    const sockets = socketsOf(root, connections);
+    const owners = ownersOf(root, new Set(sockets.filter((socket) => socket !== '')), recent);
+    recent = [...new Set([...owners.values(), ...recent])].slice(0, MAX_RECENT);
+    const described = new Map([...new Set(owners.values())].map((pid) => [pid, describe(root, pid)]));
+    return sockets.map((socket) => described.get(owners.get(socket) ?? ''));
+  };
+}
+
+/** What the callers' descriptors of the connections link to, such as `socket:[1234]`; empty where there is none. */
+function socketsOf(root: string, connections: readonly Connection[]): string[] {
+  const tables = ['tcp', 'tcp6'].map((name) => contentOf(join(root, 'net', name)));
+  return connections.map(({ localAddress, localPort, remoteAddress, remotePort }) => {
+    // The caller's row names the two ends the other way round.
+    for (const hex of [hexV4, hexV6]) {
+      const ends = `${hex(remoteAddress)}:${hexPort(remotePort)} ${hex(localAddress)}:${hexPort(localPort)} `;
+      for (const table of tables) {
+        const at = table.indexOf(` ${ends}`);
+        const inode =
+          at < 0
+            ? undefined
+            : table
+                .slice(at, at + 400)
+                .trim()
+                .split(/\s+/, 9)[8];
+        if (inode !== undefined && inode !== '0') return `socket:[${inode}]`;
+      }
+    }
+    return '';
+  });
+}
+
+/** The processes that hold sockets, by what the descriptors link to. */
+function ownersOf(root: string, wanted: Set<string>, recent: readonly string[]): Map<string, string> {
+  const owners = new Map<string, string>();
+  for (const pid of pidsOf(root, recent)) {
+    if (owners.size === wanted.size) break;
+    for (const link of linksOf(join(root, pid, 'fd'))) if (wanted.has(link)) owners.set(link, pid);
+  }
+  return owners;
+}
+
+/** The recent ones first, then the youngest: a caller has mostly just been started. */
+function* pidsOf(root: string, recent: readonly string[]): Generator<string> {
+  yield* recent;
+  const all = entriesOf(root).filter((name) => /^\d+$/.test(name));
+  yield* all.sort((a, b) => Number(b) - Number(a)).filter((pid) => !recent.includes(pid));
+}
+
+function describe(root: string, pid: string): Caller {
+  const args = contentOf(join(root, pid, 'cmdline'))
+    .split('\0')
+    .filter((arg) => arg !== '');
+  const name = contentOf(join(root, pid, 'comm')).trim();
+  const directory = linkOf(join(root, pid, 'cwd')).replace(/ \(deleted\)$/, '');
+  return { args: args.length > 0 ? args : [name], directory };
+}
+
+// A process may end, or belong to another user: then there is nothing to see.
+
+function contentOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return '';
+  }
+}
+
+function entriesOf(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
+
+function linksOf(directory: string): string[] {
+  return entriesOf(directory).map((name) => linkOf(join(directory, name)));
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}
+
+const hexPort = (port: number) => port.toString(16).toUpperCase().padStart(4, '0');
+
+/** As /proc/net/tcp writes an address: in the machine's byte order, 32 bits at a time. */
+function hexV4(address: string): string {
+  const plain = plainAddress(address);
+  return isIPv4(plain) ? hexWord(plain.split('.').map(Number)) : hexV6(address);
+}
+
+function hexV6(address: string): string {
+  const plain = plainAddress(address);
+  if (isIPv4(plain)) return `${'0'.repeat(16)}FFFF0000${hexV4(plain)}`;
+  const [head = '', tail] = (plain.split('%')[0] ?? '').split('::');
+  const left = groupsOf(head);
+  const right = groupsOf(tail ?? '');
+  const groups = [
+    ...left,
+    ...Array.from({ length: Math.max(0, 8 - left.length - right.length) }, () => 0),
+    ...right,
+  ];
+  const bytes = groups.flatMap((group) => [group >> 8, group & 255]);
+  return [0, 4, 8, 12].map((at) => hexWord(bytes.slice(at, at + 4))).join('');
+}
+
+function groupsOf(text: string): number[] {
+  return text === '' ? [] : text.split(':').map((group) => Number.parseInt(group, 16));
+}
+
+function hexWord(bytes: readonly number[]): string {
+  return [...bytes]
+    .reverse()
+    .map((byte) => byte.toString(16).toUpperCase().padStart(2, '0'))
+    .join('');
+}

@@ -1,0 +1,46 @@
+import { basename, dirname } from 'node:path';
+
+const INTERPRETER = /^(node|nodejs|bun|deno|python|pypy|ruby|perl|php)[\d.]*$/;
+/** Options whose value is the next argument. */
+const TAKES_VALUE = new Set(['-r', '--require', '--import', '--loader', '-W', '-X', '-I', '-C']);
+/** What follows is code or comes from a pipe: it names nothing. */
+const CODE = new Set(['-c', '-e', '--eval', '-p', '--print', '-']);
+const SUBCOMMANDS = new Set(['run', 'x']);
+/** Names that tell programs apart only with their folder. */
+const COMMON = /^(index|main|cli|app|server|run|start|__main__)\.\w+$/;
+const MAX_LENGTH = 60;
+
+/**
+ * What people call a process, from its arguments: the program, and of an interpreter the script. The other arguments
+ * may be secrets and are left out.
+ */
+export function processName(args: readonly string[]): string {
+  const [first = '', ...rest] = wordsOf(args);
+  const program = basename(first.replace(/^-/, '').replace(/:.*$/, ''));
+  if (!INTERPRETER.test(program)) return program.slice(0, MAX_LENGTH);
+  const script = scriptOf(rest);
+  return (script === '' ? program : `${program} ${script}`).slice(0, MAX_LENGTH);
+}
+
+/** A process that names itself has its whole line in one argument. */
+function wordsOf(args: readonly string[]): readonly string[] {
+  const [first = ''] = args;
+  return args.length === 1 && !first.startsWith('/') ? first.split(' ') : args;
+}
+
+function scriptOf(args: readonly string[]): string {
+  for (let i = 0; i < args.length; i++) {
+    const argument = args[i] ?? '';
+    if (argument === '-m') return `-m ${args[i + 1] ?? ''}`;
+    if (CODE.has(argument)) return argument;
+    if (TAKES_VALUE.has(argument)) i++;
+    else if (!argument.startsWith('-') && !SUBCOMMANDS.has(argument)) return shortPath(argument);
+  }
+  return '';
+}
+
+function shortPath(path: string): string {
+  const name = basename(path);
+  const folder = basename(dirname(path));
+  return COMMON.test(name) && folder !== '' && folder !== '.' ? `${folder}/${name}` : name;
+}

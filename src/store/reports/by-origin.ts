@@ -1,0 +1,29 @@
+import type { Db } from '../open.ts';
+import type { UsageSpan } from './by-day.ts';
+import { FIGURE_NAMES, SUMS, sumFigures, type UsageFigures, type UsageRow } from './figures.ts';
+
+const NOT_KNOWN = 'unknown';
+
+/**
+ * Usage of each program or repository, dearest first. What is of no known origin is what all requests have more than
+ * those of a known one.
+ */
+export function usageByOrigin(
+  db: Db,
+  { from, to, projectId, groupBy }: UsageSpan & { groupBy: 'process' | 'repo' },
+  all: UsageFigures,
+): UsageRow[] {
+  const rows = db
+    .prepare<unknown[], UsageRow>(
+      `SELECT n.name AS key, ${SUMS} FROM usage_origins u JOIN names n ON n.id = u.${groupBy}_id
+       WHERE u.bucket >= @from AND u.bucket < @to AND n.id <> 0 AND (@projectId IS NULL OR u.project_id = @projectId)
+       GROUP BY n.id`,
+    )
+    .all({ from, to, projectId: projectId ?? null });
+  const known = sumFigures(rows);
+  const rest: UsageRow = { key: NOT_KNOWN, ...known };
+  for (const name of FIGURE_NAMES) rest[name] = all[name] - known[name];
+  return (rest.requests > 0 ? [...rows, rest] : rows).sort(
+    (a, b) => b.costNanoUsd - a.costNanoUsd || b.requests - a.requests || (a.key < b.key ? -1 : 1),
+  );
+}
