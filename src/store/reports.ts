@@ -6,6 +6,7 @@ import { usageByOrigin } from './reports/by-origin.ts';
 import { sumFigures, type UsageFigures, type UsageRow } from './reports/figures.ts';
 
 export type { UsageFigures, UsageRow } from './reports/figures.ts';
+export { usageTrends } from './reports/trends.ts';
 
 export const GROUPINGS = ['day', 'model', 'project', 'process', 'repo'] as const;
 export type Grouping = (typeof GROUPINGS)[number];

@@ -68,8 +68,8 @@ describe('gw usage', () => {
     expect(stdout).toMatchInlineSnapshot(`
       "Usage by model, 2025-12-03 to 2026-01-01 (Europe/Paris), all projects
 
-      model                requests  input  cached  output      cost
-      openai/gpt-4.1-mini         4  2.35M    900k  41,400    $12.48  ################
+      model                requests  input  cached  output      cost  days
+      openai/gpt-4.1-mini         4  2.35M    900k  41,400    $12.48  _____________.#
       gpt-4.1                     1      0       0       0     $0.00
       openai/made-up-1            1     70       0       7  unpriced
       --------------------------------------------------------------------------------

@@ -1,6 +1,14 @@
 import { Option } from 'commander';
 import { addDays, type Calendar } from '../../calendar.ts';
-import { GROUPINGS, type Grouping, usageReport } from '../../store/reports.ts';
+import type { Db } from '../../store/open.ts';
+import {
+  GROUPINGS,
+  type Grouping,
+  type UsageQuery,
+  type UsageReport,
+  usageReport,
+  usageTrends,
+} from '../../store/reports.ts';
 import { type UsageScope, usageResponse } from '../../store/usage-response.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson } from '../context.ts';
@@ -9,7 +17,7 @@ import { usageError } from '../exit.ts';
 import { terminalOf } from '../output/terminal.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { usageCsv } from '../usage/csv.ts';
-import { usageTable } from '../usage/table.ts';
+import { type UsageCharts, usageTable } from '../usage/table.ts';
 import { optionalProject, withStore } from '../with-store.ts';
 
 interface Options {
@@ -39,13 +47,31 @@ export const usage: SetUp = (command, context) => {
 async function run(context: Context, options: Options): Promise<void> {
   const { calendar } = settingsAndCalendar(context);
   const scope = scopeOf(options, calendar, context.clock.now());
-  const report = await withStore(context, async (db) => {
+  const { report, charts } = await withStore(context, async (db) => {
     const projectId = optionalProject(db, options.project);
-    return usageReport(db, calendar, { ...scope, ...(projectId === undefined ? {} : { projectId }) });
+    const query = { ...scope, ...(projectId === undefined ? {} : { projectId }) };
+    const report = await usageReport(db, calendar, query);
+    return {
+      report,
+      charts: options.json || options.csv ? {} : await readCharts(db, calendar, query, report),
+    };
   });
   if (options.json) sayJson(context, usageResponse(report, scope, { nano: true }));
   else if (options.csv) say(context, usageCsv(report, scope));
-  else say(context, usageTable(report, scope, terminalOf(context.stdout, context.env, options)));
+  else say(context, usageTable(report, scope, terminalOf(context.stdout, context.env, options), charts));
+}
+
+/** What the charts beside the figures show: days have their models, the rest has its days. */
+async function readCharts(
+  db: Db,
+  calendar: Calendar,
+  query: UsageQuery,
+  { rows }: UsageReport,
+): Promise<UsageCharts> {
+  const { groupBy } = query;
+  if (groupBy === 'day')
+    return { parts: (await usageReport(db, calendar, { ...query, groupBy: 'model' })).rows };
+  return { parts: rows, trends: await usageTrends(db, calendar, { ...query, groupBy }) };
 }
 
 function scopeOf({ from, to, groupBy, project }: Options, calendar: Calendar, now: number): UsageScope {

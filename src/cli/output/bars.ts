@@ -5,6 +5,8 @@ export interface Symbols {
   rest: string;
   /** From nothing to the highest, for charts. */
   levels: readonly string[];
+  /** For the parts of a whole, darkest first: told apart without colour. */
+  shades: readonly string[];
   rule: string;
   ellipsis: string;
 }
@@ -13,6 +15,7 @@ export const BLOCKS: Symbols = {
   cells: ['▏', '▎', '▍', '▌', '▋', '▊', '▉', '█'],
   rest: '░',
   levels: ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
+  shades: ['█', '▓', '▒', '░'],
   rule: '─',
   ellipsis: '…',
 };
@@ -21,6 +24,7 @@ export const ASCII: Symbols = {
   cells: ['#'],
   rest: '.',
   levels: ['_', '.', '-', '=', '+', '*', '#'],
+  shades: ['#', '=', ':', '.'],
   rule: '-',
   ellipsis: '~',
 };

@@ -2,14 +2,30 @@ import { formatUsd } from '../../money.ts';
 import type { UsageFigures, UsageReport, UsageRow } from '../../store/reports.ts';
 import type { UsageScope } from '../../store/usage-response.ts';
 import { bar } from '../output/bars.ts';
+import { fitPoints, peakOf, sparkline } from '../output/chart.ts';
 import { count, plural, tokens } from '../output/numbers.ts';
+import { stackedBar } from '../output/stacked-bar.ts';
 import { type Column, table } from '../output/table.ts';
 import type { Terminal } from '../output/terminal.ts';
 
 const BAR_CELLS = 24;
+const TREND_CELLS = 31;
 
-/** The usage report for people: a row each, bars that compare them, totals, and what the totals leave out. */
-export function usageTable({ rows, total }: UsageReport, scope: UsageScope, terminal: Terminal): string {
+/** What is drawn besides the figures. */
+export interface UsageCharts {
+  /** What the total is made of. */
+  parts?: readonly UsageRow[];
+  /** The cost of each day, by the key of a row. */
+  trends?: ReadonlyMap<string, readonly number[]> | undefined;
+}
+
+/** The usage report for people: what the total is made of, a row each with its chart, and what the totals leave out. */
+export function usageTable(
+  { rows, total }: UsageReport,
+  scope: UsageScope,
+  terminal: Terminal,
+  { parts = [], trends }: UsageCharts = {},
+): string {
   const { bold, dim } = terminal.palette;
   const whose = scope.project === null ? 'all projects' : `project ${scope.project}`;
   const title = bold(`Usage by ${scope.groupBy}, ${scope.from} to ${scope.to} (${scope.timezone}), ${whose}`);
@@ -19,17 +35,19 @@ export function usageTable({ rows, total }: UsageReport, scope: UsageScope, term
     );
   }
   const sum: UsageRow = { key: 'total', ...total };
-  const lines = table(rows, columnsFor(scope, rows, sum, terminal), { terminal, total: sum });
-  return [title, '', ...lines, ...remarks(total).map(dim)].join('\n');
+  const chart = trends ? trendColumn(trends, sum, terminal) : barColumn(rows, sum, terminal);
+  const lines = table(rows, columnsFor(scope, terminal, chart), { terminal, total: sum });
+  const share = stackedBar(partsOf(parts), terminal);
+  return [title, '', ...share, ...(share.length > 0 ? [''] : []), ...lines, ...remarks(total).map(dim)].join(
+    '\n',
+  );
 }
 
 function columnsFor(
   { groupBy }: UsageScope,
-  rows: UsageRow[],
-  sum: UsageRow,
-  { palette, symbols }: Terminal,
+  { palette }: Terminal,
+  chart: Column<UsageRow>,
 ): Column<UsageRow>[] {
-  const share = shareOf(rows);
   return [
     { header: groupBy, value: (row) => row.key, shrinks: true },
     { header: 'requests', value: (row) => count(row.requests), align: 'right' },
@@ -37,13 +55,41 @@ function columnsFor(
     { header: 'cached', value: (row) => tokens(row.cachedInputTokens), align: 'right' },
     { header: 'output', value: (row) => tokens(row.outputTokens), align: 'right' },
     { header: 'cost', value: costOf, align: 'right', style: (text) => palette.bold(text) },
-    {
-      header: '',
-      value: (row, width) => (row === sum ? '' : bar(share(row), width, symbols)),
-      fills: BAR_CELLS,
-      style: (text) => palette.accent(text),
-    },
+    chart,
   ];
+}
+
+function barColumn(rows: UsageRow[], sum: UsageRow, { palette, symbols }: Terminal): Column<UsageRow> {
+  const share = shareOf(rows);
+  return {
+    header: '',
+    value: (row, width) => (row === sum ? '' : bar(share(row), width, symbols)),
+    fills: BAR_CELLS,
+    style: (text) => palette.accent(text),
+  };
+}
+
+/** Each row's days, each on its own scale: the costs stand beside it, and a small one has a course too. */
+function trendColumn(
+  trends: ReadonlyMap<string, readonly number[]>,
+  sum: UsageRow,
+  { palette, symbols }: Terminal,
+): Column<UsageRow> {
+  return {
+    header: 'days',
+    value(row, width) {
+      const points = row === sum ? undefined : trends.get(row.key);
+      return points && peakOf(points) > 0 ? sparkline(fitPoints(points, width), symbols) : '';
+    },
+    fills: TREND_CELLS,
+    style: (text) => palette.accent(text),
+  };
+}
+
+/** Shares of the cost, or of the requests where nothing cost anything. */
+function partsOf(rows: readonly UsageRow[]): { name: string; value: number }[] {
+  const costs = rows.some((row) => row.costNanoUsd > 0);
+  return rows.map((row) => ({ name: row.key, value: costs ? row.costNanoUsd : row.requests }));
 }
 
 /** What a row's bar compares: cost, or requests where nothing cost anything. */

@@ -9,11 +9,15 @@ const KEY = 'project_id, provider_id, model_id';
 const COLUMNS = `${KEY}, ${COUNTERS.join(', ')}`;
 const TOTALS = `${KEY}, ${COUNTERS.map((name) => `sum(${name}) AS ${name}`).join(', ')}`;
 
+/** `provider/model`, in SQL: of provider `v` and model `m`. */
+export const MODEL_NAME =
+  "CASE WHEN v.name = '' OR m.name LIKE v.name || '/%' THEN m.name ELSE v.name || '/' || m.name END";
+
 /** What a row is of, in SQL, and the columns that tell it from others. */
 const NAMES = {
   project: { name: 'p.name', joins: 'JOIN projects p ON p.id = u.project_id', key: 'project_id' },
   model: {
-    name: "CASE WHEN v.name = '' OR m.name LIKE v.name || '/%' THEN m.name ELSE v.name || '/' || m.name END",
+    name: MODEL_NAME,
     joins: 'JOIN names v ON v.id = u.provider_id JOIN names m ON m.id = u.model_id',
     key: 'provider_id, model_id',
   },
