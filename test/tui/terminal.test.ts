@@ -161,6 +161,18 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     expect(keys).toMatchObject([{ id: 1, revoked_at: expect.any(String) }]);
   });
 
+  test('killed with SIGKILL leaves a broken terminal, which gw doctor --fix mends', async () => {
+    const { terminal, pid } = await withPid();
+    process.kill(pid, 'SIGKILL');
+    await terminal.until(/code=137/);
+    expect(await terminal.isWhole()).toBe(false);
+    await terminal.type(`${process.execPath} ${PROGRAM} doctor --fix; echo done=$?`);
+    // The terminal may be raw: a line ends as a key says.
+    await terminal.press('C-j');
+    await terminal.until(/done=\d/);
+    expect(await terminal.isWhole()).toBe(true);
+  });
+
   test.each([
     ['SIGTERM', 143],
     ['SIGHUP', 129],

@@ -38,51 +38,67 @@ export const dashboard: SetUp = (command, context) => {
 };
 
 async function run(context: Context, options: Options): Promise<void> {
+  // Loading Ink takes most of the time to the first frame: it begins at once, beside the database.
+  const painter = options.json ? undefined : loadPainter(context, options);
   const { settings, calendar } = settingsAndCalendar(context);
   // Makes the database, or brings it to this version; all that follows only reads.
   await withStore(context, async () => undefined);
   const db = await openDatabase(context.paths.database, { readonly: true });
   try {
-    if (options.json) sayJson(context, await jsonOf(context, db, calendar));
-    else
-      await show(context, options, { db, calendar, baseUrl: `${originOf(settings.host, settings.port)}/v1` });
+    const baseUrl = `${originOf(settings.host, settings.port)}/v1`;
+    if (painter) await show(context, options, { db, calendar, baseUrl, painter });
+    else sayJson(context, await jsonOf(context, db, calendar));
   } finally {
     db.close();
   }
+}
+
+/** What puts the dashboard on a screen, or into a text. */
+type Painter =
+  | { kind: 'screen'; module: Promise<typeof import('../../tui/run.tsx')> }
+  | { kind: 'text'; module: Promise<typeof import('../../tui/snapshot.tsx')> };
+
+function loadPainter({ env, stdout: output }: Context, { once }: Options): Painter {
+  // React's development build takes twice the time for a frame.
+  process.env.NODE_ENV ??= 'production';
+  const { stdin, stdout } = process;
+  // A terminal that does not know its size cannot be painted on.
+  const isScreen =
+    env.TERM !== 'dumb' &&
+    output === stdout &&
+    stdout.isTTY &&
+    stdin.isTTY &&
+    stdout.columns > 0 &&
+    stdout.rows > 0;
+  return once || !isScreen
+    ? { kind: 'text', module: import('../../tui/snapshot.tsx') }
+    : { kind: 'screen', module: import('../../tui/run.tsx') };
 }
 
 interface Opened {
   db: Db;
   calendar: Calendar;
   baseUrl: string;
+  painter: Painter;
 }
 
-async function show(context: Context, options: Options, { db, calendar, baseUrl }: Opened): Promise<void> {
-  // React's development build takes twice the time for a frame.
-  process.env.NODE_ENV ??= 'production';
+async function show(context: Context, options: Options, opened: Opened): Promise<void> {
+  const { db, calendar, baseUrl, painter } = opened;
   const { palette, symbols, columns } = terminalOf(context.stdout, context.env, options);
   const times = createTimeFormat(calendar.timezone);
   const look = { palette, symbols, times, timezone: calendar.timezone };
   const { clock, version } = context;
   const source = await sourceOf(context, db, calendar);
   const shared = { source, clock, look, version, baseUrl };
-  const { stdin, stdout } = process;
-  // A terminal that does not know its size cannot be painted on.
-  const isScreen =
-    context.env.TERM !== 'dumb' &&
-    context.stdout === stdout &&
-    stdout.isTTY &&
-    stdin.isTTY &&
-    stdout.columns > 0 &&
-    stdout.rows > 0;
-  if (options.once || !isScreen) {
-    const { snapshot } = await import('../../tui/snapshot.tsx');
+  if (painter.kind === 'text') {
+    const { snapshot } = await painter.module;
     say(context, await snapshot({ ...shared, size: { columns, rows: SNAPSHOT_ROWS } }));
     return;
   }
   // A frame leaves thousands of small objects; a heap that grows for them takes 40 MB more (measured).
   setFlagsFromString('--semi-space-growth-factor=1');
-  const { runDashboard } = await import('../../tui/run.tsx');
+  const { runDashboard } = await painter.module;
+  const { stdin, stdout } = process;
   const code = await runDashboard({ ...shared, stdin, stdout, readonly: options.readonly === true });
   if (code !== 0) throw new Exit(code);
 }

@@ -9,6 +9,7 @@ import { checkDisk, checkKeyFiles, checkPermissions } from '../doctor/files.ts';
 import { checkInstall, checkNode, checkPath } from '../doctor/install.ts';
 import { checkOptimizer } from '../doctor/optimizer.ts';
 import { checkProviders } from '../doctor/providers.ts';
+import { restoreTerminal } from '../doctor/terminal.ts';
 import { CliError } from '../exit.ts';
 import { plural } from '../output/numbers.ts';
 import type { Palette } from '../output/palette.ts';
@@ -22,14 +23,17 @@ interface Options {
 
 export const doctor: SetUp = (command, context) => {
   command
-    .option('--fix', 'mend the permissions of files')
+    .option('--fix', 'mend the permissions of files, and a terminal that a killed dashboard left')
     .option('--json', 'as JSON')
     .addHelpText('after', '\nThe exit code is 1 when something is broken.')
     .action((options: Options) => run(context, options));
 };
 
 async function run(context: Context, { fix, json }: Options): Promise<void> {
-  if (fix) for (const finding of checkPermissions(context.paths)) finding.fix?.();
+  if (fix) {
+    restoreTerminal(context);
+    for (const finding of checkPermissions(context.paths)) finding.fix?.();
+  }
   const findings = await examine(context);
   if (json) sayJson(context, findings.map(findingJson));
   else {

@@ -22,7 +22,7 @@ export function terminalOf(
   return {
     columns: Math.max(MIN_COLUMNS, columns),
     palette: wantsColour(stream, env) ? COLOURED : PLAIN,
-    symbols: ascii || !showsUnicode(env) ? ASCII : BLOCKS,
+    symbols: ascii || env.GW_ASCII || !showsUnicode(env) ? ASCII : BLOCKS,
   };
 }
 
@@ -33,8 +33,12 @@ function wantsColour(stream: Output, env: Context['env']): boolean {
   return stream.isTTY === true && env.TERM !== 'dumb';
 }
 
-/** Only a locale that says otherwise is taken at its word: containers set none and show blocks well. */
+/**
+ * Only a locale that says otherwise is taken at its word: containers set none and show blocks well. Where terminals
+ * were told to show ambiguous characters two cells wide, as some in East Asia are, blocks would break every line.
+ */
 function showsUnicode(env: Context['env']): boolean {
+  if (env.VTE_CJK_WIDTH === 'wide' || env.RUNEWIDTH_EASTASIAN === '1') return false;
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG;
   return !locale || /utf-?8/i.test(locale);
 }

@@ -53,8 +53,10 @@ function stateOf({ daemon, seenAt, now, look, width }: HeaderProps): { mark: str
   }
 }
 
-function rightOf({ paused, readonly, pausedProjects, now, look, width }: HeaderProps): string {
+function rightOf({ daemon, paused, readonly, pausedProjects, now, look, width }: HeaderProps): string {
   const stopped = pausedProjects.length > 0 && width >= 80 ? `paused: ${pausedProjects.join(', ')}  ` : '';
-  const state = `${readonly && width >= 60 ? 'read-only  ' : ''}${paused ? 'PAUSED' : 'live'}`;
-  return `${stopped.slice(0, 30)}${state}  ${look.times.time(now).slice(0, 5)}`;
+  // Nothing is live of a daemon that is down: what it is stands at the left.
+  const live = daemon.kind === 'running' || daemon.kind === 'unknown' ? 'live  ' : '';
+  const state = `${readonly && width >= 60 ? 'read-only  ' : ''}${paused ? 'PAUSED  ' : live}`;
+  return `${stopped.slice(0, 30)}${state}${look.times.time(now).slice(0, 5)}`;
 }
