@@ -5,7 +5,7 @@ import { hashKey } from '../store/keys.ts';
 
 /** Tells whose key a request carries; remembers recent ones, so that a hash and a query are paid once per key. */
 export interface Authenticator {
-  /** The caller behind `authorization: Bearer` or, as Anthropic's clients send it, `x-api-key`. Throws GwError 401. */
+  /** The caller behind `authorization: Bearer`, `x-api-key` (Anthropic's clients) or `api-key` (Azure's). Throws GwError 401. */
   authenticate(headers: IncomingHttpHeaders): Caller;
   /** Forgets all: keys, projects or plans have changed. */
   forget(): void;
@@ -29,7 +29,8 @@ export function createAuthenticator(lookUp: (keyHash: Buffer) => Caller | undefi
   }
 
   return {
-    authenticate({ authorization, 'x-api-key': apiKey }) {
+    authenticate({ authorization, 'x-api-key': anthropicKey, 'api-key': azureKey }) {
+      const apiKey = anthropicKey ?? azureKey;
       const caller =
         (authorization === undefined ? undefined : find(authorization)) ??
         (typeof apiKey === 'string' ? find(`Bearer ${apiKey}`) : undefined);

@@ -1,6 +1,7 @@
 import { formatRequestId, type RequestId } from '../ids.ts';
 import { type NanoUsd, usdNumber } from '../money.ts';
 import { type Provider, WIRE_HEADERS } from '../providers/registry.ts';
+import { canDecode } from './decode-body.ts';
 
 /** Headers of one connection only (RFC 9110, 7.6.1), and those that gw or undici sets itself. */
 const NOT_FORWARDED = new Set([
@@ -64,6 +65,8 @@ export function upstreamHeaders(
       continue;
     }
     if (isCrossing && name.startsWith(FOREIGN[wire])) continue;
+    // Such a body goes on decoded.
+    if (name === 'content-encoding' && canDecode(rawHeaders[i + 1] ?? '')) continue;
     headers.push(name, rawHeaders[i + 1] ?? '');
   }
   if (connection !== '' && connection !== ',keep-alive') headers = withoutNamed(headers, connection);

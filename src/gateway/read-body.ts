@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GwError } from '../errors.ts';
 import type { BodyMemory } from './body-memory.ts';
+import { canDecode, decodeBody } from './decode-body.ts';
 
 export interface BodyLimits {
   /** Of this body. */
@@ -10,17 +11,40 @@ export interface BodyLimits {
 }
 
 /**
- * The whole body. 415 unless it is JSON as it stands (or may be anything), 413 above `maxBytes`, 503 where the memory
+ * The whole body, decoded. 415 unless it is JSON (or may be anything), 413 above `maxBytes`, 503 where the memory
  * for bodies is full. The rest of a body that is refused is read and dropped: a connection closed under a client that
  * still sends is reset, and the client never sees why.
  */
-export function readBody(
+export async function readBody(
   request: IncomingMessage,
-  { maxBytes, memory }: BodyLimits,
+  limits: BodyLimits,
   type: 'json' | 'any' = 'json',
   response?: ServerResponse,
 ): Promise<Buffer> {
   if (type === 'json') checkType(request);
+  const bytes = await readBytes(request, limits, response);
+  const encoding = request.headers['content-encoding'];
+  return encoding === undefined ? bytes : decoded(bytes, encoding, limits, response);
+}
+
+async function decoded(
+  bytes: Buffer,
+  encoding: string,
+  { maxBytes, memory }: BodyLimits,
+  response?: ServerResponse,
+): Promise<Buffer> {
+  const body = await decodeBody(bytes, encoding, { maxBytes, tooLarge: () => tooLarge(maxBytes) });
+  if (body === bytes) return body;
+  if (memory && !memory.take(body.length, bytes.length)) throw memoryFull();
+  response?.once('close', () => memory?.give(body.length));
+  return body;
+}
+
+function readBytes(
+  request: IncomingMessage,
+  { maxBytes, memory }: BodyLimits,
+  response?: ServerResponse,
+): Promise<Buffer> {
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > maxBytes) return Promise.reject(tooLarge(maxBytes));
   return new Promise((resolve, reject) => {
@@ -84,8 +108,8 @@ function checkType(request: IncomingMessage): void {
     });
   }
   const encoding = request.headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'identity') {
-    throw new GwError(`the body is encoded as ${encoding}: send it unencoded`, {
+  if (encoding !== undefined && encoding !== 'identity' && !canDecode(encoding)) {
+    throw new GwError(`the body is encoded as ${encoding}: send it as gzip, deflate, br or unencoded`, {
       status: 415,
       type: 'invalid_request_error',
       code: 'unsupported_content_encoding',

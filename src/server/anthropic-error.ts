@@ -13,7 +13,7 @@ const TYPES: Record<ErrorType, string> = {
   api_error: 'api_error',
 };
 
-const MESSAGES_PATH = /^(\/v1)*\/messages(\/|\?|$)/;
+const MESSAGES_PATH = /^(\/+v1)*\/+messages(\/|\?|$)/;
 
 /** Whether the client speaks Anthropic's wire, and so reads its errors. */
 export function speaksAnthropic({ url = '', headers }: IncomingMessage): boolean {

@@ -119,8 +119,6 @@ function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTa
     'POST /v1/responses': completion(responsesWire),
     'POST /v1/responses/compact': completion(compactWire),
     'POST /v1/messages': completion(messagesWire),
-    'POST /messages': completion(messagesWire),
-    'POST /messages/count_tokens': (exchange) => passThrough(gateway, exchange),
     'GET /v1/usage': json((caller, { request }) =>
       usageEndpoint(caller, queryOf(request.url ?? ''), {
         db,
@@ -136,12 +134,17 @@ function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTa
     'DELETE /v1/budgets/{project}/{period}': json((caller, { request }, parameters) =>
       deleteBudgetEndpoint(caller, { ...queryOf(request.url ?? ''), ...parameters }, budgets()),
     ),
-    'GET /v1/models': json((_caller, { request }) => listModels(models(), speaksAnthropic(request))),
+    'GET /v1/models': json((_caller, { request }) =>
+      listModels(models(), speaksAnthropic(request), queryOf(request.url ?? '')),
+    ),
     'GET /v1/models/{id}': json((_caller, { request }, { id = '' }) =>
       getModel(models(), id, speaksAnthropic(request)),
     ),
     'GET /v1/models/{provider}/{id}': json((_caller, { request }, { provider, id }) =>
       getModel(models(), `${provider}/${id}`, speaksAnthropic(request)),
+    ),
+    'GET /v1/models/{provider}/{vendor}/{id}': json((_caller, { request }, { provider, vendor, id }) =>
+      getModel(models(), `${provider}/${vendor}/${id}`, speaksAnthropic(request)),
     ),
     ...webhookRoutes(gateway, webhooks),
     'GET /v1/requests/{id}': json((caller, _exchange, { id = '' }) => requestEndpoint(caller, id, db)),

@@ -17,7 +17,6 @@ function modelOf(provider: Provider, { id, raw }: ListedModel, catalog: Catalog)
   const limits = modelLimits(provider.name, id);
   const card = catalog.find(provider.name, id);
   return {
-    created: 0,
     context_window: limits?.contextTokens ?? null,
     max_output_tokens: limits?.maxOutputTokens ?? null,
     // Dollars per million tokens; null: nobody knows.
@@ -29,10 +28,17 @@ function modelOf(provider: Provider, { id, raw }: ListedModel, catalog: Catalog)
         }
       : null,
     ...raw,
+    created: createdAt(raw),
     id: nameOf(provider, id),
     object: 'model',
     owned_by: provider.name,
   };
+}
+
+/** Seconds; 0 where nobody tells. Anthropic writes it as a date. */
+function createdAt({ created, created_at }: ListedModel['raw']): number {
+  if (Number.isInteger(created)) return Number(created);
+  return Math.floor(Date.parse(String(created_at)) / 1000) || 0;
 }
 
 /** Pico-USD per token are micro-USD per million tokens. */
@@ -49,6 +55,7 @@ function nameOf(provider: Provider, id: string): string {
 export async function listModels(
   { lists, catalog }: ModelsContext,
   isAnthropic: boolean,
+  query: Readonly<Record<string, string>>,
 ): Promise<Record<string, unknown>> {
   await lists.refresh();
   const all = lists.all();
@@ -60,16 +67,21 @@ export async function listModels(
   );
   return {
     object: 'list',
-    ...(isAnthropic ? anthropicPage(data) : { data }),
+    ...(isAnthropic ? anthropicPage(data, query) : { data }),
     ...(errors.length > 0 ? { errors } : {}),
   };
 }
 
-/** The list as Anthropic's clients read it: one page, with what they expect of each model. */
-function anthropicPage(data: Model[]) {
+/** The page that one of Anthropic's clients asks for, with what it expects of each model; all of them by default. */
+function anthropicPage(all: Model[], { limit, after_id, before_id }: Readonly<Record<string, string>>) {
+  const after = all.findIndex(({ id }) => id === after_id) + 1;
+  const before = all.findIndex(({ id }) => id === before_id);
+  const most = Math.min(Math.max(Number(limit) || all.length, 1), all.length);
+  const start = before >= 0 ? Math.max(before - most, 0) : after;
+  const data = all.slice(start, before >= 0 ? before : start + most);
   return {
     data: data.map(anthropicModel),
-    has_more: false,
+    has_more: before >= 0 ? start > 0 : start + most < all.length,
     first_id: data[0]?.id ?? null,
     last_id: data.at(-1)?.id ?? null,
   };

@@ -40,10 +40,12 @@ export function createRouter(table: RouteTable, elsewhere?: Handler): Router {
   return {
     find(request) {
       const path = pathOf(request.url ?? '/');
-      const handler = fixed.get(`${request.method} ${path}`);
+      // Node leaves the body out of an answer to HEAD.
+      const method = request.method === 'HEAD' ? 'GET' : request.method;
+      const handler = fixed.get(`${method} ${path}`);
       if (handler) return { handler, parameters: NONE };
       for (const pattern of patterns) {
-        const parameters = pattern.method === request.method ? matchPath(pattern.segments, path) : undefined;
+        const parameters = pattern.method === method ? matchPath(pattern.segments, path) : undefined;
         if (parameters) return { handler: pattern.handler, parameters };
       }
       const allowed = methodsFor(methods, path);
@@ -55,13 +57,24 @@ export function createRouter(table: RouteTable, elsewhere?: Handler): Router {
   };
 }
 
-/** The path without its query and without a doubled `/v1`, which clients make when both they and the base URL add it. */
+/** The first segments of what clients ask a provider for, by which a path is known that lacks its `/v1`. */
+const API =
+  /^\/(chat|completions?|complete|responses|embeddings|messages|models|moderations|audio|images|files|batches)(\/|$)/;
+
+/**
+ * The path without its query, and with one `/v1`: clients leave it out or double it, as both they and the base URL may
+ * have it. Slashes too many come from a base URL that ends in one.
+ */
 export function pathOf(url: string): string {
   const query = url.indexOf('?');
   const path = query < 0 ? url : url.slice(0, query);
-  const single = path.startsWith('/v1/v1/') ? path.slice(3) : path;
-  return single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;
+  if (path.startsWith('/v1/') && !path.startsWith('/v1/v1/') && !ODD_SLASHES.test(path)) return path;
+  const plain = path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '');
+  const single = plain.startsWith('/v1/v1/') ? plain.slice(3) : plain;
+  return API.test(single) ? `/v1${single}` : single;
 }
+
+const ODD_SLASHES = /\/(\/|$)/;
 
 /** The query's parameters; the last of a name counts. */
 export function queryOf(url: string): Record<string, string> {

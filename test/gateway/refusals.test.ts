@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { bumpConfigurationEpoch } from '../../src/store/write.ts';
 import { openConnection, type RawResponse, request, requestBytes } from '../support/client.ts';
@@ -54,7 +55,8 @@ describe('paths and methods', () => {
   test.each([
     ['GET', '/', 404],
     ['GET', '/v1', 404],
-    ['POST', '/chat/completions', 404],
+    ['POST', '/usage', 404],
+    ['GET', '/favicon.ico', 404],
     ['GET', '/v1/models/a/b/c', 404],
     ['GET', '/v1/requests/none', 404],
     ['GET', '/v1/chat/completions', 405],
@@ -102,10 +104,18 @@ describe('content type', () => {
     },
   );
 
-  test('an encoded body is a 415', async () => {
+  test('a body in an encoding that nobody knows is a 415, one that is none of its encoding a 400', async () => {
     const gateway = await startGateway();
-    const answer = await gateway.post('x', { headers: { 'content-encoding': 'gzip' } });
-    expect([answer.status, errorOf(answer).code]).toEqual([415, 'unsupported_content_encoding']);
+    const odd = await gateway.post('x', { headers: { 'content-encoding': 'compress' } });
+    expect([odd.status, errorOf(odd).code]).toEqual([415, 'unsupported_content_encoding']);
+    const broken = await gateway.post('x', { headers: { 'content-encoding': 'gzip' } });
+    expect(broken.status).toBe(400);
+  });
+
+  test('an encoded body that grows above the limit is a 413', async () => {
+    const gateway = await startGateway({ settings: { 'limits.max_body_bytes': 100_000 } });
+    const bomb = gzipSync(JSON.stringify({ ...PLAIN, filler: 'x'.repeat(200_000) }));
+    expect((await gateway.post(bomb, { headers: { 'content-encoding': 'gzip' } })).status).toBe(413);
   });
 });
 

@@ -1,7 +1,10 @@
+import OpenAI from 'openai';
 import { expect, test } from 'vitest';
+import { hasOpenAiSchema, openAiFaults } from '../support/openai-schema.ts';
 import { modelList } from '../support/scripts.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { CLAUDE, startBothWires } from './support/anthropic-gateway.ts';
+import { loadSdk } from './support/load-sdk.ts';
 
 async function startWithModels() {
   return startBothWires({ upstream: await startUpstream({ models: modelList([CLAUDE, 'nobody-knows']) }) });
@@ -37,4 +40,40 @@ test("Anthropic's clients get a page as they read it", async () => {
   expect((await gateway.get(`/v1/models/${CLAUDE}`, headers)).json()).toMatchObject({ type: 'model' });
   await gateway.stop();
   await gateway.upstream.close();
+});
+
+test('the SDKs page through the list and find each model again', async () => {
+  const gateway = await startBothWires();
+  gateway.upstream.models(modelList(['a', 'b', 'c']));
+  const anthropic = await loadSdk<{
+    default: new (
+      options: object,
+    ) => {
+      models: {
+        list(query: object): AsyncIterable<{ id: string }>;
+        retrieve(id: string): Promise<{ id: string }>;
+      };
+    };
+  }>('@anthropic-ai/sdk');
+  const openai = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key });
+  const expected = ['mock/a', 'mock/b', 'mock/c', 'anthropic/a', 'anthropic/b', 'anthropic/c'];
+  const ids: string[] = [];
+  for await (const { id } of openai.models.list()) if (!id.startsWith('sandbox/')) ids.push(id);
+  expect(ids.sort()).toEqual(expected.sort());
+  expect(await openai.models.retrieve('mock/b')).toMatchObject({ id: 'mock/b' });
+  if (!anthropic) return;
+  const client = new anthropic.default({ baseURL: gateway.origin, apiKey: gateway.key });
+  const paged: string[] = [];
+  for await (const { id } of client.models.list({ limit: 2 })) if (!id.startsWith('sandbox/')) paged.push(id);
+  expect(paged.sort()).toEqual(expected);
+  expect(await client.models.retrieve('anthropic/c')).toMatchObject({ id: 'anthropic/c' });
+});
+
+test.skipIf(!hasOpenAiSchema)("the list is what OpenAI's schema says, but for what gw adds", async () => {
+  const gateway = await startBothWires();
+  const list = (await gateway.get('/v1/models')).json();
+  const faults = openAiFaults('ListModelsResponse', list);
+  expect(
+    faults.filter((fault) => !/unknown field (context_window|max_output_tokens|pricing)$/.test(fault)),
+  ).toEqual([]);
 });

@@ -62,7 +62,7 @@ async function receive(gateway: Gateway, exchange: Exchange, path: string): Prom
 
 /** The path behind `/v1`, which the provider's base URL has its own of. Throws GwError 404 for one that climbs. */
 function pathBehindVersion(url: string): string {
-  const path = (url.split('?')[0] ?? '').replace(/^(\/v1)+(?=\/)/, '');
+  const path = (url.split('?')[0] ?? '').replace(/\/{2,}/g, '/').replace(/^(\/v1)+(?=\/)/, '');
   if (!/(^|\/)(\.|%2e){1,2}(\/|$)|[\\#]|%2f|%5c/i.test(path)) return path;
   throw new GwError(`there is nothing at ${path}`, {
     status: 404,

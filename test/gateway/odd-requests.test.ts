@@ -1,0 +1,112 @@
+import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
+import { describe, expect, test } from 'vitest';
+import { openConnection, request } from '../support/client.ts';
+import { PLAIN, STREAM, startGateway } from '../support/gateway.ts';
+
+const BYTES = Buffer.from(JSON.stringify({ ...PLAIN, model: 'mock/test-model' }));
+
+describe('what clients make of the address', () => {
+  test.each([
+    ['/chat/completions'],
+    ['/v1/chat/completions/'],
+    ['/v1//chat/completions'],
+    ['//v1/chat/completions'],
+    ['/v1/v1/chat/completions'],
+    ['/v1/chat/completions?api-version=1'],
+  ])('%s is the endpoint', async (path) => {
+    const gateway = await startGateway();
+    const headers = { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' };
+    const answer = await request(gateway.origin + path, { body: PLAIN, headers });
+    expect(answer.status).toBe(200);
+    expect(gateway.upstream.requests[0]?.path.split('?')[0]).toBe('/v1/chat/completions');
+  });
+
+  test.each([['/models'], ['/v1/models/'], ['/v1//models']])('%s lists the models', async (path) => {
+    const gateway = await startGateway();
+    const { data } = (await gateway.get(path)).json() as { data: { id: string }[] };
+    expect(data.map(({ id }) => id)).toContain('mock/test-model');
+  });
+
+  test('other endpoints go through without /v1 as well', async () => {
+    const gateway = await startGateway();
+    const headers = { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' };
+    await request(`${gateway.origin}/moderations`, { body: { input: 'x' }, headers });
+    expect(gateway.upstream.requests[0]?.path).toBe('/v1/moderations');
+  });
+
+  test('a model is found by a name with slashes, encoded or not', async () => {
+    const gateway = await startGateway();
+    gateway.upstream.models(async (exchange) => {
+      const list = { object: 'list', data: [{ id: 'vendor/model' }] };
+      await exchange.send(200, { 'content-type': 'application/json' }, JSON.stringify(list));
+    });
+    for (const id of ['mock/vendor/model', 'mock%2Fvendor%2Fmodel', 'vendor/model']) {
+      expect((await gateway.get(`/v1/models/${id}`)).json()).toMatchObject({ id: 'mock/vendor/model' });
+    }
+  });
+});
+
+test.each([
+  ['authorization', 'Bearer '],
+  ['x-api-key', ''],
+  ['api-key', ''],
+])('the key may come as %s, and stays here', async (name, prefix) => {
+  const gateway = await startGateway();
+  const headers = { [name]: prefix + gateway.key, 'content-type': 'application/json' };
+  expect((await request(`${gateway.url}/chat/completions`, { body: PLAIN, headers })).status).toBe(200);
+  expect(JSON.stringify(gateway.upstream.requests[0]?.head.headers)).not.toContain(gateway.key);
+});
+
+test.each([
+  ['gzip', gzipSync],
+  ['deflate', deflateSync],
+  ['br', brotliCompressSync],
+] as const)('a body as %s goes on decoded', async (encoding, encode) => {
+  const gateway = await startGateway();
+  const answer = await gateway.post(encode(BYTES), { headers: { 'content-encoding': encoding } });
+  expect(answer.status).toBe(200);
+  const [sent] = gateway.upstream.requests;
+  expect(JSON.parse(String(sent?.body))).toEqual({ ...PLAIN, model: 'test-model' });
+  expect(sent?.head.headers.map(([name]) => name.toLowerCase())).not.toContain('content-encoding');
+});
+
+test('HEAD is answered as GET is, without a body', async () => {
+  const gateway = await startGateway();
+  const headers = { authorization: `Bearer ${gateway.key}` };
+  const answer = await fetch(`${gateway.url}/models`, { method: 'HEAD', headers });
+  expect([answer.status, await answer.text()]).toEqual([200, '']);
+  expect(Number(answer.headers.get('content-length'))).toBeGreaterThan(100);
+});
+
+test.each([
+  ['plain', PLAIN, '"content"'],
+  ['streamed', STREAM, 'data: [DONE]'],
+])('HTTP/1.0 gets its answer up to the end of the connection, %s', async (_name, body, expected) => {
+  const gateway = await startGateway();
+  const connection = await openConnection(gateway.url);
+  const bytes = JSON.stringify(body);
+  const head = [
+    'POST /v1/chat/completions HTTP/1.0',
+    'Host: localhost',
+    `Authorization: Bearer ${gateway.key}`,
+    'Content-Type: application/json',
+    `Content-Length: ${bytes.length}`,
+  ];
+  await connection.send(`${head.join('\r\n')}\r\n\r\n${bytes}`);
+  const answer = await connection.response();
+  expect(answer.status).toBe(200);
+  expect(answer.header('transfer-encoding')).toBeUndefined();
+  expect(answer.text()).toContain(expected);
+});
+
+test("the client's own headers reach the provider", async () => {
+  const gateway = await startGateway();
+  const headers = {
+    'user-agent': 'OpenAI/JS 6.49.0',
+    'x-stainless-lang': 'js',
+    'x-stainless-retry-count': '0',
+  };
+  await gateway.post(PLAIN, { headers });
+  const sent = Object.fromEntries(gateway.upstream.requests[0]?.head.headers ?? []);
+  expect(sent).toMatchObject(headers);
+});
