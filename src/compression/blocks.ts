@@ -182,7 +182,8 @@ function lengthOf(lines: readonly string[], from: number, end: number): number {
 
 /** A line that a program printed rather than a person: indented, a path, a prompt, or figures and signs. */
 function isMachineLine(line: string): boolean {
-  if (/^(?:[ \t]+\S|\$ |[-=+|#>]{3}|[[{](?:["\d{[]|\s*$)|[}\]])/.test(line)) return true;
+  // A sign and then blanks is a gutter, as test runners print it.
+  if (/^(?:[ \t]+\S|[A-Z>] {3}|\$ |[-=+|#>]{3}|[[{](?:["\d{[]|\s*$)|[}\]])/.test(line)) return true;
   if (!line.includes(' ')) return line.length > 3 && /[/._:,=]/.test(line);
   if (/^[A-Z][a-z]+ [a-z]+ [a-z]/.test(line) && (/[.?!:]$/.test(line) || !/\d{2}:\d{2}/.test(line)))
     return false;

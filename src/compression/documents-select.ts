@@ -7,8 +7,12 @@ const MIN_KEPT = 3;
 const KEPT_SHARE = 0.01;
 const NEAR_BEST = 0.55;
 const MAX_KEPT_FACTOR = 2;
-/** When the best ones hold less than this of what is asked for, they answer it in words that it doesn't have. */
+/**
+ * When the best ones hold less than this of what a short question asks for, one may answer it in other
+ * words; a long one that has so little in common with them asks about something else.
+ */
 const MIN_COVERED = 0.25;
+const SHORT_QUESTION = 8;
 const LABELLED = /^\W{0,3}(?:user )?(?:question|query)\W{0,3}:(.+)$/gim;
 /** Lists shorter than this cost little. */
 const MIN_LENGTH = 4000;
@@ -41,11 +45,12 @@ export function chooseCandidates(
   candidates: readonly Candidate[],
 ): Set<number> | undefined {
   const asked = labelled(question);
-  if (contentStems(asked).length === 0 || NEEDS_ALL.test(question)) return undefined;
+  const length = contentStems(asked).length;
+  if (length === 0 || NEEDS_ALL.test(question)) return undefined;
   const { scores, order, covered } = rank(asked, candidates);
   const best = scores[order[0] ?? 0] ?? 0;
   // Little in common with any: then the ranking says nothing.
-  if (best === 0 || covered < MIN_COVERED) return undefined;
+  if (best === 0 || (length <= SHORT_QUESTION && covered < MIN_COVERED)) return undefined;
   const least = MIN_KEPT + Math.floor(KEPT_SHARE * candidates.length);
   const kept = order.filter(
     (i, place) => place < least || (place < least * MAX_KEPT_FACTOR && (scores[i] ?? 0) >= NEAR_BEST * best),

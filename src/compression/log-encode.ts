@@ -12,6 +12,8 @@ export interface EncodedLog {
   /** Lines that became values of a pattern. */
   coded: number;
   lines: number;
+  /** Lines that stay as they are because `keepLine` says so. */
+  kept: ReadonlySet<string>;
 }
 
 /** A line and the template that it is written by. */
@@ -40,30 +42,34 @@ export function encodeLog(text: string, options: LogOptions = {}): EncodedLog | 
   if (!sigil || !blank || !column) return undefined;
   const lines = raw.map(splitLine);
   const columns = countColumns(lines);
-  const chosen = chooseTemplates(lines, options);
-  const open = addOpenTemplate(chosen, columns, options);
+  const kept = new Set<string>();
+  const chosen = chooseTemplates(lines, options, kept);
+  const open = addOpenTemplate(chosen, columns, kept);
   const coder = new Coder({ sigil, blank, column }, columns, open);
   const body = chosen.map(({ line, template }) => coder.write(line, template));
   const coded = chosen.filter(({ template }) => template && template !== open).length;
-  return { text: [coder.legend(), ...coder.patterns, ...body].join('\n'), coded, lines: raw.length };
+  return { text: [coder.legend(), ...coder.patterns, ...body].join('\n'), coded, lines: raw.length, kept };
 }
 
-function chooseTemplates(lines: readonly LogLine[], options: LogOptions): Coded[] {
+function chooseTemplates(lines: readonly LogLine[], options: LogOptions, kept: Set<string>): Coded[] {
   const mined = mineTemplates(lines);
   return lines.map((line, i) => {
     const template = mined[i];
-    if (!template || template.count < MIN_COUNT || !isPlain(line, line.words.length)) {
+    const count = template?.count ?? 1;
+    if (options.keepLine?.(line.text, count) === true) {
+      kept.add(line.text);
       return { line, template: undefined };
     }
-    return { line, template: options.keepLine?.(line.text, template.count) ? undefined : template };
+    const pays = template && count >= MIN_COUNT && isPlain(line, line.words.length);
+    return { line, template: pays ? template : undefined };
   });
 }
 
 /** Lines of no pattern share the log's columns at least: one more pattern, whose last value is the rest. */
-function addOpenTemplate(chosen: Coded[], columns: number, options: LogOptions): Template | undefined {
+function addOpenTemplate(chosen: Coded[], columns: number, kept: ReadonlySet<string>): Template | undefined {
   if (columns === 0) return undefined;
   const split = chosen.map(({ line, template }) => {
-    if (template || !isPlain(line, columns) || options.keepLine?.(line.text, 1)) return undefined;
+    if (template || !isPlain(line, columns) || kept.has(line.text)) return undefined;
     const parts = splitColumns(line, columns);
     return parts?.words.at(-1) === DITTO ? undefined : parts;
   });

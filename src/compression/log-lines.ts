@@ -21,7 +21,14 @@ export function startsDated(text: string): boolean {
 const CODE =
   /^(?!\S+:\d+:).*(?:[{};]|\):|[)\]],|=>)$|^\s*(?:return|import|from|def|const|let|var|if|for|while|function|class|public|private)\b/;
 
-const TEST_RUN = /\b(?:PASS(?:ED)?|FAIL(?:ED|URES)?)\b|^={5,}/m;
+/** What runners of tests print and no source has: banners, and verdicts at the start of lines. */
+const TEST_RUN =
+  /^(?:={5,} .*={5,}$|_{5,} .*_{5,}$|--- (?:PASS|FAIL|SKIP): |(?:PASS|FAIL|ok) {1,4}\t?\S|\s*[✓✔✕✗×] |test result: |Tests?: +\d)/m;
+
+/** Whether a text is what a runner of tests printed. */
+export function isTestRun(text: string): boolean {
+  return TEST_RUN.test(text);
+}
 
 /**
  * Whether a text is source code or configuration: then every line is meant as it is, however alike they
@@ -31,8 +38,8 @@ export function isSource(text: string): boolean {
   const lines = text.split('\n', SAMPLE).filter((line) => line.trim() !== '');
   const code = lines.filter((line) => line.length < 500 && CODE.test(line)).length;
   const indented = lines.filter((line) => /^(?: {2}|\t)/.test(line)).length;
-  if (isDated(text)) return false;
-  return code * 5 >= lines.length || (indented * 5 >= lines.length * 2 && !TEST_RUN.test(text));
+  if (isDated(text) || isTestRun(text)) return false;
+  return code * 5 >= lines.length || indented * 5 >= lines.length * 2;
 }
 
 /** Whether a text is a table with a head line, whose rows are data rather than messages. */

@@ -5,19 +5,24 @@ export interface LogSelection {
   isNamed: (line: string) => boolean;
   /** Lines that tell of trouble. */
   isTrouble: (line: string) => boolean;
+  /** Of one pattern, no more lines of trouble than this are all news. */
+  maxTrouble: number;
 }
 
 const MIN_LINES = 20;
 /** A pattern with no more lines than this is news; of others, this many stand for all. */
 const SAMPLES = 2;
-/** So many lines of one trouble may each be another one's (a failing test each). */
-const MAX_TROUBLE = 25;
 /** A gap shorter than its mark is not worth it. */
 const MIN_GAP = 2;
+/** What a line for left-out lines starts with. */
+export const GAP = '… ';
 const MARK = '[gw: lines like others left out, "… n" for n of them]';
 
 /** Leaves out log lines that say what others of their pattern say; rare lines, trouble and named lines stay. */
-export function selectLogLines(text: string, { isNamed, isTrouble }: LogSelection): string | undefined {
+export function selectLogLines(
+  text: string,
+  { isNamed, isTrouble, maxTrouble }: LogSelection,
+): string | undefined {
   const lines = text.split('\n');
   if (lines.length < MIN_LINES) return undefined;
   const templates = mineTemplates(lines.map(splitLine));
@@ -30,7 +35,7 @@ export function selectLogLines(text: string, { isNamed, isTrouble }: LogSelectio
     const kind = trouble ? line.replace(/\d+/g, '0') : template;
     const number = (seen.get(kind) ?? 0) + 1;
     seen.set(kind, number);
-    return number <= SAMPLES || (trouble && template.count <= MAX_TROUBLE) || isNamed(line);
+    return number <= SAMPLES || (trouble && template.count <= maxTrouble) || isNamed(line);
   });
   return withGaps(lines, keeps, MARK);
 }
@@ -47,7 +52,7 @@ export function withGaps(
     let end = at;
     while (end < lines.length && !keeps[end]) end++;
     if (end - at >= MIN_GAP) {
-      out.push(`… ${end - at}`);
+      out.push(`${GAP}${end - at}`);
       left += end - at;
     } else out.push(...lines.slice(at, end));
     if (end < lines.length) out.push(lines[end] ?? '');

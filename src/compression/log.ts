@@ -1,16 +1,20 @@
 import { estimateTokens } from './estimate.ts';
 import { encodeLog } from './log-encode.ts';
 import { isDated, isTable, startsDated } from './log-lines.ts';
-import { selectLogLines } from './log-select.ts';
+import { GAP, selectLogLines } from './log-select.ts';
 import { mentions } from './question.ts';
 import type { Scope } from './scope.ts';
 
 const MIN_LINES = 12;
 const WORTH = 0.93;
-/** An error that occurs more often than this is no longer news. */
+/** An error that occurs more often than this, or in more than so many lines, is no longer news. */
 const RARE = 10;
+const RARE_SHARE = 1 / 20;
+const ALWAYS_RARE = 4;
+/** What is not dated may be a test run, where each line of one trouble may be another test's. */
+const RARE_UNDATED = 25;
 const TROUBLE =
-  /error|fail|exception|fatal|panic|warn|critical|abort|denied|refused|timed? ?out|unable|cannot|can't|could not|not found|invalid|unexpected|traceback|segfault|corrupt|missing|emerg|alert|severe|assert|^E {2,}/i;
+  /error|fail|exception|fatal|panic|warn|critical|abort|denied|refused|timed? ?out|unable|cannot|can't|could not|not found|invalid|unexpected|traceback|segfault|corrupt|missing|emerg|alert|severe|assert|killed|reject|unreachable|mismatch|violation|overflow|out of memory|deadlock|^E {2,}/i;
 const NUMBERED = /^\s*\d+[\t:|]/;
 
 const EVENT =
@@ -31,8 +35,12 @@ export function compressLog(text: string, scope: Scope): string {
   if (!scope.fromTool && !hasEvents && !isDated(text)) return text;
   const isNamed = (line: string) => mentions(scope.question, line);
   const isTrouble = (line: string) => TROUBLE.test(line);
+  const kinds = new Set<string>();
+  // The first of each kind stays whole, too, so that every message can be quoted.
+  const isFirst = (line: string) => kinds.size < kinds.add(line.replace(/\d+/g, '0')).size;
+  const rare = rareIn(text);
   const encoded = encodeLog(text, {
-    keepLine: (line, count) => (count <= RARE && isTrouble(line)) || isNamed(line),
+    keepLine: (line, count) => (isTrouble(line) && (count <= rare || isFirst(line))) || isNamed(line),
   });
   // What isn't dated may be code or prose with a few like lines in it.
   if (!encoded || (encoded.coded * 5 < encoded.lines * 2 && !isDated(text))) return text;
@@ -44,10 +52,26 @@ export function compressLog(text: string, scope: Scope): string {
     COUNTS.test(scope.question?.text ?? '')
   )
     return shortest;
-  const selected = selectLogLines(text, { isNamed, isTrouble });
-  if (selected === undefined || estimateTokens(selected) > estimateTokens(shortest) * WORTH) return shortest;
+  const selected = selectLogLines(text, { isNamed, isTrouble, maxTrouble: rare });
+  if (selected === undefined) return shortest;
+  const both = encodeSelected(selected, (line) => encoded.kept.has(line) || line.startsWith(GAP));
+  const short = estimateTokens(both) < estimateTokens(selected) * WORTH ? both : selected;
+  if (estimateTokens(short) > estimateTokens(shortest) * WORTH) return shortest;
   scope.leaveOut();
-  return selected;
+  return short;
+}
+
+/** The lines that stay follow patterns as well; what stood whole in the whole log still does. */
+function encodeSelected(selected: string, isWhole: (line: string) => boolean): string {
+  const end = selected.indexOf('\n');
+  const encoded = encodeLog(selected.slice(end + 1), { keepLine: isWhole });
+  return encoded ? `${selected.slice(0, end)}\n${encoded.text}` : selected;
+}
+
+function rareIn(text: string): number {
+  if (!isDated(text)) return RARE_UNDATED;
+  const lines = text.split('\n').length;
+  return Math.min(RARE, Math.max(ALWAYS_RARE, Math.ceil(lines * RARE_SHARE)));
 }
 
 /** Lines with times, levels or outcomes: of such, like ones can stand for each other. */

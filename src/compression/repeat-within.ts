@@ -1,11 +1,14 @@
 /** A run must be worth more than its mark. */
 const MIN_LINES = 2;
 const MIN_LENGTH = 80;
+const MAX_CYCLE = 60;
 const AGAIN = /^\[gw: next (\d+) lines as after this line before\]$/;
+const CYCLE = /^\[gw: the last (?:(\d+) lines|line) (\d+) more times\]$/;
 
 /**
- * Lines that stood before in the same text, as a mark after the first of them. That line's last place
- * before is where the copy is found. `restoreRepeats` undoes it.
+ * Lines that stood before in the same text, as a mark: after the first of them, whose last place before is
+ * where the copy is found, or, when they follow on their copy, as how many times more. `restoreRepeats`
+ * undoes it.
  */
 export function foldRepeats(text: string): string {
   const lines = text.split('\n');
@@ -14,20 +17,24 @@ export function foldRepeats(text: string): string {
   let folded = false;
   for (let at = 0; at < lines.length; ) {
     const line = lines[at] ?? '';
-    const before = lastAt.get(line);
-    const run = before === undefined ? 0 : runLength(lines, before, at);
-    out.push(line);
-    lastAt.set(line, at);
-    if (run < MIN_LINES || lengthOf(lines, at + 1, run) < MIN_LENGTH) {
-      at++;
-      continue;
+    const before = lastAt.get(line) ?? -1;
+    const cycle = before < 0 ? 0 : cycleLength(lines, before, at);
+    const run = before < 0 || cycle > 0 ? 0 : runLength(lines, before, at);
+    if (cycle > 0) {
+      out.push(cycleMark(at - before, cycle / (at - before)));
+    } else {
+      out.push(line);
+      if (run > 0) out.push(`[gw: next ${run} lines as after this line before]`);
     }
-    out.push(`[gw: next ${run} lines as after this line before]`);
-    folded = true;
-    for (let i = at + 1; i <= at + run; i++) lastAt.set(lines[i] ?? '', i);
-    at += run + 1;
+    folded ||= cycle + run > 0;
+    const end = at + Math.max(cycle, run + 1);
+    for (; at < end; at++) lastAt.set(lines[at] ?? '', at);
   }
   return folded ? out.join('\n') : text;
+}
+
+function cycleMark(period: number, times: number): string {
+  return `[gw: the last ${period === 1 ? 'line' : `${period} lines`} ${times} more times]`;
 }
 
 /** Undoes `foldRepeats`. */
@@ -41,14 +48,28 @@ export function restoreRepeats(text: string): string {
   let from = 0;
   for (const line of text.split('\n')) {
     const again = AGAIN.exec(line);
+    const cycle = CYCLE.exec(line);
     if (again) {
       for (let i = 1; i <= Number(again[1]); i++) push(lines[from + i] ?? '');
+    } else if (cycle) {
+      const period = Number(cycle[1] ?? 1);
+      for (let i = period * Number(cycle[2]); i > 0; i--) push(lines[lines.length - period] ?? '');
     } else {
       from = lastAt.get(line) ?? 0;
       push(line);
     }
   }
   return lines.join('\n');
+}
+
+/** How many lines from `at` on repeat those from `before` up to it, whole times; 0 where that isn't worth a mark. */
+function cycleLength(lines: readonly string[], before: number, at: number): number {
+  const period = at - before;
+  if (period > MAX_CYCLE) return 0;
+  let length = 0;
+  while (at + length < lines.length && lines[at + length] === lines[before + length]) length++;
+  length -= length % period;
+  return length >= MIN_LINES && lengthOf(lines, at, length) >= MIN_LENGTH ? length : 0;
 }
 
 /** How many lines after `at` equal those after `before`; the copy may not run into itself. */
@@ -60,7 +81,7 @@ function runLength(lines: readonly string[], before: number, at: number): number
     lines[before + run + 1] === lines[at + run + 1]
   )
     run++;
-  return run;
+  return run >= MIN_LINES && lengthOf(lines, at + 1, run) >= MIN_LENGTH ? run : 0;
 }
 
 function lengthOf(lines: readonly string[], from: number, count: number): number {

@@ -20,6 +20,7 @@ import { foldRepeats } from './repeat-within.ts';
 import { minifySchemas } from './schemas.ts';
 import type { Level, Scope, Transform } from './scope.ts';
 import { cleanTerminal } from './terminal.ts';
+import { dropPassed } from './test-runs.ts';
 import { thinTranscript } from './transcript.ts';
 
 /** What data goes through, in order. */
@@ -34,12 +35,13 @@ const VALUES: readonly Transform[] = [
 const LINES: readonly Transform[] = [
   { name: 'look-up', apply: lookUp },
   { name: 'listing', apply: groupListing },
+  { name: 'passed-tests', apply: dropPassed },
   { name: 'repeated-lines', apply: foldRepeats },
   { name: 'log', apply: compressLog },
 ];
 
 /** Transforms that mark single places, so that the rest is still data for others. */
-const MARKS_FEW = new Set(['repeated-lines', 'base64']);
+const MARKS_FEW = new Set(['passed-tests', 'repeated-lines', 'base64']);
 
 /** The one transform that leaves every line in its place. */
 const LINE_NUMBERS = 'line-numbers';

@@ -8,13 +8,15 @@ const ESCAPES =
 const ERASED = /[^\n\b]\u0008/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what only a terminal prints
 const SIGNS = /[\u001b\b]|\r(?!\n|$)/;
+/** A line of one sign and blanks in turn: it says no more when it is short, but each sign is a token. */
+const DOTTED_RULE = /^([-_=*~.#+])(?: \1){9,} ?$/gm;
 const MANY_BLANK_LINES = /\n{4,}/g;
 
 /** What a terminal shows of its output: colours, repainted progress bars and padding say nothing in a prompt. */
 export function cleanTerminal(text: string, scope: Scope): string {
+  let out = text.replace(DOTTED_RULE, '$1 $1 $1');
   // What a user pasted may be an indented list of theirs; only signs of a terminal tell.
-  if (!scope.fromTool && !SIGNS.test(text)) return text;
-  let out = text;
+  if (!scope.fromTool && !SIGNS.test(text)) return out;
   if (out.includes('\u001b')) out = out.replace(ESCAPES, '');
   if (out.includes('\b')) out = out.replace(ERASED, '');
   return out

@@ -126,4 +126,32 @@ describe('foldRepeats()', () => {
     const folded = foldRepeats(['one', ...stretch, 'two', ...stretch, 'end'].join('\n')).split('\n');
     expect(folded.slice(8)).toEqual([stretch[0], '[gw: next 5 lines as after this line before]', 'end']);
   });
+
+  it('says how often lines follow that repeat the ones before', () => {
+    const frame = ['app/walk.py:12: in walk', '    return walk(child, depth + 1)'];
+    const text = ['Traceback:', ...frame, ...frame, ...frame, ...frame, 'RecursionError'].join('\n');
+    expect(foldRepeats(text).split('\n')).toEqual([
+      'Traceback:',
+      ...frame,
+      '[gw: the last 2 lines 3 more times]',
+      'RecursionError',
+    ]);
+    expect(restoreRepeats(foldRepeats(text))).toBe(text);
+    const line = 'retrying the connection to db-7 in 5 seconds';
+    expect(foldRepeats([line, line, line, line].join('\n'))).toBe(
+      `${line}\n[gw: the last line 3 more times]`,
+    );
+  });
+
+  it('is undone where lines repeat in cycles', () => {
+    const few = fc.array(fc.constantFrom('a line that is long enough to count here', 'x', ''), {
+      maxLength: 40,
+    });
+    fc.assert(
+      fc.property(few, (lines) => {
+        expect(restoreRepeats(foldRepeats(lines.join('\n')))).toBe(lines.join('\n'));
+      }),
+      { numRuns: 3000 },
+    );
+  });
 });

@@ -55,6 +55,17 @@ describe('log lines', () => {
     expect(out.length).toBeLessThan(20);
   });
 
+  it('of an error that fills the log are samples, and other errors stay', () => {
+    const noisy = lines.map((line, i) =>
+      i % 3 === 0 ? line.replace('INFO', 'WARN').replace('did job', 'failed to renew lease') : line,
+    );
+    noisy[100] = lines[100] ?? '';
+    const out = answerTo('What went wrong?', noisy.join('\n')).split('\n');
+    expect(out).toContain(lines[100]);
+    expect(out.filter((line) => line.includes('WARN')).length).toBeGreaterThan(0);
+    expect(out.length).toBeLessThan(40);
+  });
+
   it('all stay when the question counts', () => {
     const out = answerTo('How many jobs did worker 2 do?', log);
     expect(out.split('\n').length).toBeGreaterThan(300);
