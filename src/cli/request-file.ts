@@ -1,5 +1,6 @@
 import { createReadStream, existsSync } from 'node:fs';
 import type { Readable } from 'node:stream';
+import type { Form } from '../compression/turns.ts';
 import { messageOf } from '../errors.ts';
 import { scanObject } from '../json/scan.ts';
 import type { Context } from './context.ts';
@@ -7,12 +8,15 @@ import { CliError, EXIT, usageError } from './exit.ts';
 import type { JsonObject } from './jsonl.ts';
 import { clean } from './output/text.ts';
 
-/** A request as it stands in a file: a JSON body with messages, or the array of messages alone. */
+/** A request as it stands in a file: a JSON body of any of the APIs, or the array of messages alone. */
 export interface RequestFile {
   bytes: Buffer;
+  /** Messages, or the items of a response's input. */
   messages: JsonObject[];
-  /** Where in the bytes the array of messages begins. */
-  messagesAt: number;
+  form: Form;
+  /** The bytes of their array. */
+  start: number;
+  end: number;
   /** The model that it asks for, where it says so. */
   model: string | undefined;
 }
@@ -29,23 +33,32 @@ export async function readRequestFile(context: Context, file: string): Promise<R
   for await (const chunk of openInput(context, file)) chunks.push(Buffer.from(chunk as Buffer | string));
   const bytes = Buffer.concat(chunks);
   const name = file === '-' ? 'stdin' : file;
-  const { value, messagesAt } = parse(bytes, name);
-  const body = Array.isArray(value)
-    ? { messages: value }
-    : (value as { messages?: unknown; model?: unknown });
+  const { value, key, start, end } = parse(bytes, name);
+  const body: JsonObject = Array.isArray(value) ? { messages: value } : (value as JsonObject);
+  const messages = messagesIn(body[key], name);
+  const form = key === 'input' ? 'responses' : isAnthropic(body, messages) ? 'messages' : 'chat';
   return {
     bytes,
-    messages: messagesIn(body.messages, name),
-    messagesAt,
+    messages,
+    form,
+    start,
+    end,
     model: typeof body.model === 'string' ? body.model : undefined,
   };
+}
+
+/** What only Anthropic's API knows; without any of it the two are read alike. */
+function isAnthropic(body: JsonObject, messages: readonly JsonObject[]): boolean {
+  const types = ['tool_result', 'tool_use', 'thinking'];
+  const isOf = (part: unknown) => types.includes(String((part as { type?: unknown } | null)?.type));
+  return 'system' in body || messages.some(({ content }) => Array.isArray(content) && content.some(isOf));
 }
 
 /** Chat messages, of which nothing more is known than that they are objects. `where` is for the message. */
 export function messagesIn(value: unknown, where: string): JsonObject[] {
   if (!Array.isArray(value)) {
     throw usageError(
-      `${where} holds no messages: it must be {"messages": [...]} or the array of messages alone`,
+      `${where} holds no messages: it must be {"messages": [...]}, {"input": [...]} or the array of messages alone`,
     );
   }
   const wrong = value.findIndex((message) => typeof message !== 'object' || message === null);
@@ -53,13 +66,25 @@ export function messagesIn(value: unknown, where: string): JsonObject[] {
   return value as JsonObject[];
 }
 
-function parse(bytes: Buffer, name: string): { value: unknown; messagesAt: number } {
+interface Parsed {
+  value: unknown;
+  key: 'messages' | 'input';
+  start: number;
+  end: number;
+}
+
+function parse(bytes: Buffer, name: string): Parsed {
   try {
     const value: unknown = JSON.parse(bytes.toString());
-    if (Array.isArray(value)) return { value, messagesAt: bytes.indexOf('[') };
+    if (Array.isArray(value)) {
+      return { value, key: 'messages', start: bytes.indexOf('['), end: bytes.lastIndexOf(']') + 1 };
+    }
     // Of two members of a name JSON.parse takes the last.
-    const member = scanObject(bytes).findLast(({ key }) => key === 'messages');
-    return { value, messagesAt: member?.start ?? 0 };
+    const members = scanObject(bytes);
+    const find = (wanted: string) => members.findLast(({ key }) => key === wanted);
+    const [messages, input] = [find('messages'), find('input')];
+    const { start = 0, end = 0 } = messages ?? input ?? {};
+    return { value, key: !messages && input ? 'input' : 'messages', start, end };
   } catch (error) {
     throw usageError(`${name} is no JSON object or array: ${clean(messageOf(error))}`);
   }

@@ -51,12 +51,12 @@ export class Conversation {
     }
   }
 
-  add(message: Message): void {
+  add(message: Message): Step {
     this.#history.additions = [];
     const report: MessageReport = { transforms: [], tokensBefore: 0, tokensAfter: 0 };
     const output = compressOne(message, this.#past, this.level, report);
     const { tokens, question } = this.#past;
-    this.#push({ message, output, report, tokens, question, additions: this.#history.additions });
+    return this.#push({ message, output, report, tokens, question, additions: this.#history.additions });
   }
 
   /** With how many of these messages it begins. */
@@ -67,9 +67,10 @@ export class Conversation {
     return shared;
   }
 
-  #push(step: Step): void {
+  #push(step: Step): Step {
     this.steps.push(step);
     this.size += lengthOf(step.message);
+    return step;
   }
 }
 

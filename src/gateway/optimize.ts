@@ -2,7 +2,7 @@ import { type Level, MIN_TOKENS } from '../compression/compress.ts';
 import type { CompressedRequest } from '../compression/compress-request.ts';
 import type { Form } from '../compression/turns.ts';
 import { messageOf } from '../errors.ts';
-import { applyEdits } from '../json/edit.ts';
+import { applyEdits, moved } from '../json/edit.ts';
 import type { Member } from '../json/scan.ts';
 import { FLAGS, type Trial } from '../store/ledger/record.ts';
 import type { Gateway } from './gateway.ts';
@@ -62,9 +62,13 @@ function withEdits(job: Job, { start, result, trial }: Compression): Job {
   const { edits, savings } = result;
   const optimized = { flags: 0, savings, trial };
   if (edits.length === 0) return { ...job, optimized };
-  const moved = edits.map((edit) => ({ ...edit, start: start + edit.start, end: start + edit.end }));
   const savedTokens = savings.reduce((sum, { tokens }) => sum + tokens, 0);
-  const asked = job.wire.parse(applyEdits(job.asked.bytes, moved));
+  const asked = job.wire.parse(
+    applyEdits(
+      job.asked.bytes,
+      edits.map((edit) => moved(edit, start)),
+    ),
+  );
   return { ...job, asked, savedTokens, optimized };
 }
 

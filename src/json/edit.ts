@@ -21,6 +21,11 @@ export function applyEdits(bytes: Buffer, edits: Edit[]): Buffer {
   return Buffer.concat(parts);
 }
 
+/** The edit of a part of a text as one of the whole, where the part begins at `offset`. */
+export function moved({ start, end, text }: Edit, offset: number): Edit {
+  return { start: offset + start, end: offset + end, text };
+}
+
 /** Replaces a member's value. */
 export function replaceValue(member: Member, text: string): Edit {
   return { start: member.start, end: member.end, text };

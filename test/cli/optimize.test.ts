@@ -32,13 +32,13 @@ interface Outcome {
   tokens_exact: boolean;
   saved_tokens: number;
   saved_nano_usd: number | null;
-  messages: { transforms: string[] }[];
+  messages: { index: number; transforms: string[] }[];
 }
 
 describe('gw optimize', () => {
   test('shows what each message loses and by what, and what that is worth', async () => {
     const cli = cliHome();
-    const { code, stdout, stderr } = await cli.run(['optimize', write(cli, body)]);
+    const { code, stdout, stderr } = await cli.run(['optimize', write(cli, body), '--no-diff']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).toMatchInlineSnapshot(`
       "Optimizer, level safe
@@ -55,9 +55,11 @@ describe('gw optimize', () => {
     `);
   });
 
-  test('--diff shows the lines that go and come', async () => {
+  test('shows the lines that go and come, in colour', async () => {
     const cli = cliHome();
-    const { stdout } = await cli.run(['optimize', write(cli, body), '--diff'], { columns: 60 });
+    const painted = await cli.run(['optimize', write(cli, body)], { env: { FORCE_COLOR: '1' } });
+    expect(painted.stdout).toContain('\u001b[33m- [\u001b[39m');
+    const { stdout } = await cli.run(['optimize', write(cli, body)], { columns: 60 });
     expect(stdout).toContain('\n2 tool: json\n- [\n-   {\n-     "id": 0,\n');
     expect(stdout).toMatch(/ {2}\.\.\. \d+ more lines out\n\+ /);
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(110);
@@ -77,6 +79,39 @@ describe('gw optimize', () => {
     const piped = await cli.run(['optimize', '-', '--output', '-'], { stdin: body });
     expect(piped.stdout).toBe(text);
     expect(piped.stderr).toContain('Saves ');
+  });
+
+  test.each([
+    [
+      'messages',
+      `{"model":"claude-sonnet-4-5","system":"Be brief.","messages":[
+        {"role":"user","content":"Who is active?"},
+        {"role":"assistant","content":[{"type":"tool_use","id":"a","name":"list","input":{}},{"type":"tool_use","id":"b","name":"list","input":{}}]},
+        {"role":"user","content":[
+          {"type":"tool_result","tool_use_id":"a","content":[{"type":"text","text":${JSON.stringify(JSON.stringify(rows, null, 2))}}]},
+          {"type":"tool_result" ,"tool_use_id":"b","content":${JSON.stringify(JSON.stringify(rows, null, 2))},"cache_control":{"type":"ephemeral"}}]}]}`,
+      [0, 1, 2, 2],
+    ],
+    [
+      'responses',
+      `{"model":"gpt-4.1-mini","input":[
+        {"role":"user","content":"Who is active?"},
+        {"type":"function_call","call_id":"a","name":"list","arguments":"{}"},
+        {"type":"function_call_output" ,"call_id":"a","output":${JSON.stringify(JSON.stringify(rows, null, 2))}}]}`,
+      [0, 1, 2],
+    ],
+  ])('takes a request of %s', async (_, text, indexes) => {
+    const cli = cliHome();
+    const file = write(cli, text);
+    const outcome = await cli.json<Outcome>(['optimize', file]);
+    expect(outcome.messages.map(({ index }) => index)).toEqual(indexes);
+    expect(outcome.messages[2]?.transforms).toEqual(['json']);
+    expect(outcome.saved_nano_usd).toBeGreaterThan(0);
+    const { stdout } = await cli.run(['optimize', file, '--output', '-']);
+    expect(stdout.length).toBeLessThan(text.length / 2);
+    const frame = (body: string) => body.replace(/"(?:[^"\\]|\\.){200,}"/g, '""');
+    const marks = (body: string) => frame(body).replace(/"\[gw: [^"]*"/g, '""');
+    expect(marks(stdout)).toBe(marks(text));
   });
 
   test('takes messages alone, with a price of its own only if a model is named', async () => {

@@ -27,14 +27,15 @@ interface Options {
 
 export const optimize: SetUp = (command, context) => {
   command
-    .argument('[file]', 'a request as JSON, or its array of messages; - is stdin')
+    .argument('[file]', 'a request of any API as JSON, or its array of messages; - is stdin')
     .addOption(
       new Option('--level <level>', 'how much (default: the one that is set, or safe)').choices(
         OPTIMIZER_LEVELS,
       ),
     )
     .option('--model <name>', "whose price (default: the request's)")
-    .option('--diff', 'show what changes in each message')
+    .option('--diff', 'show what changes in each message (default, unless --output is given)')
+    .option('--no-diff', 'show the figures alone')
     .option('--output <file>', 'write the compressed request there; - is stdout')
     .option('--json', 'as JSON')
     .addOption(
@@ -119,6 +120,8 @@ async function compressFile(
   }
   const terminal = terminalOf(stream, context.env);
   tell(context, outcomeTable(outcome, terminal));
-  if (diff && outcome.tokensBefore > outcome.tokensAfter) tell(context, outcomeDiff(outcome, terminal));
+  const isDiffWanted = diff ?? output === undefined;
+  if (isDiffWanted && outcome.tokensBefore > outcome.tokensAfter)
+    tell(context, outcomeDiff(outcome, terminal));
   tell(context, `\n${summary(outcome, worth)}`);
 }

@@ -1,14 +1,18 @@
-import { compress, type Level, type Message } from '../../compression/compress.ts';
+import type { Level } from '../../compression/compress.ts';
+import { compressRequest } from '../../compression/compress-request.ts';
+import { Conversation, type Step } from '../../compression/conversation.ts';
 import { estimateTokens } from '../../compression/estimate.ts';
 import { roleOf, textsOf } from '../../compression/message.ts';
-import { applyEdits } from '../../json/edit.ts';
-import { scanArray } from '../../json/scan.ts';
+import { readTurns } from '../../compression/turns.ts';
+import { applyEdits, moved } from '../../json/edit.ts';
 import { countTokens } from '../../tokens/count.ts';
 import { encodingOf } from '../../tokens/encoding.ts';
 import type { RequestFile } from '../request-file.ts';
 
-/** What compressing did to one message. */
+/** What compressing did to one message, or to one tool's result where a message holds several. */
 export interface MessageOutcome {
+  /** Of the message. */
+  index: number;
   role: string;
   transforms: string[];
   before: string;
@@ -33,46 +37,41 @@ export function measure(
   request: RequestFile,
   { level, model }: { level: Level; model: string | undefined },
 ): Outcome {
-  const { messages, report } = compress(request.messages, { level });
+  const { form, start } = request;
   const encoding = model === undefined ? undefined : encodingOf(model);
   const count = (text: string) => (encoding ? countTokens(text, encoding) : estimateTokens(text));
-  const outcomes = request.messages.map((message, index) => {
-    const [before, after] = [message, messages[index] ?? message].map((each) => textsOf(each).join('\n'));
-    return outcomeOf(message, report[index]?.transforms ?? [], {
-      before: before ?? '',
-      after: after ?? '',
-      count,
-    });
-  });
+  const conversation = new Conversation(level);
+  const outcomes = request.messages.flatMap((item, index) =>
+    readTurns([item], form).map(({ message }) => outcomeOf(index, conversation.add(message), count)),
+  );
   const sum = (field: 'tokensBefore' | 'tokensAfter') =>
     outcomes.reduce((total, each) => total + each[field], 0);
+  const bytes = request.bytes.subarray(start, request.end);
+  const edits = compressRequest({ bytes, form, level }).edits.map((edit) => moved(edit, start));
   return {
     level,
     messages: outcomes,
     tokensBefore: sum('tokensBefore'),
     tokensAfter: sum('tokensAfter'),
     exact: encoding !== undefined,
-    body: bodyWith(request, messages),
+    body: applyEdits(request.bytes, edits),
   };
 }
 
 function outcomeOf(
-  message: Message,
-  transforms: string[],
-  { before, after, count }: { before: string; after: string; count: (text: string) => number },
+  index: number,
+  { message, output, report }: Step,
+  count: (text: string) => number,
 ): MessageOutcome {
+  const [before, after] = [textsOf(message).join('\n'), textsOf(output).join('\n')];
   const tokensBefore = count(before);
-  const tokensAfter = after === before ? tokensBefore : count(after);
-  return { role: roleOf(message), transforms, before, after, tokensBefore, tokensAfter };
-}
-
-function bodyWith(
-  { bytes, messages: originals, messagesAt }: RequestFile,
-  messages: readonly Message[],
-): Buffer {
-  const elements = scanArray(bytes, messagesAt);
-  const edits = elements.flatMap((element, index) =>
-    messages[index] === originals[index] ? [] : [{ ...element, text: JSON.stringify(messages[index]) }],
-  );
-  return applyEdits(bytes, edits);
+  return {
+    index,
+    role: roleOf(message),
+    transforms: report.transforms,
+    before,
+    after,
+    tokensBefore,
+    tokensAfter: after === before ? tokensBefore : count(after),
+  };
 }

@@ -11,12 +11,14 @@ import type { Worth } from './price.ts';
 
 const MAX_DIFF_LINES = 40;
 
-type Row = Pick<MessageOutcome, 'role' | 'transforms' | 'tokensBefore' | 'tokensAfter'> & { index?: number };
+type Row = Pick<MessageOutcome, 'role' | 'transforms' | 'tokensBefore' | 'tokensAfter'> & {
+  index?: number;
+};
 
 /** What compressing did, message by message. */
 export function outcomeTable(outcome: Outcome, terminal: Terminal): string {
   const { palette } = terminal;
-  const rows: Row[] = outcome.messages.map((message, index) => ({ ...message, index }));
+  const rows: Row[] = outcome.messages;
   const columns: Column<Row>[] = [
     { header: '#', value: ({ index }) => String(index ?? ''), align: 'right' },
     { header: 'role', value: ({ role }) => role, shrinks: true },
@@ -48,7 +50,7 @@ export function summary({ tokensBefore, tokensAfter, level }: Outcome, worth: Wo
 export function outcomeDiff({ messages }: Outcome, { palette, columns, symbols }: Terminal): string {
   const styles = { '-': palette.warn, '+': palette.accent, ' ': palette.dim };
   return messages
-    .flatMap(({ role, transforms, before, after }, index) => {
+    .flatMap(({ index, role, transforms, before, after }) => {
       if (before === after) return [];
       const lines = shortDiff(diffLines(before, after), MAX_DIFF_LINES).map(({ sign, text }) =>
         styles[sign](`${sign} ${shorten(clean(text), columns - 2, symbols.ellipsis)}`),
@@ -75,8 +77,8 @@ export function outcomeJson(outcome: Outcome, worth: Worth | undefined): Record<
           input_usd_per_million: usdPerMillion(Number(rateAt(worth.price.card.input, tokensBefore))),
         }
       : null,
-    messages: messages.map((message, index) => ({
-      index,
+    messages: messages.map((message) => ({
+      index: message.index,
       role: message.role,
       tokens_before: message.tokensBefore,
       tokens_after: message.tokensAfter,
