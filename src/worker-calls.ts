@@ -4,8 +4,8 @@ import { messageOf } from './errors.ts';
 
 /** Work done in a thread of its own, because it takes longer than an event loop may wait. */
 export interface WorkerCalls<Request, Answer> {
-  /** Rejects if this call fails, or the thread breaks down or is closed before it is done. */
-  call(request: Request): Promise<Answer>;
+  /** Rejects if this call fails, or the thread breaks down or is closed before it is done. `moved` is given away. */
+  call(request: Request, moved?: readonly ArrayBuffer[]): Promise<Answer>;
   /** Whether the thread runs and has answered. */
   readonly isWarm: boolean;
   /** Stops a thread that has got stuck; its open calls reject, and the next call starts another. */
@@ -94,7 +94,7 @@ export function createWorkerCalls<Request, Answer>(
   }
 
   return {
-    async call(request) {
+    async call(request, moved = []) {
       if (closed) throw new Error(`the ${name} is closed`);
       cancelIdle();
       session ??= start();
@@ -103,7 +103,7 @@ export function createWorkerCalls<Request, Answer>(
       return new Promise((resolve, reject) => {
         open.set(question.id, { resolve, reject });
         worker.ref();
-        worker.postMessage(question);
+        worker.postMessage(question, moved);
       });
     },
     get isWarm() {

@@ -37,7 +37,7 @@ const STUCK_MS = 2_000;
 const IDLE_MS = 10 * 60_000;
 
 interface Waiting {
-  request: CompressRequest;
+  request: CompressRequest & { bytes: Uint8Array<ArrayBuffer> };
   limitMs: number;
   resolve(answer: CompressedRequest | undefined): void;
   reject(error: unknown): void;
@@ -60,19 +60,27 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
     busy = true;
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const { request, limitMs, resolve, reject } = next;
+      const { length, buffer } = request.bytes;
       const cancel = clock.after(limitMs + STUCK_MS, () => {
-        warn(`the optimizer was stuck on a prompt of ${request.bytes.length} bytes and is started anew`);
+        warn(`the optimizer was stuck on a prompt of ${length} bytes and is started anew`);
         void calls.restart();
       });
-      await calls.call(request).then(resolve, reject);
+      await calls.call(request, [buffer]).then(resolve, reject);
       cancel();
     }
     busy = false;
   }
 
   function inThread(request: CompressRequest, limitMs: number): Promise<CompressedRequest | undefined> {
+    // A copy to be given away: what is posted takes the whole memory along that it is a view of.
+    const bytes = new Uint8Array(request.bytes);
     return new Promise((resolve, reject) => {
-      const call: Waiting = { request, limitMs, resolve: end(resolve), reject: end(reject) };
+      const call: Waiting = {
+        request: { ...request, bytes },
+        limitMs,
+        resolve: end(resolve),
+        reject: end(reject),
+      };
       const cancel = clock.after(calls.isWarm ? limitMs : limitMs + START_MS, () => {
         const place = waiting.indexOf(call);
         if (place >= 0) waiting.splice(place, 1);
@@ -91,10 +99,7 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
 
   return {
     compress: (request, limitMs) =>
-      request.bytes.length <= MAX_AT_ONCE
-        ? compressRequest(request)
-        : // A copy: what is posted takes the whole memory along that it is a view of.
-          inThread({ ...request, bytes: new Uint8Array(request.bytes) }, limitMs),
+      request.bytes.length <= MAX_AT_ONCE ? compressRequest(request) : inThread(request, limitMs),
     warmUp() {
       if (calls.isWarm || busy) return;
       inThread({ bytes: Buffer.from(warmUpConversation()), form: 'chat', level: 'safe' }, START_MS).catch(

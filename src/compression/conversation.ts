@@ -77,7 +77,8 @@ export class Conversation {
 const MESSAGE_OVERHEAD = 500;
 
 function lengthOf(message: Message): number {
-  return textsOf(message).reduce((sum, text) => sum + text.length, MESSAGE_OVERHEAD);
+  const args = [...toolCallsOf(message).values()].map((call) => call.args);
+  return [...textsOf(message), ...args].reduce((sum, text) => sum + text.length, MESSAGE_OVERHEAD);
 }
 
 /** Whether two turns (as readTurns makes them) are the same to the transforms. */

@@ -29,9 +29,9 @@ export async function judgeOptimizer(options: JudgeOptions): Promise<void> {
   const { db, write, settings, now } = options;
   await write(() => forgetTrials(db, now() - KEPT_MS));
   for (const { id, name } of await projectsOnTrial(db)) {
-    const outcome = outcomeOf(await readTrials(db, id));
     const level = settings()['optimizer.projects'][name] ?? settings()['optimizer.level'];
-    if (!outcome.isCertain || level === 'off') continue;
+    const outcome = outcomeOf(await readTrials(db, id, level));
+    if (!outcome.isCertain) continue;
     await switchOff(options, name);
     await write(() => closeTrial(db, id, { at: now(), ...outcome }));
     await options.reload();

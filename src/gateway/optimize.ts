@@ -33,53 +33,54 @@ interface Prompt {
   level: Level;
 }
 
-async function compressed(gateway: Gateway, job: Job, { messages, form, level }: Prompt): Promise<Job> {
-  const { start, end } = messages;
+async function compressed(gateway: Gateway, job: Job, prompt: Prompt): Promise<Job> {
+  const { form, level } = prompt;
+  const { start, end } = prompt.messages;
   const settings = gateway.settings();
   const limitMs = settings['optimizer.deadline_ms'] + (end - start) / BYTES_PER_TOKEN / 1_000;
   try {
     const bytes = job.asked.bytes.subarray(start, end);
     const result = await gateway.compressor.compress({ bytes, form, level }, limitMs);
-    if (!result) return { ...job, optimized: { flags: FLAGS.optimizedLate, savings: [] } };
-    const trial = trialOf(job, result, settings['optimizer.holdout']);
-    if (!trial && result.edits.length === 0) return job;
-    // What is held out was compressed all the same, so that both sides of the trial differ in what they send alone.
-    if (trial?.heldOut) return { ...job, optimized: { flags: FLAGS.heldOut, savings: [], trial } };
-    return withEdits(job, { start, result, trial });
+    if (result) take(job, prompt, { result, holdoutPercent: settings['optimizer.holdout'] });
+    else job.optimized = { flags: FLAGS.optimizedLate, savings: [] };
   } catch (error) {
     gateway.warn(`the optimizer passed a request on as it was: ${messageOf(error)}`);
-    return job;
   }
+  return job;
 }
 
 interface Compression {
-  start: number;
   result: CompressedRequest;
-  trial: Trial | undefined;
+  holdoutPercent: number;
 }
 
-function withEdits(job: Job, { start, result, trial }: Compression): Job {
+/** Puts what came of compressing into the job; all or nothing of it. */
+function take(job: Job, { messages, level }: Prompt, { result, holdoutPercent }: Compression): void {
   const { edits, savings } = result;
-  const optimized = { flags: 0, savings, trial };
-  if (edits.length === 0) return { ...job, optimized };
-  const savedTokens = savings.reduce((sum, { tokens }) => sum + tokens, 0);
-  const asked = job.wire.parse(
-    applyEdits(
-      job.asked.bytes,
-      edits.map((edit) => moved(edit, start)),
-    ),
-  );
-  return { ...job, asked, savedTokens, optimized };
+  const trial = isOnTrial(job, result, holdoutPercent) ? trialOf(result, level, holdoutPercent) : undefined;
+  // What is held out was compressed all the same, so that both sides of the trial differ in what they send alone.
+  if (trial?.heldOut) {
+    job.optimized = { flags: FLAGS.heldOut, savings: [], trial };
+    return;
+  }
+  if (edits.length > 0) {
+    const here = edits.map((edit) => moved(edit, messages.start));
+    job.asked = job.wire.parse(applyEdits(job.asked.bytes, here));
+    job.savedTokens = savings.reduce((sum, { tokens }) => sum + tokens, 0);
+  }
+  job.optimized = { flags: 0, savings, trial };
 }
 
 /** Where the hash of a conversation ends: a share of them, drawn once for all of their turns. */
 const CONVERSATIONS = 2 ** 48;
 
-/** A request's part in the trial; none where it says itself what is to be done, or is too short to be compressed. */
-function trialOf({ options }: Job, result: CompressedRequest, holdoutPercent: number): Trial | undefined {
-  const { conversation, originalTokens } = result;
-  if (options.optimize !== undefined || holdoutPercent === 0 || originalTokens < MIN_TOKENS) return undefined;
-  return { conversation, originalTokens, heldOut: conversation / CONVERSATIONS < holdoutPercent / 100 };
+/** Not where a request says itself what is to be done, or is too short to be compressed. */
+function isOnTrial({ options }: Job, { originalTokens }: CompressedRequest, holdoutPercent: number): boolean {
+  return options.optimize === undefined && holdoutPercent > 0 && originalTokens >= MIN_TOKENS;
+}
+
+function trialOf({ conversation, originalTokens }: CompressedRequest, level: Level, percent: number): Trial {
+  return { conversation, level, originalTokens, heldOut: conversation / CONVERSATIONS < percent / 100 };
 }
 
 function configuredLevel(gateway: Gateway, { project }: Job): Level {

@@ -1,3 +1,4 @@
+import { LEVEL_UNIT, trialLevel } from './ledger/trials.ts';
 import type { Db } from './open.ts';
 import { changeConfiguration, inTransaction } from './write.ts';
 
@@ -40,19 +41,19 @@ export const NO_TRIAL: Side = Object.freeze({
   costTimesTokens: 0,
 });
 
-/** What a project's trial has come to, by model. */
-export async function readTrials(db: Db, projectId: number): Promise<ModelTrial[]> {
+/** What a project's trial of a level has come to, by model. */
+export async function readTrials(db: Db, projectId: number, level: string): Promise<ModelTrial[]> {
   const rows = db
-    .prepare<[number], Side & { model: string; isHeldOut: number }>(
+    .prepare<[number, number], Side & { model: string; isHeldOut: number }>(
       `SELECT iif(m.name LIKE v.name || '/%', m.name, v.name || '/' || m.name) AS model, t.held_out AS isHeldOut,
          count(*) AS conversations, sum(t.requests) AS requests, sum(t.original_tokens) AS originalTokens,
          sum(t.cost_nano_usd) AS costNanoUsd, total(1.0 * t.original_tokens * t.original_tokens) AS tokensSquared,
          total(1.0 * t.cost_nano_usd * t.cost_nano_usd) AS costSquared,
          total(1.0 * t.cost_nano_usd * t.original_tokens) AS costTimesTokens
        FROM optimizer_trials t JOIN names v ON v.id = t.provider_id JOIN names m ON m.id = t.model_id
-       WHERE t.project_id = ? GROUP BY t.provider_id, t.model_id, t.held_out ORDER BY model`,
+       WHERE t.project_id = ? AND t.conversation / ${LEVEL_UNIT} = ? GROUP BY t.provider_id, t.model_id, t.held_out ORDER BY model`,
     )
-    .all(projectId);
+    .all(projectId, trialLevel(level));
   const trials = new Map<string, ModelTrial>();
   for (const { model, isHeldOut, ...side } of rows) {
     const trial = trials.get(model) ?? { model, treated: NO_TRIAL, heldOut: NO_TRIAL };

@@ -324,7 +324,7 @@ export const optimizerTrials = sqliteTable(
     heldOut: integer('held_out', { mode: 'boolean' }).notNull(),
     providerId: integer('provider_id').notNull(),
     modelId: integer('model_id').notNull(),
-    /** A hash of how it began. */
+    /** A hash of how it began, in 48 bits; the level above them. */
     conversation: integer().notNull(),
     requests: integer().notNull(),
     /** Before compression; estimates, by the same measure on both sides. */

@@ -224,7 +224,7 @@ describe('the holdout', () => {
       expect(body.includes(JSON.stringify(ROWS))).toBe(held[i]);
       expect(record.savedTokens > 0).toBe(!held[i]);
     }
-    const [trial] = await readTrials(gateway.db, gateway.project.id);
+    const [trial] = await readTrials(gateway.db, gateway.project.id, 'safe');
     const heldOut = held.slice(0, 8).filter(Boolean).length;
     expect(trial).toMatchObject({
       model: 'mock/test-model',
@@ -246,7 +246,7 @@ describe('the holdout', () => {
       await gateway.post({ ...conversation(name, 0), ...extra });
     const records = await gateway.settled(6);
     expect(records.every(({ savedTokens }) => savedTokens > 0)).toBe(true);
-    expect(await readTrials(gateway.db, gateway.project.id)).toEqual([]);
+    expect(await readTrials(gateway.db, gateway.project.id, 'safe')).toEqual([]);
   });
 });
 

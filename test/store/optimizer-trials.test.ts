@@ -24,7 +24,7 @@ async function ledgerWithProjects() {
     ledger.record(
       recordOf(nextId(), {
         costNanoUsd: 1_000,
-        trial: { conversation, heldOut, originalTokens: 10 },
+        trial: { conversation, heldOut, level: 'safe', originalTokens: 10 },
         ...fields,
       }),
     );
@@ -37,7 +37,7 @@ describe('the trial of the optimizer', () => {
     await Promise.all([bill(1, false), bill(1, false), bill(2, false), bill(3, true)]);
     await bill(1, false, { model: 'gpt-5' });
     await bill(4, false, { projectId: 2 });
-    expect(await readTrials(db, 1)).toEqual([
+    expect(await readTrials(db, 1, 'safe')).toEqual([
       expect.objectContaining({ model: 'openai/gpt-5', treated: expect.objectContaining({ requests: 1 }) }),
       {
         model: 'openai/gpt-5-mini',
@@ -56,6 +56,24 @@ describe('the trial of the optimizer', () => {
     expect((await projectsOnTrial(db)).map(({ name }) => name)).toEqual(['p1', 'p2']);
   });
 
+  test('is one for each level', async () => {
+    const { db, bill } = await ledgerWithProjects();
+    const most = 2 ** 48 - 1;
+    await bill(most, false);
+    await bill(0, false, {
+      trial: { conversation: 0, heldOut: false, level: 'balanced', originalTokens: 7 },
+    });
+    await bill(most, false, {
+      trial: { conversation: most, heldOut: false, level: 'balanced', originalTokens: 7 },
+    });
+    const tokensOf = async (level: string) => (await readTrials(db, 1, level))[0]?.treated.originalTokens;
+    expect([await tokensOf('safe'), await tokensOf('balanced'), await tokensOf('off')]).toEqual([
+      10,
+      14,
+      undefined,
+    ]);
+  });
+
   test('counts only what the provider billed', async () => {
     const { db, bill } = await ledgerWithProjects();
     await bill(1, false, { outcome: 'client_gone' });
@@ -63,7 +81,7 @@ describe('the trial of the optimizer', () => {
     await bill(1, false, { flags: FLAGS.unpriced, costNanoUsd: 0 });
     await bill(1, false, { costNanoUsd: 0 });
     await bill(1, false, { trial: undefined });
-    expect(await readTrials(db, 1)).toEqual([]);
+    expect(await readTrials(db, 1, 'safe')).toEqual([]);
   });
 
   test('is closed with a verdict, and begins anew', async () => {
@@ -80,16 +98,16 @@ describe('the trial of the optimizer', () => {
     closeTrial(db, 1, verdict);
     closeTrial(db, 1, verdict);
     expect(await readVerdicts(db)).toEqual(new Map([['p1', verdict]]));
-    expect(await readTrials(db, 1)).toEqual([]);
-    expect(await readTrials(db, 2)).toHaveLength(1);
+    expect(await readTrials(db, 1, 'safe')).toEqual([]);
+    expect(await readTrials(db, 2, 'safe')).toHaveLength(1);
   });
 
   test('forgets conversations that ended long ago', async () => {
     const { db, bill } = await ledgerWithProjects();
     await bill(1, false);
     forgetTrials(db, NOON - 1);
-    expect(await readTrials(db, 1)).toHaveLength(1);
+    expect(await readTrials(db, 1, 'safe')).toHaveLength(1);
     forgetTrials(db, NOON + 60_000);
-    expect(await readTrials(db, 1)).toEqual([]);
+    expect(await readTrials(db, 1, 'safe')).toEqual([]);
   });
 });

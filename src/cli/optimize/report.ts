@@ -26,8 +26,8 @@ export async function readReports(context: Context, project: string | undefined)
     return Promise.all(
       names.sort().map(async (name) => {
         const projectId = id ?? onTrial.get(name);
-        const trials = projectId === undefined ? [] : await readTrials(db, projectId);
         const level = levelOf(settings, name);
+        const trials = projectId === undefined ? [] : await readTrials(db, projectId, level);
         const switchedOff = level === 'off' ? verdicts.get(name) : undefined;
         return { project: name, level, outcome: outcomeOf(trials), switchedOff };
       }),

@@ -80,6 +80,8 @@ export interface Trial {
   /** A hash of how the conversation began. */
   conversation: number;
   heldOut: boolean;
+  /** What the optimizer does, or would have done. */
+  level: string;
   /** Before compression; an estimate. */
   originalTokens: number;
 }

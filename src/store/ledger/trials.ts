@@ -5,6 +5,14 @@ import { FLAGS, type RequestRecord, type Trial } from './record.ts';
 /** What such a request cost is not what the provider billed. */
 const UNKNOWN_COST = FLAGS.estimated | FLAGS.unpriced | FLAGS.unmetered;
 
+/** A trial is of one level: its place in this list stands above the 48 bits of the conversation's hash. */
+const LEVELS = ['safe', 'balanced'];
+export const LEVEL_UNIT = 2 ** 48;
+
+export function trialLevel(level: string): number {
+  return LEVELS.indexOf(level) + 1;
+}
+
 /** Adds a request to what is known of its conversation, in the running transaction. */
 export function createTrialWriter(
   db: Db,
@@ -14,20 +22,12 @@ export function createTrialWriter(
      ON CONFLICT DO UPDATE SET requests = requests + 1, original_tokens = original_tokens + excluded.original_tokens,
      cost_nano_usd = cost_nano_usd + excluded.cost_nano_usd, last_at = max(last_at, excluded.last_at)`,
   );
-  return (record, { conversation, heldOut, originalTokens }, providerId, modelId) => {
+  return (record, { conversation, heldOut, level, originalTokens }, providerId, modelId) => {
     const { id, projectId, costNanoUsd, outcome, flags } = record;
     // What costs nothing has nothing to save.
     if (outcome !== 'ok' || flags & UNKNOWN_COST || costNanoUsd === 0) return;
     const side = heldOut ? 1 : 0;
-    upsert.run(
-      projectId,
-      side,
-      providerId,
-      modelId,
-      conversation,
-      originalTokens,
-      costNanoUsd,
-      timeOfRequestId(id),
-    );
+    const key = conversation + trialLevel(level) * LEVEL_UNIT;
+    upsert.run(projectId, side, providerId, modelId, key, originalTokens, costNanoUsd, timeOfRequestId(id));
   };
 }

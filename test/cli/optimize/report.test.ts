@@ -11,7 +11,7 @@ async function onTrial(sides: { treated: [number, number]; heldOut: [number, num
     Array.from({ length: count }, (_, i) => ({
       timeMs: NOON,
       costNanoUsd: Math.round(dollars * 1e7 * (0.95 + (i % 11) / 100)),
-      trial: { conversation: i, heldOut, originalTokens: 10_000 },
+      trial: { conversation: i, heldOut, level: 'safe', originalTokens: 10_000 },
     }));
   await cli.record(...record(sides.treated, false), ...record(sides.heldOut, true));
   return cli;
