@@ -4,12 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../clock.ts';
 import { GwError, messageOf, notFound } from '../errors.ts';
 import { newId, type Random, systemRandom } from '../ids.ts';
-import { chunks, completion } from './sandbox/answer.ts';
+import { type Answer, chunks, completion } from './sandbox/answer.ts';
+import { parseCompletionRequest, textChunks, textCompletion } from './sandbox/completions.ts';
 import { deliverJson, deliverStream } from './sandbox/deliver.ts';
+import { embed } from './sandbox/embeddings.ts';
 import { findModel, modelList } from './sandbox/model.ts';
 import { authenticate, receiveBody } from './sandbox/receive.ts';
 import { reply } from './sandbox/reply.ts';
-import { parseChatRequest } from './sandbox/request.ts';
+import { type ChatRequest, parseChatRequest } from './sandbox/request.ts';
 
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
@@ -63,42 +65,73 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   };
 }
 
-async function route(
-  request: IncomingMessage,
-  response: ServerResponse,
-  settings: Required<SandboxOptions>,
-): Promise<void> {
+async function route(request: IncomingMessage, response: ServerResponse, settings: Settings): Promise<void> {
   const target = `${request.method} ${request.url?.split('?')[0]}`;
   switch (target) {
     case 'GET /v1/models':
       return deliverJson(modelList(), { response, cuts: false });
     case 'POST /v1/chat/completions':
-      return complete(request, response, settings);
+      return chat(request, response, settings);
+    case 'POST /v1/completions':
+      return completeText(request, response, settings);
+    case 'POST /v1/embeddings':
+      return deliverJson(embed(await receiveBody(request, MAX_BODY_BYTES)), { response, cuts: false });
     default:
       throw notFound(`The sandbox has no ${target}.`, 'not_found');
   }
 }
 
-async function complete(
+type Settings = Required<SandboxOptions>;
+
+async function chat(incoming: IncomingMessage, response: ServerResponse, settings: Settings): Promise<void> {
+  const request = parseChatRequest(await receiveBody(incoming, MAX_BODY_BYTES));
+  const answer = answerTo(request, settings);
+  const said = { whole: () => completion(answer), chunks: () => chunks(answer) };
+  return deliver([answer], said, response, settings);
+}
+
+async function completeText(
   incoming: IncomingMessage,
   response: ServerResponse,
-  { clock, random, wordDelayMs }: Required<SandboxOptions>,
+  settings: Settings,
 ): Promise<void> {
-  const request = parseChatRequest(await receiveBody(incoming, MAX_BODY_BYTES));
+  const requests = parseCompletionRequest(await receiveBody(incoming, MAX_BODY_BYTES));
+  const answers = requests.map((request) => answerTo(request, settings));
+  const said = { whole: () => textCompletion(answers), chunks: () => textChunks(answers) };
+  return deliver(answers, said, response, settings);
+}
+
+function answerTo(request: ChatRequest, { clock, random }: Settings): Answer {
   const model = findModel(request.model);
   if (model.error) throw model.error();
+  return { request, choices: reply(request, model), timeMs: clock.now(), random };
+}
 
-  const answer = { request, choices: reply(request, model), timeMs: clock.now(), random };
-  const delayMs = (wordDelayMs * model.slowness) / answer.choices.length;
+/** An answer's two forms. */
+interface Said {
+  whole(): object;
+  chunks(): Iterable<object>;
+}
+
+async function deliver(
+  answers: readonly Answer[],
+  said: Said,
+  response: ServerResponse,
+  { clock, wordDelayMs }: Settings,
+): Promise<void> {
+  const request = answers[0]?.request;
+  const model = findModel(request?.model ?? '');
+  const speakers = answers.reduce((sum, { choices }) => sum + choices.length, 0);
+  const delayMs = (wordDelayMs * model.slowness) / speakers;
   const pause = async () => {
     if (delayMs > 0) await new Promise<void>((resolve) => void clock.after(delayMs, resolve));
     if (response.destroyed) throw new Error('the client has gone');
   };
   const delivery = { response, pause, cuts: model.cuts ?? false };
 
-  if (request.stream) return deliverStream(chunks(answer), delivery);
-  if (model.slowness > 1) for (const _ of chunks(answer)) await pause();
-  return deliverJson(completion(answer), delivery);
+  if (request?.stream) return deliverStream(said.chunks(), delivery);
+  if (model.slowness > 1) for (const _ of said.chunks()) await pause();
+  return deliverJson(said.whole(), delivery);
 }
 
 /** Turns what was thrown into OpenAI's error, or breaks off an answer that has begun. */

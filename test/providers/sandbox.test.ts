@@ -97,7 +97,7 @@ describe('who may ask, and for what', () => {
   });
 
   test('another path is not found', async () => {
-    const response = await request(`${sandbox.url}/embeddings`, { body: {}, headers: authorized(sandbox) });
+    const response = await request(`${sandbox.url}/responses`, { body: {}, headers: authorized(sandbox) });
     expect([response.status, response.json()]).toMatchObject([404, { error: { code: 'not_found' } }]);
   });
 

@@ -10,6 +10,8 @@ import { callItem, completedEvents, responseBody } from './support/responses-sha
 import { send } from './support/send.ts';
 
 const WORDS = Array.from({ length: 3_000 }, (_, i) => ` word${i}`);
+/** The schema of responses takes seconds to compile. */
+const LONG = { timeout: 30_000 };
 const BUDGET = { budget: { capUsd: 5, period: 'daily' } } as const;
 
 /** The events, and then silence: only gw can end it. */
@@ -49,7 +51,7 @@ test('chat completions end with the reason length in every choice, and the usage
   expect(record).toMatchObject({ outcome: 'capped', flags: ['stream', 'estimated'] });
 });
 
-test('responses end as incomplete, with all that was said', async () => {
+test('responses end as incomplete, with all that was said', LONG, async () => {
   const gateway = await startBothWires(BUDGET);
   gateway.upstream.script(endless(completedEvents(WORDS).slice(0, -4)));
   const body = { model: 'mock/test-model', input: 'Hi', max_output_tokens: 50 };
@@ -80,7 +82,7 @@ test('responses end as incomplete, with all that was said', async () => {
   expect(record).toMatchObject({ endpoint: 'responses', outcome: 'capped' });
 });
 
-test('calls and thoughts of responses end as they are', async () => {
+test('calls and thoughts of responses end as they are', LONG, async () => {
   const gateway = await startBothWires(BUDGET);
   const item = { ...callItem('a', 'f', ''), status: 'in_progress' };
   const at = { output_index: 1, item_id: item.id };
@@ -120,7 +122,7 @@ test('calls and thoughts of responses end as they are', async () => {
 test.each([
   ['chat completions', 'mock/test-model', chat(WORDS.map((content) => ({ delta: { content } })))],
   ["Anthropic's messages", `anthropic/${CLAUDE}`, messageStream([text(WORDS.join(''))]).slice(0, -3)],
-])('responses over %s end as incomplete', async (_name, model, list) => {
+])('responses over %s end as incomplete', LONG, async (_name, model, list) => {
   const gateway = await startBothWires(BUDGET);
   gateway.upstream.script(async (exchange) => {
     const isResponses = exchange.request.path === '/v1/responses';

@@ -84,7 +84,8 @@ function continued({ calls }: Choice, text: string) {
   return { tool_calls: [{ index: 0, function: { arguments: text } }] };
 }
 
-function usageOf({ request, choices }: Answer) {
+/** Usage by the rule of `tokens.ts`. */
+export function usageOf({ request, choices }: Answer) {
   const promptTokens = countPrompt(request);
   const completionTokens = choices.reduce((sum, choice) => sum + countText(choice.text), 0);
   return {

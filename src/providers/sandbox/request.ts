@@ -67,13 +67,27 @@ function missing(context: z.RefinementCtx, field: string): void {
 
 /** Reads the body of a chat completion request; refuses with OpenAI's status, codes and `param`. */
 export function parseChatRequest(body: Buffer): ChatRequest {
-  const result = chatRequest.safeParse(parseJson(body), { reportInput: true });
-  if (!result.success) throw refusal(result.error);
-  const { stream, stream_options, tools, tool_choice } = result.data;
+  return readChatRequest(parseJson(body));
+}
+
+export function readChatRequest(value: unknown): ChatRequest {
+  const request = check(chatRequest, value);
+  const { stream, stream_options, tools, tool_choice } = request;
   if (stream_options && !stream) throw badRequest("'stream_options' needs 'stream': true.", 'stream_options');
   if (tool_choice && tool_choice !== 'none' && !tools?.length) {
     throw badRequest("'tool_choice' needs 'tools'.", 'tool_choice');
   }
+  return request;
+}
+
+/** Reads a body of another kind. */
+export function parseBody<T>(schema: z.ZodType<T>, body: Buffer): T {
+  return check(schema, parseJson(body));
+}
+
+function check<T>(schema: z.ZodType<T>, value: unknown): T {
+  const result = schema.safeParse(value, { reportInput: true });
+  if (!result.success) throw refusal(result.error);
   return result.data;
 }
 

@@ -9,6 +9,8 @@ import { chunkBody, completionBody, errorBody, usageOf } from '../../support/cha
 import { hasOpenAiSchema, openAiEventFaults, openAiFaults } from '../../support/openai-schema.ts';
 import { type Event, eventText, readEvents } from '../support/event-scripts.ts';
 
+/** The schema of responses takes seconds to compile. */
+const LONG = { timeout: 30_000 };
 const memory = createItemMemory();
 const OPTIONS = { outputLimit: 'max_tokens', memory, keepsThoughts: false, isCodex: false } as const;
 const translate = (request: object) => chatRequest({ model: 'm', input: 'Hi', ...request }, OPTIONS);
@@ -322,7 +324,7 @@ const USAGE = {
   completion_tokens_details: { reasoning_tokens: 30 },
 };
 
-describe('answers', () => {
+describe('answers', LONG, () => {
   test('a text, with its usage and what the request said', () => {
     const request = { instructions: 'Be brief', max_output_tokens: 9, metadata: { a: 'b' }, temperature: 0 };
     expect(answered(completionBody('m', 'Hello', USAGE), request)).toMatchObject({
@@ -403,7 +405,7 @@ describe('answers', () => {
   });
 });
 
-describe('streams', () => {
+describe('streams', LONG, () => {
   const word = (content: string) => chunkBody('m', { delta: { content } });
   const finish = (finish_reason: string) => chunkBody('m', { finish_reason });
   const usage = chunkBody('m', undefined, { usage: USAGE });
