@@ -31,7 +31,7 @@ export async function estimateUsage(gateway: Gateway, metering: Metering): Promi
   const prompt = job.wire.promptOf(job.asked);
   const [input, visible] = await Promise.all([count(prompt.texts), count(relay.receivedText())]);
   const most = admitted.quote.outputTokens * admitted.quote.choices;
-  const outputTokens = Math.min(visible + unseen, Math.max(most, visible)) + admitted.quote.predictedTokens;
+  const outputTokens = Math.min(visible + unseen, Math.max(most, visible)) + admitted.quote.beyondLimit;
   const pointedAt = unseenBound(prompt.unseen, target);
   const inputTokens = input + prompt.tokens + 4 * prompt.items + 3 + pointedAt;
   const first = Math.min(admitted.quote.inputTokens, inputTokens);

@@ -67,6 +67,8 @@ export function upstreamHeaders(
     if (isCrossing && name.startsWith(FOREIGN[wire])) continue;
     // Such a body goes on decoded.
     if (name === 'content-encoding' && canDecode(rawHeaders[i + 1] ?? '')) continue;
+    // The first is what gw read the body by, and a provider might take the last.
+    if (name === 'content-type' && headerOf(headers, name) !== undefined) continue;
     headers.push(name, rawHeaders[i + 1] ?? '');
   }
   if (connection !== '' && connection !== ',keep-alive') headers = withoutNamed(headers, connection);

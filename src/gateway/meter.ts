@@ -118,9 +118,9 @@ function atLeast(reported: TokenUsage, estimate: TokenUsage): TokenUsage {
 /** All that the request may have used, for an answer that gw fails to read: its hold has to be settled all the same. */
 export function meterAtBound(gateway: Gateway, admitted: Admitted, error: unknown): Metered {
   gateway.warn(`an answer could not be read, and is booked at its bound: ${messageOf(error)}`);
-  const { outputTokens, choices, predictedTokens } = admitted.quote;
+  const { outputTokens, choices, beyondLimit } = admitted.quote;
   const inputTokens = inputWith(admitted.quote, callsOf(admitted));
-  const usage = { ...NO_USAGE, inputTokens, outputTokens: outputTokens * choices + predictedTokens };
+  const usage = { ...NO_USAGE, inputTokens, outputTokens: outputTokens * choices + beyondLimit };
   return withinHold(withHeldFees(priced(usage, admitted, FLAGS.estimated), admitted), admitted);
 }
 

@@ -25,8 +25,8 @@ export interface Quote {
   mustLimit: boolean;
   /** Nobody knows what it costs: it may run only where there is no budget to hold. */
   unpriced: boolean;
-  /** Output that may be billed beyond all limits: what was predicted of an answer, and came otherwise. */
-  predictedTokens: number;
+  /** Output tokens of each choice that may be billed beyond the limit. */
+  beyondLimit: number;
   /** The most input and output (of each choice) that the model can have at all. */
   possibleTokens: number;
   /** Left out where the provider runs no tools of its own. */
@@ -91,7 +91,7 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
     mayCut,
     mustLimit: mayCut && known === undefined,
     unpriced: card === undefined || request.terms?.unknown !== undefined || isUnknown(tools, card),
-    predictedTokens: request.predictedTokens ?? 0,
+    beyondLimit: request.beyondLimit ?? 0,
     possibleTokens: possibleTokens(options.provider, options.model),
     tools,
   };
@@ -118,11 +118,11 @@ export function feesWith({ card, tools }: Quote, calls = 0): NanoUsd {
 }
 
 function costWith(quoted: Quote, outputTokens: number, calls?: number): NanoUsd {
-  const { card, choices, predictedTokens } = quoted;
+  const { card, choices, beyondLimit } = quoted;
   if (!card) return 0;
   const usage = {
     inputTokens: inputWith(quoted, calls),
-    outputTokens: outputTokens + predictedTokens,
+    outputTokens: outputTokens + beyondLimit,
     choices,
   };
   const tokens = worstCase(usage, card);
@@ -153,7 +153,7 @@ export function fitInto(quoted: Quote, room: NanoUsd, minOutputTokens: number): 
   const forTokens = room - feesWith(quoted, calls);
   if (forTokens < 0) return undefined;
   const affordable = affordableOutputTokens(forTokens, inputWith(quoted, calls), choices, card);
-  const outputTokens = Math.min(affordable - quoted.predictedTokens, quoted.outputTokens);
+  const outputTokens = Math.min(affordable - quoted.beyondLimit, quoted.outputTokens);
   const least = mayCut ? Math.min(minOutputTokens, quoted.outputTokens) : quoted.outputTokens;
   if (outputTokens < least) return undefined;
   if (tools && calls !== undefined && outputTokens === quoted.outputTokens) {

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '../../src/clock.ts';
 import type { ProviderSettings } from '../../src/config/settings.ts';
 import { createAdmissionQueue } from '../../src/gateway/admission-queue.ts';
 import type { Admission, AdmissionResult } from '../../src/store/ledger/ledger.ts';
+import { openConnection } from '../support/client.ts';
 import { createGate } from '../support/gate.ts';
 import { type GatewayOptions, PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
 import { hang, respond } from '../support/scripts.ts';
@@ -330,6 +331,73 @@ describe('what is predicted of an answer', () => {
   });
 });
 
+test('a thread that the provider keeps is held for with all that it may hold', async () => {
+  const gateway = await budgeted();
+  await addProvider(gateway, 'claude', { wire: 'anthropic' });
+  gateway.upstream.queue(hang());
+  const body = { ...PLAIN, model: 'claude/test-model', max_tokens: 5, thread: { type: 'continue' } };
+  const connection = await gateway.open(body, { path: '/v1/messages' });
+  await gateway.upstream.nextRequest();
+  connection.hangUp();
+  const { holdNanoUsd, inputTokens } = await recordOf(gateway);
+  expect([holdNanoUsd >= 1e9, inputTokens >= 1e6]).toEqual([true, true]);
+});
+
+describe('output beyond the limit', () => {
+  const USED = { prompt_tokens: 7, completion_tokens: 5 };
+
+  test.each([{ best_of: 20 }, { n: 20 }])(
+    'is held for in chat answers that nobody sees: %j',
+    async (more) => {
+      const gateway = await budgeted();
+      gateway.upstream.queue(respond(200, JSON_TYPE, JSON.stringify({ usage: USED })));
+      await gateway.post({ ...PLAIN, max_tokens: 100, ...more });
+      expect((await recordOf(gateway)).holdNanoUsd).toBeGreaterThan(20 * 100 * 2_000);
+    },
+  );
+
+  test.each([
+    [30_000, 30_000],
+    [1e308, 0],
+  ])('is held for where thoughts of %d tokens have a limit of their own', async (budget_tokens, least) => {
+    const gateway = await budgeted();
+    await addProvider(gateway, 'claude', { wire: 'anthropic' });
+    const body = {
+      ...PLAIN,
+      model: 'claude/test-model',
+      max_tokens: 100,
+      thinking: { type: 'enabled', budget_tokens },
+    };
+    gateway.upstream.queue(
+      respond(200, JSON_TYPE, JSON.stringify({ usage: { input_tokens: 7, output_tokens: 5 } })),
+    );
+    const answer = await gateway.post(body, { path: '/v1/messages' });
+    expect(answer.status).toBe(least > 0 ? 200 : 402);
+    expect((await gateway.records())[0]?.holdNanoUsd).toBeGreaterThanOrEqual(least * 2_000);
+  });
+});
+
+test('a second content type does not reach the provider, who might read the body by it', async () => {
+  const gateway = await budgeted();
+  gateway.upstream.queue(respond(200, JSON_TYPE, '{"usage":{"prompt_tokens":7,"completion_tokens":5}}'));
+  const body = Buffer.from(JSON.stringify({ ...PLAIN, max_tokens: 5 }));
+  const connection = await openConnection(gateway.url);
+  const head = [
+    'POST /v1/chat/completions HTTP/1.1',
+    'host: 127.0.0.1',
+    `authorization: Bearer ${gateway.key}`,
+    'content-type: application/json',
+    'content-type: application/json; charset=utf-16',
+    `content-length: ${body.length}`,
+  ];
+  await connection.send(Buffer.concat([Buffer.from(`${head.join('\r\n')}\r\n\r\n`), body]));
+  const { head: seen } = await gateway.upstream.nextRequest();
+  const types = seen.headers.filter(([name]) => name.toLowerCase() === 'content-type');
+  expect(types.map(([, value]) => value)).toEqual(['application/json']);
+  await recordOf(gateway);
+  connection.hangUp();
+});
+
 describe('what no model can have used', () => {
   const USED = { prompt_tokens: 7, completion_tokens: 5 };
 
@@ -437,6 +505,18 @@ describe('input that is longer than it looks', () => {
       'a video by its address',
       '/chat/completions',
       part({ type: 'video_url', video_url: { url: 'https://a.example/b' } }),
+      1_000_000,
+    ],
+    [
+      'a page by its address',
+      '/chat/completions',
+      part({ type: 'document_url', document_url: 'https://a' }),
+      1_000_000,
+    ],
+    [
+      'data of the provider',
+      '/chat/completions',
+      { ...PLAIN, data_sources: [{ type: 'azure_search' }] },
       1_000_000,
     ],
     [

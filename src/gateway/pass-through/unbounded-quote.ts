@@ -24,7 +24,7 @@ export function unboundedQuote(gateway: Gateway, target: Target, costs: Costs): 
     mayCut: false,
     mustLimit: false,
     unpriced: !costsNothing && !isAllowed,
-    predictedTokens: 0,
+    beyondLimit: 0,
     possibleTokens: possibleTokens(target.provider.name, target.model),
     tools: undefined,
   };

@@ -11,6 +11,8 @@ import type { Wire } from './wire.ts';
 const LIMITS = ['max_tokens', 'max_completion_tokens'];
 export const MAX_CHOICES = 128;
 /** Google's tools have no type; these are their keys. */
+/** What is read by its address, and Azure's own data. */
+const READ_BY_ADDRESS = ['video_url', 'file_url', 'pdf_url', 'document_url', 'data_sources'];
 const GOOGLE_TOOLS = [
   'google*',
   'url_context*',
@@ -27,7 +29,7 @@ export const chatWire: Wire = {
   path: '/chat/completions',
   parse: createParser({
     limits: LIMITS,
-    reads: ['messages', 'n', 'temperature', 'deferred'],
+    reads: ['messages', 'n', 'best_of', 'temperature', 'deferred', 'prediction'],
     asksForUsage: true,
     check(fields, bytes) {
       checkList(bytes, fields, 'messages', 'the conversation to answer');
@@ -43,8 +45,14 @@ export const chatWire: Wire = {
         );
       }
     },
-    predicted: 'prediction',
-    choices: (fields) => fields.integer('n', 1, MAX_CHOICES) ?? 1,
+    // What was predicted of an answer that comes otherwise, in bytes, as no token is shorter than one.
+    beyondLimit(fields) {
+      const member = fields.find('prediction');
+      return member && fields.read('prediction') !== undefined ? member.end - member.start : undefined;
+    },
+    // Some generate and bill `best_of` answers, as in the API of before.
+    choices: (fields) =>
+      Math.max(fields.integer('n', 1, MAX_CHOICES) ?? 1, fields.integer('best_of', 1, MAX_CHOICES) ?? 1),
     unseen: {
       images: ['image_url'],
       // The last are how the ids of earlier spoken answers begin, and videos and sounds by their address.
@@ -53,8 +61,8 @@ export const chatWire: Wire = {
         'file_data',
         'web_search_options',
         'audio_*',
-        'video_url',
         'cached_content*',
+        ...READ_BY_ADDRESS,
         ...GOOGLE_TOOLS,
       ],
     },
@@ -82,7 +90,7 @@ export const chatWire: Wire = {
   promptOf: promptReader({
     read: new Set(['messages']),
     json: new Set(['tools', 'functions', 'response_format', 'prediction']),
-    stored: new Set(['web_search_options', 'extra_body', 'cached_content', 'cachedContent']),
+    stored: new Set(['web_search_options', 'extra_body', 'cached_content', 'cachedContent', 'data_sources']),
   }),
 };
 

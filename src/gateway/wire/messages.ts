@@ -1,4 +1,5 @@
-import { checkList } from './fields.ts';
+import { isObject } from './events.ts';
+import { checkList, type Fields } from './fields.ts';
 import { endMessageAtLimit, inspectMessageEvents, messageText } from './messages-answer.ts';
 import { promptReader } from './prompt.ts';
 import { createParser, renameModel, writeLimit } from './request.ts';
@@ -6,8 +7,20 @@ import { usageMember } from './usage-member.ts';
 import type { Wire } from './wire.ts';
 
 const LIMITS = ['max_tokens'];
+/** More than any model thinks. */
+const MAX_THINKING = 100_000_000;
 /** Tools that take a limit of their own. */
 const LIMITED = new Set(['web_search', 'web_fetch']);
+
+/** Between calls of tools the model may think more than the limit says: then the budget for that is a limit of its own. */
+function thinkingBeyond(fields: Fields): number | undefined {
+  const thinking = fields.read('thinking');
+  const budget = isObject(thinking) ? thinking.budget_tokens : undefined;
+  const limit = fields.read('max_tokens');
+  return typeof budget === 'number' && typeof limit === 'number' && budget > limit
+    ? Math.min(Math.ceil(budget), MAX_THINKING)
+    : undefined;
+}
 
 /** Anthropic's messages: https://docs.anthropic.com/en/api/messages */
 export const messagesWire: Wire = {
@@ -16,8 +29,9 @@ export const messagesWire: Wire = {
   path: '/messages',
   parse: createParser({
     limits: LIMITS,
-    reads: ['messages'],
+    reads: ['messages', 'thinking'],
     check: (fields, bytes) => checkList(bytes, fields, 'messages', 'the conversation to answer'),
+    beyondLimit: thinkingBeyond,
     // Documents, and tools with which the provider reads in more by itself.
     unseen: {
       images: ['image'],

@@ -90,7 +90,10 @@ function countTokens(value: unknown[]): number {
 }
 
 const IMAGES = new Set(['image_url', 'input_image', 'image', 'computer_screenshot', 'image_generation_call']);
-const FILES = new Set(['file', 'input_file', 'document', 'item_reference', 'video_url', 'audio_url']);
+const FILES = new Set([
+  ...['file', 'input_file', 'document', 'item_reference', 'additional_tools'],
+  ...['video_url', 'audio_url', 'file_url', 'pdf_url', 'document_url'],
+]);
 /** Where images and files keep their bytes and addresses. */
 const CONTENTS = new Set(['url', 'image_url', 'data', 'file_data', 'file_url', 'file_id']);
 

@@ -27,8 +27,8 @@ export interface RequestShape {
   /** Fields that tell as much by being there. */
   stored?: readonly string[];
   tools?: ToolShape;
-  /** The field that tells what the answer may be. */
-  predicted?: string;
+  /** Output that may be billed beyond the limit. */
+  beyondLimit?(fields: Fields): number | undefined;
   /** A stream reports its usage only if `stream_options` asks for it. */
   asksForUsage?: boolean;
 }
@@ -45,7 +45,6 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
     ...(shape.reads ?? []),
     ...(shape.stored ?? []),
     ...(shape.tools ? ['tools', ...Object.keys(shape.tools.fields ?? {})] : []),
-    ...(shape.predicted ? [shape.predicted] : []),
     ...(shape.tools?.limitField ? [shape.tools.limitField] : []),
   ]);
   const newReader = shape.unseen && unseenReaders(shape.unseen);
@@ -71,7 +70,7 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
       options: readServiceObject(fields.read('service')),
       maxOutputTokens: limit,
       choices: shape.choices?.(fields) ?? 1,
-      predictedTokens: shape.predicted === undefined ? undefined : lengthOf(fields, shape.predicted),
+      beyondLimit: shape.beyondLimit?.(fields),
       terms: termsOf(fields),
       serverTools: shape.tools && readServerTools(shape.tools, { bytes, members, fields, hasOddType }),
       wantsUsage: usage?.wantsUsage ?? !shape.asksForUsage,
@@ -100,12 +99,6 @@ const BAD_BYTES = '\ufffd';
 function withStored(unseen: Unseen, fields: Fields, stored: readonly string[]): Unseen {
   const isStored = stored.some((key) => fields.read(key) !== undefined);
   return isStored ? { ...unseen, context: true } : unseen;
-}
-
-/** In bytes, as no token is shorter than one. */
-function lengthOf(fields: Fields, key: string): number | undefined {
-  const member = fields.find(key);
-  return member && fields.read(key) !== undefined ? member.end - member.start : undefined;
 }
 
 function readModel(fields: Fields): string {

@@ -19,8 +19,8 @@ export interface WireRequest {
   maxOutputTokens: number | undefined;
   /** False: the API has no field that limits its output. */
   limitable?: false;
-  /** What the answer is predicted to be, whose tokens are billed as output where it is not: their bound. */
-  predictedTokens?: number | undefined;
+  /** Output tokens of each choice that may be billed beyond the limit. */
+  beyondLimit?: number | undefined;
   /** How many answers are asked for. */
   choices: number;
   /** Left out where the listed prices hold. */
