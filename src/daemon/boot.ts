@@ -9,6 +9,7 @@ import { createAdmissionQueue } from '../gateway/admission-queue.ts';
 import { createAuthenticator } from '../gateway/authenticate.ts';
 import { createBodyMemory } from '../gateway/body-memory.ts';
 import { createChatOnly } from '../gateway/chat-only.ts';
+import { createDefaultTerms } from '../gateway/default-terms.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createResolver } from '../gateway/resolve.ts';
 import { createSettler } from '../gateway/settler.ts';
@@ -141,6 +142,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     ledger,
     settler,
     queue: createAdmissionQueue(ledger, clock),
+    defaultTerms: createDefaultTerms(),
     bodies: createBodyMemory(() => current().settings['limits.max_memory_bytes']),
     tokens,
     compressor,

@@ -52,8 +52,8 @@ export async function admit(
   calendar: Calendar,
 ): Promise<Admitted> {
   const listed = gateway.catalog().find(target.provider.name, target.model, gateway.clock.now());
-  const { terms } = job.asked;
-  const card = terms && listed ? scaleCard(listed, terms.tenths) : listed;
+  const heldTenths = job.asked.terms?.tenths ?? gateway.defaultTerms.of(target);
+  const card = listed && heldTenths !== 10 ? scaleCard(listed, heldTenths) : listed;
   const settings = gateway.settings();
   const asked = toolsFor(job.asked.serverTools, target.model);
   const tools =
@@ -70,6 +70,7 @@ export async function admit(
       model: target.model,
       card,
       listed,
+      heldTenths,
       inputTokens,
       minOutputTokens: settings['admission.min_output_tokens'],
       tools,

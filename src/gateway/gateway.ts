@@ -12,6 +12,7 @@ import type { AdmissionQueue } from './admission-queue.ts';
 import type { Authenticator } from './authenticate.ts';
 import type { BodyMemory } from './body-memory.ts';
 import type { ChatOnly } from './chat-only.ts';
+import type { DefaultTerms } from './default-terms.ts';
 import type { Resolver } from './resolve.ts';
 import type { FindProject } from './select-project.ts';
 import type { Settler } from './settler.ts';
@@ -36,6 +37,7 @@ export interface Gateway {
   settler: Settler;
   queue: AdmissionQueue;
   bodies: BodyMemory;
+  defaultTerms: DefaultTerms;
   tokens: TokenCounter;
   compressor: Compressor;
   upstreams: Upstreams;

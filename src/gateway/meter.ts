@@ -45,7 +45,7 @@ export function meter(gateway: Gateway, metering: Metering): Metered | Promise<M
   const plausible = stated && plausibleUsage(stated, admitted.quote);
   const reported = plausible?.value;
   if (reported && isAll(reported, metering)) {
-    const metered = withCharge(reported, metering);
+    const metered = withCharge(gateway, reported, metering);
     return plausible.wasCut ? asImpossible(gateway, metered) : metered;
   }
   if (relay.status >= 400) return priced(reported ?? NO_USAGE, admitted, 0);
@@ -55,18 +55,19 @@ export function meter(gateway: Gateway, metering: Metering): Metered | Promise<M
 }
 
 /** At what the provider says that it charged, else at its prices and on the terms that it reports. */
-function withCharge(usage: TokenUsage, metering: Metering): Metered {
+function withCharge(gateway: Gateway, usage: TokenUsage, metering: Metering): Metered {
   const { relay, target, admitted, job } = metering;
   const charged = readReportedCost(target.provider.name, relay.usage);
   if (charged !== undefined) {
     const { value, wasCut } = plausibleCost(charged);
     return { usage, costNanoUsd: value, flags: wasCut ? FLAGS.estimated : 0 };
   }
-  const { card, listed } = admitted.quote;
+  const { card, listed, heldTenths } = admitted.quote;
   const { terms } = job.asked;
   const tenths = billedTenths(terms, relay.usage, target.provider);
-  const isAsAsked = tenths === (terms?.tenths ?? 10);
-  return withFees(pricedAt(usage, isAsAsked || !listed ? card : scaleCard(listed, tenths), 0), metering);
+  if (!terms) gateway.defaultTerms.learn(target, tenths);
+  const isAsHeld = tenths === heldTenths || !listed;
+  return withFees(pricedAt(usage, isAsHeld ? card : scaleCard(listed, tenths), 0), metering);
 }
 
 function asImpossible(gateway: Gateway, metered: Metered): Metered {

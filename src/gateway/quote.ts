@@ -10,8 +10,9 @@ import type { WireRequest } from './wire/wire.ts';
 export interface Quote {
   /** The prices on the terms that the request asks for. */
   card: PriceCard | undefined;
-  /** The prices as they are listed. */
+  /** The prices as they are listed; `card` has so many tenths of them. */
   listed: PriceCard | undefined;
+  heldTenths: number;
   inputTokens: number;
   /** Bound of the output tokens of each choice. */
   outputTokens: number;
@@ -57,6 +58,7 @@ export interface QuoteOptions {
   model: string;
   card: PriceCard | undefined;
   listed: PriceCard | undefined;
+  heldTenths: number;
   /** Bound of the input tokens. */
   inputTokens: number;
   /** A request without a limit of its own is not cut below this. */
@@ -83,6 +85,7 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
   const quoted: Quote = {
     card,
     listed: options.listed,
+    heldTenths: options.heldTenths,
     inputTokens: options.inputTokens,
     outputTokens,
     choices,

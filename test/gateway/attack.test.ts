@@ -274,6 +274,19 @@ describe('the tier that an answer says it was given', () => {
     expect(await booked({}, { service_tier: 'priority' }, 'proxy')).toEqual([500_000, ['overrun']]);
   });
 
+  test('is held for once it is known to be the default of an account, and as long', async () => {
+    const gateway = await budgeted();
+    await addProvider(gateway, 'openai');
+    for (const service_tier of ['priority', 'priority', 'default', 'default']) {
+      gateway.upstream.queue(respond(200, JSON_TYPE, chat({ service_tier })));
+      await gateway.post({ ...PLAIN, model: 'openai/test-model', max_tokens: 500 });
+    }
+    const records = await gateway.settled(4);
+    const [first = 0, ...later] = records.map(({ holdNanoUsd }) => holdNanoUsd);
+    expect(later).toEqual([first * 2.5, first * 2.5, first]);
+    expect(records.map(({ costNanoUsd }) => costNanoUsd)).toEqual([500_000, 500_000, 200_000, 200_000]);
+  });
+
   test('is read from streams', async () => {
     const gateway = await budgeted();
     await addProvider(gateway, 'openai');
@@ -394,6 +407,31 @@ test('a second content type does not reach the provider, who might read the body
   const { head: seen } = await gateway.upstream.nextRequest();
   const types = seen.headers.filter(([name]) => name.toLowerCase() === 'content-type');
   expect(types.map(([, value]) => value)).toEqual(['application/json']);
+  await recordOf(gateway);
+  connection.hangUp();
+});
+
+test('what a chunked body has beside its bytes is nothing to go by, here or at the provider', async () => {
+  const gateway = await budgeted();
+  gateway.upstream.queue(respond(200, JSON_TYPE, '{"usage":{"prompt_tokens":7,"completion_tokens":5}}'));
+  const body = JSON.stringify({ ...PLAIN, max_tokens: 5 });
+  const head = [
+    'POST /v1/chat/completions HTTP/1.1',
+    'host: 127.0.0.1',
+    `authorization: Bearer ${gateway.key}`,
+    'content-type: application/json',
+    'transfer-encoding: chunked',
+    'trailer: x-service-budget, content-encoding',
+  ];
+  const chunk = (text: string) => `${text.length.toString(16)};max_tokens=9999\r\n${text}\r\n`;
+  const end = '0;n=128\r\nx-service-budget: other\r\ncontent-encoding: gzip\r\n\r\n';
+  const connection = await openConnection(gateway.url);
+  const text = `${head.join('\r\n')}\r\n\r\n${chunk(body.slice(0, 20))}${chunk(body.slice(20))}${end}`;
+  await connection.send(Buffer.from(text));
+  const seen = await gateway.upstream.nextRequest();
+  expect(JSON.parse(seen.body.toString())).toEqual({ ...PLAIN, model: 'test-model', max_tokens: 5 });
+  const names = seen.head.headers.map(([name]) => name.toLowerCase());
+  for (const name of ['trailer', 'transfer-encoding', 'content-encoding']) expect(names).not.toContain(name);
   await recordOf(gateway);
   connection.hangUp();
 });

@@ -16,6 +16,7 @@ export function unboundedQuote(gateway: Gateway, target: Target, costs: Costs): 
   return {
     card,
     listed: card,
+    heldTenths: 10,
     inputTokens: 0,
     outputTokens: Number.MAX_SAFE_INTEGER,
     choices: 1,
