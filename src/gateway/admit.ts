@@ -1,8 +1,10 @@
 import type { Calendar } from '../calendar.ts';
 import type { GwError } from '../errors.ts';
 import type { NanoUsd } from '../money.ts';
+import { isFree } from '../pricing/cost.ts';
 import { modelLimits } from '../pricing/limits.ts';
-import { scaleCard } from '../pricing/price-card.ts';
+import { type PriceCard, scaleCard } from '../pricing/price-card.ts';
+import { PRESETS } from '../providers/presets.ts';
 import type { Standing } from '../store/ledger/balances.ts';
 import { tokenBound } from '../tokens/bound.ts';
 import { encodingOf } from '../tokens/encoding.ts';
@@ -58,6 +60,7 @@ export async function admit(
   const asked = toolsFor(job.asked.serverTools, target.model);
   const tools =
     asked &&
+    !isOwnMachine(target, card) &&
     toolTerms(asked, {
       provider: target.provider.name,
       choices: job.asked.choices,
@@ -73,7 +76,7 @@ export async function admit(
       heldTenths,
       inputTokens,
       minOutputTokens: settings['admission.min_output_tokens'],
-      tools,
+      tools: tools || undefined,
     });
   const cheap = quoteFor(inputBound(job, target));
   // The quick look takes the bytes of images for text, and more for files than there are.
@@ -85,6 +88,12 @@ export async function admit(
   const second = await hold(gateway, { job, target, calendar }, quoteFor(exact), true);
   if (!second) throw new Error('a final admission was not decided');
   return second;
+}
+
+/** Where tokens cost nothing, tools don't either, but for hosts that give some models away. */
+function isOwnMachine({ provider }: Target, card: PriceCard | undefined): boolean {
+  const isHost = Object.hasOwn(PRESETS, provider.name) && !provider.local;
+  return card !== undefined && isFree(card) && !isHost;
 }
 
 interface Asking {

@@ -1,6 +1,6 @@
 import { messageOf } from '../errors.ts';
 import type { NanoUsd } from '../money.ts';
-import { costOf, isFree } from '../pricing/cost.ts';
+import { costOf } from '../pricing/cost.ts';
 import { type PriceCard, scaleCard } from '../pricing/price-card.ts';
 import { readReportedCost } from '../pricing/reported-cost.ts';
 import { readUsage, statesOutput } from '../pricing/usage-payload.ts';
@@ -127,8 +127,8 @@ export function meterAtBound(gateway: Gateway, admitted: Admitted, error: unknow
 
 /** With what the provider charges for its own tools, as far as its answer tells. */
 function withFees(metered: Metered, { admitted, relay }: Metering): Metered {
-  const { tools, card } = admitted.quote;
-  if (!tools || (card && isFree(card))) return metered;
+  const { tools } = admitted.quote;
+  if (!tools) return metered;
   const fees = tools.feesOf(relay.usage);
   const isEstimate = tools.isEstimate || fees === undefined;
   const flags = (isEstimate ? FLAGS.estimated : 0) | (tools.unknown ? FLAGS.unpriced : 0);

@@ -35,12 +35,12 @@ export interface Quote {
 }
 
 /** Of a model whose context size is unknown: beyond those of all models there are. */
-const POSSIBLE_TOKENS = 10_000_000;
+export const POSSIBLE_TOKENS = 10_000_000;
 /** Price data may be old, and contexts have grown fivefold. */
 const GROWTH = 8;
 
 /** More than a model can read or write in one go. */
-export function possibleTokens(provider: string, model: string): number {
+function possibleTokens(provider: string, model: string): number {
   const context = modelLimits(provider, model)?.contextTokens;
   return context === undefined ? POSSIBLE_TOKENS : context * GROWTH;
 }
@@ -93,7 +93,7 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
     least: 0,
     mayCut,
     mustLimit: mayCut && known === undefined,
-    unpriced: card === undefined || request.terms?.unknown !== undefined || isUnknown(tools, card),
+    unpriced: card === undefined || request.terms?.unknown !== undefined || tools?.unknown !== undefined,
     beyondLimit: request.beyondLimit ?? 0,
     possibleTokens: possibleTokens(options.provider, options.model),
     tools,
@@ -105,19 +105,14 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
   return quoted;
 }
 
-/** Where tokens cost nothing, tools don't either: it is the user's own machine. */
-function isUnknown(tools: ToolTerms | undefined, card: PriceCard): boolean {
-  return tools?.unknown !== undefined && !isFree(card);
-}
-
 /** The input that the model reads with so many calls of the provider's tools. */
 export function inputWith({ inputTokens, tools }: Quote, calls = 0): number {
   return tools ? inputTokens + tools.roundsAt(calls) * tools.roundTokens : inputTokens;
 }
 
 /** The fees of so many calls of the provider's tools. */
-export function feesWith({ card, tools }: Quote, calls = 0): NanoUsd {
-  return tools && card && !isFree(card) ? tools.feesAt(calls) : 0;
+export function feesWith({ tools }: Quote, calls = 0): NanoUsd {
+  return tools ? tools.feesAt(calls) : 0;
 }
 
 function costWith(quoted: Quote, outputTokens: number, calls?: number): NanoUsd {
@@ -133,7 +128,7 @@ function costWith(quoted: Quote, outputTokens: number, calls?: number): NanoUsd 
 }
 
 export function costsNothing(quote: Quote): boolean {
-  return quote.card !== undefined && isFree(quote.card);
+  return quote.card !== undefined && isFree(quote.card) && !quote.tools;
 }
 
 /** What a room affords of a request. */

@@ -36,7 +36,7 @@ const SEARCHES_PER_CALL = 4;
 const MAX_ROUNDS = 10;
 /** What a stored prompt may bring. */
 const ANY_TOOL = ['web_search', 'file_search', 'image_generation', 'container'];
-/** Tools that only take part in a chat model's one search. */
+/** Where calls can't be limited, a fee is for the whole request, and so is what it lets the model read. */
 const ONE_ROUND = 1;
 
 const IS_SEARCH_MODEL = /-search-(preview|api)\b/;
@@ -67,8 +67,12 @@ export function toolTerms(asked: ServerTools, options: ToolTermsOptions): ToolTe
   const once = sum(priced, ({ fee }) => (fee?.per === 'request' ? fee.nanoUsd * choices : 0));
   const perCall = priced.map(({ tool, fee }) => ({
     tool,
-    nanoUsd: fee?.per === 'call' ? fee.nanoUsd * (/^web_search/.test(tool.name) ? SEARCHES_PER_CALL : 1) : 0,
+    nanoUsd: fee?.per === 'call' ? fee.nanoUsd * perUse(tool) : 0,
   }));
+  // Anthropic's limit counts searches, OpenAI's calls.
+  function perUse({ name }: ServerTool): number {
+    return limit === 'all' && /^web_search/.test(name) ? SEARCHES_PER_CALL : 1;
+  }
   const isLimited = tools.every(({ limitAt, name }) => limitAt && /^web_(search|fetch)$/.test(name));
   const usesAt = (most: number, tool: ServerTool) => tool.mostCalls ?? most;
   return {

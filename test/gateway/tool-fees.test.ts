@@ -138,6 +138,18 @@ describe('the fees of tools that a provider runs are booked', () => {
   });
 });
 
+test('a model that a host gives away has fees all the same', async () => {
+  const gateway = await startGateway(CAP);
+  gateway.configure({ providers: { openrouter: { baseUrl: gateway.upstream.url } } });
+  await gateway.setPrice({ provider: 'openrouter', model: 'a:free', inputPicoUsd: 0, outputPicoUsd: 0 });
+  gateway.upstream.queue(json(200, { usage: { prompt_tokens: 7, completion_tokens: 5, cost: 0.03 } }));
+  const ask = { ...PLAIN, model: 'openrouter/a:free' };
+  expect((await gateway.post({ ...ask, plugins: [{ id: 'web' }] })).status).toBe(402);
+  expect((await gateway.post({ ...ask, web_search_options: {} })).status).toBe(200);
+  const [, record] = await gateway.settled(2);
+  expect(record).toMatchObject({ holdNanoUsd: 50_000_000, costNanoUsd: 30_000_000 });
+});
+
 describe('how often a provider may run its tools', () => {
   const heldFor = async (body: object, options: GatewayOptions = CAP) => {
     const gateway = await startGateway(options);
@@ -250,6 +262,7 @@ describe('chat completions', () => {
     [{ web_search_options: { search_context_size: 'high' }, n: 2 }, 0.05],
     [{ model: 'mock/gpt-4o-search-preview' }, 0.025],
     [{ tools: [{ type: 'function', function: { name: 'web_search' } }] }, 0],
+    [{ enable_search: false }, 0],
   ])('are held and booked with their one search: %j', async (more, usd) => {
     const gateway = await startGateway(CAP);
     for (const model of ['gpt-4o-search-preview']) {
@@ -270,6 +283,7 @@ describe('chat completions', () => {
     { tools: [{ type: 'openrouter:web_search' }] },
     { tools: [{ type: 'builtin_function', function: { name: '$web_search' } }] },
     { search_parameters: { mode: 'on' } },
+    { enable_search: true },
     { model: 'mock/test-model:online' },
   ])('are refused where nothing bounds how often a tool runs: %j', async (more) => {
     const gateway = await startGateway(CAP);

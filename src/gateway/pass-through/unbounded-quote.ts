@@ -1,6 +1,6 @@
 import { isFree } from '../../pricing/cost.ts';
 import type { Gateway } from '../gateway.ts';
-import { possibleTokens, type Quote } from '../quote.ts';
+import { POSSIBLE_TOKENS, type Quote } from '../quote.ts';
 import type { Target } from '../resolve.ts';
 import type { Costs } from './costs.ts';
 
@@ -26,7 +26,7 @@ export function unboundedQuote(gateway: Gateway, target: Target, costs: Costs): 
     mustLimit: false,
     unpriced: !costsNothing && !isAllowed,
     beyondLimit: 0,
-    possibleTokens: possibleTokens(target.provider.name, target.model),
+    possibleTokens: POSSIBLE_TOKENS,
     tools: undefined,
   };
 }

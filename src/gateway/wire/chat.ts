@@ -72,6 +72,9 @@ export const chatWire: Wire = {
         web_search_options: 'chat_search',
         plugins: 'plugins',
         search_parameters: 'search_parameters',
+        // Alibaba's and Cohere's.
+        enable_search: 'enable_search',
+        connectors: 'connectors',
         // Where Google's own fields are.
         extra_body: 'extra_body',
       },

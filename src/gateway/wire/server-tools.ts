@@ -151,7 +151,7 @@ function readList(bytes: Buffer, list: { start: number }): ServerTool[] {
 function toolsByField(fields: Fields, names: Readonly<Record<string, string>>): ServerTool[] {
   return Object.entries(names).flatMap(([field, name]) => {
     const value = fields.read(field);
-    if (value === undefined || (Array.isArray(value) && value.length === 0)) return [];
+    if (value === undefined || value === false || (Array.isArray(value) && value.length === 0)) return [];
     const isHarmless = field === 'extra_body' && !/tool|search/i.test(JSON.stringify(value));
     return isHarmless ? [] : [{ name, field }];
   });
