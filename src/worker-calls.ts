@@ -132,12 +132,18 @@ function replyTo<Answer>(id: number, answer: () => Answer): Reply<Answer> {
   }
 }
 
+const YOUNG_GENERATION_MB = 8;
+
 /**
  * Starts the thread whose file is `path` under `src`. Node 20 runs no TypeScript, and vitest transforms none in a
  * thread: under the sources it is the built file, which `npm test` makes first (`npm run build`).
  */
 export function startBuiltWorker(path: string): Worker {
   const root = import.meta.url.endsWith('.ts') ? '../dist/' : './';
-  // Without the process's own flags: some, such as --input-type, would stop the worker from starting.
-  return new Worker(new URL(root + path, import.meta.url), { execArgv: [] });
+  return new Worker(new URL(root + path, import.meta.url), {
+    // Without the process's own flags: some, such as --input-type, would stop the worker from starting.
+    execArgv: [],
+    // A sixth of the default, which a thread that makes much garbage would fill: 25 MB for a twentieth of its time.
+    resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+  });
 }

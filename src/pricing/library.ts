@@ -1,5 +1,6 @@
 /** The bundled price data: which model of which provider a name means. Nothing is ever fetched. */
-import { type ConditionalPrice, calcPrice, type ModelPrice } from '@pydantic/genai-prices';
+import { createRequire } from 'node:module';
+import type { ConditionalPrice, ModelPrice } from '@pydantic/genai-prices';
 
 /**
  * Our provider names and the library's. Whatever is not listed is a provider of the user's own, and its
@@ -25,6 +26,10 @@ const LIBRARY_PROVIDERS: ReadonlyMap<string, string> = new Map([
 /** What Google's two OpenAI-compatible endpoints put before a model's name, and the library doesn't know. */
 const GOOGLE_PREFIX = /^(?:models|google)\//;
 
+/** Loaded when it is first needed, and at once, which an import can't be: it holds 20 MB, and own prices need none of it. */
+const library = (): typeof import('@pydantic/genai-prices') =>
+  createRequire(import.meta.url)('@pydantic/genai-prices');
+
 export interface LibraryModel {
   /** The library's ids, not ours; the model may be another maker's, as OpenAI's are at Azure. */
   providerId: string;
@@ -41,7 +46,7 @@ export function findInLibrary(providerName: string, model: string, atMs: number)
   const providerId = LIBRARY_PROVIDERS.get(providerName);
   if (providerId === undefined) return undefined;
   const name = providerId === 'google' ? model.replace(GOOGLE_PREFIX, '') : model;
-  const found = calcPrice({}, name, { providerId, timestamp: new Date(atMs) });
+  const found = library().calcPrice({}, name, { providerId, timestamp: new Date(atMs) });
   if (!found) return undefined;
   return {
     providerId: found.provider.id,

@@ -5,13 +5,11 @@ import { type Clock, systemClock } from '../clock.ts';
 import { GwError, messageOf, notFound } from '../errors.ts';
 import { newId, type Random, systemRandom } from '../ids.ts';
 import { type Answer, chunks, completion } from './sandbox/answer.ts';
-import { parseCompletionRequest, textChunks, textCompletion } from './sandbox/completions.ts';
 import { deliverJson, deliverStream } from './sandbox/deliver.ts';
-import { embed } from './sandbox/embeddings.ts';
 import { findModel, modelList } from './sandbox/model.ts';
 import { authenticate, receiveBody } from './sandbox/receive.ts';
 import { reply } from './sandbox/reply.ts';
-import { type ChatRequest, parseChatRequest } from './sandbox/request.ts';
+import type { ChatRequest } from './sandbox/request.ts';
 
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
@@ -65,6 +63,8 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   };
 }
 
+// The readers of requests are loaded when they are first needed: most daemons are never asked, and the schemas hold
+// 8 MB with what they stand on.
 async function route(request: IncomingMessage, response: ServerResponse, settings: Settings): Promise<void> {
   const target = `${request.method} ${request.url?.split('?')[0]}`;
   switch (target) {
@@ -74,8 +74,10 @@ async function route(request: IncomingMessage, response: ServerResponse, setting
       return chat(request, response, settings);
     case 'POST /v1/completions':
       return completeText(request, response, settings);
-    case 'POST /v1/embeddings':
+    case 'POST /v1/embeddings': {
+      const { embed } = await import('./sandbox/embeddings.ts');
       return deliverJson(embed(await receiveBody(request, MAX_BODY_BYTES)), { response, cuts: false });
+    }
     default:
       throw notFound(`The sandbox has no ${target}.`, 'not_found');
   }
@@ -84,6 +86,7 @@ async function route(request: IncomingMessage, response: ServerResponse, setting
 type Settings = Required<SandboxOptions>;
 
 async function chat(incoming: IncomingMessage, response: ServerResponse, settings: Settings): Promise<void> {
+  const { parseChatRequest } = await import('./sandbox/request.ts');
   const request = parseChatRequest(await receiveBody(incoming, MAX_BODY_BYTES));
   const answer = answerTo(request, settings);
   const said = { whole: () => completion(answer), chunks: () => chunks(answer) };
@@ -95,6 +98,7 @@ async function completeText(
   response: ServerResponse,
   settings: Settings,
 ): Promise<void> {
+  const { parseCompletionRequest, textChunks, textCompletion } = await import('./sandbox/completions.ts');
   const requests = parseCompletionRequest(await receiveBody(incoming, MAX_BODY_BYTES));
   const answers = requests.map((request) => answerTo(request, settings));
   const said = { whole: () => textCompletion(answers), chunks: () => textChunks(answers) };

@@ -16,7 +16,6 @@ import type { Caller } from '../store/callers.ts';
 import type { Db } from '../store/open.ts';
 import type { WebhookService } from '../webhooks/service.ts';
 import { speaksAnthropic } from './anthropic-error.ts';
-import { deleteBudgetEndpoint, listBudgetsEndpoint, putBudgetEndpoint } from './budgets-endpoint.ts';
 import { createGuard } from './guard.ts';
 import { getModel, listModels } from './models-endpoint.ts';
 import { requestEndpoint } from './request-endpoint.ts';
@@ -110,6 +109,8 @@ function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTa
 
   const models = () => ({ lists, catalog: gateway.catalog() });
   const budgets = () => ({ db, calendar: gateway.calendar(), now: gateway.clock.now() });
+  // Loaded when it is first needed: its schemas hold 8 MB with all that they stand on.
+  const budgetsEndpoint = () => import('./budgets-endpoint.ts');
 
   return {
     'POST /v1/complete': completion(chatWire),
@@ -127,12 +128,18 @@ function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTa
         findProject: gateway.findProject,
       }),
     ),
-    'GET /v1/budgets': json((caller, { request }) =>
-      listBudgetsEndpoint(caller, queryOf(request.url ?? ''), budgets()),
+    'GET /v1/budgets': json(async (caller, { request }) =>
+      (await budgetsEndpoint()).listBudgetsEndpoint(caller, queryOf(request.url ?? ''), budgets()),
     ),
-    'PUT /v1/budgets': json((caller, { request }) => putBudgetEndpoint(caller, request, budgets())),
-    'DELETE /v1/budgets/{project}/{period}': json((caller, { request }, parameters) =>
-      deleteBudgetEndpoint(caller, { ...queryOf(request.url ?? ''), ...parameters }, budgets()),
+    'PUT /v1/budgets': json(async (caller, { request }) =>
+      (await budgetsEndpoint()).putBudgetEndpoint(caller, request, budgets()),
+    ),
+    'DELETE /v1/budgets/{project}/{period}': json(async (caller, { request }, parameters) =>
+      (await budgetsEndpoint()).deleteBudgetEndpoint(
+        caller,
+        { ...queryOf(request.url ?? ''), ...parameters },
+        budgets(),
+      ),
     ),
     'GET /v1/models': json((_caller, { request }) =>
       listModels(models(), speaksAnthropic(request), queryOf(request.url ?? '')),

@@ -18,7 +18,6 @@ import { buildPost } from './request.ts';
 import { sampleOutgoing } from './sample.ts';
 import type { Send } from './send.ts';
 import { newWebhookSecret, ROTATION_MS } from './sign.ts';
-import { parseChange, parseRegistration } from './validate.ts';
 import { type DeliveryView, type EndpointView, parseId, viewDelivery, viewEndpoint } from './views.ts';
 
 export type { WebhookCaller } from './access.ts';
@@ -75,6 +74,9 @@ export interface WebhookServiceOptions {
   nudge?: () => void;
 }
 
+/** Loaded when it is first needed: the schemas hold 8 MB with all that they stand on. */
+const validation = () => import('./validate.ts');
+
 export function createWebhookService(options: WebhookServiceOptions): WebhookService {
   const {
     db,
@@ -115,6 +117,7 @@ export function createWebhookService(options: WebhookServiceOptions): WebhookSer
 
   return {
     async register(caller, input) {
+      const { parseRegistration } = await validation();
       const { project: name, ...registration } = parseRegistration(input, policy());
       const project = await targetProject(db, caller, name);
       requirePlan(project);
@@ -128,6 +131,7 @@ export function createWebhookService(options: WebhookServiceOptions): WebhookSer
     },
     get: show,
     async update(caller, id, input) {
+      const { parseChange } = await validation();
       const endpoint = await find(caller, id);
       const { enabled, ...changes } = parseChange(input, policy(), endpoint.format);
       if (Object.keys(changes).length > 0) await endpoints.update(endpoint.id, changes);
