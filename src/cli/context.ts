@@ -1,6 +1,8 @@
 import type { Readable, Writable } from 'node:stream';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Paths, resolvePaths } from '../paths.ts';
+import { invocationFrom } from './invocation.ts';
+import { pasteable } from './pasteable.ts';
 
 /** A stream that is written to, and what is known of the terminal behind it. */
 export type Output = Writable & { isTTY?: boolean | undefined; columns?: number | undefined };
@@ -21,6 +23,8 @@ export interface Context {
   paths: Paths;
   /** The file that starts gw, for starting the daemon. */
   program: string;
+  /** What to type for it here. */
+  gw: string;
   version: string;
 }
 
@@ -32,7 +36,8 @@ export interface Identity {
 /** The context of this process. */
 export function processContext({ program, version }: Identity): Context {
   const { env, stdout, stderr, stdin } = process;
-  return { stdout, stderr, stdin, env, clock: systemClock, paths: resolvePaths(env), program, version };
+  const gw = invocationFrom(process.cwd(), { env, program });
+  return { stdout, stderr, stdin, env, clock: systemClock, paths: resolvePaths(env), program, gw, version };
 }
 
 /** Writes a line of data. */
@@ -40,9 +45,14 @@ export function say(context: Context, text: string): void {
   context.stdout.write(`${text}\n`);
 }
 
+/** Writes what people read and programs do not: commands in it can be pasted. */
+export function tell(context: Context, text: string): void {
+  say(context, pasteable(text, context.gw));
+}
+
 /** Writes a line for the person who runs the command: it never mixes with data. */
 export function note(context: Context, text: string): void {
-  context.stderr.write(`${text}\n`);
+  context.stderr.write(`${pasteable(text, context.gw)}\n`);
 }
 
 /** Writes a value as JSON: the data of `--json`. */

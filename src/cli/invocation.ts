@@ -1,17 +1,32 @@
-import { accessSync, constants, statSync } from 'node:fs';
+import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import type { Context } from './context.ts';
 
 /** Whether a shell finds a command named gw. */
-export function isOnPath({ env }: Pick<Context, 'env'>): boolean {
-  return (env.PATH ?? '').split(':').some((folder) => isExecutable(join(folder, 'gw')));
+export function isOnPath(context: Pick<Context, 'env'>): boolean {
+  return onPath(context) !== undefined;
 }
 
 /** What to type to run gw from `directory`: its name, or in a checkout the way to its file. */
 export function invocationFrom(directory: string, context: Pick<Context, 'env' | 'program'>): string {
-  if (isOnPath(context)) return 'gw';
+  const found = onPath(context);
+  if (found !== undefined && isSame(found, context.program)) return 'gw';
   const path = relative(directory, context.program);
   return path.startsWith('..') ? context.program : `./${path}`;
+}
+
+function onPath({ env }: Pick<Context, 'env'>): string | undefined {
+  const files = (env.PATH ?? '').split(':').map((folder) => join(folder, 'gw'));
+  return files.find(isExecutable);
+}
+
+/** A checkout may be run beside an installed gw. */
+function isSame(found: string, program: string): boolean {
+  try {
+    return realpathSync(found) === realpathSync(program);
+  } catch {
+    return false;
+  }
 }
 
 function isExecutable(file: string): boolean {

@@ -2,10 +2,13 @@ import { Command } from 'commander';
 import { CATALOG } from './catalog.ts';
 import type { CommandEntry } from './command.ts';
 import type { Context } from './context.ts';
+import { pasteable } from './pasteable.ts';
 
 const EXIT_CODES = `
-Exit codes: 0 ok, 1 failure, 2 usage, 3 gw is not running, 4 key, 5 not found, 6 over budget, 130 interrupted.
-Settings: flag, then environment (GW_HOME, GW_PORT, ...), then gw config, then default.`;
+Exit codes: 0 ok, 1 failure, 2 usage, 3 gw is not running, 4 key or plan,
+5 not found, 6 over budget, 130 interrupted.
+Settings: flag, then environment (GW_HOME, GW_PORT, ...), then gw config,
+then default.`;
 
 /** The entry that the arguments name, if they name one: `gw usage ...`, `gw help usage`. */
 export function entryFor(args: readonly string[]): CommandEntry | undefined {
@@ -27,7 +30,7 @@ export async function createProgram(context: Context, loaded: readonly CommandEn
     .showHelpAfterError('See: gw --help')
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
-      writeErr: (text) => context.stderr.write(text),
+      writeErr: (text) => context.stderr.write(pasteable(text, context.gw)),
       getOutHelpWidth: () => context.stdout.columns ?? 80,
       getErrHelpWidth: () => context.stderr.columns ?? 80,
       outputError: (text, write) => write(text.replace(/^error: /, 'gw: ')),
@@ -41,6 +44,8 @@ export async function createProgram(context: Context, loaded: readonly CommandEn
     if (loaded.includes(entry)) {
       command.showHelpAfterError(`See: gw ${entry.name} --help`);
       (await entry.load())(command, context);
+      for (const each of command.commands)
+        each.showHelpAfterError(`See: gw ${entry.name} ${each.name()} --help`);
     }
   }
   return program;

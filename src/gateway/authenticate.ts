@@ -36,7 +36,9 @@ export function createAuthenticator(lookUp: (keyHash: Buffer) => Caller | undefi
         (typeof apiKey === 'string' ? find(`Bearer ${apiKey}`) : undefined);
       if (caller) return caller;
       if (isBearer(authorization) || apiKey !== undefined) {
-        throw invalidKey('this API key is not known to gw, or was revoked. See: gw keys list');
+        throw invalidKey(
+          'this API key is not known to gw, or was revoked. To use one that works: eval "$(gw env)", or see: gw keys list',
+        );
       }
       throw invalidKey(
         'no API key: send the header "Authorization: Bearer KEY". To get one: eval "$(gw env)"',

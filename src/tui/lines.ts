@@ -41,23 +41,4 @@ export function heading(
   return palette.dim(start) + name + palette.dim(right.join(''));
 }
 
-/** Text over as many lines as it takes, broken between words, or within one that is wider than a line. */
-export function wrapped(text: string, width: number): string[] {
-  const whole = clean(text);
-  if (widthOf(whole) <= width) return [whole];
-  const lines = [''];
-  for (const word of whole.split(' ')) {
-    const line = lines.at(-1) ?? '';
-    if (line !== '' && widthOf(line) + 1 + widthOf(word) > width) lines.push('');
-    const start = lines.at(-1) ?? '';
-    lines[lines.length - 1] = start === '' ? word : `${start} ${word}`;
-    while (widthOf(lines.at(-1) ?? '') > width) {
-      const long = lines.pop() ?? '';
-      const first = shorten(long, width, '');
-      lines.push(first, long.slice(first.length));
-    }
-  }
-  return lines;
-}
-
 const plain = (text: string) => text;

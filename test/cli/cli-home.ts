@@ -133,6 +133,7 @@ async function runInProcess(cli: CliHome, args: string[], options: RunOptions): 
     clock: cli.clock,
     paths: cli.paths,
     program: PROGRAM,
+    gw: 'gw',
     version: '0.1.0',
   };
   input.end(stdin ?? '');

@@ -9,7 +9,7 @@ describe('gw env and gw run', () => {
     const cli = cliHome();
     const env = { GW_PORT: '4900' };
     const { stdout, stderr } = await cli.exec(['env'], { env });
-    expect(stderr).toBe('gw is not running yet. Run: gw start\n');
+    expect(stderr).toBe('gw is not running yet. Run: ./bin/gw start\n');
     const shown = execFileSync('sh', [
       '-c',
       `${stdout}\necho "$OPENAI_BASE_URL $ANTHROPIC_BASE_URL $OPENAI_API_KEY"`,

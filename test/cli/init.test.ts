@@ -28,7 +28,7 @@ describe('gw init', () => {
     const cli = cliHome();
     const { code, stderr } = await cli.run(['init', '--budget', '2'], { tty: true, stdin: 'none\r' });
     expect(code).toBe(0);
-    expect(stderr).toContain('Add a provider [openai, or "none"]: ');
+    expect(stderr).toContain('Add a provider [openai; or none]: ');
     expect(await cli.json(['budget'])).toMatchObject([{ cap_usd: 2 }]);
   });
 

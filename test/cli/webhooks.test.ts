@@ -144,9 +144,9 @@ describe('gw webhooks', () => {
     expect(stdout).toMatchInlineSnapshot(`
       "Deliveries (Europe/Paris)
 
-         id     time            to    event            status  tries  answer
-      !  dlv_2  01-01 14:00:00  wh_1  budget.exceeded  failed      1  HTTP 500
-      !  dlv_1  01-01 13:00:00  wh_1  budget.exceeded  failed      1  HTTP 500
+         id     time      event            status  tries  answer
+      !  dlv_2  14:00:00  budget.exceeded  failed      1  HTTP 500
+      !  dlv_1  13:00:00  budget.exceeded  failed      1  HTTP 500
       "
     `);
     const recent = await cli.json<{ id: string }[]>(['webhooks', 'deliveries', '--since', '90m']);

@@ -1,5 +1,5 @@
 import type { SetUp } from '../command.ts';
-import { type Context, say, sayJson } from '../context.ts';
+import { type Context, sayJson, tell } from '../context.ts';
 import type { Finding } from '../doctor/check.ts';
 import { checkClock, checkTimezone } from '../doctor/clock.ts';
 import { checkDaemon } from '../doctor/daemon.ts';
@@ -12,9 +12,8 @@ import { checkProviders } from '../doctor/providers.ts';
 import { restoreTerminal } from '../doctor/terminal.ts';
 import { CliError } from '../exit.ts';
 import { plural } from '../output/numbers.ts';
-import type { Palette } from '../output/palette.ts';
-import { terminalOf } from '../output/terminal.ts';
-import { pad } from '../output/text.ts';
+import { type Terminal, terminalOf } from '../output/terminal.ts';
+import { pad, wrap } from '../output/text.ts';
 
 interface Options {
   fix?: boolean;
@@ -37,8 +36,8 @@ async function run(context: Context, { fix, json }: Options): Promise<void> {
   const findings = await examine(context);
   if (json) sayJson(context, findings.map(findingJson));
   else {
-    const { palette } = terminalOf(context.stdout, context.env);
-    say(context, findings.map((finding) => findingText(finding, palette)).join('\n'));
+    const terminal = terminalOf(context.stdout, context.env);
+    tell(context, findings.map((finding) => findingText(finding, terminal)).join('\n'));
   }
   const faults = findings.filter(({ state }) => state === 'broken').length;
   if (faults > 0) throw new CliError(`${plural(faults, 'problem')} to mend`);
@@ -66,12 +65,19 @@ async function examine(context: Context): Promise<Finding[]> {
 
 const MARKS = { ok: 'ok', warning: '!', broken: 'X' } as const;
 
-function findingText({ name, state, message, mend }: Finding, palette: Palette): string {
+const INDENT = 17;
+
+function findingText(
+  { name, state, message, mend }: Finding,
+  { palette, columns }: Pick<Terminal, 'palette' | 'columns'>,
+): string {
   const mark = pad(MARKS[state], 3);
   const painted =
     state === 'ok' ? palette.accent(mark) : state === 'broken' ? palette.bad(mark) : palette.warn(mark);
-  const line = `${painted} ${palette.bold(pad(name, 12))} ${message}`;
-  return mend === undefined ? line : `${line}\n${' '.repeat(17)}${palette.dim('to mend it:')} ${mend}`;
+  const below = `\n${' '.repeat(INDENT)}`;
+  const line = `${painted} ${palette.bold(pad(name, 12))} ${wrap(message, columns - INDENT).join(below)}`;
+  // A command is not broken: it is there to be pasted.
+  return mend === undefined ? line : `${line}${below}${palette.dim('to mend it:')} ${mend}`;
 }
 
 function findingJson({ name, state, message, mend }: Finding): Record<string, unknown> {

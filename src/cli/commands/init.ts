@@ -82,7 +82,9 @@ async function askProvider(context: Context): Promise<string | undefined> {
   for (const { name, keySource } of found) note(context, `Found ${name} (key: ${keySource}).`);
   const suggestion = found.length > 0 ? 'none' : 'openai';
   note(context, `Known providers: ${Object.keys(PRESETS).join(', ')}.`);
-  const answer = await ask(context, `Add a provider [${suggestion}, or "none"]: `);
+  const question =
+    suggestion === 'none' ? 'Add another provider [none]: ' : `Add a provider [${suggestion}; or none]: `;
+  const answer = await ask(context, question);
   const name = answer === '' ? suggestion : answer;
   return name === 'none' ? undefined : name;
 }

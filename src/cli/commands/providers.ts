@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import { openSettingsFile } from '../../config/save.ts';
+import { readSecrets } from '../../config/secrets.ts';
 import type { Provider } from '../../providers/registry.ts';
 import { announceChange } from '../announce-change.ts';
 import type { SetUp } from '../command.ts';
@@ -108,13 +109,14 @@ function resultJson({ name, ok, message, durationMs }: Probe): Record<string, un
 
 async function remove(context: Context, name: string): Promise<void> {
   if (!Object.hasOwn(readSettings(context).settings.providers, name)) throw unknownProvider(name);
+  const hadKey = Object.hasOwn(readSecrets(context.paths.credentials), name);
   (await openSettingsFile(context.paths.config)).delete(['providers', name]);
-  (await openSettingsFile(context.paths.credentials)).delete([name]);
+  if (hadKey) (await openSettingsFile(context.paths.credentials)).delete([name]);
   await announceChange(context);
   const still = knownProviders(context).providers.get(name);
   note(
     context,
-    `Provider ${name} is removed, and its stored key with it.${still ? ` It stays known while ${still.keySource} is set.` : ''}`,
+    `Provider ${name} is removed${hadKey ? ', and its stored key with it' : ''}.${still ? ` It stays known while ${still.keySource} is set.` : ''}`,
   );
 }
 

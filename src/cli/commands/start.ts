@@ -3,7 +3,6 @@ import { type Context, note, say, sayJson } from '../context.ts';
 import { startDaemon } from '../daemon/start.ts';
 import { ensureDefaults } from '../first-run.ts';
 import { firstSteps } from '../first-steps.ts';
-import { invocationFrom } from '../invocation.ts';
 import { addListenOptions, flagsOf, type ListenOptions } from '../listen-options.ts';
 import { terminalOf } from '../output/terminal.ts';
 import { daemonJson } from '../status/view.ts';
@@ -28,10 +27,7 @@ async function run(context: Context, options: Options): Promise<void> {
     return;
   }
   say(context, `gw is ${already ? 'already ' : ''}running (pid ${daemon.pid}).`);
-  say(
-    context,
-    firstSteps(daemon, keys, terminalOf(context.stdout, context.env), invocationFrom(process.cwd(), context)),
-  );
+  say(context, firstSteps(daemon, keys, terminalOf(context.stdout, context.env), context.gw));
   if (already && options.port !== undefined && Number(options.port) !== daemon.port) {
     note(context, `It stays on port ${daemon.port}. To move it: gw restart --port ${options.port}`);
   }

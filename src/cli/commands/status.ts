@@ -1,5 +1,5 @@
 import type { SetUp } from '../command.ts';
-import { type Context, say, sayJson } from '../context.ts';
+import { type Context, sayJson, tell } from '../context.ts';
 import { EXIT, Exit } from '../exit.ts';
 import { terminalOf } from '../output/terminal.ts';
 import { readStatus, type Status } from '../status/read.ts';
@@ -24,5 +24,5 @@ export async function overview(context: Context): Promise<void> {
 
 function show(context: Context, found: Status): void {
   const terminal = terminalOf(context.stdout, context.env);
-  say(context, statusLines(found, context.version, terminal).join('\n'));
+  tell(context, statusLines(found, context.version, terminal).join('\n'));
 }

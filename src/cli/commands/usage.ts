@@ -11,7 +11,7 @@ import {
 } from '../../store/reports.ts';
 import { type UsageScope, usageResponse } from '../../store/usage-response.ts';
 import type { SetUp } from '../command.ts';
-import { type Context, say, sayJson } from '../context.ts';
+import { type Context, say, sayJson, tell } from '../context.ts';
 import { parseDay } from '../dates.ts';
 import { usageError } from '../exit.ts';
 import { terminalOf } from '../output/terminal.ts';
@@ -58,7 +58,7 @@ async function run(context: Context, options: Options): Promise<void> {
   });
   if (options.json) sayJson(context, usageResponse(report, scope, { nano: true }));
   else if (options.csv) say(context, usageCsv(report, scope));
-  else say(context, usageTable(report, scope, terminalOf(context.stdout, context.env, options), charts));
+  else tell(context, usageTable(report, scope, terminalOf(context.stdout, context.env, options), charts));
 }
 
 /** What the charts beside the figures show: days have their models, the rest has its days. */

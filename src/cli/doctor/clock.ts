@@ -1,12 +1,12 @@
 import { statSync } from 'node:fs';
-import { createCalendar, systemTimezone } from '../../calendar.ts';
+import { createCalendar } from '../../calendar.ts';
 import { timeOfRequestId } from '../../ids.ts';
 import { listRequests } from '../../store/request-log.ts';
 import type { Context } from '../context.ts';
 import { createTimeFormat } from '../output/time.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
-import { broken, type Finding, ok, warning } from './check.ts';
+import { broken, type Finding, ok } from './check.ts';
 
 const TOLERANCE_MS = 5 * 60_000;
 
@@ -32,12 +32,8 @@ export function checkTimezone(context: Context): Finding {
   const { timezone } = settings;
   const now = context.clock.now();
   const resets = createTimeFormat(timezone).moment(createCalendar(timezone).day(now).end, now);
-  const message = `${timezone} (${origins.timezone}), the day ends at ${resets}`;
-  if (origins.timezone !== 'default' || timezone !== 'UTC') return ok('time zone', message);
-  return warning('time zone', `${message}, which is the system's`, `gw config set timezone ${exampleZone()}`);
-}
-
-function exampleZone(): string {
-  const system = systemTimezone();
-  return system === 'UTC' ? 'Europe/Paris' : system;
+  const source = origins.timezone === 'default' ? "the system's" : origins.timezone;
+  const message = `${timezone} (${source}), the day ends at ${resets}`;
+  if (origins.timezone !== 'default') return ok('time zone', message);
+  return ok('time zone', `${message}; to change it: gw config set timezone Europe/Paris`);
 }

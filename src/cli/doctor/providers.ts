@@ -14,8 +14,10 @@ export async function checkProviders(context: Context): Promise<Finding[]> {
       const { ok: works, message } = await probeProvider(provider, context.clock.monotonic);
       if (works) return ok('providers', `${provider.name}: ${message}`);
       // A local runtime that is not running is no fault of the installation.
-      const finding = provider.local ? warning : broken;
-      return finding('providers', `${provider.name}: ${message}`, `gw providers test ${provider.name}`);
+      const said = `${provider.name}: ${message.replace(/\. Run: .*/, '')}`;
+      return provider.local
+        ? warning('providers', said, `start ${provider.name}, or: gw providers remove ${provider.name}`)
+        : broken('providers', said, `gw providers add ${provider.name}`);
     }),
   );
   if (tested.length + unusable.length > 0) return [...unusable, ...tested];

@@ -43,3 +43,22 @@ export function pad(text: string, width: number, align: 'left' | 'right' = 'left
   const space = ' '.repeat(Math.max(0, width - widthOf(text)));
   return align === 'left' ? text + space : space + text;
 }
+
+/** Text over as many lines as it takes, broken between words, or within one that is wider than a line. */
+export function wrap(text: string, width: number): string[] {
+  const whole = clean(text);
+  if (widthOf(whole) <= width) return [whole];
+  const lines = [''];
+  for (const word of whole.split(' ')) {
+    const line = lines.at(-1) ?? '';
+    if (line !== '' && widthOf(line) + 1 + widthOf(word) > width) lines.push('');
+    const start = lines.at(-1) ?? '';
+    lines[lines.length - 1] = start === '' ? word : `${start} ${word}`;
+    while (widthOf(lines.at(-1) ?? '') > width) {
+      const long = lines.pop() ?? '';
+      const first = shorten(long, width, '');
+      lines.push(first, long.slice(first.length));
+    }
+  }
+  return lines;
+}

@@ -14,12 +14,16 @@ export interface LearnerFile {
   write(state: LearnerState): void;
 }
 
+export function learnerPath({ paths }: Pick<Context, 'paths'>, project: string): string {
+  return join(paths.home, `route-${project}.bin`);
+}
+
 /** 404 for an unknown project. */
 export async function learnerFileOf(context: Context, project: string): Promise<LearnerFile> {
   // The default project is there before the database is.
   if (project !== DEFAULT_PROJECT) await withStore(context, async (db) => findProject(db, project));
   const { home } = context.paths;
-  const file = join(home, `route-${project}.bin`);
+  const file = learnerPath(context, project);
   return {
     read() {
       if (!existsSync(file)) return undefined;

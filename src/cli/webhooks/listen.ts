@@ -10,7 +10,7 @@ import { type Context, note, say } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { EXIT, Exit } from '../exit.ts';
 import { terminalOf } from '../output/terminal.ts';
-import { clean } from '../output/text.ts';
+import { clean, shorten, widthOf } from '../output/text.ts';
 import { createTimeFormat, duration } from '../output/time.ts';
 import { readSettings } from '../settings.ts';
 import { optionalProject, withStore } from '../with-store.ts';
@@ -84,22 +84,35 @@ async function sayReady(
   );
 }
 
+interface Painted {
+  text: string;
+  paint: (text: string) => string;
+}
+
 /** One line for an event, and one for what its receiver answered. */
 function textFormat(
   context: Context,
   calendar: ReturnType<typeof createCalendar>,
   forward: Forward | undefined,
 ): (heard: Heard) => string {
-  const { palette } = terminalOf(context.stdout, context.env);
+  const { palette, columns, symbols } = terminalOf(context.stdout, context.env);
   const times = createTimeFormat(calendar.timezone);
-  const line = (arrow: string, head: string, event: StoredEvent, rest: string) =>
-    `${palette.dim(times.time(context.clock.now()))}  ${arrow} ${head}  ${clean(rest)}  ${palette.dim(event.id)}`;
+  /** The id stands where there is room for it, and always where the output is no terminal. */
+  const line = (arrow: string, head: Painted, event: StoredEvent, rest: string) => {
+    const time = times.time(context.clock.now());
+    const room = columns - widthOf(`${time}  ${arrow} ${head.text}  `);
+    const text = clean(rest);
+    const isScreen = context.stdout.isTTY === true;
+    const id = !isScreen || widthOf(text) + 2 + event.id.length <= room ? `  ${palette.dim(event.id)}` : '';
+    const shown = isScreen ? shorten(text, Math.max(8, room), symbols.ellipsis) : text;
+    return `${palette.dim(time)}  ${arrow} ${head.paint(head.text)}  ${shown}${id}`;
+  };
   return (heard) => {
     const { event } = heard;
     if (heard.kind === 'event') {
       return line(
         '-->',
-        palette.bold(event.type),
+        { text: event.type, paint: palette.bold },
         event,
         `${event.project}  ${describe(event, { calendar }).title}`,
       );
@@ -108,7 +121,7 @@ function textFormat(
     const answer = answerOf(result);
     return line(
       '<--',
-      result.ok ? answer : palette.warn(answer),
+      { text: answer, paint: result.ok ? (text) => text : palette.warn },
       event,
       `POST ${forward?.url ?? ''}  ${duration(result.durationMs)}`,
     );

@@ -49,6 +49,12 @@ function remedyOf({ id, status }: EndpointView): string {
 export function deliveryTable(deliveries: DeliveryView[], timezone: string, terminal: Terminal): string {
   const { palette } = terminal;
   const times = createTimeFormat(timezone);
+  const manyWebhooks = new Set(deliveries.map(({ webhook_id }) => webhook_id)).size > 1;
+  const days = new Set(
+    deliveries.map(({ created_at }) => times.dateTime(Date.parse(created_at)).slice(0, 10)),
+  );
+  const timeText = (timeMs: number) =>
+    days.size === 1 ? times.time(timeMs) : times.dateTime(timeMs).slice(5, 16);
   const columns: Column<DeliveryView>[] = [
     {
       header: ' ',
@@ -56,9 +62,9 @@ export function deliveryTable(deliveries: DeliveryView[], timezone: string, term
       style: (text) => palette.warn(text),
     },
     { header: 'id', value: ({ id }) => id },
-    { header: 'time', value: ({ created_at }) => times.dateTime(Date.parse(created_at)).slice(5) },
-    { header: 'to', value: ({ webhook_id }) => webhook_id },
-    { header: 'event', value: eventText },
+    { header: 'time', value: ({ created_at }) => timeText(Date.parse(created_at)) },
+    ...(manyWebhooks ? [{ header: 'to', value: ({ webhook_id }: DeliveryView) => webhook_id }] : []),
+    { header: 'event', value: eventText, shrinks: true },
     { header: 'status', value: ({ status }) => status },
     { header: 'tries', value: ({ attempts }) => String(attempts), align: 'right' },
     { header: 'answer', value: (delivery) => answerText(delivery, times), shrinks: true },

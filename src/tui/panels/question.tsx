@@ -1,6 +1,7 @@
+import { wrap } from '../../cli/output/text.ts';
 import { budgetName } from '../../store/budgets.ts';
 import type { Dialog } from '../dialog.ts';
-import { heading, textLine, wrapped } from '../lines.ts';
+import { heading, textLine } from '../lines.ts';
 import type { Look } from '../look.ts';
 import { topFor } from '../selection.ts';
 import { Lines } from './lines.tsx';
@@ -15,7 +16,7 @@ export interface QuestionProps {
 /** A question, in the place of the panels: nothing that moves distracts from it. */
 export function Question({ dialog, width, height, look }: QuestionProps) {
   const lines = ['', ...linesOf(dialog, height - 4)].flatMap((line) =>
-    wrapped(line, width - 2).map((part) => ` ${part}`),
+    wrap(line, width - 2).map((part) => ` ${part}`),
   );
   const keys = textLine(` ${keysOf(dialog)}`, width, look, look.palette.dim);
   return (
