@@ -1,5 +1,4 @@
-import { forecastOf } from '../cli/budgets/forecast.ts';
-import { mark, shareOf } from '../cli/budgets/view.ts';
+import { forecastWords, mark, shareOf } from '../cli/budgets/view.ts';
 import { gauge } from '../cli/output/bars.ts';
 import { percent } from '../cli/output/numbers.ts';
 import { duration } from '../cli/output/time.ts';
@@ -70,7 +69,7 @@ function wideCells(standing: Standing, options: BudgetLineOptions): Cell[] {
     percent,
     { text: spentText(standing), width: WIDTHS.spent, align: 'right' },
     left,
-    { text: ` ${forecastWords(standing, options)}`, width: WIDTHS.forecast, style },
+    { text: ` ${forecastOrPause(standing, options)}`, width: WIDTHS.forecast, style },
   ];
 }
 
@@ -78,7 +77,7 @@ function narrowCells(standing: Standing, options: BudgetLineOptions): Cell[] {
   const { mark, percent, left, style } = partsOf(standing, options);
   const room = options.width - WIDTHS.mark - WIDTHS.percent - WIDTHS.left - 4;
   const name = Math.min(NAME_CELLS, room - WIDTHS.shortForecast);
-  const forecast = { text: forecastWords(standing, options), width: room - name, style };
+  const forecast = { text: forecastOrPause(standing, options), width: room - name, style };
   return [mark, nameCell(standing, options, name), percent, left, forecast];
 }
 
@@ -109,7 +108,7 @@ function gaugeCell(standing: Standing, look: Look, width: number): Cell {
 function amountsText(standing: Standing, options: BudgetLineOptions): string {
   const left = leftText(standing);
   const named = left === BLOCKED || options.width < LEFT_NAMED_FROM ? left : `${left} left`;
-  return `${spentText(standing)}  ${named}  ${forecastWords(standing, options)}`;
+  return `${spentText(standing)}  ${named}  ${forecastOrPause(standing, options)}`;
 }
 
 function spentText({ budget, posted }: Standing): string {
@@ -130,16 +129,7 @@ function leftText(standing: Standing): string {
   return formatUsd(Math.max(0, budget.capNanoUsd - posted - pending));
 }
 
-function forecastWords(standing: Standing, { now, look, pausedProjects }: BudgetLineOptions): string {
-  const { times } = look;
+function forecastOrPause(standing: Standing, { now, look, pausedProjects }: BudgetLineOptions): string {
   if (pausedProjects.includes(standing.budget.projectName)) return 'paused';
-  const forecast = forecastOf(standing, now);
-  switch (forecast.kind) {
-    case 'full':
-      return standing.budget.capNanoUsd === 0 ? 'always' : `until ${times.moment(standing.resetsAt, now)}`;
-    case 'runs_out':
-      return `out ~${times.moment(forecast.at, now)}`;
-    case 'lasts':
-      return standing.budget.period === 'rolling' ? 'ok' : `ok to ${times.moment(standing.resetsAt, now)}`;
-  }
+  return forecastWords(standing, look.times, now);
 }

@@ -1,5 +1,5 @@
 import { tokens } from '../cli/output/numbers.ts';
-import { duration } from '../cli/output/time.ts';
+import { tookText } from '../cli/output/time.ts';
 import { costOf, mark } from '../cli/requests/view.ts';
 import type { FeedRow } from '../store/dashboard/feed.ts';
 import type { Cell } from './lines.ts';
@@ -83,11 +83,6 @@ function figureCells(row: FeedRow, { wide }: FeedColumns): Cell[] {
 }
 
 const plain = (text: string) => text;
-
-/** `812ms`, `1.9s`, `1m05s`. */
-export function tookText(ms: number): string {
-  return ms >= 1_000 && ms < 10_000 ? `${(ms / 1_000).toFixed(1)}s` : duration(ms);
-}
 
 /** What is said of a request that cost nothing because it failed. */
 function noteOf({ outcome, error, costNanoUsd }: FeedRow): string | undefined {

@@ -34,14 +34,13 @@ describe('gw budget', () => {
     expect(stdout).toMatchInlineSnapshot(`
       "Budgets (Europe/Paris)
 
-         budget                               spent          cap  held     left
-      X  default/rolling  ████████████  215%  $4.30  $2.00 in 1h     -    $0.00
-      !  default/daily    ██████████░░   86%  $4.30        $5.00     -    $0.70
-         default/monthly  █░░░░░░░░░░░    1%  $4.30      $500.00     -  $495.70
+         budget                               spent          cap     left  forecast
+      X  default/rolling  ████████████  215%  $4.30  $2.00 in 1h    $0.00  until 14:01
+      !  default/daily    ██████████░░   86%  $4.30        $5.00    $0.70  out ~15:06
+         default/monthly  █░░░░░░░░░░░    1%  $4.30      $500.00  $495.70  ok to Feb 1
 
         default/rolling: full: requests are refused until 14:01
         default/daily: at this pace the cap is reached at 15:06; resets 00:00
-        default/monthly: lasts until it resets, Feb 1
       "
     `);
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);

@@ -75,9 +75,10 @@ describe('gw requests', () => {
     const [request] = await cli.json<{ id: string }[]>(['requests', '--status', '502']);
     const { code, stdout } = await cli.run(['requests', request?.id ?? '']);
     expect(code).toBe(0);
-    expect(stdout).toContain('outcome     upstream_failed, HTTP 502');
-    expect(stdout).toContain('time        2026-01-01 12:50:00 (Europe/Paris)');
-    expect(stdout).toContain('error       ECONNRESET\n');
+    expect(stdout).toContain('Request (Europe/Paris)\n');
+    expect(stdout).toMatch(/^id +req_\w+ {2}2026-01-01 12:50:00$/m);
+    expect(stdout).toContain('outcome  upstream failed: ECONNRESET, HTTP 502\n');
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
   test.each([

@@ -2,9 +2,10 @@ import { formatUsd, usdNumber } from '../../money.ts';
 import { budgetLabel, budgetName, type Standing, thresholdOf } from '../../store/budgets.ts';
 import { gauge } from '../output/bars.ts';
 import { percent } from '../output/numbers.ts';
+import type { Palette } from '../output/palette.ts';
 import { type Column, table } from '../output/table.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { createTimeFormat, duration } from '../output/time.ts';
+import { createTimeFormat, duration, type TimeFormat } from '../output/time.ts';
 import { forecastOf } from './forecast.ts';
 
 const GAUGE_CELLS = 12;
@@ -24,23 +25,59 @@ export function budgetTable(standings: Standing[], { terminal, timezone, now }: 
     {
       header: ' ',
       value: mark,
-      style: (text, row) => (isOver(row) ? palette.bad(text) : palette.warn(text)),
+      style: (text, row) => styleFor(row, palette)(text),
     },
     { header: 'budget', value: ({ budget }) => budgetLabel(budget), shrinks: true },
     {
       header: '',
       value: (row) => gauge(shareOf(row), GAUGE_CELLS, symbols),
-      style: (text) => palette.accent(text),
+      style: (text, row) => (mark(row) === ' ' ? palette.accent(text) : styleFor(row, palette)(text)),
     },
     { header: '', value: (row) => percent(shareOf(row)), align: 'right' },
     { header: 'spent', value: (row) => formatUsd(row.posted), align: 'right' },
     { header: 'cap', value: (row) => `${formatUsd(row.budget.capNanoUsd)}${windowOf(row)}`, align: 'right' },
-    { header: 'held', value: (row) => (row.pending > 0 ? formatUsd(row.pending) : '-'), align: 'right' },
+    ...(urgent.some(({ pending }) => pending > 0) ? [held] : []),
     { header: 'left', value: (row) => formatUsd(leftOf(row)), align: 'right' },
+    {
+      header: 'forecast',
+      value: (row) => forecastWords(row, times, now),
+      style: (text, row) => styleFor(row, palette)(text),
+    },
   ];
   const lines = table(urgent, columns, { terminal });
-  const forecasts = urgent.map((row) => `  ${budgetLabel(row.budget)}: ${forecastText(row, times, now)}`);
-  return [palette.bold(`Budgets (${timezone})`), '', ...lines, '', ...forecasts.map(palette.dim)].join('\n');
+  const told = urgent.filter((row) => mark(row) !== ' ' || forecastOf(row, now).kind !== 'lasts');
+  const sentences = told.map((row) => `  ${budgetLabel(row.budget)}: ${forecastText(row, times, now)}`);
+  return [
+    palette.bold(`Budgets (${timezone})`),
+    '',
+    ...lines,
+    ...(sentences.length > 0 ? ['', ...sentences.map(palette.dim)] : []),
+  ].join('\n');
+}
+
+const held: Column<Standing> = {
+  header: 'held',
+  value: (row) => (row.pending > 0 ? formatUsd(row.pending) : '-'),
+  align: 'right',
+};
+
+function styleFor(row: Standing, palette: Palette): (text: string) => string {
+  const sign = mark(row);
+  return sign === 'X' ? palette.bad : sign === '!' ? palette.warn : (text) => text;
+}
+
+/** What to expect of a budget in two words, such as `out ~15:40`. */
+export function forecastWords(standing: Standing, times: TimeFormat, now: number): string {
+  const { budget, resetsAt } = standing;
+  const forecast = forecastOf(standing, now);
+  switch (forecast.kind) {
+    case 'full':
+      return budget.capNanoUsd === 0 ? 'always' : `until ${times.moment(resetsAt, now)}`;
+    case 'runs_out':
+      return `out ~${times.moment(forecast.at, now)}`;
+    case 'lasts':
+      return budget.period === 'rolling' ? 'ok' : `ok to ${times.moment(resetsAt, now)}`;
+  }
 }
 
 /** A budget for programs; amounts in dollars and in integer nano-USD. */

@@ -6,8 +6,9 @@ import { type Context, note, say, sayJson } from '../context.ts';
 import { parseSince } from '../dates.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { terminalOf } from '../output/terminal.ts';
+import { requestDetails } from '../requests/details.ts';
 import { findRequests, readStatus } from '../requests/find.ts';
-import { requestDetails, requestTable } from '../requests/view.ts';
+import { requestTable } from '../requests/view.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { optionalProject, withStore } from '../with-store.ts';
 

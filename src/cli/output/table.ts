@@ -40,7 +40,8 @@ export function table<Row>(
   const { dim } = terminal.palette;
   const lines = [dim(joinCells(laid.map((l) => cell(l.column.header, l, terminal))))];
   all.forEach((row, i) => {
-    if (total !== undefined && i === rows.length) lines.push(dim('-'.repeat(widthOfAll(laid))));
+    if (total !== undefined && i === rows.length)
+      lines.push(dim(terminal.symbols.rule.repeat(widthOfAll(laid))));
     const cells = laid.map((l) => {
       const text = cell(l.texts[i] ?? '', l, terminal);
       return l.column.style ? l.column.style(text, row) : text;

@@ -9,7 +9,7 @@ export function clean(text: string): string {
 }
 
 /** What gw prints itself: a cell for each character. */
-const NARROW = /^[\x20-\x7e\u2580-\u259f\u2026]*$/;
+const NARROW = /^[\x20-\x7e\u2500\u2580-\u259f\u2026]*$/;
 
 /** Width in terminal cells. string-width takes 40 ms to load, so it is loaded for the first text that needs it. */
 export function widthOf(text: string): number {

@@ -83,3 +83,8 @@ export function parseDuration(text: string): number | undefined {
   if (!Object.hasOwn(UNITS, unit)) return undefined;
   return Math.round(Number(match?.[1] ?? 1) * (UNITS[unit] ?? 0));
 }
+
+/** `812ms`, `1.9s`, `1m05s`. */
+export function tookText(ms: number): string {
+  return ms >= 1_000 && ms < 10_000 ? `${(ms / 1_000).toFixed(1)}s` : duration(ms);
+}

@@ -1,11 +1,10 @@
 import { formatRequestId } from '../../ids.ts';
 import { formatUsd } from '../../money.ts';
 import type { LoggedRequest } from '../../store/request-log.ts';
-import { count, tokens } from '../output/numbers.ts';
+import { tokens } from '../output/numbers.ts';
 import { type Column, table } from '../output/table.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { clean, pad } from '../output/text.ts';
-import { createTimeFormat, duration } from '../output/time.ts';
+import { createTimeFormat, tookText } from '../output/time.ts';
 
 /** Below this many columns there is no room for all of a request. */
 const WIDE_COLUMNS = 100;
@@ -17,7 +16,7 @@ const project: Column<LoggedRequest> = {
 };
 const took: Column<LoggedRequest> = {
   header: 'took',
-  value: ({ durationMs }) => duration(durationMs),
+  value: ({ durationMs }) => tookText(durationMs),
   align: 'right',
 };
 
@@ -48,35 +47,6 @@ export function requestTable(found: LoggedRequest[], timezone: string, terminal:
   return [palette.bold(`Requests (${timezone})`), '', ...table(found, columns, { terminal })].join('\n');
 }
 
-/** All that is known of one request. */
-export function requestDetails(request: LoggedRequest, timezone: string, { palette }: Terminal): string {
-  const times = createTimeFormat(timezone);
-  const facts: [string, string][] = [
-    ['request', formatRequestId(request.id)],
-    ['time', `${times.dateTime(request.timeMs)} (${timezone})`],
-    ['project', `${request.project}${request.keyHint ? `, key ...${request.keyHint}` : ''}`],
-    ['endpoint', request.endpoint],
-    ['from', originText(request)],
-    ['asked for', request.askedModel],
-    ['served by', servedBy(request)],
-    ['outcome', `${request.outcome}${request.status ? `, HTTP ${request.status}` : ''}`],
-    ['flags', request.flags.join(', ') || 'none'],
-    [
-      'input',
-      `${count(request.inputTokens)} tokens, ${count(request.cachedInputTokens)} from cache, ${count(request.cacheWriteTokens)} written to it`,
-    ],
-    ['output', `${count(request.outputTokens)} tokens, ${count(request.reasoningTokens)} of reasoning`],
-    ['cost', `${costOf(request)} of ${formatUsd(request.holdNanoUsd)} held`],
-    ['saved', `${formatUsd(request.savedNanoUsd)}, ${count(request.savedTokens)} tokens`],
-    [
-      'took',
-      `${duration(request.durationMs)}${request.firstByteMs === null ? '' : `, first byte after ${duration(request.firstByteMs)}`}`,
-    ],
-    ...Object.entries(request.detail).map(([name, value]): [string, string] => [name, textOf(value)]),
-  ];
-  return facts.map(([name, value]) => `${palette.dim(pad(clean(name), 12))}${clean(value)}`).join('\n');
-}
-
 /** What sets a request apart in a list: `X` blocked, `!` anything else that is not ok. */
 export function mark({ outcome }: Pick<LoggedRequest, 'outcome'>): string {
   if (outcome === 'ok') return ' ';
@@ -97,10 +67,6 @@ export function originText({ process, repo }: Pick<LoggedRequest, 'process' | 'r
 /** The last part of a repository's path. */
 export function shortRepo(repo: string): string {
   return repo.replace(/^.*\/(?=.)/, '');
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 /** The model with its provider in front; the sandbox's models carry it in their own name. */

@@ -1,10 +1,6 @@
-import { count, plural } from '../../cli/output/numbers.ts';
 import { pad } from '../../cli/output/text.ts';
-import { costOf, originText, servedBy } from '../../cli/requests/view.ts';
-import { formatRequestId } from '../../ids.ts';
-import { formatUsd } from '../../money.ts';
+import { factsOf } from '../../cli/requests/facts.ts';
 import type { LoggedRequest } from '../../store/request-log.ts';
-import { tookText } from '../feed-line.ts';
 import { heading, textLine } from '../lines.ts';
 import type { Look } from '../look.ts';
 import { Lines } from './lines.tsx';
@@ -20,84 +16,9 @@ const LABEL_CELLS = 9;
 
 /** The whole trail of one request. */
 export function Detail({ request, width, height, look }: DetailProps) {
-  const facts = request === null ? [] : factsOf(request, look);
+  const facts = request === null ? [] : factsOf(request, look.times);
   const lines = facts.map(([label, text]) => textLine(` ${pad(label, LABEL_CELLS)}${text}`, width, look));
   return (
     <Lines lines={[heading({ title: 'REQUEST' }, width, look), ...lines]} width={width} height={height} />
   );
-}
-
-type Fact = [label: string, text: string];
-
-function factsOf(request: LoggedRequest, { times }: Look): Fact[] {
-  return [
-    ['id', `${formatRequestId(request.id)}  ${times.dateTime(request.timeMs)}`],
-    ['project', `${request.project}${request.keyHint && `  key ...${request.keyHint}`}  ${request.endpoint}`],
-    ['from', originText(request)],
-    ['route', routeText(request)],
-    ['outcome', outcomeText(request)],
-    ['input', inputText(request)],
-    ['output', `${plural(request.outputTokens, 'token')}${part(request.reasoningTokens, 'of reasoning')}`],
-    ['cost', costLine(request)],
-    ['saved', `${formatUsd(request.savedNanoUsd)}, ${plural(request.savedTokens, 'token')} by compression`],
-    ['timing', timingText(request)],
-    ...Object.entries(request.detail)
-      .filter(([name]) => name !== 'error')
-      .flatMap(([name, value]) => detailFacts(name, value)),
-  ];
-}
-
-function routeText(request: LoggedRequest): string {
-  const off = request.flags.includes('noRoute') ? '  (routing off)' : '';
-  return `${request.askedModel} > ${servedBy(request)}${off}`;
-}
-
-function outcomeText({ outcome, status, flags, detail }: LoggedRequest): string {
-  const error = typeof detail.error === 'string' ? `: ${detail.error}` : '';
-  const shown = flags.filter((flag) => flag !== 'noRoute').join(', ');
-  return `${outcome.replaceAll('_', ' ')}${error}${status === 0 ? '' : `, HTTP ${status}`}${shown && `  (${shown})`}`;
-}
-
-function inputText({ inputTokens, cachedInputTokens, cacheWriteTokens }: LoggedRequest): string {
-  return `${plural(inputTokens, 'token')}${part(cachedInputTokens, 'from cache')}${part(cacheWriteTokens, 'written to it')}`;
-}
-
-/** What was held, what was taken of it, and what went back into the budget. */
-function costLine(request: LoggedRequest): string {
-  const { costNanoUsd, holdNanoUsd } = request;
-  const cost = costOf(request);
-  if (holdNanoUsd === 0) return `${cost}, nothing was held`;
-  const back = holdNanoUsd - costNanoUsd;
-  const rest = back < 0 ? `${formatUsd(-back)} over it` : `${formatUsd(back)} given back`;
-  return `${cost} of ${formatUsd(holdNanoUsd)} held, ${rest}`;
-}
-
-function timingText({ durationMs, firstByteMs, outputTokens }: LoggedRequest): string {
-  const first = firstByteMs === null ? '' : `, first byte after ${tookText(firstByteMs)}`;
-  const generating = durationMs - (firstByteMs ?? durationMs);
-  const rate =
-    generating > 0 && outputTokens > 0
-      ? `, ${count(Math.round((outputTokens * 1_000) / generating))} tokens/s`
-      : '';
-  return `${tookText(durationMs)}${first}${rate}`;
-}
-
-function part(tokens: number, what: string): string {
-  return tokens > 0 ? `, ${count(tokens)} ${what}` : '';
-}
-
-/** What else is recorded (attempts, prices): a line for each part of a list, and `name value` for what a part is made of. */
-function detailFacts(name: string, value: unknown): Fact[] {
-  if (!Array.isArray(value)) return [[name, wordsOf(value)]];
-  return value.map((each, i): Fact => [i === 0 ? name : '', wordsOf(each)]);
-}
-
-function wordsOf(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return String(value);
-  return Object.entries(value)
-    .map(
-      ([name, each]) =>
-        `${name.replaceAll('_', ' ')} ${typeof each === 'object' ? JSON.stringify(each) : String(each)}`,
-    )
-    .join(', ');
 }

@@ -1,9 +1,9 @@
 import { columnChart, fitPoints, peakOf, sparkline } from '../../cli/output/chart.ts';
 import { count, tokens } from '../../cli/output/numbers.ts';
 import { pad, widthOf } from '../../cli/output/text.ts';
+import { tookText } from '../../cli/output/time.ts';
 import { formatUsd } from '../../money.ts';
 import type { DashboardData } from '../../store/dashboard/reader.ts';
-import { tookText } from '../feed-line.ts';
 import { heading, textLine } from '../lines.ts';
 import type { Look } from '../look.ts';
 import { Lines } from './lines.tsx';

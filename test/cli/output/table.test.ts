@@ -52,5 +52,5 @@ test('table() sets the total off by a rule', () => {
     terminal: terminal(80),
     total: { name: 'total', size: '1' },
   });
-  expect(lines.slice(2)).toEqual(['-----------', 'total     1']);
+  expect(lines.slice(2)).toEqual(['───────────', 'total     1']);
 });
