@@ -32,6 +32,8 @@ export interface Settings {
   'upstream.connect_timeout_ms': number;
   'upstream.first_byte_timeout_ms': number;
   'upstream.idle_timeout_ms': number;
+  'routing.deadline_ms': number;
+  'routing.first_byte_timeout_ms': number;
   'metering.max_tokens_per_second': number;
   'passthrough.unmetered': UnmeteredRule;
   /** Days such as `90d`, or `forever`. */
@@ -201,6 +203,18 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     parse: whole(100, 60 * MINUTE),
     about: 'how long a provider may pause within an answer',
   },
+  'routing.deadline_ms': {
+    default: () => 10 * MINUTE,
+    parse: whole(100, 60 * MINUTE),
+    about:
+      'where a model has several targets: how long after a request came in another one may still be tried',
+  },
+  'routing.first_byte_timeout_ms': {
+    default: () => MINUTE,
+    parse: whole(100, 60 * MINUTE),
+    about:
+      'where a model has several targets: how long a stream may take to begin before another one is tried',
+  },
   'metering.max_tokens_per_second': {
     default: () => 500,
     parse: whole(1, 100_000),
@@ -233,7 +247,10 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
 
 /** Settings with a value for each of many names: `aliases.NAME`. */
 export const MAPS = {
-  aliases: { parse: text, about: 'another name for a model' },
+  aliases: {
+    parse: text,
+    about: 'another name for a model, or for several: "a, b" tries a first, "a | b" balances',
+  },
   fees: {
     parse: dollars,
     about:

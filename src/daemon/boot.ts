@@ -12,11 +12,13 @@ import { createChatOnly } from '../gateway/chat-only.ts';
 import { createDefaultTerms } from '../gateway/default-terms.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createResolver } from '../gateway/resolve.ts';
+import { createRouter, type Router } from '../gateway/router.ts';
 import { createSettler } from '../gateway/settler.ts';
 import { createUpstreams } from '../gateway/upstreams.ts';
 import { createItemMemory } from '../gateway/wire/translate/responses-over-chat/item-memory.ts';
 import { createRequestIds, newId, type Random, systemRandom } from '../ids.ts';
 import type { Paths } from '../paths.ts';
+import { worstCase } from '../pricing/cost.ts';
 import { fetchModels } from '../providers/fetch-models.ts';
 import { createModelLists } from '../providers/model-lists.ts';
 import { startSandbox } from '../providers/sandbox.ts';
@@ -27,7 +29,9 @@ import { lastRequestId, registerDaemon, unregisterDaemon } from '../store/daemon
 import { createLedger } from '../store/ledger/ledger.ts';
 import { openDatabase } from '../store/open.ts';
 import { createPruning } from '../store/retention.ts';
+import { createRouteHealthStore } from '../store/route-health.ts';
 import { createOutbox } from '../store/webhooks/outbox.ts';
+import { inTransaction } from '../store/write.ts';
 import { createTokenCounter } from '../tokens/counter.ts';
 import { addressPolicy } from '../webhooks/address-check.ts';
 import { createDispatcher } from '../webhooks/dispatcher.ts';
@@ -59,6 +63,8 @@ export interface Daemon {
   stop(options?: { graceMs?: number }): Promise<void>;
 }
 
+/** Targets are compared by what this costs there. */
+const MUCH_USE = { inputTokens: 1_000_000, outputTokens: 1_000_000, choices: 1 };
 /** A statement may block the event loop no longer than this; the ledger retries without blocking. */
 const BUSY_TIMEOUT_MS = 20;
 /** When the daemon has started and has time for what the first long prompt will need. */
@@ -117,6 +123,19 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     providers: () => current().registry.providers,
     aliases: () => current().settings.aliases,
     lists,
+    priceOf: ({ provider, model }) => {
+      const card = current().catalog.find(provider.name, model, clock.now());
+      return card && worstCase(MUCH_USE, card);
+    },
+  });
+  const healthStore = createRouteHealthStore(db);
+  const saveHealth = () => healthStore.save(router.health.snapshot(), clock.now());
+  const router: Router = createRouter({
+    clock,
+    random,
+    known: healthStore.read(),
+    // Nothing waits for it, and a database that can't be written is told elsewhere.
+    save: () => void ledger.write(saveHealth).catch(() => {}),
   });
   const upstreams = createUpstreams(() => ({
     connectTimeoutMs: current().settings['upstream.connect_timeout_ms'],
@@ -138,6 +157,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     repoBudgets: () => current().repoBudgets,
     providers: () => current().registry.providers,
     resolver,
+    router,
     catalog: () => current().catalog,
     ledger,
     settler,
@@ -254,6 +274,11 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     await attribution.close();
     if ((await settler.retry()) > 0)
       log.error('requests could not be settled; their holds close at the next start');
+    try {
+      inTransaction(db, saveHealth);
+    } catch (error) {
+      log.warn(`the state of the providers could not be kept: ${messageOf(error)}`);
+    }
     unregisterDaemon(db, instanceId);
     db.pragma('wal_checkpoint(TRUNCATE)');
     db.close();

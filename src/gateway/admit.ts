@@ -22,7 +22,7 @@ import type { Gateway } from './gateway.ts';
 import { type Job, lineOf, recordOf } from './job.ts';
 import { fitInto, type Quote, quote } from './quote.ts';
 import { ClientGone } from './read-body.ts';
-import type { Target } from './resolve.ts';
+import type { RoutedTarget, Target } from './resolve.ts';
 import { toolsFor, toolTerms } from './tool-terms.ts';
 import { type Unseen, unseenTokens } from './wire/unseen.ts';
 
@@ -53,6 +53,18 @@ export async function admit(
   target: Target,
   calendar: Calendar,
 ): Promise<Admitted> {
+  const quoteFor = quoter(gateway, job, target);
+  const cheap = quoteFor(inputBound(job, target));
+  const first = await hold(gateway, { job, target, calendar }, cheap, !isCountable(job, target));
+  if (first) return first;
+  const exact = await exactInput(gateway, job, target, cheap.inputTokens);
+  const second = await hold(gateway, { job, target, calendar }, quoteFor(exact), true);
+  if (!second) throw new Error('a final admission was not decided');
+  return second;
+}
+
+/** What a request would cost at a target at most, for a number of input tokens. */
+function quoter(gateway: Gateway, job: Job, target: Target): (inputTokens: number) => Quote {
   const listed = gateway.catalog().find(target.provider.name, target.model, gateway.clock.now());
   const heldTenths = job.asked.terms?.tenths ?? gateway.defaultTerms.of(target);
   const card = listed && heldTenths !== 10 ? scaleCard(listed, heldTenths) : listed;
@@ -67,7 +79,7 @@ export async function admit(
       fees: settings.fees,
       maxCalls: settings['admission.max_tool_calls'],
     });
-  const quoteFor = (inputTokens: number) =>
+  return (inputTokens) =>
     quote(job.asked, {
       provider: target.provider.name,
       model: target.model,
@@ -78,16 +90,115 @@ export async function admit(
       minOutputTokens: settings['admission.min_output_tokens'],
       tools: tools || undefined,
     });
+}
+
+/** The quick look takes the bytes of images for text, and more for files than there are. */
+function isCountable({ asked: { unseen } }: Job, target: Target): boolean {
+  return encodingOf(target.model) !== undefined || unseen.images > 0 || unseen.context;
+}
+
+/** A request that goes on at another target. */
+export interface Readmitting {
+  job: Job;
+  target: RoutedTarget;
+  /** The target of its first attempt. */
+  first: RoutedTarget;
+  /** What its attempts so far cost. */
+  spent: NanoUsd;
+}
+
+export type Readmitted = Admitted | 'no room' | 'resolved before';
+
+/** A target that nobody named may make a request cost this many times what it would have cost at its first. */
+const MOST_TIMES_DEARER = 2;
+
+/** Exchanges the hold of a request for that of its next attempt, if a budget has room and it may cost as much. */
+export async function readmit(gateway: Gateway, readmitting: Readmitting): Promise<Readmitted> {
+  const { job, target } = readmitting;
+  const quoteFor = quoter(gateway, job, target);
   const cheap = quoteFor(inputBound(job, target));
-  // The quick look takes the bytes of images for text, and more for files than there are.
-  const { unseen } = job.asked;
-  const countable = encodingOf(target.model) !== undefined || unseen.images > 0 || unseen.context;
-  const first = await hold(gateway, { job, target, calendar }, cheap, !countable);
-  if (first) return first;
-  const exact = await exactInput(gateway, job, target, cheap.inputTokens);
-  const second = await hold(gateway, { job, target, calendar }, quoteFor(exact), true);
-  if (!second) throw new Error('a final admission was not decided');
-  return second;
+  if (isTooDear(gateway, readmitting, cheap)) return 'no room';
+  const first = await holdAgain(gateway, readmitting, cheap);
+  if (first !== 'no room' || cheap.unpriced || !isCountable(job, target)) return first;
+  return holdAgain(gateway, readmitting, quoteFor(await exactInput(gateway, job, target, cheap.inputTokens)));
+}
+
+function isTooDear(gateway: Gateway, { job, target, first, spent }: Readmitting, next: Quote): boolean {
+  if (target.named) return false;
+  const before = quoter(gateway, job, first)(next.inputTokens);
+  if (next.unpriced || before.unpriced) return next.unpriced !== before.unpriced;
+  return spent + next.amount > MOST_TIMES_DEARER * before.amount;
+}
+
+async function holdAgain(
+  gateway: Gateway,
+  { job, target, spent }: Readmitting,
+  quoted: Quote,
+): Promise<Readmitted> {
+  const limited = limiting(gateway, quoted);
+  const result = await gateway.ledger.readmit({
+    id: job.exchange.id,
+    projectId: job.project.id,
+    origin: job.origin,
+    keyId: job.caller.keyId,
+    endpoint: job.wire.endpoint,
+    provider: target.provider.name,
+    model: target.model,
+    askedModel: job.asked.model,
+    stream: job.asked.stream,
+    amount: quoted.amount,
+    unpriced: quoted.unpriced,
+    spent,
+    fit: limited.fit,
+  });
+  if (result.kind === 'resolved_before') return 'resolved before';
+  // Room may have been freed for those who wait.
+  gateway.queue.nudge(lineOf(job, gateway.repoBudgets()));
+  if (result.kind === 'refused') return 'no room';
+  const { amount, remaining } = result;
+  return admittedAs(job, { amount: amount - spent, remaining }, limited);
+}
+
+/** What a budget that has little room makes of a request. */
+interface Limited {
+  quote: Quote;
+  /** Output tokens of each choice, and calls of the provider's own tools. */
+  outputTokens: number | undefined;
+  calls: number | undefined;
+  fit(room: NanoUsd): NanoUsd | undefined;
+}
+
+function limiting(gateway: Gateway, quoted: Quote): Limited {
+  const minOutputTokens = gateway.settings()['admission.min_output_tokens'];
+  const limited: Limited = {
+    quote: quoted,
+    outputTokens: quoted.mustLimit ? quoted.outputTokens : undefined,
+    calls: quoted.tools?.calls,
+    fit(room) {
+      const fitted = fitInto(quoted, room, minOutputTokens);
+      if (!fitted) return undefined;
+      if (quoted.mayCut) limited.outputTokens = fitted.outputTokens;
+      limited.calls = fitted.calls;
+      return fitted.amount;
+    },
+  };
+  return limited;
+}
+
+function admittedAs(
+  { asked }: Job,
+  { amount, remaining }: { amount: NanoUsd; remaining: NanoUsd | null },
+  { quote: quoted, outputTokens, calls }: Limited,
+): Admitted {
+  // Without a budget there is nothing that a limit would protect.
+  const isFree = remaining === null;
+  return {
+    quote: quoted,
+    heldNanoUsd: amount,
+    remaining,
+    limit: isFree ? undefined : outputTokens,
+    calls: isFree || asked.serverTools?.mostCalls !== undefined ? undefined : calls,
+  };
 }
 
 /** Where tokens cost nothing, tools don't either, but for hosts that give some models away. */
@@ -114,9 +225,7 @@ export async function hold(
 ): Promise<Admitted | undefined> {
   const { job, target, calendar } = asking;
   const settings = gateway.settings();
-  const minOutputTokens = settings['admission.min_output_tokens'];
-  let limit = quoted.mustLimit ? quoted.outputTokens : undefined;
-  let calls = quoted.tools?.calls;
+  const limited = limiting(gateway, quoted);
   const { exchange, asked, origin } = job;
   const repoBudgets = gateway.repoBudgets();
   if (origin.search && repoBudgets.has(job.project.id))
@@ -137,13 +246,7 @@ export async function hold(
       least: quoted.least,
       unpriced: quoted.unpriced,
       final,
-      fit(room) {
-        const fitted = fitInto(quoted, room, minOutputTokens);
-        if (!fitted) return undefined;
-        if (quoted.mayCut) limit = fitted.outputTokens;
-        calls = fitted.calls;
-        return fitted.amount;
-      },
+      fit: limited.fit,
       blockedRecord: () =>
         recordOf(
           job,
@@ -163,14 +266,7 @@ export async function hold(
   });
   switch (result.kind) {
     case 'held':
-      return {
-        quote: quoted,
-        heldNanoUsd: result.amount,
-        remaining: result.remaining,
-        // Without a budget there is nothing that a limit would protect.
-        limit: result.remaining === null ? undefined : limit,
-        calls: result.remaining === null || asked.serverTools?.mostCalls !== undefined ? undefined : calls,
-      };
+      return admittedAs(job, result, limited);
     case 'tight':
       if (job.exchange.gone) throw new ClientGone();
       return undefined;

@@ -1,7 +1,9 @@
-import { GwError } from '../errors.ts';
+import { GwError, type GwErrorOptions } from '../errors.ts';
+import type { FailureClass } from '../routing/classify.ts';
 import type { Outcome } from '../store/ledger/record.ts';
 import type { TokenUsage } from '../usage.ts';
-import type { Relay } from './relay.ts';
+import { type ServiceHeaders, serviceHeaders } from './headers.ts';
+import type { CallReport } from './relay-answer.ts';
 import type { CallEnd } from './send.ts';
 
 /** How a call's end goes on record. */
@@ -11,7 +13,8 @@ export interface Ending {
   detail: Record<string, unknown> | undefined;
 }
 
-export function endingOf(relay: Relay, end: CallEnd): Ending {
+export function endingOf(report: CallReport): Ending {
+  const { relay, end, failure } = report;
   const { status } = relay;
   switch (end.kind) {
     case 'capped':
@@ -19,45 +22,107 @@ export function endingOf(relay: Relay, end: CallEnd): Ending {
     case 'aborted':
       return { status: status || 499, outcome: 'client_gone', detail: undefined };
     case 'failed': {
-      const failure = describe(end);
-      const detail = { error: failure.code, cause: reasonOf(end) };
-      return { status: relay.started ? status : failure.status, outcome: 'upstream_failed', detail };
+      const { code, status: told } = describe(end);
+      const detail = { error: code, cause: reasonOf(end) };
+      return { status: relay.started ? status : told, outcome: 'upstream_failed', detail };
     }
-    case 'complete':
+    case 'complete': {
       if (relay.refusal) {
         const { code, status: told } = relay.refusal;
         return { status: told, outcome: told < 500 ? 'refused' : 'upstream_failed', detail: { error: code } };
       }
-      if (relay.streamError !== undefined) {
-        return { status, outcome: 'upstream_error', detail: { error: relay.streamError } };
+      if (!failure || status >= 400) {
+        return { status, outcome: status >= 400 ? 'upstream_error' : 'ok', detail: undefined };
       }
-      return { status, outcome: status >= 400 ? 'upstream_error' : 'ok', detail: undefined };
+      const outcome = relay.isCutShort ? 'upstream_failed' : 'upstream_error';
+      const detail = { error: relay.streamError ?? failure.class };
+      return { status: isWithheld(report) ? statusFor(failure.class) : status, outcome, detail };
+    }
   }
 }
 
 /** The client's side of the end. Throws GwError where nothing of an answer has gone out. */
-export function deliver(relay: Relay, end: CallEnd, provider: string, usage: TokenUsage): void {
-  if (end.kind === 'complete' && relay.refusal) throw relay.refusal;
-  if (end.kind === 'complete') relay.finish();
-  else if (end.kind === 'capped') relay.finishAtLimit(usage);
+export function deliver(
+  report: CallReport,
+  provider: string,
+  about: ServiceHeaders,
+  usage: TokenUsage,
+): void {
+  const { relay, end, failure } = report;
+  if (end.kind === 'complete') {
+    if (relay.refusal) throw relay.refusal;
+    if (failure && isWithheld(report)) throw inBandError(relay.streamError, failure.class, provider, about);
+    if (relay.isCutShort) relay.breakOff(endedEarly(provider));
+    else relay.finish();
+  } else if (end.kind === 'capped') relay.finishAtLimit(usage);
   else if (end.kind === 'aborted') return;
-  else if (relay.started) relay.cut();
   else {
-    const { status, code, message } = describe(end);
-    throw new GwError(`${provider} ${message} (${reasonOf(end)}). See: gw providers test ${provider}`, {
-      status,
-      type: 'api_error',
-      code,
-      cause: end.error,
-    });
+    const { status, code, message: what } = describe(end);
+    const message = `${provider} ${what} (${reasonOf(end)}). See: gw providers test ${provider}`;
+    if (relay.started) relay.breakOff({ message, code });
+    else throw failureOf(message, { status, type: 'api_error', code, cause: end.error }, about);
   }
 }
 
-type Failure = Extract<CallEnd, { kind: 'failed' }>;
+/** A good status with an error or nothing in it, which the client is spared. */
+function isWithheld({ relay, end, failure }: CallReport): boolean {
+  return (
+    failure !== undefined &&
+    end.kind === 'complete' &&
+    relay.status < 400 &&
+    relay.holdsBack &&
+    !relay.started
+  );
+}
 
-const reasonOf = ({ error }: Failure): string => error.code ?? error.message;
+function inBandError(
+  said: string | undefined,
+  failure: FailureClass,
+  provider: string,
+  about: ServiceHeaders,
+): GwError {
+  const what = said ?? (failure === 'server' ? 'nothing of use' : failure);
+  const options: GwErrorOptions = {
+    status: statusFor(failure),
+    type:
+      failure === 'rate_limit'
+        ? 'rate_limit_error'
+        : isRequests(failure)
+          ? 'invalid_request_error'
+          : 'api_error',
+    code: failure === 'context_overflow' ? 'context_length_exceeded' : 'upstream_error',
+  };
+  return failureOf(`${provider} answered with an error: ${what}`, options, about);
+}
 
-function describe(failure: Failure): { status: number; code: string; message: string } {
+/** The status of an error that came under a good one. */
+function statusFor(failure: FailureClass): number {
+  if (isRequests(failure)) return 400;
+  if (failure === 'rate_limit') return 429;
+  return failure === 'timeout' ? 504 : 502;
+}
+
+function isRequests(failure: FailureClass): boolean {
+  return failure === 'invalid_request' || failure === 'context_overflow' || failure === 'content_filter';
+}
+
+/** An error that says who was asked, as answers do. */
+function failureOf(message: string, options: GwErrorOptions, about: ServiceHeaders): GwError {
+  const flat = serviceHeaders(about);
+  const headers: Record<string, string> = {};
+  for (let i = 0; i < flat.length; i += 2) headers[flat[i] ?? ''] = flat[i + 1] ?? '';
+  return new GwError(message, { ...options, headers });
+}
+
+function endedEarly(provider: string): { message: string; code: string } {
+  return { message: `${provider} ended its answer before it was whole`, code: 'upstream_failed' };
+}
+
+type Failed = Extract<CallEnd, { kind: 'failed' }>;
+
+const reasonOf = ({ error }: Failed): string => error.code ?? error.message;
+
+function describe(failure: Failed): { status: number; code: string; message: string } {
   if (/TIMEOUT|ETIMEDOUT/.test(reasonOf(failure))) {
     const message = failure.sent ? 'did not answer in time' : 'could not be reached in time';
     return { status: 504, code: 'upstream_timeout', message };

@@ -2,7 +2,7 @@ import { GwError } from '../errors.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { PRESETS } from '../providers/presets.ts';
 import { type Admitted, admit } from './admit.ts';
-import { cross, nativeFirst } from './cross.ts';
+import { cross } from './cross.ts';
 import type { Exchange } from './exchange.ts';
 import type { Gateway } from './gateway.ts';
 import { upstreamHeaders } from './headers.ts';
@@ -23,13 +23,14 @@ import type { Wire } from './wire/wire.ts';
 export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange): Promise<void> {
   let job = await receive(gateway, wire, exchange);
   try {
-    const targets = await gateway.resolver.resolve(job.asked.model);
+    const targets = await gateway.resolver.resolve(job.asked.model, wire.family);
     job = await optimize(gateway, job);
-    const chosen = route(job, nativeFirst(targets, job, gateway));
-    const target = firstOf(chosen, job);
+    const chosen = route(gateway, job, targets);
+    const { target, why } = chosen;
     job = cross(job, target, gateway);
     const admitted = await admit(gateway, job, target, gateway.calendar());
-    await forward(gateway, { job, target, admitted, why: chosen.why });
+    let next: Forwarding | undefined = { job, target, admitted, why, route: chosen };
+    while (next) next = await forward(gateway, next);
   } catch (error) {
     if (error instanceof GwError) await recordRefusal(gateway, job, error);
     if (error instanceof ClientGone) await recordGone(gateway, job);
@@ -54,34 +55,25 @@ export function bodyLimits(gateway: Gateway): BodyLimits {
   return { maxBytes: gateway.settings()['limits.max_body_bytes'], memory: gateway.bodies };
 }
 
-function firstOf({ targets }: Route, job: Job): Target {
-  const [first] = targets;
-  if (!first) throw new Error(`no target for ${job.asked.model}`);
-  return first;
-}
-
 /** What is sent, to whom, on what terms. */
 export interface Forwarding {
   job: Job;
   target: Target;
   admitted: Admitted;
   why: string;
+  /** Left out for what is passed through, which has one target. */
+  route?: Route;
 }
 
-async function forward(gateway: Gateway, forwarding: Forwarding): Promise<void> {
+/** Resolves with the next attempt, where this one failed and there is another target. */
+function forward(gateway: Gateway, forwarding: Forwarding): Promise<Forwarding | undefined> {
   const { job, target } = forwarding;
   const { provider } = target;
-  const crossed = await relayAnswer(gateway, forwarding, {
+  return relayAnswer(gateway, forwarding, {
     path: provider.basePath + job.wire.path + (job.translator ? '' : queryOf(job.exchange.request.url ?? '')),
     headers: upstreamHeaders(job.exchange.request.rawHeaders, provider, job.translator !== undefined),
     body: applyEdits(job.asked.bytes, editsFor(forwarding)),
   });
-  if (crossed) await forward(gateway, { ...forwarding, job: crossed, admitted: withoutTools(forwarding) });
-}
-
-/** What can be translated asks for none of the tools that a provider runs: nothing of the hold is for them any more. */
-function withoutTools({ admitted }: Forwarding): Admitted {
-  return { ...admitted, calls: undefined, quote: { ...admitted.quote, tools: undefined } };
 }
 
 /** The query as the client wrote it, `?` included. */
@@ -125,7 +117,6 @@ const RECORDED_ELSEWHERE = new Set([
   'budget_exceeded',
   'rate_exceeded',
   'storage_unavailable',
-  'upstream_unreachable',
-  'upstream_timeout',
+  // What a translator says of an answer that is none.
   'upstream_failed',
 ]);

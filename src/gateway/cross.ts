@@ -17,6 +17,11 @@ type Crossroads = Pick<Gateway, 'clock' | 'memory' | 'chatOnly'>;
 /** Anthropic wants a limit on every request; this is for models of which nobody knows how much they write. */
 const DEFAULT_MAX_TOKENS = 8_192;
 
+/** Whether a request of this wire can be brought to a provider. */
+export function canReach(wire: Wire, { provider }: Target): boolean {
+  return provider.wire === wire.family || findCrossing(wire.endpoint, provider.wire) !== undefined;
+}
+
 /**
  * The job in the words of the provider's wire; the very same job where it speaks the client's. Throws GwError 400 for
  * what can't be said there.
@@ -45,13 +50,13 @@ export function cross(job: Job, target: Target, gateway: Crossroads): Job {
     isCodex: isFromCodex(job.exchange.request.headers),
   });
   const sent = crossing.wire.parse(Buffer.from(JSON.stringify(translated)));
-  const { model: name, wantsUsage } = asked;
+  const { wantsUsage } = asked;
   return {
     ...job,
     wire: crossing.wire,
     asked: known === undefined ? sent : withLimitOf(sent, asked),
     translator: crossing.translateAnswers({
-      model: name,
+      model,
       wantsUsage,
       now: clock.now,
       request: body,
@@ -73,13 +78,6 @@ function speaks(
   { chatOnly }: Pick<Gateway, 'chatOnly'>,
 ): boolean {
   return provider.wire === family && !(endpoint === 'responses' && chatOnly.has(provider));
-}
-
-/** The targets that speak the client's wire before those that have to be translated for. */
-export function nativeFirst(targets: Target[], { wire }: Job, gateway: Crossroads): Target[] {
-  const isNative = ({ provider }: Target) => speaks(provider, wire, gateway);
-  if (targets.every(isNative)) return targets;
-  return [...targets.filter(isNative), ...targets.filter((target) => !isNative(target))];
 }
 
 /**

@@ -14,6 +14,7 @@ import type { BodyMemory } from './body-memory.ts';
 import type { ChatOnly } from './chat-only.ts';
 import type { DefaultTerms } from './default-terms.ts';
 import type { Resolver } from './resolve.ts';
+import type { Router } from './router.ts';
 import type { FindProject } from './select-project.ts';
 import type { Settler } from './settler.ts';
 import type { Upstreams } from './upstreams.ts';
@@ -31,6 +32,7 @@ export interface Gateway {
   repoBudgets: () => ReadonlySet<number>;
   providers: () => ReadonlyMap<string, Provider>;
   resolver: Resolver;
+  router: Router;
   catalog: () => Catalog;
   calendar: () => Calendar;
   ledger: Ledger;

@@ -1,65 +1,133 @@
 import { GwError, messageOf } from '../errors.ts';
-import { FLAGS } from '../store/ledger/record.ts';
-
-import { encodingOf } from '../tokens/encoding.ts';
-import { NO_USAGE, type TokenUsage } from '../usage.ts';
-import { deliver, endingOf } from './call-end.ts';
+import type { Failure } from '../routing/classify.ts';
+import type { Attempt } from '../routing/health.ts';
+import type { Admitted } from './admit.ts';
+import { endAttempt, reportContent } from './attempt.ts';
+import { attemptsText, wordFor } from './attempts.ts';
+import { deliver } from './call-end.ts';
+import { callProvider } from './call-provider.ts';
 import type { Forwarding } from './complete.ts';
 import { crossAfter } from './cross.ts';
+import { failOver } from './fail-over.ts';
 import type { Gateway } from './gateway.ts';
 import { type ServiceHeaders, serviceHeaders } from './headers.ts';
-import { type Job, lineOf, recordOf } from './job.ts';
-import { type Metered, meter, meterAtBound } from './meter.ts';
-import { guardOutput, UNKNOWN_TOKENIZER_SLACK } from './output-guard.ts';
-import { costsNothing } from './quote.ts';
+import { type Metered, meterAtBound } from './meter.ts';
 import { Relay } from './relay.ts';
-import { savedMoney } from './saved-money.ts';
-import { type CallEnd, notSent, type Outgoing, send } from './send.ts';
+import type { Route } from './route.ts';
+import type { CallEnd, Outgoing } from './send.ts';
+import { settle } from './settle.ts';
+
+/** How a call went. */
+export interface CallReport {
+  relay: Relay;
+  sentAt: number;
+  end: CallEnd;
+  /** What went wrong, if something did. */
+  failure: Failure | undefined;
+  /** Once it is known. */
+  metered?: Metered;
+}
 
 /**
  * Sends the request, brings the answer to the client and settles what it cost. The answer ends only when its record
- * is committed: who has read the end finds the usage on disk. Returns the job to send in its stead, on the same hold,
- * where the provider turns out to have no such endpoint.
+ * is committed: who has read the end finds the usage on disk. What comes back is to be forwarded in turn: the request
+ * on the same hold, where the provider turns out to have no such endpoint, or its next attempt at another target, where
+ * this one failed before anything went out.
  */
 export async function relayAnswer(
   gateway: Gateway,
   forwarding: Forwarding,
   outgoing: Outgoing,
-): Promise<Job | undefined> {
-  const { job, target } = forwarding;
+): Promise<Forwarding | undefined> {
+  const { job, target, route } = forwarding;
+  const several = route !== undefined && route.targets.length > 1;
   const about = aboutOf(forwarding);
   const relay = new Relay({
     exchange: job.exchange,
     wire: job.wire,
     translator: job.translator,
     hideUsage: job.asked.stream && !job.asked.wantsUsage,
+    holdsBack: several,
     ownHeaders: () => serviceHeaders(about),
     clientIdleMs: gateway.settings()['limits.client_idle_ms'],
     now: () => gateway.clock.monotonic(),
   });
+  const attempt = route && gateway.router.health.begin(route.target.place);
   const sentAt = gateway.clock.monotonic();
-  const end = await callProvider(gateway, forwarding, outgoing, relay);
-  const crossed = end.kind === 'complete' ? tellOrCross(gateway, forwarding, relay) : undefined;
+  if (attempt && several) relay.onContent = () => reportContent(attempt, relay, sentAt);
+  const report: CallReport = { relay, sentAt, end: NO_END, failure: undefined };
+  report.end = await callProvider(gateway, forwarding, outgoing, relay);
+  endCall(gateway, forwarding, attempt, report);
+  const crossed = crossOver(gateway, forwarding, report);
   if (crossed) return crossed;
-  const usage = await settle(gateway, forwarding, { relay, sentAt, end }, about);
-  deliver(relay, end, target.provider.name, usage);
+  if (several) {
+    const next = await tryElsewhere(gateway, forwarding, route, report);
+    if (next) return next;
+    if (route.attempts) about.route = trailText(route, report);
+  }
+  prepare(report);
+  const usage = await settle(gateway, forwarding, report, about);
+  deliver(report, target.provider.name, about, usage);
   return undefined;
 }
 
-/** Prepares what the client will be told; the job to send instead where the provider has no such endpoint. */
-function tellOrCross(gateway: Gateway, forwarding: Forwarding, relay: Relay): Job | undefined {
+const NO_END: CallEnd = { kind: 'aborted', sent: false };
+
+/** Reads what only the end tells, and lets the router know how it went. */
+function endCall(
+  gateway: Gateway,
+  { admitted }: Forwarding,
+  attempt: Attempt | undefined,
+  report: CallReport,
+): void {
   try {
-    const crossed = crossAfter(relay, forwarding, gateway);
-    if (!crossed) relay.prepare();
-    return crossed;
+    if (report.end.kind === 'complete') report.relay.readEnd();
+    if (attempt) report.failure = endAttempt(gateway, attempt, report);
   } catch (error) {
-    // The hold has to be settled, whatever is wrong with the answer.
-    relay.refusal = error instanceof GwError ? error : untranslatable(error);
+    report.metered = meterAtBound(gateway, admitted, error);
+    attempt?.ended();
+  }
+}
+
+/** The request to send instead where the provider has no such endpoint. */
+function crossOver(gateway: Gateway, forwarding: Forwarding, report: CallReport): Forwarding | undefined {
+  if (report.end.kind !== 'complete') return undefined;
+  try {
+    const job = crossAfter(report.relay, forwarding, gateway);
+    return job && { ...forwarding, job, admitted: withoutTools(forwarding) };
+  } catch (error) {
+    report.relay.refusal = refusalOf(error);
     return undefined;
   }
 }
 
-function untranslatable(cause: unknown): GwError {
+/** What can be translated asks for none of the tools that a provider runs: nothing of the hold is for them any more. */
+function withoutTools({ admitted }: Forwarding): Admitted {
+  return { ...admitted, calls: undefined, quote: { ...admitted.quote, tools: undefined } };
+}
+
+async function tryElsewhere(
+  gateway: Gateway,
+  forwarding: Forwarding,
+  route: Route,
+  report: CallReport,
+): Promise<Forwarding | undefined> {
+  if (!report.failure || report.relay.started) return undefined;
+  return failOver(gateway, forwarding, route, report, report.failure);
+}
+
+/** Makes of a whole answer what the client will be told. The hold has to be settled, whatever is wrong with it. */
+function prepare({ relay, end }: CallReport): void {
+  if (end.kind !== 'complete' || relay.refusal) return;
+  try {
+    relay.prepare();
+  } catch (error) {
+    relay.refusal = refusalOf(error);
+  }
+}
+
+function refusalOf(cause: unknown): GwError {
+  if (cause instanceof GwError) return cause;
   return new GwError(`the provider's answer cannot be translated (${messageOf(cause)})`, {
     status: 502,
     type: 'api_error',
@@ -69,112 +137,21 @@ function untranslatable(cause: unknown): GwError {
 }
 
 /** What the answer's headers say; cost and what is left of the budget are completed as they come to be known. */
-function aboutOf({ job, target, admitted, why }: Forwarding): ServiceHeaders {
+function aboutOf({ job, target, admitted, why, route }: Forwarding): ServiceHeaders {
   return {
     id: job.exchange.id,
     model: target.model,
     provider: target.provider.name,
-    route: why,
+    route: route?.attempts ? trailText(route, undefined) : why,
     savedTokens: job.savedTokens,
     costNanoUsd: undefined,
     remainingNanoUsd: admitted.remaining,
   };
 }
 
-/** Runs the call to its end: the provider's, the client's who leaves, or that of the hold. */
-async function callProvider(
-  gateway: Gateway,
-  forwarding: Forwarding,
-  outgoing: Outgoing,
-  relay: Relay,
-): Promise<CallEnd> {
-  const { job, target, admitted } = forwarding;
-  const { exchange, asked } = job;
-  const call = exchange.gone
-    ? notSent()
-    : send(gateway.upstreams.of(target.provider.origin), outgoing, relay);
-  let capped = false;
-  if (asked.stream && admitted.remaining !== null && !costsNothing(admitted.quote)) {
-    const limit = (admitted.limit ?? admitted.quote.outputTokens) * admitted.quote.choices;
-    const encoding = encodingOf(target.model);
-    guardOutput(relay, {
-      maxTokens: limit * (encoding ? 1 : UNKNOWN_TOKENIZER_SLACK),
-      count: (texts) => gateway.tokens.count(texts, encoding ?? 'o200k_base'),
-      onReached() {
-        capped = true;
-        call.abort();
-      },
-    });
-  }
-  exchange.onGone = call.abort;
-  relay.onLate = call.abort;
-  const end = await (asked.stream ? endOfStream(call.end, relay) : call.end);
-  exchange.onGone = undefined;
-  return capped && end.kind === 'aborted' ? { kind: 'capped' } : end;
-}
-
-/** A stream has ended for gw with its closing event, whether or not the provider ends the connection then. */
-function endOfStream(call: Promise<CallEnd>, relay: Relay): Promise<CallEnd> {
-  return new Promise((resolve) => {
-    relay.onClosed = resolve;
-    void call.then(resolve);
-  });
-}
-
-interface CallReport {
-  relay: Relay;
-  sentAt: number;
-  end: CallEnd;
-}
-
-/** Turns the hold into what the call cost, and tells those who wait for room. Returns the usage that is booked. */
-async function settle(
-  gateway: Gateway,
-  forwarding: Forwarding,
-  report: CallReport,
-  about: ServiceHeaders,
-): Promise<TokenUsage> {
-  const { job, target, admitted } = forwarding;
-  const { relay, end } = report;
-  const metering = meterEnd(gateway, forwarding, report);
-  const metered = metering instanceof Promise ? await metering : metering;
-  const ending = endingOf(relay, end);
-  const record = recordOf(
-    job,
-    target,
-    {
-      status: ending.status,
-      outcome: ending.outcome,
-      detail: ending.detail,
-      usage: metered.usage,
-      costNanoUsd: metered.costNanoUsd,
-      flags: metered.flags,
-      savedNanoUsd: savedMoney(job.optimized?.savings ?? [], metered.usage, admitted.quote.card),
-      firstByteMs: relay.firstByteAt === undefined ? null : relay.firstByteAt - job.exchange.startedAt,
-    },
-    gateway.clock.monotonic(),
-  );
-  job.exchange.recorded = true;
-  const settled = await gateway.settler.settle(record);
-  gateway.queue.nudge(lineOf(job, gateway.repoBudgets()));
-  about.costNanoUsd = metered.flags & FLAGS.unpriced ? undefined : metered.costNanoUsd;
-  about.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
-  return metered.usage;
-}
-
-function meterEnd(
-  gateway: Gateway,
-  forwarding: Forwarding,
-  { relay, sentAt, end }: CallReport,
-): Metered | Promise<Metered> {
-  const { job, target, admitted } = forwarding;
-  if ('sent' in end && !end.sent) return { usage: NO_USAGE, costNanoUsd: 0, flags: 0 };
-  try {
-    if (end.kind === 'complete') relay.readEnd();
-    // A provider that reports an error within its stream has broken off, with all that it kept to itself.
-    const whole = end.kind === 'complete' && relay.streamError === undefined;
-    return meter(gateway, { job, target, admitted, relay, sentAt, whole });
-  } catch (error) {
-    return meterAtBound(gateway, admitted, error);
-  }
+/** The attempts with the one under way, which is well as long as nothing else is known. */
+function trailText({ attempts, target }: Route, report: CallReport | undefined): string {
+  const { provider, model } = target;
+  const outcome = report ? wordFor(report.failure, report.relay.status) : 'ok';
+  return attemptsText([...(attempts?.entries ?? []), { provider: provider.name, model, outcome }]);
 }

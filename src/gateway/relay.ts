@@ -6,6 +6,7 @@ import type { Exchange } from './exchange.ts';
 import { headerOf, returnedHeaders, translatedHeaders } from './headers.ts';
 import type { Receiver } from './send.ts';
 import { addUsage } from './wire/add-usage.ts';
+import { errorEvent, type StreamFault } from './wire/error-event.ts';
 import { parseObject } from './wire/events.ts';
 import type { Translator } from './wire/translate/translator.ts';
 import type { InspectedEvents, LimitEnding, Wire } from './wire/wire.ts';
@@ -17,6 +18,8 @@ const MAX_ONE_WRITE_BYTES = 16 * 1024;
 const TAIL_BYTES = 64 * 1024;
 /** Sounds and files are used as they come, and hold no usage to wait for. */
 const MEDIA = /^(audio|image|video)\/|octet-stream/;
+/** A stream that begins with more than this without any content is let through. */
+const MAX_HELD_BYTES = 64 * 1024;
 /** How much of a stream is kept as it came before its text is taken out. */
 const MAX_KEPT_BYTES = 256 * 1024;
 
@@ -29,6 +32,8 @@ export interface RelayOptions {
   hideUsage: boolean;
   /** How long the client may read nothing. */
   clientIdleMs: number;
+  /** Nothing of a stream goes out before its first content, as another target may have to answer instead. */
+  holdsBack?: boolean;
   /** gw's own headers, for when the answer's head goes out. */
   ownHeaders: () => string[];
   /** Monotonic milliseconds. */
@@ -56,13 +61,21 @@ export class Relay implements Receiver {
   onLate: () => void = () => {};
   /** Called with the size of the stream so far after each run of events. */
   onEvents: ((streamedBytes: number) => void) | undefined;
-  #mode: 'gather' | 'stream' | 'pass' = 'gather';
+  /** Called when the first content of a stream is there. */
+  onContent: (() => void) | undefined;
+  #mode: 'gather' | 'hold' | 'stream' | 'pass' = 'gather';
+  /** What a stream began with, while it is held back. */
+  #heldBack: Buffer[] = [];
   #headers: string[] = [];
   #gathered: Buffer[] = [];
   #translated: Buffer | undefined;
   #size = 0;
   readonly #framer: EventFramer;
   #closing: Buffer[] | undefined;
+  /** The closing event as it came. */
+  #closed: Buffer = Buffer.alloc(0);
+  /** The last events whose text was taken. */
+  #lastTaken: Buffer = Buffer.alloc(0);
   #kept: Buffer[] = [];
   #keptBytes = 0;
   #text: string[] = [];
@@ -87,6 +100,10 @@ export class Relay implements Receiver {
     if (status < 300 && type.startsWith('text/event-stream')) {
       // What can't be read can't be translated either: it is gathered, and refused as no answer.
       if (encoding !== 'identity' && translator) return;
+      if (encoding === 'identity' && this.#options.holdsBack) {
+        this.#mode = 'hold';
+        return;
+      }
       this.#mode = encoding === 'identity' ? 'stream' : 'pass';
       this.#writeHead();
       setImmediate(() => this.#flushHead());
@@ -106,6 +123,7 @@ export class Relay implements Receiver {
     this.lastByteAt = this.#options.now();
     this.firstByteAt ??= this.lastByteAt;
     if (this.#mode === 'stream') return this.#stream(chunk);
+    if (this.#mode === 'hold') return this.#hold(chunk);
     if (this.#mode === 'pass') {
       this.#keepTail(chunk);
       return this.#write(chunk);
@@ -115,19 +133,43 @@ export class Relay implements Receiver {
     return this.#size <= MAX_GATHERED_BYTES || this.#options.translator !== undefined || this.#passOn();
   }
 
+  /** Whether what is no good answer is kept from the client. */
+  get holdsBack(): boolean {
+    return this.#options.holdsBack === true;
+  }
+
   /** Whether any of the answer has gone out. */
   get started(): boolean {
-    return this.#mode !== 'gather';
+    return this.#mode !== 'gather' && this.#mode !== 'hold';
   }
 
   get isStream(): boolean {
-    return this.#mode === 'stream';
+    return this.#mode === 'stream' || this.#mode === 'hold';
+  }
+
+  /** A stream that has ended with neither its closing event nor a reason to stop. */
+  get isCutShort(): boolean {
+    if (this.#mode !== 'stream' || this.#closed.length > 0 || this.streamError !== undefined) return false;
+    const { wire } = this.#options;
+    if (wire.isOver === undefined || (this.usage !== undefined && this.usageIs === undefined)) return false;
+    return !wire.isOver(Buffer.concat([this.#lastTaken, ...this.#kept]));
+  }
+
+  /** The provider's headers, flat, names in lower case. */
+  get headers(): readonly string[] {
+    return this.#headers;
+  }
+
+  /** What came of an answer of which nothing has gone out, as it came; undefined where it can't be read. */
+  get unsent(): Buffer | undefined {
+    if (this.#mode === 'hold') return Buffer.concat([...this.#kept, this.#closed]);
+    return this.#mode === 'gather' ? this.#plain(this.#body()) : undefined;
   }
 
   /** Whether all that came was read, so that what it says can be counted. */
   get isReadable(): boolean {
     if (this.#mode === 'gather') return this.#plain(this.#body()) !== undefined;
-    return this.#mode === 'stream';
+    return this.isStream;
   }
 
   /** A gathered answer as text; empty where it can't be read. */
@@ -179,6 +221,8 @@ export class Relay implements Receiver {
     const rest = this.#framer.rest();
     if (rest.length === 0) return;
     const { pass, closing } = this.#inspect(rest);
+    if (this.#mode === 'hold' && this.#options.wire.hasContent?.(rest) !== false) this.#release();
+    if (closing) this.#closed = closing;
     this.#closing = [this.#out(pass), ...(closing ? [this.#out(closing)] : [])];
   }
 
@@ -210,7 +254,7 @@ export class Relay implements Receiver {
     const { exchange, hideUsage } = this.#options;
     this.#follow(Buffer.concat(this.#kept));
     if (this.#ending) exchange.response.end(this.#out(this.#ending.end(hideUsage ? undefined : usage)));
-    else this.cut();
+    else this.breakOff();
   }
 
   /** Lets the stream's ending know what went out; only one with a limit to watch needs it. */
@@ -219,13 +263,46 @@ export class Relay implements Receiver {
     this.#ending?.take(events);
   }
 
-  /** Breaks the answer off, so that the client sees that it is not whole. */
-  cut(): void {
-    const { response } = this.#options.exchange;
+  /** Breaks the answer off, so that the client sees that it is not whole; a stream tells why, between two events. */
+  breakOff(fault?: StreamFault): void {
+    const { exchange, wire, translator } = this.#options;
+    const { response } = exchange;
     const rest = this.#framer.rest();
-    if (rest.length > 0 && !this.#options.translator) response.write(rest);
+    if (rest.length > 0 && !translator) response.write(rest);
+    else if (fault && this.#mode === 'stream') response.write(errorEvent(wire.endpoint, fault));
     // Closes behind what was written; without its last chunk the answer shows that it is not whole.
     response.socket?.destroySoon();
+  }
+
+  /** As a stream, but kept: an error or an end before the first content is a failure like any other. */
+  #hold(chunk: Buffer): boolean {
+    const events = this.#framer.push(chunk);
+    if (events.length === 0 || this.#closing) return true;
+    const { pass, closing } = this.#inspect(events);
+    this.#size += pass.length;
+    this.#heldBack.push(this.#out(pass));
+    if (this.#options.wire.hasContent?.(events) !== false || this.#size > MAX_HELD_BYTES) this.#release();
+    if (closing) this.#close(closing);
+    else if (!this.started && this.streamError !== undefined) {
+      this.onClosed({ kind: 'complete' });
+      this.onLate();
+    }
+    return true;
+  }
+
+  #release(): void {
+    this.#mode = 'stream';
+    this.#writeHead();
+    this.#write(Buffer.concat(this.#heldBack));
+    this.#heldBack = [];
+    this.onContent?.();
+  }
+
+  #close(closing: Buffer): void {
+    this.#closed = closing;
+    this.#closing = [this.#out(closing)];
+    if (!this.#options.translator) this.#closing.push(this.#framer.rest());
+    this.onClosed({ kind: 'complete' });
   }
 
   #stream(chunk: Buffer): boolean {
@@ -241,11 +318,7 @@ export class Relay implements Receiver {
     this.onEvents?.(this.#size);
     const pass = this.#out(found.pass);
     const more = pass.length === 0 || this.#write(pass);
-    if (found.closing) {
-      this.#closing = [this.#out(found.closing)];
-      if (!this.#options.translator) this.#closing.push(this.#framer.rest());
-      this.onClosed({ kind: 'complete' });
-    }
+    if (found.closing) this.#close(found.closing);
     return more;
   }
 
@@ -287,6 +360,7 @@ export class Relay implements Receiver {
     const events = Buffer.concat(this.#kept);
     this.#text.push(...this.#options.wire.textOf(events, true));
     this.#follow(events);
+    this.#lastTaken = this.#kept.at(-1) ?? this.#lastTaken;
     this.#kept = [];
     this.#keptBytes = 0;
   }

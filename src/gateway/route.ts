@@ -1,14 +1,110 @@
+import { GwError } from '../errors.ts';
+import { modelLimits } from '../pricing/limits.ts';
+import type { Capabilities } from '../routing/needs.ts';
+import { type NextAttempt, nextAttempt, type Tried } from '../routing/next-attempt.ts';
+import { countRequest } from '../routing/retry-budget.ts';
+import type { Target as Place } from '../routing/target.ts';
+import type { Attempts } from './attempts.ts';
+import { canReach } from './cross.ts';
+import type { Gateway } from './gateway.ts';
 import type { Job } from './job.ts';
-import type { Target } from './resolve.ts';
+import type { RoutedTarget } from './resolve.ts';
 
-/** The targets in the order in which to try them, and why. */
+/** Where a request goes, where it may go else, and why. */
 export interface Route {
-  targets: Target[];
+  /** The request as it was before it was translated for a target. */
+  job: Job;
+  /** The target of the attempt under way. */
+  target: RoutedTarget;
+  /** The target of the first attempt. */
+  first: RoutedTarget;
+  /** All that may serve it, by priority. With one there is no second attempt. */
+  targets: readonly RoutedTarget[];
+  /** The target was to be left alone, but there is no better one. */
+  lastResort: boolean;
   /** For the header `x-service-route`. */
   why: string;
+  /** The attempts that have failed. */
+  attempts?: Attempts;
 }
 
-/** The router's stage. It keeps the order of the resolver; `service.route` is read and recorded. */
-export function route(job: Job, targets: Target[]): Route {
-  return { targets, why: job.options.route === false ? 'off' : 'as-asked' };
+/**
+ * The router's stage: the healthy target of the best priority; among equals, the better of two by time to first byte
+ * and requests under way. Throws GwError 429 where every target has asked to be left alone.
+ */
+export function route(gateway: Gateway, job: Job, targets: readonly RoutedTarget[]): Route {
+  const [first] = targets;
+  if (!first) throw new Error(`no target for ${job.asked.model}`);
+  if (job.options.route === false) return routeTo(job, first, [first], 'off');
+  if (targets.length > 1) return chooseAmong(gateway, job, targets, first);
+  const { health, budget } = gateway.router;
+  const availability = health.availabilityOf(first.place);
+  if (!availability.ready && availability.toldMs > 0) throw leftAlone(first, availability.toldMs);
+  countRequest(budget, gateway.clock.monotonic());
+  return routeTo(job, first, targets, 'as-asked');
+}
+
+function routeTo(
+  job: Job,
+  target: RoutedTarget,
+  targets: readonly RoutedTarget[],
+  why: string,
+  lastResort = false,
+): Route {
+  return { job, target, first: target, targets, lastResort, why };
+}
+
+function chooseAmong(gateway: Gateway, job: Job, all: readonly RoutedTarget[], first: RoutedTarget): Route {
+  const reachable = all.filter((target) => canReach(job.wire, target));
+  const targets = reachable.length > 0 ? reachable : [first];
+  const next = nextOf(gateway, targets, []);
+  if (next.kind === 'wait') throw leftAlone(targetAt(targets, next.target), next.waitMs);
+  if (next.kind === 'stop') throw new Error(`no target for ${job.asked.model}: ${next.because}`);
+  return routeTo(job, targetAt(targets, next.target), targets, 'as-asked', next.lastResort);
+}
+
+/** Where to go after the attempts that failed. */
+export function nextOf(
+  gateway: Gateway,
+  targets: readonly RoutedTarget[],
+  tried: readonly Tried[],
+  remainingMs?: number,
+): NextAttempt {
+  const { health, budget, random } = gateway.router;
+  const places = targets.map(({ place }) => place);
+  return nextAttempt({
+    targets: places,
+    larger: places,
+    health,
+    budget,
+    random,
+    tried,
+    nowMs: gateway.clock.monotonic(),
+    capabilitiesOf,
+    ...(remainingMs === undefined ? {} : { remainingMs }),
+  });
+}
+
+export function targetAt(targets: readonly RoutedTarget[], place: Place): RoutedTarget {
+  const found = targets.find((target) => target.place === place);
+  if (!found) throw new Error(`${place.provider}/${place.model} is no target of the request`);
+  return found;
+}
+
+function capabilitiesOf({ provider, model }: Place): Capabilities {
+  const contextTokens = modelLimits(provider, model)?.contextTokens;
+  return contextTokens === undefined ? {} : { contextTokens };
+}
+
+function leftAlone({ provider, model }: RoutedTarget, waitMs: number): GwError {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
+  return new GwError(
+    `${provider.name} has asked for no more requests for ${model} within the next ${seconds} s (rate limit). To try all the same: "service": {"route": false}`,
+    {
+      status: 429,
+      type: 'rate_limit_error',
+      code: 'upstream_rate_limited',
+      headers: { 'retry-after': String(seconds) },
+    },
+  );
 }

@@ -8,6 +8,8 @@ export interface Block {
   because: BlockReason;
   sinceMs: number;
   untilMs: number;
+  /** The upstream said until when. */
+  told: boolean;
 }
 
 export type BlockReason = 'rate_limit' | 'used_up' | 'overload' | 'quota' | 'auth' | 'breaker';
@@ -18,9 +20,15 @@ export function block(blocks: Blocks, id: string, wanted: Block): void {
   if (!known || wanted.untilMs > known.untilMs) blocks.set(id, wanted);
 }
 
-/** The blocks that hold now, the longest first. */
+/** The blocks that hold now, the longest first. Those whose time is over are forgotten. */
 export function activeBlocks(blocks: Blocks, ids: readonly string[], nowMs: number): Block[] {
-  const active = ids.flatMap((id) => blocks.get(id) ?? []).filter(({ untilMs }) => untilMs > nowMs);
+  const active: Block[] = [];
+  for (const id of ids) {
+    const found = blocks.get(id);
+    if (!found) continue;
+    if (found.untilMs > nowMs) active.push(found);
+    else blocks.delete(id);
+  }
   return active.sort((a, b) => b.untilMs - a.untilMs);
 }
 

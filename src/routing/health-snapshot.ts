@@ -6,8 +6,14 @@ import { newTargetHealth, type TargetHealth } from './target-health.ts';
 export interface HealthSnapshot {
   /** UTC milliseconds. */
   savedAtMs: number;
-  blocks: { id: string; because: BlockReason; leftMs: number }[];
+  blocks: { id: string; because: BlockReason; leftMs: number; told: boolean }[];
   targets: { id: string; openings: number; openLeftMs: number; averageMs?: number }[];
+}
+
+/** Whether a value that was stored has the form of a snapshot. */
+export function isHealthSnapshot(value: unknown): value is HealthSnapshot {
+  const { savedAtMs, blocks, targets } = (value ?? {}) as Partial<Record<keyof HealthSnapshot, unknown>>;
+  return typeof savedAtMs === 'number' && Array.isArray(blocks) && Array.isArray(targets);
 }
 
 export interface HealthState {
@@ -24,7 +30,7 @@ export function saveHealth({ blocks, targets }: HealthState, { nowMs, utcMs }: N
   return {
     savedAtMs: utcMs,
     blocks: [...blocks]
-      .map(([id, { because, untilMs }]) => ({ id, because, leftMs: untilMs - nowMs }))
+      .map(([id, { because, untilMs, told }]) => ({ id, because, leftMs: untilMs - nowMs, told }))
       .filter(({ leftMs }) => leftMs > 0),
     targets: [...targets].map(([id, { breaker, load }]) => ({
       id,
@@ -40,8 +46,8 @@ export function restoreHealth(snapshot: HealthSnapshot | undefined, { nowMs, utc
   if (!snapshot) return state;
   // A clock that was set back must not lengthen what was left.
   const passedMs = Math.max(0, utcMs - snapshot.savedAtMs);
-  for (const { id, because, leftMs } of snapshot.blocks) {
-    state.blocks.set(id, { because, sinceMs: nowMs, untilMs: nowMs + leftMs - passedMs });
+  for (const { id, because, leftMs, told } of snapshot.blocks) {
+    state.blocks.set(id, { because, sinceMs: nowMs, untilMs: nowMs + leftMs - passedMs, told });
   }
   for (const { id, openings, openLeftMs, averageMs } of snapshot.targets) {
     const health = newTargetHealth();

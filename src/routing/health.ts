@@ -5,13 +5,20 @@ import { abandonProbe, beginAttempt, blockedUntil } from './breaker.ts';
 import type { Failure } from './classify.ts';
 import { type HealthSnapshot, restoreHealth, saveHealth } from './health-snapshot.ts';
 import { type ResponseHeaders, usedUpMs } from './rate-limits.ts';
-import { accountOf, keyOf, type Target, targetId } from './target.ts';
+import { reachOf, type Target, targetId } from './target.ts';
 import { newTargetHealth, type TargetHealth, takeFailure, takeSuccess } from './target-health.ts';
 
 export type Availability =
   | { ready: true }
   /** `hard`: a rate limit, before whose end a request would only be refused; the rest may be tried as a last resort. */
-  | { ready: false; because: BlockReason; waitMs: number; hard: boolean };
+  | {
+      ready: false;
+      because: BlockReason;
+      waitMs: number;
+      hard: boolean;
+      /** For so long the upstream itself has asked to be left alone; 0 where the time is a guess. */
+      toldMs: number;
+    };
 
 /** One attempt at a target. Whoever begins it ends it; what it reports before that is up to the upstream. */
 export interface Attempt {
@@ -35,35 +42,48 @@ export interface Health {
 /** An answer's headers may say that a limit is used up for hours; by then other things will be known. */
 const MAX_USED_UP_MS = 60_000;
 
+const READY: Availability = Object.freeze({ ready: true });
+
 /** The health of every target, made of what attempts report; a snapshot of an earlier run is taken up. */
 export function createHealth(options: {
   clock: Pick<Clock, 'now' | 'monotonic'>;
   random: () => number;
-  snapshot?: HealthSnapshot;
+  snapshot?: HealthSnapshot | undefined;
+  /** Something has changed that a restart should not forget. */
+  onChange?: (() => void) | undefined;
 }): Health {
-  const { clock, random } = options;
+  const { clock, random, onChange } = options;
   const now = () => ({ nowMs: clock.monotonic(), utcMs: clock.now() });
   const state = restoreHealth(options.snapshot, now());
 
   function healthOf(target: Target): TargetHealth {
     const id = targetId(target);
-    const health = state.targets.get(id) ?? newTargetHealth();
-    state.targets.set(id, health);
+    let health = state.targets.get(id);
+    if (!health) {
+      if (state.targets.size >= MAX_TARGETS) forgetIdle(state.targets);
+      health = newTargetHealth();
+      state.targets.set(id, health);
+    }
     return health;
   }
 
   function availabilityOf(target: Target): Availability {
-    const { nowMs } = now();
-    const blocks = activeBlocks(state.blocks, reachOf(target), nowMs);
-    const breakerUntilMs = blockedUntil(healthOf(target).breaker, nowMs);
+    const { breaker } = healthOf(target);
+    // Nearly always; each request asks.
+    if (state.blocks.size === 0 && breaker.phase === 'closed') return READY;
+    const nowMs = clock.monotonic();
+    const blocks = activeBlocks(state.blocks, reachOf(target).ids, nowMs);
+    const breakerUntilMs = blockedUntil(breaker, nowMs);
     const longest = blocks[0];
-    if (!longest && breakerUntilMs === 0) return { ready: true };
+    if (!longest && breakerUntilMs === 0) return READY;
     const byBreaker = breakerUntilMs > (longest?.untilMs ?? 0);
     return {
       ready: false,
       because: byBreaker ? 'breaker' : (longest?.because ?? 'breaker'),
       waitMs: Math.max(breakerUntilMs, longest?.untilMs ?? 0) - nowMs,
       hard: blocks.some(({ because }) => because === 'rate_limit'),
+      toldMs:
+        (blocks.find(({ because, told }) => because === 'rate_limit' && told)?.untilMs ?? nowMs) - nowMs,
     };
   }
 
@@ -77,14 +97,15 @@ export function createHealth(options: {
       succeeded(ttfbMs, headers) {
         probing = false;
         takeSuccess(health, ttfbMs, clock.monotonic());
-        lift(state.blocks, reachOf(target), beganMs);
+        lift(state.blocks, reachOf(target).ids, beganMs);
         const forMs = usedUpMs(headers, clock.now());
         if (forMs !== undefined) blockFor(targetId(target), 'used_up', Math.min(forMs, MAX_USED_UP_MS));
       },
       failed(failure, elapsedMs) {
         const nowMs = clock.monotonic();
         const consequence = takeFailure(health, target, { failure, elapsedMs, nowMs, random });
-        if (consequence) blockFor(consequence.id, consequence.because, consequence.forMs);
+        if (consequence) blockFor(consequence.id, consequence.because, consequence.forMs, consequence.told);
+        onChange?.();
       },
       ended() {
         if (!open) return;
@@ -95,9 +116,9 @@ export function createHealth(options: {
     };
   }
 
-  function blockFor(id: string, because: BlockReason, forMs: number): void {
+  function blockFor(id: string, because: BlockReason, forMs: number, told = false): void {
     const sinceMs = clock.monotonic();
-    block(state.blocks, id, { because, sinceMs, untilMs: sinceMs + forMs });
+    block(state.blocks, id, { because, sinceMs, untilMs: sinceMs + forMs, told });
   }
 
   return {
@@ -109,7 +130,12 @@ export function createHealth(options: {
   };
 }
 
-/** Everything whose block blocks this target. */
-function reachOf(target: Target): string[] {
-  return [accountOf(target), keyOf(target), targetId(target)];
+/** Clients can name any model of a provider, so there is no end of targets. */
+const MAX_TARGETS = 2_000;
+
+function forgetIdle(targets: Map<string, TargetHealth>): void {
+  for (const [id, { breaker, load }] of targets) {
+    if (targets.size < MAX_TARGETS) return;
+    if (breaker.phase === 'closed' && load.inFlight === 0) targets.delete(id);
+  }
 }

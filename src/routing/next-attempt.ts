@@ -57,9 +57,15 @@ function firstAttempt(options: NextAttemptOptions): NextAttempt {
   return next;
 }
 
-/** With every target blocked, one that only the breaker or a guess keeps out is better than nothing. */
-function failOpen({ blocked }: Order): NextAttempt {
-  const soft = blocked.find(({ availability }) => !availability.hard);
+/**
+ * With every target blocked, one that only the breaker or a guess keeps out is better than nothing. An account without
+ * money, or a key that is refused, is not asked by the same request again.
+ */
+function failOpen({ blocked }: Order, isRetry = false): NextAttempt {
+  const soft = blocked.find(
+    ({ availability: { hard, because } }) =>
+      !hard && !(isRetry && (because === 'quota' || because === 'auth')),
+  );
   if (soft) return { kind: 'attempt', target: soft.target, lastResort: true };
   const [soonest] = blocked;
   if (!soonest) return stop('unfit');
@@ -68,12 +74,12 @@ function failOpen({ blocked }: Order): NextAttempt {
 
 function retry(options: NextAttemptOptions, order: Order): NextAttempt {
   const { tried, health, remainingMs = Number.POSITIVE_INFINITY } = options;
-  const inTime = (target: Target) => (health.expectedMs(target) ?? 0) <= remainingMs;
+  const inTime = (target: Target) => remainingMs > 0 && (health.expectedMs(target) ?? 0) <= remainingMs;
   const target = order.ready.find(inTime);
   if (target) return withinBudget(options, { kind: 'attempt', target, lastResort: false });
   if (order.ready.length > 0) return stop('deadline');
   // One last resort a request: in a total outage the attempts must not multiply.
-  const next = tried.some(({ lastResort }) => lastResort) ? stop('none_left') : failOpen(order);
+  const next = tried.some(({ lastResort }) => lastResort) ? stop('none_left') : failOpen(order, true);
   if (next.kind === 'attempt') return inTime(next.target) ? withinBudget(options, next) : stop('deadline');
   return stop('none_left');
 }

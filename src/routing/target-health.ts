@@ -17,6 +17,8 @@ export interface Consequence {
   id: string;
   because: BlockReason;
   forMs: number;
+  /** The upstream said how long. */
+  told?: boolean;
 }
 
 const QUOTA_MS = 600_000;
@@ -65,6 +67,7 @@ export function takeFailure(
         id: targetId(target),
         because: 'rate_limit',
         forMs: waitMs || guessLimit(health, waitMs, random),
+        told: Boolean(waitMs),
       };
     case 'timeout':
       feed(health.load, elapsedMs, nowMs);

@@ -10,14 +10,38 @@ export interface Target {
 }
 
 /** The three reaches that a failure can have; health is kept under these names. */
-export function accountOf({ provider }: Target): string {
-  return `account:${provider}`;
+export interface Reach {
+  account: string;
+  key: string;
+  target: string;
+  /** All three. */
+  ids: readonly string[];
 }
 
-export function keyOf({ provider, keyId }: Target): string {
-  return `key:${provider}/${keyId ?? ''}`;
+/** Targets live long and are asked for at each request: their names are made once. */
+const reaches = new WeakMap<Target, Reach>();
+
+export function reachOf(target: Target): Reach {
+  let reach = reaches.get(target);
+  if (!reach) {
+    const { provider, keyId = '', model } = target;
+    const account = `account:${provider}`;
+    const key = `key:${provider}/${keyId}`;
+    const id = `target:${provider}/${keyId}/${model}`;
+    reach = { account, key, target: id, ids: [account, key, id] };
+    reaches.set(target, reach);
+  }
+  return reach;
 }
 
-export function targetId({ provider, keyId, model }: Target): string {
-  return `target:${provider}/${keyId ?? ''}/${model}`;
+export function accountOf(target: Target): string {
+  return reachOf(target).account;
+}
+
+export function keyOf(target: Target): string {
+  return reachOf(target).key;
+}
+
+export function targetId(target: Target): string {
+  return reachOf(target).target;
 }

@@ -351,3 +351,11 @@ export const optimizerVerdicts = sqliteTable('optimizer_verdicts', {
   treatedConversations: integer('treated_conversations').notNull(),
   heldOutConversations: integer('held_out_conversations').notNull(),
 });
+
+/** What a daemon knew of its targets' health when it changed last; there is one row. */
+export const routeHealth = sqliteTable('route_health', {
+  id: integer().primaryKey(),
+  savedAt: integer('saved_at').notNull(),
+  /** JSON: cooldowns and breakers with what was left of them. */
+  snapshot: text().notNull(),
+});

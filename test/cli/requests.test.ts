@@ -81,6 +81,20 @@ describe('gw requests', () => {
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
+  test('shows every attempt of a request that went elsewhere', async () => {
+    const cli = cliHome();
+    await cli.run(['projects', 'list']);
+    const attempts = [
+      { provider: 'openai', model: 'gpt-5', outcome: '429', ms: 120, cost_usd: 0 },
+      { provider: 'azure', model: 'gpt-5', outcome: 'ok', ms: 2_000, cost_usd: 0.0021 },
+    ];
+    await cli.record({ timeMs: NOON - MINUTE, detail: { attempts } });
+    const [request] = await cli.json<{ id: string }[]>(['requests']);
+    const { stdout } = await cli.run(['requests', request?.id ?? '']);
+    expect(stdout).toMatch(/^attempts +openai\/gpt-5: 429, 120ms, \$0.00$/m);
+    expect(stdout).toMatch(/^ +azure\/gpt-5: ok, 2.0s, \$0.0021/m);
+  });
+
   test.each([
     [['req_00000000000'], 5, 'no request req_00000000000'],
     [['nonsense'], 2, '"nonsense" is no request id'],

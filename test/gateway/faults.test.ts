@@ -88,7 +88,8 @@ describe("an upstream's own errors pass as they came", () => {
     const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1 } });
     for (const body of [PLAIN, STREAM]) {
       gateway.upstream.queue(status(code, { retryAfter: '7' }));
-      const answer = await gateway.post({ ...body, max_tokens: 5 });
+      // Without a route it is asked again though it said when.
+      const answer = await gateway.post({ ...body, max_tokens: 5, service: { route: false } });
       expect([answer.status, answer.header('retry-after')]).toEqual([code, '7']);
       expect(answer.text()).toContain(`The upstream says ${code}.`);
       expect(answer.header('x-service-request-id')).toMatch(/^req_/);
@@ -100,7 +101,20 @@ describe("an upstream's own errors pass as they came", () => {
     expect(gateway.upstream.requests).toHaveLength(2);
   });
 
-  test('HTML, with an error or as a success', async () => {
+  test('and one that has said when to come back is left alone until then', async () => {
+    const gateway = await startGateway();
+    gateway.upstream.queue(status(429, { retryAfter: '7' }));
+    expect((await gateway.post(PLAIN)).text()).toContain('The upstream says 429.');
+    const answer = await gateway.post(PLAIN);
+    expect([answer.status, answer.header('retry-after')]).toEqual([429, '7']);
+    expect(answer.json()).toMatchObject({
+      error: { type: 'rate_limit_error', code: 'upstream_rate_limited' },
+    });
+    expect(gateway.upstream.requests).toHaveLength(1);
+    expect((await gateway.settled(2)).map(({ outcome }) => outcome)).toEqual(['upstream_error', 'refused']);
+  });
+
+  test('HTML, with an error or as a success, which is none', async () => {
     const gateway = await startGateway();
     for (const code of [200, 403, 502]) {
       gateway.upstream.queue(html(code));
@@ -109,7 +123,7 @@ describe("an upstream's own errors pass as they came", () => {
       expect(answer.text()).toContain('<!DOCTYPE html>');
     }
     expect((await gateway.settled(3)).map(({ outcome }) => outcome)).toEqual([
-      'ok',
+      'upstream_error',
       'upstream_error',
       'upstream_error',
     ]);

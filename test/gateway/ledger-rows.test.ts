@@ -261,7 +261,7 @@ test('rollups are the sum of the records, whatever happened', async () => {
     'ok',
     'ok',
     'upstream_error',
-    'ok',
+    'upstream_error',
     'upstream_failed',
     'ok',
     'blocked',
@@ -279,7 +279,7 @@ test('rollups are the sum of the records, whatever happened', async () => {
   expect(totals).toEqual({
     requests: 8,
     blocked: 1,
-    failed: 3,
+    failed: 4,
     input: sum('inputTokens'),
     cached: sum('cachedInputTokens'),
     output: sum('outputTokens'),

@@ -177,7 +177,7 @@ describe('a cut is a cut', () => {
     connection.hangUp();
   });
 
-  test('a slow reader gets all that had come, and then the cut', async () => {
+  test('a slow reader gets all that had come, an error, and then the cut', async () => {
     const gateway = await startGateway();
     const event = Buffer.from(`data: ${content('x'.repeat(60_000))}\n\n`);
     gateway.upstream.queue(async (exchange: Exchange) => {
@@ -191,7 +191,9 @@ describe('a cut is a cut', () => {
     expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_failed' }]);
     connection.resume();
     const answer = await connection.response();
-    expect([answer.complete, answer.body.length]).toEqual([false, 40 * event.length]);
+    const end = answer.body.subarray(40 * event.length).toString();
+    expect(answer.complete).toBe(false);
+    expect(JSON.parse(end.slice('data: '.length))).toMatchObject({ error: { code: 'upstream_failed' } });
     connection.hangUp();
   });
 
@@ -208,15 +210,17 @@ describe('a cut is a cut', () => {
     expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_failed' }]);
   });
 
-  test('events that are no JSON pass as they came', async () => {
+  test('events that are no JSON pass as they came, and are no answer', async () => {
     const gateway = await startGateway();
     gateway.upstream.queue(malformedSse());
     const answer = await gateway.post(STREAM);
-    expect(answer.text()).toBe(
-      'data: {"id":"chatcmpl-test","choices":[{"del\n\ndata: no json\n\nno field\n\ndata:\n\n: hm\n\n',
-    );
+    const came =
+      'data: {"id":"chatcmpl-test","choices":[{"del\n\ndata: no json\n\nno field\n\ndata:\n\n: hm\n\n';
+    expect(answer.text().slice(0, came.length)).toBe(came);
+    expect(answer.text().slice(came.length)).toContain('"code":"upstream_failed"');
+    expect(answer.complete).toBe(false);
     expect(await gateway.settled(1)).toMatchObject([
-      { outcome: 'ok', status: 200, flags: ['stream', 'estimated'] },
+      { outcome: 'upstream_failed', status: 200, flags: ['stream', 'estimated'] },
     ]);
   });
 

@@ -83,7 +83,7 @@ describe('health', () => {
     run((attempt) =>
       attempt.succeeded(100, { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '4s' }),
     );
-    expect(health.availabilityOf(to)).toEqual({
+    expect(health.availabilityOf(to)).toMatchObject({
       ready: false,
       because: 'used_up',
       waitMs: 4_000,
@@ -94,7 +94,7 @@ describe('health', () => {
   test('leaves an overloaded target alone for as long as it asks', () => {
     const { health, run } = setup();
     run((attempt) => attempt.failed({ ...server, cooldownMs: 8_000 }, 1));
-    expect(health.availabilityOf(to)).toEqual({
+    expect(health.availabilityOf(to)).toMatchObject({
       ready: false,
       because: 'overload',
       waitMs: 8_000,

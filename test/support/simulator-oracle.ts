@@ -60,6 +60,8 @@ export type Expected =
   | { kind: 'held'; amount: number; remaining: number | null }
   | { kind: 'tight' | 'wait' | 'blocked' };
 
+export type ExpectedAgain = Expected | { kind: 'refused' | 'resolved_before' };
+
 const MINUTE_MS = 60_000;
 
 export class Oracle {
@@ -107,6 +109,25 @@ export class Oracle {
     }
     this.queued.add(ask.projectId);
     return { kind: 'wait' };
+  }
+
+  /** Exchanges a hold for what was spent and the next worst case. */
+  readmit(ask: Omit<Ask, 'projectId' | 'slot' | 'final'> & { spent: number; slot: number }): ExpectedAgain {
+    const request = this.requests.find((r) => r.id === ask.id && r.open);
+    if (!request) return { kind: 'resolved_before' };
+    this.entries = this.entries.filter(({ requestId }) => requestId !== ask.id);
+    const budgets = this.touch(request.projectId);
+    const room = Math.min(...budgets.map((b) => b.cap - this.posted(b) - this.pending(b)));
+    const left = room - ask.spent;
+    const fits = budgets.length === 0 || ask.amount === 0 || ask.amount <= left;
+    const cut = ask.cut && left >= ask.least ? Math.min(left, ask.amount) : undefined;
+    const next = fits ? ask.amount : cut;
+    request.amount = ask.spent + (next ?? 0);
+    request.slot = ask.slot;
+    for (const b of budgets) this.reserve(b, ask.id, request.amount);
+    if (next === undefined) return { kind: 'refused' };
+    const remaining = budgets.length > 0 ? room - request.amount : null;
+    return { kind: 'held', amount: request.amount, remaining };
   }
 
   /** False if the hold was resolved before. */

@@ -1,5 +1,5 @@
 import { formatRequestId } from '../../ids.ts';
-import { formatUsd } from '../../money.ts';
+import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import type { LoggedRequest } from '../../store/request-log.ts';
 import { count, plural } from '../output/numbers.ts';
 import { type TimeFormat, tookText } from '../output/time.ts';
@@ -69,7 +69,14 @@ function part(tokens: number, what: string): string {
 /** What else is recorded (attempts, prices): a line for each part of a list, and `name value` for what a part is made of. */
 function detailFacts(name: string, value: unknown): Fact[] {
   if (!Array.isArray(value)) return [[name, wordsOf(value)]];
-  return value.map((each, i): Fact => [i === 0 ? name : '', wordsOf(each)]);
+  const textOf = name === 'attempts' ? attemptText : wordsOf;
+  return value.map((each, i): Fact => [i === 0 ? name : '', textOf(each)]);
+}
+
+function attemptText({ provider, model, outcome, ms, cost_usd }: Record<string, unknown>): string {
+  const cost = formatUsd(Math.round(Number(cost_usd) * NANO_PER_USD));
+  const target = servedBy({ provider: String(provider), model: String(model) });
+  return `${target}: ${outcome}, ${tookText(Number(ms))}, ${cost}`;
 }
 
 function wordsOf(value: unknown): string {

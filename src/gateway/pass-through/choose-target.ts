@@ -17,7 +17,7 @@ export async function chooseTarget(gateway: Gateway, job: Job, path: string): Pr
   const wire = wireOf(job, path);
   const named = typeof header === 'string' ? byName(gateway, header) : undefined;
   if (asked.model !== '') {
-    const targets = await targetsOf(gateway, asked.model);
+    const targets = await targetsOf(gateway, asked.model, wire);
     const fitting = targets.find(({ provider }) => (named ? provider === named : provider.wire === wire));
     if (fitting) return fitting;
     const [other] = targets;
@@ -27,9 +27,13 @@ export async function chooseTarget(gateway: Gateway, job: Job, path: string): Pr
 }
 
 /** Models that no provider lists may well exist: fine-tuned ones, new ones. */
-async function targetsOf(gateway: Gateway, model: string): Promise<readonly Target[]> {
+async function targetsOf(
+  gateway: Gateway,
+  model: string,
+  wire: Provider['wire'],
+): Promise<readonly Target[]> {
   try {
-    return await gateway.resolver.resolve(model);
+    return await gateway.resolver.resolve(model, wire);
   } catch (error) {
     if (error instanceof GwError && error.code === 'model_not_found') return [];
     throw error;

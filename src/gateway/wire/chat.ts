@@ -1,7 +1,13 @@
 import { badRequest } from '../../errors.ts';
 import type { Edit } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
-import { choicesText, endChoicesAtLimit, inspectChoices } from './choices-answer.ts';
+import {
+  choicesText,
+  endChoicesAtLimit,
+  hasChoiceContent,
+  inspectChoices,
+  isChoiceOver,
+} from './choices-answer.ts';
 import { checkList } from './fields.ts';
 import { promptReader } from './prompt.ts';
 import { createParser, renameModel, writeLimit } from './request.ts';
@@ -86,6 +92,8 @@ export const chatWire: Wire = {
   nameLimit: ({ members }, field) => (field === 'max_tokens' ? renameLimit(members) : []),
   usageOf: usageMember,
   inspect: inspectChoices,
+  hasContent: hasChoiceContent,
+  isOver: isChoiceOver,
   endAtLimit: endChoicesAtLimit,
   textOf: choicesText,
   form: 'chat',

@@ -61,6 +61,39 @@ function isFinished(choice: unknown): boolean {
   return isObject(choice) && typeof choice.finish_reason === 'string';
 }
 
+/** Whether a chunk says more than whose turn it is: a delta with something in it, or why it is over. */
+export function hasChoiceContent(events: Buffer): boolean {
+  for (const { choices } of valuesIn(events)) {
+    if (!Array.isArray(choices)) continue;
+    for (const choice of choices) {
+      if (!isObject(choice)) continue;
+      const { delta, text } = choice;
+      if (isFinished(choice) || isFilled(text)) return true;
+      if (
+        isObject(delta) &&
+        Object.entries(delta).some(([key, value]) => key !== 'role' && isFilled(value))
+      ) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/** Whether a chunk gives a reason to finish. */
+export function isChoiceOver(events: Buffer): boolean {
+  for (const { choices } of valuesIn(events)) {
+    if (Array.isArray(choices) && choices.some(isFinished)) return true;
+  }
+  return false;
+}
+
+function isFilled(value: unknown): boolean {
+  return (
+    value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0)
+  );
+}
+
 /** What was generated: contents, refusals, reasoning and tool calls of all choices, or a completion's text. */
 export function choicesText(answer: Buffer, stream: boolean): string[] {
   const texts: string[] = [];

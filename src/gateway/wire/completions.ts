@@ -1,5 +1,11 @@
 import { MAX_CHOICES } from './chat.ts';
-import { choicesText, endChoicesAtLimit, inspectChoices } from './choices-answer.ts';
+import {
+  choicesText,
+  endChoicesAtLimit,
+  hasChoiceContent,
+  inspectChoices,
+  isChoiceOver,
+} from './choices-answer.ts';
 import type { Fields } from './fields.ts';
 import { promptReader } from './prompt.ts';
 import { createParser, renameModel, writeLimit } from './request.ts';
@@ -23,6 +29,8 @@ export const completionsWire: Wire = {
   limitOutput: (request, tokens) => writeLimit(request, LIMITS, 'max_tokens', tokens),
   usageOf: usageMember,
   inspect: inspectChoices,
+  hasContent: hasChoiceContent,
+  isOver: isChoiceOver,
   endAtLimit: endChoicesAtLimit,
   textOf: choicesText,
   promptOf: promptReader({ read: new Set(['prompt', 'suffix']) }),

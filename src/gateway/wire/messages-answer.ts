@@ -24,6 +24,24 @@ export function inspectMessageEvents(events: Buffer): InspectedEvents {
   return result;
 }
 
+/** Whether there is a delta of content, or why the message is over. */
+export function hasMessageContent(events: Buffer): boolean {
+  for (const { type, delta } of valuesIn(events)) {
+    if (type === 'content_block_delta' || isStop(type, delta)) return true;
+  }
+  return false;
+}
+
+/** Whether the message says why it is over. */
+export function isMessageOver(events: Buffer): boolean {
+  for (const { type, delta } of valuesIn(events)) if (isStop(type, delta)) return true;
+  return false;
+}
+
+function isStop(type: unknown, delta: unknown): boolean {
+  return type === 'message_delta' && isObject(delta) && typeof delta.stop_reason === 'string';
+}
+
 /** What was generated: text, thinking, and the input of tool calls. */
 export function messageText(answer: Buffer, stream: boolean): string[] {
   const texts: string[] = [];

@@ -1,6 +1,12 @@
 import { isObject } from './events.ts';
 import { checkList, type Fields } from './fields.ts';
-import { endMessageAtLimit, inspectMessageEvents, messageText } from './messages-answer.ts';
+import {
+  endMessageAtLimit,
+  hasMessageContent,
+  inspectMessageEvents,
+  isMessageOver,
+  messageText,
+} from './messages-answer.ts';
 import { promptReader } from './prompt.ts';
 import { createParser, renameModel, writeLimit } from './request.ts';
 import { usageMember } from './usage-member.ts';
@@ -58,6 +64,8 @@ export const messagesWire: Wire = {
   limitOutput: (request, tokens) => writeLimit(request, LIMITS, 'max_tokens', tokens),
   usageOf: usageMember,
   inspect: inspectMessageEvents,
+  hasContent: hasMessageContent,
+  isOver: isMessageOver,
   endAtLimit: endMessageAtLimit,
   textOf: messageText,
   form: 'messages',

@@ -59,6 +59,16 @@ function withToolCalls({ usage, tool_usage, output, service_tier }: Record<strin
   return withTier(usage, service_tier);
 }
 
+/** Whether there is a delta, a whole item, or an end that is none of an error. */
+export function hasResponseContent(events: Buffer): boolean {
+  for (const { type } of valuesIn(events)) {
+    if (typeof type === 'string' && CONTENT.test(type)) return true;
+  }
+  return false;
+}
+
+const CONTENT = /\.delta$|^response\.(completed|incomplete|output_item\.done)$/;
+
 /** What was generated: texts, refusals, reasoning, and the arguments of tool calls. */
 export function responseText(answer: Buffer, stream: boolean): string[] {
   const texts: string[] = [];

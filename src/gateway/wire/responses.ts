@@ -2,7 +2,12 @@ import { badRequest } from '../../errors.ts';
 import { type Member, scanArray, scanObject } from '../../json/scan.ts';
 import { promptReader } from './prompt.ts';
 import { createParser, renameModel, writeLimit } from './request.ts';
-import { inspectResponseEvents, responseText, responseUsage } from './responses-answer.ts';
+import {
+  hasResponseContent,
+  inspectResponseEvents,
+  responseText,
+  responseUsage,
+} from './responses-answer.ts';
 import { endResponseAtLimit } from './responses-ending.ts';
 import type { Wire } from './wire.ts';
 
@@ -69,6 +74,8 @@ export const responsesWire: Wire = {
   usageOf: responseUsage,
   inspect: inspectResponseEvents,
   endAtLimit: endResponseAtLimit,
+  hasContent: hasResponseContent,
+  isOver: () => false,
   textOf: responseText,
   form: 'responses',
   messagesOf: ({ bytes, members }) =>

@@ -94,6 +94,10 @@ export interface Wire {
   inspect(events: Buffer, hideUsage: boolean): InspectedEvents;
   /** Follows a stream whose provider may not keep to the output limit. */
   endAtLimit?(): LimitEnding;
+  /** Whether complete events of a stream hold content, or the end of an answer without any. */
+  hasContent?(events: Buffer): boolean;
+  /** Whether the last events of a stream say why it is over, for a provider that leaves out the closing event. */
+  isOver?(events: Buffer): boolean;
   /** The text that was generated, of a whole answer or of stream events, for counting tokens. */
   textOf(answer: Buffer, stream: boolean): string[];
   /** The form of its conversations, for a wire whose prompts the optimizer can read. */

@@ -45,11 +45,30 @@ export type AdmissionResult =
   /** There is none in this period. The record and the events are written. */
   | { kind: 'blocked'; standing: Standing };
 
+/** A running request that goes on at another target. */
+export interface Readmission extends Omit<Admission, 'least' | 'final' | 'blockedRecord'> {
+  /** What its attempts so far have cost, or may have. */
+  spent: NanoUsd;
+}
+
+export type ReadmissionResult =
+  /** The hold is now for what was spent and the next attempt's worst case, `amount` in all. */
+  | { kind: 'held'; amount: NanoUsd; remaining: NanoUsd | null }
+  /** The next attempt has no room, or no price: the hold is now for what was spent. */
+  | { kind: 'refused'; standing: Standing }
+  /** It has no hold any more. */
+  | { kind: 'resolved_before' };
+
 export type SettleResult = { kind: 'settled'; remaining: NanoUsd | null } | { kind: 'resolved_before' };
 
 /** The authority on money: every method is durable when its promise resolves, and all of a turn share a transaction. */
 export interface Ledger {
   admit(admission: Admission): Promise<AdmissionResult>;
+  /**
+   * Exchanges a request's hold for that of its next attempt. What was spent stays held until the request is settled,
+   * so that one settlement books all attempts, and a crash in between loses none. It never waits.
+   */
+  readmit(readmission: Readmission): Promise<ReadmissionResult>;
   /** Turns the hold of `record.id` into what it cost (0 releases it) and writes the record; the first settle wins. */
   settle(record: RequestRecord): Promise<SettleResult>;
   /** Writes the record of a request that never held anything. */
@@ -166,6 +185,33 @@ export function createLedger(options: LedgerOptions): Ledger {
     return { kind: 'wait', standing: leastBy(standings, roomOf) };
   }
 
+  function readmit(next: Readmission): ReadmissionResult {
+    const held = holds.take(next.id);
+    if (!held) return { kind: 'resolved_before' };
+    if (held.charges.length > 0) balances.post(next.projectId, held.charges, held.amount, 0);
+    const standings = balances.standingsFor(next.projectId, repoOf(next));
+    const amount = affordable(next, standings);
+    const total = next.spent + (amount ?? 0);
+    const charges = balances.reserve(next.projectId, repoOf(next), total);
+    holds.insert(slot, next, total, charges);
+    if (amount === undefined) return { kind: 'refused', standing: leastBy(standings, roomOf) };
+    return {
+      kind: 'held',
+      amount: total,
+      remaining: standings.length > 0 ? roomIn(standings) - total : null,
+    };
+  }
+
+  /** What the next attempt is held at; undefined where a budget has no room for it. */
+  function affordable(next: Readmission, standings: Standing[]): NanoUsd | undefined {
+    if (standings.length === 0) return next.amount;
+    if (next.unpriced) return undefined;
+    const room = roomIn(standings) - next.spent;
+    if (next.amount === 0 || next.amount <= room) return next.amount;
+    const fitted = next.fit?.(room);
+    return fitted !== undefined && fitted <= room ? fitted : undefined;
+  }
+
   function block(admission: Admission, standing: Standing): AdmissionResult {
     const { budget, posted } = standing;
     const record = admission.blockedRecord();
@@ -247,6 +293,7 @@ export function createLedger(options: LedgerOptions): Ledger {
 
   return {
     admit: (admission) => submit(() => admit(admission)),
+    readmit: (readmission) => submit(() => readmit(readmission)),
     settle: (record) => submitRecord(record, () => settle(record)),
     record: (record) => submitRecord(record, () => records.write(record, 0)),
     roll: () => submit(() => balances.rollAll()),

@@ -77,6 +77,16 @@ const settle = fc.record({
   outcome: fc.constantFrom('ok' as const, 'client_gone' as const, 'upstream_failed' as const),
   again: fc.boolean(),
 });
+const readmit = fc.record({
+  kind: fc.constant('readmit' as const),
+  pick: fc.nat(),
+  amount: money,
+  /** Of what was held: what the attempt that failed may have cost. */
+  spentPercent: fc.constantFrom(0, 0, 10, 100),
+  leastPercent: fc.constantFrom(0, 50, 100),
+  cut: fc.boolean(),
+  again: fc.boolean(),
+});
 const record = fc.record({ kind: fc.constant('record' as const), project, cost: money });
 const fail = fc.record({ kind: fc.constant('fail' as const), project });
 
@@ -89,6 +99,7 @@ const batch = step(
       fc.oneof(
         { weight: 5, arbitrary: admit },
         { weight: 4, arbitrary: settle },
+        { weight: 2, arbitrary: readmit },
         { weight: 1, arbitrary: record },
         { weight: 1, arbitrary: fail },
       ),
@@ -150,6 +161,21 @@ const batch = step(
             .then((result) => result.kind === 'settled'),
         );
         expected.push(model.settle(request.id, costNanoUsd));
+      } else if (command.kind === 'readmit') {
+        const choices = command.again ? model.requests : model.requests.filter((r) => r.open);
+        if (choices.length === 0) continue;
+        const { id, projectId, amount: held } = at(choices, command.pick);
+        const { amount, cut } = command;
+        const least = Math.ceil((amount * command.leastPercent) / 100);
+        const spent = Math.floor((held * command.spentPercent) / 100);
+        const fit = (room: number) => (room >= least ? Math.min(room, amount) : undefined);
+        const { final: _f, least: _l, blockedRecord: _b, ...head } = admissionOf(id, amount, { projectId });
+        results.push(
+          ledger
+            .readmit({ ...head, spent, ...(cut ? { fit } : {}) })
+            .then(({ kind, ...rest }) => (kind === 'held' ? { kind, ...rest } : { kind })),
+        );
+        expected.push(model.readmit({ id, amount, spent, least, cut, slot: daemon.slot }));
       } else {
         const id = daemon.nextId();
         results.push(

@@ -13,7 +13,7 @@ export interface Translator {
 
 /** What an answer is translated with. */
 export interface TranslatorOptions {
-  /** The model as the client named it. */
+  /** The model that serves, for a provider that does not say so itself. */
   model: string;
   /** The client asked for the usage of its stream. */
   wantsUsage: boolean;

@@ -1,0 +1,28 @@
+/** A name can stand for another that stands for another, but not without end. */
+const MAX_STEPS = 5;
+
+/**
+ * The names that a model name stands for, in groups: those of a group are equals, and an earlier group comes first.
+ * An alias such as `openai/gpt-5 | azure/gpt-5, openrouter/openai/gpt-5` has two groups. Its names may be aliases
+ * in turn; within itself it is taken for the model.
+ */
+export function namesFor(asked: string, aliases: Readonly<Record<string, string>>): string[][] {
+  return expand(asked, aliases, []);
+}
+
+function expand(name: string, aliases: Readonly<Record<string, string>>, within: string[]): string[][] {
+  const isAlias = Object.hasOwn(aliases, name) && !within.includes(name) && within.length < MAX_STEPS;
+  if (!isAlias) return [[name]];
+  const deeper = [...within, name];
+  return partsOf(aliases[name] ?? name, ',').flatMap((group) => {
+    const equals = partsOf(group, '|').map((part) => expand(part, aliases, deeper));
+    return equals.length === 1 ? (equals[0] ?? []) : [equals.flat(2)];
+  });
+}
+
+function partsOf(text: string, separator: string): string[] {
+  return text
+    .split(separator)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}

@@ -1,0 +1,120 @@
+import { classify, type Failure, type UpstreamOutcome } from '../routing/classify.ts';
+import type { Attempt } from '../routing/health.ts';
+import type { ResponseHeaders } from '../routing/rate-limits.ts';
+import type { Gateway } from './gateway.ts';
+import { recordHeaders, saysUsedUp } from './limit-headers.ts';
+import type { Relay } from './relay.ts';
+import type { CallEnd } from './send.ts';
+import { isObject, parseObject, valuesIn } from './wire/events.ts';
+
+const NO_HEADERS: ResponseHeaders = Object.freeze({});
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** Tells the health of the target how the attempt ended; answers what went wrong, if something did. */
+export function endAttempt(
+  gateway: Gateway,
+  attempt: Attempt,
+  { relay, end, sentAt }: { relay: Relay; end: CallEnd; sentAt: number },
+): Failure | undefined {
+  const outcome = faultOf(relay, end);
+  const failure = outcome && classify(outcome, gateway.clock.now());
+  const now = gateway.clock.monotonic();
+  if (failure) attempt.failed(failure, now - sentAt);
+  else reportContent(attempt, relay, sentAt);
+  attempt.ended();
+  return failure;
+}
+
+/** The first content is there: the target is well. */
+export function reportContent(attempt: Attempt, relay: Relay, sentAt: number): void {
+  const { headers, firstByteAt = sentAt } = relay;
+  attempt.succeeded(firstByteAt - sentAt, saysUsedUp(headers) ? recordHeaders(headers) : NO_HEADERS);
+}
+
+/** What was wrong with a provider's answer; undefined for a good one. */
+export function faultOf(relay: Relay, end: CallEnd): UpstreamOutcome | undefined {
+  switch (end.kind) {
+    case 'capped':
+      return undefined;
+    case 'aborted':
+      return { kind: 'client_abort' };
+    case 'failed':
+      return { kind: 'socket', code: end.error.code ?? end.error.message };
+    case 'complete':
+      return relay.status >= 400 ? refusalOf(relay) : faultInside(relay);
+  }
+}
+
+function refusalOf(relay: Relay): UpstreamOutcome {
+  const text = relay.unsent?.toString('utf8') ?? '';
+  const body = parseObject(text) ?? text;
+  return { kind: 'response', status: relay.status, headers: recordHeaders(relay.headers), body };
+}
+
+/** An error, or nothing at all, under a good status. */
+function faultInside(relay: Relay): UpstreamOutcome | undefined {
+  const { status, started, isStream, streamError } = relay;
+  if (status >= 300 || status === 204) return undefined;
+  if (streamError !== undefined) return inBand(relay, errorIn(relay) ?? { error: { message: streamError } });
+  if (started) return relay.isCutShort ? { kind: 'socket', code: 'ended early' } : undefined;
+  if (isStream) return { kind: 'empty' };
+  const body = relay.unsent;
+  if (!body || (isJsonObject(body) && !mayBeFaulty(body))) return undefined;
+  const answer = parseObject(body.toString('utf8'));
+  if (!answer) return { kind: 'empty' };
+  if (answer.error && !Array.isArray(answer.choices)) return inBand(relay, answer);
+  return Array.isArray(answer.choices) && answer.choices.length === 0 ? { kind: 'empty' } : undefined;
+}
+
+function inBand({ headers }: Relay, body: unknown): UpstreamOutcome {
+  return { kind: 'response', status: 200, headers: recordHeaders(headers), body };
+}
+
+/** The error event of a stream of which nothing has gone out. */
+function errorIn(relay: Relay): unknown {
+  for (const value of valuesIn(relay.unsent ?? Buffer.alloc(0))) {
+    if (value.error) return value;
+    if (value.type === 'error') return { error: value };
+    if (isObject(value.response) && value.response.error) return value.response;
+  }
+  return undefined;
+}
+
+function isJsonObject(body: Buffer): boolean {
+  let first = 0;
+  let last = body.length - 1;
+  while (isSpace(body[first])) first++;
+  while (isSpace(body[last])) last--;
+  return body[first] === OPEN_BRACE && body[last] === CLOSE_BRACE;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** A quick look, so that good answers need not be parsed: an error that is not null, or choices that are none. */
+function mayBeFaulty(body: Buffer): boolean {
+  return valueBehind(body, ERROR, 'n') || valueBehind(body, CHOICES, '[', ']');
+}
+
+const ERROR = Buffer.from('"error"');
+const CHOICES = Buffer.from('"choices"');
+
+/** For `error`: whether any is not null. For `choices`: whether any is an empty list. */
+function valueBehind(body: Buffer, key: Buffer, first: string, second?: string): boolean {
+  for (let at = body.indexOf(key); at >= 0; at = body.indexOf(key, at)) {
+    at += key.length;
+    while (isSpace(body[at]) || body[at] === 0x3a) at++;
+    const begins = body[at] === first.charCodeAt(0);
+    if (second === undefined) {
+      if (!begins) return true;
+      continue;
+    }
+    if (!begins) continue;
+    at++;
+    while (isSpace(body[at])) at++;
+    if (body[at] === second.charCodeAt(0)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,78 @@
+import { encodingOf } from '../tokens/encoding.ts';
+import type { Forwarding } from './complete.ts';
+import { remainingMs } from './fail-over.ts';
+import type { Gateway } from './gateway.ts';
+import { guardOutput, UNKNOWN_TOKENIZER_SLACK } from './output-guard.ts';
+import { costsNothing } from './quote.ts';
+import type { Relay } from './relay.ts';
+import { type CallEnd, notSent, type Outgoing, send } from './send.ts';
+
+/** Runs the call to its end: the provider's, the client's who leaves, or that of the hold. */
+export async function callProvider(
+  gateway: Gateway,
+  forwarding: Forwarding,
+  outgoing: Outgoing,
+  relay: Relay,
+): Promise<CallEnd> {
+  const { job, target, admitted } = forwarding;
+  const { exchange, asked } = job;
+  const call = exchange.gone
+    ? notSent()
+    : send(gateway.upstreams.of(target.provider.origin), outgoing, relay);
+  let capped = false;
+  if (asked.stream && admitted.remaining !== null && !costsNothing(admitted.quote)) {
+    const limit = (admitted.limit ?? admitted.quote.outputTokens) * admitted.quote.choices;
+    const encoding = encodingOf(target.model);
+    guardOutput(relay, {
+      maxTokens: limit * (encoding ? 1 : UNKNOWN_TOKENIZER_SLACK),
+      count: (texts) => gateway.tokens.count(texts, encoding ?? 'o200k_base'),
+      onReached() {
+        capped = true;
+        call.abort();
+      },
+    });
+  }
+  let late = false;
+  const cancel = afterLimit(gateway, forwarding, () => {
+    if (relay.status !== 0) return;
+    late = true;
+    call.abort();
+  });
+  exchange.onGone = call.abort;
+  relay.onLate = call.abort;
+  const end = await (asked.stream || relay.holdsBack ? endOfStream(call.end, relay) : call.end);
+  cancel?.();
+  exchange.onGone = undefined;
+  if (end.kind !== 'aborted') return end;
+  if (capped) return { kind: 'capped' };
+  return late && !exchange.gone ? noAnswer(end.sent) : end;
+}
+
+/** A stream has ended for gw with its closing event, whether or not the provider ends the connection then. */
+function endOfStream(call: Promise<CallEnd>, relay: Relay): Promise<CallEnd> {
+  return new Promise((resolve) => {
+    relay.onClosed = resolve;
+    void call.then(resolve);
+  });
+}
+
+/**
+ * Limits the time to the first byte at one of several targets; undefined without a limit. Streams begin soon; whole
+ * answers take as long as they take, but at a second target no longer than somebody may still wait.
+ */
+function afterLimit(
+  gateway: Gateway,
+  { job, route }: Forwarding,
+  onReached: () => void,
+): (() => void) | undefined {
+  if (!route || route.targets.length < 2) return undefined;
+  const own = job.asked.stream ? gateway.settings()['routing.first_byte_timeout_ms'] : undefined;
+  const leftMs = route.attempts ? Math.max(0, remainingMs(gateway, job)) : undefined;
+  if (own === undefined && leftMs === undefined) return undefined;
+  return gateway.clock.after(Math.min(own ?? Infinity, leftMs ?? Infinity), onReached);
+}
+
+function noAnswer(sent: boolean): CallEnd {
+  const error = Object.assign(new Error('no answer in time'), { code: 'UND_ERR_HEADERS_TIMEOUT' });
+  return { kind: 'failed', error, sent, answered: false };
+}

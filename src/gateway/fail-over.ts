@@ -1,0 +1,84 @@
+import { GwError } from '../errors.ts';
+import type { Failure } from '../routing/classify.ts';
+import { type Readmitted, readmit } from './admit.ts';
+import { withFailed } from './attempts.ts';
+import type { Forwarding } from './complete.ts';
+import { cross } from './cross.ts';
+import type { Gateway } from './gateway.ts';
+import type { Job } from './job.ts';
+import type { CallReport } from './relay-answer.ts';
+import type { RoutedTarget } from './resolve.ts';
+import { nextOf, type Route, targetAt } from './route.ts';
+import { meterReport } from './settle.ts';
+
+/**
+ * Finds another target for a request whose attempt failed before anything of its answer went out, and room for it in
+ * the budgets: the hold is exchanged for what was spent so far and the worst case there. Targets that cannot take the
+ * request, or have no room, are passed over. Undefined where there is none: the failure is the request's end.
+ */
+export async function failOver(
+  gateway: Gateway,
+  forwarding: Forwarding,
+  route: Route,
+  report: CallReport,
+  failure: Failure,
+): Promise<Forwarding | undefined> {
+  const durationMs = gateway.clock.monotonic() - report.sentAt;
+  const tried = [
+    ...(route.attempts?.tried ?? []),
+    { target: route.target.place, failure, lastResort: route.lastResort },
+  ];
+  let candidates = route.targets;
+  for (;;) {
+    const next = nextOf(gateway, candidates, tried, remainingMs(gateway, forwarding.job));
+    if (next.kind !== 'attempt' || forwarding.job.exchange.gone) return undefined;
+    const target = targetAt(candidates, next.target);
+    candidates = candidates.filter((other) => other !== target);
+    const job = crossed(gateway, route, target);
+    if (!job) continue;
+    report.metered ??= await meterReport(gateway, forwarding, report);
+    const attempts = withFailed(route.attempts, {
+      target: route.target,
+      failure,
+      lastResort: route.lastResort,
+      status: report.relay.status,
+      durationMs,
+      metered: report.metered,
+    });
+    const admitted = await readmit(gateway, { job, target, first: route.first, spent: attempts.costNanoUsd });
+    if (admitted === 'no room') continue;
+    if (admitted === 'resolved before') return undefined;
+    return goOn(route, { job, target, admitted, lastResort: next.lastResort, attempts });
+  }
+}
+
+interface Step extends Pick<Route, 'target' | 'lastResort'> {
+  job: Job;
+  admitted: Exclude<Readmitted, string>;
+  attempts: NonNullable<Route['attempts']>;
+}
+
+function goOn(route: Route, { job, target, admitted, lastResort, attempts }: Step): Forwarding {
+  route.target = target;
+  route.lastResort = lastResort;
+  route.attempts = attempts;
+  return { job, target, admitted, why: route.why, route };
+}
+
+/** The request in the words of the target's wire; undefined where it cannot be said there. */
+function crossed(gateway: Gateway, { job }: Route, target: RoutedTarget): Job | undefined {
+  try {
+    return cross(job, target, gateway);
+  } catch (error) {
+    if (error instanceof GwError) return undefined;
+    throw error;
+  }
+}
+
+/** Until the time by which somebody has to have answered: gw's own limit, or that of the client if it tells. */
+export function remainingMs(gateway: Gateway, { exchange }: Job): number {
+  const own = gateway.settings()['routing.deadline_ms'];
+  const told = Number(exchange.request.headers['x-stainless-timeout']) * 1_000;
+  const limit = told > 0 && told < own ? told : own;
+  return exchange.startedAt + limit - gateway.clock.monotonic();
+}

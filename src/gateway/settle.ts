@@ -1,0 +1,81 @@
+import { FLAGS } from '../store/ledger/record.ts';
+import { NO_USAGE, type TokenUsage } from '../usage.ts';
+import { entryOf, summed, wordFor } from './attempts.ts';
+import { endingOf } from './call-end.ts';
+import type { Forwarding } from './complete.ts';
+import type { Gateway } from './gateway.ts';
+import type { ServiceHeaders } from './headers.ts';
+import { lineOf, recordOf } from './job.ts';
+import { type Metered, meter, meterAtBound } from './meter.ts';
+import type { CallReport } from './relay-answer.ts';
+import { savedMoney } from './saved-money.ts';
+
+/**
+ * Turns the hold into what the request cost, all its attempts together, and tells those who wait for room. Returns the
+ * usage of the last, as it is booked.
+ */
+export async function settle(
+  gateway: Gateway,
+  forwarding: Forwarding,
+  report: CallReport,
+  about: ServiceHeaders,
+): Promise<TokenUsage> {
+  const { job, target, admitted, route } = forwarding;
+  const { relay } = report;
+  const metering = report.metered ?? meterReport(gateway, forwarding, report);
+  const last = metering instanceof Promise ? await metering : metering;
+  const before = route?.attempts;
+  const { usage, costNanoUsd, flags } = before ? summed(before, last) : last;
+  const ending = endingOf(report);
+  const record = recordOf(
+    job,
+    target,
+    {
+      status: ending.status,
+      outcome: ending.outcome,
+      detail: before ? trailOf(gateway, forwarding, report, last, ending.detail) : ending.detail,
+      usage,
+      costNanoUsd,
+      flags,
+      savedNanoUsd: savedMoney(job.optimized?.savings ?? [], last.usage, admitted.quote.card),
+      firstByteMs: relay.firstByteAt === undefined ? null : relay.firstByteAt - job.exchange.startedAt,
+    },
+    gateway.clock.monotonic(),
+  );
+  job.exchange.recorded = true;
+  const settled = await gateway.settler.settle(record);
+  gateway.queue.nudge(lineOf(job, gateway.repoBudgets()));
+  about.costNanoUsd = flags & FLAGS.unpriced ? undefined : costNanoUsd;
+  about.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
+  return last.usage;
+}
+
+/** What one call used and what that costs. */
+export function meterReport(
+  gateway: Gateway,
+  forwarding: Forwarding,
+  { relay, sentAt, end }: CallReport,
+): Metered | Promise<Metered> {
+  const { job, target, admitted } = forwarding;
+  if ('sent' in end && !end.sent) return { usage: NO_USAGE, costNanoUsd: 0, flags: 0 };
+  try {
+    // A provider that reports an error within its stream has broken off, with all that it kept to itself.
+    const whole = end.kind === 'complete' && relay.streamError === undefined;
+    return meter(gateway, { job, target, admitted, relay, sentAt, whole });
+  } catch (error) {
+    return meterAtBound(gateway, admitted, error);
+  }
+}
+
+/** The record's detail where there was more than one attempt. */
+function trailOf(
+  gateway: Gateway,
+  { target, route }: Forwarding,
+  { relay, sentAt, failure }: CallReport,
+  metered: Metered,
+  detail: Record<string, unknown> | undefined,
+): Record<string, unknown> {
+  const durationMs = gateway.clock.monotonic() - sentAt;
+  const last = entryOf(target, wordFor(failure, relay.status), { durationMs, metered });
+  return { ...detail, attempts: [...(route?.attempts?.entries ?? []), last] };
+}
