@@ -1,3 +1,4 @@
+import { readJson } from './json-read.ts';
 import { isDated } from './log-lines.ts';
 
 /**
@@ -31,7 +32,11 @@ const PATH = /(?:path|file|name|filename)="([^"]+)"/;
 /** Machine output shorter than both may be something that the user means word by word. */
 const MIN_RUN_LINES = 8;
 const MIN_RUN_LENGTH = 600;
+/** A sentence, or an item of a person's list. */
+const PROSE = /^(?:\d{1,3}[.)] |[-*] )?[A-Z][a-z']+,? [a-z]+,? [a-z]/;
 const MAX_ODD_LINES = 3;
+const MAX_LAST_LINES = 4;
+const MAX_LAST_LENGTH = 400;
 
 /** Splits a text into blocks; joined, they are the text again. */
 export function splitBlocks(text: string, plainIs: 'words' | 'data'): Block[] {
@@ -135,9 +140,10 @@ function closingTags(lines: readonly string[]): Map<string, number[]> {
 function plainBlocks(lines: string[], from: number, end: number, kind: 'words' | 'data'): Block[] {
   if (kind === 'data') return [{ kind, text: joinLines(lines, from, end) }];
   const blocks: Block[] = [];
+  const last = end === lines.length ? startOfLastWords(lines, from) : end;
   let wordsFrom = from;
-  for (let at = from; at < end; ) {
-    const to = endOfRun(lines, at, end);
+  for (let at = from; at < last; ) {
+    const to = endOfJson(lines, at, endOfRun(lines, at, last));
     if (isSample(lines, at)) {
       at = Math.max(to, at + 1);
       continue;
@@ -153,6 +159,16 @@ function plainBlocks(lines: string[], from: number, end: number, kind: 'words' |
   }
   if (end > wordsFrom) blocks.push({ kind: 'words', text: joinLines(lines, wordsFrom, end) });
   return blocks;
+}
+
+/** A short paragraph at the end of a message is likely what is asked, whatever signs it has. */
+function startOfLastWords(lines: readonly string[], from: number): number {
+  let last = lines.length;
+  while (last > from && lines[last - 1]?.trim() === '') last--;
+  for (let at = last - 1; at > from && last - at <= MAX_LAST_LINES; at--) {
+    if (lines[at]?.trim() === '') return lengthOf(lines, at, last) <= MAX_LAST_LENGTH ? at : lines.length;
+  }
+  return lines.length;
 }
 
 /** Whether JSON at this line shows how an answer should look: then it is an instruction, not data. */
@@ -174,6 +190,23 @@ function endOfRun(lines: readonly string[], from: number, end: number): number {
   return last + 1;
 }
 
+/** JSON ends where its brackets do: what follows may be the question, whatever signs it has. */
+function endOfJson(lines: readonly string[], from: number, end: number): number {
+  const STARTS = /^\s*[[{]/;
+  let at = from;
+  if (!STARTS.test(lines[from] ?? '')) return end;
+  const text = joinLines(lines, from, end);
+  for (let start = 0; at < end && STARTS.test(lines[at] ?? ''); ) {
+    const read = readJson(text, start);
+    if (!read) return at === from ? end : at;
+    const stop = text.indexOf('\n', read.end);
+    if (stop < 0) return end;
+    at += text.slice(start, stop + 1).split('\n').length - 1;
+    start = stop + 1;
+  }
+  return at;
+}
+
 function lengthOf(lines: readonly string[], from: number, end: number): number {
   let length = 0;
   for (let at = from; at < end; at++) length += (lines[at]?.length ?? 0) + 1;
@@ -185,8 +218,7 @@ function isMachineLine(line: string): boolean {
   // A sign and then blanks is a gutter, as test runners print it.
   if (/^(?:[ \t]+\S|[A-Z>] {3}|\$ |[-=+|#>]{3}|[[{](?:["\d{[]|\s*$)|[}\]])/.test(line)) return true;
   if (!line.includes(' ')) return line.length > 3 && /[/._:,=]/.test(line);
-  if (/^[A-Z][a-z]+ [a-z]+ [a-z]/.test(line) && (/[.?!:]$/.test(line) || !/\d{2}:\d{2}/.test(line)))
-    return false;
+  if (PROSE.test(line) && (/[.?!:]\s*$/.test(line) || !/\d{2}:\d{2}/.test(line))) return false;
   return /\d/.test(line) && /[/_:=[\]|<>(){}#]/.test(line);
 }
 

@@ -1,3 +1,4 @@
+import { type Derived, derive, type KeysOfRecords } from './json-derived.ts';
 import { type Json, JsonArray, JsonObject } from './json-read.ts';
 import { cellOf, type Shape, type Shapes } from './json-shapes.ts';
 
@@ -8,6 +9,7 @@ export type Column =
   | { kind: 'constant'; value: string }
   /** Every string starts so; records hold the rest. */
   | { kind: 'prefix'; prefix: string }
+  | Derived
   /** Every list, map or record in this place is of one shape, so it needs no tag. */
   | { kind: 'typed'; type: ContainerType };
 
@@ -20,15 +22,23 @@ const PLAIN: Column = { kind: 'plain' };
 const MIN_PREFIX = 8;
 const URL_START = /^"(?:[a-z]{2,8}:\/\/|\/)/;
 
-/** The column of each place of a shape; strings under a key that `keepKey` names stay whole. */
-export function columnsOf(shape: Shape, shapeOf: Shapes, keepKey: (key: string) => boolean): Column[] {
+export interface ColumnContext {
+  shapeOf: Shapes;
+  keys: KeysOfRecords;
+  /** Whether the strings under a key stay whole. */
+  keepKey: (key: string) => boolean;
+}
+
+/** The column of each place of a shape. */
+export function columnsOf(shape: Shape, context: ColumnContext): Column[] {
   return shape.keys.map((key, place) => {
-    const column = columnAt(shape, place, shapeOf);
-    return column.kind === 'prefix' && keepKey(key) ? PLAIN : column;
+    const column = columnAt(shape, place, context);
+    const isPart = column.kind === 'prefix' || column.kind === 'derived';
+    return isPart && context.keepKey(key) ? PLAIN : column;
   });
 }
 
-function columnAt(shape: Shape, place: number, shapeOf: Shapes): Column {
+function columnAt(shape: Shape, place: number, { shapeOf, keys }: ColumnContext): Column {
   const values: Json[] = [];
   for (const record of shape.records) {
     const value = cellOf(record, shape.keys, place);
@@ -36,6 +46,8 @@ function columnAt(shape: Shape, place: number, shapeOf: Shapes): Column {
   }
   const [first] = values;
   if (typeof first === 'string' && values.length === shape.records.length) {
+    const derived = derive(shape, place, keys);
+    if (derived) return derived;
     if (values.every((value) => value === first)) return { kind: 'constant', value: first };
   }
   const type = commonType(values, shapeOf);

@@ -5,6 +5,7 @@ interface Field {
   constant?: string;
   prefix?: string;
   type?: string;
+  derived?: { before: string; source: string | undefined; after: string };
 }
 
 interface Head {
@@ -28,13 +29,39 @@ export function decodeRecords(text: string): Json {
   return new BodyReader(lines.slice(at).join('\n'), head).value();
 }
 
+const DERIVED =
+  /^(?:("(?:[^"\\]|\\.)*")|([^",#=[{]+))=(?:"([^"]*)"\+)?(?:<(key)>|([A-Za-z_][\w-]*))(?:\+"([^"]*)")?(?:,|$)/;
+const WORDS = new Set(['true', 'false', 'null']);
 const FIELD =
   /(?:("(?:[^"\\]|\\.)*")|([^",#=[{]+))(?:=("(?:[^"\\]|\\.)*"|[^",]+)(\+?)|([#[{][^,]*))?(?:,|$)/y;
+
+function makeDerived(
+  derived: NonNullable<Field['derived']>,
+  record: JsonObject,
+  key: string | undefined,
+): string {
+  const { before, source, after } = derived;
+  const from = source === undefined ? key : record.values[record.keys.indexOf(source)];
+  if (typeof from !== 'string') throw new Error(`nothing to make a value of: ${source ?? 'key'}`);
+  return `"${before}${from.replace(/^"|"$/g, '')}${after}"`;
+}
 
 function readFields(text: string): Field[] {
   const fields: Field[] = [];
   FIELD.lastIndex = 0;
-  for (let found = FIELD.exec(text); found && found[0] !== ''; found = FIELD.exec(text)) {
+  for (;;) {
+    const at = FIELD.lastIndex;
+    const made = DERIVED.exec(text.slice(at));
+    if (made && !WORDS.has(made[5] ?? '')) {
+      const source = made[5] === undefined ? undefined : `"${made[5]}"`;
+      const derived = { before: made[3] ?? '', source, after: made[6] ?? '' };
+      fields.push({ key: made[1] ?? `"${made[2]}"`, derived });
+      FIELD.lastIndex = at + made[0].length;
+      if (FIELD.lastIndex === text.length) break;
+      continue;
+    }
+    const found = FIELD.exec(text);
+    if (!found || found[0] === '') break;
     const [, quoted, bare, value, plus, type] = found;
     const field: Field = { key: quoted ?? `"${bare}"` };
     if (value !== undefined && plus === '+') field.prefix = value.slice(1, -1);
@@ -57,7 +84,7 @@ class BodyReader {
   }
 
   /** A value; `shape` is the one that the head gives for its place. */
-  value(shape?: string): Json {
+  value(shape?: string, key?: string): Json {
     let own = shape;
     if (this.#peek() === '#') {
       own = /\d+/y.exec(this.#text.slice(this.#at + 1))?.[0] ?? '';
@@ -65,7 +92,7 @@ class BodyReader {
     }
     switch (this.#peek()) {
       case '(':
-        return this.#record(own ?? '');
+        return this.#record(own ?? '', key);
       case '[': {
         const list = new JsonArray();
         this.#each(']', () => list.items.push(this.value(own)));
@@ -74,9 +101,10 @@ class BodyReader {
       case '{': {
         const map = new JsonObject();
         this.#each('}', () => {
-          map.keys.push(this.#primitive());
+          const name = this.#primitive();
+          map.keys.push(name);
           this.#at++;
-          map.values.push(this.value(own));
+          map.values.push(this.value(own, name));
         });
         return map;
       }
@@ -85,7 +113,7 @@ class BodyReader {
     }
   }
 
-  #record(shape: string): JsonObject {
+  #record(shape: string, key: string | undefined): JsonObject {
     const record = new JsonObject();
     const fields = this.#head.shapes.get(shape);
     if (!fields) throw new Error(`no shape #${shape}`);
@@ -95,6 +123,11 @@ class BodyReader {
       if (field.constant !== undefined) {
         record.keys.push(field.key);
         record.values.push(this.#expand(field.constant));
+        continue;
+      }
+      if (field.derived) {
+        record.keys.push(field.key);
+        record.values.push(makeDerived(field.derived, record, key));
         continue;
       }
       if (!first) this.#at++;

@@ -1,4 +1,5 @@
 import { type Column, type ContainerType, columnsOf, typeOf } from './json-columns.ts';
+import { type Derived, keysOfRecords } from './json-derived.ts';
 import { abbreviate, findPrefixes, type Prefixes } from './json-prefixes.ts';
 import { type Json, JsonArray, type JsonObject } from './json-read.ts';
 import { cellOf, findShapes, type Shape, type Shapes } from './json-shapes.ts';
@@ -28,8 +29,14 @@ const ROWS_IN_LINE = 3;
 export function encodeRecords(root: Json, options: EncodeOptions = {}): string {
   const { shapes, shapeOf } = findShapes(root);
   const keepKey = options.keepKey ?? (() => false);
-  const columns = new Map(shapes.map((shape) => [shape, columnsOf(shape, shapeOf, keepKey)]));
-  const writer: Writer = { shapeOf, columns, prefixes: findPrefixes(root, keepKey), keepKey };
+  const context = { shapeOf, keys: keysOfRecords(root, shapeOf), keepKey };
+  const columns = new Map(shapes.map((shape) => [shape, columnsOf(shape, context)]));
+  const isWritten = (object: JsonObject, place: number) => {
+    const shape = shapeOf.get(object);
+    const column = shape && columns.get(shape)?.[shape.keys.indexOf(object.keys[place] ?? '')];
+    return !keepKey(object.keys[place] ?? '') && column?.kind !== 'constant' && column?.kind !== 'derived';
+  };
+  const writer: Writer = { shapeOf, columns, prefixes: findPrefixes(root, isWritten), keepKey };
   const body = writeValue(root, undefined, writer);
   const head = [legend(writer, options.lines === true)];
   writer.prefixes.forEach((prefix, i) => {
@@ -44,6 +51,10 @@ function legend(writer: Writer, lines: boolean): string {
   const parts = [`[gw json${lines ? ' lines' : ''}: (values) in the order of the # line`];
   if (columns.some((column) => column.kind === 'constant')) parts.push('key=value: in all');
   if (columns.some((column) => column.kind === 'prefix')) parts.push('key="x"+: all start with x');
+  if (columns.some((column) => column.kind === 'derived' && column.source !== undefined))
+    parts.push('a=b+"x": b, then x');
+  if (columns.some((column) => column.kind === 'derived' && column.source === undefined))
+    parts.push('a=<key>: the key before ()');
   if (writer.prefixes.length > 0) parts.push('"~1x": ~1 then x');
   if ([...writer.columns.keys()].some(hasGaps)) parts.push('empty: no such key');
   return `${parts.join('; ')}]`;
@@ -69,9 +80,18 @@ function writeColumn(column: Column, key: string, writer: Writer): string {
       return `=${writeString(column.value, key, writer)}`;
     case 'prefix':
       return `="${column.prefix}"+`;
+    case 'derived':
+      return `=${writeDerived(column)}`;
     case 'typed':
       return writeType(column.type);
   }
+}
+
+function writeDerived({ before, source, after }: Derived): string {
+  const parts = [source === undefined ? '<key>' : source.slice(1, -1)];
+  if (before !== '') parts.unshift(`"${before}"`);
+  if (after !== '') parts.push(`"${after}"`);
+  return parts.join('+');
 }
 
 function writeType({ container, shape }: ContainerType): string {
@@ -104,7 +124,7 @@ function joinRows(rows: readonly string[], records: boolean): string {
 function writeRecord(record: JsonObject, shape: Shape, writer: Writer): string {
   const cells: string[] = [];
   writer.columns.get(shape)?.forEach((column, place) => {
-    if (column.kind === 'constant') return;
+    if (column.kind === 'constant' || column.kind === 'derived') return;
     const value = cellOf(record, shape.keys, place);
     if (value === undefined) cells.push('');
     else if (column.kind === 'typed') cells.push(writeValue(value, column.type, writer));

@@ -26,7 +26,7 @@ const JSON_BACK =
   /\b(?:return|repeat|reproduce|output|print|give|rewrite|convert|transform|translate|format|reformat|validate|valid|fix|correct|edit|change|update|modify|minify|prettify|indent|sort(?:ed)?|unchanged|exactly)\b[^.?!\n]{0,80}\bjson\b|\bjson\b[^.?!\n]{0,80}\b(?:exactly|unchanged|otherwise|sorted|reformatted|valid|as (?:it )?is)\b/i;
 const FILE_BACK =
   /\b(?:complete|whole|entire|full|updated|modified|changed|edited|corrected|same) (?:[\w.-]+ )?(?:files?|documents?|config\w*|manifest|yaml|json|xml|toml|ini|html|csv|table|text|list|log)\b|\b(?:otherwise|rest|everything else)\b[^.?!\n]{0,20}\bunchanged\b/i;
-const QUOTED = /"([^"\n]{2,200})"|`([^`\n]{2,200})`|“([^”\n]{2,200})”/g;
+const QUOTED = /"([^"\n]{3,200})"|`([^`\n]{3,200})`|“([^”\n]{3,200})”/g;
 const WORD = /[^\s,;?!"'`()<>{}“”]+/g;
 
 /** Reads the user's own words; undefined when there are none. */

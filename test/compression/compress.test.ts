@@ -146,6 +146,28 @@ describe.each(levels)('compress() at level %s', (level) => {
     }
   });
 
+  it('leaves the question after a paste, whatever signs it has', () => {
+    const question = 'Key: "name 7" (#W-7731)\nIts value, as {"id": 7}:';
+    for (const paste of [`Data:\n${json()}`, `It stops:\n${log()}`]) {
+      const [out] = compress([{ role: 'user', content: `${paste}\n\n${question}` }], { level }).messages;
+      expect(String(out?.content).length).toBeLessThan(paste.length * 0.8);
+      expect(out?.content).toMatch(/\n\nKey: "name 7" \(#W-7731\)\nIts value, as \{"id": 7\}:$/);
+    }
+  });
+
+  it("leaves a user's numbered advice", () => {
+    const advice = Array.from(
+      { length: 12 },
+      (_, i) =>
+        `${i + 1}. If you open file_${i}.py and need line ${i * 31}, use \`goto ${i * 31}\` [see ${i}].`,
+    ).join('\n');
+    const message = {
+      role: 'user',
+      content: `Read this.\n\n${advice}\n\nThen fix it.${' Please.'.repeat(300)}`,
+    };
+    expect(compress([message], { level }).messages[0]).toBe(message);
+  });
+
   it('leaves configuration that a user pastes', () => {
     const yaml = Array.from({ length: 80 }, (_, i) => `  - name: svc-${i}\n    port: ${8000 + i}`).join('\n');
     for (const words of [

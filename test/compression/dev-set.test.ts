@@ -31,7 +31,7 @@ describe.skipIf(!present)(
   () => {
     const all = present ? [...new Set(texts())] : [];
 
-    it('is its blocks, joined', () => {
+    it('is its blocks, joined', { timeout: 120_000 }, () => {
       for (const text of all)
         expect(
           splitBlocks(text, 'words')
@@ -40,7 +40,9 @@ describe.skipIf(!present)(
         ).toBe(text);
     });
 
-    it('comes back from records and from values without keys as the same JSON value', () => {
+    it('comes back from records and from values without keys as the same JSON value', {
+      timeout: 120_000,
+    }, () => {
       let count = 0;
       for (const text of all) {
         const json = readJson(text);
@@ -52,14 +54,14 @@ describe.skipIf(!present)(
       expect(count).toBeGreaterThan(50);
     });
 
-    it('comes back from log patterns line by line', () => {
+    it('comes back from log patterns line by line', { timeout: 120_000 }, () => {
       for (const text of all) {
         const encoded = encodeLog(text);
         if (encoded) expect(withoutPadding(decodeLog(encoded.text))).toBe(withoutPadding(text));
       }
     });
 
-    it('comes back from folded repeats', () => {
+    it('comes back from folded repeats', { timeout: 120_000 }, () => {
       for (const text of all) expect(restoreRepeats(foldRepeats(text))).toBe(text);
     });
   },
