@@ -35,7 +35,10 @@ export function decodeLog(text: string): string {
       const isRest = tag === '0' && i === pattern.words.length - 1;
       const value = (isRest ? values.splice(0).join(' ') : values.shift()) || '"';
       if (value === '"') return before;
-      if (isColumn && /^[.:]/.test(value)) return expandTime(before, value);
+      if (isColumn && /^[.:-]/.test(value)) {
+        const whole = expandTime(before, value);
+        if (whole !== value) return whole;
+      }
       return word.replace(isColumn ? column : blank, () => value);
     });
     above = words;

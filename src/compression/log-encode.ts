@@ -1,6 +1,6 @@
 import { columnTemplate, countColumns, splitColumns } from './log-columns.ts';
 import { joinLine, type LogLine, mineTemplates, splitLine, type Template } from './log-templates.ts';
-import { shortenTime } from './log-times.ts';
+import { END_OF_DATE, shortenTime } from './log-times.ts';
 
 export interface LogOptions {
   /** Lines that stay as they are, whatever pattern they follow. */
@@ -81,10 +81,13 @@ function addOpenTemplate(chosen: Coded[], columns: number, kept: ReadonlySet<str
   return open;
 }
 
-/** Values are told apart by blanks, and `"` `.` `:` at their start mean something. */
+/** Values are told apart by blanks, and `"` `.` `:` at their start mean something, as do ends of dates. */
 function isPlain(line: LogLine, words: number): boolean {
   if (/[^\S \t]/.test(line.text)) return false;
-  for (let i = 0; i < words; i++) if (/^[".:]/.test(line.words[i] ?? '')) return false;
+  for (let i = 0; i < words; i++) {
+    const word = line.words[i] ?? '';
+    if (/^[".:]/.test(word) || END_OF_DATE.test(word)) return false;
+  }
   return true;
 }
 
@@ -111,7 +114,7 @@ class Coder {
 
   legend(): string {
     const { sigil, blank, column } = this.#signs;
-    return `[gw log: ${sigil}2 a b = line ${sigil}2 with a, b for ${column} ${blank} (${sigil} a b: the same line again); ${DITTO} = as before; .5 or :05 = time up to there as before]`;
+    return `[gw log: ${sigil}2 a b = line ${sigil}2 with a, b for ${column} ${blank} (${sigil} a b: the same line again); ${DITTO} = as before; .5, :05 or -05 = time or date up to there as before]`;
   }
 
   write(line: LogLine, template: Template | undefined): string {

@@ -30,6 +30,11 @@ export function isTestRun(text: string): boolean {
   return TEST_RUN.test(text);
 }
 
+/** Whether a text is a history as `git log` prints it: an entry of several lines for each commit. */
+export function isGitLog(text: string): boolean {
+  return (text.match(/^commit [0-9a-f]{7,40}\b.*\n(?:Merge: .*\n)?Author: /gm) ?? []).length >= 3;
+}
+
 /**
  * Whether a text is source code or configuration: then every line is meant as it is, however alike they
  * are. It has the line ends of code, or most of it is indented.
@@ -38,7 +43,7 @@ export function isSource(text: string): boolean {
   const lines = text.split('\n', SAMPLE).filter((line) => line.trim() !== '');
   const code = lines.filter((line) => line.length < 500 && CODE.test(line)).length;
   const indented = lines.filter((line) => /^(?: {2}|\t)/.test(line)).length;
-  if (isDated(text) || isTestRun(text)) return false;
+  if (isDated(text) || isTestRun(text) || isGitLog(text)) return false;
   return code * 5 >= lines.length || indented * 5 >= lines.length * 2;
 }
 

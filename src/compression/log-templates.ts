@@ -1,3 +1,5 @@
+import { END_OF_DATE } from './log-times.ts';
+
 /** A line split at blanks and separators. */
 export interface LogLine {
   text: string;
@@ -129,8 +131,9 @@ function measureAffixes(lines: readonly LogLine[], assigned: readonly (Template 
   for (const template of new Set(assigned)) for (const affix of template?.affixes ?? []) settle(affix);
   eachValue(lines, assigned, ({ affixes }, place, word) => {
     const affix = affixes[place];
-    // What is left of a value must not look like a mark of its own: `"`, or the end of a time.
-    if (affix && affix.prefix !== '' && /^[".:]/.test(word.slice(affix.prefix.length))) affix.prefix = '';
+    // What is left of a value must not look like a mark of its own: `"`, or the end of a time or date.
+    const rest = word.slice(affix?.prefix.length);
+    if (affix && affix.prefix !== '' && (/^[".:]/.test(rest) || END_OF_DATE.test(rest))) affix.prefix = '';
   });
 }
 

@@ -1,10 +1,15 @@
 const TIME = /^[[(]?\d[\d.:-]*:\d\d[\d.:]*[\])]?$|^\d{4}-\d\d-\d\d-\d\d\.\d\d\.[\d.]+$/;
 
-/** A time as what differs from the one before it (`.821`, `:02.897`); itself when that is no shorter. */
+const DATE = /^\d{4}-\d\d-\d\d$/;
+/** The end of a date, as the dates of a log that goes from day to day are written. */
+export const END_OF_DATE = /^-\d\d(?:-\d\d)?$/;
+
+/** A time or date as what differs from the one before it (`.821`, `:02.897`, `-07`); itself when that is no shorter. */
 export function shortenTime(before: string, value: string): string {
-  if (!TIME.test(value) || before.length !== value.length) return value;
   let at = 0;
   while (at < value.length && before[at] === value[at]) at++;
+  if (DATE.test(value) && DATE.test(before)) return at < 5 ? value : value.slice(at < 8 ? 4 : 7);
+  if (!TIME.test(value) || before.length !== value.length) return value;
   while (at > 0 && value[at] !== '.' && value[at] !== ':') at--;
   const rest = value.slice(at);
   return at > 2 && expandTime(before, rest) === value ? rest : value;
@@ -12,6 +17,7 @@ export function shortenTime(before: string, value: string): string {
 
 /** Undoes `shortenTime`: times of one log have one length, so the end is replaced. */
 export function expandTime(before: string, rest: string): string {
+  if (DATE.test(before) && END_OF_DATE.test(rest)) return before.slice(0, before.length - rest.length) + rest;
   const first = rest[0];
   if ((first !== '.' && first !== ':') || rest.length >= before.length) return rest;
   return before.slice(0, before.length - rest.length) + rest;

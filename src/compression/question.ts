@@ -79,12 +79,17 @@ export function namesKey(question: Question | undefined, key: string): boolean {
 
 /** Whether the question asks about other rows or lines than the ones that it names: totals, extremes, comparisons. */
 export function needsOthers(question: Question): boolean {
-  return OTHERS.test(question.text);
+  return OTHERS.test(withoutQuotes(question.text));
 }
 
 /** Whether the user wants something done rather than told; then what is read may be changed next. */
 export function isTask(question: Question): boolean {
-  return TASK.test(question.text);
+  return TASK.test(withoutQuotes(question.text));
+}
+
+/** What is quoted names a thing, whatever words it has. */
+function withoutQuotes(text: string): string {
+  return text.replace(QUOTED, '"…"');
 }
 
 /** Whether the question asks about named things alone. */
