@@ -1,11 +1,21 @@
-import { callOf, objectOf, type Turn, turnOf } from './turn.ts';
+import { callOf, objectOf, type Place, type Turn, turnOf } from './turn.ts';
 
 const TEXTS: readonly unknown[] = ['input_text', 'output_text', 'text'];
 const isText = (type: unknown) => TEXTS.includes(type);
 
 /** An item of a response's input: https://platform.openai.com/docs/api-reference/responses/create */
 export function responsesTurns(item: unknown, index: number): Turn[] {
-  const { type = 'message', role, content, call_id, name, arguments: args, input, output } = objectOf(item);
+  const {
+    type = 'message',
+    id,
+    role,
+    content,
+    call_id,
+    name,
+    arguments: args,
+    input,
+    output,
+  } = objectOf(item);
   switch (type) {
     case 'message': {
       // What an assistant says may stand beside calls, which come as later items: it stays as it is.
@@ -23,7 +33,27 @@ export function responsesTurns(item: unknown, index: number): Turn[] {
     case 'function_call_output':
     case 'custom_tool_call_output':
       return [turnOf(output, [index, 'output'], { isText, about: { role: 'tool', tool_call_id: call_id } })];
+    case 'local_shell_call_output':
+    case 'shell_call_output':
+      return [shellTurn(output, [index, 'output'], call_id ?? id)];
     default:
       return [];
   }
+}
+
+/** What commands printed: a text, or what each wrote to its two streams. */
+function shellTurn(output: unknown, place: Place, callId: unknown): Turn {
+  const about = { role: 'tool', tool_call_id: callId };
+  if (!Array.isArray(output)) return turnOf(output, place, { isText, about });
+  const content: { type: 'text'; text: string }[] = [];
+  const places: Place[] = [];
+  for (const [at, printed] of output.entries()) {
+    for (const stream of ['stdout', 'stderr']) {
+      const text = objectOf(printed)[stream];
+      if (typeof text !== 'string') continue;
+      content.push({ type: 'text', text });
+      places.push([...place, at, stream]);
+    }
+  }
+  return { message: { ...about, content }, places };
 }

@@ -1,7 +1,9 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compressRequest } from '../../src/compression/compress-request.ts';
 import type { Form } from '../../src/compression/turns.ts';
 import { applyEdits } from '../../src/json/edit.ts';
+import { PROPERTY_TIMEOUT_MS, runs } from '../support/simulator.ts';
 
 const ROWS = JSON.stringify(
   Array.from({ length: 60 }, (_, id) => ({ id, name: `item ${id}`, state: 'active', owner: 'team-a' })),
@@ -79,6 +81,22 @@ describe.each(FORMS)('a conversation of %s', (form) => {
   });
 });
 
+test('what shells print is shortened for each of their streams', () => {
+  const text = json([
+    { role: 'user', content: OWN },
+    { type: 'local_shell_call_output', id: 'a', output: ROWS },
+    {
+      type: 'shell_call_output',
+      call_id: 'b',
+      output: [{ stdout: ROWS.replaceAll('item', 'thing'), stderr: 'x' }],
+    },
+  ]);
+  const [, local, shell] = JSON.parse(run(text, 'responses').out);
+  expect(local.output.length).toBeLessThan(ROWS.length * 0.6);
+  expect(shell.output[0].stdout.length).toBeLessThan(ROWS.length * 0.6);
+  expect(shell.output[0].stderr).toBe('x');
+});
+
 test.each([
   ['a key that stands twice', `[{"role":"tool","content":"x","content":${json(ROWS)}}]`],
   ['no array', `{"role":"tool","content":${json(ROWS)}}`],
@@ -111,3 +129,71 @@ test('characters of all lengths before a text do not move its place', () => {
   expect(JSON.parse(out)[0]).toEqual(JSON.parse(text)[0]);
   expect(JSON.parse(out)[1].content.length).toBeLessThan(ROWS.length * 0.6);
 });
+
+/** Items made of the words that the forms know, in places where they may not belong. */
+const WORDS = [
+  'user',
+  'assistant',
+  'tool',
+  'system',
+  'text',
+  'input_text',
+  'tool_result',
+  'tool_use',
+  'function_call',
+];
+const { item } = fc.letrec<{ item: unknown; value: unknown }>((tie) => ({
+  item: fc.dictionary(
+    fc.constantFrom(
+      'role',
+      'type',
+      'content',
+      'output',
+      'text',
+      'tool_calls',
+      'call_id',
+      'tool_call_id',
+      'input',
+    ),
+    tie('value'),
+  ),
+  value: fc.oneof(
+    { maxDepth: 3, withCrossShrink: true },
+    fc.constantFrom(
+      ...WORDS,
+      'function_call_output',
+      'shell_call_output',
+      'stdout',
+      'a',
+      ROWS,
+      null,
+      1.5,
+      true,
+    ),
+    fc.array(tie('item'), { maxLength: 3 }),
+    tie('item'),
+  ),
+}));
+
+test(
+  'whatever comes in goes out as JSON of the same make, and nothing grows',
+  () => {
+    const sameMake = (one: unknown, other: unknown): boolean => {
+      if (typeof one === 'string' && typeof other === 'string')
+        return one === other || other.length < one.length;
+      if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null)
+        return one === other;
+      return (
+        json(Object.keys(one)) === json(Object.keys(other)) &&
+        Object.entries(one).every(([key, value]) => sameMake(value, other[key as never]))
+      );
+    };
+    fc.assert(
+      fc.property(fc.array(item, { maxLength: 6 }), fc.constantFrom(...FORMS), (items, form) => {
+        expect(sameMake(items, JSON.parse(run(json(items), form).out))).toBe(true);
+      }),
+      runs(0.1),
+    );
+  },
+  PROPERTY_TIMEOUT_MS,
+);
