@@ -45,8 +45,9 @@ export class ConversationCache {
   #trim(): void {
     let size = 0;
     this.#kept = this.#kept.filter((kept) => {
-      size += kept.size;
-      return size <= this.#maxSize;
+      const fits = size + kept.size <= this.#maxSize;
+      if (fits) size += kept.size;
+      return fits;
     });
   }
 }

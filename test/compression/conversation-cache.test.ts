@@ -91,5 +91,9 @@ test('no more is kept than fits', () => {
   const messages = (text: string) => [{ role: 'user', content: text.repeat(1_000) }];
   const [first] = cache.compress(messages('a'), 'safe').steps;
   cache.compress(messages('b'), 'safe');
-  expect(cache.compress(messages('a'), 'safe').steps[0]).not.toBe(first);
+  const [again] = cache.compress(messages('a'), 'safe').steps;
+  expect(again).not.toBe(first);
+  // One that is too long by itself drives out nothing.
+  cache.compress(messages('long'), 'safe');
+  expect(cache.compress(messages('a'), 'safe').steps[0]).toBe(again);
 });
