@@ -33,6 +33,8 @@ const MAX_AT_ONCE = 4 * 1024;
 const START_MS = 1_000;
 /** A call that takes this much longer than it may has got stuck; until then the rest of its work serves the next turn. */
 const STUCK_MS = 2_000;
+/** On a machine with much to do a thread takes its time to start, and would never get warm if it were stopped for that. */
+const STUCK_COLD_MS = 30_000;
 /** An agent may think for minutes between two turns, and the thread remembers what it has compressed. */
 const IDLE_MS = 10 * 60_000;
 
@@ -61,7 +63,7 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const { request, limitMs, resolve, reject } = next;
       const { length, buffer } = request.bytes;
-      const cancel = clock.after(limitMs + STUCK_MS, () => {
+      const cancel = clock.after(limitMs + (calls.isWarm ? STUCK_MS : STUCK_COLD_MS), () => {
         warn(`the optimizer was stuck on a prompt of ${length} bytes and is started anew`);
         void calls.restart();
       });

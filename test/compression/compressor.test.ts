@@ -122,6 +122,15 @@ describe('a compressor', () => {
     expect(workers).toHaveLength(2);
   });
 
+  it('lets a thread take its time to start, but not forever', async () => {
+    const { clock, compressor, workers } = observed();
+    compressor.warmUp();
+    await clock.advance(29_000);
+    expect(workers[0]?.stopped).toBe(false);
+    await clock.advance(2_000);
+    expect(workers[0]?.stopped).toBe(true);
+  });
+
   it('tells at once of a thread that breaks down, and leaves no timer', async () => {
     const { clock, ask, outcomes, workers } = observed();
     await ask('broken');
