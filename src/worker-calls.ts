@@ -6,8 +6,8 @@ import { messageOf } from './errors.ts';
 export interface WorkerCalls<Request, Answer> {
   /** Rejects if this call fails, or the thread breaks down or is closed before it is done. `moved` is given away. */
   call(request: Request, moved?: readonly ArrayBuffer[]): Promise<Answer>;
-  /** Whether the thread runs and has answered. */
-  readonly isWarm: boolean;
+  /** How often the thread that runs has answered. */
+  readonly answers: number;
   /** Stops a thread that has got stuck; its open calls reject, and the next call starts another. */
   restart(): Promise<void>;
   /** Stops the thread; open and later calls reject. */
@@ -38,7 +38,7 @@ interface OpenCall<Answer> {
 interface Session<Answer> {
   worker: Worker;
   open: Map<number, OpenCall<Answer>>;
-  answered: boolean;
+  answers: number;
 }
 
 /**
@@ -55,7 +55,7 @@ export function createWorkerCalls<Request, Answer>(
   let cancelIdle = () => {};
 
   function start(): Session<Answer> {
-    const started: Session<Answer> = { worker: startWorker(), open: new Map(), answered: false };
+    const started: Session<Answer> = { worker: startWorker(), open: new Map(), answers: 0 };
     started.worker.on('message', (reply: Reply<Answer>) => settle(started, reply));
     started.worker.on('error', (cause) =>
       end(started, new Error(`the ${name} stopped: ${messageOf(cause)}`, { cause })),
@@ -66,7 +66,7 @@ export function createWorkerCalls<Request, Answer>(
 
   function settle(answering: Session<Answer>, reply: Reply<Answer>): void {
     const { worker, open } = answering;
-    answering.answered = true;
+    answering.answers++;
     const call = open.get(reply.id);
     // The last words of a session that has ended.
     if (!call) return;
@@ -106,8 +106,8 @@ export function createWorkerCalls<Request, Answer>(
         worker.postMessage(question, moved);
       });
     },
-    get isWarm() {
-      return session?.answered === true;
+    get answers() {
+      return session?.answers ?? 0;
     },
     restart: () => stop(`the ${name} was stopped`),
     async close() {

@@ -29,8 +29,10 @@ export interface CompressorOptions {
  * to the thread and back takes as long. Twice as many would be felt by the requests beside it.
  */
 const MAX_AT_ONCE = 4 * 1024;
-/** What starting the thread may add to the time of a call that finds it cold. */
+/** What a thread that starts, or has yet to compile what it runs, may add to the time of a call. */
 const START_MS = 1_000;
+/** From so many answers on it is warm. */
+const WARM_ANSWERS = 4;
 /** A call that takes this much longer than it may has got stuck; until then the rest of its work serves the next turn. */
 const STUCK_MS = 2_000;
 /** On a machine with much to do a thread takes its time to start, and would never get warm if it were stopped for that. */
@@ -56,6 +58,7 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
   // They wait here and not in the thread, so that what comes too late is not even begun.
   const waiting: Waiting[] = [];
   let busy = false;
+  const isWarm = () => calls.answers >= WARM_ANSWERS;
 
   async function workOff(): Promise<void> {
     if (busy) return;
@@ -63,7 +66,7 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
       const { request, limitMs, resolve, reject } = next;
       const { length, buffer } = request.bytes;
-      const cancel = clock.after(limitMs + (calls.isWarm ? STUCK_MS : STUCK_COLD_MS), () => {
+      const cancel = clock.after(limitMs + (isWarm() ? STUCK_MS : STUCK_COLD_MS), () => {
         warn(`the optimizer was stuck on a prompt of ${length} bytes and is started anew`);
         void calls.restart();
       });
@@ -83,7 +86,7 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
         resolve: end(resolve),
         reject: end(reject),
       };
-      const cancel = clock.after(calls.isWarm ? limitMs : limitMs + START_MS, () => {
+      const cancel = clock.after(isWarm() ? limitMs : limitMs + START_MS, () => {
         const place = waiting.indexOf(call);
         if (place >= 0) waiting.splice(place, 1);
         resolve(undefined);
@@ -103,7 +106,7 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
     compress: (request, limitMs) =>
       request.bytes.length <= MAX_AT_ONCE ? compressRequest(request) : inThread(request, limitMs),
     warmUp() {
-      if (calls.isWarm || busy) return;
+      if (calls.answers > 0 || busy) return;
       inThread({ bytes: Buffer.from(warmUpConversation()), form: 'chat', level: 'safe' }, START_MS).catch(
         (error) => warn(`the optimizer did not start: ${messageOf(error)}`),
       );
