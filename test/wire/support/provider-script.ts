@@ -14,11 +14,23 @@ interface Asked {
   messages?: { role: string; content: unknown }[];
   input?: unknown;
   encoding_format?: string;
+  /** Asks for JSON, on each wire by another name. */
+  response_format?: object;
+  text?: { format?: { type?: string } };
+  output_config?: { format?: object };
+}
+
+/** What is said to whom asks for JSON of a schema. */
+const JSON_WORDS = ['{"city"', ':', '"Bonn 👋"}'];
+
+function wordsFor({ response_format, text, output_config }: Asked): string[] {
+  const wantsJson = response_format ?? output_config?.format ?? text?.format?.type === 'json_schema';
+  return wantsJson ? JSON_WORDS : WORDS;
 }
 
 /**
  * A provider of every API: asked with tools it calls `weather` for two cities at once, and with their results it says
- * what it says to everything else: "Hello you 👋".
+ * what it says to everything else: "Hello you 👋", or JSON where that is asked for.
  */
 export const provider: Script = async (exchange) => {
   const path = exchange.request.path.split('?')[0] ?? '';
@@ -27,9 +39,9 @@ export const provider: Script = async (exchange) => {
     (asked.tools?.length ?? 0) > 0 &&
     !/"role":"tool"|tool_result|function_call_output/.test(JSON.stringify(asked));
   const script = path.endsWith('/responses')
-    ? responses(calls)
+    ? responses(calls, asked)
     : path.endsWith('/messages')
-      ? messages(calls)
+      ? messages(calls, asked)
       : path.endsWith('/embeddings')
         ? embeddings(asked)
         : chat(calls, asked);
@@ -38,7 +50,9 @@ export const provider: Script = async (exchange) => {
 
 const argumentsFor = (city: string) => JSON.stringify({ city });
 
-function chat(calls: boolean, { stream_options }: Asked): Script {
+function chat(calls: boolean, asked: Asked): Script {
+  const { stream_options } = asked;
+  const words = wordsFor(asked);
   const usage = usageOf(20, 5);
   const tool_calls = CITIES.map((city, i) => ({
     id: `call_${i}`,
@@ -48,10 +62,10 @@ function chat(calls: boolean, { stream_options }: Asked): Script {
   const finish_reason = calls ? 'tool_calls' : 'stop';
   const message = calls
     ? { role: 'assistant', content: null, refusal: null, tool_calls }
-    : { role: 'assistant', content: WORDS.join(''), refusal: null };
+    : { role: 'assistant', content: words.join(''), refusal: null };
   const deltas = calls
     ? tool_calls.map((call, index) => ({ delta: { tool_calls: [{ index, ...call }] } }))
-    : WORDS.map((content) => ({ delta: { content } }));
+    : words.map((content) => ({ delta: { content } }));
   const choices = [
     { delta: { role: 'assistant', content: calls ? null : '' } },
     ...deltas,
@@ -64,8 +78,9 @@ function chat(calls: boolean, { stream_options }: Asked): Script {
   ]);
 }
 
-function responses(calls: boolean): Script {
-  if (!calls) return either(responseBody([messageItem(WORDS.join(''))]), completedEvents(WORDS));
+function responses(calls: boolean, asked: Asked): Script {
+  const words = wordsFor(asked);
+  if (!calls) return either(responseBody([messageItem(words.join(''))]), completedEvents(words));
   const items = CITIES.map((city, i) => callItem(`call_${i}`, 'weather', argumentsFor(city)));
   const body = responseBody(items);
   const begun: Event = [
@@ -94,10 +109,10 @@ function callEvents(item: ReturnType<typeof callItem>, output_index: number): Ev
   return typed.map((data, i) => [data.type, { ...data, sequence_number: output_index * 4 + i + 1 }]);
 }
 
-function messages(calls: boolean): Script {
+function messages(calls: boolean, asked: Asked): Script {
   const content = calls
     ? CITIES.map((city, i) => toolUse(`toolu_${i}`, 'weather', { city }))
-    : [text(WORDS.join(''))];
+    : [text(wordsFor(asked).join(''))];
   const stop_reason = calls ? 'tool_use' : 'end_turn';
   return either(messageBody(content, { stop_reason }), messageStream(content, { stopReason: stop_reason }));
 }
