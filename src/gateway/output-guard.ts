@@ -40,7 +40,7 @@ export function guardOutput(relay: Relay, { maxTokens, count, onReached }: Outpu
     const texts = relay.receivedText();
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
     // A count that fails is made again further on; the settlement books no less than what came.
-    return bytes <= maxTokens ? bytes : count(texts).catch(() => 0);
+    return bytes < maxTokens ? bytes : count(texts).catch(() => 0);
   }
 
   relay.onEvents = (streamedBytes) => {

@@ -55,6 +55,24 @@ describe('a provider that ignores the output limit', () => {
     expect(record).toMatchObject({ outcome: 'capped', costNanoUsd: record?.holdNanoUsd });
   });
 
+  it('is left alone when it has sent as many bytes as tokens were held for, which are fewer tokens', async () => {
+    const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1 } });
+    // Twice the limit is let through where the tokenizer is not known; the padding makes gw look at once.
+    const delta = { content: 'measure '.repeat(25) };
+    gateway.upstream.queue(async (exchange) => {
+      await exchange.body;
+      await exchange.start(200, { 'content-type': 'text/event-stream' });
+      const event = { choices: [{ index: 0, delta, finish_reason: 'stop' }], padding: 'x'.repeat(5_000) };
+      await exchange.chunk(`data: ${JSON.stringify(event)}\n\n`);
+      await gateway.get('/v1/usage');
+      await exchange.chunk('data: [DONE]\n\n');
+      await exchange.finish();
+    });
+    const answer = await gateway.post({ ...STREAM, max_tokens: 100 });
+    expect(eventsOf(answer.body).at(-1)).toBe('[DONE]');
+    expect((await gateway.settled(1))[0]?.outcome).toBe('ok');
+  });
+
   it('is left alone without a budget', async () => {
     const gateway = await startGateway();
     gateway.upstream.queue(sse(WORDS.slice(0, 500)));
