@@ -68,6 +68,7 @@ class Handler implements Dispatcher.DispatchHandler, WatchedCall {
   paused = false;
   answered = false;
   quietLooks = 0;
+  place = -1;
   readonly #receiver: Receiver;
   readonly #stalls: StallWatch;
   #abort: ((reason?: Error) => void) | undefined;

@@ -13,8 +13,9 @@ export interface WatchedCall {
   /** The client is slow, and the provider waits for it. */
   paused: boolean;
   answered: boolean;
-  /** For how many looks nothing has moved: the watch's own. */
+  /** The watch's own: for how many looks nothing has moved, and where it stands in the list. */
   quietLooks: number;
+  place: number;
   /** Ends the call. */
   stall(error: Error): void;
 }
@@ -35,12 +36,14 @@ const MAX_LOOK_MS = 500;
 export function createStallWatch({ firstByteTimeoutMs, idleTimeoutMs }: StallLimits): StallWatch {
   const shortest = Math.min(firstByteTimeoutMs, idleTimeoutMs) / LOOKS_PER_LIMIT;
   const everyMs = Math.min(Math.max(shortest, MIN_LOOK_MS), MAX_LOOK_MS);
-  const calls = new Set<WatchedCall>();
+  // Not a Set: the tables that it outgrows point at each other and at what was in them, and once one of them is old,
+  // the garbage of every request grows old with it.
+  const calls: WatchedCall[] = [];
   let timer: NodeJS.Timeout | undefined;
 
   function look(): void {
-    for (const call of calls) check(call);
-    if (calls.size > 0) return;
+    for (const call of [...calls]) check(call);
+    if (calls.length > 0) return;
     clearInterval(timer);
     timer = undefined;
   }
@@ -60,9 +63,15 @@ export function createStallWatch({ firstByteTimeoutMs, idleTimeoutMs }: StallLim
 
   return {
     add(call) {
-      calls.add(call);
+      call.place = calls.push(call) - 1;
       timer ??= setInterval(look, everyMs).unref();
     },
-    remove: (call) => calls.delete(call),
+    remove(call) {
+      if (calls[call.place] !== call) return;
+      const last = calls.pop();
+      if (!last || last === call) return;
+      calls[call.place] = last;
+      last.place = call.place;
+    },
   };
 }

@@ -17,6 +17,7 @@ function call(answered = false): StalledCall {
     paused: false,
     answered,
     quietLooks: 0,
+    place: -1,
     codes,
     stall: (error) => codes.push((error as Error & { code: string }).code),
   };
@@ -72,4 +73,26 @@ test('a call that ended is watched no more, and without calls there is no timer'
   expect(vi.getTimerCount()).toBe(0);
   watch.add(silent);
   expect(vi.getTimerCount()).toBe(1);
+});
+
+test('of many calls each ends for itself', () => {
+  const watch = createStallWatch(LIMITS);
+  const calls = Array.from({ length: 5 }, () => call(true));
+  for (const each of calls) {
+    watch.add(each);
+    each.stall = (error) => {
+      each.codes.push(error.message);
+      watch.remove(each);
+    };
+  }
+  watch.remove(calls[1] as StalledCall);
+  watch.remove(calls[4] as StalledCall);
+  watch.remove(calls[4] as StalledCall);
+  vi.advanceTimersByTime(2_000);
+  (calls[2] as StalledCall).moved = true;
+  vi.advanceTimersByTime(3_000);
+  expect(calls.map(({ codes }) => codes.length)).toEqual([1, 0, 0, 1, 0]);
+  vi.advanceTimersByTime(3_000);
+  expect(calls.map(({ codes }) => codes.length)).toEqual([1, 0, 1, 1, 0]);
+  expect(vi.getTimerCount()).toBe(0);
 });
