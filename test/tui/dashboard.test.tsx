@@ -103,6 +103,7 @@ describe('the dashboard', () => {
     const state = reduce(sampleState(80, 24), { type: 'daemon', daemon: { kind: 'stopped' }, now: NOW });
     const [header] = draw(state).split('\n');
     expect(header).toContain('X STOPPED (last seen 14:02)  run: gw start');
+    expect(header).not.toContain('live');
   });
 
   test('shows what to copy while there are no requests', () => {
