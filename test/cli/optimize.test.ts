@@ -47,7 +47,7 @@ describe('gw optimize', () => {
       0  user            4      4      -
       1  assistant       0      0      -
       2  tool        1,982    576    71%  json
-      ----------------------------------------
+      ────────────────────────────────────────
          total       1,986    580    71%
 
       Saves 1,406 of 1,986 input tokens, $0.00056 at openai/gpt-4.1-mini ($0.40 a million, uncached).
