@@ -22,7 +22,7 @@ import type { Gateway } from './gateway.ts';
 import { type Job, lineOf, recordOf } from './job.ts';
 import { fitInto, type Quote, quote } from './quote.ts';
 import { ClientGone } from './read-body.ts';
-import type { RoutedTarget, Target } from './resolve.ts';
+import type { Target } from './resolve.ts';
 import { toolsFor, toolTerms } from './tool-terms.ts';
 import { type Unseen, unseenTokens } from './wire/unseen.ts';
 
@@ -64,7 +64,7 @@ export async function admit(
 }
 
 /** What a request would cost at a target at most, for a number of input tokens. */
-function quoter(gateway: Gateway, job: Job, target: Target): (inputTokens: number) => Quote {
+export function quoter(gateway: Gateway, job: Job, target: Target): (inputTokens: number) => Quote {
   const listed = gateway.catalog().find(target.provider.name, target.model, gateway.clock.now());
   const heldTenths = job.asked.terms?.tenths ?? gateway.defaultTerms.of(target);
   const card = listed && heldTenths !== 10 ? scaleCard(listed, heldTenths) : listed;
@@ -93,70 +93,8 @@ function quoter(gateway: Gateway, job: Job, target: Target): (inputTokens: numbe
 }
 
 /** The quick look takes the bytes of images for text, and more for files than there are. */
-function isCountable({ asked: { unseen } }: Job, target: Target): boolean {
+export function isCountable({ asked: { unseen } }: Job, target: Target): boolean {
   return encodingOf(target.model) !== undefined || unseen.images > 0 || unseen.context;
-}
-
-/** A request that goes on at another target. */
-export interface Readmitting {
-  job: Job;
-  target: RoutedTarget;
-  /** The target of its first attempt. */
-  first: RoutedTarget;
-  /** What its attempts so far cost. */
-  spent: NanoUsd;
-}
-
-export type Readmitted = Admitted | 'no room' | 'resolved before';
-
-/** A target that nobody named may make a request cost this many times what it would have cost at its first. */
-const MOST_TIMES_DEARER = 2;
-
-/** Exchanges the hold of a request for that of its next attempt, if a budget has room and it may cost as much. */
-export async function readmit(gateway: Gateway, readmitting: Readmitting): Promise<Readmitted> {
-  const { job, target } = readmitting;
-  const quoteFor = quoter(gateway, job, target);
-  const cheap = quoteFor(inputBound(job, target));
-  if (isTooDear(gateway, readmitting, cheap)) return 'no room';
-  const first = await holdAgain(gateway, readmitting, cheap);
-  if (first !== 'no room' || cheap.unpriced || !isCountable(job, target)) return first;
-  return holdAgain(gateway, readmitting, quoteFor(await exactInput(gateway, job, target, cheap.inputTokens)));
-}
-
-function isTooDear(gateway: Gateway, { job, target, first, spent }: Readmitting, next: Quote): boolean {
-  if (target.named) return false;
-  const before = quoter(gateway, job, first)(next.inputTokens);
-  if (next.unpriced || before.unpriced) return next.unpriced !== before.unpriced;
-  return spent + next.amount > MOST_TIMES_DEARER * before.amount;
-}
-
-async function holdAgain(
-  gateway: Gateway,
-  { job, target, spent }: Readmitting,
-  quoted: Quote,
-): Promise<Readmitted> {
-  const limited = limiting(gateway, quoted);
-  const result = await gateway.ledger.readmit({
-    id: job.exchange.id,
-    projectId: job.project.id,
-    origin: job.origin,
-    keyId: job.caller.keyId,
-    endpoint: job.wire.endpoint,
-    provider: target.provider.name,
-    model: target.model,
-    askedModel: job.asked.model,
-    stream: job.asked.stream,
-    amount: quoted.amount,
-    unpriced: quoted.unpriced,
-    spent,
-    fit: limited.fit,
-  });
-  if (result.kind === 'resolved_before') return 'resolved before';
-  // Room may have been freed for those who wait.
-  gateway.queue.nudge(lineOf(job, gateway.repoBudgets()));
-  if (result.kind === 'refused') return 'no room';
-  const { amount, remaining } = result;
-  return admittedAs(job, { amount: amount - spent, remaining }, limited);
 }
 
 /** What a budget that has little room makes of a request. */
@@ -168,7 +106,7 @@ interface Limited {
   fit(room: NanoUsd): NanoUsd | undefined;
 }
 
-function limiting(gateway: Gateway, quoted: Quote): Limited {
+export function limiting(gateway: Gateway, quoted: Quote): Limited {
   const minOutputTokens = gateway.settings()['admission.min_output_tokens'];
   const limited: Limited = {
     quote: quoted,
@@ -185,7 +123,7 @@ function limiting(gateway: Gateway, quoted: Quote): Limited {
   return limited;
 }
 
-function admittedAs(
+export function admittedAs(
   { asked }: Job,
   { amount, remaining }: { amount: NanoUsd; remaining: NanoUsd | null },
   { quote: quoted, outputTokens, calls }: Limited,
@@ -301,7 +239,7 @@ function tokensAround({ asked }: Job): number {
 }
 
 /** No token is shorter than a byte, and JSON only makes text longer. */
-function inputBound(job: Job, target: Target): number {
+export function inputBound(job: Job, target: Target): number {
   const { bytes, unseen } = job.asked;
   return bytes.length + tokensAround(job) + unseenBound(unseen, target);
 }
@@ -312,7 +250,7 @@ export function unseenBound(unseen: Unseen, { provider, model }: Target): number
   return unseenTokens(unseen, model, modelLimits(provider.name, model)?.contextTokens);
 }
 
-async function exactInput(gateway: Gateway, job: Job, target: Target, bound: number): Promise<number> {
+export async function exactInput(gateway: Gateway, job: Job, target: Target, bound: number): Promise<number> {
   const encoding = encodingOf(target.model);
   const { texts, items, tokens, unseen } = job.wire.promptOf(job.asked);
   const counted = encoding

@@ -1,13 +1,11 @@
 import { classify, type Failure, type UpstreamOutcome } from '../routing/classify.ts';
-import type { Attempt } from '../routing/health.ts';
-import type { ResponseHeaders } from '../routing/rate-limits.ts';
+import { type Attempt, NO_HEADERS } from '../routing/health.ts';
 import type { Gateway } from './gateway.ts';
 import { recordHeaders, saysUsedUp } from './limit-headers.ts';
 import type { Relay } from './relay.ts';
 import type { CallEnd } from './send.ts';
 import { isObject, parseObject, valuesIn } from './wire/events.ts';
 
-const NO_HEADERS: ResponseHeaders = Object.freeze({});
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
@@ -19,8 +17,7 @@ export function endAttempt(
 ): Failure | undefined {
   const outcome = faultOf(relay, end);
   const failure = outcome && classify(outcome, gateway.clock.now());
-  const now = gateway.clock.monotonic();
-  if (failure) attempt.failed(failure, now - sentAt);
+  if (failure) attempt.failed(failure, gateway.clock.monotonic() - sentAt);
   else reportContent(attempt, relay, sentAt);
   attempt.ended();
   return failure;

@@ -1,11 +1,11 @@
 import { GwError } from '../errors.ts';
 import type { Failure } from '../routing/classify.ts';
-import { type Readmitted, readmit } from './admit.ts';
 import { withFailed } from './attempts.ts';
 import type { Forwarding } from './complete.ts';
 import { cross } from './cross.ts';
 import type { Gateway } from './gateway.ts';
 import type { Job } from './job.ts';
+import { type Readmitted, readmit } from './readmit.ts';
 import type { CallReport } from './relay-answer.ts';
 import type { RoutedTarget } from './resolve.ts';
 import { nextOf, type Route, targetAt } from './route.ts';

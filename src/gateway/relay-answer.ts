@@ -113,7 +113,13 @@ async function tryElsewhere(
   report: CallReport,
 ): Promise<Forwarding | undefined> {
   if (!report.failure || report.relay.started) return undefined;
-  return failOver(gateway, forwarding, route, report, report.failure);
+  try {
+    return await failOver(gateway, forwarding, route, report, report.failure);
+  } catch (error) {
+    // Such as a database that can't be written: what is held for the failed attempt has to be settled all the same.
+    gateway.warn(`a request could not go on at another target: ${messageOf(error)}`);
+    return undefined;
+  }
 }
 
 /** Makes of a whole answer what the client will be told. The hold has to be settled, whatever is wrong with it. */

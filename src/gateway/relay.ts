@@ -1,44 +1,25 @@
-import { gunzipSync } from 'node:zlib';
 import type { GwError } from '../errors.ts';
 import { createEventFramer, type EventFramer } from '../sse/frame.ts';
 import type { TokenUsage } from '../usage.ts';
-import type { Exchange } from './exchange.ts';
+import { AnswerTail, TAIL_BYTES } from './answer-tail.ts';
 import { headerOf, returnedHeaders, translatedHeaders } from './headers.ts';
+import { plainBody } from './plain-body.ts';
+import type { RelayOptions } from './relay-options.ts';
 import type { Receiver } from './send.ts';
 import { addUsage } from './wire/add-usage.ts';
 import { errorEvent, type StreamFault } from './wire/error-event.ts';
 import { parseObject } from './wire/events.ts';
-import type { Translator } from './wire/translate/translator.ts';
-import type { InspectedEvents, LimitEnding, Wire } from './wire/wire.ts';
+import type { InspectedEvents, LimitEnding } from './wire/wire.ts';
 
 /** A larger answer that is no stream is passed on as it comes instead of being gathered. */
 const MAX_GATHERED_BYTES = 16 * 1024 * 1024;
 const MAX_ONE_WRITE_BYTES = 16 * 1024;
-/** Of an answer that is passed on so much of its end is kept, for the usage that stands there. */
-const TAIL_BYTES = 64 * 1024;
 /** Sounds and files are used as they come, and hold no usage to wait for. */
 const MEDIA = /^(audio|image|video)\/|octet-stream/;
 /** A stream that begins with more than this without any content is let through. */
 const MAX_HELD_BYTES = 64 * 1024;
 /** How much of a stream is kept as it came before its text is taken out. */
 const MAX_KEPT_BYTES = 256 * 1024;
-
-export interface RelayOptions {
-  exchange: Exchange;
-  wire: Wire;
-  /** For a client of another wire. */
-  translator?: Translator | undefined;
-  /** The client did not ask for the usage of its stream. */
-  hideUsage: boolean;
-  /** How long the client may read nothing. */
-  clientIdleMs: number;
-  /** Nothing of a stream goes out before its first content, as another target may have to answer instead. */
-  holdsBack?: boolean;
-  /** gw's own headers, for when the answer's head goes out. */
-  ownHeaders: () => string[];
-  /** Monotonic milliseconds. */
-  now: () => number;
-}
 
 /**
  * Brings a provider's answer to the client. A stream goes out event by event as it comes; any other answer is
@@ -80,8 +61,7 @@ export class Relay implements Receiver {
   #keptBytes = 0;
   #text: string[] = [];
   #ending: LimitEnding | undefined;
-  #tail: Buffer[] = [];
-  #tailBytes = 0;
+  readonly #tail = new AnswerTail();
   #resume: () => void = () => {};
   readonly #options: RelayOptions;
 
@@ -125,7 +105,7 @@ export class Relay implements Receiver {
     if (this.#mode === 'stream') return this.#stream(chunk);
     if (this.#mode === 'hold') return this.#hold(chunk);
     if (this.#mode === 'pass') {
-      this.#keepTail(chunk);
+      this.#tail.add(chunk);
       return this.#write(chunk);
     }
     this.#gathered.push(chunk);
@@ -209,11 +189,8 @@ export class Relay implements Receiver {
   }
 
   #readTail(): void {
-    const { wire } = this.#options;
-    const tail = Buffer.concat(this.#tail);
-    const at = tail.lastIndexOf('"usage"');
-    // From a top-level member to the end, an object lacks nothing but its opening brace.
-    if (at >= 0) this.usage = wire.usageOf(Buffer.concat([Buffer.from('{'), tail.subarray(at)]));
+    const end = this.#tail.fromUsage();
+    if (end) this.usage = this.#options.wire.usageOf(end);
   }
 
   /** The last event may lack the empty line that would have ended it. */
@@ -365,19 +342,6 @@ export class Relay implements Receiver {
     this.#keptBytes = 0;
   }
 
-  #keepTail(chunk: Buffer): void {
-    this.#tail.push(chunk);
-    this.#tailBytes += chunk.length;
-    for (
-      let [first] = this.#tail;
-      first && this.#tailBytes - first.length >= TAIL_BYTES;
-      [first] = this.#tail
-    ) {
-      this.#tail.shift();
-      this.#tailBytes -= first.length;
-    }
-  }
-
   #write(bytes: Buffer): boolean {
     const { response } = this.#options.exchange;
     if (response.write(bytes)) return true;
@@ -402,7 +366,7 @@ export class Relay implements Receiver {
     this.#writeHead();
     const body = Buffer.concat(this.#gathered);
     this.#gathered = [];
-    this.#keepTail(body.subarray(-TAIL_BYTES));
+    this.#tail.add(body.subarray(-TAIL_BYTES));
     return this.#write(body);
   }
 
@@ -421,15 +385,7 @@ export class Relay implements Receiver {
     return body;
   }
 
-  /** The body unencoded, which gw asks for but not every server listens to; undefined where that can't be had. */
   #plain(body: Buffer): Buffer | undefined {
-    const encoding = headerOf(this.#headers, 'content-encoding') ?? 'identity';
-    if (encoding === 'identity') return body;
-    if (encoding !== 'gzip') return undefined;
-    try {
-      return gunzipSync(body, { maxOutputLength: MAX_GATHERED_BYTES });
-    } catch {
-      return undefined;
-    }
+    return plainBody(body, headerOf(this.#headers, 'content-encoding'), MAX_GATHERED_BYTES);
   }
 }

@@ -42,6 +42,9 @@ export interface Health {
 /** An answer's headers may say that a limit is used up for hours; by then other things will be known. */
 const MAX_USED_UP_MS = 60_000;
 
+/** Of an answer that says nothing about limits. */
+export const NO_HEADERS: ResponseHeaders = Object.freeze({});
+
 const READY: Availability = Object.freeze({ ready: true });
 
 /** The health of every target, made of what attempts report; a snapshot of an earlier run is taken up. */
@@ -97,8 +100,8 @@ export function createHealth(options: {
       succeeded(ttfbMs, headers) {
         probing = false;
         takeSuccess(health, ttfbMs, clock.monotonic());
-        lift(state.blocks, reachOf(target).ids, beganMs);
-        const forMs = usedUpMs(headers, clock.now());
+        if (state.blocks.size > 0) lift(state.blocks, reachOf(target).ids, beganMs);
+        const forMs = headers === NO_HEADERS ? undefined : usedUpMs(headers, clock.now());
         if (forMs !== undefined) blockFor(targetId(target), 'used_up', Math.min(forMs, MAX_USED_UP_MS));
       },
       failed(failure, elapsedMs) {

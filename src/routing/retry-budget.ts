@@ -43,9 +43,9 @@ export function backoffMs(retry: number, random: () => number): number {
 
 function currentSecond(budget: RetryBudget, nowMs: number): RetryBudget['seconds'][number] {
   const second = Math.floor(nowMs / 1_000);
+  const running = budget.seconds.at(-1);
+  if (running?.second === second) return running;
   budget.seconds = budget.seconds.filter((entry) => entry.second > second - LIFE_SECONDS);
-  const last = budget.seconds.at(-1);
-  if (last?.second === second) return last;
   const current = { second, requests: 0, retries: 0 };
   budget.seconds.push(current);
   return current;

@@ -314,3 +314,19 @@ describe('money', () => {
     ).toEqual({ posted: record?.costNanoUsd, pending: 0 });
   });
 });
+
+test('where the next hold cannot be written, the failure is the answer and its hold is settled', async () => {
+  const { gateway, upstreams, hits } = await start({ budget: { period: 'daily', capUsd: 1 } });
+  upstreams[0]?.queue(async (exchange) => {
+    await exchange.body;
+    gateway.db.exec(
+      "CREATE TRIGGER no_more_holds BEFORE INSERT ON holds BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
+    );
+    await status(500)(exchange);
+  });
+  const answer = await gateway.post(MANY);
+  expect([answer.status, answer.text()]).toEqual([500, expect.stringContaining('The upstream says 500.')]);
+  expect(hits()).toEqual([1, 0, 0]);
+  expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_error', costNanoUsd: 0 }]);
+  gateway.db.exec('DROP TRIGGER no_more_holds');
+});
