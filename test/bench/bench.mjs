@@ -2,7 +2,7 @@
 // rounds. Usage: npm run bench -- [--rounds 5] [--seconds 4] [--out FILE]
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { cpus, tmpdir } from 'node:os';
+import { cpus, loadavg, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { cpuOf, memoryOf } from './process.mjs';
@@ -15,6 +15,7 @@ const { values: options } = parseArgs({
     out: { type: 'string' },
   },
 });
+const [loadBefore] = loadavg();
 const rounds = Number(options.rounds);
 const seconds = Number(options.seconds);
 const WARM_UP_SECONDS = 3;
@@ -34,7 +35,6 @@ const SCENARIOS = {
 async function measure(target, { body, connections }, forSeconds = seconds) {
   const { port, key, pid } = target;
   const cpuBefore = cpuOf(pid);
-  const started = performance.now();
   const load = JSON.stringify({ port, key, body, connections, seconds: forSeconds });
   const { stdout } = await promisify(execFile)(process.execPath, [
     join(import.meta.dirname, 'load.mjs'),
@@ -46,7 +46,6 @@ async function measure(target, { body, connections }, forSeconds = seconds) {
   return {
     ...result,
     requests,
-    perSecond: (requests / (performance.now() - started)) * 1_000,
     cpuMicros: (cpuOf(pid) - cpuBefore) / requests,
     ...memoryOf(pid),
   };
@@ -92,6 +91,10 @@ function report() {
     ),
   );
   for (const scenario of Object.keys(SCENARIOS)) console.log(table(scenario));
+  if (loadBefore > 0.3 * cpus().length)
+    console.log(
+      `The machine was busy before (load ${loadBefore.toFixed(1)}): take these figures for nothing.`,
+    );
   console.log(
     `Medians of ${rounds} rounds; "x bare" is the median of the ratios within a round. All figures: ${out}`,
   );

@@ -4,7 +4,8 @@ import { connect } from 'node:net';
 
 const { port, key, body, connections, seconds } = JSON.parse(process.argv[2]);
 const REQUEST = `POST /v1/chat/completions HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
-const until = performance.now() + seconds * 1_000;
+const started = performance.now();
+const until = started + seconds * 1_000;
 const totals = [];
 const firsts = [];
 let errors = 0;
@@ -62,6 +63,7 @@ await Promise.all(Array.from({ length: connections }, run));
 console.log(
   JSON.stringify({
     requests: totals.length,
+    perSecond: (totals.length / (performance.now() - started)) * 1_000,
     errors,
     firstError,
     p50: quantile(totals, 0.5),
