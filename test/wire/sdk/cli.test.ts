@@ -1,112 +1,122 @@
-import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
-import type { TestGateway } from '../../support/gateway.ts';
-import { tmpHome } from '../../support/tmp-home.ts';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import OpenAI from 'openai';
+import { afterAll, describe, expect, test } from 'vitest';
+import { chunkBody } from '../../support/chat-shapes.ts';
+import type { Script } from '../../support/scripts.ts';
+import { agentScript, PRINTED, USE_TOOL } from '../support/agent-script.ts';
 import { startBothWires } from '../support/anthropic-gateway.ts';
-import { either } from '../support/event-scripts.ts';
+import { describeClient } from '../support/client-cells.ts';
+import { type OpenAiConstructor, openAiClients } from '../support/clients.ts';
+import { either, eventText } from '../support/event-scripts.ts';
+import { install } from '../support/install.ts';
 import { messageBody, messageStream, text } from '../support/messages-shapes.ts';
+import { ask, kill, PROGRAMS, type Program } from '../support/programs.ts';
 import { provider } from '../support/provider-script.ts';
 
-/** Where the programs are looked for: `GW_CLIENTS`, and the packages that are installed. */
-const PLACES = [
-  ...(process.env.GW_CLIENTS ?? '').split(delimiter),
-  join(import.meta.dirname, '../../../node_modules/.bin'),
-];
+const LONG = { timeout: 180_000 };
+const undone: (() => void)[] = [];
+afterAll(() => {
+  for (const undo of undone) undo();
+});
+const place = (spec: string) => install(spec, (undo) => void undone.push(undo));
 
-function find(name: string): string | undefined {
-  const path = PLACES.filter((place) => place !== '')
-    .map((place) => join(place, name))
-    .find((each) => existsSync(each));
-  if (!path)
-    console.warn(`${name} is not installed; its tests are skipped. GW_CLIENTS names a directory that has it`);
-  return path;
+const MODEL = 'mock/test-model';
+
+/** A first word, and then nothing. */
+const beginAndWait: Script = async (exchange) => {
+  if (!exchange.request.path.startsWith('/v1/chat/completions')) return agentScript(exchange);
+  await exchange.body;
+  await exchange.start(200, { 'content-type': 'text/event-stream' });
+  await exchange.chunk(eventText(['', chunkBody('test-model', { delta: { content: 'Hello' } })]));
+  await exchange.untilGone();
+};
+
+function describeProgram(program: Program, modules: string): void {
+  describe(program.name, LONG, () => {
+    const run = async (gateway: Parameters<typeof ask>[2], prompt: string, model = MODEL) =>
+      (await ask(program, modules, gateway, { model, prompt })).output;
+
+    test('talks to a provider that has chat completions alone', async () => {
+      const gateway = await startBothWires();
+      gateway.upstream.script(agentScript);
+      expect(await run(gateway, 'Say hello')).toContain('Hello you');
+      const records = await gateway.settled(1);
+      expect(records.every(({ outcome, inputTokens }) => outcome === 'ok' && inputTokens === 20)).toBe(true);
+      expect(records.length).toBeLessThanOrEqual(program.requests);
+    });
+
+    test('runs a tool and tells what it printed', async () => {
+      const gateway = await startBothWires();
+      gateway.upstream.script(agentScript);
+      expect(await run(gateway, `${USE_TOOL} and tell`)).toContain(`It says ${PRINTED}`);
+    });
+
+    test('talks to the sandbox', async () => {
+      const gateway = await startBothWires();
+      expect(await run(gateway, 'Say hello', 'sandbox/echo')).toContain("This is gw's sandbox");
+    });
+
+    test('asks once where the budget is used up, and shows what to do', async () => {
+      const gateway = await startBothWires({ budget: { capUsd: 0, period: 'daily' } });
+      gateway.upstream.script(agentScript);
+      expect(await run(gateway, 'Say hello')).toContain('gw budget set');
+      expect((await gateway.records()).length).toBeLessThanOrEqual(program.requests);
+      expect(gateway.upstream.requests).toHaveLength(0);
+    });
+
+    test('closes the upstream within 100 ms when it is killed', { ...LONG, retry: 2 }, async () => {
+      const gateway = await startBothWires();
+      gateway.upstream.script(beginAndWait);
+      const running = await ask(program, modules, gateway, { model: MODEL, prompt: 'Say hello' });
+      let request = await gateway.upstream.nextRequest();
+      while (!request.path.startsWith('/v1/chat/completions')) request = await gateway.upstream.nextRequest();
+      kill(running);
+      await once(running.child, 'exit');
+      // A large program takes its time to die; its connections close with it.
+      const diedAt = performance.now();
+      await request.done;
+      expect((request.hungUp?.monotonicMs ?? Number.POSITIVE_INFINITY) - diedAt).toBeLessThan(100);
+      await running.output;
+    });
+  });
 }
 
-/** All that a program prints, once it has ended. */
-function run(program: string | undefined, args: string[], env: Record<string, string>): Promise<string> {
-  if (!program) throw new Error('it is not installed');
-  const home = tmpHome();
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, {
-      cwd: home,
-      env: { PATH: process.env.PATH, HOME: home, TERM: 'dumb', ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      timeout: 60_000,
+for (const program of PROGRAMS) {
+  const modules = await place(program.spec);
+  if (modules) describeProgram(program, modules);
+  else describe.skip(program.name, () => test('is not installed', () => {}));
+
+  if (modules && program.bin === 'claude') {
+    test("Claude Code talks to one of Anthropic's models", LONG, async () => {
+      const gateway = await startBothWires();
+      gateway.upstream.script(either(messageBody([text('Hello')]), messageStream([text('Hello')])));
+      const running = await ask(program, modules, gateway, { model: 'claude-opus-4-6', prompt: 'Say hello' });
+      expect(await running.output).toContain('Hello');
+      const [record] = await gateway.settled(1);
+      expect(record).toMatchObject({ endpoint: 'messages', outcome: 'ok', outputTokens: 5 });
+      expect(gateway.upstream.requests.at(-1)?.path).toBe('/v1/messages?beta=true');
     });
-    const parts: Buffer[] = [];
-    child.stdout.on('data', (part: Buffer) => parts.push(part));
-    child.stderr.on('data', (part: Buffer) => parts.push(part));
-    child.on('error', reject);
-    child.on('close', () => resolve(Buffer.concat(parts).toString()));
-  });
+  }
+  if (modules && program.bin === 'codex') {
+    test('Codex talks to a provider that has responses', LONG, async () => {
+      const gateway = await startBothWires();
+      gateway.upstream.script(provider);
+      const running = await ask(program, modules, gateway, { model: MODEL, prompt: 'Say hello' });
+      expect(await running.output).toContain('Hello you');
+      for (const record of await gateway.settled(2))
+        expect(record).toMatchObject({ endpoint: 'responses', outcome: 'ok' });
+    });
+  }
 }
 
-const LONG = { timeout: 120_000 };
-const NO_ROOM = { budget: { capUsd: 0, period: 'daily' } } as const;
-
-describe.skipIf(!find('claude'))('Claude Code', LONG, () => {
-  const say = (gateway: TestGateway, model: string) =>
-    run(find('claude'), ['-p', 'Say hello', '--model', model], {
-      ANTHROPIC_BASE_URL: gateway.origin,
-      ANTHROPIC_AUTH_TOKEN: gateway.key,
-      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-    });
-
-  test("talks to one of Anthropic's models", async () => {
-    const gateway = await startBothWires();
-    gateway.upstream.script(either(messageBody([text('Hello')]), messageStream([text('Hello')])));
-    expect(await say(gateway, 'claude-opus-4-6')).toContain('Hello');
-    expect((await gateway.records()).at(-1)).toMatchObject({
-      endpoint: 'messages',
-      outcome: 'ok',
-      outputTokens: 5,
-    });
-    expect(gateway.upstream.requests.at(-1)?.path).toBe('/v1/messages?beta=true');
-  });
-
-  test("talks to a model of OpenAI's wire, with all of its tools", async () => {
-    const gateway = await startBothWires();
-    expect(await say(gateway, 'mock/test-model')).toContain('Hello from the upstream');
-    expect((await gateway.records()).at(-1)).toMatchObject({
-      endpoint: 'messages',
-      provider: 'mock',
-      outcome: 'ok',
-    });
-    const sent = JSON.parse(gateway.upstream.requests.at(-1)?.body.toString() ?? '{}');
-    expect(sent.tools.length).toBeGreaterThan(5);
-  });
-
-  test('asks once where the budget is used up, and shows what to do', async () => {
-    const gateway = await startBothWires(NO_ROOM);
-    expect(await say(gateway, 'claude-opus-4-6')).toContain('gw budget set');
-    expect(await gateway.records()).toHaveLength(1);
-  });
-});
-
-describe.skipIf(!find('codex'))('Codex', LONG, () => {
-  const say = (gateway: TestGateway) => {
-    const service = `model_providers.gw={name="gw",base_url="${gateway.url}",env_key="OPENAI_API_KEY",wire_api="responses"}`;
-    const settings = ['-c', 'model_provider="gw"', '-c', service, '-m', 'mock/test-model'];
-    return run(find('codex'), ['exec', '--skip-git-repo-check', ...settings, 'Say hello'], {
-      OPENAI_API_KEY: gateway.key,
-    });
-  };
-
-  test('talks over responses, tool calls and all', async () => {
-    const gateway = await startBothWires();
-    gateway.upstream.script(provider);
-    expect(await say(gateway)).toContain('Hello you');
-    expect(await gateway.records()).toMatchObject([
-      { endpoint: 'responses', outcome: 'ok' },
-      { outcome: 'ok' },
-    ]);
-  });
-
-  test('asks once where the budget is used up, and shows what to do', async () => {
-    const gateway = await startBothWires(NO_ROOM);
-    expect(await say(gateway)).toContain('gw budget set');
-    expect(await gateway.records()).toHaveLength(1);
-  });
-});
+for (const version of ['4', '5']) {
+  const modules = await place(`openai@${version}`);
+  if (modules) {
+    const url = pathToFileURL(join(modules, 'openai/index.mjs')).href;
+    const { default: Sdk } = (await import(url)) as { default: OpenAiConstructor };
+    expect(Sdk).not.toBe(OpenAI);
+    for (const client of openAiClients(Sdk, version)) describeClient(client);
+  } else describe.skip(`openai ${version}`, () => test('is not installed', () => {}));
+}

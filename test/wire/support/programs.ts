@@ -1,0 +1,145 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { TestGateway } from '../../support/gateway.ts';
+import { tmpHome } from '../../support/tmp-home.ts';
+
+export interface Prompted {
+  model: string;
+  prompt: string;
+}
+
+/** A program that people work with, as it is run without a terminal. */
+export interface Program {
+  name: string;
+  /** The npm package, and the program that it brings. */
+  spec: string;
+  bin: string;
+  /** How many requests one question is: some ask for a title as well. */
+  requests: number;
+  /** Files that it reads, by their path in its home. */
+  files?(gateway: TestGateway, prompted: Prompted): Record<string, string>;
+  env?(gateway: TestGateway): Record<string, string>;
+  args(gateway: TestGateway, prompted: Prompted): string[];
+}
+
+export const PROGRAMS: readonly Program[] = [
+  {
+    name: 'Codex',
+    spec: '@openai/codex',
+    bin: 'codex',
+    requests: 1,
+    env: ({ key }) => ({ OPENAI_API_KEY: key }),
+    args({ url }, { model, prompt }) {
+      const service = `model_providers.gw={name="gw",base_url="${url}",env_key="OPENAI_API_KEY",wire_api="responses"}`;
+      const settings = ['-c', 'model_provider="gw"', '-c', service, '-m', model];
+      const free = ['--skip-git-repo-check', '--dangerously-bypass-approvals-and-sandbox'];
+      return ['exec', ...free, ...settings, prompt];
+    },
+  },
+  {
+    name: 'Claude Code',
+    spec: '@anthropic-ai/claude-code',
+    bin: 'claude',
+    requests: 1,
+    env: ({ origin, key }) => ({
+      ANTHROPIC_BASE_URL: origin,
+      ANTHROPIC_AUTH_TOKEN: key,
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    }),
+    args: (_gateway, { model, prompt }) => ['-p', prompt, '--model', model, '--allowedTools', 'Bash'],
+  },
+  {
+    name: 'opencode',
+    spec: 'opencode-ai',
+    bin: 'opencode',
+    requests: 2,
+    files: ({ url, key }, { model }) => ({
+      'opencode.json': JSON.stringify({
+        provider: {
+          gw: {
+            npm: '@ai-sdk/openai-compatible',
+            options: { baseURL: url, apiKey: key },
+            models: { [model]: {} },
+          },
+        },
+        permission: { bash: 'allow' },
+      }),
+    }),
+    args: (_gateway, { model, prompt }) => ['run', '-m', `gw/${model}`, prompt],
+  },
+  {
+    name: 'Cline',
+    spec: 'cline',
+    bin: 'cline',
+    requests: 1,
+    args: (_gateway, { model, prompt }) => ['-P', 'openai', '-m', model, prompt],
+  },
+  {
+    name: 'Continue',
+    spec: '@continuedev/cli',
+    bin: 'cn',
+    requests: 1,
+    files: ({ url, key }, { model }) => ({
+      // JSON is YAML.
+      'config.yaml': JSON.stringify({
+        name: 'gw',
+        version: '0.0.1',
+        schema: 'v1',
+        models: [{ name: 'm', provider: 'openai', model, apiBase: url, apiKey: key, roles: ['chat'] }],
+      }),
+    }),
+    args: (_gateway, { prompt }) => ['-p', '--auto', '--config', 'config.yaml', prompt],
+  },
+];
+
+/** A program that runs, and all that it prints. */
+export interface Running {
+  child: ChildProcess;
+  output: Promise<string>;
+}
+
+/** Starts a program in a home of its own, which is where its files are. */
+export function start(path: string, args: string[], env: Record<string, string>, home = tmpHome()): Running {
+  const child = spawn(path, args, {
+    cwd: home,
+    env: { PATH: process.env.PATH, HOME: home, TERM: 'dumb', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: 90_000,
+    detached: true,
+  });
+  const parts: Buffer[] = [];
+  child.stdout.on('data', (part: Buffer) => parts.push(part));
+  child.stderr.on('data', (part: Buffer) => parts.push(part));
+  const output = new Promise<string>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', () => resolve(Buffer.concat(parts).toString()));
+  });
+  return { child, output };
+}
+
+/** Starts a program with a question; Cline has to be told first where to ask. */
+export async function ask(
+  program: Program,
+  place: string,
+  gateway: TestGateway,
+  prompted: Prompted,
+): Promise<Running> {
+  const home = tmpHome();
+  const path = join(place, '.bin', program.bin);
+  for (const [name, content] of Object.entries(program.files?.(gateway, prompted) ?? {})) {
+    mkdirSync(dirname(join(home, name)), { recursive: true });
+    writeFileSync(join(home, name), content);
+  }
+  const env = program.env?.(gateway) ?? {};
+  if (program.bin === 'cline') {
+    const account = ['auth', '-p', 'openai', '-k', gateway.key, '-m', prompted.model, '-b', gateway.url];
+    await start(path, account, env, home).output;
+  }
+  return start(path, program.args(gateway, prompted), env, home);
+}
+
+/** Kills a program and all that it has started. */
+export function kill({ child }: Running): void {
+  if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
+}
