@@ -1,4 +1,5 @@
 import { estimateTokens } from './estimate.ts';
+import { isDated } from './log-lines.ts';
 import { mentions } from './question.ts';
 import type { Scope } from './scope.ts';
 
@@ -6,11 +7,13 @@ const MIN_LINES = 8;
 const WORTH = 0.93;
 const MATCHES = '[gw: matches under the name of their file]';
 const PATHS = '[gw: each folder, then the names in it]';
-const MATCH = /^((?:[A-Za-z]:)?(?=[^\s:]*[A-Za-z])[^\s:]*[/.\\][^\s:]*)(:\d+:.*)$/;
+const MATCH = /^((?:[A-Za-z]:)?(?=[^\s:]*[A-Za-z])[^\s:]*[/.\\][^\s:]*):(\d+:.*)$/;
 const PATH = /^(\S*\/)([^\s/]+\/?)$/;
 
 /** Search results go under their file's name, lists of paths under their folder; both can be read back. */
 export function groupListing(text: string, scope: Scope): string {
+  // A log's lines may start like a path and a number, and patterns say more of them.
+  if (isDated(text)) return text;
   const grouped = regroup(text, MATCH, scope, writeMatches) ?? regroup(text, PATH, scope, writePaths);
   return grouped !== undefined && estimateTokens(grouped) <= estimateTokens(text) * WORTH ? grouped : text;
 }
@@ -33,7 +36,7 @@ export function ungroupListing(text: string): string {
   const out: string[] = [];
   for (const line of lines) {
     if (line.startsWith('## ')) file = line.slice(3);
-    else out.push(/^:\d+:/.test(line) ? file + line : line);
+    else out.push(/^\d+:/.test(line) ? `${file}:${line}` : line);
   }
   return out.join('\n');
 }
@@ -72,9 +75,7 @@ function writeMatches(groups: readonly Group[]): string | undefined {
   );
   // A line that looks like one of ours would be misread.
   if (
-    groups.some(
-      (group) => group.head === undefined && group.lines.some((line) => /^(?:## |:\d+:)/.test(line)),
-    )
+    groups.some((group) => group.head === undefined && group.lines.some((line) => /^(?:## |\d+:)/.test(line)))
   )
     return undefined;
   return [MATCHES, ...lines].join('\n');

@@ -25,14 +25,11 @@ const CODE =
 const TEST_RUN =
   /^(?:={5,} .*={5,}$|_{5,} .*_{5,}$|--- (?:PASS|FAIL|SKIP): |(?:PASS|FAIL|ok) {1,4}\t?\S|\s*[✓✔✕✗×] |test result: |Tests?: +\d)/m;
 
+const FRAME = /^\s+(?:at \S.*[:(]|File ".{1,300}", line \d)/;
+
 /** Whether a text is what a runner of tests printed. */
 export function isTestRun(text: string): boolean {
   return TEST_RUN.test(text);
-}
-
-/** Whether a text is a history as `git log` prints it: an entry of several lines for each commit. */
-export function isGitLog(text: string): boolean {
-  return (text.match(/^commit [0-9a-f]{7,40}\b.*\n(?:Merge: .*\n)?Author: /gm) ?? []).length >= 3;
 }
 
 /**
@@ -42,8 +39,10 @@ export function isGitLog(text: string): boolean {
 export function isSource(text: string): boolean {
   const lines = text.split('\n', SAMPLE).filter((line) => line.trim() !== '');
   const code = lines.filter((line) => line.length < 500 && CODE.test(line)).length;
+  // The frames of a stack trace are indented as code is.
+  if (lines.filter((line) => FRAME.test(line)).length * 5 >= lines.length) return false;
   const indented = lines.filter((line) => /^(?: {2}|\t)/.test(line)).length;
-  if (isDated(text) || isTestRun(text) || isGitLog(text)) return false;
+  if (isDated(text) || isTestRun(text)) return false;
   return code * 5 >= lines.length || indented * 5 >= lines.length * 2;
 }
 

@@ -1,6 +1,6 @@
 import { estimateTokens } from './estimate.ts';
 import { encodeLog } from './log-encode.ts';
-import { isDated, isGitLog, isTable, startsDated } from './log-lines.ts';
+import { isDated, isTable, startsDated } from './log-lines.ts';
 import { GAP, selectLogLines } from './log-select.ts';
 import { mentions } from './question.ts';
 import type { Scope } from './scope.ts';
@@ -32,7 +32,7 @@ export function compressLog(text: string, scope: Scope): string {
   if (text.split('\n', MIN_LINES).length < MIN_LINES || isNumbered(text)) return text;
   // A user's own list may be as regular as a log.
   const hasEvents = tellsOfEvents(text);
-  if (!scope.fromTool && !hasEvents && !isDated(text) && !isGitLog(text)) return text;
+  if (!scope.fromTool && !hasEvents && !isDated(text)) return text;
   const isNamed = (line: string) => mentions(scope.question, line);
   const isTrouble = (line: string) => TROUBLE.test(line);
   const kinds = new Set<string>();
@@ -43,7 +43,7 @@ export function compressLog(text: string, scope: Scope): string {
     keepLine: (line, count) => (isTrouble(line) && (count <= rare || isFirst(line))) || isNamed(line),
   });
   // What isn't dated may be code or prose with a few like lines in it.
-  if (!encoded || (encoded.coded * 5 < encoded.lines * 2 && !isDated(text) && !isGitLog(text))) return text;
+  if (!encoded || (encoded.coded * 5 < encoded.lines * 2 && !isDated(text))) return text;
   const shortest = estimateTokens(encoded.text) <= estimateTokens(text) * WORTH ? encoded.text : text;
   if (
     scope.level !== 'balanced' ||
