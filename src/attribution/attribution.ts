@@ -21,6 +21,8 @@ export interface AttributionOptions {
   find?: (connections: Connection[]) => Promise<(Origin | undefined)[]>;
 }
 
+/** A search waits for company: connections come in bursts, and the first requests of a process need the core more. */
+const GATHER_MS = 100;
 /** A search is followed by a pause of so many times its length, so that it takes a tenth of a core at most. */
 const PAUSE_FACTOR = 9;
 const MAX_PAUSE_MS = 1_000;
@@ -65,8 +67,15 @@ export function createAttribution({ enabled, clock, find: given }: AttributionOp
         },
       });
     });
-    next();
+    if (!searching) cancelPause ??= wait(GATHER_MS);
     return origin;
+  }
+
+  function wait(ms: number): () => void {
+    return clock.after(ms, () => {
+      cancelPause = undefined;
+      next();
+    });
   }
 
   /** One search at a time, for all that came meanwhile. */
@@ -86,10 +95,7 @@ export function createAttribution({ enabled, clock, find: given }: AttributionOp
     for (const [i, { tell }] of batch.entries()) tell(found[i]);
     searching = false;
     const pauseMs = Math.min(MAX_PAUSE_MS, (clock.monotonic() - startedAt) * PAUSE_FACTOR);
-    cancelPause = clock.after(pauseMs, () => {
-      cancelPause = undefined;
-      next();
-    });
+    cancelPause = wait(pauseMs);
     next();
   }
 

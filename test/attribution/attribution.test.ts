@@ -31,10 +31,11 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('attribution', () => {
   test('is filled in once it is known, once a connection', async () => {
-    const { attribution, searches } = setUp();
+    const { clock, attribution, searches } = setUp();
     const socket = socketFrom(1);
     const origin = attribution.originOf(socket);
     expect(origin).toMatchObject({ process: '', repo: '' });
+    await clock.advance(100);
     searches[0]?.end([SHOP]);
     await turn();
     expect(origin).toEqual({ ...SHOP, search: undefined });
@@ -42,23 +43,28 @@ describe('attribution', () => {
     expect(searches).toHaveLength(1);
   });
 
-  test('searches for all that came meanwhile at once, after a pause', async () => {
+  test('searches for all that come in a burst, and after a pause for all that came meanwhile', async () => {
     const { clock, attribution, searches } = setUp();
     attribution.originOf(socketFrom(1));
     attribution.originOf(socketFrom(2));
+    await clock.advance(100);
     attribution.originOf(socketFrom(3));
+    attribution.originOf(socketFrom(4));
     await clock.advance(10);
     searches[0]?.end([SHOP]);
     await turn();
     expect(searches).toHaveLength(1);
     await clock.advance(90);
-    expect(searches.map(({ ports }) => ports)).toEqual([[1], [2, 3]]);
+    expect(searches.map(({ ports }) => ports)).toEqual([
+      [1, 2],
+      [3, 4],
+    ]);
   });
 
   test('makes no pause for a request that waits', async () => {
     const { clock, attribution, searches } = setUp();
     attribution.originOf(socketFrom(1));
-    await clock.advance(10);
+    await clock.advance(110);
     searches[0]?.end([undefined]);
     await turn();
     const origin = attribution.originOf(socketFrom(2));
@@ -84,8 +90,9 @@ describe('attribution', () => {
   test('stays unknown where the search fails, where the caller is elsewhere, and when it is off', async () => {
     const { attribution, searches } = setUp();
     const origin = attribution.originOf(socketFrom(1));
+    const searched = attribution.searched(origin, 1_000);
     searches[0]?.fail();
-    await attribution.searched(origin, 1_000);
+    await searched;
     expect(origin).toEqual({ process: '', repo: '', search: undefined });
     expect(attribution.originOf(socketFrom(2, '192.0.2.7')).search).toBeUndefined();
     expect(searches).toHaveLength(1);
