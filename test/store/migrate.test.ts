@@ -1,15 +1,19 @@
 import { execFile } from 'node:child_process';
-import { cpSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
+import { createCalendar } from '../../src/calendar.ts';
+import { createUsageSums } from '../../src/store/ledger/usage-sums.ts';
 import { migrate, schemaVersion } from '../../src/store/migrate.ts';
 import { openDatabase } from '../../src/store/open.ts';
+import { GROUPINGS, type Grouping, usageReport } from '../../src/store/reports.ts';
 import { addProjects, temporaryDirectory } from '../support/simulator.ts';
 import { checkFile } from '../support/simulator-check.ts';
 
+const HOUR_MS = 3_600_000;
 const newPath = () => join(temporaryDirectory(), 'state', 'gw.db');
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 const dist = new URL('../../dist/store/open.js', import.meta.url);
@@ -33,6 +37,15 @@ function folderWith(sql: string): string {
   journal.entries.push({ idx, version: '6', when: 4e12, tag: 'next', breakpoints: true });
   writeFileSync(journalPath, JSON.stringify(journal));
   writeFileSync(join(folder, 'next.sql'), sql);
+  return folder;
+}
+
+/** The first migrations alone, as an earlier version had them. */
+function folderOf(count: number): string {
+  const folder = folderWith('');
+  const journalPath = join(folder, 'meta', '_journal.json');
+  const journal = JSON.parse(readFileSync(journalPath, 'utf8')) as { entries: object[] };
+  writeFileSync(journalPath, JSON.stringify({ ...journal, entries: journal.entries.slice(0, count) }));
   return folder;
 }
 
@@ -67,6 +80,23 @@ describe('openDatabase()', () => {
     (await openDatabase(path)).close();
     const db = await openDatabase(path, { readonly: true });
     expect(() => addProjects(db, 1)).toThrow('readonly');
+  });
+
+  test('cuts the log back after a reader that kept it from being written back', async () => {
+    const path = newPath();
+    const db = await openDatabase(path);
+    const reader = await openDatabase(path, { readonly: true });
+    const logSize = () => statSync(`${path}-wal`).size;
+    reader.exec('BEGIN; SELECT * FROM meta');
+    db.exec('CREATE TABLE large (content)');
+    const insert = db.prepare('INSERT INTO large VALUES (zeroblob(1000000))');
+    for (let i = 0; i < 80; i++) insert.run();
+    expect(logSize()).toBeGreaterThan(80e6);
+    reader.exec('COMMIT');
+    // The first commit writes the log back, the second begins it anew.
+    for (let i = 0; i < 2; i++) insert.run();
+    expect(logSize()).toBeLessThanOrEqual(64 * 1024 * 1024);
+    expect(db.prepare('SELECT count(*) FROM large').pluck().get()).toBe(82);
   });
 
   test('refuses the database of a newer gw and leaves it as it is', async () => {
@@ -109,6 +139,32 @@ describe('a migration', () => {
     const kept = new Database(backup, { readonly: true });
     expect(kept.pragma('user_version', { simple: true })).toBe(old);
     expect(kept.prepare('SELECT hint FROM keys').pluck().all()).toEqual(['abcd']);
+  });
+
+  test('from before the sums of usage changes no report, neither at once nor when they are made', async () => {
+    const path = newPath();
+    (await openDatabase(path)).close();
+    rmSync(path);
+    const old = new Database(path);
+    await migrate(old, path, folderOf(2));
+    addProjects(old, 2);
+    const insert = old.prepare(
+      `INSERT INTO usage_hours VALUES (?, ?, 0, 0, 1, 0, 0, 0, 10, 0, 0, 5, 0, 0, 7, 0)`,
+    );
+    for (let hour = 0; hour < 200; hour++) insert.run(hour * HOUR_MS, 1 + (hour % 2));
+    // The start of a day in Kolkata, as the version before cut its buckets there.
+    insert.run(18.5 * HOUR_MS, 1);
+    old.close();
+    const db = await openDatabase(path);
+    const calendar = createCalendar('Asia/Kolkata');
+    const report = (groupBy: Grouping) =>
+      usageReport(db, calendar, { from: '1970-01-01', to: '1970-01-09', groupBy });
+    const before = await Promise.all(GROUPINGS.map(report));
+    expect(before[0]?.total.requests).toBe(201);
+    expect(before[0]?.rows[1]).toMatchObject({ key: '1970-01-02', requests: 25 });
+    const sums = createUsageSums(db);
+    while (sums.sumNextHour(1_000 * HOUR_MS));
+    expect(await Promise.all(GROUPINGS.map(report))).toEqual(before);
   });
 
   test('that fails leaves the database as it was', async () => {

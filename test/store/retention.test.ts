@@ -151,6 +151,19 @@ describe('pruning', () => {
     expect(count(shop, 'budget_periods')).toBe(0);
   });
 
+  test('keeps minutes that a stored sum still holds, until the budget is used again', async () => {
+    const shop = await openShop();
+    await shop.budget({ period: 'rolling', capNanoUsd: 1_000, windowMs: 31 * DAY });
+    await shop.spend(50);
+    shop.clock.set(NOON + 33 * DAY);
+    pruneAll(shop, DAY);
+    expect(await shop.standings()).toMatchObject([{ posted: 0 }]);
+    await shop.spend(3);
+    pruneAll(shop, DAY);
+    expect(count(shop, 'budget_periods')).toBe(1);
+    expect(await shop.standings()).toMatchObject([{ posted: 3 }]);
+  });
+
   test('a window that begins where records were pruned counts the whole of its first hour', async () => {
     const shop = await openShop();
     await shop.spend(7);
