@@ -15,16 +15,16 @@ export interface BodyLimits {
  * for bodies is full. The rest of a body that is refused is read and dropped: a connection closed under a client that
  * still sends is reset, and the client never sees why.
  */
-export async function readBody(
+export function readBody(
   request: IncomingMessage,
   limits: BodyLimits,
   type: 'json' | 'any' = 'json',
   response?: ServerResponse,
 ): Promise<Buffer> {
   if (type === 'json') checkType(request);
-  const bytes = await readBytes(request, limits, response);
+  const body = readBytes(request, limits, response);
   const encoding = request.headers['content-encoding'];
-  return encoding === undefined ? bytes : decoded(bytes, encoding, limits, response);
+  return encoding === undefined ? body : body.then((bytes) => decoded(bytes, encoding, limits, response));
 }
 
 async function decoded(

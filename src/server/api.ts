@@ -53,23 +53,19 @@ export function createApi(options: ApiOptions): Api {
   const guard = createGuard(options.boundTo);
   const router = createRouter(routesOf(options), (exchange) => passThrough(gateway, exchange));
 
-  async function handle(exchange: Exchange): Promise<void> {
-    guard(exchange.request);
-    const refreshing = options.refresh();
-    if (refreshing) await refreshing;
-    const { handler, parameters } = router.find(exchange.request);
-    await handler(exchange, parameters);
-  }
-
   let active = 0;
   let idle: (() => void) | undefined;
 
   async function answer(exchange: Exchange): Promise<void> {
+    const { request, response, id } = exchange;
     active++;
     try {
-      await handle(exchange);
+      guard(request);
+      const refreshing = options.refresh();
+      if (refreshing) await refreshing;
+      const { handler, parameters } = router.find(request);
+      await handler(exchange, parameters);
     } catch (error) {
-      const { request, response, id } = exchange;
       if (error instanceof ClientGone) response.destroy();
       else respondError(response, error, id, (fault) => onInternalError(fault, request));
     } finally {

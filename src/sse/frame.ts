@@ -105,8 +105,12 @@ function lineEndAt(bytes: Buffer, i: number): number {
 
 /** The data of one event: its `data:` lines joined; empty for comments and events without data. */
 export function dataOfEvent(event: Buffer): string {
+  const text = event.toString('utf8');
+  const isPlain = text.startsWith('data: ') && text.endsWith('\n\n') && !text.includes('\r');
+  // Nearly all are so: one line, and the empty one.
+  if (isPlain && text.indexOf('\n') === text.length - 2) return text.slice(6, -2);
   const data: string[] = [];
-  for (const line of event.toString('utf8').split(/\r\n|\n|\r/)) {
+  for (const line of text.split(/\r\n|\n|\r/)) {
     if (!line.startsWith('data')) continue;
     if (line.length === 4) data.push('');
     else if (line[4] === ':') data.push(line.slice(line[5] === ' ' ? 6 : 5));
