@@ -50,7 +50,10 @@ const MOST_COUNTED = 1_000_000;
 /** Whether the text shows it: bytes do not, where no tokenizer is known, but twice the tokens of another do. */
 async function isBeyond(gateway: Gateway, { target, relay }: Metering, most: number): Promise<boolean> {
   if (encodingOf(target.model)) return true;
-  const start = relay.receivedText().join('').slice(0, Math.min(TELLING * most, MOST_COUNTED));
+  const start = relay
+    .receivedText()
+    .join('')
+    .slice(0, Math.min(TELLING * most, MOST_COUNTED));
   const counted = await gateway.tokens.count([start], 'o200k_base').catch(() => 0);
   return counted > UNKNOWN_TOKENIZER_SLACK * most;
 }

@@ -133,6 +133,25 @@ test('what Anthropic has no word for is refused by its name, in the shape of the
   expect((await gateway.records()).map(({ outcome }) => outcome)).toEqual(['refused', 'refused']);
 });
 
+test('fields with the names of what every object has are fields like others', async () => {
+  const gateway = await startBothWires();
+  for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+    const field = `"${key}":{"model":"x"}`;
+    const chat = `{"model":"${CHAT.model}","messages":[{"role":"user","content":"Hi"}],${field}}`;
+    const message = `{"model":"mock/test-model","max_tokens":9,"messages":[{"role":"user","content":"Hi"}],${field}}`;
+    const response = `{"model":"${CHAT.model}","input":"Hi",${field}}`;
+    for (const [path, body] of [
+      ['/v1/chat/completions', chat],
+      ['/v1/messages', message],
+      ['/v1/responses', response],
+    ] as const) {
+      const answer = await send(gateway, path, body);
+      expect([answer.status, answer.text()]).toEqual([400, expect.stringContaining(`\\"${key}\\"`)]);
+    }
+  }
+  expect(gateway.upstream.requests).toHaveLength(0);
+});
+
 test("the provider's errors come in the client's shape, with their status and headers", async () => {
   const gateway = await startBothWires();
   gateway.upstream.queue(

@@ -35,6 +35,11 @@ export function stated(fields: Json): Json {
   );
 }
 
+/** What a table says of a key that a client has written: `__proto__` and the like are in no table. */
+export function entryOf<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
 export function isEmpty(value: unknown): boolean {
   if (value === null || value === undefined || value === '') return true;
   return Array.isArray(value) ? value.length === 0 : isObject(value) && Object.keys(value).length === 0;

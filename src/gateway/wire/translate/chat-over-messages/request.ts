@@ -1,4 +1,4 @@
-import { cannotExpress, isEmpty, type Json, objectAt, stated } from '../json.ts';
+import { cannotExpress, entryOf, isEmpty, type Json, objectAt, stated } from '../json.ts';
 import type { RequestOptions } from '../translator.ts';
 import { conversation } from './conversation.ts';
 import { reasoning } from './reasoning.ts';
@@ -73,9 +73,10 @@ export function messagesRequest(chat: Json, { model, maxTokens }: RequestOptions
   };
   for (const [key, value] of Object.entries(chat)) {
     if (READ_ELSEWHERE.has(key) || isEmpty(value)) continue;
+    const translate = entryOf(TRANSLATED, key);
     if (AS_THEY_ARE.has(key)) request[key] = value;
-    else if (TRANSLATED[key]) Object.assign(request, TRANSLATED[key](value));
-    else if (!ASKS_NOTHING[key]?.(value)) throw cannotExpress(key, 'Anthropic');
+    else if (translate) Object.assign(request, translate(value));
+    else if (!entryOf(ASKS_NOTHING, key)?.(value)) throw cannotExpress(key, 'Anthropic');
   }
   return request;
 }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { cannotExpress, isEmpty, type Json, listAt, objectAt, stated, textAt } from '../json.ts';
+import { cannotExpress, entryOf, isEmpty, type Json, listAt, objectAt, stated, textAt } from '../json.ts';
 import type { RequestOptions } from '../translator.ts';
 import { refuseRest } from './content.ts';
 import { chatMessages } from './conversation.ts';
@@ -48,8 +48,9 @@ export function chatRequest(messages: Json, { model, outputLimit }: RequestOptio
   };
   for (const [key, value] of Object.entries(messages)) {
     if (READ_ELSEWHERE.has(key) || isEmpty(value)) continue;
+    const translate = entryOf(TRANSLATED, key);
     if (AS_THEY_ARE.has(key)) request[key] = value;
-    else if (TRANSLATED[key]) Object.assign(request, TRANSLATED[key](value));
+    else if (translate) Object.assign(request, translate(value));
     else throw cannotExpress(key, 'OpenAI');
   }
   return request;

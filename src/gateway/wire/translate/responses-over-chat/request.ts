@@ -1,4 +1,4 @@
-import { isEmpty, type Json, listAt, objectAt, stated } from '../json.ts';
+import { entryOf, isEmpty, type Json, listAt, objectAt, stated } from '../json.ts';
 import type { RequestOptions } from '../translator.ts';
 import { type ConversationOptions, chatMessages } from './conversation.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
@@ -62,10 +62,12 @@ export function chatRequest(responses: Json, options: ChatRequestOptions): Json 
     ...toolFields(responses, options),
   };
   for (const [key, value] of Object.entries(responses)) {
-    if (READ_ELSEWHERE.has(key) || isEmpty(value) || ASKS_NOTHING[key]?.(value)) continue;
+    if (READ_ELSEWHERE.has(key) || isEmpty(value) || entryOf(ASKS_NOTHING, key)?.(value)) continue;
     if (IMPOSSIBLE.has(key)) throw cannotExpress(key);
-    if (TRANSLATED[key]) Object.assign(request, TRANSLATED[key](value));
-    else request[key] = value;
+    const translate = entryOf(TRANSLATED, key);
+    if (translate) Object.assign(request, translate(value));
+    // Not by assignment, which takes `__proto__` for more than a name.
+    else Object.defineProperty(request, key, { value, enumerable: true });
   }
   return request;
 }

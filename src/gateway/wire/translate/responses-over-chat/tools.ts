@@ -39,6 +39,7 @@ function offersOf(tool: Json, at: string, namespace?: unknown): Offered[] {
     case 'custom':
       return [customTool(tool, at, namespace)];
     case 'namespace':
+      if (namespace !== undefined) throw cannotExpress(`${at}.type`, 'there is no namespace in a namespace');
       return listAt(tool.tools, `${at}.tools`).flatMap((inner, i) =>
         offersOf(objectAt(inner, `${at}.tools[${i}]`), `${at}.tools[${i}]`, tool.name),
       );
