@@ -30,17 +30,15 @@ export interface Route {
 
 /**
  * The router's stage: the healthy target of the best priority; among equals, the better of two by time to first byte
- * and requests under way. Throws GwError 429 where every target has asked to be left alone.
+ * and requests under way. Throws GwError 429 where each of several targets has asked to be left alone.
  */
 export function route(gateway: Gateway, job: Job, targets: readonly RoutedTarget[]): Route {
   const [first] = targets;
   if (!first) throw new Error(`no target for ${job.asked.model}`);
   if (job.options.route === false) return routeTo(job, first, [first], 'off');
   if (targets.length > 1) return chooseAmong(gateway, job, targets, first);
-  const { health, budget } = gateway.router;
-  const availability = health.availabilityOf(first.place);
-  if (!availability.ready && availability.toldMs > 0) throw leftAlone(first, availability.toldMs);
-  countRequest(budget, gateway.clock.monotonic());
+  // With nobody else to ask, when to come back is the client's to heed, which was told.
+  countRequest(gateway.router.budget, gateway.clock.monotonic());
   return routeTo(job, first, targets, 'as-asked');
 }
 

@@ -8,8 +8,6 @@ export interface Block {
   because: BlockReason;
   sinceMs: number;
   untilMs: number;
-  /** The upstream said until when. */
-  told: boolean;
 }
 
 export type BlockReason = 'rate_limit' | 'used_up' | 'overload' | 'quota' | 'auth' | 'breaker';

@@ -6,7 +6,7 @@ import { newTargetHealth, type TargetHealth } from './target-health.ts';
 export interface HealthSnapshot {
   /** UTC milliseconds. */
   savedAtMs: number;
-  blocks: { id: string; because: BlockReason; leftMs: number; told: boolean }[];
+  blocks: { id: string; because: BlockReason; leftMs: number }[];
   targets: { id: string; openings: number; openLeftMs: number; averageMs?: number }[];
 }
 
@@ -30,7 +30,7 @@ export function saveHealth({ blocks, targets }: HealthState, { nowMs, utcMs }: N
   return {
     savedAtMs: utcMs,
     blocks: [...blocks]
-      .map(([id, { because, untilMs, told }]) => ({ id, because, leftMs: untilMs - nowMs, told }))
+      .map(([id, { because, untilMs }]) => ({ id, because, leftMs: untilMs - nowMs }))
       .filter(({ leftMs }) => leftMs > 0),
     targets: [...targets].map(([id, { breaker, load }]) => ({
       id,
@@ -46,8 +46,8 @@ export function restoreHealth(snapshot: HealthSnapshot | undefined, { nowMs, utc
   if (!snapshot) return state;
   // A clock that was set back must not lengthen what was left.
   const passedMs = Math.max(0, utcMs - snapshot.savedAtMs);
-  for (const { id, because, leftMs, told } of snapshot.blocks) {
-    state.blocks.set(id, { because, sinceMs: nowMs, untilMs: nowMs + leftMs - passedMs, told });
+  for (const { id, because, leftMs } of snapshot.blocks) {
+    state.blocks.set(id, { because, sinceMs: nowMs, untilMs: nowMs + leftMs - passedMs });
   }
   for (const { id, openings, openLeftMs, averageMs } of snapshot.targets) {
     const health = newTargetHealth();

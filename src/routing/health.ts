@@ -16,8 +16,6 @@ export type Availability =
       because: BlockReason;
       waitMs: number;
       hard: boolean;
-      /** For so long the upstream itself has asked to be left alone; 0 where the time is a guess. */
-      toldMs: number;
     };
 
 /** One attempt at a target. Whoever begins it ends it; what it reports before that is up to the upstream. */
@@ -85,8 +83,6 @@ export function createHealth(options: {
       because: byBreaker ? 'breaker' : (longest?.because ?? 'breaker'),
       waitMs: Math.max(breakerUntilMs, longest?.untilMs ?? 0) - nowMs,
       hard: blocks.some(({ because }) => because === 'rate_limit'),
-      toldMs:
-        (blocks.find(({ because, told }) => because === 'rate_limit' && told)?.untilMs ?? nowMs) - nowMs,
     };
   }
 
@@ -107,7 +103,7 @@ export function createHealth(options: {
       failed(failure, elapsedMs) {
         const nowMs = clock.monotonic();
         const consequence = takeFailure(health, target, { failure, elapsedMs, nowMs, random });
-        if (consequence) blockFor(consequence.id, consequence.because, consequence.forMs, consequence.told);
+        if (consequence) blockFor(consequence.id, consequence.because, consequence.forMs);
         onChange?.();
       },
       ended() {
@@ -119,9 +115,9 @@ export function createHealth(options: {
     };
   }
 
-  function blockFor(id: string, because: BlockReason, forMs: number, told = false): void {
+  function blockFor(id: string, because: BlockReason, forMs: number): void {
     const sinceMs = clock.monotonic();
-    block(state.blocks, id, { because, sinceMs, untilMs: sinceMs + forMs, told });
+    block(state.blocks, id, { because, sinceMs, untilMs: sinceMs + forMs });
   }
 
   return {

@@ -17,8 +17,6 @@ export interface Consequence {
   id: string;
   because: BlockReason;
   forMs: number;
-  /** The upstream said how long. */
-  told?: boolean;
 }
 
 const QUOTA_MS = 600_000;
@@ -67,7 +65,6 @@ export function takeFailure(
         id: targetId(target),
         because: 'rate_limit',
         forMs: waitMs || guessLimit(health, waitMs, random),
-        told: Boolean(waitMs),
       };
     case 'timeout':
       feed(health.load, elapsedMs, nowMs);

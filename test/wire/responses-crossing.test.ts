@@ -187,16 +187,14 @@ test("errors come in OpenAI's shape, before and within a stream; a cut has no en
     ]),
     events([['', chunk]], { end: 'reset' }),
   );
-  // The provider is asked again though it said when.
-  const DIRECT = { ...BODY, service: { route: false } };
-  const refused = await send(gateway, '/v1/responses', DIRECT);
+  const refused = await send(gateway, '/v1/responses', BODY);
   expect([refused.status, refused.header('retry-after')]).toEqual([429, '3']);
-  const failed = readEvents((await send(gateway, '/v1/responses', { ...DIRECT, stream: true })).body);
+  const failed = readEvents((await send(gateway, '/v1/responses', { ...BODY, stream: true })).body);
   expect(failed.at(-1)).toMatchObject([
     'response.failed',
     { response: { error: { message: 'Overloaded' } } },
   ]);
-  const cut = await send(gateway, '/v1/responses', { ...DIRECT, stream: true });
+  const cut = await send(gateway, '/v1/responses', { ...BODY, stream: true });
   expect(cut.complete).toBe(false);
   const types = readEvents(cut.body).map(([type]) => type);
   expect(types.slice(-2)).toEqual(['response.output_text.delta', 'error']);
