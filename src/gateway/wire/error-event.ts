@@ -10,7 +10,8 @@ export interface StreamFault {
 export function errorEvent(endpoint: string, { message, code }: StreamFault): Buffer {
   if (endpoint === 'messages') return namedEvents([{ type: 'error', error: { type: 'api_error', message } }]);
   if (endpoint.startsWith('responses')) {
-    return namedEvents([{ type: 'error', code, message, param: null }]);
+    // Clients want a number, and none minds which: the provider's count is not followed.
+    return namedEvents([{ type: 'error', sequence_number: 0, code, message, param: null }]);
   }
   return Buffer.from(
     `data: ${JSON.stringify({ error: { message, type: 'api_error', param: null, code } })}\n\n`,
