@@ -116,8 +116,8 @@ describe('the dashboard', () => {
   test('shows the whole trail of a request', () => {
     const detail = {
       attempts: [
-        { provider: 'anthropic', status: 529 },
-        { provider: 'openai', status: 200 },
+        { provider: 'anthropic', model: 'claude-sonnet-4', outcome: '529', ms: 180, cost_usd: 0 },
+        { provider: 'openai', model: 'gpt-4.1-mini', outcome: 'ok', ms: 2_600, cost_usd: 0.0012 },
       ],
     };
     const state = pressing({ ...sampleState(80, 24), detail: sampleRequest({ detail }) }, 'enter');
@@ -134,8 +134,8 @@ describe('the dashboard', () => {
        cost     $0.0012 of $0.01 held, $0.0088 given back
        saved    $0.000048, 120 tokens by compression
        timing   2.8s, first byte after 532ms, 200 tokens/s
-       attempts provider anthropic, status 529
-                provider openai, status 200
+       attempts anthropic/claude-sonnet-4: 529, 180ms, $0.00
+                openai/gpt-4.1-mini: ok, 2.6s, $0.0012
 
 
 
