@@ -2,6 +2,7 @@ import { GwError } from '../errors.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { PRESETS } from '../providers/presets.ts';
 import { type Admitted, admit } from './admit.ts';
+import { conversationOf, haveEquals } from './conversation.ts';
 import { cross } from './cross.ts';
 import type { Exchange } from './exchange.ts';
 import type { Gateway } from './gateway.ts';
@@ -24,6 +25,7 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
   let job = await receive(gateway, wire, exchange);
   try {
     const targets = await gateway.resolver.resolve(job.asked.model, wire.family);
+    if (haveEquals(targets)) job.conversation = conversationOf(job);
     job = await optimize(gateway, job);
     const chosen = route(gateway, job, targets);
     const { target, why } = chosen;

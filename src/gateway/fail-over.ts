@@ -8,7 +8,7 @@ import type { Job } from './job.ts';
 import { type Readmitted, readmit } from './readmit.ts';
 import type { CallReport } from './relay-answer.ts';
 import type { RoutedTarget } from './resolve.ts';
-import { nextOf, type Route, targetAt } from './route.ts';
+import { nextOf, pin, type Route, targetAt } from './route.ts';
 import { meterReport } from './settle.ts';
 
 /**
@@ -30,7 +30,11 @@ export async function failOver(
   ];
   let candidates = route.targets;
   for (;;) {
-    const next = nextOf(gateway, candidates, tried, remainingMs(gateway, forwarding.job));
+    const next = nextOf(gateway, route.job, {
+      targets: candidates,
+      tried,
+      remainingMs: remainingMs(gateway, forwarding.job),
+    });
     if (next.kind !== 'attempt' || forwarding.job.exchange.gone) return undefined;
     const target = targetAt(candidates, next.target);
     candidates = candidates.filter((other) => other !== target);
@@ -48,6 +52,7 @@ export async function failOver(
     const admitted = await readmit(gateway, { job, target, first: route.first, spent: attempts.costNanoUsd });
     if (admitted === 'no room') continue;
     if (admitted === 'resolved before') return undefined;
+    pin(gateway, job, target.place);
     return goOn(route, { job, target, admitted, lastResort: next.lastResort, attempts });
   }
 }

@@ -55,19 +55,32 @@ function routeTo(
 function chooseAmong(gateway: Gateway, job: Job, all: readonly RoutedTarget[], first: RoutedTarget): Route {
   const reachable = all.filter((target) => canReach(job.wire, target));
   const targets = reachable.length > 0 ? reachable : [first];
-  const next = nextOf(gateway, targets, []);
+  const next = nextOf(gateway, job, { targets, tried: [] });
   if (next.kind === 'wait') throw leftAlone(targetAt(targets, next.target), next.waitMs);
   if (next.kind === 'stop') throw new Error(`no target for ${job.asked.model}: ${next.because}`);
+  pin(gateway, job, next.target);
   return routeTo(job, targetAt(targets, next.target), targets, 'as-asked', next.lastResort);
 }
 
-/** Where to go after the attempts that failed. */
-export function nextOf(
-  gateway: Gateway,
-  targets: readonly RoutedTarget[],
-  tried: readonly Tried[],
-  remainingMs?: number,
-): NextAttempt {
+/** The conversation stays with this target from now on. */
+export function pin({ router }: Gateway, { conversation }: Job, target: Place): void {
+  if (conversation) router.stickiness.set(conversation.key, { target });
+}
+
+function pinned({ router }: Gateway, { conversation }: Job): Place | undefined {
+  if (!conversation || conversation.isNew) return undefined;
+  return router.stickiness.get(conversation.key)?.target;
+}
+
+interface Candidates {
+  targets: readonly RoutedTarget[];
+  /** The attempts that failed. */
+  tried: readonly Tried[];
+  remainingMs?: number;
+}
+
+/** Where a request goes next. */
+export function nextOf(gateway: Gateway, job: Job, { targets, tried, remainingMs }: Candidates): NextAttempt {
   const { health, budget, random } = gateway.router;
   const places = targets.map(({ place }) => place);
   return nextAttempt({
@@ -79,6 +92,7 @@ export function nextOf(
     tried,
     nowMs: gateway.clock.monotonic(),
     capabilitiesOf,
+    sticky: pinned(gateway, job),
     ...(remainingMs === undefined ? {} : { remainingMs }),
   });
 }

@@ -3,11 +3,14 @@ import type { Random } from '../ids.ts';
 import { createHealth, type Health } from '../routing/health.ts';
 import { isHealthSnapshot } from '../routing/health-snapshot.ts';
 import { newRetryBudget, type RetryBudget } from '../routing/retry-budget.ts';
+import { createStickiness, type Stickiness } from '../routing/stickiness.ts';
 
 /** What the router knows of the targets, and how many second attempts it may still make. */
 export interface Router {
   health: Health;
   budget: RetryBudget;
+  /** Which target each conversation was served by. */
+  stickiness: Stickiness;
   /** A number in [0,1). */
   random: () => number;
 }
@@ -37,5 +40,5 @@ export function createRouter({ clock, random, known, save }: RouterOptions): Rou
   const chance = () => random(4).readUInt32BE(0) / 2 ** 32;
   const snapshot = isHealthSnapshot(known) ? known : undefined;
   const health = createHealth({ clock, random: chance, snapshot, onChange });
-  return { health, budget: newRetryBudget(), random: chance };
+  return { health, budget: newRetryBudget(), stickiness: createStickiness(clock), random: chance };
 }

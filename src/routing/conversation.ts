@@ -11,12 +11,23 @@ export interface ConversationSigns {
 
 /** The same for every turn of a conversation: what the client says it is, else a hash of how it began. */
 export function conversationKey({ sessionId, promptCacheKey, messages, tools }: ConversationSigns): string {
-  if (sessionId) return `session:${sessionId}`;
-  if (promptCacheKey) return `cache:${promptCacheKey}`;
+  if (sessionId) return `session:${short(sessionId)}`;
+  if (promptCacheKey) return `cache:${short(promptCacheKey)}`;
   const firstUser = messages.find((message) => message.role === 'user');
   const system = messages.filter(({ role }) => role === 'system' || role === 'developer');
   const start = [system.map(({ content }) => textOf(content)), tools ?? null, textOf(firstUser?.content)];
-  return `start:${createHash('sha256').update(JSON.stringify(start)).digest('base64url')}`;
+  return `start:${hashOf(JSON.stringify(start))}`;
+}
+
+/** Clients choose these names, and many of them are kept. */
+const MAX_NAME = 100;
+
+function short(name: string): string {
+  return name.length > MAX_NAME ? hashOf(name) : name;
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url');
 }
 
 /** A number in [0,1) that a conversation keeps: its place among equals. */

@@ -24,9 +24,9 @@ export interface Order {
 }
 
 /**
- * Orders targets: those that can't serve the request are out, then comes the one that the conversation sticks to,
- * then the lowest priority number, and within one priority the better of two drawn at random, again and again.
- * Health wins over stickiness.
+ * Orders targets: those that can't serve the request are out, then the lowest priority number comes first; among
+ * equals the one that the conversation sticks to, then the better of two drawn at random, again and again. Health
+ * and priority win over stickiness.
  */
 export function orderTargets(options: OrderOptions): Order {
   const { targets, health, needs = {}, capabilitiesOf = () => ({}) } = options;
@@ -46,12 +46,14 @@ export function orderTargets(options: OrderOptions): Order {
 
 function rank(targets: readonly Target[], { sticky, health, random }: OrderOptions): Target[] {
   const stickyId = sticky && targetId(sticky);
-  const ranked = targets.filter((target) => targetId(target) === stickyId);
-  let left = targets.filter((target) => targetId(target) !== stickyId);
+  const ranked: Target[] = [];
+  let left = targets;
   while (left.length > 0) {
     const first = Math.min(...left.map(({ priority }) => priority));
     const candidates = left.filter(({ priority }) => priority === first);
-    const picked = pickOfTwo(candidates, { weightOf: ({ weight }) => weight, cost: health.costOf, random });
+    const picked =
+      candidates.find((target) => targetId(target) === stickyId) ??
+      pickOfTwo(candidates, { weightOf: ({ weight }) => weight, cost: health.costOf, random });
     if (!picked) break;
     ranked.push(picked);
     left = left.filter((target) => target !== picked);

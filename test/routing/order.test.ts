@@ -30,14 +30,12 @@ describe('orderTargets()', () => {
     ]);
   });
 
-  test('puts the target of the conversation first, whatever its priority', () => {
-    const { ready } = orderTargets({
-      targets: [first, second, third],
-      health: fresh(),
-      random,
-      sticky: third,
-    });
-    expect(ready).toEqual([third, first, second]);
+  test('puts the target of the conversation first among its equals, and not before a better one', () => {
+    const equals = ['d', 'e', 'f', 'g'].map((name) => target(name, 'm', { priority: 1 }));
+    for (const sticky of equals) {
+      const { ready } = orderTargets({ targets: [...equals, first], health: fresh(), random, sticky });
+      expect(ready.slice(0, 2)).toEqual([first, sticky]);
+    }
   });
 
   test('lets health win over stickiness', () => {
