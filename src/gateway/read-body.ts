@@ -35,6 +35,8 @@ async function decoded(
 ): Promise<Buffer> {
   const body = await decodeBody(bytes, encoding, { maxBytes, tooLarge: () => tooLarge(maxBytes) });
   if (body === bytes) return body;
+  // Nobody would give back what is taken for a response that has closed.
+  if (response?.destroyed) throw new ClientGone();
   if (memory && !memory.take(body.length, bytes.length)) throw memoryFull();
   response?.once('close', () => memory?.give(body.length));
   return body;
