@@ -26,6 +26,8 @@ export interface OracleBudget {
   projectId: number;
   period: BudgetPeriod;
   windowMs: number;
+  /** Empty: it counts all of the project's requests. */
+  repo: string;
   cap: number;
   alert: number;
   version: number;
@@ -35,7 +37,7 @@ export interface OracleBudget {
   exceededMarks: Mark[];
 }
 
-type OracleSettings = Pick<OracleBudget, 'projectId' | 'period' | 'windowMs' | 'cap' | 'alert'>;
+type OracleSettings = Pick<OracleBudget, 'projectId' | 'period' | 'windowMs' | 'repo' | 'cap' | 'alert'>;
 
 export interface OracleRequest {
   id: number;
@@ -44,12 +46,15 @@ export interface OracleRequest {
   amount: number;
   open: boolean;
   cost: number;
+  /** The repository that its hold or its record names; empty while that is not known. */
+  repo: string;
 }
 
 export interface Ask {
   id: number;
   projectId: number;
   slot: number;
+  repo: string;
   amount: number;
   least: number;
   cut: boolean;
@@ -74,7 +79,7 @@ export class Oracle {
   events: string[] = [];
   /** Records of refused requests and others that held nothing. */
   otherRecords: { id: number; projectId: number; cost: number }[] = [];
-  private queued = new Set<number>();
+  private queued = new Set<string>();
 
   constructor(calendar: Calendar) {
     this.calendar = calendar;
@@ -85,7 +90,7 @@ export class Oracle {
   }
 
   admit(ask: Ask): Expected {
-    const budgets = this.touch(ask.projectId);
+    const budgets = this.touch(ask.projectId, ask.repo);
     const rooms = budgets.map((b) => b.cap - this.posted(b) - this.pending(b));
     const room = Math.min(...rooms);
     const hold = (amount: number): Expected => {
@@ -94,7 +99,8 @@ export class Oracle {
       return { kind: 'held', amount, remaining: budgets.length > 0 ? room - amount : null };
     };
     if (budgets.length === 0 || ask.amount === 0) return hold(ask.amount);
-    const behind = this.queued.has(ask.projectId);
+    const line = `${ask.projectId} ${ask.repo}`;
+    const behind = this.queued.has(line);
     if (!behind && ask.amount <= room) return hold(ask.amount);
     if (!ask.final) return { kind: 'tight' };
     if (!behind && ask.cut && room >= ask.least) return hold(Math.min(room, ask.amount));
@@ -107,7 +113,7 @@ export class Oracle {
       this.otherRecords.push({ id: ask.id, projectId: ask.projectId, cost: 0 });
       return { kind: 'blocked' };
     }
-    this.queued.add(ask.projectId);
+    this.queued.add(line);
     return { kind: 'wait' };
   }
 
@@ -116,7 +122,8 @@ export class Oracle {
     const request = this.requests.find((r) => r.id === ask.id && r.open);
     if (!request) return { kind: 'resolved_before' };
     this.entries = this.entries.filter(({ requestId }) => requestId !== ask.id);
-    const budgets = this.touch(request.projectId);
+    request.repo = ask.repo;
+    const budgets = this.touch(request.projectId, ask.repo);
     const room = Math.min(...budgets.map((b) => b.cap - this.posted(b) - this.pending(b)));
     const left = room - ask.spent;
     const fits = budgets.length === 0 || ask.amount === 0 || ask.amount <= left;
@@ -130,12 +137,14 @@ export class Oracle {
     return { kind: 'held', amount: request.amount, remaining };
   }
 
-  /** False if the hold was resolved before. */
-  settle(id: number, cost: number): boolean {
+  /** False if the hold was resolved before. `repo` is what is known of it by now. */
+  settle(id: number, cost: number, repo: string): boolean {
     const request = this.requests.find((r) => r.id === id && r.open);
     if (!request) return false;
     request.open = false;
     request.cost = cost;
+    const wasUnknown = request.repo === '' && repo !== '';
+    request.repo = repo;
     const own = this.entries.filter((entry) => entry.requestId === id);
     const budgets = own.length > 0 ? this.touch(request.projectId) : [];
     for (const entry of own) {
@@ -145,7 +154,26 @@ export class Oracle {
       if (budget.period === 'rolling') this.announce(budget, this.startFor(budget));
       else if (entry.start === budget.currentStart) this.announce(budget, entry.start);
     }
+    if (wasUnknown) this.bookLate(request);
     return true;
+  }
+
+  /** The repository of a request that is settled comes to be known. */
+  find(id: number, repo: string): void {
+    const request = this.requests.find((r) => r.id === id);
+    if (!request || request.open || request.repo !== '' || repo === '') return;
+    request.repo = repo;
+    this.bookLate(request);
+  }
+
+  private bookLate({ id, projectId, repo, cost }: OracleRequest): void {
+    if (cost === 0) return;
+    for (const budget of this.touch(projectId, repo)) {
+      if (budget.repo === '') continue;
+      const start = this.startFor(budget);
+      this.entries.push({ budgetId: budget.id, start, requestId: id, amount: cost, actual: cost });
+      this.announce(budget, start);
+    }
   }
 
   setBudget(id: number, settings: OracleSettings): void {
@@ -155,7 +183,9 @@ export class Oracle {
   }
 
   private addBudget(id: number, settings: OracleSettings): void {
-    const { projectId, period } = settings;
+    const { projectId, period, repo } = settings;
+    const counts = (r: { projectId: number; repo?: string }) =>
+      r.projectId === projectId && (repo === '' || r.repo === repo);
     const currentStart = period === 'rolling' ? this.now : this.spanStart(period);
     const budget: OracleBudget = {
       id,
@@ -171,12 +201,11 @@ export class Oracle {
     const since = period === 'rolling' ? this.now - settings.windowMs : currentStart;
     const start = this.startFor(budget);
     const spent = [...this.requests.filter((r) => !r.open), ...this.otherRecords]
-      .filter((r) => r.projectId === projectId && timeOfRequestId(r.id) >= since)
+      .filter((r) => counts(r) && timeOfRequestId(r.id) >= since)
       .reduce((sum, r) => sum + r.cost, 0);
     if (spent > 0) this.entries.push({ budgetId: id, start, requestId: null, amount: spent, actual: spent });
     for (const r of this.requests) {
-      if (r.open && r.projectId === projectId && timeOfRequestId(r.id) >= since)
-        this.reserve(budget, r.id, r.amount);
+      if (r.open && counts(r) && timeOfRequestId(r.id) >= since) this.reserve(budget, r.id, r.amount);
     }
     this.announce(budget, start);
   }
@@ -198,8 +227,8 @@ export class Oracle {
     this.announce(budget, start);
   }
 
-  removeBudget(projectId: number, period: BudgetPeriod): boolean {
-    const budget = this.liveOf(projectId).find((b) => b.period === period);
+  removeBudget(projectId: number, period: BudgetPeriod, repo: string): boolean {
+    const budget = this.liveOf(projectId).find((b) => b.period === period && b.repo === repo);
     if (budget) budget.live = false;
     return budget !== undefined;
   }
@@ -211,7 +240,7 @@ export class Oracle {
 
   closeHolds(slot: number): number {
     const open = this.requests.filter((r) => r.open && r.slot === slot);
-    for (const r of open.sort((a, b) => a.id - b.id)) this.settle(r.id, r.amount);
+    for (const r of open.sort((a, b) => a.id - b.id)) this.settle(r.id, r.amount, r.repo);
     return open.length;
   }
 
@@ -219,7 +248,7 @@ export class Oracle {
     const order = { daily: 0, monthly: 1, rolling: 2 };
     return this.budgets
       .filter((b) => b.live && b.projectId === projectId)
-      .sort((a, b) => order[a.period] - order[b.period]);
+      .sort((a, b) => order[a.period] - order[b.period] || (a.repo < b.repo ? -1 : 1));
   }
 
   posted(budget: OracleBudget): number {
@@ -233,8 +262,8 @@ export class Oracle {
       .reduce((sum, entry) => sum + entry.amount, 0);
   }
 
-  /** The live budgets of a project, in the running period. */
-  touch(projectId: number): OracleBudget[] {
+  /** The live budgets of a project, in the running period; with a repository, those that count its requests. */
+  touch(projectId: number, repo?: string): OracleBudget[] {
     const budgets = this.liveOf(projectId);
     for (const budget of budgets) {
       if (budget.period === 'rolling') continue;
@@ -246,7 +275,7 @@ export class Oracle {
       this.events.push(`budget.reset ${nameOf(budget)} +${boundaries - 1}`);
       budget.currentStart = start;
     }
-    return budgets;
+    return repo === undefined ? budgets : budgets.filter((b) => b.repo === '' || b.repo === repo);
   }
 
   private counted(budget: OracleBudget): Entry[] {
@@ -294,8 +323,8 @@ export class Oracle {
   }
 }
 
-export function nameOf(budget: Pick<OracleBudget, 'projectId' | 'period'>): string {
-  return `p${budget.projectId}/${budget.period}`;
+export function nameOf(budget: Pick<OracleBudget, 'projectId' | 'period' | 'repo'>): string {
+  return `p${budget.projectId}/${budget.period}${budget.repo === '' ? '' : `@${budget.repo}`}`;
 }
 
 /** The least whole amount that is at least `alert` percent of the cap. */

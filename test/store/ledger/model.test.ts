@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createRequestIds } from '../../../src/ids.ts';
-import { removeBudget, setBudget } from '../../../src/store/budgets.ts';
+import { createRequestIds, type RequestId } from '../../../src/ids.ts';
+import type { Origin } from '../../../src/origin.ts';
+import { listBudgets, removeBudget, setBudget } from '../../../src/store/budgets.ts';
 import type { BudgetPeriod } from '../../../src/store/ledger/terms.ts';
 import type { Db } from '../../../src/store/open.ts';
 import {
@@ -32,7 +33,16 @@ interface Real {
   admin: Db;
   daemons: (SimulatedDaemon & { db: Db })[];
   eventsSeen: number;
+  /** Where requests come from, and how it comes to be known where it is not yet. */
+  callers: Map<RequestId, Caller>;
   close(): void;
+}
+
+interface Caller {
+  origin: Origin;
+  /** The daemon's place among the others. */
+  daemon: number;
+  tell?: (() => void) | undefined;
 }
 
 type Step = fc.AsyncCommand<Oracle, Real>;
@@ -44,6 +54,9 @@ const ZONES = ['UTC', 'Asia/Kathmandu', 'America/New_York', 'Africa/Cairo', 'Pac
 const STARTS = ['2026-05-12T12:00Z', '2026-03-08T04:30Z', '2026-10-31T22:59Z', '2026-12-31T23:59:58Z'];
 
 const project = fc.integer({ min: 1, max: PROJECTS });
+const REPOS = ['/shop', '/blog'];
+/** Mostly those of one, so that budgets and requests meet. */
+const repo = fc.constantFrom('', '', REPOS[0] ?? '', REPOS[0] ?? '', REPOS[1] ?? '');
 const money = fc.oneof(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 0, max: 4e9 }));
 
 /** A command of the model; `value` is shown when a run fails. */
@@ -64,6 +77,9 @@ function step<T>(name: string, values: fc.Arbitrary<T>, run: (m: Oracle, r: Real
 const admit = fc.record({
   kind: fc.constant('admit' as const),
   project,
+  repo,
+  /** The repository is found out after the request was admitted, if ever. */
+  late: fc.boolean(),
   amount: money,
   leastPercent: fc.constantFrom(0, 10, 50, 100),
   cut: fc.boolean(),
@@ -126,10 +142,13 @@ const batch = step(
       } else if (command.kind === 'admit') {
         const { amount, cut, final } = command;
         const least = Math.ceil((amount * command.leastPercent) / 100);
+        const id = daemon.nextId();
+        const origin = callFrom(real, id, pick % real.daemons.length, command);
         const ask = {
-          id: daemon.nextId(),
+          id,
           projectId: command.project,
           slot: daemon.slot,
+          repo: origin.repo,
           amount,
           least,
           cut,
@@ -141,6 +160,8 @@ const batch = step(
             .admit(
               admissionOf(ask.id, amount, {
                 projectId: ask.projectId,
+                line: `${ask.projectId} ${ask.repo}`,
+                origin,
                 least,
                 final,
                 ...(cut ? { fit } : {}),
@@ -157,10 +178,17 @@ const batch = step(
         const { projectId } = request;
         results.push(
           ledger
-            .settle(recordOf(request.id, { projectId, costNanoUsd, outcome: command.outcome }))
+            .settle(
+              recordOf(request.id, {
+                projectId,
+                costNanoUsd,
+                outcome: command.outcome,
+                ...originOf(real, request.id),
+              }),
+            )
             .then((result) => result.kind === 'settled'),
         );
-        expected.push(model.settle(request.id, costNanoUsd));
+        expected.push(model.settle(request.id, costNanoUsd, repoOf(real, request.id)));
       } else if (command.kind === 'readmit') {
         const choices = command.again ? model.requests : model.requests.filter((r) => r.open);
         if (choices.length === 0) continue;
@@ -169,13 +197,16 @@ const batch = step(
         const least = Math.ceil((amount * command.leastPercent) / 100);
         const spent = Math.floor((held * command.spentPercent) / 100);
         const fit = (room: number) => (room >= least ? Math.min(room, amount) : undefined);
-        const { final: _f, least: _l, blockedRecord: _b, ...head } = admissionOf(id, amount, { projectId });
+        const fields = { projectId, ...originOf(real, id) };
+        const { final: _f, least: _l, blockedRecord: _b, ...head } = admissionOf(id, amount, fields);
         results.push(
           ledger
             .readmit({ ...head, spent, ...(cut ? { fit } : {}) })
             .then(({ kind, ...rest }) => (kind === 'held' ? { kind, ...rest } : { kind })),
         );
-        expected.push(model.readmit({ id, amount, spent, least, cut, slot: daemon.slot }));
+        expected.push(
+          model.readmit({ id, amount, spent, least, cut, slot: daemon.slot, repo: repoOf(real, id) }),
+        );
       } else {
         const id = daemon.nextId();
         results.push(
@@ -197,10 +228,61 @@ const batch = step(
   },
 );
 
+/** Where a request comes from, as far as it is known when it is admitted. */
+function callFrom(
+  real: Real,
+  id: RequestId,
+  daemon: number,
+  { repo: found, late }: { repo: string; late: boolean },
+): Origin {
+  const origin: Origin = { process: late ? '' : 'agent', repo: late ? '' : found, search: undefined };
+  const caller: Caller = { origin, daemon };
+  real.callers.set(id, caller);
+  if (late) {
+    origin.search = new Promise((resolve) => {
+      caller.tell = () => {
+        Object.assign(origin, { process: 'agent', repo: found, search: undefined });
+        caller.tell = undefined;
+        resolve();
+      };
+    });
+  }
+  return origin;
+}
+
+const originOf = (real: Real, id: RequestId): { origin?: Origin } => {
+  const caller = real.callers.get(id);
+  return caller ? { origin: caller.origin } : {};
+};
+const repoOf = (real: Real, id: RequestId): string => real.callers.get(id)?.origin.repo ?? '';
+
+/** A daemon finds out where a request came from: while it runs, or when it has been settled. */
+const found = step('find a caller', fc.nat(), async (model, real, pick) => {
+  const searching = [...real.callers].filter(([, { tell }]) => tell);
+  if (searching.length === 0) return;
+  const [id, caller] = at(searching, pick);
+  caller.tell?.();
+  // The ledger hears of it, and takes the record up in its next batch.
+  for (let turn = 0; turn < 4; turn++) await Promise.resolve();
+  at(real.daemons, caller.daemon).ledger.flush();
+  model.find(id, caller.origin.repo);
+});
+
+/** `gw budget list`, by another process or on the daemon's own connection: it rolls periods. */
+const list = step('list budgets', project, async (model, real, id) => {
+  const { calendar, clock } = real.world;
+  const standings = await listBudgets(real.admin, [id], { calendar, now: clock.now() });
+  const budgets = model.touch(id);
+  expect(standings.map(({ posted, pending }) => [posted, pending])).toEqual(
+    budgets.map((budget) => [model.posted(budget), model.pending(budget)]),
+  );
+});
+
 const set = step(
   'set budget',
   fc.record({
     project,
+    repo,
     period: fc.constantFrom<BudgetPeriod>('daily', 'monthly', 'rolling'),
     cap: fc.oneof(
       fc.integer({ min: 0, max: 30 }),
@@ -210,12 +292,13 @@ const set = step(
     alert: fc.constantFrom(1, 33, 80, 100),
     windowMs: fc.constantFrom(60 * SECOND, 90 * SECOND, HOUR, 3 * HOUR),
   }),
-  async (model, real, { project: projectId, period, cap, alert, windowMs }) => {
+  async (model, real, { project: projectId, repo: ofRepo, period, cap, alert, windowMs }) => {
     const { calendar, clock } = real.world;
     const settings = {
       period,
       capNanoUsd: cap,
       alertPercent: alert,
+      repo: ofRepo,
       ...(period === 'rolling' ? { windowMs } : {}),
     };
     const standing = await setBudget(real.admin, projectRow(projectId), settings, {
@@ -226,6 +309,7 @@ const set = step(
       projectId,
       period,
       windowMs: period === 'rolling' ? windowMs : 0,
+      repo: ofRepo,
       cap,
       alert,
     });
@@ -238,14 +322,15 @@ const set = step(
 
 const remove = step(
   'remove budget',
-  fc.record({ project, period: fc.constantFrom<BudgetPeriod>('daily', 'monthly', 'rolling') }),
-  async (model, real, { project: projectId, period }) => {
-    const removal = removeBudget(real.admin, projectRow(projectId), period, real.world.clock.now());
+  fc.record({ project, repo, period: fc.constantFrom<BudgetPeriod>('daily', 'monthly', 'rolling') }),
+  async (model, real, { project: projectId, repo: ofRepo, period }) => {
+    const now = real.world.clock.now();
+    const removal = removeBudget(real.admin, projectRow(projectId), period, now, ofRepo);
     const removed = await removal.then(
       () => true,
       () => false,
     );
-    expect(removed).toBe(model.removeBudget(projectId, period));
+    expect(removed).toBe(model.removeBudget(projectId, period, ofRepo));
   },
 );
 
@@ -293,6 +378,8 @@ const crash = step(
     const restarted = { ...startDaemon(db, real.world, slot), db };
     restarted.nextId = createRequestIds(slot, () => real.world.clock.now(), lastId);
     real.daemons[index] = restarted;
+    // What it was looking for dies with it.
+    for (const caller of real.callers.values()) if (caller.daemon === index) caller.tell = undefined;
     const { ledger } = at(real.daemons, closer);
     const closing = ledger.closeHolds(slot);
     ledger.flush();
@@ -373,6 +460,7 @@ async function open(daemons: number, start: string, timezone: string): Promise<R
       admin: db,
       daemons: [{ ...startDaemon(db, world, 0), db }],
       eventsSeen: 0,
+      callers: new Map(),
       close: () => db.close(),
     };
   }
@@ -386,6 +474,7 @@ async function open(daemons: number, start: string, timezone: string): Promise<R
     admin,
     daemons: connections.map((db, slot) => ({ ...startDaemon(db, world, slot), db })),
     eventsSeen: 0,
+    callers: new Map(),
     close() {
       for (const db of [...connections, admin]) db.close();
       rmSync(directory, { recursive: true });
@@ -393,7 +482,10 @@ async function open(daemons: number, start: string, timezone: string): Promise<R
   };
 }
 
-const steps = [batch, batch, batch, batch, batch, batch, set, set, remove, tick, tick, midnight, roll, crash];
+const steps = [
+  ...[batch, batch, batch, batch, batch, batch, set, set, remove, found, found],
+  ...[list, tick, tick, midnight, roll, crash],
+];
 
 function model(daemons: number) {
   return fc.asyncProperty(
