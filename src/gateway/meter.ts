@@ -130,9 +130,12 @@ function withFees(metered: Metered, { admitted, relay }: Metering): Metered {
   const { tools } = admitted.quote;
   if (!tools) return metered;
   const fees = tools.feesOf(relay.usage);
-  const isEstimate = tools.isEstimate || fees === undefined;
+  // A broken provider may report any number of calls, as of tokens.
+  const { value: costNanoUsd, wasCut } = plausibleCost(
+    metered.costNanoUsd + (fees ?? feesWith(admitted.quote, callsOf(admitted))),
+  );
+  const isEstimate = tools.isEstimate || fees === undefined || wasCut;
   const flags = (isEstimate ? FLAGS.estimated : 0) | (tools.unknown ? FLAGS.unpriced : 0);
-  const costNanoUsd = metered.costNanoUsd + (fees ?? feesWith(admitted.quote, callsOf(admitted)));
   return { ...metered, costNanoUsd, flags: metered.flags | flags };
 }
 

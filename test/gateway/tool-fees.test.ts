@@ -86,6 +86,16 @@ describe('the fees of tools that a provider runs are booked', () => {
     expect(record.usd).toBeCloseTo(TOKENS_USD + 0.03 + 0.01 + 0.2, 9);
   });
 
+  test.each([
+    ['searches', { web_search: { num_requests: Number.MAX_SAFE_INTEGER } }],
+    ['pictures', { image_gen: { input_tokens: 1, output_tokens: Number.MAX_SAFE_INTEGER } }],
+  ])('more %s than can be are booked at the most that can be, and settled', async (_what, tool_usage) => {
+    const tools = [{ type: 'web_search' }, { type: 'image_generation' }];
+    const record = await bookedFor(tools, [search()], { tool_usage });
+    expect(record.usd).toBe(10_000);
+    expect(record.flags).toEqual(expect.arrayContaining(['estimated']));
+  });
+
   test('of a stream, and all that were held of one that does not tell', async () => {
     const gateway = await startGateway(CAP);
     const ask = { ...ASK, stream: true, max_tool_calls: 2, tools: [{ type: 'web_search' }] };
