@@ -122,7 +122,7 @@ function mapOf(map: MapKey, value: unknown, problems: string[]): Record<string, 
   const entries: Record<string, string> = Object.create(null);
   for (const [name, each] of Object.entries(isRecord(value) ? value : {})) {
     try {
-      entries[name] = MAPS[map].parse(each);
+      entries[name] = MAPS[map].parse(each, name);
     } catch (error) {
       problems.push(`${map}.${name}: ${messageOf(error)}`);
     }

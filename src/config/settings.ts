@@ -1,5 +1,9 @@
 import { isTimezone, systemTimezone } from '../calendar.ts';
 import { parseUsd } from '../money.ts';
+import { SettingError } from './setting-error.ts';
+import { parseShare, parseTiers } from './tiers.ts';
+
+export { SettingError } from './setting-error.ts';
 
 /** Where a setting's value came from; earlier wins. */
 export type Origin = 'flag' | 'environment' | 'config' | 'default';
@@ -46,6 +50,10 @@ export interface Settings {
   fees: Record<string, string>;
   /** The optimizer's level for single projects. */
   'optimizer.projects': Record<string, OptimizerLevel>;
+  /** The tiers between which gw decides for a model (config/tiers.ts). */
+  tiers: Record<string, string>;
+  /** The part of a project's requests that goes to strong tiers; goes before that of the tiers. */
+  'routing.shares': Record<string, string>;
   providers: Record<string, ProviderSettings>;
 }
 
@@ -70,11 +78,6 @@ export interface Definition<T> {
   environment?: string;
   parse(value: unknown): T;
   about: string;
-}
-
-/** A value that a setting cannot have. */
-export class SettingError extends Error {
-  override readonly name = 'SettingError';
 }
 
 function whole(min: number, max: number): (value: unknown) => number {
@@ -109,6 +112,18 @@ function dollars(value: unknown): string {
   const written = typeof value === 'number' ? String(value) : value;
   if (typeof written === 'string' && parseUsd(written) !== undefined) return written;
   throw new SettingError(`${JSON.stringify(value)} is not an amount of dollars; an example is 0.01`);
+}
+
+function tiers(value: unknown, model: string): string {
+  const written = text(value);
+  parseTiers(written, model);
+  return written;
+}
+
+/** Kept as it was written. */
+function share(value: unknown): string {
+  parseShare(value);
+  return String(value);
 }
 
 /** Whole days such as `90d`; `off` switches pruning off. */
@@ -260,7 +275,15 @@ export const MAPS = {
     parse: oneOf(OPTIMIZER_LEVELS),
     about: 'how prompts of this project are shortened',
   },
-} satisfies Record<string, Pick<Definition<string>, 'parse' | 'about'>>;
+  tiers: {
+    parse: tiers,
+    about: 'the strong and the cheaper models between which gw decides where this one is asked for',
+  },
+  'routing.shares': {
+    parse: share,
+    about: 'the part of the requests of this project that goes to the strong tier, such as 30%',
+  },
+} satisfies Record<string, { parse(value: unknown, name: string): string; about: string }>;
 export type MapKey = keyof typeof MAPS;
 export const MAP_KEYS = Object.keys(MAPS) as MapKey[];
 

@@ -11,9 +11,11 @@ import { createBodyMemory } from '../gateway/body-memory.ts';
 import { createChatOnly } from '../gateway/chat-only.ts';
 import { createDefaultTerms } from '../gateway/default-terms.ts';
 import type { Gateway } from '../gateway/gateway.ts';
+import { createLearners } from '../gateway/learners.ts';
 import { createResolver } from '../gateway/resolve.ts';
 import { createRouter, type Router } from '../gateway/router.ts';
 import { createSettler } from '../gateway/settler.ts';
+import { createTiers } from '../gateway/tiers.ts';
 import { createUpstreams } from '../gateway/upstreams.ts';
 import { createItemMemory } from '../gateway/wire/translate/responses-over-chat/item-memory.ts';
 import { createRequestIds, newId, type Random, systemRandom } from '../ids.ts';
@@ -30,6 +32,7 @@ import { createLedger } from '../store/ledger/ledger.ts';
 import { openDatabase } from '../store/open.ts';
 import { createPruning } from '../store/retention.ts';
 import { createRouteHealthStore } from '../store/route-health.ts';
+import { recentTierScores } from '../store/tier-scores.ts';
 import { createOutbox } from '../store/webhooks/outbox.ts';
 import { inTransaction } from '../store/write.ts';
 import { createTokenCounter } from '../tokens/counter.ts';
@@ -98,6 +101,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     onChange: ({ problems }) => {
       authenticator.forget();
       resolver.forget();
+      tiers.forget();
       for (const problem of problems) log.warn(problem);
     },
   });
@@ -128,6 +132,8 @@ export async function boot(options: BootOptions): Promise<Daemon> {
       return card && worstCase(MUCH_USE, card);
     },
   });
+  const tiers = createTiers({ settings: () => current().settings, resolver, known: recentTierScores(db) });
+  const learners = createLearners({ home: paths.home, clock, warn: (message) => log.warn(message) });
   const healthStore = createRouteHealthStore(db);
   const saveHealth = () => healthStore.save(router.health.snapshot(), clock.now());
   const router: Router = createRouter({
@@ -158,6 +164,8 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     providers: () => current().registry.providers,
     resolver,
     router,
+    tiers,
+    learners,
     catalog: () => current().catalog,
     ledger,
     settler,
@@ -272,6 +280,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     await tokens.close();
     await compressor.close();
     await attribution.close();
+    await learners.whenIdle();
     if ((await settler.retry()) > 0)
       log.error('requests could not be settled; their holds close at the next start');
     try {

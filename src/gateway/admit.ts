@@ -204,6 +204,7 @@ export async function hold(
   });
   switch (result.kind) {
     case 'held':
+      if (job.tier) gateway.tiers.admitted(job.project.id, result.spentOfCap);
       return admittedAs(job, result, limited);
     case 'tight':
       if (job.exchange.gone) throw new ClientGone();

@@ -10,12 +10,20 @@ export function namesFor(asked: string, aliases: Readonly<Record<string, string>
   return expand(asked, aliases, []);
 }
 
+/** The groups of a list such as an alias has, which stands under a name that is none in itself. */
+export function namesInList(list: string, aliases: Readonly<Record<string, string>>): string[][] {
+  return groupsIn(list, aliases, []);
+}
+
 function expand(name: string, aliases: Readonly<Record<string, string>>, within: string[]): string[][] {
   const isAlias = Object.hasOwn(aliases, name) && !within.includes(name) && within.length < MAX_STEPS;
   if (!isAlias) return [[name]];
-  const deeper = [...within, name];
-  return partsOf(aliases[name] ?? name, ',').flatMap((group) => {
-    const equals = partsOf(group, '|').map((part) => expand(part, aliases, deeper));
+  return groupsIn(aliases[name] ?? name, aliases, [...within, name]);
+}
+
+function groupsIn(list: string, aliases: Readonly<Record<string, string>>, within: string[]): string[][] {
+  return partsOf(list, ',').flatMap((group) => {
+    const equals = partsOf(group, '|').map((part) => expand(part, aliases, within));
     return equals.length === 1 ? (equals[0] ?? []) : [equals.flat(2)];
   });
 }

@@ -2,6 +2,7 @@ import { GwError } from '../errors.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { PRESETS } from '../providers/presets.ts';
 import { type Admitted, admit } from './admit.ts';
+import { chooseTier } from './choose-tier.ts';
 import { conversationOf, haveEquals } from './conversation.ts';
 import { cross } from './cross.ts';
 import type { Exchange } from './exchange.ts';
@@ -11,7 +12,7 @@ import { type Job, recordOf } from './job.ts';
 import { optimize } from './optimize.ts';
 import { type BodyLimits, ClientGone, readBody } from './read-body.ts';
 import { relayAnswer } from './relay-answer.ts';
-import type { Target } from './resolve.ts';
+import type { RoutedTarget, Target } from './resolve.ts';
 import { type Route, route } from './route.ts';
 import { selectProject } from './select-project.ts';
 import { withServiceHeaders } from './service-options.ts';
@@ -24,8 +25,8 @@ import type { Wire } from './wire/wire.ts';
 export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange): Promise<void> {
   let job = await receive(gateway, wire, exchange);
   try {
-    const targets = await gateway.resolver.resolve(job.asked.model, wire.family);
-    if (haveEquals(targets)) job.conversation = conversationOf(job);
+    const targets = await targetsFor(gateway, job);
+    if (!job.conversation && haveEquals(targets)) job.conversation = conversationOf(job);
     job = await optimize(gateway, job);
     const chosen = route(gateway, job, targets);
     const { target, why } = chosen;
@@ -50,6 +51,14 @@ async function receive(gateway: Gateway, wire: Wire, exchange: Exchange): Promis
   const options = withServiceHeaders(asked.options, request.headers);
   const project = selectProject(caller, options.budgetId, gateway.findProject);
   return { exchange, caller, project, origin, wire, asked, options, savedTokens: 0 };
+}
+
+/** Where it may go: to a tier that is decided on, where the model has some. */
+function targetsFor(gateway: Gateway, job: Job): readonly RoutedTarget[] | Promise<readonly RoutedTarget[]> {
+  const { model } = job.asked;
+  const { family } = job.wire;
+  const offer = gateway.tiers.of(model, family);
+  return offer ? chooseTier(gateway, job, offer) : gateway.resolver.resolve(model, family);
 }
 
 /** Of this body, and of all that are in memory. */

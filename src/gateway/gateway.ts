@@ -13,10 +13,12 @@ import type { Authenticator } from './authenticate.ts';
 import type { BodyMemory } from './body-memory.ts';
 import type { ChatOnly } from './chat-only.ts';
 import type { DefaultTerms } from './default-terms.ts';
+import type { Learners } from './learners.ts';
 import type { Resolver } from './resolve.ts';
 import type { Router } from './router.ts';
 import type { FindProject } from './select-project.ts';
 import type { Settler } from './settler.ts';
+import type { Tiers } from './tiers.ts';
 import type { Upstreams } from './upstreams.ts';
 import type { ItemMemory } from './wire/translate/responses-over-chat/item-memory.ts';
 
@@ -33,6 +35,8 @@ export interface Gateway {
   providers: () => ReadonlyMap<string, Provider>;
   resolver: Resolver;
   router: Router;
+  tiers: Tiers;
+  learners: Learners;
   catalog: () => Catalog;
   calendar: () => Calendar;
   ledger: Ledger;

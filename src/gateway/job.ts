@@ -3,6 +3,7 @@ import type { Origin } from '../origin.ts';
 import type { Caller } from '../store/callers.ts';
 import { FLAGS, type RequestRecord, type Trial } from '../store/ledger/record.ts';
 import { NO_USAGE } from '../usage.ts';
+import type { TierChoice } from './choose-tier.ts';
 import type { Conversation } from './conversation.ts';
 import type { Exchange } from './exchange.ts';
 import type { Target } from './resolve.ts';
@@ -22,6 +23,8 @@ export interface Job {
   options: ServiceOptions;
   /** Left out where routing does not ask for it. */
   conversation?: Conversation | undefined;
+  /** Left out where no tiers are configured for the model. */
+  tier?: TierChoice;
   /** What the optimizer saved, an estimate. */
   savedTokens: number;
   /** What the optimizer did, where it had anything to do. */

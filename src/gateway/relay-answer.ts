@@ -156,8 +156,9 @@ function aboutOf({ job, target, admitted, why, route }: Forwarding): ServiceHead
 }
 
 /** The attempts with the one under way, which is well as long as nothing else is known. */
-function trailText({ attempts, target }: Route, report: CallReport | undefined): string {
+function trailText({ job, why, attempts, target }: Route, report: CallReport | undefined): string {
   const { provider, model } = target;
   const outcome = report ? wordFor(report.failure, report.relay.status) : 'ok';
-  return attemptsText([...(attempts?.entries ?? []), { provider: provider.name, model, outcome }]);
+  const text = attemptsText([...(attempts?.entries ?? []), { provider: provider.name, model, outcome }]);
+  return job.tier ? `${why}; ${text}` : text;
 }

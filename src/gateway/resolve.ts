@@ -3,7 +3,7 @@ import { notFound } from '../errors.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
 import type { Provider } from '../providers/registry.ts';
 import type { Target as Place } from '../routing/target.ts';
-import { namesFor } from './aliases.ts';
+import { namesFor, namesInList } from './aliases.ts';
 
 /** A model at a provider. */
 export interface Target {
@@ -26,6 +26,10 @@ export interface Resolver {
    * tried.
    */
   resolve(model: string, family: Provider['wire']): RoutedTarget[] | Promise<RoutedTarget[]>;
+  /** The same for a name, as far as it is known without asking anybody; empty where it is not. */
+  find(model: string, family: Provider['wire']): RoutedTarget[];
+  /** The same for a list of names such as an alias has. */
+  findAll(models: string, family: Provider['wire']): RoutedTarget[];
   /** Forgets all: providers or aliases have changed. */
   forget(): void;
 }
@@ -55,8 +59,11 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
   };
 
   function lookUp(asked: string, family: Provider['wire']): RoutedTarget[] {
-    const groups = namesFor(asked, aliases());
-    const isList = groups.length > 1 || groups.some((names) => names.length > 1);
+    return targetsOf(namesFor(asked, aliases()), family);
+  }
+
+  function targetsOf(groups: string[][], family: Provider['wire'], isChosen = false): RoutedTarget[] {
+    const isList = isChosen || groups.length > 1 || groups.some((names) => names.length > 1);
     const found = groups.flatMap((names, group) =>
       names.flatMap((name) => {
         const { targets, said } = byName(name);
@@ -120,6 +127,8 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
       const targets = lookUp(asked, family);
       return targets.length > 0 ? remember(asked, family, targets) : ask(asked, family);
     },
+    find: lookUp,
+    findAll: (models, family) => targetsOf(namesInList(models, aliases()), family, true),
     forget() {
       remembered.openai.clear();
       remembered.anthropic.clear();

@@ -9,6 +9,7 @@ import { canReach } from './cross.ts';
 import type { Gateway } from './gateway.ts';
 import type { Job } from './job.ts';
 import type { RoutedTarget } from './resolve.ts';
+import { tierText } from './tier-words.ts';
 
 /** Where a request goes, where it may go else, and why. */
 export interface Route {
@@ -39,7 +40,8 @@ export function route(gateway: Gateway, job: Job, targets: readonly RoutedTarget
   if (targets.length > 1) return chooseAmong(gateway, job, targets, first);
   // With nobody else to ask, when to come back is the client's to heed, which was told.
   countRequest(gateway.router.budget, gateway.clock.monotonic());
-  return routeTo(job, first, targets, 'as-asked');
+  pin(gateway, job, first.place);
+  return routeTo(job, first, targets, whyOf(job));
 }
 
 function routeTo(
@@ -59,12 +61,20 @@ function chooseAmong(gateway: Gateway, job: Job, all: readonly RoutedTarget[], f
   if (next.kind === 'wait') throw leftAlone(targetAt(targets, next.target), next.waitMs);
   if (next.kind === 'stop') throw new Error(`no target for ${job.asked.model}: ${next.because}`);
   pin(gateway, job, next.target);
-  return routeTo(job, targetAt(targets, next.target), targets, 'as-asked', next.lastResort);
+  return routeTo(job, targetAt(targets, next.target), targets, whyOf(job), next.lastResort);
+}
+
+function whyOf({ tier, asked }: Job): string {
+  return tier ? tierText(tier, asked.model) : 'as-asked';
 }
 
 /** The conversation stays with this target from now on. */
-export function pin({ router }: Gateway, { conversation }: Job, target: Place): void {
-  if (conversation) router.stickiness.set(conversation.key, { target });
+export function pin({ router }: Gateway, { conversation, tier }: Job, target: Place): void {
+  if (!conversation) return;
+  router.stickiness.set(
+    conversation.key,
+    tier?.decision.applied ? { target, tier: tier.decision.tier } : { target },
+  );
 }
 
 function pinned({ router }: Gateway, { conversation }: Job): Place | undefined {

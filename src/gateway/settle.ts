@@ -1,7 +1,9 @@
+import { formatUsd } from '../money.ts';
 import { FLAGS } from '../store/ledger/record.ts';
 import { NO_USAGE, type TokenUsage } from '../usage.ts';
 import { entryOf, summed, wordFor } from './attempts.ts';
 import { endingOf } from './call-end.ts';
+import type { TierChoice } from './choose-tier.ts';
 import type { Forwarding } from './complete.ts';
 import type { Gateway } from './gateway.ts';
 import type { ServiceHeaders } from './headers.ts';
@@ -9,6 +11,7 @@ import { lineOf, recordOf } from './job.ts';
 import { type Metered, meter, meterAtBound } from './meter.ts';
 import type { CallReport } from './relay-answer.ts';
 import { savedMoney } from './saved-money.ts';
+import { savedByTier, tierDetail } from './tier-words.ts';
 
 /**
  * Turns the hold into what the request cost, all its attempts together, and tells those who wait for room. Returns the
@@ -27,13 +30,16 @@ export async function settle(
   const before = route?.attempts;
   const { usage, costNanoUsd, flags } = before ? summed(before, last) : last;
   const ending = endingOf(report);
+  const detail = before ? trailOf(gateway, forwarding, report, last, ending.detail) : ending.detail;
+  const savedNanoUsd = job.tier && savedByTier(gateway, job.tier, last);
+  if (savedNanoUsd !== undefined && savedNanoUsd > 0) about.route += `; saved=${formatUsd(savedNanoUsd)}`;
   const record = recordOf(
     job,
     target,
     {
       status: ending.status,
       outcome: ending.outcome,
-      detail: before ? trailOf(gateway, forwarding, report, last, ending.detail) : ending.detail,
+      detail: job.tier ? tierOf(job.tier, savedNanoUsd, detail) : detail,
       usage,
       costNanoUsd,
       flags,
@@ -48,6 +54,14 @@ export async function settle(
   about.costNanoUsd = flags & FLAGS.unpriced ? undefined : costNanoUsd;
   about.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
   return last.usage;
+}
+
+function tierOf(
+  tier: TierChoice,
+  savedNanoUsd: number | undefined,
+  detail: Record<string, unknown> | undefined,
+): Record<string, unknown> {
+  return { ...detail, tier: tierDetail(tier, savedNanoUsd) };
 }
 
 /** What one call used and what that costs. */

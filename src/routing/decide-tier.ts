@@ -28,7 +28,7 @@ export interface TierDecision {
   applied: boolean;
   threshold?: number;
   /** What settled it, beyond the score. */
-  because: 'min_tier' | 'tool_loop' | 'budget' | 'share' | 'gain' | 'sticky' | 'cold_start';
+  because: 'needs' | 'min_tier' | 'tool_loop' | 'budget' | 'share' | 'gain' | 'sticky' | 'cold_start';
 }
 
 /** Less gain than this is not worth the strong tier's price, where the user set no share. */
@@ -48,7 +48,7 @@ export function decideTier(question: TierQuestion): TierDecision {
   const coldStart = share === undefined && scored.gain === undefined;
   if (coldStart) return { ...byShare(question, UNSET_SHARE), applied: false, because: 'cold_start' };
   const strongShare = shareUnderPressure(share ?? 1, spentOfCap);
-  if (strongShare === 0) return { tier: 'weak', applied: true, because: 'budget' };
+  if (strongShare === 0) return { tier: 'weak', applied: true, because: share === 0 ? 'share' : 'budget' };
   const wanted = share === undefined ? byGain(question, strongShare) : byShare(question, strongShare);
   const { savingNanoUsd = 0, cacheLossNanoUsd = 0 } = question;
   const tier = tierOfTurn({ pinned, wanted: wanted.tier, inToolLoop, savingNanoUsd, cacheLossNanoUsd });

@@ -43,7 +43,35 @@ describe('gw route', () => {
       tier   none: the request keeps gpt-5
       "
     `);
-    expect(stderr).toBe('No tiers are configured: the score is shown, and routes nothing.\n');
+    expect(stderr).toContain('No tiers are configured for gpt-5: the score routes nothing.');
+  });
+
+  test('says which tier it would be, and why it is not applied yet', async () => {
+    const cli = cliHome();
+    const tiers = 'strong: openai/gpt-5; fast: openai/gpt-5-mini';
+    await cli.run(['config', 'set', 'tiers.gpt-5', `${tiers}; share=30%`]);
+    const asked = await cli.run(['route', '-'], { stdin: request });
+    expect(asked.stdout).toContain(
+      'tier   none: the request keeps gpt-5, since too few requests were scored',
+    );
+    await cli.run(['config', 'set', 'routing.shares.default', '0']);
+    const own = await cli.run(['route', '-'], { stdin: request });
+    expect(own.stdout).toContain('tier   fast (openai/gpt-5-mini); decided by the share');
+    await cli.run(['config', 'unset', 'routing.shares.default']);
+    await cli.run(['config', 'set', 'tiers.gpt-5', tiers]);
+    const { stdout } = await cli.run(['route', '-', '--json'], { stdin: request });
+    expect(JSON.parse(stdout)).toMatchObject({ tier: { applied: false, share: null, by: 'cold_start' } });
+  });
+
+  test.each([
+    ['tiers.gpt-5', 'strong: openai/gpt-5', 'nothing to choose'],
+    ['tiers.gpt-5', 'strong: openai/gpt-5; fast: opneai/gpt-5-mini', 'gw providers add opneai'],
+    ['tiers.gpt-5-mini', 'strong: openai/gpt-5; fast: openai/gpt-5-mini', 'To allow that, add: up'],
+    ['routing.shares.default', '300%', 'is no share'],
+  ])('refuses %s %s', async (key, value, message) => {
+    const { code, stderr } = await cliHome().run(['config', 'set', key, value]);
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(message);
   });
 
   test('--json has the score whole', async () => {

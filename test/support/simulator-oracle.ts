@@ -62,10 +62,13 @@ export interface Ask {
 }
 
 export type Expected =
-  | { kind: 'held'; amount: number; remaining: number | null }
+  | { kind: 'held'; amount: number; remaining: number | null; spentOfCap: number }
   | { kind: 'tight' | 'wait' | 'blocked' };
 
-export type ExpectedAgain = Expected | { kind: 'refused' | 'resolved_before' };
+export type ExpectedAgain =
+  | { kind: 'held'; amount: number; remaining: number | null }
+  | { kind: 'tight' | 'wait' | 'blocked' }
+  | { kind: 'refused' | 'resolved_before' };
 
 const MINUTE_MS = 60_000;
 
@@ -96,7 +99,8 @@ export class Oracle {
     const hold = (amount: number): Expected => {
       this.requests.push({ ...ask, amount, open: true, cost: 0 });
       for (const b of budgets) this.reserve(b, ask.id, amount);
-      return { kind: 'held', amount, remaining: budgets.length > 0 ? room - amount : null };
+      const spentOfCap = Math.max(0, ...budgets.map((b) => this.posted(b) / Math.max(1, b.cap)));
+      return { kind: 'held', amount, remaining: budgets.length > 0 ? room - amount : null, spentOfCap };
     };
     if (budgets.length === 0 || ask.amount === 0) return hold(ask.amount);
     const line = `${ask.projectId} ${ask.repo}`;

@@ -28,7 +28,7 @@ export const config: SetUp = (command, context) => {
   command
     .command('set <key> <value>')
     .description(
-      'change a setting; aliases.NAME MODEL gives a model another name, optimizer.projects.NAME a project its level, fees.NAME USD a tool its price',
+      'change a setting; aliases.NAME MODEL gives a model another name, optimizer.projects.NAME a project its level, fees.NAME USD a tool its price, tiers.MODEL the tiers that gw decides between, routing.shares.NAME a project its strong share',
     )
     .action((key: string, value: string) => set(context, key, value));
   command

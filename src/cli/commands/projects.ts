@@ -1,5 +1,6 @@
 import { rmSync } from 'node:fs';
 import { Option } from 'commander';
+import { learnerPath } from '../../routing/score/learner-file.ts';
 import {
   createProject,
   listProjects,
@@ -13,7 +14,6 @@ import { type Context, note, say, sayJson } from '../context.ts';
 import { table } from '../output/table.ts';
 import { terminalOf } from '../output/terminal.ts';
 import { createTimeFormat } from '../output/time.ts';
-import { learnerPath } from '../route/learner-file.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
@@ -87,7 +87,7 @@ async function resume(context: Context, name: string): Promise<void> {
 
 async function remove(context: Context, name: string): Promise<void> {
   await withStore(context, (db) => removeProject(db, name, context.clock.now()));
-  rmSync(learnerPath(context, name), { force: true });
+  rmSync(learnerPath(context.paths.home, name), { force: true });
   note(
     context,
     `Project ${name} is removed: its keys no longer work. Its history stays; gw projects add ${name} brings it back.`,

@@ -2,7 +2,6 @@ import { mkdirSync } from 'node:fs';
 import { openSettingsFile } from '../../config/save.ts';
 import {
   DEFINITIONS,
-  type Definition,
   isScalarKey,
   MAPS,
   mapEntryOf,
@@ -12,6 +11,7 @@ import {
 import { messageOf } from '../../errors.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
+import { checkTiers } from './check-tiers.ts';
 
 /** Sets a setting to what a person wrote, or back to its default; returns the value. Throws for one that cannot be. */
 export async function changeSetting(
@@ -20,9 +20,10 @@ export async function changeSetting(
   text: string | undefined,
 ): Promise<string | number | undefined> {
   const entry = mapEntryOf(key);
-  const definition = isScalarKey(key) ? DEFINITIONS[key] : entry && MAPS[entry.map];
-  if (!definition) throw unknownSetting(key);
-  const value = text === undefined ? undefined : parse(key, definition, text);
+  const parse = isScalarKey(key) ? DEFINITIONS[key].parse : entry && MAPS[entry.map].parse;
+  if (!parse) throw unknownSetting(key);
+  const value = text === undefined ? undefined : checked(key, () => parse(text, entry?.name ?? ''));
+  if (entry?.map === 'tiers' && text !== undefined) checkTiers(context, entry.name, text);
   mkdirSync(context.paths.home, { recursive: true, mode: 0o700 });
   const file = await openSettingsFile(context.paths.config);
   const path = entry ? [...entry.map.split('.'), entry.name] : key.split('.');
@@ -31,13 +32,9 @@ export async function changeSetting(
   return value;
 }
 
-function parse(
-  key: string,
-  definition: Pick<Definition<string | number>, 'parse'>,
-  text: string,
-): string | number {
+function checked<T>(key: string, parse: () => T): T {
   try {
-    return definition.parse(text);
+    return parse();
   } catch (error) {
     throw new SettingError(`${key}: ${messageOf(error)}`);
   }

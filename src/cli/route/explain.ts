@@ -1,3 +1,4 @@
+import type { TierDecision } from '../../routing/decide-tier.ts';
 import type { LearnerState } from '../../routing/score/learner-state.ts';
 import { scorePrompt, type TierScore } from '../../routing/score/score.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
@@ -7,6 +8,7 @@ import { clean, pad } from '../output/text.ts';
 import { readRequestFile } from '../request-file.ts';
 import { labelsOf } from './learn.ts';
 import { promptIn } from './prompt.ts';
+import { type TierAnswer, tierFor } from './tier.ts';
 
 interface ExplainOptions {
   project: string;
@@ -19,9 +21,9 @@ export async function explain(context: Context, file: string, options: ExplainOp
   const { project, learner, json } = options;
   const { messages, model } = await readRequestFile(context, file);
   const scored = scorePrompt(promptIn(messages, file), learner);
+  const tier = await tierFor(context, { project, model, messages, scored });
   if (json) {
     const { score, basis, gain, why } = scored;
-    // No tiers can be configured yet, so none is chosen and the model stays.
     sayJson(context, {
       project_id: project,
       model: model ?? null,
@@ -29,7 +31,7 @@ export async function explain(context: Context, file: string, options: ExplainOp
       basis,
       gain: gain ?? null,
       why,
-      tier: null,
+      tier: tier ? tierJson(tier) : null,
     });
     return;
   }
@@ -39,10 +41,37 @@ export async function explain(context: Context, file: string, options: ExplainOp
     ['why', scored.why.join(', ') || 'nothing stands out'],
     ['basis', basisText(scored, options)],
     ...gainFact(scored),
-    ['tier', `none: the request keeps ${model === undefined ? 'its model' : model}`],
+    ['tier', tierText(tier, model ?? 'its model')],
   ];
   say(context, facts.map(([name, value]) => `${palette.dim(pad(name, 7))}${clean(value)}`).join('\n'));
-  note(context, 'No tiers are configured: the score is shown, and routes nothing.');
+  if (!tier) note(context, noTiers(model));
+}
+
+function noTiers(model: string | undefined): string {
+  const example = `gw config set tiers.${model ?? 'gpt-5'} "strong: openai/gpt-5; fast: openai/gpt-5-mini; share=30%"`;
+  return `No tiers are configured${model === undefined ? '' : ` for ${model}`}: the score routes nothing. Such as: ${example}`;
+}
+
+function tierText(tier: TierAnswer | undefined, model: string): string {
+  if (!tier) return `none: the request keeps ${model}`;
+  const { decision, name, models, share } = tier;
+  const { threshold, applied, because } = decision;
+  const by = threshold === undefined ? '' : `, as the score is ${sideOf(decision)} ${threshold.toFixed(2)}`;
+  if (applied) return `${name} (${models})${by}; decided by the ${because}`;
+  const missing =
+    share === undefined
+      ? 'neither is a share set nor anything proved that was learnt'
+      : 'too few requests were scored yet to know what that share is';
+  return `none: the request keeps ${model}, since ${missing}. It would be ${name} (${models})${by}`;
+}
+
+function sideOf({ tier }: TierDecision): string {
+  return tier === 'strong' ? 'at least' : 'below';
+}
+
+function tierJson({ decision, name, models, share }: TierAnswer): Record<string, unknown> {
+  const { applied, threshold, because } = decision;
+  return { name, models, applied, threshold: threshold ?? null, share: share ?? null, by: because };
 }
 
 function gainFact({ gain }: TierScore): [string, string][] {

@@ -35,8 +35,11 @@ export interface Admission extends RequestHead {
 }
 
 export type AdmissionResult =
-  /** Reserved and durable: it may be sent. `remaining` is what the tightest budget has left; null without budgets. */
-  | { kind: 'held'; amount: NanoUsd; remaining: NanoUsd | null }
+  /**
+   * Reserved and durable: it may be sent. `remaining` is what the tightest budget has left; null without budgets.
+   * `spentOfCap` is the part of its cap that the one which is used up most has spent; 0 without budgets.
+   */
+  | { kind: 'held'; amount: NanoUsd; remaining: NanoUsd | null; spentOfCap: number }
   | { kind: 'tight' }
   /** Its price is unknown and the project has a budget. Nothing is written. */
   | { kind: 'unpriced'; standing: Standing }
@@ -164,7 +167,8 @@ export function createLedger(options: LedgerOptions): Ledger {
   function hold(admission: Admission, amount: NanoUsd, standings: Standing[]): AdmissionResult {
     const charges = balances.reserve(admission.projectId, repoOf(admission), amount);
     holds.insert(slot, admission, amount, charges);
-    return { kind: 'held', amount, remaining: standings.length > 0 ? roomIn(standings) - amount : null };
+    const remaining = standings.length > 0 ? roomIn(standings) - amount : null;
+    return { kind: 'held', amount, remaining, spentOfCap: spentOfCap(standings) };
   }
 
   function admit(admission: Admission): AdmissionResult {
@@ -307,6 +311,10 @@ export function createLedger(options: LedgerOptions): Ledger {
 
 const repoOf = ({ origin }: Pick<RequestHead, 'origin'>): string => origin?.repo ?? '';
 const roomOf = ({ budget, posted, pending }: Standing): NanoUsd => budget.capNanoUsd - posted - pending;
+/** The part of its cap that the budget which is used up most has spent. */
+const spentOfCap = (standings: Standing[]): number =>
+  standings.reduce((most, { budget, posted }) => Math.max(most, posted / Math.max(1, budget.capNanoUsd)), 0);
+
 const roomIn = (standings: Standing[]): NanoUsd => Math.min(...standings.map(roomOf));
 
 function leastBy(standings: Standing[], value: (standing: Standing) => number): Standing {

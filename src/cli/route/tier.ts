@@ -1,0 +1,66 @@
+import { parseShare, parseTiers } from '../../config/tiers.ts';
+import { conversationKey } from '../../routing/conversation.ts';
+import { decideTier, type TierDecision } from '../../routing/decide-tier.ts';
+import type { TierScore } from '../../routing/score/score.ts';
+import { observe, type ScoreWindow } from '../../routing/score/share.ts';
+import { findProject } from '../../store/find-project.ts';
+import { recentTierScores } from '../../store/tier-scores.ts';
+import type { Context } from '../context.ts';
+import type { JsonObject } from '../jsonl.ts';
+import { readSettings } from '../settings.ts';
+import { withStore } from '../with-store.ts';
+
+/** What the daemon would decide for the first request of a conversation, as far as a file can tell. */
+export interface TierAnswer {
+  decision: TierDecision;
+  /** The tier's name and models. */
+  name: string;
+  models: string;
+  share: number | undefined;
+}
+
+export interface TierQuestion {
+  project: string;
+  model: string | undefined;
+  messages: readonly JsonObject[];
+  scored: TierScore;
+}
+
+/** Undefined where the model has no tiers. */
+export async function tierFor(
+  context: Context,
+  { project, model, messages, scored }: TierQuestion,
+): Promise<TierAnswer | undefined> {
+  const { settings } = readSettings(context);
+  const written = model === undefined ? undefined : settings.tiers[model];
+  if (model === undefined || written === undefined) return undefined;
+  const { strong, weak, share: shareOfTiers } = parseTiers(written, model);
+  const own = settings['routing.shares'][project];
+  const share = own === undefined ? shareOfTiers : parseShare(own);
+  const { projectId, window } = await scoresOf(context, project, model);
+  const turns = messages.map(({ role, content }) => ({ role: String(role), content }));
+  const decision = decideTier({
+    scored,
+    window,
+    ...(share === undefined ? {} : { share }),
+    conversation: `${projectId} ${model} ${conversationKey({ messages: turns })}`,
+  });
+  const chosen = decision.tier === 'strong' ? { name: 'strong', models: strong } : weak;
+  return { decision, share, ...chosen };
+}
+
+/** The scores by which the daemon goes. */
+function scoresOf(
+  context: Context,
+  project: string,
+  model: string,
+): Promise<{ projectId: number; window: ScoreWindow }> {
+  return withStore(context, async (db) => {
+    const projectId = findProject(db, project);
+    const window: ScoreWindow = [];
+    for (const row of recentTierScores(db)) {
+      if (row.projectId === projectId && row.model === model) observe(window, row.score);
+    }
+    return { projectId, window };
+  });
+}

@@ -1,0 +1,94 @@
+import { SettingError } from './setting-error.ts';
+
+/** The two tiers between which gw decides for a model. */
+export interface Tiers {
+  /** The models of the strong tier, as an alias lists them: `a, b | c`. */
+  strong: string;
+  /** The cheaper tier. */
+  weak: { name: string; models: string };
+  /** The part of the requests that is to go to the strong tier, in [0,1]; undefined: what was learnt decides. */
+  share: number | undefined;
+}
+
+const EXAMPLE = '"strong: openai/gpt-5; fast: openai/gpt-5-mini; share=30%"';
+const TIER = /^([a-z][a-z0-9_-]{0,19})\s*:(.*)$/is;
+const STRONG = 'strong';
+
+/**
+ * Reads what a person wrote for a model: `strong: openai/gpt-5, anthropic/claude-opus-4-1; fast: openai/gpt-5-mini;
+ * share=30%`. Requests for a model of the cheaper tier go to the strong one only with the word `up`. Throws
+ * SettingError.
+ */
+export function parseTiers(text: string, model: string): Tiers {
+  const found = new Map<string, string>();
+  let share: number | undefined;
+  let up = false;
+  for (const part of partsOf(text, ';')) {
+    const [, name = '', models = ''] = TIER.exec(part) ?? [];
+    if (name !== '') addTier(found, name.toLowerCase(), models.trim());
+    else if (part.toLowerCase() === 'up') up = true;
+    else if (/^share\s*=/i.test(part)) share = parseShare(part.slice(part.indexOf('=') + 1));
+    else
+      throw new SettingError(
+        `"${part}" is neither a tier nor share=PERCENT nor up. An example is ${EXAMPLE}`,
+      );
+  }
+  const tiers = { ...twoOf(found), share };
+  if (!up && namesIn(tiers.weak.models).some((name) => isName(name, model))) {
+    throw new SettingError(
+      `${model} is of the tier ${tiers.weak.name}: requests for it would go to a stronger model than they ask for. To allow that, add: up`,
+    );
+  }
+  return tiers;
+}
+
+/** A part of all requests: `30%` or `0.3`, in [0,1]. */
+export function parseShare(value: unknown): number {
+  const [, number = '', percent] = /^\s*(\d+(?:\.\d+)?)\s*(%?)\s*$/.exec(String(value)) ?? [];
+  const share = number === '' ? Number.NaN : Number(number) / (percent === '%' ? 100 : 1);
+  if (share >= 0 && share <= 1) return share;
+  throw new SettingError(`${JSON.stringify(value)} is no share; examples are 30% and 0.3`);
+}
+
+/** The single names in a list of models such as `a, b | c`. */
+export function namesIn(models: string): string[] {
+  return partsOf(models, /[,|]/);
+}
+
+function addTier(found: Map<string, string>, name: string, models: string): void {
+  if (found.has(name)) throw new SettingError(`the tier ${name} stands twice`);
+  if (namesIn(models).length === 0)
+    throw new SettingError(`the tier ${name} has no model. An example is ${EXAMPLE}`);
+  found.set(name, models);
+}
+
+function twoOf(found: Map<string, string>): Pick<Tiers, 'strong' | 'weak'> {
+  const strong = found.get(STRONG);
+  const [other, third] = [...found.keys()].filter((name) => name !== STRONG);
+  if (strong === undefined)
+    throw new SettingError(
+      `no tier is called ${STRONG}, which the dearer one has to be. An example is ${EXAMPLE}`,
+    );
+  if (other === undefined)
+    throw new SettingError(
+      `with the tier ${STRONG} alone there is nothing to choose. An example is ${EXAMPLE}`,
+    );
+  if (third !== undefined)
+    throw new SettingError(`gw decides between two tiers; besides ${STRONG} there are ${other} and ${third}`);
+  const models = found.get(other) ?? '';
+  const both = namesIn(models).find((name) => namesIn(strong).includes(name));
+  if (both !== undefined) throw new SettingError(`${both} is of both tiers`);
+  return { strong, weak: { name: other, models } };
+}
+
+/** Whether a name is that of a model, with its provider or without. */
+function isName(name: string, model: string): boolean {
+  return name === model || name.endsWith(`/${model}`) || model.endsWith(`/${name}`);
+}
+
+function partsOf(text: string, separator: string | RegExp): string[] {
+  return text
+    .split(separator)
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}

@@ -1,0 +1,125 @@
+import { JsonSyntaxError } from '../json/scan.ts';
+import { costOf } from '../pricing/cost.ts';
+import { decideTier, type TierDecision } from '../routing/decide-tier.ts';
+import { readPrompt } from '../routing/score/prompt.ts';
+import { scorePrompt, type TierScore } from '../routing/score/score.ts';
+import { observe } from '../routing/score/share.ts';
+import { NO_USAGE, type TokenUsage } from '../usage.ts';
+import { conversationOf } from './conversation.ts';
+import { canReach } from './cross.ts';
+import type { Gateway } from './gateway.ts';
+import type { Job } from './job.ts';
+import { lackOfTarget, needsOf } from './needs.ts';
+import type { RoutedTarget, Target } from './resolve.ts';
+import type { TierOffer } from './tiers.ts';
+import { type Turns, turnsOf } from './turns.ts';
+
+/** Which tier a request takes, and why. */
+export interface TierChoice {
+  decision: TierDecision;
+  scored: TierScore;
+  /** The name of the tier that was decided on. */
+  name: string;
+  /** What the cheaper tier lacks for this request. */
+  lacks: readonly string[];
+  /** Where it would have gone for the dearer price. */
+  strong: Target;
+}
+
+/** Decides on the tier of a request for a model that has some; answers the targets of that tier. */
+export function chooseTier(gateway: Gateway, job: Job, offer: TierOffer): readonly RoutedTarget[] {
+  if (job.options.route === false) return offer.asked;
+  try {
+    return choose(gateway, job, offer);
+  } catch (error) {
+    // A text inside that is no JSON is the provider's to judge.
+    if (error instanceof JsonSyntaxError) return offer.asked;
+    throw error;
+  }
+}
+
+function choose(gateway: Gateway, job: Job, offer: TierOffer): readonly RoutedTarget[] {
+  const turns = turnsOf(job);
+  job.conversation = conversationOf(job);
+  if (!turns || turns.length === 0 || !job.conversation) return offer.asked;
+  const reachable = offer.weak.filter((target) => canReach(job.wire, target));
+  const needs = needsOf(job);
+  const lacks = reachable.map((target) => lackOfTarget(target, needs));
+  const fit = reachable.filter((_, i) => lacks[i]?.length === 0);
+  const choice = decide(gateway, job, { offer, turns, weak: fit[0], lacks: lacks[0] ?? ['endpoint'] });
+  if (!choice) return offer.asked;
+  job.tier = choice;
+  if (!choice.decision.applied) return offer.asked;
+  if (choice.decision.tier === 'strong') return offer.strong;
+  return offer.weakFirst.filter((target) => !offer.weak.includes(target) || fit.includes(target));
+}
+
+interface Asking {
+  offer: TierOffer;
+  turns: Turns;
+  /** The first target of the cheaper tier that can take it. */
+  weak: RoutedTarget | undefined;
+  lacks: readonly string[];
+}
+
+function decide(gateway: Gateway, job: Job, { offer, turns, weak, lacks }: Asking): TierChoice | undefined {
+  const { tiers, router, learners } = gateway;
+  const { project, asked, conversation } = job;
+  const [strong] = offer.strong;
+  if (!strong || !conversation) return undefined;
+  const inToolLoop = turns.at(turns.length - 1).role === 'tool';
+  const scored = scorePrompt(readPrompt([questionIn(turns)]), learners.of(project.name));
+  const window = tiers.windowOf(project.id, asked.model);
+  const share = tiers.shareOf(project.name) ?? offer.share;
+  const decision: TierDecision = weak
+    ? decideTier({
+        scored,
+        window,
+        ...(share === undefined ? {} : { share }),
+        spentOfCap: tiers.spentOfCap(project.id),
+        conversation: conversation.key,
+        pinned: conversation.isNew ? undefined : router.stickiness.get(conversation.key)?.tier,
+        inToolLoop,
+        ...costsOfChange(gateway, job, { strong, weak }),
+      })
+    : { tier: 'strong', applied: true, because: 'needs' };
+  // A loop of tools asks the same question again and again.
+  if (!inToolLoop) observe(window, scored.score);
+  const name = decision.tier === 'strong' ? 'strong' : offer.weakName;
+  return { decision, scored, name, lacks: weak ? [] : lacks, strong };
+}
+
+/** Of turns after the last question, which are few unless tools are called in a long loop. */
+const MOST_LOOKED_AT = 200;
+
+/** The last question of a person. */
+function questionIn(turns: Turns): { role: string; content?: unknown } {
+  for (let i = turns.length - 1; i >= Math.max(0, turns.length - MOST_LOOKED_AT); i--) {
+    const turn = turns.at(i);
+    if (turn.role === 'user') return turn;
+  }
+  return { role: 'user' };
+}
+
+/** About what an answer takes, to compare what turns cost. */
+const TYPICAL_OUTPUT = 500;
+const BYTES_PER_TOKEN = 4;
+
+/** What the cheaper tier saves on this turn, and what it costs that its provider's cache does not know the prompt. */
+function costsOfChange(
+  { catalog, clock }: Gateway,
+  { asked }: Job,
+  { strong, weak }: { strong: Target; weak: Target },
+): { savingNanoUsd: number; cacheLossNanoUsd: number } {
+  const cardOf = ({ provider, model }: Target) => catalog().find(provider.name, model, clock.now());
+  const [dear, cheap] = [cardOf(strong), cardOf(weak)];
+  if (!dear || !cheap) return { savingNanoUsd: 0, cacheLossNanoUsd: 0 };
+  const inputTokens = Math.ceil(asked.bytes.length / BYTES_PER_TOKEN);
+  const outputTokens = Math.min(asked.maxOutputTokens ?? TYPICAL_OUTPUT, TYPICAL_OUTPUT);
+  const usage: TokenUsage = { ...NO_USAGE, inputTokens, outputTokens };
+  const cached: TokenUsage = { ...usage, cachedInputTokens: inputTokens };
+  return {
+    savingNanoUsd: costOf(usage, dear) - costOf(usage, cheap),
+    cacheLossNanoUsd: costOf(usage, dear) - costOf(cached, dear),
+  };
+}
