@@ -7,13 +7,19 @@ import { costsNothing } from './quote.ts';
 import type { Relay } from './relay.ts';
 import { type CallEnd, notSent, type Outgoing, send } from './send.ts';
 
-/** Runs the call to its end: the provider's, the client's who leaves, or that of the hold. */
-export async function callProvider(
+/** A call that runs to its end: the provider's, the client's who leaves, or that of the hold. */
+export interface RunningCall {
+  end: Promise<CallEnd>;
+  /** To be told the end, says what it means for the request. */
+  close(end: CallEnd): CallEnd;
+}
+
+export function callProvider(
   gateway: Gateway,
   forwarding: Forwarding,
   outgoing: Outgoing,
   relay: Relay,
-): Promise<CallEnd> {
+): RunningCall {
   const { job, target, admitted } = forwarding;
   const { exchange, asked } = job;
   const call = exchange.gone
@@ -40,12 +46,16 @@ export async function callProvider(
   });
   exchange.onGone = call.abort;
   relay.onLate = call.abort;
-  const end = await (asked.stream || relay.holdsBack ? endOfStream(call.end, relay) : call.end);
-  cancel?.();
-  exchange.onGone = undefined;
-  if (end.kind !== 'aborted') return end;
-  if (capped) return { kind: 'capped' };
-  return late && !exchange.gone ? noAnswer(end.sent) : end;
+  return {
+    end: asked.stream || relay.holdsBack ? endOfStream(call.end, relay) : call.end,
+    close(end) {
+      cancel?.();
+      exchange.onGone = undefined;
+      if (end.kind !== 'aborted') return end;
+      if (capped) return { kind: 'capped' };
+      return late && !exchange.gone ? noAnswer(end.sent) : end;
+    },
+  };
 }
 
 /** A stream has ended for gw with its closing event, whether or not the provider ends the connection then. */

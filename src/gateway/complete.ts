@@ -23,11 +23,16 @@ import type { Wire } from './wire/wire.ts';
  * settled by the stage that sends.
  */
 export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange): Promise<void> {
-  let job = await receive(gateway, wire, exchange);
+  const from = authenticate(gateway, exchange);
+  const body = await readBody(exchange.request, bodyLimits(gateway), 'json', exchange.response);
+  let job = receive(gateway, wire, body, from);
   try {
-    const targets = await targetsFor(gateway, job);
+    // Where there is nothing to wait for, neither is a promise: an await costs as much as many a stage.
+    const found = targetsFor(gateway, job);
+    const targets = found instanceof Promise ? await found : found;
     if (!job.conversation && haveEquals(targets)) job.conversation = conversationOf(job);
-    job = await optimize(gateway, job);
+    const shorter = optimize(gateway, job);
+    job = shorter instanceof Promise ? await shorter : shorter;
     const chosen = route(gateway, job, targets);
     const { target, why } = chosen;
     job = cross(job, target, gateway);
@@ -41,14 +46,19 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
   }
 }
 
-/** Who asks, for what, on whose account. */
-async function receive(gateway: Gateway, wire: Wire, exchange: Exchange): Promise<Job> {
-  const { request, response } = exchange;
-  const caller = gateway.authenticator.authenticate(request.headers);
-  const origin = gateway.attribution.originOf(request.socket);
-  const body = await readBody(request, bodyLimits(gateway), 'json', response);
+/** Who asks, and from where. */
+type Asker = Pick<Job, 'exchange' | 'caller' | 'origin'>;
+
+function authenticate(gateway: Gateway, exchange: Exchange): Asker {
+  const { headers, socket } = exchange.request;
+  const caller = gateway.authenticator.authenticate(headers);
+  return { exchange, caller, origin: gateway.attribution.originOf(socket) };
+}
+
+/** What is asked for, on whose account. */
+function receive(gateway: Gateway, wire: Wire, body: Buffer, { exchange, caller, origin }: Asker): Job {
   const asked = wire.parse(body);
-  const options = withServiceHeaders(asked.options, request.headers);
+  const options = withServiceHeaders(asked.options, exchange.request.headers);
   const project = selectProject(caller, options.budgetId, gateway.findProject);
   return { exchange, caller, project, origin, wire, asked, options, savedTokens: 0 };
 }

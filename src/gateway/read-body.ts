@@ -55,7 +55,7 @@ function readBytes(
     let size = 0;
     let taken = 0;
     // A body stays as long as its request runs.
-    response?.once('close', () => memory?.give(taken));
+    response?.on('close', () => memory?.give(taken));
     const refuse = (error: GwError) => {
       request.removeAllListeners('data');
       request.resume();

@@ -56,7 +56,8 @@ export async function relayAnswer(
   const sentAt = gateway.clock.monotonic();
   if (attempt && several) relay.onContent = () => reportContent(attempt, relay, sentAt);
   const report: CallReport = { relay, sentAt, end: NO_END, failure: undefined };
-  report.end = await callProvider(gateway, forwarding, outgoing, relay);
+  const call = callProvider(gateway, forwarding, outgoing, relay);
+  report.end = call.close(await call.end);
   endCall(gateway, forwarding, attempt, report);
   const crossed = crossOver(gateway, forwarding, report);
   if (crossed) return crossed;
