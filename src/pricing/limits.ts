@@ -43,8 +43,9 @@ const PASSED_ON = /^(?:anthropic|google|openai)\//;
 
 const SANDBOX_LIMITS: ModelLimits = { contextTokens: 128_000, maxOutputTokens: 16_384 };
 
-/** Limits don't change while gw runs and are asked for on every request. */
-const remembered = new Map<string, ModelLimits | undefined>();
+/** By provider and model, as a key of both would have to be made and hashed each time: every request asks. */
+const remembered = new Map<string, Map<string, ModelLimits | undefined>>();
+let entries = 0;
 const MAX_REMEMBERED = 10_000;
 const MAX_NAME_LENGTH = 256;
 
@@ -53,13 +54,23 @@ const MAX_NAME_LENGTH = 256;
  * nothing better does. Undefined for models that are not in the price data.
  */
 export function modelLimits(providerName: string, model: string): ModelLimits | undefined {
-  const key = `${providerName}\n${model}`;
-  if (remembered.has(key)) return remembered.get(key);
-  if (key.length > MAX_NAME_LENGTH) return undefined;
-  if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+  const models = remembered.get(providerName);
+  const known = models?.get(model);
+  if (known || models?.has(model)) return known;
+  if (providerName.length + model.length > MAX_NAME_LENGTH) return undefined;
   const limits = findLimits(providerName, model);
-  remembered.set(key, limits);
+  remember(providerName, model, limits);
   return limits;
+}
+
+function remember(providerName: string, model: string, limits: ModelLimits | undefined): void {
+  if (entries >= MAX_REMEMBERED) {
+    remembered.clear();
+    entries = 0;
+  }
+  const models = remembered.get(providerName) ?? new Map<string, ModelLimits | undefined>();
+  remembered.set(providerName, models.set(model, limits));
+  entries++;
 }
 
 function findLimits(providerName: string, model: string): ModelLimits | undefined {

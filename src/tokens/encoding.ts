@@ -10,8 +10,21 @@ const RULES: readonly (readonly [RegExp, Encoding])[] = [
   [/^text-embedding-(3-small|3-large|ada-002)$/, 'cl100k_base'],
 ];
 
+/** Each request asks, and names come from clients. */
+const remembered = new Map<string, Encoding | undefined>();
+const MAX_REMEMBERED = 1_000;
+
 /** The encoding of an OpenAI model, `openai/gpt-4o` and `ft:gpt-4o:org` included; undefined if it isn't known. */
 export function encodingOf(model: string): Encoding | undefined {
+  const known = remembered.get(model);
+  if (known !== undefined || remembered.has(model)) return known;
+  if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+  const encoding = findEncoding(model);
+  remembered.set(model, encoding);
+  return encoding;
+}
+
+function findEncoding(model: string): Encoding | undefined {
   const name = model
     .toLowerCase()
     .replace(/^.*\//, '')

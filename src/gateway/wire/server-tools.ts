@@ -149,10 +149,12 @@ function readList(bytes: Buffer, list: { start: number }): ServerTool[] {
 
 /** Tools that are asked for by a field of their own, as long as it says anything. */
 function toolsByField(fields: Fields, names: Readonly<Record<string, string>>): ServerTool[] {
-  return Object.entries(names).flatMap(([field, name]) => {
+  const tools: ServerTool[] = [];
+  for (const field in names) {
     const value = fields.read(field);
-    if (value === undefined || value === false || (Array.isArray(value) && value.length === 0)) return [];
+    if (value === undefined || value === false || (Array.isArray(value) && value.length === 0)) continue;
     const isHarmless = field === 'extra_body' && !/tool|search/i.test(JSON.stringify(value));
-    return isHarmless ? [] : [{ name, field }];
-  });
+    if (!isHarmless) tools.push({ name: names[field] ?? field, field });
+  }
+  return tools;
 }

@@ -47,8 +47,8 @@ export function createRollups(db: Db, sums: UsageSums): Rollups {
       origins.write();
     },
     clear() {
-      hours.rows.clear();
-      origins.rows.clear();
+      hours.clear();
+      origins.clear();
     },
   };
 }
@@ -60,19 +60,32 @@ function createTable(db: Db, tableAndKey: string) {
      VALUES (?, ?, ?, ?, ${COUNTERS.map(() => '?').join(', ')}) ${ADD_COUNTERS}`,
   );
   const rows = new Map<string, number[]>();
+  let last: number[] | undefined;
+
+  /** Nearly always that of the record before; a key has to be made and hashed. */
+  function rowOf(bucket: number, projectId: number, first: number, second: number): number[] {
+    if (last?.[0] === bucket && last[1] === projectId && last[2] === first && last[3] === second) return last;
+    const key = `${bucket} ${projectId} ${first} ${second}`;
+    last = rows.get(key);
+    if (!last) {
+      last = [bucket, projectId, first, second, ...COUNTERS.map(() => 0)];
+      rows.set(key, last);
+    }
+    return last;
+  }
+
   return {
     rows,
     add(bucket: number, projectId: number, first: number, second: number, counts: readonly number[]) {
-      const key = `${bucket} ${projectId} ${first} ${second}`;
-      let row = rows.get(key);
-      if (!row) {
-        row = [bucket, projectId, first, second, ...COUNTERS.map(() => 0)];
-        rows.set(key, row);
-      }
+      const row = rowOf(bucket, projectId, first, second);
       for (let i = 0; i < counts.length; i++) row[4 + i] = (row[4 + i] ?? 0) + (counts[i] ?? 0);
     },
     write() {
       for (const row of rows.values()) upsert.run(...row);
+    },
+    clear() {
+      rows.clear();
+      last = undefined;
     },
   };
 }
