@@ -152,8 +152,13 @@ export function serviceHeaders(about: ServiceHeaders): string[] {
 /** Plain decimals: 0.0000012, never 1.2e-6. */
 function decimal(amount: NanoUsd): string {
   const text = usdNumber(amount).toFixed(9);
-  return text.replace(/\.?0+$/, '');
+  let end = text.length;
+  while (text.charCodeAt(end - 1) === ZERO) end--;
+  return text.slice(0, text.charCodeAt(end - 1) === POINT ? end - 1 : end);
 }
+
+const ZERO = 0x30;
+const POINT = 0x2e;
 
 /** Model names come from clients, and a header takes only printable ASCII. */
 function printable(text: string): string {

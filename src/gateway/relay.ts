@@ -20,6 +20,10 @@ const MEDIA = /^(audio|image|video)\/|octet-stream/;
 const MAX_HELD_BYTES = 64 * 1024;
 /** How much of a stream is kept as it came before its text is taken out. */
 const MAX_KEPT_BYTES = 256 * 1024;
+const NOTHING = Buffer.alloc(0);
+/** Each request has a relay, so what only streams need is made when one begins. */
+const NO_EVENTS: EventFramer = { push: (chunk) => chunk, rest: () => NOTHING };
+const ignore = () => {};
 
 /**
  * Brings a provider's answer to the client. A stream goes out event by event as it comes; any other answer is
@@ -37,9 +41,9 @@ export class Relay implements Receiver {
   firstByteAt: number | undefined;
   lastByteAt: number | undefined;
   /** Called when a stream's closing event has come: there is nothing more to wait for. */
-  onClosed: (end: { kind: 'complete' }) => void = () => {};
+  onClosed: (end: { kind: 'complete' }) => void = ignore;
   /** Called when a stream goes on behind its end, where nobody hears it any more. */
-  onLate: () => void = () => {};
+  onLate: () => void = ignore;
   /** Called with the size of the stream so far after each run of events. */
   onEvents: ((streamedBytes: number) => void) | undefined;
   /** Called when the first content of a stream is there. */
@@ -51,23 +55,22 @@ export class Relay implements Receiver {
   #gathered: Buffer[] = [];
   #translated: Buffer | undefined;
   #size = 0;
-  readonly #framer: EventFramer;
+  #framer = NO_EVENTS;
   #closing: Buffer[] | undefined;
   /** The closing event as it came. */
-  #closed: Buffer = Buffer.alloc(0);
+  #closed: Buffer = NOTHING;
   /** The last events whose text was taken. */
-  #lastTaken: Buffer = Buffer.alloc(0);
+  #lastTaken: Buffer = NOTHING;
   #kept: Buffer[] = [];
   #keptBytes = 0;
   #text: string[] = [];
   #ending: LimitEnding | undefined;
-  readonly #tail = new AnswerTail();
-  #resume: () => void = () => {};
+  #tail: AnswerTail | undefined;
+  #resume: () => void = ignore;
   readonly #options: RelayOptions;
 
   constructor(options: RelayOptions) {
     this.#options = options;
-    this.#framer = createEventFramer();
   }
 
   head(status: number, rawHeaders: Buffer[], resume: () => void): void {
@@ -80,6 +83,7 @@ export class Relay implements Receiver {
     if (status < 300 && type.startsWith('text/event-stream')) {
       // What can't be read can't be translated either: it is gathered, and refused as no answer.
       if (encoding !== 'identity' && translator) return;
+      if (encoding === 'identity') this.#framer = createEventFramer();
       if (encoding === 'identity' && this.#options.holdsBack) {
         this.#mode = 'hold';
         return;
@@ -105,7 +109,7 @@ export class Relay implements Receiver {
     if (this.#mode === 'stream') return this.#stream(chunk);
     if (this.#mode === 'hold') return this.#hold(chunk);
     if (this.#mode === 'pass') {
-      this.#tail.add(chunk);
+      this.#keepEnd(chunk);
       return this.#write(chunk);
     }
     this.#gathered.push(chunk);
@@ -189,7 +193,7 @@ export class Relay implements Receiver {
   }
 
   #readTail(): void {
-    const end = this.#tail.fromUsage();
+    const end = this.#tail?.fromUsage();
     if (end) this.usage = this.#options.wire.usageOf(end);
   }
 
@@ -366,8 +370,13 @@ export class Relay implements Receiver {
     this.#writeHead();
     const body = Buffer.concat(this.#gathered);
     this.#gathered = [];
-    this.#tail.add(body.subarray(-TAIL_BYTES));
+    this.#keepEnd(body.subarray(-TAIL_BYTES));
     return this.#write(body);
+  }
+
+  #keepEnd(bytes: Buffer): void {
+    this.#tail ??= new AnswerTail();
+    this.#tail.add(bytes);
   }
 
   #writeHead(...more: string[]): void {

@@ -62,8 +62,10 @@ export function notSent(): Call {
   return { end: Promise.resolve({ kind: 'aborted', sent: false }), abort: () => {} };
 }
 
+const ignore = () => {};
+
 class Handler implements Dispatcher.DispatchHandler, WatchedCall {
-  resolve: (end: CallEnd) => void = () => {};
+  resolve: (end: CallEnd) => void = ignore;
   moved = true;
   paused = false;
   answered = false;
