@@ -12,6 +12,7 @@ import { createChatOnly } from '../gateway/chat-only.ts';
 import { createDefaultTerms } from '../gateway/default-terms.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { createLearners } from '../gateway/learners.ts';
+import { createLessons } from '../gateway/lessons.ts';
 import { createResolver } from '../gateway/resolve.ts';
 import { createRouter, type Router } from '../gateway/router.ts';
 import { createSettler } from '../gateway/settler.ts';
@@ -166,6 +167,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     router,
     tiers,
     learners,
+    lessons: createLessons(learners),
     catalog: () => current().catalog,
     ledger,
     settler,
@@ -280,7 +282,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     await tokens.close();
     await compressor.close();
     await attribution.close();
-    await learners.whenIdle();
+    await learners.close();
     if ((await settler.retry()) > 0)
       log.error('requests could not be settled; their holds close at the next start');
     try {

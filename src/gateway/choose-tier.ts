@@ -1,7 +1,8 @@
 import { JsonSyntaxError } from '../json/scan.ts';
 import { costOf } from '../pricing/cost.ts';
 import { decideTier, type TierDecision } from '../routing/decide-tier.ts';
-import { readPrompt } from '../routing/score/prompt.ts';
+import type { Needs } from '../routing/needs.ts';
+import { type Prompt, readPrompt } from '../routing/score/prompt.ts';
 import { scorePrompt, type TierScore } from '../routing/score/score.ts';
 import { observe } from '../routing/score/share.ts';
 import { NO_USAGE, type TokenUsage } from '../usage.ts';
@@ -24,6 +25,11 @@ export interface TierChoice {
   lacks: readonly string[];
   /** Where it would have gone for the dearer price. */
   strong: Target;
+  weak: readonly Target[];
+  /** To learn from how it was answered. */
+  prompt: Prompt;
+  turns: number;
+  wantsJson: boolean;
 }
 
 /** Decides on the tier of a request for a model that has some; answers the targets of that tier. */
@@ -46,7 +52,7 @@ function choose(gateway: Gateway, job: Job, offer: TierOffer): readonly RoutedTa
   const needs = needsOf(job);
   const lacks = reachable.map((target) => lackOfTarget(target, needs));
   const fit = reachable.filter((_, i) => lacks[i]?.length === 0);
-  const choice = decide(gateway, job, { offer, turns, weak: fit[0], lacks: lacks[0] ?? ['endpoint'] });
+  const choice = decide(gateway, job, { offer, turns, needs, weak: fit[0], lacks: lacks[0] ?? ['endpoint'] });
   if (!choice) return offer.asked;
   job.tier = choice;
   if (!choice.decision.applied) return offer.asked;
@@ -57,18 +63,24 @@ function choose(gateway: Gateway, job: Job, offer: TierOffer): readonly RoutedTa
 interface Asking {
   offer: TierOffer;
   turns: Turns;
+  needs: Needs;
   /** The first target of the cheaper tier that can take it. */
   weak: RoutedTarget | undefined;
   lacks: readonly string[];
 }
 
-function decide(gateway: Gateway, job: Job, { offer, turns, weak, lacks }: Asking): TierChoice | undefined {
+function decide(
+  gateway: Gateway,
+  job: Job,
+  { offer, turns, needs, weak, lacks }: Asking,
+): TierChoice | undefined {
   const { tiers, router, learners } = gateway;
   const { project, asked, conversation } = job;
   const [strong] = offer.strong;
   if (!strong || !conversation) return undefined;
   const inToolLoop = turns.at(turns.length - 1).role === 'tool';
-  const scored = scorePrompt(readPrompt([questionIn(turns)]), learners.of(project.name));
+  const prompt = readPrompt([questionIn(turns)]);
+  const scored = scorePrompt(prompt, learners.of(project.name));
   const window = tiers.windowOf(project.id, asked.model);
   const share = tiers.shareOf(project.name) ?? offer.share;
   const decision: TierDecision = weak
@@ -86,7 +98,17 @@ function decide(gateway: Gateway, job: Job, { offer, turns, weak, lacks }: Askin
   // A loop of tools asks the same question again and again.
   if (!inToolLoop) observe(window, scored.score);
   const name = decision.tier === 'strong' ? 'strong' : offer.weakName;
-  return { decision, scored, name, lacks: weak ? [] : lacks, strong };
+  return {
+    decision,
+    scored,
+    name,
+    lacks: weak ? [] : lacks,
+    strong,
+    weak: offer.weak,
+    prompt,
+    turns: turns.length,
+    wantsJson: needs.jsonSchema === true,
+  };
 }
 
 /** Of turns after the last question, which are few unless tools are called in a long loop. */

@@ -14,6 +14,7 @@ import type { BodyMemory } from './body-memory.ts';
 import type { ChatOnly } from './chat-only.ts';
 import type { DefaultTerms } from './default-terms.ts';
 import type { Learners } from './learners.ts';
+import type { Lessons } from './lessons.ts';
 import type { Resolver } from './resolve.ts';
 import type { Router } from './router.ts';
 import type { FindProject } from './select-project.ts';
@@ -37,6 +38,7 @@ export interface Gateway {
   router: Router;
   tiers: Tiers;
   learners: Learners;
+  lessons: Lessons;
   catalog: () => Catalog;
   calendar: () => Calendar;
   ledger: Ledger;

@@ -8,6 +8,7 @@ import type { Forwarding } from './complete.ts';
 import type { Gateway } from './gateway.ts';
 import type { ServiceHeaders } from './headers.ts';
 import { lineOf, recordOf } from './job.ts';
+import { learnFrom } from './learn-from.ts';
 import { type Metered, meter, meterAtBound } from './meter.ts';
 import type { CallReport } from './relay-answer.ts';
 import { savedMoney } from './saved-money.ts';
@@ -49,6 +50,7 @@ export async function settle(
     gateway.clock.monotonic(),
   );
   job.exchange.recorded = true;
+  if (job.tier && ending.outcome === 'ok') learnFrom(gateway, forwarding, job.tier, report);
   const settled = await gateway.settler.settle(record);
   gateway.queue.nudge(lineOf(job, gateway.repoBudgets()));
   about.costNanoUsd = flags & FLAGS.unpriced ? undefined : costNanoUsd;

@@ -16,6 +16,7 @@ import type { Caller } from '../store/callers.ts';
 import type { Db } from '../store/open.ts';
 import type { WebhookService } from '../webhooks/service.ts';
 import { speaksAnthropic } from './anthropic-error.ts';
+import { feedbackEndpoint } from './feedback-endpoint.ts';
 import { createGuard } from './guard.ts';
 import { getModel, listModels } from './models-endpoint.ts';
 import { requestEndpoint } from './request-endpoint.ts';
@@ -103,6 +104,7 @@ function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTa
       respondJson(exchange.response, 200, await answer(caller, exchange, parameters), { id: exchange.id });
     };
 
+  const feedback = feedbackEndpoint(db, gateway);
   const models = () => ({ lists, catalog: gateway.catalog() });
   const budgets = () => ({ db, calendar: gateway.calendar(), now: gateway.clock.now() });
   // Loaded when it is first needed: its schemas hold 8 MB with all that they stand on.
@@ -151,6 +153,9 @@ function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTa
     ),
     ...webhookRoutes(gateway, webhooks),
     'GET /v1/requests/{id}': json((caller, _exchange, { id = '' }) => requestEndpoint(caller, id, db)),
+    'POST /v1/requests/{id}/feedback': json((caller, { request }, { id = '' }) =>
+      feedback(caller, id, request),
+    ),
     'GET /health': async ({ response, id }) => respondJson(response, 200, health(), { id }),
   };
 }

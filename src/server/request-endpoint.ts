@@ -2,15 +2,20 @@ import { notFound } from '../errors.ts';
 import { parseRequestId } from '../ids.ts';
 import type { Caller } from '../store/callers.ts';
 import type { Db } from '../store/open.ts';
-import { getRequest } from '../store/request-log.ts';
+import { getRequest, type LoggedRequest } from '../store/request-log.ts';
 import { requestResponse } from '../store/request-response.ts';
 
 /** `GET /v1/requests/{id}`: one request record. A project key sees its own project's. Throws GwError 404. */
 export async function requestEndpoint(caller: Caller, id: string, db: Db): Promise<Record<string, unknown>> {
+  return requestResponse(await ownRequest(caller, id, db));
+}
+
+/** A request that the caller may see. Throws GwError 404. */
+export async function ownRequest(caller: Caller, id: string, db: Db): Promise<LoggedRequest> {
   const parsed = parseRequestId(id);
   const found = parsed === undefined ? undefined : await getRequest(db, parsed);
   if (!found || (found.project !== caller.project && !caller.admin)) {
     throw notFound(`no request "${id}". See: gw requests`, 'request_not_found', 'id');
   }
-  return requestResponse(found);
+  return found;
 }

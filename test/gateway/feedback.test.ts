@@ -1,0 +1,100 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { learnerPath } from '../../src/routing/score/learner-file.ts';
+import { completion } from '../support/chat-scripts.ts';
+import { request } from '../support/client.ts';
+import { until } from '../support/gateway.ts';
+import { json } from '../support/scripts.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+import { closeAll, severalTargets } from './several-targets.ts';
+
+async function start() {
+  const clock = createVirtualClock();
+  const settings = { tiers: { 'm-a': 'strong: a/m-a; fast: b/m-b; share=50%' } };
+  const several = await severalTargets({ clock, count: 2, settings });
+  onTestFinished(() => closeAll(several));
+  const { gateway } = several;
+  const ask = async (content: string, fields: object = {}) => {
+    const answer = await gateway.post({ model: 'm-a', messages: [{ role: 'user', content }], ...fields });
+    return answer.header('x-service-request-id') ?? '';
+  };
+  const tell = (id: string, body: unknown, key = gateway.key) =>
+    request(gateway.origin, {
+      path: `/v1/requests/${id}/feedback`,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body,
+    });
+  const file = learnerPath(gateway.paths.home, gateway.project.name);
+  /** What is learnt is written within a minute. */
+  const learnt = () =>
+    until(async () => {
+      await clock.advance(60_000);
+      return existsSync(file);
+    });
+  return { ...several, clock, ask, tell, file, learnt };
+}
+
+describe('POST /v1/requests/{id}/feedback', () => {
+  test('stands in the record, and teaches the project', async () => {
+    const { gateway, ask, tell, learnt } = await start();
+    const id = await ask('Why?');
+    const told = await tell(id, { good: false });
+    expect([told.status, told.json()]).toEqual([
+      200,
+      { object: 'feedback', request_id: id, score: 0, learnt: true },
+    ]);
+    expect((await tell(id, { score: 0.7 })).json()).toMatchObject({ score: 0.7, learnt: false });
+    const [record] = await gateway.settled(1);
+    expect(record?.detail).toMatchObject({ feedback: 0.7, tier: { chosen: 'strong' } });
+    await learnt();
+  });
+
+  test('of a request without tiers is kept, and teaches nothing', async () => {
+    const { gateway, ask, tell } = await start();
+    const id = await ask('Why?', { model: 'many' });
+    expect((await tell(id, { score: 1 })).json()).toMatchObject({ score: 1, learnt: false });
+    expect((await gateway.settled(1))[0]?.detail).toEqual({ feedback: 1 });
+  });
+
+  test('is for the project’s own requests', async () => {
+    const { gateway, ask, tell } = await start();
+    const id = await ask('Why?');
+    await gateway.newProject('other');
+    const foreign = await tell(id, { good: true }, await gateway.newKey('other'));
+    expect(foreign.status).toBe(404);
+    expect((await tell('req_nobody', { good: true })).status).toBe(404);
+    expect((await tell(id, { good: true }, 'sk-gw-wrong')).status).toBe(401);
+    expect((await gateway.settled(1))[0]?.detail).not.toHaveProperty('feedback');
+  });
+
+  test.each([
+    {},
+    { score: 2 },
+    { score: -0.1 },
+    { score: '1' },
+    { good: 1 },
+    { good: true, score: 1 },
+    [],
+    null,
+    'x',
+    { rating: 5 },
+  ])('refuses %j', async (body) => {
+    const { ask, tell } = await start();
+    expect((await tell(await ask('Why?'), body)).status).toBe(400);
+  });
+});
+
+test.each<[string, string[]]>([
+  ['a question asked again', ['Why?', 'Why?']],
+  ['an answer that refuses', ['Refuse!']],
+])('%s teaches too', async (_name, questions) => {
+  const { upstreams, ask, file, learnt } = await start();
+  const refusal = {
+    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', refusal: 'No.' } }],
+  };
+  upstreams[0]?.script(questions.includes('Refuse!') ? json(200, refusal) : completion());
+  await ask('Another question');
+  expect(existsSync(file)).toBe(false);
+  for (const question of questions) await ask(question);
+  await learnt();
+});

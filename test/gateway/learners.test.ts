@@ -1,0 +1,71 @@
+import { readFileSync, rmSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { createLearners, type Learners } from '../../src/gateway/learners.ts';
+import { deserialiseLearner } from '../../src/routing/score/codec.ts';
+import { learn } from '../../src/routing/score/learner.ts';
+import { learnerPath, writeLearner } from '../../src/routing/score/learner-file.ts';
+import { type LearnerState, newLearner } from '../../src/routing/score/learner-state.ts';
+import { readPrompt } from '../../src/routing/score/prompt.ts';
+import { until } from '../support/gateway.ts';
+import { tmpHome } from '../support/tmp-home.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+const label = { prompt: readPrompt([{ role: 'user', content: 'Why?' }]), outcome: { weak: 0 } };
+const seen = (state: LearnerState | undefined) => state?.priors.count ?? 0;
+
+function start() {
+  const home = tmpHome();
+  const clock = createVirtualClock();
+  const warnings: string[] = [];
+  const open = () => createLearners({ home, clock, warn: (message) => void warnings.push(message) });
+  const file = learnerPath(home, 'p');
+  const stored = () => seen(deserialiseLearner(readFileSync(file)));
+  /** What the file holds shows within a moment of being asked for. */
+  const shows = (learners: Learners, count: number) =>
+    until(async () => {
+      await clock.advance(2_000);
+      return seen(learners.of('p')) === count;
+    });
+  return { clock, warnings, open, file, stored, shows };
+}
+
+describe('learners', () => {
+  test('keep what they learn, and the next daemon reads it', async () => {
+    const { open, stored, shows } = start();
+    const learners = open();
+    for (let i = 0; i < 3; i++) learners.teach('p', label);
+    expect(seen(learners.of('p'))).toBe(3);
+    await learners.close();
+    expect(stored()).toBe(3);
+    await shows(open(), 3);
+  });
+
+  test('go on from what is in the file, and give way to a newer one', async () => {
+    const { open, file, stored, shows } = start();
+    const state = newLearner();
+    for (let i = 0; i < 5; i++) learn(state, label);
+    writeLearner(file, state);
+    const learners = open();
+    await shows(learners, 5);
+    learners.teach('p', label);
+    await learners.close();
+    expect(stored()).toBe(6);
+    learners.teach('p', label);
+    rmSync(file);
+    writeLearner(file, newLearner());
+    await learners.close();
+    expect([stored(), seen(learners.of('p'))]).toEqual([0, 0]);
+  });
+
+  test('forget with the file', async () => {
+    const { open, file, shows, warnings } = start();
+    writeLearner(file, newLearner());
+    const learners = open();
+    learners.of('p');
+    await learners.close();
+    learners.teach('p', label);
+    rmSync(file);
+    await shows(learners, 0);
+    expect(warnings).toEqual([]);
+  });
+});
