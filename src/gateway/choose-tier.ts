@@ -34,7 +34,8 @@ export interface TierChoice {
 
 /** Decides on the tier of a request for a model that has some; answers the targets of that tier. */
 export function chooseTier(gateway: Gateway, job: Job, offer: TierOffer): readonly RoutedTarget[] {
-  if (job.options.route === false) return offer.asked;
+  if (job.options.route === false || !TIERED.has(job.wire.endpoint) || isStored(job, offer))
+    return offer.asked;
   try {
     return choose(gateway, job, offer);
   } catch (error) {
@@ -42,6 +43,25 @@ export function chooseTier(gateway: Gateway, job: Job, offer: TierOffer): readon
     if (error instanceof JsonSyntaxError) return offer.asked;
     throw error;
   }
+}
+
+/** Not what a client makes of a conversation in between, such as a shorter one. */
+const TIERED: ReadonlySet<string> = new Set(['chat/completions', 'responses', 'messages']);
+
+/**
+ * What a provider keeps of a conversation nobody else has: what goes on from there stays with the model that was
+ * asked for, and nothing begins elsewhere that may go on by its id.
+ */
+function isStored({ wire, asked: { bytes, members } }: Job, offer: TierOffer): boolean {
+  if (wire.endpoint !== 'responses') return false;
+  const jsonOf = (name: string) => {
+    const member = members.find(({ key }) => key === name);
+    return member ? bytes.toString('latin1', member.start, member.end) : 'null';
+  };
+  if (jsonOf('previous_response_id') !== 'null' || jsonOf('conversation') !== 'null') return true;
+  const home = offer.asked[0]?.provider;
+  const isElsewhere = [...offer.weak, ...offer.strong].some(({ provider }) => provider !== home);
+  return isElsewhere && jsonOf('store') !== 'false';
 }
 
 function choose(gateway: Gateway, job: Job, offer: TierOffer): readonly RoutedTarget[] {

@@ -244,6 +244,57 @@ describe('what the cheap tier cannot do goes to the strong one', () => {
   });
 });
 
+describe('responses', () => {
+  const input = [{ type: 'message', role: 'user', content: EASY }];
+  test.each<[string, string, object, string]>([
+    ['go to the cheap tier where nothing is stored', 'b/m-b', { store: false }, 'm-b'],
+    ['stay where they may be stored, if the cheap tier is elsewhere', 'b/m-b', {}, 'm-a'],
+    ['go to a cheap tier of the same provider', 'a/m-b', {}, 'm-b'],
+    ['stay where they go on from what is stored', 'a/m-b', { previous_response_id: 'resp_1' }, 'm-a'],
+  ])('%s', async (_name, fast, fields, model) => {
+    const { gateway } = await start(`strong: a/m-a; fast: ${fast}; share=0`);
+    const answer = await gateway.post({ model: 'm-a', input, ...fields }, { path: '/v1/responses' });
+    expect(answer.header('x-service-model')).toBe(model);
+  });
+
+  test('that only shorten a conversation stay', async () => {
+    const { gateway } = await start('strong: a/m-a; fast: a/m-b; share=0');
+    const answer = await gateway.post({ model: 'm-a', input }, { path: '/v1/responses/compact' });
+    expect(answer.header('x-service-model')).toBe('m-a');
+  });
+});
+
+test('Anthropic’s API has tiers as well', async () => {
+  const { gateway } = await start(`${TIERS}; share=0`, { wires: ['anthropic', 'anthropic'] });
+  const answer = await gateway.post(ask(EASY, { system: 'Help.' }), { path: '/v1/messages' });
+  expect(answer.header('x-service-route')).toMatch(/^tier=fast; /);
+});
+
+test('nothing that is odd about a request breaks it', async () => {
+  const { gateway, upstreams } = await start(`${TIERS}; share=50%`);
+  await gateway.post(ask(EASY));
+  const odd: unknown[] = [
+    [null],
+    [1, 'x', []],
+    [{}],
+    [{ role: 5, content: { a: [] } }],
+    [{ role: 'user', content: [null, 3, { text: 4 }, ['x']] }],
+    [{ role: 'tool', content: 'x' }],
+    [{ role: 'assistant', content: null }],
+    Array.from({ length: 500 }, () => ({ role: 'user', content: '' })),
+    [{ role: 'user', content: '\ud800' }],
+    [{ role: 'user', content: 'x '.repeat(400_000) }],
+  ];
+  for (const messages of odd) {
+    const { status } = await gateway.post({ model: 'm-a', max_tokens: 20, messages });
+    expect([JSON.stringify(messages).slice(0, 40), status]).toEqual([expect.any(String), 200]);
+  }
+  const bytes = '{"model":"m-a","max_tokens":20,"messages":[{"role":"user","content":"\\q"}]}';
+  // What is no JSON inside is the provider's to judge, who was asked for.
+  upstreams[0]?.script(status(400));
+  expect((await gateway.post(bytes)).header('x-service-route')).toBe('as-asked');
+});
+
 test('as a budget runs down, the strong share falls to nothing', async () => {
   const capUsd = 0.06;
   const { gateway, upstreams } = await start(`${TIERS}; share=100%`, {
