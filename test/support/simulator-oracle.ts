@@ -162,12 +162,19 @@ export class Oracle {
     return true;
   }
 
-  /** The repository of a request that is settled comes to be known. */
+  /** The repository of a request comes to be known. */
   find(id: number, repo: string): void {
-    const request = this.requests.find((r) => r.id === id);
-    if (!request || request.open || request.repo !== '' || repo === '') return;
+    const request = this.requests.find((r) => r.id === id && r.repo === '');
+    if (!request || repo === '') return;
     request.repo = repo;
-    this.bookLate(request);
+    if (request.open) this.reserveLate(request);
+    else this.bookLate(request);
+  }
+
+  private reserveLate({ id, projectId, repo, amount }: OracleRequest): void {
+    for (const budget of this.touch(projectId, repo)) {
+      if (budget.repo !== '') this.reserve(budget, id, amount);
+    }
   }
 
   private bookLate({ id, projectId, repo, cost }: OracleRequest): void {

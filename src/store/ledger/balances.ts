@@ -28,6 +28,8 @@ export interface Balances {
   standingsFor(projectId: number, repo: string): Standing[];
   /** Reserves; returns what must be given back to `post`. */
   reserve(projectId: number, repo: string, amount: NanoUsd): Charge[];
+  /** Reserves in the budgets of a repository that was not known when the request was admitted. */
+  reserveLate(projectId: number, repo: string, charges: Charge[], amount: NanoUsd): Charge[];
   /**
    * Turns a reservation into spend. An actual cost of 0 gives it back. It counts in the period that it was reserved
    * in; only the running period of a budget that is not removed has events.
@@ -108,6 +110,19 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
     const accounts = accountsOf(projectId);
     const counts = ({ budget }: Account) => budget.repo === '' || budget.repo === repo;
     return accounts.every(counts) ? accounts : accounts.filter(counts);
+  }
+
+  /** The budgets of a repository alone, but for those that were charged before. */
+  function lateAccounts(projectId: number, repo: string, charges: Charge[]): Account[] {
+    return accountsFor(projectId, repo).filter(
+      ({ budget }) => budget.repo !== '' && !charges.some(([charged]) => charged === budget.id),
+    );
+  }
+
+  function reserveIn(account: Account, amount: NanoUsd): Charge {
+    const balance = runningBalance(account);
+    change(account, balance, 0, amount);
+    return [account.budget.id, balance.start];
   }
 
   /** Brings an account up to the time of the batch. */
@@ -256,11 +271,9 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
     standings: (projectId) => accountsOf(projectId).map(standingOf),
     standingsFor: (projectId, repo) => accountsFor(projectId, repo).map(standingOf),
     reserve: (projectId, repo, amount) =>
-      accountsFor(projectId, repo).map((account): Charge => {
-        const balance = runningBalance(account);
-        change(account, balance, 0, amount);
-        return [account.budget.id, balance.start];
-      }),
+      accountsFor(projectId, repo).map((account) => reserveIn(account, amount)),
+    reserveLate: (projectId, repo, charges, amount) =>
+      lateAccounts(projectId, repo, charges).map((account) => reserveIn(account, amount)),
     post(projectId, charges, reserved, actual) {
       const live = accountsOf(projectId);
       for (const [budgetId, start] of charges) {
@@ -272,9 +285,7 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
       }
     },
     postLate(projectId, repo, charges, actual) {
-      for (const account of accountsFor(projectId, repo)) {
-        const { id, repo: own } = account.budget;
-        if (own === '' || charges.some(([charged]) => charged === id)) continue;
+      for (const account of lateAccounts(projectId, repo, charges)) {
         change(account, runningBalance(account), actual, 0);
         announce(account);
       }

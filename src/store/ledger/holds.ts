@@ -28,6 +28,10 @@ export interface OpenHold extends RequestHead {
 /** The rows of requests that are running. A row appears before anything is sent and goes when its record is written. */
 export interface Holds {
   insert(slot: number, head: RequestHead, amount: NanoUsd, charges: Charge[]): void;
+  /** The hold, if it is open. */
+  find(id: RequestId): HeldAmount | undefined;
+  /** Writes down where a request comes from that was not known when it was admitted, and what that charges. */
+  locate(id: RequestId, origin: Origin, amount: NanoUsd, charges: Charge[]): void;
   /** Removes the hold and returns it; undefined if it was resolved before. */
   take(id: RequestId): HeldAmount | undefined;
   ofSlot(slot: number): OpenHold[];
@@ -54,6 +58,9 @@ export function createHolds(db: Db, names: Names): Holds {
   );
   const select = db.prepare<[number], { amount: number; charges: string; repoId: number }>(
     'SELECT amount_nano_usd AS amount, charges, repo_id AS repoId FROM holds WHERE id = ?',
+  );
+  const update = db.prepare<[number, number, string, number]>(
+    'UPDATE holds SET process_id = ?, repo_id = ?, charges = ? WHERE id = ?',
   );
   const remove = db.prepare<[number]>('DELETE FROM holds WHERE id = ?');
   const ofSlot = db.prepare<[number], Row>(
@@ -93,6 +100,11 @@ export function createHolds(db: Db, names: Names): Holds {
         repoId,
       );
       known.set(head.id, { amount, charges, repoKnown: repoId !== 0 });
+    },
+    find,
+    locate(id, { process, repo }, amount, charges) {
+      update.run(names.idOf(process), names.idOf(repo), JSON.stringify(charges), id);
+      known.set(id, { amount, charges, repoKnown: true });
     },
     take(id) {
       const held = find(id);

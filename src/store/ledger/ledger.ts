@@ -289,6 +289,25 @@ export function createLedger(options: LedgerOptions): Ledger {
     if (origin.repo !== '' && costNanoUsd > 0) balances.postLate(projectId, origin.repo, [], costNanoUsd);
   }
 
+  /** Takes up where a running request comes from: what it holds counts in the budgets of its repository too. */
+  function locate({ id, projectId, origin }: RequestHead): void {
+    const held = holds.find(id);
+    if (!origin || !held || held.repoKnown) return;
+    const late = balances.reserveLate(projectId, origin.repo, held.charges, held.amount);
+    holds.locate(id, origin, held.amount, [...held.charges, ...late]);
+  }
+
+  function submitHold<T extends { kind: string }>(head: RequestHead, command: () => T): Promise<T> {
+    const result = submit(command);
+    const search = head.origin?.search;
+    if (!search) return result;
+    void Promise.all([result, search])
+      .then(([{ kind }]) => (kind === 'held' && repoOf(head) !== '' ? submit(() => locate(head)) : undefined))
+      // What cannot be written now is booked when it is settled.
+      .catch(() => {});
+    return result;
+  }
+
   function submitRecord<T>(record: RequestRecord, command: () => T): Promise<T> {
     const written = submit(command);
     const search = record.origin?.search;
@@ -296,8 +315,8 @@ export function createLedger(options: LedgerOptions): Ledger {
   }
 
   return {
-    admit: (admission) => submit(() => admit(admission)),
-    readmit: (readmission) => submit(() => readmit(readmission)),
+    admit: (admission) => submitHold(admission, () => admit(admission)),
+    readmit: (readmission) => submitHold(readmission, () => readmit(readmission)),
     settle: (record) => submitRecord(record, () => settle(record)),
     record: (record) => submitRecord(record, () => records.write(record, 0)),
     roll: () => submit(() => balances.rollAll()),

@@ -40,7 +40,7 @@ interface Real {
 
 interface Caller {
   origin: Origin;
-  /** The daemon's place among the others. */
+  /** The place of the daemon that had it last. */
   daemon: number;
   tell?: (() => void) | undefined;
 }
@@ -175,6 +175,7 @@ const batch = step(
         if (choices.length === 0) continue;
         const request = at(choices, command.pick);
         const costNanoUsd = Math.floor((request.amount * command.percent) / 100);
+        takeOver(real, request.id, pick);
         const { projectId } = request;
         results.push(
           ledger
@@ -194,6 +195,7 @@ const batch = step(
         if (choices.length === 0) continue;
         const { id, projectId, amount: held } = at(choices, command.pick);
         const { amount, cut } = command;
+        takeOver(real, id, pick);
         const least = Math.ceil((amount * command.leastPercent) / 100);
         const spent = Math.floor((held * command.spentPercent) / 100);
         const fit = (room: number) => (room >= least ? Math.min(room, amount) : undefined);
@@ -250,6 +252,12 @@ function callFrom(
   return origin;
 }
 
+/** What the daemon looks for goes when it crashes. */
+function takeOver(real: Real, id: RequestId, daemon: number): void {
+  const caller = real.callers.get(id);
+  if (caller) caller.daemon = daemon % real.daemons.length;
+}
+
 const originOf = (real: Real, id: RequestId): { origin?: Origin } => {
   const caller = real.callers.get(id);
   return caller ? { origin: caller.origin } : {};
@@ -264,7 +272,7 @@ const found = step('find a caller', fc.nat(), async (model, real, pick) => {
   caller.tell?.();
   // The ledger hears of it, and takes the record up in its next batch.
   for (let turn = 0; turn < 4; turn++) await Promise.resolve();
-  at(real.daemons, caller.daemon).ledger.flush();
+  for (const { ledger } of real.daemons) ledger.flush();
   model.find(id, caller.origin.repo);
 });
 
