@@ -16,6 +16,8 @@ import { spawnDaemon } from '../support/spawned.ts';
 import { sse } from '../support/sse-scripts.ts';
 import { tmpHome } from '../support/tmp-home.ts';
 import { startUpstream } from '../support/upstream.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+import { messageItem, responseBody } from '../wire/support/responses-shapes.ts';
 import { closeAll, MANY, type SeveralOptions, severalTargets } from './several-targets.ts';
 
 const LONG = Boolean(process.env.GW_LONG);
@@ -149,6 +151,48 @@ test('a hold that another daemon closes between two attempts ends the request, b
   expect(hits()).toEqual([1, 0, 0]);
   expect(balances(gateway)).toEqual([[DIME, 0]]);
   expect(await gateway.records()).toMatchObject([{ outcome: 'crashed', costNanoUsd: DIME }]);
+});
+
+test('a day that ends between two attempts has both in the new one', async () => {
+  const clock = createVirtualClock();
+  const { gateway, gate } = await failingFirst({ ...dayCap(0.2), clock });
+  const answer = gateway.post(ASK);
+  await gate.reached();
+  clock.setWallTime(clock.now() + 13 * 3_600_000);
+  gate.open();
+  expect((await answer).status).toBe(200);
+  expect(balances(gateway)).toEqual([[2 * DIME, 0]]);
+  expect((await gateway.post(ASK)).status).toBe(402);
+});
+
+test.each([
+  [100, 200, [1, 1]],
+  [0.3, 503, [1, 0]],
+])('the fees of the next provider are held too: with $%d it answers %d', async (capUsd, code, hits) => {
+  const upstreams = await Promise.all([startUpstream(), startUpstream()]);
+  onTestFinished(async () => void (await Promise.all(upstreams.map((upstream) => upstream.close()))));
+  const [openai, azure] = upstreams;
+  const gateway = await startGateway({
+    ...dayCap(capUsd),
+    settings: {
+      aliases: { many: 'openai/gpt-search, azure/gpt-search' },
+      providers: { openai: { baseUrl: openai?.url ?? '' }, azure: { baseUrl: azure?.url ?? '' } },
+    },
+  });
+  // Openai's three calls of four searches at $0.01 fit into $0.30, and those of Azure at $0.035 do not.
+  for (const provider of ['openai', 'azure']) {
+    await gateway.setPrice({ provider, model: 'gpt-search', inputPicoUsd: 0, outputPicoUsd: 1e9 });
+  }
+  openai?.script(status(503));
+  const searched = { tool_usage: { web_search: { num_requests: 12 } } };
+  azure?.script(json(200, responseBody([messageItem('Hello')], searched)));
+  const tools = [{ type: 'web_search' }];
+  const ask = { model: 'many', input: 'Hi', max_output_tokens: 10, max_tool_calls: 3, tools };
+  expect((await gateway.post(ask, { path: '/v1/responses' })).status).toBe(code);
+  expect(upstreams.map(({ requests }) => requests.length)).toEqual(hits);
+  const [record] = await gateway.settled(1);
+  expect(record?.costNanoUsd).toBeLessThanOrEqual(record?.holdNanoUsd ?? 0);
+  expect(record?.costNanoUsd).toBeGreaterThanOrEqual(code === 200 ? 12 * 35_000_000 : 0);
 });
 
 test('two daemons on a database whose targets fail in turn share one cap', async () => {
