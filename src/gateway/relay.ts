@@ -59,9 +59,11 @@ export class Relay implements Receiver {
   #closing: Buffer[] | undefined;
   /** The closing event as it came. */
   #closed: Buffer = NOTHING;
-  /** The last events whose text was taken. */
-  #lastTaken: Buffer = NOTHING;
+  /** The last events that are kept no more. */
+  #lastDropped: Buffer = NOTHING;
   #kept: Buffer[] = [];
+  /** Of how many of those that are kept the text was taken. */
+  #taken = 0;
   #keptBytes = 0;
   #text: string[] = [];
   #ending: LimitEnding | undefined;
@@ -136,7 +138,7 @@ export class Relay implements Receiver {
     if (this.#mode !== 'stream' || this.#closed.length > 0 || this.streamError !== undefined) return false;
     const { wire } = this.#options;
     if (wire.isOver === undefined || (this.usage !== undefined && this.usageIs === undefined)) return false;
-    return !wire.isOver(Buffer.concat([this.#lastTaken, ...this.#kept]));
+    return !wire.isOver(Buffer.concat([this.#lastDropped, ...this.#kept]));
   }
 
   /** The provider's headers, flat, names in lower case. */
@@ -332,18 +334,25 @@ export class Relay implements Receiver {
   #keep(events: Buffer): void {
     this.#kept.push(events);
     this.#keptBytes += events.length;
-    if (this.#keptBytes > MAX_KEPT_BYTES) this.#takeText();
+    if (this.#keptBytes > MAX_KEPT_BYTES) this.#drop();
   }
 
-  /** Takes the text out of the events that were kept, so that each is parsed once at most. */
+  /** Takes the text out of the events that are kept, each parsed once at most. */
   #takeText(): void {
-    if (this.#kept.length === 0) return;
-    const events = Buffer.concat(this.#kept);
+    if (this.#taken === this.#kept.length) return;
+    const events = Buffer.concat(this.#taken === 0 ? this.#kept : this.#kept.slice(this.#taken));
     this.#text.push(...this.#options.wire.textOf(events, true));
-    this.#follow(events);
-    this.#lastTaken = this.#kept.at(-1) ?? this.#lastTaken;
+    this.#taken = this.#kept.length;
+  }
+
+  /** Keeps no more of the events than their text, and what the stream's ending has to know of them. */
+  #drop(): void {
+    this.#takeText();
+    this.#follow(Buffer.concat(this.#kept));
+    this.#lastDropped = this.#kept.at(-1) ?? this.#lastDropped;
     this.#kept = [];
     this.#keptBytes = 0;
+    this.#taken = 0;
   }
 
   #write(bytes: Buffer): boolean {
