@@ -26,11 +26,11 @@ export function canReach(wire: Wire, { provider }: Target): boolean {
  * The job in the words of the provider's wire; the very same job where it speaks the client's. Throws GwError 400 for
  * what can't be said there.
  */
-export function cross(job: Job, target: Target, gateway: Crossroads): Job {
+export function cross(job: Job, target: Target, gateway: Crossroads, isChatOnly = false): Job {
   const { wire, asked } = job;
   const { provider, model } = target;
   const { clock, memory } = gateway;
-  if (speaks(provider, wire, gateway)) return job;
+  if (!isChatOnly && speaks(provider, wire, gateway)) return job;
   const crossing = findCrossing(wire.endpoint, provider.wire);
   if (!crossing) {
     throw badRequest(
@@ -81,7 +81,7 @@ function speaks(
 }
 
 /**
- * The job for a provider that turned out to have chat completions alone; undefined where the answer means something
+ * The job for a provider that turns out to have chat completions alone; undefined where the answer means something
  * else. Throws GwError 400 for what can't be said there.
  */
 export function crossAfter(
@@ -90,7 +90,17 @@ export function crossAfter(
   gateway: Crossroads,
 ): Job | undefined {
   if (job.wire !== responsesWire || answer.status < 400) return undefined;
-  if (!meansNoEndpoint(answer.status, answer.body())) return undefined;
-  gateway.chatOnly.learn(target.provider);
-  return cross(job, target, gateway);
+  if (gateway.chatOnly.isKnownOtherwise(target.provider)) return undefined;
+  return meansNoEndpoint(answer.status, answer.body()) ? cross(job, target, gateway, true) : undefined;
+}
+
+/** What an answer tells of the provider's endpoints: only a good one is proof, as anything may be refused. */
+export function learnEndpoint(
+  status: number,
+  { job, target, route }: { job: Job; target: Target; route?: { job: Job } },
+  { chatOnly }: Pick<Gateway, 'chatOnly'>,
+): void {
+  if (status >= 300 || route?.job.wire !== responsesWire || target.provider.wire !== 'openai') return;
+  if (job.wire === responsesWire) chatOnly.learnOtherwise(target.provider);
+  else if (!chatOnly.has(target.provider)) chatOnly.learn(target.provider);
 }

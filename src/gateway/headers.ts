@@ -105,8 +105,8 @@ export function translatedHeaders(headers: readonly string[], isStream: boolean)
     const [name = '', value = ''] = headers.slice(i, i + 2);
     if (name === 'content-type' || name === 'content-encoding') continue;
     translated.push(name, value);
-    if (name === 'request-id') translated.push('x-request-id', value);
-    if (name === 'x-request-id') translated.push('request-id', value);
+    const other = name === 'request-id' ? 'x-request-id' : name === 'x-request-id' ? 'request-id' : undefined;
+    if (other && headerOf(headers, other) === undefined) translated.push(other, value);
   }
   return translated;
 }

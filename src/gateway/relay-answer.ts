@@ -7,7 +7,7 @@ import { attemptsText, wordFor } from './attempts.ts';
 import { deliver } from './call-end.ts';
 import { callProvider } from './call-provider.ts';
 import type { Forwarding } from './complete.ts';
-import { crossAfter } from './cross.ts';
+import { crossAfter, learnEndpoint } from './cross.ts';
 import { failOver } from './fail-over.ts';
 import type { Gateway } from './gateway.ts';
 import { type ServiceHeaders, serviceHeaders } from './headers.ts';
@@ -93,6 +93,7 @@ function endCall(
 /** The request to send instead where the provider has no such endpoint. */
 function crossOver(gateway: Gateway, forwarding: Forwarding, report: CallReport): Forwarding | undefined {
   if (report.end.kind !== 'complete') return undefined;
+  learnEndpoint(report.relay.status, forwarding, gateway);
   try {
     const job = crossAfter(report.relay, forwarding, gateway);
     return job && { ...forwarding, job, admitted: withoutTools(forwarding) };

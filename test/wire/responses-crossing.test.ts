@@ -111,6 +111,39 @@ test('a 404 about the model is no word about the endpoint', async () => {
   expect(gateway.upstream.requests.map(({ path }) => path)).toEqual(['/v1/responses', '/v1/responses']);
 });
 
+test('who has answered a response has the endpoint, whatever it refuses later', async () => {
+  const gateway = await startBothWires();
+  const good = json(200, responseBody([messageItem('Hello')]));
+  const refused = [
+    { code: 404, body: { error: { message: 'Not found', type: 'x', param: null, code: null } } },
+    { code: 405, body: { error: { message: 'No: 405', type: 'x', param: null, code: null } } },
+  ];
+  gateway.upstream.queue(good, ...refused.map(({ code, body }) => json(code, body)), good);
+  expect((await send(gateway, '/v1/responses', BODY)).status).toBe(200);
+  for (const { code, body } of refused) {
+    const response = await send(gateway, '/v1/responses', BODY);
+    expect([response.status, response.json()]).toEqual([code, body]);
+  }
+  expect((await send(gateway, '/v1/responses', BODY)).status).toBe(200);
+  const paths = gateway.upstream.requests.map(({ path }) => path);
+  expect(paths).toEqual(Array.from({ length: 4 }, () => '/v1/responses'));
+});
+
+test('a provider that refuses both is asked for a response again', async () => {
+  const gateway = await startBothWires();
+  const error = { message: 'No: 405', type: 'x', param: null, code: null };
+  const refuse = json(405, { error }, { 'request-id': 'req_1', 'x-request-id': 'req_1' });
+  gateway.upstream.queue(refuse, refuse, json(200, responseBody([messageItem('Hello')])));
+  const refused = await send(gateway, '/v1/responses', BODY);
+  expect([refused.status, refused.json(), refused.header('x-request-id')]).toEqual([405, { error }, 'req_1']);
+  expect((await send(gateway, '/v1/responses', BODY)).status).toBe(200);
+  expect(gateway.upstream.requests.map(({ path }) => path)).toEqual([
+    '/v1/responses',
+    '/v1/chat/completions',
+    '/v1/responses',
+  ]);
+});
+
 test('what a chat completion has no word for is refused by its name, and costs nothing', async () => {
   const gateway = await startBothWires();
   gateway.upstream.script(chatOnly);
@@ -122,7 +155,7 @@ test('what a chat completion has no word for is refused by its name, and costs n
       error: { param: 'previous_response_id', code: 'unsupported_parameter', type: 'invalid_request_error' },
     });
   }
-  expect(gateway.upstream.requests).toHaveLength(1);
+  expect(gateway.upstream.requests).toHaveLength(2);
   for (const record of await gateway.settled(2)) {
     expect(record).toMatchObject({ status: 400, outcome: 'refused', costNanoUsd: 0 });
   }
