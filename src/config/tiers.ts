@@ -8,6 +8,8 @@ export interface Tiers {
   weak: { name: string; models: string };
   /** The part of the requests that is to go to the strong tier, in [0,1]; undefined: what was learnt decides. */
   share: number | undefined;
+  /** Requests may go to a stronger model than they ask for. */
+  up: boolean;
 }
 
 const EXAMPLE = '"strong: openai/gpt-5; fast: openai/gpt-5-mini; share=30%"';
@@ -33,7 +35,7 @@ export function parseTiers(text: string, model: string): Tiers {
         `"${part}" is neither a tier nor share=PERCENT nor up. An example is ${EXAMPLE}`,
       );
   }
-  const tiers = { ...twoOf(found), share };
+  const tiers = { ...twoOf(found), share, up };
   if (!up && namesIn(tiers.weak.models).some((name) => isName(name, model))) {
     throw new SettingError(
       `${model} is of the tier ${tiers.weak.name}: requests for it would go to a stronger model than they ask for. To allow that, add: up`,
@@ -82,7 +84,7 @@ function twoOf(found: Map<string, string>): Pick<Tiers, 'strong' | 'weak'> {
 }
 
 /** Whether a name is that of a model, with its provider or without. */
-function isName(name: string, model: string): boolean {
+export function isName(name: string, model: string): boolean {
   return name === model || name.endsWith(`/${model}`) || model.endsWith(`/${name}`);
 }
 

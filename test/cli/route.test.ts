@@ -48,7 +48,7 @@ describe('gw route', () => {
 
   test('says which tier it would be, and why it is not applied yet', async () => {
     const cli = cliHome();
-    const tiers = 'strong: openai/gpt-5; fast: openai/gpt-5-mini';
+    const tiers = 'strong: openai/gpt-5, anthropic/claude-opus-4-1; fast: openai/gpt-5-mini';
     await cli.run(['config', 'set', 'tiers.gpt-5', `${tiers}; share=30%`]);
     const asked = await cli.run(['route', '-'], { stdin: request });
     expect(asked.stdout).toContain(
@@ -67,6 +67,11 @@ describe('gw route', () => {
     ['tiers.gpt-5', 'strong: openai/gpt-5', 'nothing to choose'],
     ['tiers.gpt-5', 'strong: openai/gpt-5; fast: opneai/gpt-5-mini', 'gw providers add opneai'],
     ['tiers.gpt-5-mini', 'strong: openai/gpt-5; fast: openai/gpt-5-mini', 'To allow that, add: up'],
+    [
+      'tiers.gpt-5-nano',
+      'strong: openai/gpt-5; fast: openai/gpt-5-mini',
+      'openai/gpt-5 costs more than gpt-5-nano',
+    ],
     ['routing.shares.default', '300%', 'is no share'],
   ])('refuses %s %s', async (key, value, message) => {
     const { code, stderr } = await cliHome().run(['config', 'set', key, value]);

@@ -7,6 +7,7 @@ describe('parseTiers()', () => {
       strong: 'openai/gpt-5, anthropic/claude-opus-4-1',
       weak: { name: 'fast', models: 'ollama/qwen3:8b | openai/gpt-5-mini' },
       share: 0.3,
+      up: false,
     };
     const parts = [`strong: ${tiers.strong}`, `fast: ${tiers.weak.models}`, 'share = 30%'];
     expect(parseTiers(parts.join('; '), 'gpt-5')).toEqual(tiers);
