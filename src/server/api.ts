@@ -151,6 +151,8 @@ function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTa
     'GET /v1/models/{provider}/{vendor}/{id}': json((_caller, { request }, { provider, vendor, id }) =>
       getModel(models(), `${provider}/${vendor}/${id}`, speaksAnthropic(request)),
     ),
+    // A tuned model is its provider's to delete.
+    'DELETE /v1/models/{id}': (exchange) => passThrough(gateway, exchange),
     ...webhookRoutes(gateway, webhooks),
     'GET /v1/requests/{id}': json((caller, _exchange, { id = '' }) => requestEndpoint(caller, id, db)),
     'POST /v1/requests/{id}/feedback': json((caller, { request }, { id = '' }) =>

@@ -92,7 +92,7 @@ function anthropicModel(model: Model): Model {
   return { display_name: model.id, created_at, ...model, type: 'model' };
 }
 
-/** `GET /v1/models/{id}`, by full name or by the provider's own. Throws GwError 404. */
+/** `GET /v1/models/{id}`, by full name or by the provider's own, and under the name asked for. Throws GwError 404. */
 export async function getModel(
   { lists, catalog }: ModelsContext,
   id: string,
@@ -102,7 +102,7 @@ export async function getModel(
   for (const { provider, models } of lists.all()) {
     const found = models.find((model) => model.id === id || nameOf(provider, model.id) === id);
     if (!found) continue;
-    const model = modelOf(provider, found, catalog);
+    const model = { ...modelOf(provider, found, catalog), id };
     return isAnthropic ? anthropicModel(model) : model;
   }
   throw notFound(`no provider lists the model "${id}". See: gw models`, 'model_not_found', 'model');

@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { hasOpenAiSchema, openAiFaults } from '../support/openai-schema.ts';
-import { modelList } from '../support/scripts.ts';
+import { json, modelList } from '../support/scripts.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { CLAUDE, startBothWires } from './support/anthropic-gateway.ts';
 import { loadSdk } from './support/load-sdk.ts';
@@ -60,13 +60,24 @@ test('the SDKs page through the list and find each model again', async () => {
   const ids: string[] = [];
   for await (const { id } of openai.models.list()) if (!id.startsWith('sandbox/')) ids.push(id);
   expect(ids.sort()).toEqual(expected.sort());
-  expect(await openai.models.retrieve('mock/b')).toMatchObject({ id: 'mock/b' });
+  for (const id of ['mock/b', 'b']) expect(await openai.models.retrieve(id)).toMatchObject({ id });
   if (!anthropic) return;
   const client = new anthropic.default({ baseURL: gateway.origin, apiKey: gateway.key });
   const paged: string[] = [];
   for await (const { id } of client.models.list({ limit: 2 })) if (!id.startsWith('sandbox/')) paged.push(id);
   expect(paged.sort()).toEqual(expected);
   expect(await client.models.retrieve('anthropic/c')).toMatchObject({ id: 'anthropic/c' });
+});
+
+test('a tuned model is deleted at its provider', async () => {
+  const gateway = await startBothWires({ budget: { capUsd: 1, period: 'daily' } });
+  const deleted = { id: 'ft:gpt-4o-mini:me::x', object: 'model', deleted: true };
+  gateway.upstream.queue(json(200, deleted));
+  const client = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key });
+  expect(await client.models.delete(deleted.id)).toEqual(deleted);
+  expect(gateway.upstream.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    `DELETE /v1/models/${deleted.id}`,
+  ]);
 });
 
 test.skipIf(!hasOpenAiSchema)("the list is what OpenAI's schema says, but for what gw adds", async () => {
