@@ -33,7 +33,7 @@ export async function serve({ paths, env, flags, background }: ServeOptions): Pr
     lock.release();
     throw portError(error, settings.port) ?? error;
   }
-  writeInfo(paths, daemon);
+  writeInfo(paths, daemon, flags);
   log.info(
     { port: daemon.port, pid: process.pid, instance: daemon.instanceId, version: VERSION },
     'listening',
@@ -65,8 +65,12 @@ async function takeLock(paths: Paths): Promise<FileLock> {
 }
 
 /** Information for people and commands, whole or not there; the truth is `/health` with the same instance id. */
-function writeInfo(paths: Paths, { instanceId, port, host, startedAt }: Daemon): void {
-  const info = { instanceId, pid: process.pid, port, host, startedAt, version: VERSION };
+function writeInfo(
+  paths: Paths,
+  { instanceId, port, host, startedAt }: Daemon,
+  flags: ServeOptions['flags'],
+): void {
+  const info = { instanceId, pid: process.pid, port, host, startedAt, version: VERSION, flags };
   const written = `${paths.daemonInfo}.new`;
   writeFileSync(written, `${JSON.stringify(info)}\n`, { mode: 0o600 });
   renameSync(written, paths.daemonInfo);

@@ -44,6 +44,10 @@ describe('the daemon', () => {
     );
     expect(() => process.kill(before.pid, 0)).toThrow();
 
+    const port = await freePort();
+    expect((await cli.exec(['restart', '--port', `${port}`])).stdout).toContain(`:${port}/v1, pid `);
+    expect((await cli.exec(['restart'])).stdout).toContain(`:${port}/v1, pid `);
+
     expect((await cli.exec(['stop'])).stderr).toMatch(/^gw \(pid \d+\) has stopped\.\n$/);
     expect(await cli.exec(['stop'])).toMatchObject({ code: 0, stderr: 'gw is not running.\n' });
     const status = await cli.run(['status', '--json']);
@@ -106,6 +110,15 @@ describe('the daemon', () => {
     });
   });
 });
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
 
 describe('commands that need the daemon', () => {
   test.each([[['models']], [['run', '--', 'true']]])('%j exit with 3 when it is down', async (args) => {

@@ -1,6 +1,6 @@
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson } from '../context.ts';
-import { findDaemon } from '../daemon/find.ts';
+import { daemonFlags, findDaemon } from '../daemon/find.ts';
 import { startDaemon } from '../daemon/start.ts';
 import { stopDaemon } from '../daemon/stop.ts';
 import { addListenOptions, flagsOf, type ListenOptions } from '../listen-options.ts';
@@ -18,8 +18,10 @@ export const restart: SetUp = (command, context) => {
 
 async function run(context: Context, options: Options): Promise<void> {
   const before = await findDaemon(context);
+  // Stopping takes the file away that says them.
+  const flags = flagsOf({ ...daemonFlags(context), ...options });
   await stopDaemon(context);
-  const { daemon } = await startDaemon(context, flagsOf(options));
+  const { daemon } = await startDaemon(context, flags);
   if (options.json) {
     sayJson(context, daemonJson({ kind: 'running', daemon }));
     return;

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { Context } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
+import type { ListenOptions } from '../listen-options.ts';
 import { readSettings } from '../settings.ts';
 import { httpGet } from './http.ts';
 
@@ -31,6 +32,16 @@ interface DaemonInfo {
   pid?: number;
   port?: number;
   host?: string;
+  flags?: { port?: unknown; host?: unknown };
+}
+
+/** The flags that the daemon was started with, which a restart goes on with; none where it was stopped. */
+export function daemonFlags({ paths }: Context): ListenOptions {
+  const { port, host } = readInfo(paths.daemonInfo).flags ?? {};
+  return {
+    ...(typeof port === 'string' ? { port } : {}),
+    ...(typeof host === 'string' ? { host } : {}),
+  };
 }
 
 /**
