@@ -30,12 +30,13 @@ export function budgetTable(standings: Standing[], { terminal, timezone, now }: 
     { header: 'budget', value: ({ budget }) => budgetLabel(budget), shrinks: true },
     {
       header: '',
-      value: (row) => gauge(shareOf(row), GAUGE_CELLS, symbols),
+      value: (row, width) => gauge(shareOf(row), width, symbols),
+      fills: GAUGE_CELLS,
       style: (text, row) => (mark(row) === ' ' ? palette.accent(text) : styleFor(row, palette)(text)),
     },
     { header: '', value: (row) => percent(shareOf(row)), align: 'right' },
     { header: 'spent', value: (row) => formatUsd(row.posted), align: 'right' },
-    { header: 'cap', value: (row) => `${formatUsd(row.budget.capNanoUsd)}${windowOf(row)}`, align: 'right' },
+    { header: 'cap', value: ({ budget }) => capText(budget), align: 'right' },
     ...(urgent.some(({ pending }) => pending > 0) ? [held] : []),
     { header: 'left', value: (row) => formatUsd(leftOf(row)), align: 'right' },
     {
@@ -124,8 +125,9 @@ export function mark(standing: Standing): string {
   return standing.posted >= thresholdOf(standing.budget) ? '!' : ' ';
 }
 
-function windowOf({ budget }: Standing): string {
-  return budget.windowMs === null ? '' : ` in ${duration(budget.windowMs)}`;
+/** A cap, and the time that it is for where that is a sliding one: `$2.00 in 1h`. */
+export function capText({ capNanoUsd, windowMs }: Standing['budget']): string {
+  return `${formatUsd(capNanoUsd)}${windowMs === null ? '' : ` in ${duration(windowMs)}`}`;
 }
 
 /** What to expect of a budget, such as "at this pace the cap is reached at 15:40". */

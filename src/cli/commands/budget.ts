@@ -11,7 +11,7 @@ import {
 import { DEFAULT_PROJECT, projectIds } from '../../store/find-project.ts';
 import { mustAttribute, noteAttribution } from '../budgets/attribution.ts';
 import { readAmount, readOldRepo, readPercent, readRate, readRepo } from '../budgets/read.ts';
-import { budgetJson, budgetTable, isOver } from '../budgets/view.ts';
+import { budgetJson, budgetTable, capText, isOver } from '../budgets/view.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
@@ -116,7 +116,7 @@ function confirmation(standing: Standing, timezone: string, now: number): string
     terms.repo === ''
       ? ''
       : ` It counts requests of project ${terms.projectName} that come from ${terms.repo}.`;
-  return `Budget ${budgetName(terms)}: ${formatUsd(posted)} spent of ${formatUsd(terms.capNanoUsd)}, alert at ${terms.alertPercent}%${resets}. It holds from the next request on.${counts}`;
+  return `Budget ${budgetName(terms)}: ${formatUsd(posted)} spent of ${capText(terms)}, alert at ${terms.alertPercent}%${resets}. It holds from the next request on.${counts}`;
 }
 
 async function show(context: Context, options: ViewOptions): Promise<Standing[]> {
