@@ -22,9 +22,14 @@ export function stackedBar(parts: readonly Part[], { columns, palette, symbols }
   const cells = cellsOf(shown, total, Math.min(columns, MAX_CELLS));
   const bar = shown.map((_, i) => (symbols.shades[i] ?? '').repeat(cells[i] ?? 0)).join('');
   const entries = shown.map(
-    ({ name, value }, i) => `${symbols.shades[i]} ${clean(name)} ${percent(value / total)}`,
+    ({ name, value }, i) => `${symbols.shades[i]} ${clean(name)} ${shareText(value / total)}`,
   );
   return [palette.accent(bar), ...legend(entries, columns, symbols.ellipsis).map(palette.dim)];
+}
+
+/** What has a shade is not nothing. */
+function shareText(share: number): string {
+  return share < 0.005 ? '<1%' : percent(share);
 }
 
 /** At most `most` parts: the smallest are put together. */

@@ -23,7 +23,7 @@ describe('stackedBar()', () => {
     const parts = [1_000_000, 1, 1, 1, 1].map((value, i) => ({ name: `m${i}`, value }));
     const [bar = '', ...legend] = stackedBar(parts, at(80));
     expect(bar).toBe(`${'█'.repeat(69)}▓▒░`);
-    expect(legend).toEqual(['█ m0 99%   ▓ m1 0%   ▒ m2 0%   ░ 2 others 0%']);
+    expect(legend).toEqual(['█ m0 99%   ▓ m1 <1%   ▒ m2 <1%   ░ 2 others <1%']);
   });
 
   test.each([40, 60, 80, 200])('is at most %i cells wide', (columns) => {
