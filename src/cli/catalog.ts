@@ -23,7 +23,7 @@ export const CATALOG: readonly CommandEntry[] = [
   { name: 'optimize', group: USE, about: 'what compression would do to a request; sends nothing', load: async () => (await import('./commands/optimize.ts')).optimize },
   { name: 'route', group: USE, about: 'how much a request needs a strong model, and why; sends nothing', load: async () => (await import('./commands/route.ts')).route },
 
-  { name: 'usage', group: SPEND, about: 'what was used and spent, by day, model or project', load: async () => (await import('./commands/usage.ts')).usage },
+  { name: 'usage', group: SPEND, about: 'what was used and spent, by day, model, project, program or repository', load: async () => (await import('./commands/usage.ts')).usage },
   { name: 'requests', group: SPEND, about: 'the requests that were made, or one of them', load: async () => (await import('./commands/requests.ts')).requests },
   { name: 'tail', group: SPEND, about: 'the requests as they come, a line each', load: async () => (await import('./commands/tail.ts')).tail },
   { name: 'dashboard', aliases: ['top'], group: SPEND, about: 'watch the money move, and change what it may do', load: async () => (await import('./commands/dashboard.ts')).dashboard },

@@ -14,6 +14,7 @@ import { CliError } from '../exit.ts';
 import { plural } from '../output/numbers.ts';
 import { type Terminal, terminalOf } from '../output/terminal.ts';
 import { pad, wrap } from '../output/text.ts';
+import { pasteable } from '../pasteable.ts';
 
 interface Options {
   fix?: boolean;
@@ -37,7 +38,10 @@ async function run(context: Context, { fix, json }: Options): Promise<void> {
   if (json) sayJson(context, findings.map(findingJson));
   else {
     const terminal = terminalOf(context.stdout, context.env);
-    tell(context, findings.map((finding) => findingText(finding, terminal)).join('\n'));
+    tell(
+      context,
+      findings.map((finding) => findingText(finding, { ...terminal, gw: context.gw })).join('\n'),
+    );
   }
   const faults = findings.filter(({ state }) => state === 'broken').length;
   if (faults > 0) throw new CliError(`${plural(faults, 'problem')} to mend`);
@@ -69,13 +73,13 @@ const INDENT = 17;
 
 function findingText(
   { name, state, message, mend }: Finding,
-  { palette, columns }: Pick<Terminal, 'palette' | 'columns'>,
+  { palette, columns, gw }: Pick<Terminal, 'palette' | 'columns'> & Pick<Context, 'gw'>,
 ): string {
   const mark = pad(MARKS[state], 3);
   const painted =
     state === 'ok' ? palette.accent(mark) : state === 'broken' ? palette.bad(mark) : palette.warn(mark);
   const below = `\n${' '.repeat(INDENT)}`;
-  const line = `${painted} ${palette.bold(pad(name, 12))} ${wrap(message, columns - INDENT).join(below)}`;
+  const line = `${painted} ${palette.bold(pad(name, 12))} ${wrap(pasteable(message, gw), columns - INDENT).join(below)}`;
   // A command is not broken: it is there to be pasted.
   return mend === undefined ? line : `${line}${below}${palette.dim('to mend it:')} ${mend}`;
 }

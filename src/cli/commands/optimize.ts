@@ -12,6 +12,7 @@ import { readReports } from '../optimize/report.ts';
 import { REPORT_NOTE, reportJson, reportText } from '../optimize/report-view.ts';
 import { outcomeDiff, outcomeJson, outcomeTable, summary } from '../optimize/view.ts';
 import { terminalOf } from '../output/terminal.ts';
+import { wrap } from '../output/text.ts';
 import { createTimeFormat } from '../output/time.ts';
 import { messagesIn, openInput, readRequestFile } from '../request-file.ts';
 import { readSettings } from '../settings.ts';
@@ -72,7 +73,7 @@ async function report(
   const terminal = terminalOf(context.stdout, context.env);
   const time = createTimeFormat(settings.timezone);
   for (const each of reports) say(context, `${reportText(each, { terminal, time, holdout })}\n`);
-  say(context, terminal.palette.dim(REPORT_NOTE));
+  say(context, wrap(REPORT_NOTE, terminal.columns).map(terminal.palette.dim).join('\n'));
 }
 
 async function run(context: Context, file: string | undefined, options: Options): Promise<void> {

@@ -7,7 +7,7 @@ import { broken, type Finding, ok, warning } from './check.ts';
 export async function checkProviders(context: Context): Promise<Finding[]> {
   const { providers, problems } = knownProviders(context);
   const unusable = problems.map(({ name, message }) =>
-    broken('providers', `${name} ${message}`, `gw providers remove ${name}, or mend it as it says`),
+    broken('providers', `${name}: ${message}`, `gw providers remove ${name}   or do as it says`),
   );
   const tested = await Promise.all(
     [...providers.values()].map(async (provider) => {

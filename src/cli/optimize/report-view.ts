@@ -40,7 +40,7 @@ export function reportText(
 
 /** What a person should know of the figures, once below all of them. */
 export const REPORT_NOTE =
-  'Billed is all that providers charged for these requests: output, cache reads and cache writes included. Tokens are\nthose of the conversations as they came, estimated alike on both sides.';
+  'Billed is all that providers charged for these requests: output, cache reads and cache writes included. Tokens are those of the conversations as they came, estimated alike on both sides.';
 
 /** Why it is off, and how to have it back. */
 export function offText(project: string, verdict: Verdict, time: TimeFormat): string {

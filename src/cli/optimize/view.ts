@@ -5,6 +5,7 @@ import { type Column, table } from '../output/table.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { clean, shorten } from '../output/text.ts';
 import { perMillion, usdPerMillion } from '../prices/read.ts';
+import { servedBy } from '../requests/view.ts';
 import { diffLines, shortDiff } from './diff.ts';
 import type { MessageOutcome, Outcome } from './measure.ts';
 import type { Worth } from './price.ts';
@@ -41,9 +42,9 @@ export function summary({ tokensBefore, tokensAfter, level }: Outcome, worth: Wo
     return level === 'off' ? 'The optimizer is off.' : 'Nothing to save: it goes out as it is.';
   const of = `Saves ${count(saved)} of ${plural(tokensBefore, 'input token')}`;
   if (!worth) return `${of}. In dollars: gw optimize --model MODEL`;
-  const { provider, model, card } = worth.price;
+  const { card } = worth.price;
   const rate = perMillion(Number(rateAt(card.input, tokensBefore)));
-  return `${of}, ${formatUsd(worth.savedNanoUsd)} at ${clean(`${provider}/${model}`)} (${rate} a million, uncached).`;
+  return `${of}, ${formatUsd(worth.savedNanoUsd)} at ${clean(servedBy(worth.price))} (${rate} a million, uncached).`;
 }
 
 /** What changed in each message, with the transforms that did it. */

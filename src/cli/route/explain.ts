@@ -1,7 +1,7 @@
 import type { TierDecision } from '../../routing/decide-tier.ts';
 import type { LearnerState } from '../../routing/score/learner-state.ts';
 import { scorePrompt, type TierScore } from '../../routing/score/score.ts';
-import { type Context, note, say, sayJson } from '../context.ts';
+import { type Context, note, sayJson, tell } from '../context.ts';
 import { plural } from '../output/numbers.ts';
 import { terminalOf } from '../output/terminal.ts';
 import { clean, pad } from '../output/text.ts';
@@ -43,7 +43,7 @@ export async function explain(context: Context, file: string, options: ExplainOp
     ...gainFact(scored),
     ['tier', tierText(tier, model ?? 'its model')],
   ];
-  say(context, facts.map(([name, value]) => `${palette.dim(pad(name, 7))}${clean(value)}`).join('\n'));
+  tell(context, facts.map(([name, value]) => `${palette.dim(pad(name, 7))}${clean(value)}`).join('\n'));
   if (!tier) note(context, noTiers(model));
 }
 

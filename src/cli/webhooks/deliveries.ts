@@ -76,6 +76,7 @@ async function replayAllFailed(context: Context, options: Selection): Promise<vo
   const query = queryOf(context, options);
   const replayed = await withWebhooks(context, ({ service, caller }) => service.replayFailed(caller, query));
   if (options.json) sayJson(context, { replayed });
+  else if (replayed === 0) note(context, 'No failed deliveries: nothing is sent again.');
   else note(context, `${plural(replayed, 'failed event')} will be sent again.`);
   if (replayed > 0) await sayIfStopped(context);
 }

@@ -32,8 +32,9 @@ describe('gw optimize report', () => {
 
       It pays: compressing saved $3.96, give or take $0.1213 (95 % confidence), 33% of the bill.
 
-      Billed is all that providers charged for these requests: output, cache reads and cache writes included. Tokens are
-      those of the conversations as they came, estimated alike on both sides.
+      Billed is all that providers charged for these requests: output, cache reads and
+      cache writes included. Tokens are those of the conversations as they came,
+      estimated alike on both sides.
       "
     `);
     expect(await cli.json(['optimize', 'report', '-p', 'default'])).toMatchObject({
@@ -87,8 +88,9 @@ describe('gw optimize report', () => {
       $0.10, over 400 conversations against 40 held out.
       To switch it on again: gw config set optimizer.projects.default safe
 
-      Billed is all that providers charged for these requests: output, cache reads and cache writes included. Tokens are
-      those of the conversations as they came, estimated alike on both sides.
+      Billed is all that providers charged for these requests: output, cache reads and
+      cache writes included. Tokens are those of the conversations as they came,
+      estimated alike on both sides.
       "
     `);
     expect(await cli.json(['optimize', 'report'])).toMatchObject({
