@@ -163,7 +163,7 @@ describe('gw webhooks', () => {
     );
     const failed = ['webhooks', 'replay', '--failed', '--since', '3h', '-p', 'default'];
     expect(await cli.json(failed)).toEqual({ replayed: 1 });
-    expect((await cli.run(failed)).stderr).toBe('0 failed events will be sent again.\n');
+    expect((await cli.run(failed)).stderr).toBe('No failed deliveries: nothing is sent again.\n');
     const open = await cli.run(['webhooks', 'replay', 'dlv_3']);
     expect(open).toMatchObject({ code: 2, stderr: expect.stringContaining('still on its way') });
   });
