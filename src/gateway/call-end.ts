@@ -5,6 +5,7 @@ import type { TokenUsage } from '../usage.ts';
 import { type ServiceHeaders, serviceHeaders } from './headers.ts';
 import type { CallReport } from './relay-answer.ts';
 import type { CallEnd } from './send.ts';
+import { describeError, parseObject } from './wire/events.ts';
 
 /** How a call's end goes on record. */
 export interface Ending {
@@ -51,7 +52,7 @@ export function deliver(
   const { relay, end, failure } = report;
   if (end.kind === 'complete') {
     if (relay.refusal) throw relay.refusal;
-    if (failure && isWithheld(report)) throw inBandError(relay.streamError, failure.class, provider, about);
+    if (failure && isWithheld(report)) throw inBandError(errorIn(relay), failure.class, provider, about);
     if (relay.isCutShort) relay.breakOff(endedEarly(provider));
     else relay.finish();
   } else if (end.kind === 'capped') relay.finishAtLimit(usage);
@@ -73,6 +74,12 @@ function isWithheld({ relay, end, failure }: CallReport): boolean {
     relay.holdsBack &&
     !relay.started
   );
+}
+
+/** What the answer itself says went wrong. */
+function errorIn(relay: CallReport['relay']): string | undefined {
+  const error = relay.streamError ?? parseObject(relay.body())?.error;
+  return error ? describeError(error) : undefined;
 }
 
 function inBandError(

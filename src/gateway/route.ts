@@ -126,7 +126,7 @@ function leftAlone({ provider, model }: RoutedTarget, waitMs: number): GwError {
       status: 429,
       type: 'rate_limit_error',
       code: 'upstream_rate_limited',
-      headers: { 'retry-after': String(seconds) },
+      headers: { 'retry-after': String(seconds), 'retry-after-ms': String(Math.ceil(waitMs)) },
     },
   );
 }

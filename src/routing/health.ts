@@ -77,12 +77,15 @@ export function createHealth(options: {
     const breakerUntilMs = blockedUntil(breaker, nowMs);
     const longest = blocks[0];
     if (!longest && breakerUntilMs === 0) return READY;
+    const limit = blocks.find(({ because }) => because === 'rate_limit');
+    // From its end on the target may be tried as a last resort, whatever else speaks against it.
+    if (limit) return { ready: false, because: 'rate_limit', waitMs: limit.untilMs - nowMs, hard: true };
     const byBreaker = breakerUntilMs > (longest?.untilMs ?? 0);
     return {
       ready: false,
       because: byBreaker ? 'breaker' : (longest?.because ?? 'breaker'),
       waitMs: Math.max(breakerUntilMs, longest?.untilMs ?? 0) - nowMs,
-      hard: blocks.some(({ because }) => because === 'rate_limit'),
+      hard: false,
     };
   }
 

@@ -115,6 +115,17 @@ describe('an attempt that fails before anything of its answer went out', () => {
     ]);
   });
 
+  test('with errors under a good status everywhere: one 502 with the words of the last', async () => {
+    const { gateway, upstreams } = await start({ count: 2 });
+    for (const upstream of upstreams)
+      upstream.script(json(200, { error: { message: 'no room', code: 500 } }));
+    const answer = await gateway.post(MANY);
+    expect(answer.status).toBe(502);
+    expect(answer.json()).toMatchObject({
+      error: { message: 'b answered with an error: no room', type: 'api_error', code: 'upstream_error' },
+    });
+  });
+
   test('with all connections refused: one 502 that says who was asked', async () => {
     const { gateway, upstreams } = await start({ count: 2 });
     for (const upstream of upstreams) upstream.script(reset());

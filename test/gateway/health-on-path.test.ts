@@ -142,6 +142,8 @@ describe('429', () => {
     expect((await gateway.post(MANY)).status).toBe(429);
     const answer = await gateway.post(MANY);
     expect([answer.status, answer.header('retry-after')]).toEqual([429, '20']);
+    const exactMs = Number(answer.header('retry-after-ms'));
+    expect(exactMs > 10_000 && exactMs <= 20_000).toBe(true);
     expect(hits()).toEqual([1, 1]);
   });
 });

@@ -91,6 +91,20 @@ describe('health', () => {
     });
   });
 
+  test('tells the end of a rate limit, however long the account is without money', () => {
+    const { health, run } = setup();
+    run((attempt) => attempt.failed({ class: 'quota', scope: 'account', next: 'elsewhere' }, 1));
+    run((attempt) =>
+      attempt.failed({ class: 'rate_limit', scope: 'target', next: 'elsewhere', cooldownMs: 1_000 }, 1),
+    );
+    expect(health.availabilityOf(to)).toEqual({
+      ready: false,
+      because: 'rate_limit',
+      waitMs: 1_000,
+      hard: true,
+    });
+  });
+
   test('leaves an overloaded target alone for as long as it asks', () => {
     const { health, run } = setup();
     run((attempt) => attempt.failed({ ...server, cooldownMs: 8_000 }, 1));
