@@ -27,6 +27,7 @@ export interface Settings {
   'admission.max_wait_ms': number;
   'admission.min_output_tokens': number;
   'admission.max_tool_calls': number;
+  'admission.service_tier': TierRule;
   'optimizer.level': OptimizerLevel;
   'optimizer.deadline_ms': number;
   'optimizer.holdout': number;
@@ -66,6 +67,10 @@ export type OptimizerLevel = (typeof OPTIMIZER_LEVELS)[number];
 /** Whether projects with a budget may use endpoints whose cost nothing bounds. */
 export const UNMETERED_RULES = ['refuse', 'allow'] as const;
 export type UnmeteredRule = (typeof UNMETERED_RULES)[number];
+
+/** Which tier at OpenAI serves requests under a budget that name none. */
+export const TIER_RULES = ['default', 'account'] as const;
+export type TierRule = (typeof TIER_RULES)[number];
 
 export const SWITCHES = ['on', 'off'] as const;
 export type Switch = (typeof SWITCHES)[number];
@@ -170,6 +175,12 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     parse: whole(1, 1_000),
     about:
       "how often a request of a project with a budget may call the provider's own tools, unless it says so itself",
+  },
+  'admission.service_tier': {
+    default: () => 'default',
+    parse: oneOf(TIER_RULES),
+    about:
+      "tier at OpenAI of requests under a budget that name none: default, at the listed price; account, the account's own, which may cost more than was held until an answer tells",
   },
   'optimizer.level': {
     default: () => 'safe',

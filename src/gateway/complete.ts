@@ -10,6 +10,7 @@ import type { Gateway } from './gateway.ts';
 import { upstreamHeaders } from './headers.ts';
 import { type Job, recordOf } from './job.ts';
 import { optimize } from './optimize.ts';
+import { pinTier } from './pin-tier.ts';
 import { type BodyLimits, ClientGone, readBody } from './read-body.ts';
 import { relayAnswer } from './relay-answer.ts';
 import type { RoutedTarget, Target } from './resolve.ts';
@@ -93,7 +94,7 @@ function forward(gateway: Gateway, forwarding: Forwarding): Promise<Forwarding |
   return relayAnswer(gateway, forwarding, {
     path: provider.basePath + job.wire.path + (job.translator ? '' : queryOf(job.exchange.request.url ?? '')),
     headers: upstreamHeaders(job.exchange.request.rawHeaders, provider, job.translator !== undefined),
-    body: applyEdits(job.asked.bytes, editsFor(forwarding)),
+    body: applyEdits(job.asked.bytes, editsFor(gateway, forwarding)),
   });
 }
 
@@ -104,7 +105,7 @@ export function queryOf(url: string): string {
 }
 
 /** All that is changed in the client's bytes. */
-function editsFor({ job, target, admitted }: Forwarding): Edit[] {
+function editsFor(gateway: Gateway, { job, target, admitted }: Forwarding): Edit[] {
   const { wire, asked } = job;
   const edits = [...asked.edits];
   if (target.model !== asked.model) edits.push(wire.renameModel(asked, target.model));
@@ -114,6 +115,8 @@ function editsFor({ job, target, admitted }: Forwarding): Edit[] {
     edits.push(...(wire.nameLimit?.(asked, target.provider.outputLimit) ?? []));
   }
   if (admitted.calls !== undefined) edits.push(...(wire.limitCalls?.(asked, admitted.calls) ?? []));
+  if (gateway.settings()['admission.service_tier'] === 'default')
+    edits.push(...pinTier(job, target, admitted));
   return edits;
 }
 

@@ -11,8 +11,9 @@ const LISTED = 10;
 const MAX_REMEMBERED = 1_000;
 
 /**
- * An account may have a dearer tier or place by default, of which nobody knows before the first answer: that one may
- * cost more than was held for it, and those behind it are held for at what it told.
+ * An account may have a dearer tier or place by default, of which nobody knows before the first answer: what was sent
+ * before that may cost more than was held for it, and what comes later is held for at what it told. Where OpenAI is
+ * asked for its default tier (pin-tier.ts) there is no such surprise.
  */
 export function createDefaultTerms(): DefaultTerms {
   const dearer = new Map<string, number>();

@@ -287,6 +287,30 @@ describe('the tier that an answer says it was given', () => {
     expect(records.map(({ costNanoUsd }) => costNanoUsd)).toEqual([500_000, 500_000, 200_000, 200_000]);
   });
 
+  test.each<[string, object, object, string | undefined]>([
+    ['for the listed price, where a budget must hold', {}, {}, 'default'],
+    ['likewise where it is left to the account', { service_tier: 'auto' }, {}, 'default'],
+    ['likewise where it is null', { service_tier: null }, {}, 'default'],
+    ['as the request names it', { service_tier: 'flex' }, {}, 'flex'],
+    ["for the account's own, if that is set", {}, { 'admission.service_tier': 'account' }, undefined],
+  ])('is asked of OpenAI %s', async (_what, asked, settings, sent) => {
+    const gateway = await budgeted();
+    await addProvider(gateway, 'openai');
+    gateway.configure({ ...settings, providers: { openai: { baseUrl: gateway.upstream.url } } });
+    await gateway.post({ ...PLAIN, model: 'openai/test-model', ...asked });
+    expect(JSON.parse(gateway.upstream.requests[0]?.body.toString() ?? '').service_tier).toBe(sent);
+  });
+
+  test('is left alone elsewhere, and without a budget', async () => {
+    const gateway = await startGateway();
+    await addProvider(gateway, 'openai');
+    await gateway.post({ ...PLAIN, model: 'openai/test-model' });
+    await gateway.setBudget({ period: 'daily', capUsd: 10 });
+    await gateway.post(PLAIN);
+    expect(gateway.upstream.requests).toHaveLength(2);
+    for (const { body } of gateway.upstream.requests) expect(body.toString()).not.toContain('service_tier');
+  });
+
   test('is read from streams', async () => {
     const gateway = await budgeted();
     await addProvider(gateway, 'openai');

@@ -257,7 +257,12 @@ test("Codex's requests, all of which may search, run on five dollars", async () 
     });
     expect(answer.status).toBe(200);
   }
-  expect(sentBody(gateway)).toEqual({ ...ask, model: 'gpt-5-codex', max_tool_calls: 5 });
+  expect(sentBody(gateway)).toEqual({
+    ...ask,
+    model: 'gpt-5-codex',
+    service_tier: 'default',
+    max_tool_calls: 5,
+  });
   const [record] = await gateway.settled(2);
   expect(record?.costNanoUsd).toBe(10_000_000 + 20 * 1_250 + 5 * 10_000);
   expect(record?.holdNanoUsd).toBeLessThan(5 * NANO_PER_USD);
