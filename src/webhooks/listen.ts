@@ -23,6 +23,8 @@ export interface ListenOptions {
   calendar: Calendar;
   /** Only this project's events; default: all. */
   projectId?: number;
+  /** Only events after this sequence number; default: those from the first look on. */
+  after?: number;
   forward?: Forward;
   signal: AbortSignal;
 }
@@ -31,12 +33,13 @@ const POLL_MS = 200;
 
 /** Yields events as they are committed, whichever process writes them, until the signal aborts. */
 export async function* listen(options: ListenOptions): AsyncGenerator<Heard> {
-  const { db, clock, projectId, signal } = options;
+  const { db, clock, projectId, after, signal } = options;
   // The clock's timers let the process end, and between two events there is nothing else to keep it.
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
     const followed = followEvents(db, {
       ...(projectId !== undefined && { projectId }),
+      ...(after !== undefined && { after }),
       pause: () => pause(clock, signal),
       signal,
     });

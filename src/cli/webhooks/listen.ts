@@ -1,5 +1,5 @@
 import { createCalendar } from '../../calendar.ts';
-import type { StoredEvent } from '../../store/webhooks/follow.ts';
+import { newestSequence, type StoredEvent } from '../../store/webhooks/follow.ts';
 import { eventBody } from '../../webhooks/event-body.ts';
 import { describe } from '../../webhooks/format/message.ts';
 import { type Forward, type Heard, listen } from '../../webhooks/listen.ts';
@@ -37,6 +37,8 @@ export async function listenToEvents(context: Context, options: ListenOptions): 
         db,
         clock: context.clock,
         calendar,
+        // What happens once it is said that events appear must appear.
+        after: newestSequence(db),
         ...(projectId === undefined ? {} : { projectId }),
         ...(forward ? { forward } : {}),
         signal: stop.signal,

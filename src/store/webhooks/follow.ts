@@ -51,6 +51,7 @@ export async function* followEvents(db: Db, options: FollowOptions): AsyncGenera
   }
 }
 
-function newestSequence(db: Db): number {
+/** The number of the newest event; 0 before the first. */
+export function newestSequence(db: Db): number {
   return Number(db.prepare('SELECT coalesce(max(sequence), 0) FROM events').pluck().get());
 }
