@@ -10,12 +10,16 @@ export interface Block {
   untilMs: number;
 }
 
-export type BlockReason = 'rate_limit' | 'used_up' | 'overload' | 'quota' | 'auth' | 'breaker';
+/** `rate_limit`: it said how long; `guess`: it did not. */
+export type BlockReason = 'rate_limit' | 'guess' | 'used_up' | 'overload' | 'quota' | 'auth' | 'breaker';
 
-/** Blocks an id; of two blocks the longer one stands. */
+/** Blocks an id; of two blocks the longer one stands, but a limit that was told stands before all others. */
 export function block(blocks: Blocks, id: string, wanted: Block): void {
   const known = blocks.get(id);
-  if (!known || wanted.untilMs > known.untilMs) blocks.set(id, wanted);
+  const isTold = wanted.because === 'rate_limit';
+  const wasTold = known?.because === 'rate_limit' && known.untilMs > wanted.sinceMs;
+  const stands = isTold === wasTold ? wanted.untilMs > (known?.untilMs ?? 0) : isTold;
+  if (!known || stands) blocks.set(id, wanted);
 }
 
 /** The blocks that hold now, the longest first. Those whose time is over are forgotten. */

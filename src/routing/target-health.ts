@@ -61,11 +61,8 @@ export function takeFailure(
     case 'auth':
       return { id: keyOf(target), because: 'auth', forMs: AUTH_MS };
     case 'rate_limit':
-      return {
-        id: targetId(target),
-        because: 'rate_limit',
-        forMs: waitMs || guessLimit(health, waitMs, random),
-      };
+      if (waitMs) return { id: targetId(target), because: 'rate_limit', forMs: waitMs };
+      return { id: targetId(target), because: 'guess', forMs: guessLimit(health, waitMs, random) };
     case 'timeout':
       feed(health.load, elapsedMs, nowMs);
       recordFailure(health.breaker, nowMs, { waitMs, random });

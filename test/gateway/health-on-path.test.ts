@@ -135,6 +135,14 @@ describe('429', () => {
     },
   );
 
+  test('everywhere, without a word of when it ends: a target is asked again, once a request', async () => {
+    const { gateway, upstreams, hits } = await start({ count: 2 });
+    for (const upstream of upstreams) upstream.queue(status(429));
+    expect((await gateway.post(MANY)).status).toBe(429);
+    expect((await gateway.post(MANY)).status).toBe(200);
+    expect(hits().reduce((sum, each) => sum + each)).toBe(3);
+  });
+
   test('everywhere: the client is told the shortest wait, and nobody is asked', async () => {
     const { gateway, upstreams, hits } = await start({ count: 2 });
     upstreams[0]?.script(status(429, { retryAfter: '60' }));

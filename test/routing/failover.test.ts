@@ -67,8 +67,6 @@ describe('429', () => {
     ['retry-after: 2', { 'retry-after': '2' }, 2_000],
     ['retry-after: 3600', { 'retry-after': '3600' }, 3_600_000],
     ['an HTTP date', { 'retry-after': inMs(90_000) }, 90_000 - 50],
-    ['retry-after: -1', { 'retry-after': '-1' }, 2_500],
-    ['retry-after: soon', { 'retry-after': 'soon' }, 2_500],
     ['retry-after-ms', { 'retry-after-ms': '7500' }, 7_500],
     [
       'x-ratelimit-reset-tokens',
@@ -86,6 +84,33 @@ describe('429', () => {
     simulation.traffic(Math.min(9_000, 200 + quietMs / 400), 500);
     expect(simulation.hitsOn(a, 1, quietMs + 50)).toBe(0);
     expect(simulation.hitsOn(a, quietMs + 50)).toBeGreaterThan(0);
+  });
+
+  test.each(['-1', 'soon'])(
+    'with retry-after: %s: a guess keeps it out while another answers',
+    (retryAfter) => {
+      let limited = true;
+      const upstream = (to: unknown) => {
+        if (to !== a || !limited) return ok();
+        limited = false;
+        return fails(refusal(429, { 'retry-after': retryAfter }));
+      };
+      const simulation = simulate({ targets: [a, b], upstream });
+      simulation.traffic(50, 500);
+      const refusedAt = simulation.hits.find(({ outcome }) => outcome !== 'ok')?.atMs ?? Number.NaN;
+      expect(simulation.hitsOn(a, refusedAt + 1, refusedAt + 2_500)).toBe(0);
+      expect(simulation.hitsOn(a, refusedAt + 2_500)).toBeGreaterThan(0);
+    },
+  );
+
+  test('without a word of its end, and with no other target: is asked again', () => {
+    const simulation = simulate({ targets: [a], upstream: () => fails(refusal(429)) });
+    for (let i = 0; i < 2; i++) {
+      simulation.send();
+      simulation.clock.advance(1_000);
+    }
+    expect(simulation.served.map(({ end }) => end)).toEqual(['none_left', 'none_left']);
+    expect(simulation.hitsOn(a)).toBe(2);
   });
 
   test('leaves the other models of the key alone', () => {

@@ -75,7 +75,7 @@ describe('health', () => {
     run((attempt) => attempt.failed(limited(0), 1));
     expect(health.availabilityOf(to)).toEqual({ ready: true });
     run((attempt) => attempt.failed(limited(0), 1));
-    expect(health.availabilityOf(to)).toMatchObject({ ready: false, because: 'rate_limit' });
+    expect(health.availabilityOf(to)).toMatchObject({ ready: false, because: 'guess', hard: false });
   });
 
   test('moves traffic away before the 429, where an answer says that a limit is used up', () => {
