@@ -219,6 +219,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   function block(admission: Admission, standing: Standing): AdmissionResult {
     const { budget, posted } = standing;
     const record = admission.blockedRecord();
+    record.detail = { ...record.detail, budget: budgetName(budget) };
     balances.refuse(admission.projectId, budget.id);
     emit('request.blocked', admission.projectId, {
       budget_id: budgetName(budget),
@@ -270,17 +271,11 @@ export function createLedger(options: LedgerOptions): Ledger {
   }
 
   /** Takes the origin of a record up that was not known when it was written, as happens to the first of a connection. */
-  async function followOrigin<T>(
-    record: RequestRecord,
-    search: Promise<void>,
-    written: Promise<T>,
-  ): Promise<T> {
-    const result = await written;
+  function followOrigin(record: RequestRecord, search: Promise<void>): void {
     void search
       .then(() => (record.origin?.process ? submit(() => addOrigin(record)) : undefined))
       // What cannot be written now stays unknown.
       .catch(() => {});
-    return result;
   }
 
   function addOrigin(record: RequestRecord): void {
@@ -308,17 +303,29 @@ export function createLedger(options: LedgerOptions): Ledger {
     return result;
   }
 
-  function submitRecord<T>(record: RequestRecord, command: () => T): Promise<T> {
+  /** `command` returns `resolved_before` where another record of the request stands already. */
+  function submitRecord<T extends { kind: string }>(record: RequestRecord, command: () => T): Promise<T> {
     const written = submit(command);
     const search = record.origin?.search;
-    return search ? followOrigin(record, search, written) : written;
+    if (!search) return written;
+    return written.then((result) => {
+      if (result.kind !== 'resolved_before') followOrigin(record, search);
+      return result;
+    });
+  }
+
+  function record(unheld: RequestRecord): { kind: 'written' } {
+    records.write(unheld, 0);
+    return { kind: 'written' };
   }
 
   return {
     admit: (admission) => submitHold(admission, () => admit(admission)),
     readmit: (readmission) => submitHold(readmission, () => readmit(readmission)),
     settle: (record) => submitRecord(record, () => settle(record)),
-    record: (record) => submitRecord(record, () => records.write(record, 0)),
+    record: async (unheld) => {
+      await submitRecord(unheld, () => record(unheld));
+    },
     roll: () => submit(() => balances.rollAll()),
     closeHolds: (deadSlot, instanceId) => submit(() => closeHolds(deadSlot, instanceId)),
     sumNextHour: (before) => submit(() => sums.sumNextHour(before)),
