@@ -3,13 +3,14 @@ import { createEventFramer, type EventFramer } from '../sse/frame.ts';
 import type { TokenUsage } from '../usage.ts';
 import { AnswerTail, TAIL_BYTES } from './answer-tail.ts';
 import { headerOf, returnedHeaders, translatedHeaders } from './headers.ts';
+import { KeptEvents } from './kept-events.ts';
 import { plainBody } from './plain-body.ts';
 import type { RelayOptions } from './relay-options.ts';
 import type { Receiver } from './send.ts';
 import { addUsage } from './wire/add-usage.ts';
 import { errorEvent, type StreamFault } from './wire/error-event.ts';
 import { parseObject } from './wire/events.ts';
-import type { InspectedEvents, LimitEnding } from './wire/wire.ts';
+import type { InspectedEvents } from './wire/wire.ts';
 
 /** A larger answer that is no stream is passed on as it comes instead of being gathered. */
 const MAX_GATHERED_BYTES = 16 * 1024 * 1024;
@@ -18,8 +19,6 @@ const MAX_ONE_WRITE_BYTES = 16 * 1024;
 const MEDIA = /^(audio|image|video)\/|octet-stream/;
 /** A stream that begins with more than this without any content is let through. */
 const MAX_HELD_BYTES = 64 * 1024;
-/** How much of a stream is kept as it came before its text is taken out. */
-const MAX_KEPT_BYTES = 256 * 1024;
 const NOTHING = Buffer.alloc(0);
 /** Each request has a relay, so what only streams need is made when one begins. */
 const NO_EVENTS: EventFramer = { push: (chunk) => chunk, rest: () => NOTHING };
@@ -59,14 +58,7 @@ export class Relay implements Receiver {
   #closing: Buffer[] | undefined;
   /** The closing event as it came. */
   #closed: Buffer = NOTHING;
-  /** The last events that are kept no more. */
-  #lastDropped: Buffer = NOTHING;
-  #kept: Buffer[] = [];
-  /** Of how many of those that are kept the text was taken. */
-  #taken = 0;
-  #keptBytes = 0;
-  #text: string[] = [];
-  #ending: LimitEnding | undefined;
+  #kept: KeptEvents | undefined;
   #tail: AnswerTail | undefined;
   #resume: () => void = ignore;
   readonly #options: RelayOptions;
@@ -85,7 +77,7 @@ export class Relay implements Receiver {
     if (status < 300 && type.startsWith('text/event-stream')) {
       // What can't be read can't be translated either: it is gathered, and refused as no answer.
       if (encoding !== 'identity' && translator) return;
-      if (encoding === 'identity') this.#framer = createEventFramer();
+      if (encoding === 'identity') this.#begin();
       if (encoding === 'identity' && this.#options.holdsBack) {
         this.#mode = 'hold';
         return;
@@ -97,6 +89,11 @@ export class Relay implements Receiver {
       this.#mode = 'pass';
       this.#writeHead();
     }
+  }
+
+  #begin(): void {
+    this.#framer = createEventFramer();
+    this.#kept = new KeptEvents(this.#options.wire, () => this.onEvents !== undefined);
   }
 
   /** A client need not wait for the first event to learn that there is an answer. */
@@ -137,8 +134,9 @@ export class Relay implements Receiver {
   get isCutShort(): boolean {
     if (this.#mode !== 'stream' || this.#closed.length > 0 || this.streamError !== undefined) return false;
     const { wire } = this.#options;
-    if (wire.isOver === undefined || (this.usage !== undefined && this.usageIs === undefined)) return false;
-    return !wire.isOver(Buffer.concat([this.#lastDropped, ...this.#kept]));
+    if (!this.#kept || wire.isOver === undefined || (this.usage !== undefined && this.usageIs === undefined))
+      return false;
+    return !wire.isOver(this.#kept.end());
   }
 
   /** The provider's headers, flat, names in lower case. */
@@ -148,7 +146,7 @@ export class Relay implements Receiver {
 
   /** What came of an answer of which nothing has gone out, as it came; undefined where it can't be read. */
   get unsent(): Buffer | undefined {
-    if (this.#mode === 'hold') return Buffer.concat([...this.#kept, this.#closed]);
+    if (this.#mode === 'hold') return Buffer.concat([this.#kept?.all() ?? NOTHING, this.#closed]);
     return this.#mode === 'gather' ? this.#plain(this.#body()) : undefined;
   }
 
@@ -166,8 +164,7 @@ export class Relay implements Receiver {
   /** What has come so far, for counting tokens where the provider reports none. */
   receivedText(): string[] {
     if (this.#mode === 'gather') return this.#gatheredText();
-    this.#takeText();
-    return [this.#text.join('')];
+    return [this.#kept?.text() ?? ''];
   }
 
   /** A body that is no JSON may be events that don't say so, or a text of any kind: it is what was generated. */
@@ -235,15 +232,9 @@ export class Relay implements Receiver {
   /** Ends a stream that has reached its limit the way the provider should have, with what it is booked at. */
   finishAtLimit(usage: TokenUsage): void {
     const { exchange, hideUsage } = this.#options;
-    this.#follow(Buffer.concat(this.#kept));
-    if (this.#ending) exchange.response.end(this.#out(this.#ending.end(hideUsage ? undefined : usage)));
+    const ending = this.#kept?.ending();
+    if (ending) exchange.response.end(this.#out(ending.end(hideUsage ? undefined : usage)));
     else this.breakOff();
-  }
-
-  /** Lets the stream's ending know what went out; only one with a limit to watch needs it. */
-  #follow(events: Buffer): void {
-    this.#ending ??= this.onEvents && this.#options.wire.endAtLimit?.();
-    this.#ending?.take(events);
   }
 
   /** Breaks the answer off, so that the client sees that it is not whole; a stream tells why, between two events. */
@@ -326,33 +317,8 @@ export class Relay implements Receiver {
       this.usageIs = found.usageIs;
     }
     if (found.error !== undefined) this.streamError = found.error;
-    this.#keep(found.pass);
+    this.#kept?.add(found.pass);
     return found;
-  }
-
-  /** Keeps events by reference; past a bound only their text stays. */
-  #keep(events: Buffer): void {
-    this.#kept.push(events);
-    this.#keptBytes += events.length;
-    if (this.#keptBytes > MAX_KEPT_BYTES) this.#drop();
-  }
-
-  /** Takes the text out of the events that are kept, each parsed once at most. */
-  #takeText(): void {
-    if (this.#taken === this.#kept.length) return;
-    const events = Buffer.concat(this.#taken === 0 ? this.#kept : this.#kept.slice(this.#taken));
-    this.#text.push(...this.#options.wire.textOf(events, true));
-    this.#taken = this.#kept.length;
-  }
-
-  /** Keeps no more of the events than their text, and what the stream's ending has to know of them. */
-  #drop(): void {
-    this.#takeText();
-    this.#follow(Buffer.concat(this.#kept));
-    this.#lastDropped = this.#kept.at(-1) ?? this.#lastDropped;
-    this.#kept = [];
-    this.#keptBytes = 0;
-    this.#taken = 0;
   }
 
   #write(bytes: Buffer): boolean {
