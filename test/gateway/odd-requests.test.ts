@@ -41,7 +41,7 @@ describe('what clients make of the address', () => {
       await exchange.send(200, { 'content-type': 'application/json' }, JSON.stringify(list));
     });
     for (const id of ['mock/vendor/model', 'mock%2Fvendor%2Fmodel', 'vendor/model']) {
-      expect((await gateway.get(`/v1/models/${id}`)).json()).toMatchObject({ id: 'mock/vendor/model' });
+      expect((await gateway.get(`/v1/models/${id}`)).json()).toMatchObject({ id: decodeURIComponent(id) });
     }
   });
 });
