@@ -38,7 +38,7 @@ function make() {
     r AS MATERIALIZED (SELECT i, abs(random()) AS a, abs(random()) AS b FROM n)
     INSERT INTO requests SELECT CAST(? + i * ? AS INTEGER), 1 + a % ${projects}, 1 + a % ${projects}, ${endpoint}, ${provider},
     ${firstModel} + b % ${models}, ${firstModel} + b % ${models}, 200, 0, 1, a % 20000, a % 10000, 0, b % 2000, 0, 0, (a % 20000) * 150 + (b % 2000) * 600,
-    0, 90000000, 200 + b % 30000, 100 + b % 200, NULL FROM r`);
+    0, 90000000, 200 + b % 30000, 100 + b % 200, NULL, 0, 0 FROM r`);
   const first = requestIdAt(START);
   const step = (requestIdAt(END) - first) / requests;
   const CHUNK = 100_000;
