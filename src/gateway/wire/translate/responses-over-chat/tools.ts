@@ -52,39 +52,26 @@ function functionTool({ type: _type, ...tool }: Json, at: string, namespace: unk
   const { name, description, parameters, strict, defer_loading, output_schema: _schema, ...rest } = tool;
   if (defer_loading === true) throw cannotExpress(`${at}.defer_loading`);
   refuseRest(rest, at);
-  const flat = flatName(name, namespace);
-  const isStrict = strict === true ? true : undefined;
-  return {
-    name: flat,
-    tool: {
-      type: 'function',
-      function: stated({
-        name: flat,
-        description,
-        parameters: parameters ?? NO_PARAMETERS,
-        strict: isStrict,
-      }),
-    },
-  };
+  return offered(flatName(name, namespace), {
+    description,
+    parameters: parameters ?? NO_PARAMETERS,
+    strict: strict === true ? true : undefined,
+  });
 }
 
 function customTool({ type: _type, ...tool }: Json, at: string, namespace: unknown): Offered {
   const { name, description, format, defer_loading, ...rest } = tool;
   if (defer_loading === true) throw cannotExpress(`${at}.defer_loading`);
   refuseRest(rest, at);
-  const flat = flatName(name, namespace);
   const input = { type: 'string', ...grammarOf(format, `${at}.format`) };
-  return {
-    name: flat,
-    tool: {
-      type: 'function',
-      function: stated({
-        name: flat,
-        description,
-        parameters: { type: 'object', properties: { input }, required: ['input'] },
-      }),
-    },
-  };
+  return offered(flatName(name, namespace), {
+    description,
+    parameters: { type: 'object', properties: { input }, required: ['input'] },
+  });
+}
+
+function offered(name: string, fields: Json): Offered {
+  return { name, tool: { type: 'function', function: stated({ name, ...fields }) } };
 }
 
 /** A grammar can't be enforced here; the model is told of it. */
