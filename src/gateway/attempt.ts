@@ -79,11 +79,9 @@ function errorIn(relay: Relay): unknown {
 }
 
 function isJsonObject(body: Buffer): boolean {
-  let first = 0;
   let last = body.length - 1;
-  while (isSpace(body[first])) first++;
   while (isSpace(body[last])) last--;
-  return body[first] === OPEN_BRACE && body[last] === CLOSE_BRACE;
+  return body[behindSpace(body, 0)] === OPEN_BRACE && body[last] === CLOSE_BRACE;
 }
 
 function isSpace(byte: number | undefined): boolean {
@@ -92,26 +90,42 @@ function isSpace(byte: number | undefined): boolean {
 
 /** A quick look, so that good answers need not be parsed: an error that is not null, or choices that are none. */
 function mayBeFaulty(body: Buffer): boolean {
-  return valueBehind(body, ERROR, 'n') || valueBehind(body, CHOICES, '[', ']');
+  return hasError(body) || hasNoChoices(body);
 }
 
 const ERROR = Buffer.from('"error"');
 const CHOICES = Buffer.from('"choices"');
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const COLON = 0x3a;
+/** What `null` begins with. */
+const N = 0x6e;
 
-/** For `error`: whether any is not null. For `choices`: whether any is an empty list. */
-function valueBehind(body: Buffer, key: Buffer, first: string, second?: string): boolean {
-  for (let at = body.indexOf(key); at >= 0; at = body.indexOf(key, at)) {
-    at += key.length;
-    while (isSpace(body[at]) || body[at] === 0x3a) at++;
-    const begins = body[at] === first.charCodeAt(0);
-    if (second === undefined) {
-      if (!begins) return true;
-      continue;
-    }
-    if (!begins) continue;
-    at++;
-    while (isSpace(body[at])) at++;
-    if (body[at] === second.charCodeAt(0)) return true;
+function hasError(body: Buffer): boolean {
+  for (let at = valueAfter(ERROR, body, 0); at >= 0; at = valueAfter(ERROR, body, at)) {
+    if (body[at] !== N) return true;
   }
   return false;
+}
+
+function hasNoChoices(body: Buffer): boolean {
+  for (let at = valueAfter(CHOICES, body, 0); at >= 0; at = valueAfter(CHOICES, body, at)) {
+    if (body[at] === OPEN_BRACKET && body[behindSpace(body, at + 1)] === CLOSE_BRACKET) return true;
+  }
+  return false;
+}
+
+/** Where the value of the next such key begins; -1 without one. */
+function valueAfter(key: Buffer, body: Buffer, from: number): number {
+  const found = body.indexOf(key, from);
+  if (found < 0) return -1;
+  let at = behindSpace(body, found + key.length);
+  while (body[at] === COLON) at = behindSpace(body, at + 1);
+  return at;
+}
+
+function behindSpace(body: Buffer, from: number): number {
+  let at = from;
+  while (isSpace(body[at])) at++;
+  return at;
 }

@@ -28,19 +28,22 @@ export interface AttemptEntry {
 export interface EndedAttempt {
   target: RoutedTarget;
   failure: Failure;
-  lastResort: boolean;
   /** The answer's HTTP status; 0 without an answer. */
   status: number;
   durationMs: number;
   metered: Metered;
 }
 
-/** The attempts with one more that failed. */
-export function withFailed(before: Attempts | undefined, ended: EndedAttempt): Attempts {
-  const { target, failure, lastResort, metered } = ended;
+/** The attempts with one more that failed, which is the last of `tried`. */
+export function withFailed(
+  before: Attempts | undefined,
+  tried: readonly Tried[],
+  ended: EndedAttempt,
+): Attempts {
+  const { target, failure, metered } = ended;
   const total = before ? summed(before, metered) : metered;
   return {
-    tried: [...(before?.tried ?? []), { target: target.place, failure, lastResort }],
+    tried,
     entries: [...(before?.entries ?? []), entryOf(target, wordFor(failure, ended.status), ended)],
     usage: total.usage,
     costNanoUsd: total.costNanoUsd,

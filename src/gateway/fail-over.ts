@@ -41,10 +41,9 @@ export async function failOver(
     const job = crossed(gateway, route, target);
     if (!job) continue;
     report.metered ??= await meterReport(gateway, forwarding, report);
-    const attempts = withFailed(route.attempts, {
+    const attempts = withFailed(route.attempts, tried, {
       target: route.target,
       failure,
-      lastResort: route.lastResort,
       status: report.relay.status,
       durationMs,
       metered: report.metered,
