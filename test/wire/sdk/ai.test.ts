@@ -55,6 +55,14 @@ describe.skipIf(!ai || !openai || !anthropic)('the AI SDK', () => {
     }),
   });
 
+  const loopOf = (model: unknown) => ({
+    model,
+    prompt: 'Hi',
+    tools: tools(),
+    stopWhen: ai?.stepCountIs(3),
+    maxRetries: 0,
+  });
+
   test.each(models)('generates and streams text over %s', async (_name, model) => {
     const { result } = await bothWays(async (place) => {
       const options = { model: model(place), prompt: 'Hi', maxRetries: 0 };
@@ -72,13 +80,7 @@ describe.skipIf(!ai || !openai || !anthropic)('the AI SDK', () => {
     'runs a tool loop with parallel calls over %s, plain and streamed',
     async (_name, model) => {
       const { result } = await bothWays(async (place) => {
-        const options = {
-          model: model(place),
-          prompt: 'Hi',
-          tools: tools(),
-          stopWhen: ai?.stepCountIs(3),
-          maxRetries: 0,
-        };
+        const options = loopOf(model(place));
         const { text, steps } = (await ai?.generateText(options)) ?? {};
         const stream = ai?.streamText(options);
         for await (const _ of stream?.textStream ?? []);
@@ -99,13 +101,7 @@ describe.skipIf(!ai || !openai || !anthropic)('the AI SDK', () => {
     const gateway = await startBothWires();
     gateway.upstream.script(provider);
     const place = { baseURL: gateway.url, apiKey: gateway.key };
-    const options = {
-      model: model(place),
-      prompt: 'Hi',
-      tools: tools(),
-      stopWhen: ai?.stepCountIs(3),
-      maxRetries: 0,
-    };
+    const options = loopOf(model(place));
     const { text, steps } = (await ai?.generateText(options)) ?? {};
     const stream = ai?.streamText(options);
     const words: string[] = [];
