@@ -219,6 +219,19 @@ export async function hold(
   }
 }
 
+/** Why a budget has no room for what a request goes on with, of which `spent` is for its attempts so far. */
+export function noRoomFor(
+  asking: Asking & { spent: NanoUsd },
+  { standing, quote: quoted }: { standing: Standing; quote: Quote },
+): GwError {
+  const { job, target, calendar, spent } = asking;
+  const { headers } = job.exchange.request;
+  if (quoted.unpriced) return inClientsWay(unpricedError(asking, quoted, standing), headers);
+  const needed = spent + quoted.least;
+  if (needed <= standing.budget.capNanoUsd - standing.posted) return budgetBusy(standing);
+  return inClientsWay(budgetExceeded({ standing, needed, model: target.model, calendar, headers }), headers);
+}
+
 /** What a budget can't hold, and why. */
 function unpricedError({ job, target }: Asking, quoted: Quote, standing: Standing): GwError {
   const { wire, asked } = job;

@@ -1,18 +1,33 @@
 import type { NanoUsd } from '../money.ts';
-import { type Admitted, admittedAs, exactInput, inputBound, isCountable, limiting, quoter } from './admit.ts';
+import type { Standing } from '../store/ledger/balances.ts';
+import {
+  type Admitted,
+  admittedAs,
+  exactInput,
+  inputBound,
+  isCountable,
+  limiting,
+  noRoomFor,
+  quoter,
+} from './admit.ts';
 import type { Gateway } from './gateway.ts';
 import { type Job, lineOf } from './job.ts';
 import type { Quote } from './quote.ts';
-import type { RoutedTarget } from './resolve.ts';
+import type { RoutedTarget, Target } from './resolve.ts';
+
+/** A request that goes on, at another target or in other words. */
+interface NextAttempt {
+  job: Job;
+  target: Target;
+  /** What its attempts so far cost. */
+  spent: NanoUsd;
+}
 
 /** A request that goes on at another target. */
-export interface Readmitting {
-  job: Job;
+export interface Readmitting extends NextAttempt {
   target: RoutedTarget;
   /** The target of its first attempt. */
   first: RoutedTarget;
-  /** What its attempts so far cost. */
-  spent: NanoUsd;
 }
 
 export type Readmitted = Admitted | 'no room' | 'resolved before';
@@ -22,27 +37,55 @@ const MOST_TIMES_DEARER = 2;
 
 /** Exchanges the hold of a request for that of its next attempt, if a budget has room and it may cost as much. */
 export async function readmit(gateway: Gateway, readmitting: Readmitting): Promise<Readmitted> {
-  const { job, target } = readmitting;
-  const quoteFor = quoter(gateway, job, target);
-  const cheap = quoteFor(inputBound(job, target));
-  if (isTooDear(gateway, readmitting, cheap)) return 'no room';
-  const first = await holdAgain(gateway, readmitting, cheap);
-  if (first !== 'no room' || cheap.unpriced || !isCountable(job, target)) return first;
-  return holdAgain(gateway, readmitting, quoteFor(await exactInput(gateway, job, target, cheap.inputTokens)));
+  if (isTooDear(gateway, readmitting)) return 'no room';
+  const next = await exchange(gateway, readmitting);
+  if (next === undefined) return 'resolved before';
+  return 'standing' in next ? 'no room' : next;
 }
 
-function isTooDear(gateway: Gateway, { job, target, first, spent }: Readmitting, next: Quote): boolean {
+/**
+ * The same for a request that goes to its target once more in the words of another wire, where it may be longer than
+ * it was held for. Undefined if it has no hold any more. Throws GwError 402 or 429 where there is no room.
+ */
+export async function readmitTranslated(
+  gateway: Gateway,
+  attempt: NextAttempt,
+): Promise<Admitted | undefined> {
+  const next = await exchange(gateway, attempt);
+  if (next === undefined || !('standing' in next)) return next;
+  throw noRoomFor({ ...attempt, calendar: gateway.calendar() }, next);
+}
+
+function isTooDear(gateway: Gateway, { job, target, first, spent }: Readmitting): boolean {
   if (target.named) return false;
+  const next = quoter(gateway, job, target)(inputBound(job, target));
   const before = quoter(gateway, job, first)(next.inputTokens);
   if (next.unpriced || before.unpriced) return next.unpriced !== before.unpriced;
   return spent + next.amount > MOST_TIMES_DEARER * before.amount;
 }
 
+/** A budget that has no room for an attempt. */
+interface Full {
+  standing: Standing;
+  quote: Quote;
+}
+
+/** Undefined if there is no hold any more. */
+async function exchange(gateway: Gateway, attempt: NextAttempt): Promise<Admitted | Full | undefined> {
+  const { job, target } = attempt;
+  const quoteFor = quoter(gateway, job, target);
+  const cheap = quoteFor(inputBound(job, target));
+  const first = await holdAgain(gateway, attempt, cheap);
+  const isDecided = !first || !('standing' in first) || cheap.unpriced || !isCountable(job, target);
+  if (isDecided) return first;
+  return holdAgain(gateway, attempt, quoteFor(await exactInput(gateway, job, target, cheap.inputTokens)));
+}
+
 async function holdAgain(
   gateway: Gateway,
-  { job, target, spent }: Readmitting,
+  { job, target, spent }: NextAttempt,
   quoted: Quote,
-): Promise<Readmitted> {
+): Promise<Admitted | Full | undefined> {
   const limited = limiting(gateway, quoted);
   const result = await gateway.ledger.readmit({
     id: job.exchange.id,
@@ -59,10 +102,10 @@ async function holdAgain(
     spent,
     fit: limited.fit,
   });
-  if (result.kind === 'resolved_before') return 'resolved before';
+  if (result.kind === 'resolved_before') return undefined;
   // Room may have been freed for those who wait.
   gateway.queue.nudge(lineOf(job, gateway.repoBudgets()));
-  if (result.kind === 'refused') return 'no room';
+  if (result.kind === 'refused') return { standing: result.standing, quote: quoted };
   const { amount, remaining } = result;
   return admittedAs(job, { amount: amount - spent, remaining }, limited);
 }

@@ -1,7 +1,6 @@
 import { GwError, messageOf } from '../errors.ts';
 import type { Failure } from '../routing/classify.ts';
 import type { Attempt } from '../routing/health.ts';
-import type { Admitted } from './admit.ts';
 import { endAttempt, reportContent } from './attempt.ts';
 import { attemptsText, wordFor } from './attempts.ts';
 import { deliver } from './call-end.ts';
@@ -11,7 +10,9 @@ import { crossAfter, learnEndpoint } from './cross.ts';
 import { failOver } from './fail-over.ts';
 import type { Gateway } from './gateway.ts';
 import { type ServiceHeaders, serviceHeaders } from './headers.ts';
+import type { Job } from './job.ts';
 import { type Metered, meterAtBound } from './meter.ts';
+import { readmitTranslated } from './readmit.ts';
 import { Relay } from './relay.ts';
 import type { Route } from './route.ts';
 import type { CallEnd, Outgoing } from './send.ts';
@@ -31,7 +32,7 @@ export interface CallReport {
 /**
  * Sends the request, brings the answer to the client and settles what it cost. The answer ends only when its record
  * is committed: who has read the end finds the usage on disk. What comes back is to be forwarded in turn: the request
- * on the same hold, where the provider turns out to have no such endpoint, or its next attempt at another target, where
+ * in other words, where the provider turns out to have no such endpoint, or its next attempt at another target, where
  * this one failed before anything went out.
  */
 export async function relayAnswer(
@@ -59,7 +60,8 @@ export async function relayAnswer(
   const call = callProvider(gateway, forwarding, outgoing, relay);
   report.end = call.close(await call.end);
   endCall(gateway, forwarding, attempt, report);
-  const crossed = crossOver(gateway, forwarding, report);
+  const crossing = crossOver(gateway, forwarding, report);
+  const crossed = crossing && (await crossing);
   if (crossed) return crossed;
   if (several) {
     const next = await tryElsewhere(gateway, forwarding, route, report);
@@ -90,22 +92,39 @@ function endCall(
   }
 }
 
-/** The request to send instead where the provider has no such endpoint. */
-function crossOver(gateway: Gateway, forwarding: Forwarding, report: CallReport): Forwarding | undefined {
+/** The request to send instead where the provider has no such endpoint; undefined at once where it has. */
+function crossOver(
+  gateway: Gateway,
+  forwarding: Forwarding,
+  report: CallReport,
+): Promise<Forwarding | undefined> | undefined {
   if (report.end.kind !== 'complete') return undefined;
   learnEndpoint(report.relay.status, forwarding, gateway);
   try {
     const job = crossAfter(report.relay, forwarding, gateway);
-    return job && { ...forwarding, job, admitted: withoutTools(forwarding) };
+    return job && sendTranslated(gateway, forwarding, job, report);
   } catch (error) {
     report.relay.refusal = refusalOf(error);
     return undefined;
   }
 }
 
-/** What can be translated asks for none of the tools that a provider runs: nothing of the hold is for them any more. */
-function withoutTools({ admitted }: Forwarding): Admitted {
-  return { ...admitted, calls: undefined, quote: { ...admitted.quote, tools: undefined } };
+/** On a hold of its own: translated, a request may be longer than it was. */
+async function sendTranslated(
+  gateway: Gateway,
+  forwarding: Forwarding,
+  job: Job,
+  { relay }: CallReport,
+): Promise<Forwarding | undefined> {
+  const { target, route } = forwarding;
+  const spent = route?.attempts?.costNanoUsd ?? 0;
+  try {
+    const admitted = await readmitTranslated(gateway, { job, target, spent });
+    return admitted && { ...forwarding, job, admitted };
+  } catch (error) {
+    relay.refusal = refusalOf(error);
+    return undefined;
+  }
 }
 
 async function tryElsewhere(

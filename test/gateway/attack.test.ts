@@ -414,6 +414,53 @@ describe('output beyond the limit', () => {
   });
 });
 
+describe('a request that is longer in the words of another wire', () => {
+  const tools = Array.from({ length: 2_000 }, (_, i) => ({ type: 'function', name: `t${i}`, strict: false }));
+  const body = { model: PLAIN.model, input: 'Hi', max_output_tokens: 5, tools };
+  const bytes = JSON.stringify(body).length;
+  const noSuch = respond(404, { 'content-type': 'text/plain' }, '404 page not found');
+
+  async function ask(capUsd: number) {
+    const gateway = await startGateway({
+      budget: { period: 'daily', capUsd },
+      price: { input: 1, output: 1 },
+    });
+    gateway.upstream.queue(noSuch);
+    const answer = await gateway.post(body, { path: '/v1/responses' });
+    return { gateway, answer, record: await recordOf(gateway) };
+  }
+
+  test('is held for anew where its provider turns out to speak that alone', async () => {
+    const { gateway, answer, record } = await ask(1);
+    expect(answer.status).toBe(200);
+    const sent = gateway.upstream.requests.map((each) => each.body.length);
+    expect(sent[1]).toBeGreaterThan(bytes + 10 * tools.length);
+    expect(record.holdNanoUsd).toBeGreaterThan((sent[1] ?? 0) * 1_000);
+  });
+
+  test('is not sent where it has no room', async () => {
+    const { gateway, answer, record } = await ask((bytes + 5_000) / 1e6);
+    expect([answer.status, answer.header('x-should-retry')]).toEqual([402, 'false']);
+    expect(answer.json()).toMatchObject({ error: { code: 'budget_exceeded', budget_id: 'default/daily' } });
+    expect(gateway.upstream.requests.map(({ path }) => path)).toEqual(['/v1/responses']);
+    expect(record).toMatchObject({ status: 402, costNanoUsd: 0, detail: { error: 'budget_exceeded' } });
+  });
+
+  test('waits to be asked again where running requests hold the room', async () => {
+    const gateway = await startGateway({
+      budget: { period: 'daily', capUsd: (2 * bytes + 10_000) / 1e6 },
+      price: { input: 1, output: 1 },
+    });
+    gateway.upstream.queue(hang(), noSuch);
+    const running = await gateway.open(body, { path: '/v1/responses' });
+    await gateway.upstream.nextRequest();
+    const answer = await gateway.post(body, { path: '/v1/responses' });
+    expect([answer.status, answer.json()]).toMatchObject([429, { error: { code: 'budget_busy' } }]);
+    running.hangUp();
+    await gateway.settled(2);
+  });
+});
+
 test('a second content type does not reach the provider, who might read the body by it', async () => {
   const gateway = await budgeted();
   gateway.upstream.queue(respond(200, JSON_TYPE, '{"usage":{"prompt_tokens":7,"completion_tokens":5}}'));
