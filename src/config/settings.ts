@@ -28,6 +28,7 @@ export interface Settings {
   'admission.min_output_tokens': number;
   'admission.max_tool_calls': number;
   'admission.service_tier': TierRule;
+  'admission.host_price': HostPriceRule;
   'optimizer.level': OptimizerLevel;
   'optimizer.deadline_ms': number;
   'optimizer.holdout': number;
@@ -68,9 +69,13 @@ export type OptimizerLevel = (typeof OPTIMIZER_LEVELS)[number];
 export const UNMETERED_RULES = ['refuse', 'allow'] as const;
 export type UnmeteredRule = (typeof UNMETERED_RULES)[number];
 
-/** Which tier at OpenAI serves requests under a budget that name none. */
+/** Which tier at OpenAI and Azure serves requests under a budget that name none. */
 export const TIER_RULES = ['default', 'account'] as const;
 export type TierRule = (typeof TIER_RULES)[number];
+
+/** What the hosts may ask among which OpenRouter chooses for requests under a budget. */
+export const HOST_PRICE_RULES = ['listed', 'any'] as const;
+export type HostPriceRule = (typeof HOST_PRICE_RULES)[number];
 
 export const SWITCHES = ['on', 'off'] as const;
 export type Switch = (typeof SWITCHES)[number];
@@ -180,7 +185,13 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: () => 'default',
     parse: oneOf(TIER_RULES),
     about:
-      "tier at OpenAI of requests under a budget that name none: default, at the listed price; account, the account's own, which may cost more than was held until an answer tells",
+      "tier at OpenAI and Azure of requests under a budget that name none: default, at the listed price; account, the account's own, which may cost more than was held until an answer tells",
+  },
+  'admission.host_price': {
+    default: () => 'listed',
+    parse: oneOf(HOST_PRICE_RULES),
+    about:
+      'hosts among which OpenRouter may choose for requests under a budget: listed, those at the listed price; any, dearer ones too, which may cost more than was held',
   },
   'optimizer.level': {
     default: () => 'safe',

@@ -66,7 +66,7 @@ export async function admit(
 /** What a request would cost at a target at most, for a number of input tokens. */
 export function quoter(gateway: Gateway, job: Job, target: Target): (inputTokens: number) => Quote {
   const listed = gateway.catalog().find(target.provider.name, target.model, gateway.clock.now());
-  const heldTenths = job.asked.terms?.tenths ?? gateway.defaultTerms.of(target);
+  const heldTenths = gateway.defaultTerms.of(target, job.asked.terms);
   const card = listed && heldTenths !== 10 ? scaleCard(listed, heldTenths) : listed;
   const settings = gateway.settings();
   const asked = toolsFor(job.asked.serverTools, target.model);

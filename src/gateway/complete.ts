@@ -11,6 +11,7 @@ import { upstreamHeaders } from './headers.ts';
 import { type Job, recordOf } from './job.ts';
 import { optimize } from './optimize.ts';
 import { pinTier } from './pin-tier.ts';
+import { capPrice } from './price-ceiling.ts';
 import { type BodyLimits, ClientGone, readBody } from './read-body.ts';
 import { relayAnswer } from './relay-answer.ts';
 import type { RoutedTarget, Target } from './resolve.ts';
@@ -105,7 +106,8 @@ export function queryOf(url: string): string {
 }
 
 /** All that is changed in the client's bytes. */
-function editsFor(gateway: Gateway, { job, target, admitted }: Forwarding): Edit[] {
+function editsFor(gateway: Gateway, forwarding: Forwarding): Edit[] {
+  const { job, target, admitted } = forwarding;
   const { wire, asked } = job;
   const edits = [...asked.edits];
   if (target.model !== asked.model) edits.push(wire.renameModel(asked, target.model));
@@ -117,6 +119,7 @@ function editsFor(gateway: Gateway, { job, target, admitted }: Forwarding): Edit
   if (admitted.calls !== undefined) edits.push(...(wire.limitCalls?.(asked, admitted.calls) ?? []));
   if (gateway.settings()['admission.service_tier'] === 'default')
     edits.push(...pinTier(job, target, admitted));
+  if (gateway.settings()['admission.host_price'] === 'listed') edits.push(...capPrice(forwarding));
   return edits;
 }
 

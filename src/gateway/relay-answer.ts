@@ -12,6 +12,7 @@ import type { Gateway } from './gateway.ts';
 import { type ServiceHeaders, serviceHeaders } from './headers.ts';
 import type { Job } from './job.ts';
 import { type Metered, meterAtBound } from './meter.ts';
+import { noHostError } from './no-host.ts';
 import { readmitTranslated } from './readmit.ts';
 import { Relay } from './relay.ts';
 import type { Route } from './route.ts';
@@ -68,6 +69,7 @@ export async function relayAnswer(
     if (next) return next;
     if (route.attempts) about.route = trailText(route, report);
   }
+  if (relay.status === 404) relay.refusal ??= noHostError(gateway, forwarding, relay);
   prepare(report);
   const usage = await settle(gateway, forwarding, report, about);
   deliver(report, target.provider.name, about, usage);

@@ -301,6 +301,30 @@ describe('the tier that an answer says it was given', () => {
     expect(JSON.parse(gateway.upstream.requests[0]?.body.toString() ?? '').service_tier).toBe(sent);
   });
 
+  test.each([
+    ['openai', '/v1', 'default'],
+    ['azure', '/openai/v1/', 'default'],
+    // An address of before may not know the field.
+    ['azure', '/openai/deployments/test-model', undefined],
+  ])('is asked of %s at %s', async (provider, path, sent) => {
+    const gateway = await budgeted();
+    await addProvider(gateway, provider, { baseUrl: new URL(path, gateway.upstream.url).href });
+    await gateway.post({ ...PLAIN, model: `${provider}/test-model` });
+    expect(JSON.parse(gateway.upstream.requests[0]?.body.toString() ?? '').service_tier).toBe(sent);
+  });
+
+  test('is asked of OpenAI however a client says that it does not mind', async () => {
+    const gateway = await budgeted();
+    await addProvider(gateway, 'openai');
+    const message = { model: 'openai/test-model', messages: PLAIN.messages, max_tokens: 5 };
+    await gateway.post(message, { path: '/v1/messages' });
+    await gateway.post(JSON.stringify(message).replace(/}$/, ',"service_tier":"\\u0061uto"}'));
+    for (const { body } of gateway.upstream.requests) {
+      expect(JSON.parse(body.toString()).service_tier).toBe('default');
+    }
+    expect(gateway.upstream.requests).toHaveLength(2);
+  });
+
   test('is left alone elsewhere, and without a budget', async () => {
     const gateway = await startGateway();
     await addProvider(gateway, 'openai');
@@ -342,6 +366,43 @@ describe('the tier that an answer says it was given', () => {
     await gateway.post(ask, { path: '/v1/messages' });
     const records = await gateway.settled(2);
     expect(records.map(({ costNanoUsd }) => costNanoUsd)).toEqual([200_000, 220_000]);
+  });
+});
+
+describe('the country that Anthropic may answer in by default', () => {
+  const answered = (usage: object) =>
+    respond(200, JSON_TYPE, JSON.stringify({ usage: { input_tokens: 100, output_tokens: 50, ...usage } }));
+
+  async function ask(...turns: [asked: object, reported: object][]) {
+    const gateway = await budgeted();
+    await addProvider(gateway, 'anthropic');
+    for (const [asked, reported] of turns) {
+      gateway.upstream.queue(answered(reported));
+      const body = { ...PLAIN, model: 'anthropic/test-model', max_tokens: 5_000, ...asked };
+      await gateway.post(body, { path: '/v1/messages' });
+    }
+    return gateway.settled(turns.length);
+  }
+
+  test('is held for until an answer tells, and booked as it tells', async () => {
+    const global = { inference_geo: 'global' };
+    const records = await ask([{}, global], [{}, global], [{}, { inference_geo: 'us' }], [{}, global]);
+    const [first = 0, second = 0, third, fourth] = records.map(({ holdNanoUsd }) => holdNanoUsd);
+    expect([first, third, fourth]).toEqual([second * 1.1, second, second * 1.1]);
+    expect(records.map(({ costNanoUsd }) => costNanoUsd)).toEqual([200_000, 200_000, 220_000, 200_000]);
+  });
+
+  test('comes on top of what else is asked for', async () => {
+    const listed = { inference_geo: 'global', speed: 'standard' };
+    const fast = { speed: 'fast' };
+    const [first, second, third] = await ask(
+      [fast, { ...fast, inference_geo: 'us' }],
+      [{ ...fast, inference_geo: 'us' }, listed],
+      [fast, listed],
+    );
+    expect(first?.costNanoUsd).toBe(200_000 * 6.6);
+    expect(third?.holdNanoUsd).toBe(first?.holdNanoUsd);
+    expect(second?.holdNanoUsd).toBeGreaterThan(6.6 * 5_000 * 2_000);
   });
 });
 

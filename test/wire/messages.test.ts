@@ -107,7 +107,8 @@ test('an answer is held for with its max_tokens, and an error of the provider co
   const [record] = await gateway.records();
   expect(record).toMatchObject({ outcome: 'upstream_error', costNanoUsd: 0 });
   expect(record?.holdNanoUsd).toBeGreaterThanOrEqual(15_000_000);
-  expect(record?.holdNanoUsd).toBeLessThan(16_500_000);
+  // A place in one country would cost a tenth more, and no answer has told yet.
+  expect(record?.holdNanoUsd).toBeLessThan(1.1 * 16_500_000);
 });
 
 test('an image is held for by what images cost, not by its bytes', async () => {
