@@ -4,6 +4,7 @@ import type { NanoUsd } from '../money.ts';
 import { isFree } from '../pricing/cost.ts';
 import { modelLimits } from '../pricing/limits.ts';
 import { type PriceCard, scaleCard } from '../pricing/price-card.ts';
+import { regionalCard } from '../pricing/regional.ts';
 import { PRESETS } from '../providers/presets.ts';
 import type { Standing } from '../store/ledger/balances.ts';
 import { tokenBound } from '../tokens/bound.ts';
@@ -65,7 +66,9 @@ export async function admit(
 
 /** What a request would cost at a target at most, for a number of input tokens. */
 export function quoter(gateway: Gateway, job: Job, target: Target): (inputTokens: number) => Quote {
-  const listed = gateway.catalog().find(target.provider.name, target.model, gateway.clock.now());
+  const { provider, model } = target;
+  const found = gateway.catalog().find(provider.name, model, gateway.clock.now());
+  const listed = regionalCard(found, provider, model);
   const heldTenths = gateway.defaultTerms.of(target, job.asked.terms);
   const card = listed && heldTenths !== 10 ? scaleCard(listed, heldTenths) : listed;
   const settings = gateway.settings();
@@ -74,15 +77,15 @@ export function quoter(gateway: Gateway, job: Job, target: Target): (inputTokens
     asked &&
     !isOwnMachine(target, card) &&
     toolTerms(asked, {
-      provider: target.provider.name,
+      provider: provider.name,
       choices: job.asked.choices,
       fees: settings.fees,
       maxCalls: settings['admission.max_tool_calls'],
     });
   return (inputTokens) =>
     quote(job.asked, {
-      provider: target.provider.name,
-      model: target.model,
+      provider: provider.name,
+      model,
       card,
       listed,
       heldTenths,

@@ -40,6 +40,11 @@ const ANY_TOOL = ['web_search', 'file_search', 'image_generation', 'container'];
 const ONE_ROUND = 1;
 
 const IS_SEARCH_MODEL = /-search-(preview|api)\b/;
+/** It searches, reads and thinks for as long as it likes, beside the limit of its output. */
+const IS_RESEARCHER = /\bsonar-deep-research\b/;
+
+/** They take the limit of all calls and pass over it (https://docs.mistral.ai/api/endpoint/responses), or have another. */
+const PASS_OVER_LIMIT: ReadonlySet<string> = new Set(['mistral', 'xai']);
 
 /** The tools of a request to a model: some search without being asked, and OpenRouter does by a suffix of the name. */
 export function toolsFor(asked: ServerTools | undefined, model: string): ServerTools | undefined {
@@ -47,6 +52,7 @@ export function toolsFor(asked: ServerTools | undefined, model: string): ServerT
   if (IS_SEARCH_MODEL.test(model) && !tools.some(({ name }) => name === 'chat_search')) {
     tools.push({ name: 'chat_search', field: 'model' });
   }
+  if (IS_RESEARCHER.test(model)) tools.push({ name: 'deep_research', field: 'model' });
   if (/:online\b/.test(model)) tools.push({ name: 'online', field: 'model' });
   if (tools.length === 0) return undefined;
   return asked ? { ...asked, tools } : { tools, limit: 'none' };
@@ -54,7 +60,7 @@ export function toolsFor(asked: ServerTools | undefined, model: string): ServerT
 
 export function toolTerms(asked: ServerTools, options: ToolTermsOptions): ToolTerms {
   const { provider, choices, fees, maxCalls } = options;
-  const { limit } = asked;
+  const limit = asked.limit === 'all' && PASS_OVER_LIMIT.has(provider) ? 'none' : asked.limit;
   const tools = asked.tools.flatMap((tool) =>
     tool.name === 'prompt' ? ANY_TOOL.map((name) => ({ ...tool, name })) : [tool],
   );

@@ -12,14 +12,19 @@ const PER_THOUSAND_PLACES = 9;
 /** Models that are for audio, by name: their audio costs ten times their text and more. */
 const AUDIO_MODEL = /\b(?:audio|live|realtime|voice|voxtral)\b/;
 
+/** Models that make pictures, by name: a picture's tokens cost ten times those of text. OpenAI's own cost one price. */
+const IMAGE_MODEL = /(?<!gpt)-image\b/;
+
 /**
  * The library's prices as ours, or undefined where they don't tell what tokens cost: models priced by the
- * page or the minute, entries without any price, and audio models of which only the price of text is given.
+ * page or the minute, entries without any price, and models for audio or pictures of which only the price of text is
+ * given.
  */
 export function pricesFromLibrary(modelId: string, price: ModelPrice): Prices | undefined {
   if (isFreeVariant(modelId, price)) return completePrices({ input: FREE_RATE, output: FREE_RATE }, modelId);
   const input = rateOf(price.input_mtok);
   if (!input || (AUDIO_MODEL.test(modelId) && price.input_audio_mtok === undefined)) return undefined;
+  if (IMAGE_MODEL.test(modelId) && price.output_image_mtok === undefined) return undefined;
   return completePrices(
     {
       input,

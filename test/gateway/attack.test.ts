@@ -214,6 +214,8 @@ describe('what costs more than the model', () => {
     { fallbacks: [{ model: 'claude-opus-4-6' }] },
     { service_tier: 'warp' },
     { speed: 7 },
+    { preset: 'dearest' },
+    { stop_server_tools_when: [{ type: 'cost', usd: 100 }] },
   ])('is refused where nobody knows by how much: %j', async (terms) => {
     const gateway = await budgeted();
     const answer = await gateway.post({ ...PLAIN, max_tokens: 50, ...terms });
@@ -439,6 +441,14 @@ test('a thread that the provider keeps is held for with all that it may hold', a
   connection.hangUp();
   const { holdNanoUsd, inputTokens } = await recordOf(gateway);
   expect([holdNanoUsd >= 1e9, inputTokens >= 1e6]).toEqual([true, true]);
+});
+
+test('the larger of two limits of a completion is held for, and what is predicted of it', async () => {
+  const gateway = await budgeted();
+  const prediction = { type: 'content', content: 'x'.repeat(10_000) };
+  const body = { model: PLAIN.model, prompt: 'Hi', max_tokens: 5, max_completion_tokens: 5_000, prediction };
+  await gateway.post(body, { path: '/v1/completions' });
+  expect((await recordOf(gateway)).holdNanoUsd).toBeGreaterThan(15_000 * 2_000);
 });
 
 describe('output beyond the limit', () => {
@@ -713,6 +723,18 @@ describe('input that is longer than it looks', () => {
       { ...PLAIN, tools: [{ type: 'computer_20250124', name: 'computer' }] },
       2_200,
     ],
+    [
+      'messages of a chat that come for a completion',
+      '/completions',
+      part({ type: 'image_url', image_url: { url: 'https://a.example/b' } }),
+      12_000,
+    ],
+    [
+      'pictures to embed',
+      '/embeddings',
+      { input: [{ content: [{ type: 'image_url', image_url: { url: 'https://a.example/b' } }] }] },
+      12_000,
+    ],
   ])('is held with its bound: %s', async (_what, path, body, least) => {
     const gateway = await budgeted({ price: { input: 1, output: 0 } });
     await gateway.post({ ...body, model: PLAIN.model }, { path: `/v1${path}` });
@@ -822,6 +844,29 @@ describe('where the bytes of a request do not fit, what is counted of it', () =>
     ],
     ['arguments that are called like labels', ask([{ type: 'tool_use', input: { id: 'x'.repeat(20_000) } }])],
     ['a field that only its provider knows', ask([], { documents: ['x'.repeat(20_000)] })],
+    ['a role that is made up', { ...ask([]), messages: [{ role: 'x'.repeat(20_000) }, ...ask([]).messages] }],
+    ['thoughts in a signature', ask([{ type: 'thinking', thinking: '', signature: 'x'.repeat(20_000) }])],
+    [
+      'what stands around calls',
+      {
+        ...ask([]),
+        messages: [
+          {
+            role: 'assistant',
+            tool_calls: Array(1_000).fill({
+              type: 'function',
+              id: 'a',
+              function: { name: 'f', arguments: '' },
+            }),
+          },
+          ...ask([]).messages,
+        ],
+      },
+    ],
+    [
+      'what stands around tools',
+      ask([], { tools: Array(800).fill({ type: 'function', function: { name: 'f' } }) }),
+    ],
     [
       'texts behind a number',
       { ...ask([1, 'x'.repeat(20_000)]), messages: [1, ...ask(['x'.repeat(20_000)]).messages] },

@@ -268,6 +268,22 @@ test("Codex's requests, all of which may search, run on five dollars", async () 
   expect(record?.holdNanoUsd).toBeLessThan(5 * NANO_PER_USD);
 });
 
+test.each([
+  ['mistral', 402],
+  ['xai', 402],
+  ['fireworks', 200],
+])('a limit that %s passes over bounds nothing', async (provider, status) => {
+  const gateway = await startGateway(CAP);
+  gateway.configure({ providers: { [provider]: { baseUrl: gateway.upstream.url } } });
+  await gateway.setPrice({ provider, model: 'm', inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 });
+  const body = { ...ASK, model: `${provider}/m`, tools: [{ type: 'web_search' }], max_tool_calls: 1 };
+  gateway.upstream.queue(json(200, responseBody([messageItem('Hello')])));
+  const answer = await gateway.post(body, { path: '/v1/responses' });
+  expect(answer.status).toBe(status);
+  if (status === 402)
+    expect(answer.json()).toMatchObject({ error: { code: 'cost_unbounded', param: 'tools' } });
+});
+
 describe('chat completions', () => {
   const ask = (more: object) => ({ ...PLAIN, max_tokens: 50, ...more });
   const usage = { prompt_tokens: 20, completion_tokens: 5 };
@@ -294,16 +310,20 @@ describe('chat completions', () => {
     { tools: [{ type: 'web_search' }] },
     { tools: [{ google_search: {} }] },
     { tools: [{ url_context: {} }] },
+    { tools: [{ function: { name: 'f' }, google_search: {} }] },
+    { tools: [{ type: 'function', function: { name: 'f' }, googleSearch: {} }] },
     { extra_body: { google: { tools: [{ google_search: {} }] } } },
     { tools: [{ type: 'openrouter:web_search' }] },
     { tools: [{ type: 'builtin_function', function: { name: '$web_search' } }] },
     { search_parameters: { mode: 'on' } },
     { enable_search: true },
     { model: 'mock/test-model:online' },
+    { model: 'mock/sonar-deep-research' },
   ])('are refused where nothing bounds how often a tool runs: %j', async (more) => {
     const gateway = await startGateway(CAP);
-    const model = 'test-model:online';
-    await gateway.setPrice({ provider: 'mock', model, inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 });
+    for (const model of ['test-model:online', 'sonar-deep-research']) {
+      await gateway.setPrice({ provider: 'mock', model, inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 });
+    }
     const answer = await gateway.post(ask(more));
     expect([answer.status, gateway.upstream.requests]).toEqual([402, []]);
     expect(answer.json()).toMatchObject({ error: { code: 'cost_unbounded', param: Object.keys(more)[0] } });

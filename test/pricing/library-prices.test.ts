@@ -37,6 +37,18 @@ describe('pricesFromLibrary()', () => {
     expect(prices?.output).toEqual(flatRate(30_000_000n));
   });
 
+  test('does not charge pictures as text in a model that makes them', () => {
+    const text = { input_mtok: 0.3, output_mtok: 2.5 };
+    for (const model of [
+      'google/gemini-2.5-flash-image',
+      'openai/gpt-5.4-image-2',
+      'gemini-3-pro-image-preview',
+    ]) {
+      expect(pricesFromLibrary(model, text)).toBeUndefined();
+    }
+    expect(pricesFromLibrary('gpt-image-1', text)?.output).toEqual(flatRate(2_500_000n));
+  });
+
   test('takes an entry without a price for free only in a free variant', () => {
     expect(pricesFromLibrary('openai/gpt-oss-20b:free', {})?.output).toEqual(FREE_RATE);
     expect(pricesFromLibrary('qwen-3-coder-480b', {})).toBeUndefined();

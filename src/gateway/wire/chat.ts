@@ -8,17 +8,19 @@ import {
   inspectChoices,
   isChoiceOver,
 } from './choices-answer.ts';
-import { checkList } from './fields.ts';
+import { checkList, type Fields } from './fields.ts';
 import { promptReader } from './prompt.ts';
 import { createParser, renameModel, writeLimit } from './request.ts';
+import type { ToolShape } from './server-tools.ts';
+import type { UnseenWords } from './unseen.ts';
 import { usageMember } from './usage-member.ts';
 import type { Wire } from './wire.ts';
 
-const LIMITS = ['max_tokens', 'max_completion_tokens'];
+export const LIMITS: readonly string[] = ['max_tokens', 'max_completion_tokens'];
 export const MAX_CHOICES = 128;
-/** Google's tools have no type; these are their keys. */
 /** What is read by its address, and Azure's own data. */
 const READ_BY_ADDRESS = ['video_url', 'file_url', 'pdf_url', 'document_url', 'data_sources'];
+/** Google's tools have no type; these are their keys. */
 const GOOGLE_TOOLS = [
   'google*',
   'url_context*',
@@ -27,6 +29,38 @@ const GOOGLE_TOOLS = [
   'codeExecution*',
   'enterprise*',
 ];
+export const UNSEEN: UnseenWords = {
+  images: ['image_url'],
+  // The last are how the ids of earlier spoken answers begin, and videos and sounds by their address.
+  context: [
+    'file_id',
+    'file_data',
+    'web_search_options',
+    'audio_*',
+    'cached_content*',
+    ...READ_BY_ADDRESS,
+    ...GOOGLE_TOOLS,
+  ],
+};
+export const TOOLS: ToolShape = {
+  limit: 'none',
+  fields: {
+    web_search_options: 'chat_search',
+    plugins: 'plugins',
+    search_parameters: 'search_parameters',
+    // Alibaba's and Cohere's.
+    enable_search: 'enable_search',
+    connectors: 'connectors',
+    // Where Google's own fields are.
+    extra_body: 'extra_body',
+  },
+};
+
+/** What was predicted of an answer that comes otherwise, in bytes, as no token is shorter than one. */
+export function predicted(fields: Fields): number | undefined {
+  const member = fields.find('prediction');
+  return member && fields.read('prediction') !== undefined ? member.end - member.start : undefined;
+}
 
 /** OpenAI's chat completions: https://platform.openai.com/docs/api-reference/chat/create */
 export const chatWire: Wire = {
@@ -51,40 +85,12 @@ export const chatWire: Wire = {
         );
       }
     },
-    // What was predicted of an answer that comes otherwise, in bytes, as no token is shorter than one.
-    beyondLimit(fields) {
-      const member = fields.find('prediction');
-      return member && fields.read('prediction') !== undefined ? member.end - member.start : undefined;
-    },
+    beyondLimit: predicted,
     // Some generate and bill `best_of` answers, as in the API of before.
     choices: (fields) =>
       Math.max(fields.integer('n', 1, MAX_CHOICES) ?? 1, fields.integer('best_of', 1, MAX_CHOICES) ?? 1),
-    unseen: {
-      images: ['image_url'],
-      // The last are how the ids of earlier spoken answers begin, and videos and sounds by their address.
-      context: [
-        'file_id',
-        'file_data',
-        'web_search_options',
-        'audio_*',
-        'cached_content*',
-        ...READ_BY_ADDRESS,
-        ...GOOGLE_TOOLS,
-      ],
-    },
-    tools: {
-      limit: 'none',
-      fields: {
-        web_search_options: 'chat_search',
-        plugins: 'plugins',
-        search_parameters: 'search_parameters',
-        // Alibaba's and Cohere's.
-        enable_search: 'enable_search',
-        connectors: 'connectors',
-        // Where Google's own fields are.
-        extra_body: 'extra_body',
-      },
-    },
+    unseen: UNSEEN,
+    tools: TOOLS,
   }),
   renameModel,
   limitOutput: (request, tokens, field) => writeLimit(request, LIMITS, field, tokens),

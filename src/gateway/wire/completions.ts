@@ -1,4 +1,4 @@
-import { MAX_CHOICES } from './chat.ts';
+import { LIMITS, MAX_CHOICES, predicted, TOOLS, UNSEEN } from './chat.ts';
 import {
   choicesText,
   endChoicesAtLimit,
@@ -12,17 +12,21 @@ import { createParser, renameModel, writeLimit } from './request.ts';
 import { usageMember } from './usage-member.ts';
 import type { Wire } from './wire.ts';
 
-const LIMITS = ['max_tokens'];
-
-/** OpenAI's completions of before chat: https://platform.openai.com/docs/api-reference/completions/create */
+/**
+ * OpenAI's completions of before chat: https://platform.openai.com/docs/api-reference/completions/create. OpenRouter
+ * takes all of a chat there, its messages too: https://openrouter.ai/docs/api-reference/overview
+ */
 export const completionsWire: Wire = {
   endpoint: 'completions',
   family: 'openai',
   path: '/completions',
   parse: createParser({
     limits: LIMITS,
-    reads: ['prompt', 'n', 'best_of'],
+    reads: ['prompt', 'messages', 'n', 'best_of', 'prediction'],
     asksForUsage: true,
+    beyondLimit: predicted,
+    unseen: UNSEEN,
+    tools: TOOLS,
     choices: (fields) => promptsIn(fields) * choicesPerPrompt(fields),
   }),
   renameModel,
@@ -33,7 +37,10 @@ export const completionsWire: Wire = {
   isOver: isChoiceOver,
   endAtLimit: endChoicesAtLimit,
   textOf: choicesText,
-  promptOf: promptReader({ read: new Set(['prompt', 'suffix']) }),
+  promptOf: promptReader({
+    read: new Set(['prompt', 'suffix', 'messages']),
+    json: new Set(['tools', 'functions']),
+  }),
 };
 
 /** Each prompt of a list is answered apart; a list of numbers is one prompt in tokens. */

@@ -47,7 +47,7 @@ export function promptReader({
         if (isTokens(value)) prompt.tokens += countTokens(value);
         else collect(value, prompt);
       } else if (json.has(member.key)) {
-        prompt.items += 1;
+        prompt.items += countItems(bytes, member);
         prompt.texts.push(bytes.toString('utf8', member.start, member.end));
       } else if (stored.has(member.key)) {
         if (readOrNot(bytes, member) !== null) prompt.unseen.context = true;
@@ -58,6 +58,12 @@ export function promptReader({
     }
     return prompt;
   };
+}
+
+/** Each of a list of tools is written out for the model in words of its own. */
+function countItems(bytes: Buffer, member: Member): number {
+  const value = readOrNot(bytes, member);
+  return Array.isArray(value) ? value.length : 1;
 }
 
 /** Undefined where a string or a number inside is none: the provider judges that, and may not mind. */
@@ -107,14 +113,27 @@ function collectObject(value: object, prompt: Prompt): void {
   const { type } = value as { type?: unknown };
   const isImage = typeof type === 'string' && IMAGES.has(type);
   const isFile = typeof type === 'string' && FILES.has(type);
+  if (!isText(type)) prompt.items += 1;
   if (isImage) prompt.unseen.images += 1;
   if (isFile || isEarlierAudio(value)) prompt.unseen.context = true;
   for (const [key, item] of Object.entries(value)) {
-    if (LABELS.has(key)) continue;
+    if (isLabel(key, item)) continue;
     const read = isImage || isFile ? withoutContents(key, item) : item;
     // The model reads the arguments of calls and the like with their keys and numbers.
     collect(typeof read === 'object' && !CONTAINERS.has(key) ? JSON.stringify(read) : read, prompt);
   }
+}
+
+/** Calls and their results, unlike texts, stand between words of the provider's, however short they are themselves. */
+function isText(type: unknown): boolean {
+  return type === undefined || type === 'message' || (typeof type === 'string' && type.endsWith('text'));
+}
+
+/** Longer ones may be read: made-up roles, and signatures that hold thoughts. */
+const MOST_OF_LABEL = 64;
+
+function isLabel(key: string, item: unknown): boolean {
+  return LABELS.has(key) && typeof item === 'string' && item.length <= MOST_OF_LABEL;
 }
 
 /** A spoken answer is given back by its id. */

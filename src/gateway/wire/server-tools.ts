@@ -58,6 +58,8 @@ function shifted({ key, keyStart, start, end }: Member, by: number): Member {
 /** The tool's type; the keys of one that has no type, as Google names its tools, but for a client's. */
 function namesOf(bytes: Buffer, members: Member[]): string[] {
   const type = onlyOne(members, 'type');
+  const byKey = members.map(({ key }) => key).filter((key) => GOOGLE_TOOLS.test(key));
+  if (byKey.length > 0) return byKey;
   if (!type) {
     return members.some(({ key }) => CLIENT_KEYS.has(key)) ? [] : members.map(({ key }) => key);
   }
@@ -66,6 +68,9 @@ function namesOf(bytes: Buffer, members: Member[]): string[] {
   if (name === 'shell' && !/"container/.test(textOf(bytes, members))) return [];
   return [typeof name === 'string' ? name : JSON.stringify(name)];
 }
+
+/** Keys by which Google knows its own tools, whatever else stands beside them. */
+const GOOGLE_TOOLS = /^(google|url_?context|code_?execution|enterprise)/i;
 
 const CLIENT_KEYS = new Set(['name', 'function', 'functionDeclarations', 'function_declarations']);
 

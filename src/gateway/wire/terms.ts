@@ -27,8 +27,12 @@ const FACTORS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
   inference_geo: { global: 10, us: 11 },
 };
 
-/** Other models to answer in the asked one's stead (OpenRouter, Anthropic). */
-const UNPRICED = ['models', 'fallbacks'];
+/**
+ * Other models to answer in the asked one's stead (OpenRouter, Anthropic), what OpenRouter keeps of requests under a name
+ * (another model, tools, limits: https://openrouter.ai/docs/guides/features/presets), and that which makes it pass over
+ * the limit of its tools' calls.
+ */
+const UNPRICED = ['models', 'fallbacks', 'preset', 'stop_server_tools_when'];
 
 const LISTED = 10;
 const PRICED = Object.keys(FACTORS);
