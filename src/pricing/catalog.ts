@@ -1,6 +1,7 @@
 import { builtInCard } from './built-in.ts';
 import { findInLibrary } from './library.ts';
 import { pricesFromLibrary } from './library-prices.ts';
+import { withMakersTiers } from './makers-tiers.ts';
 import { indexOverrides, type PriceOverride } from './override.ts';
 import { createPriceCard, type PriceCard } from './price-card.ts';
 import { priceDates } from './price-dates.ts';
@@ -68,10 +69,13 @@ function libraryEntry(providerName: string, model: string, atMs: number): Entry 
   if (!found) return always(undefined);
   const source = `genai-prices ${found.providerId}/${found.modelId}`;
   const pricesAt = (timeMs: number) => {
-    const prices = findInLibrary(providerName, model, timeMs)?.prices;
-    return prices && pricesFromLibrary(found.modelId, prices);
+    const stated = findInLibrary(providerName, model, timeMs)?.prices;
+    const prices = stated && pricesFromLibrary(found.modelId, stated);
+    return prices && found.providerId === 'openrouter'
+      ? withMakersTiers(prices, found.modelId, timeMs)
+      : prices;
   };
-  const prices = pricesFromLibrary(found.modelId, found.prices);
+  const prices = pricesAt(atMs);
   const { untilMs, upcomingMs } = priceDates(found.datedPrices, atMs);
   const upcoming = upcomingMs.map(pricesAt).filter((each) => each !== undefined);
   const card = prices && createPriceCard(source, prices, upcoming);
