@@ -92,6 +92,13 @@ describe('gw budget', () => {
       { budget_id: 'default/daily', repo: null, spent_usd: 5.3 },
       { budget_id: `default/daily@${repo}`, repo, spent_usd: 1 },
     ]);
+    const which = await cli.run(['budget', 'remove']);
+    expect(which).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        `  gw budget remove --period daily -p default   # $20.00\n  gw budget remove --period daily -p default --repo '${repo}'   # $5.00\n`,
+      ),
+    });
     expect((await cli.run(['budget', 'remove', '--repo', repo])).stderr).toBe(
       `Budget default/daily@${repo} is removed.\n`,
     );
@@ -136,6 +143,30 @@ describe('gw budget', () => {
     expect((await cli.run(['budget', 'remove'])).stderr).toBe('Budget default/daily is removed.\n');
     const again = await cli.run(['budget', 'remove']);
     expect(again).toMatchObject({ code: 5, stderr: 'gw: no budget "default/daily". See: gw budget list\n' });
+  });
+
+  test('remove takes the only budget, whatever its period, and asks which one of several', async () => {
+    const cli = await spentHome();
+    await cli.run(['budget', 'set', '5', '--period', 'monthly']);
+    expect((await cli.run(['budget', 'remove'])).stderr).toBe('Budget default/monthly is removed.\n');
+    await cli.run(['budget', 'set', '5', '--period', 'monthly']);
+    await cli.run(['budget', 'set', '--max-rate', '2/hour']);
+    const which = await cli.run(['budget', 'remove']);
+    expect([which.code, which.stderr]).toEqual([2, expect.stringContaining('which one of 2?')]);
+    expect(which.stderr).toContain('gw budget remove --period rolling -p default   # $2.00 in 1h');
+    expect((await cli.run(['budget', 'remove', '--period', 'daily'])).code).toBe(5);
+    expect(await cli.json<unknown[]>(['budget', 'list'])).toHaveLength(2);
+    await cli.run(['budget', 'remove', '--period', 'rolling']);
+    expect(await cli.json<unknown[]>(['budget', 'list'])).toMatchObject([{ budget_id: 'default/monthly' }]);
+  });
+
+  test('a budget with a sliver left is as good as full, not one that lasts until some time', async () => {
+    const cli = await spentHome();
+    await cli.run(['budget', 'set', '4.31']);
+    const { stdout } = await cli.run(['budget']);
+    expect(stdout).toContain('almost out');
+    expect(stdout).toContain('default/daily: as good as full: $0.01 left; resets 00:00');
+    expect(stdout).not.toContain('is reached at');
   });
 
   test('list says on stderr that nothing is limited, so that a script reads nothing', async () => {

@@ -70,6 +70,7 @@ function styleFor(row: Standing, palette: Palette): (text: string) => string {
 /** What to expect of a budget in two words, such as `out ~15:40`. */
 export function forecastWords(standing: Standing, times: TimeFormat, now: number): string {
   const { budget, resetsAt } = standing;
+  if (isAsGoodAsFull(standing)) return 'almost out';
   const forecast = forecastOf(standing, now);
   switch (forecast.kind) {
     case 'full':
@@ -110,6 +111,13 @@ export function isOver({ budget, posted }: Standing): boolean {
   return posted >= budget.capNanoUsd;
 }
 
+/** What is left is less than most requests are held for: a forecast of when it is spent would promise them room. */
+const SLIVER = 0.005;
+
+function isAsGoodAsFull(standing: Standing): boolean {
+  return !isOver(standing) && shareOf(standing) > 1 - SLIVER;
+}
+
 function leftOf({ budget, posted, pending }: Standing): number {
   return Math.max(0, budget.capNanoUsd - posted - pending);
 }
@@ -137,6 +145,8 @@ export function forecastText(
   now: number,
 ): string {
   const resets = times.moment(standing.resetsAt, now);
+  if (isAsGoodAsFull(standing))
+    return `as good as full: ${formatUsd(standing.budget.capNanoUsd - standing.posted)} left; resets ${resets}`;
   const forecast = forecastOf(standing, now);
   switch (forecast.kind) {
     case 'full':

@@ -33,7 +33,7 @@ interface SetOptions {
 
 interface RemoveOptions {
   project: string;
-  period: BudgetPeriod;
+  period?: BudgetPeriod;
   repo?: string;
 }
 
@@ -68,7 +68,9 @@ export const budget: SetUp = (command, context) => {
     .command('remove')
     .description('remove a budget')
     .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
-    .addOption(new Option('--period <period>', 'which one').choices(PERIODS).default('daily'))
+    .addOption(
+      new Option('--period <period>', 'which one; may be left out where there is only one').choices(PERIODS),
+    )
     .option('--repo <path>', 'that of this git repository')
     .action((options: RemoveOptions) => remove(context, options));
 };
@@ -148,11 +150,46 @@ async function check(context: Context, options: ViewOptions): Promise<void> {
   if (full.length > 0) throw new CliError(`over budget: ${full.join(', ')}`, EXIT.overBudget);
 }
 
-async function remove(context: Context, { project, period, repo: path }: RemoveOptions): Promise<void> {
-  const repo = path === undefined ? '' : readOldRepo(path);
-  await withStore(context, async (db) => {
+async function remove(context: Context, options: RemoveOptions): Promise<void> {
+  const { calendar } = settingsAndCalendar(context);
+  const now = context.clock.now();
+  const named = options.repo === undefined ? undefined : readOldRepo(options.repo);
+  const removed = await withStore(context, async (db) => {
     const { getProject } = await import('../../store/projects.ts');
-    await removeBudget(db, await getProject(db, project), period, context.clock.now(), repo);
+    const project = await getProject(db, options.project);
+    const standings = await listBudgets(db, [project.id], { calendar, now });
+    const terms = onlyOne(
+      standings.map(({ budget }) => budget),
+      options.period,
+      named,
+    );
+    const { period = 'daily', repo = named ?? '' } = terms ?? options;
+    await removeBudget(db, project, period, now, repo);
+    return budgetName({ projectName: project.name, period, repo });
   });
-  note(context, `Budget ${budgetName({ projectName: project, period, repo })} is removed.`);
+  note(context, `Budget ${removed} is removed.`);
+}
+
+type Terms = Standing['budget'];
+
+/** The budget that is meant; undefined where there is none. Throws a CliError where it could be any of several. */
+function onlyOne(
+  budgets: Terms[],
+  period: BudgetPeriod | undefined,
+  repo: string | undefined,
+): Terms | undefined {
+  // Who names a period and no repository means the project's own.
+  const ofRepo = repo ?? (period === undefined ? undefined : '');
+  const meant = budgets.filter(
+    (each) =>
+      (period === undefined || each.period === period) && (ofRepo === undefined || each.repo === ofRepo),
+  );
+  if (meant.length < 2) return meant[0];
+  const commands = meant.map((each) => `\n  ${removalOf(each)}   # ${capText(each)}`);
+  throw usageError(`which one of ${meant.length}?${commands.join('')}`);
+}
+
+function removalOf({ projectName, period, repo }: Terms): string {
+  const ofRepo = repo === '' ? '' : ` --repo '${repo.replaceAll("'", "'\\''")}'`;
+  return `gw budget remove --period ${period} -p ${projectName}${ofRepo}`;
 }
