@@ -216,6 +216,7 @@ describe('what costs more than the model', () => {
     { speed: 7 },
     { preset: 'dearest' },
     { stop_server_tools_when: [{ type: 'cost', usd: 100 }] },
+    { multi_agent: { enabled: true } },
   ])('is refused where nobody knows by how much: %j', async (terms) => {
     const gateway = await budgeted();
     const answer = await gateway.post({ ...PLAIN, max_tokens: 50, ...terms });
@@ -227,7 +228,9 @@ describe('what costs more than the model', () => {
     const gateway = await startGateway();
     expect((await gateway.post({ ...PLAIN, models: ['a', 'b'] })).status).toBe(200);
     await gateway.setBudget({ period: 'daily', capUsd: 10 });
-    expect((await gateway.post({ ...PLAIN, models: [], plugins: null })).status).toBe(200);
+    expect(
+      (await gateway.post({ ...PLAIN, models: [], plugins: null, multi_agent: { enabled: false } })).status,
+    ).toBe(200);
   });
 });
 
@@ -463,6 +466,21 @@ describe('output beyond the limit', () => {
       expect((await recordOf(gateway)).holdNanoUsd).toBeGreaterThan(20 * 100 * 2_000);
     },
   );
+
+  test.each([
+    [{ reasoning: { max_tokens: 30_000 } }, 30_000],
+    [{ reasoning: { effort: 'high' } }, 1_024],
+    [{ thinking: { type: 'enabled', budget_tokens: 5_000 } }, 5_000],
+    [{ reasoning: { max_tokens: 'many' }, thinking: 7 }, 1_024],
+    [{ reasoning: null }, 0],
+  ])('is held for where the thoughts of a chat have a limit of their own: %j', async (more, thoughts) => {
+    const gateway = await budgeted();
+    for (const each of [{}, more]) await gateway.post({ ...PLAIN, max_tokens: 100, ...each });
+    const [plain, thinking] = await gateway.settled(2);
+    const beyond = (thinking?.holdNanoUsd ?? 0) - (plain?.holdNanoUsd ?? 0);
+    expect(beyond).toBeGreaterThanOrEqual(thoughts * 2_000);
+    expect(beyond).toBeLessThan(thoughts * 2_000 + 100_000);
+  });
 
   test.each([
     [30_000, 30_000],

@@ -1,6 +1,7 @@
 import { badRequest } from '../../errors.ts';
 import type { Edit } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
+import { beyondLimit, LIMITS } from './chat-limits.ts';
 import {
   choicesText,
   endChoicesAtLimit,
@@ -8,7 +9,7 @@ import {
   inspectChoices,
   isChoiceOver,
 } from './choices-answer.ts';
-import { checkList, type Fields } from './fields.ts';
+import { checkList } from './fields.ts';
 import { promptReader } from './prompt.ts';
 import { createParser, renameModel, writeLimit } from './request.ts';
 import type { ToolShape } from './server-tools.ts';
@@ -16,7 +17,6 @@ import type { UnseenWords } from './unseen.ts';
 import { usageMember } from './usage-member.ts';
 import type { Wire } from './wire.ts';
 
-export const LIMITS: readonly string[] = ['max_tokens', 'max_completion_tokens'];
 export const MAX_CHOICES = 128;
 /** What is read by its address, and Azure's own data. */
 const READ_BY_ADDRESS = ['video_url', 'file_url', 'pdf_url', 'document_url', 'data_sources'];
@@ -56,12 +56,6 @@ export const TOOLS: ToolShape = {
   },
 };
 
-/** What was predicted of an answer that comes otherwise, in bytes, as no token is shorter than one. */
-export function predicted(fields: Fields): number | undefined {
-  const member = fields.find('prediction');
-  return member && fields.read('prediction') !== undefined ? member.end - member.start : undefined;
-}
-
 /** OpenAI's chat completions: https://platform.openai.com/docs/api-reference/chat/create */
 export const chatWire: Wire = {
   endpoint: 'chat/completions',
@@ -69,7 +63,7 @@ export const chatWire: Wire = {
   path: '/chat/completions',
   parse: createParser({
     limits: LIMITS,
-    reads: ['messages', 'n', 'best_of', 'temperature', 'deferred', 'prediction'],
+    reads: ['messages', 'n', 'best_of', 'temperature', 'deferred', 'prediction', 'reasoning', 'thinking'],
     asksForUsage: true,
     check(fields, bytes) {
       checkList(bytes, fields, 'messages', 'the conversation to answer');
@@ -85,7 +79,7 @@ export const chatWire: Wire = {
         );
       }
     },
-    beyondLimit: predicted,
+    beyondLimit,
     // Some generate and bill `best_of` answers, as in the API of before.
     choices: (fields) =>
       Math.max(fields.integer('n', 1, MAX_CHOICES) ?? 1, fields.integer('best_of', 1, MAX_CHOICES) ?? 1),

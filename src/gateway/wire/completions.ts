@@ -1,4 +1,5 @@
-import { LIMITS, MAX_CHOICES, predicted, TOOLS, UNSEEN } from './chat.ts';
+import { MAX_CHOICES, TOOLS, UNSEEN } from './chat.ts';
+import { beyondLimit, LIMITS } from './chat-limits.ts';
 import {
   choicesText,
   endChoicesAtLimit,
@@ -22,9 +23,9 @@ export const completionsWire: Wire = {
   path: '/completions',
   parse: createParser({
     limits: LIMITS,
-    reads: ['prompt', 'messages', 'n', 'best_of', 'prediction'],
+    reads: ['prompt', 'messages', 'n', 'best_of', 'prediction', 'reasoning', 'thinking'],
     asksForUsage: true,
-    beyondLimit: predicted,
+    beyondLimit,
     unseen: UNSEEN,
     tools: TOOLS,
     choices: (fields) => promptsIn(fields) * choicesPerPrompt(fields),

@@ -52,8 +52,8 @@ export const messagesWire: Wire = {
         'advisor_*',
       ],
     },
-    // What the provider keeps of the conversation.
-    stored: ['thread'],
+    // What the provider keeps of the conversation, and that it is to read once more to shorten it.
+    stored: ['thread', 'compaction'],
     tools: { limit: 'each', fields: { mcp_servers: 'mcp', plugins: 'plugins' } },
   }),
   renameModel,
@@ -73,6 +73,6 @@ export const messagesWire: Wire = {
   promptOf: promptReader({
     read: new Set(['messages', 'system']),
     json: new Set(['tools', 'output_config', 'output_format']),
-    stored: new Set(['mcp_servers', 'container', 'context_management', 'thread']),
+    stored: new Set(['mcp_servers', 'container', 'context_management', 'compaction', 'thread']),
   }),
 };

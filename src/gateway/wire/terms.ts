@@ -29,10 +29,11 @@ const FACTORS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
 
 /**
  * Other models to answer in the asked one's stead (OpenRouter, Anthropic), what OpenRouter keeps of requests under a name
- * (another model, tools, limits: https://openrouter.ai/docs/guides/features/presets), and that which makes it pass over
- * the limit of its tools' calls.
+ * (another model, tools, limits: https://openrouter.ai/docs/guides/features/presets), that which makes it pass over the
+ * limit of its tools' calls, and further agents that OpenAI lets a model start, each with a context of its own
+ * (https://developers.openai.com/api/docs/guides/responses-multi-agent).
  */
-const UNPRICED = ['models', 'fallbacks', 'preset', 'stop_server_tools_when'];
+const UNPRICED = ['models', 'fallbacks', 'preset', 'stop_server_tools_when', 'multi_agent'];
 
 const LISTED = 10;
 const PRICED = Object.keys(FACTORS);
@@ -43,7 +44,7 @@ export const TERM_FIELDS: readonly string[] = [...PRICED, ...UNPRICED];
 /** Undefined where the listed prices hold. */
 export function termsOf(request: Fields): Terms | undefined {
   let byField: Record<string, number> | undefined;
-  let unknown = UNPRICED.find((field) => !isEmpty(request.read(field)));
+  let unknown = UNPRICED.find((field) => !isEmpty(field, request.read(field)));
   for (const field of PRICED) {
     const value = request.read(field);
     if (value === undefined) continue;
@@ -98,6 +99,7 @@ function productOf(tenths: readonly number[]): number {
   return tenths.reduce((product, each) => Math.ceil((product * each) / LISTED), LISTED);
 }
 
-function isEmpty(value: unknown): boolean {
-  return value === undefined || (Array.isArray(value) && value.length === 0);
+function isEmpty(field: string, value: unknown): boolean {
+  const isOff = field === 'multi_agent' && fields(value).enabled === false;
+  return value === undefined || isOff || (Array.isArray(value) && value.length === 0);
 }
