@@ -109,8 +109,15 @@ function statusFor(failure: FailureClass): number {
   return failure === 'timeout' ? 504 : 502;
 }
 
+const REQUESTS: ReadonlySet<FailureClass> = new Set([
+  'invalid_request',
+  'context_overflow',
+  'content_filter',
+  'not_its_own',
+]);
+
 function isRequests(failure: FailureClass): boolean {
-  return failure === 'invalid_request' || failure === 'context_overflow' || failure === 'content_filter';
+  return REQUESTS.has(failure);
 }
 
 /** An error that says who was asked, as answers do. */

@@ -6,6 +6,7 @@ import { type Prompt, readPrompt } from '../routing/score/prompt.ts';
 import { scorePrompt, type TierScore } from '../routing/score/score.ts';
 import { observe } from '../routing/score/share.ts';
 import { NO_USAGE, type TokenUsage } from '../usage.ts';
+import { bondOf, withinBond } from './bond.ts';
 import { conversationOf } from './conversation.ts';
 import { canReach } from './cross.ts';
 import type { Gateway } from './gateway.ts';
@@ -112,6 +113,7 @@ function decide(
         conversation: conversation.key,
         pinned: conversation.isNew ? undefined : router.stickiness.get(conversation.key)?.tier,
         inToolLoop,
+        isSealed: isSealed(gateway, job, offer),
         ...costsOfChange(gateway, job, { strong, weak }),
       })
     : { tier: 'strong', applied: true, because: 'needs' };
@@ -129,6 +131,15 @@ function decide(
     turns: turns.length,
     wantsJson: needs.jsonSchema === true,
   };
+}
+
+/** Whether it gives reasoning back that was sealed by one tier's account, and that the other's would refuse. */
+function isSealed(gateway: Gateway, job: Job, offer: TierOffer): boolean {
+  const last = job.conversation && gateway.router.stickiness.get(job.conversation.key)?.target;
+  const bond = bondOf(gateway, job, last);
+  if (bond?.kind !== 'sealed') return false;
+  const targets = [...offer.strong, ...offer.weak];
+  return withinBond(gateway, job, { targets, bond }).length < targets.length;
 }
 
 /** Of turns after the last question, which are few unless tools are called in a long loop. */

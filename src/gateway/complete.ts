@@ -3,13 +3,14 @@ import { applyEdits, type Edit } from '../json/edit.ts';
 import { PRESETS } from '../providers/presets.ts';
 import { type Admitted, admit } from './admit.ts';
 import { chooseTier } from './choose-tier.ts';
-import { conversationOf, haveEquals } from './conversation.ts';
+import { conversationOf, isDecided } from './conversation.ts';
 import { cross } from './cross.ts';
 import type { Exchange } from './exchange.ts';
 import type { Gateway } from './gateway.ts';
 import { upstreamHeaders } from './headers.ts';
 import { type Job, recordOf } from './job.ts';
 import { optimize } from './optimize.ts';
+import { withoutOwnThoughts } from './own-thoughts.ts';
 import { pinTier } from './pin-tier.ts';
 import { capPrice } from './price-ceiling.ts';
 import { type BodyLimits, ClientGone, readBody } from './read-body.ts';
@@ -32,7 +33,7 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
     // Where there is nothing to wait for, neither is a promise: an await costs as much as many a stage.
     const found = targetsFor(gateway, job);
     const targets = found instanceof Promise ? await found : found;
-    if (!job.conversation && haveEquals(targets)) job.conversation = conversationOf(job);
+    if (!job.conversation && isDecided(job, targets)) job.conversation = conversationOf(job);
     const shorter = optimize(gateway, job);
     job = shorter instanceof Promise ? await shorter : shorter;
     const chosen = route(gateway, job, targets);
@@ -109,7 +110,7 @@ export function queryOf(url: string): string {
 function editsFor(gateway: Gateway, forwarding: Forwarding): Edit[] {
   const { job, target, admitted } = forwarding;
   const { wire, asked } = job;
-  const edits = [...asked.edits];
+  const edits = [...asked.edits, ...withoutOwnThoughts(job)];
   if (target.model !== asked.model) edits.push(wire.renameModel(asked, target.model));
   if (admitted.limit !== undefined) {
     edits.push(...wire.limitOutput(asked, admitted.limit, target.provider.outputLimit));

@@ -16,8 +16,9 @@ export interface Conversation {
 /** Headers by which clients tell their sessions apart. */
 const SESSION_HEADERS = ['x-session-id', 'session_id', 'session-id', 'x-claude-code-session-id'];
 
-/** Whether some targets of a request are equals, between which its conversation decides. */
-export function haveEquals(targets: readonly RoutedTarget[]): boolean {
+/** Whether a request's conversation decides between targets: equals, or such as seal what they give. */
+export function isDecided({ wire }: Job, targets: readonly RoutedTarget[]): boolean {
+  if (targets.length > 1 && (wire.form === 'responses' || wire.form === 'messages')) return true;
   // They are in the order of their priority.
   return targets.some((target, i) => i > 0 && targets[i - 1]?.place.priority === target.place.priority);
 }

@@ -72,7 +72,7 @@ function withLimitOf(sent: WireRequest, { maxOutputTokens }: WireRequest): WireR
 }
 
 /** Whether a provider takes the client's requests as they are. */
-function speaks(
+export function speaks(
   provider: Provider,
   { family, endpoint }: Wire,
   { chatOnly }: Pick<Gateway, 'chatOnly'>,

@@ -3,6 +3,7 @@ import type { Failure } from '../routing/classify.ts';
 import type { Attempt } from '../routing/health.ts';
 import { endAttempt, reportContent } from './attempt.ts';
 import { attemptsText, wordFor } from './attempts.ts';
+import { rememberResponse } from './bond.ts';
 import { deliver } from './call-end.ts';
 import { callProvider } from './call-provider.ts';
 import type { Forwarding } from './complete.ts';
@@ -102,6 +103,7 @@ function crossOver(
 ): Promise<Forwarding | undefined> | undefined {
   if (report.end.kind !== 'complete') return undefined;
   learnEndpoint(report.relay.status, forwarding, gateway);
+  rememberResponse(gateway, forwarding.job, forwarding.route, report.relay);
   try {
     const job = crossAfter(report.relay, forwarding, gateway);
     return job && sendTranslated(gateway, forwarding, job, report);

@@ -130,6 +130,11 @@ export class Relay implements Receiver {
     return this.#mode === 'stream' || this.#mode === 'hold';
   }
 
+  /** The closing event of a stream as it came; empty before it. */
+  get closed(): Buffer {
+    return this.#closed;
+  }
+
   /** A stream that has ended with neither its closing event nor a reason to stop. */
   get isCutShort(): boolean {
     if (this.#mode !== 'stream' || this.#closed.length > 0 || this.streamError !== undefined) return false;

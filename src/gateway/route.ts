@@ -5,6 +5,7 @@ import { type NextAttempt, nextAttempt, type Tried } from '../routing/next-attem
 import { countRequest } from '../routing/retry-budget.ts';
 import type { Target as Place } from '../routing/target.ts';
 import type { Attempts } from './attempts.ts';
+import { bondOf, withinBond } from './bond.ts';
 import { canReach } from './cross.ts';
 import type { Gateway } from './gateway.ts';
 import type { Job } from './job.ts';
@@ -21,6 +22,8 @@ export interface Route {
   first: RoutedTarget;
   /** All that may serve it, by priority. With one there is no second attempt. */
   targets: readonly RoutedTarget[];
+  /** Others serve the model too, whether or not they may serve this request. */
+  hasOthers: boolean;
   /** The target was to be left alone, but there is no better one. */
   lastResort: boolean;
   /** For the header `x-service-route`. */
@@ -44,24 +47,34 @@ export function route(gateway: Gateway, job: Job, targets: readonly RoutedTarget
   return routeTo(job, first, targets, whyOf(job));
 }
 
-function routeTo(
-  job: Job,
-  target: RoutedTarget,
-  targets: readonly RoutedTarget[],
-  why: string,
-  lastResort = false,
-): Route {
-  return { job, target, first: target, targets, lastResort, why };
+function routeTo(job: Job, target: RoutedTarget, targets: readonly RoutedTarget[], why: string): Route {
+  return { job, target, first: target, targets, hasOthers: false, lastResort: false, why };
 }
 
 function chooseAmong(gateway: Gateway, job: Job, all: readonly RoutedTarget[], first: RoutedTarget): Route {
-  const reachable = all.filter((target) => canReach(job.wire, target));
-  const targets = reachable.length > 0 ? reachable : [first];
-  const next = nextOf(gateway, job, { targets, tried: [] });
+  const { targets, holdsFast } = candidatesAmong(gateway, job, all, first);
+  const next = nextOf(gateway, job, { targets, holdsFast, tried: [] });
   if (next.kind === 'wait') throw leftAlone(targetAt(targets, next.target), next.waitMs);
   if (next.kind === 'stop') throw new Error(`no target for ${job.asked.model}: ${next.because}`);
   pin(gateway, job, next.target);
-  return routeTo(job, targetAt(targets, next.target), targets, whyOf(job), next.lastResort);
+  const route = routeTo(job, targetAt(targets, next.target), targets, whyOf(job));
+  route.hasOthers = true;
+  route.lastResort = next.lastResort;
+  return route;
+}
+
+/** The targets that can take the request at all. */
+export function candidatesAmong(
+  gateway: Gateway,
+  job: Job,
+  all: readonly RoutedTarget[],
+  first: RoutedTarget,
+): { targets: readonly RoutedTarget[]; holdsFast: boolean } {
+  const reachable = all.filter((target) => canReach(job.wire, target));
+  const bond = bondOf(gateway, job, pinned(gateway, job));
+  const bound = bond ? withinBond(gateway, job, { targets: reachable, bond }) : reachable;
+  const targets = bound.length > 0 ? bound : reachable;
+  return { targets: targets.length > 0 ? targets : [first], holdsFast: bond?.kind === 'sealed' };
 }
 
 function whyOf({ tier, asked }: Job): string {
@@ -87,10 +100,12 @@ interface Candidates {
   /** The attempts that failed. */
   tried: readonly Tried[];
   remainingMs?: number;
+  holdsFast?: boolean;
 }
 
 /** Where a request goes next. */
-export function nextOf(gateway: Gateway, job: Job, { targets, tried, remainingMs }: Candidates): NextAttempt {
+export function nextOf(gateway: Gateway, job: Job, candidates: Candidates): NextAttempt {
+  const { targets, tried, remainingMs, holdsFast = false } = candidates;
   const { health, budget, random } = gateway.router;
   const places = targets.map(({ place }) => place);
   return nextAttempt({
@@ -103,6 +118,7 @@ export function nextOf(gateway: Gateway, job: Job, { targets, tried, remainingMs
     nowMs: gateway.clock.monotonic(),
     capabilitiesOf,
     sticky: pinned(gateway, job),
+    holdsFast,
     ...(remainingMs === undefined ? {} : { remainingMs }),
   });
 }

@@ -11,6 +11,8 @@ export interface Router {
   budget: RetryBudget;
   /** Which target each conversation was served by. */
   stickiness: Stickiness;
+  /** Which target made each stored response, by its id. */
+  responses: Stickiness;
   /** A number in [0,1). */
   random: () => number;
 }
@@ -27,6 +29,9 @@ export interface RouterOptions {
 /** A storm of failures is saved as one, and a kill loses no more than this. */
 const SAVE_AFTER_MS = 500;
 
+/** So long OpenAI keeps responses: https://platform.openai.com/docs/guides/conversation-state */
+const RESPONSES_MS = 30 * 86_400_000;
+
 export function createRouter({ clock, random, known, save }: RouterOptions): Router {
   let isDue = false;
   const onChange = () => {
@@ -40,5 +45,11 @@ export function createRouter({ clock, random, known, save }: RouterOptions): Rou
   const chance = () => random(4).readUInt32BE(0) / 2 ** 32;
   const snapshot = isHealthSnapshot(known) ? known : undefined;
   const health = createHealth({ clock, random: chance, snapshot, onChange });
-  return { health, budget: newRetryBudget(), stickiness: createStickiness(clock), random: chance };
+  return {
+    health,
+    budget: newRetryBudget(),
+    stickiness: createStickiness(clock),
+    responses: createStickiness(clock, RESPONSES_MS),
+    random: chance,
+  };
 }

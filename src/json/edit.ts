@@ -37,6 +37,21 @@ export function insertMember(members: Member[], key: string, json: string): Edit
   return { start: at, end: at, text: `${JSON.stringify(key)}:${json},` };
 }
 
+/** Removes elements of an array, with the commas that they no longer need. */
+export function removeElements<T extends { start: number; end: number }>(
+  elements: readonly T[],
+  isRemoved: (element: T) => boolean,
+): Edit[] {
+  const lastKept = elements.findLastIndex((element) => !isRemoved(element));
+  return elements.flatMap((element, i) => {
+    if (!isRemoved(element)) return [];
+    const next = elements[i + 1];
+    // Behind the last that is kept no comma may stand.
+    if (i > lastKept) return { start: elements[i - 1]?.end ?? element.start, end: element.end, text: '' };
+    return { start: element.start, end: next?.start ?? element.end, text: '' };
+  });
+}
+
 /** Removes a member with the comma that it no longer needs. An only member can't be removed this way. */
 export function removeMember(members: Member[], member: Member): Edit {
   const index = members.indexOf(member);

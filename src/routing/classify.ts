@@ -22,6 +22,8 @@ export type FailureClass =
   | 'timeout'
   | 'invalid_request'
   | 'context_overflow'
+  /** What the request points at, or what it gives back sealed, is another provider's. */
+  | 'not_its_own'
   | 'content_filter'
   | 'client_abort';
 
@@ -47,6 +49,7 @@ const SCOPE_AND_NEXT: Record<FailureClass, Pick<Failure, 'scope' | 'next'>> = {
   timeout: { scope: 'target', next: 'elsewhere' },
   invalid_request: { scope: 'none', next: 'stop' },
   context_overflow: { scope: 'none', next: 'larger_context' },
+  not_its_own: { scope: 'none', next: 'elsewhere' },
   content_filter: { scope: 'none', next: 'stop' },
   client_abort: { scope: 'none', next: 'stop' },
 };

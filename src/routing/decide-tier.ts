@@ -15,6 +15,8 @@ export interface TierQuestion {
   /** The tier that served the conversation last. */
   pinned?: Tier | undefined;
   inToolLoop?: boolean;
+  /** The request gives reasoning back that the other tier's provider cannot open. */
+  isSealed?: boolean;
   /** A tier that the request asked for as its least; exempt from the budget's pressure. */
   minTier?: Tier;
   /** What the weak tier would save on this turn, and what the lost prompt cache would cost. */
@@ -28,7 +30,16 @@ export interface TierDecision {
   applied: boolean;
   threshold?: number;
   /** What settled it, beyond the score. */
-  because: 'needs' | 'min_tier' | 'tool_loop' | 'budget' | 'share' | 'gain' | 'sticky' | 'cold_start';
+  because:
+    | 'needs'
+    | 'min_tier'
+    | 'tool_loop'
+    | 'sealed'
+    | 'budget'
+    | 'share'
+    | 'gain'
+    | 'sticky'
+    | 'cold_start';
 }
 
 /** Less gain than this is not worth the strong tier's price, where the user set no share. */
@@ -45,6 +56,7 @@ export function decideTier(question: TierQuestion): TierDecision {
   const { pinned, inToolLoop = false, minTier, share, scored, spentOfCap = 0 } = question;
   if (minTier === 'strong') return { tier: 'strong', applied: true, because: 'min_tier' };
   if (inToolLoop && pinned) return { tier: pinned, applied: true, because: 'tool_loop' };
+  if (question.isSealed && pinned) return { tier: pinned, applied: true, because: 'sealed' };
   const coldStart = share === undefined && scored.gain === undefined;
   if (coldStart) return { ...byShare(question, UNSET_SHARE), applied: false, because: 'cold_start' };
   const strongShare = shareUnderPressure(share ?? 1, spentOfCap);

@@ -31,6 +31,13 @@ const RULES: { class: NamedClass; names: Set<string>; message?: RegExp }[] = [
     message: /api key not valid/i,
   },
   {
+    // A response, an item or a conversation that another account stores, or reasoning that another one has sealed.
+    class: 'not_its_own',
+    names: new Set(['previous_response_not_found', 'invalid_encrypted_content']),
+    message:
+      /\b(?:response|conversation|item) with id \S+ (?:was )?not found|^invalid `?previous_response_id`?|invalid `?signature`? in `?thinking`? block|encrypted content .*could not be (?:verified|decrypted)/is,
+  },
+  {
     // Also a 403, of a key that may use other models: no reason to take the key out.
     class: 'invalid_request',
     names: new Set(['model_not_found', 'deploymentnotfound']),
@@ -52,7 +59,7 @@ const RULES: { class: NamedClass; names: Set<string>; message?: RegExp }[] = [
   },
 ];
 
-const MAY_SPEAK = new Set([400, 402, 403, 413, 422, 429]);
+const MAY_SPEAK = new Set([400, 402, 403, 404, 413, 422, 429]);
 
 /** The class that an error's names or words give away; undefined where the status has to tell. */
 export function classByWords(error: UpstreamError, status: number): NamedClass | undefined {

@@ -11,6 +11,8 @@ export interface OrderOptions {
   capabilitiesOf?: (target: Target) => Capabilities;
   /** The target that served this conversation last. */
   sticky?: Target | undefined;
+  /** It goes before targets of a better priority too, as what the conversation is made of is best read there. */
+  holdsFast?: boolean;
 }
 
 /** The targets of one request, sorted by what can be done with them now. */
@@ -44,10 +46,10 @@ export function orderTargets(options: OrderOptions): Order {
   return order;
 }
 
-function rank(targets: readonly Target[], { sticky, health, random }: OrderOptions): Target[] {
+function rank(targets: readonly Target[], { sticky, holdsFast, health, random }: OrderOptions): Target[] {
   const stickyId = sticky && targetId(sticky);
-  const ranked: Target[] = [];
-  let left = targets;
+  const ranked = holdsFast ? targets.filter((target) => targetId(target) === stickyId) : [];
+  let left = targets.filter((target) => !ranked.includes(target));
   while (left.length > 0) {
     const first = Math.min(...left.map(({ priority }) => priority));
     const candidates = left.filter(({ priority }) => priority === first);

@@ -17,20 +17,20 @@ export interface Stickiness {
 const IDLE_MS = 600_000;
 const MAX_CONVERSATIONS = 10_000;
 
-/** Remembers conversations for ten minutes after their last turn. */
-export function createStickiness(clock: Pick<Clock, 'monotonic'>): Stickiness {
+/** Remembers conversations for ten minutes after their last turn, or as long as is said. */
+export function createStickiness(clock: Pick<Clock, 'monotonic'>, idleMs = IDLE_MS): Stickiness {
   // In the order of last use, so that the first entry is always the one that is idle longest.
   const pins = new Map<string, { pin: Pin; usedAtMs: number }>();
   return {
     get(conversation) {
       const known = pins.get(conversation);
-      return known && clock.monotonic() - known.usedAtMs < IDLE_MS ? known.pin : undefined;
+      return known && clock.monotonic() - known.usedAtMs < idleMs ? known.pin : undefined;
     },
     set(conversation, pin) {
       pins.delete(conversation);
       pins.set(conversation, { pin, usedAtMs: clock.monotonic() });
       for (const [oldest, { usedAtMs }] of pins) {
-        if (pins.size <= MAX_CONVERSATIONS && clock.monotonic() - usedAtMs < IDLE_MS) break;
+        if (pins.size <= MAX_CONVERSATIONS && clock.monotonic() - usedAtMs < idleMs) break;
         pins.delete(oldest);
       }
     },

@@ -53,6 +53,7 @@ export function takeFailure(
     case 'invalid_request':
     case 'content_filter':
     case 'context_overflow':
+    case 'not_its_own':
       // The request was at fault; that the upstream said so shows that it is well.
       recordSuccess(health.breaker, nowMs);
       return undefined;

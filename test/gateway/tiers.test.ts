@@ -257,6 +257,24 @@ describe('responses', () => {
     expect(answer.header('x-service-model')).toBe(model);
   });
 
+  test.each([
+    ['sealed', 'b/m-b', 'sealed'],
+    ['share', 'b/m-b', 'gw1.x'],
+    ['share', 'a/m-b', 'sealed'],
+  ])(
+    'that give reasoning back keep the tier whose account sealed it (%s: %s, %s)',
+    async (by, fast, seal) => {
+      const { gateway } = await start(`strong: a/m-a; fast: ${fast}; share=0`);
+      const thought = { type: 'reasoning', summary: [], encrypted_content: seal };
+      const ask = async (items: unknown[]) => {
+        const body = { model: 'm-a', prompt_cache_key: 'k', store: false, input: items };
+        return (await gateway.post(body, { path: '/v1/responses' })).header('x-service-route');
+      };
+      expect(await ask(input)).toMatch(/^tier=fast; .*by=share/);
+      expect(await ask([thought, ...input])).toMatch(new RegExp(`^tier=fast; .*by=${by}`));
+    },
+  );
+
   test('that only shorten a conversation stay', async () => {
     const { gateway } = await start('strong: a/m-a; fast: a/m-b; share=0');
     const answer = await gateway.post({ model: 'm-a', input }, { path: '/v1/responses/compact' });

@@ -1,12 +1,27 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { applyEdits, insertMember, removeMember, replaceValue } from '../../src/json/edit.ts';
-import { scanObject } from '../../src/json/scan.ts';
+import { applyEdits, insertMember, removeElements, removeMember, replaceValue } from '../../src/json/edit.ts';
+import { scanArray, scanObject } from '../../src/json/scan.ts';
 
 const bytes = Buffer.from('{ "a" : 1 , "b":"é" ,"c":[] }');
 const members = scanObject(bytes);
 const [a, b, c] = members;
 if (!a || !b || !c) throw new Error('three members were to be found');
+
+test.each([
+  [[], '[1 , 2,3]'],
+  [[0], '[2,3]'],
+  [[1], '[1 , 3]'],
+  [[2], '[1 , 2]'],
+  [[0, 2], '[2]'],
+  [[1, 2], '[1]'],
+  [[0, 1, 2], '[]'],
+])('removeElements() takes elements %j out of an array with their commas', (removed, expected) => {
+  const list = Buffer.from('[1 , 2,3]');
+  const elements = scanArray(list, 0);
+  const edits = removeElements(elements, (element) => removed.includes(elements.indexOf(element)));
+  expect(applyEdits(list, edits).toString()).toBe(expected);
+});
 
 describe('applyEdits()', () => {
   test('without edits gives the same bytes, not a copy', () => {

@@ -199,7 +199,7 @@ describe('answers', () => {
       role: 'assistant',
       model: 'gpt-5',
       content: [
-        { type: 'thinking', thinking: 'Hm', signature: '' },
+        { type: 'thinking', thinking: 'Hm', signature: 'gw1.' },
         text('So'),
         toolUse('a', 'f', { x: 1 }),
         toolUse('b', 'g', {}),

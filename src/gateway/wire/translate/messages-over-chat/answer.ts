@@ -1,6 +1,7 @@
 import { isObject, parseObject } from '../../events.ts';
 import { saidIn, thoughtOf } from '../chat-message.ts';
 import { answerObject, countIn, type Json, objectsIn } from '../json.ts';
+import { OWN_THOUGHTS } from '../own-thoughts-mark.ts';
 import type { TranslatorOptions } from '../translator.ts';
 
 /** Why a chat completion stopped, in Anthropic's words. */
@@ -37,7 +38,7 @@ function contentOf(message: Json): Json[] {
   const thinking = thoughtOf(message);
   const said = saidIn(content) || refusal;
   return [
-    ...(thinking === '' ? [] : [{ type: 'thinking', thinking, signature: '' }]),
+    ...(thinking === '' ? [] : [{ type: 'thinking', thinking, signature: OWN_THOUGHTS }]),
     ...(typeof said === 'string' && said !== '' ? [{ type: 'text', text: said }] : []),
     ...objectsIn(tool_calls).map(toolUse),
   ];

@@ -1,6 +1,7 @@
 import { eventsIn, isObject, namedEvents, parseObject } from '../../events.ts';
 import { beginsCall, saidIn, thoughtOf } from '../chat-message.ts';
 import { EMPTY, type Json, objectsIn } from '../json.ts';
+import { OWN_THOUGHTS } from '../own-thoughts-mark.ts';
 import type { Translator, TranslatorOptions } from '../translator.ts';
 import { errorAnswer, messageError, messageOf, messageUsage, stopReason } from './answer.ts';
 
@@ -77,7 +78,7 @@ function createStream({ model }: TranslatorOptions): Stream {
       out.push(...hush());
       speaking = { kind, index: blocks++ };
       const content_block =
-        kind === 'text' ? { type: kind, text: '' } : { type: kind, thinking: '', signature: '' };
+        kind === 'text' ? { type: kind, text: '' } : { type: kind, thinking: '', signature: OWN_THOUGHTS };
       out.push({ type: 'content_block_start', index: speaking.index, content_block });
     }
     const delta = kind === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text };

@@ -1,18 +1,16 @@
 import { type Json, objectsIn } from '../json.ts';
-
-/** Tells gw's own `encrypted_content` from that of OpenAI, which nobody else can read. */
-const MARK = 'gw1.';
+import { OWN_THOUGHTS } from '../own-thoughts-mark.ts';
 
 /** Signed thoughts as the `encrypted_content` of a reasoning item, so that the client gives them back. */
 export function packThoughts(blocks: readonly Json[]): string {
-  return MARK + Buffer.from(JSON.stringify(blocks)).toString('base64');
+  return OWN_THOUGHTS + Buffer.from(JSON.stringify(blocks)).toString('base64');
 }
 
 /** The thoughts that were packed; none in anything else. */
 export function thoughtsIn(packed: unknown): Json[] {
-  if (typeof packed !== 'string' || !packed.startsWith(MARK)) return [];
+  if (typeof packed !== 'string' || !packed.startsWith(OWN_THOUGHTS)) return [];
   try {
-    return objectsIn(JSON.parse(Buffer.from(packed.slice(MARK.length), 'base64').toString('utf8')));
+    return objectsIn(JSON.parse(Buffer.from(packed.slice(OWN_THOUGHTS.length), 'base64').toString('utf8')));
   } catch {
     return [];
   }
