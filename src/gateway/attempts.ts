@@ -19,7 +19,7 @@ export interface Attempts {
 export interface AttemptEntry {
   provider: string;
   model: string;
-  /** `ok`, an HTTP status, or the class of the failure. */
+  /** `ok`, an HTTP status, the class of the failure, or `outrun` by another that was asked at the same time. */
   outcome: string;
   ms: number;
   cost_usd: number;
@@ -28,6 +28,8 @@ export interface AttemptEntry {
 export interface EndedAttempt {
   target: RoutedTarget;
   failure: Failure;
+  /** What is said of it, where that is not how it failed. */
+  outcome?: string | undefined;
   /** The answer's HTTP status; 0 without an answer. */
   status: number;
   durationMs: number;
@@ -40,11 +42,11 @@ export function withFailed(
   tried: readonly Tried[],
   ended: EndedAttempt,
 ): Attempts {
-  const { target, failure, metered } = ended;
+  const { target, failure, metered, outcome = wordFor(failure, ended.status) } = ended;
   const total = before ? summed(before, metered) : metered;
   return {
     tried,
-    entries: [...(before?.entries ?? []), entryOf(target, wordFor(failure, ended.status), ended)],
+    entries: [...(before?.entries ?? []), entryOf(target, outcome, ended)],
     usage: total.usage,
     costNanoUsd: total.costNanoUsd,
     flags: total.flags,

@@ -10,6 +10,7 @@ import { type CallEnd, notSent, type Outgoing, send } from './send.ts';
 /** A call that runs to its end: the provider's, the client's who leaves, or that of the hold. */
 export interface RunningCall {
   end: Promise<CallEnd>;
+  abort(): void;
   /** To be told the end, says what it means for the request. */
   close(end: CallEnd): CallEnd;
 }
@@ -48,6 +49,7 @@ export function callProvider(
   relay.onLate = call.abort;
   return {
     end: asked.stream || relay.holdsBack ? endOfStream(call.end, relay) : call.end,
+    abort: call.abort,
     close(end) {
       cancel?.();
       exchange.onGone = undefined;

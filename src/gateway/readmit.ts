@@ -19,8 +19,10 @@ import type { RoutedTarget, Target } from './resolve.ts';
 interface NextAttempt {
   job: Job;
   target: Target;
-  /** What its attempts so far cost. */
+  /** What its attempts so far cost, or may yet. */
   spent: NanoUsd;
+  /** Nobody needs it, so that it is not made where it is dear. */
+  isExtra?: boolean;
 }
 
 /** A request that goes on at another target. */
@@ -56,8 +58,9 @@ export async function readmitTranslated(
   throw noRoomFor({ ...attempt, calendar: gateway.calendar() }, next);
 }
 
-function isTooDear(gateway: Gateway, { job, target, first, spent }: Readmitting): boolean {
-  if (target.named) return false;
+function isTooDear(gateway: Gateway, readmitting: Readmitting): boolean {
+  const { job, target, first, spent, isExtra = false } = readmitting;
+  if (target.named && !isExtra) return false;
   const next = quoter(gateway, job, target)(inputBound(job, target));
   const before = quoter(gateway, job, first)(next.inputTokens);
   if (next.unpriced || before.unpriced) return next.unpriced !== before.unpriced;
@@ -83,7 +86,7 @@ async function exchange(gateway: Gateway, attempt: NextAttempt): Promise<Admitte
 
 async function holdAgain(
   gateway: Gateway,
-  { job, target, spent }: NextAttempt,
+  { job, target, spent, isExtra = false }: NextAttempt,
   quoted: Quote,
 ): Promise<Admitted | Full | undefined> {
   const limited = limiting(gateway, quoted);
@@ -100,7 +103,8 @@ async function holdAgain(
     amount: quoted.amount,
     unpriced: quoted.unpriced,
     spent,
-    fit: limited.fit,
+    // What is extra is not worth a shorter answer.
+    ...(isExtra ? {} : { fit: limited.fit }),
   });
   if (result.kind === 'resolved_before') return undefined;
   // Room may have been freed for those who wait.

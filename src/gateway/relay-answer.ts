@@ -1,21 +1,18 @@
 import { GwError, messageOf } from '../errors.ts';
 import type { Failure } from '../routing/classify.ts';
-import type { Attempt } from '../routing/health.ts';
-import { endAttempt, reportContent } from './attempt.ts';
-import { attemptsText, wordFor } from './attempts.ts';
 import { rememberResponse } from './bond.ts';
+import { endCall, startCall, trailText } from './call.ts';
 import { deliver } from './call-end.ts';
-import { callProvider } from './call-provider.ts';
 import type { Forwarding } from './complete.ts';
 import { crossAfter, learnEndpoint } from './cross.ts';
 import { failOver } from './fail-over.ts';
 import type { Gateway } from './gateway.ts';
-import { type ServiceHeaders, serviceHeaders } from './headers.ts';
+import { hedged, mayHedge } from './hedge.ts';
 import type { Job } from './job.ts';
-import { type Metered, meterAtBound } from './meter.ts';
+import type { Metered } from './meter.ts';
 import { noHostError } from './no-host.ts';
 import { readmitTranslated } from './readmit.ts';
-import { Relay } from './relay.ts';
+import type { Relay } from './relay.ts';
 import type { Route } from './route.ts';
 import type { CallEnd, Outgoing } from './send.ts';
 import { settle } from './settle.ts';
@@ -42,57 +39,25 @@ export async function relayAnswer(
   forwarding: Forwarding,
   outgoing: Outgoing,
 ): Promise<Forwarding | undefined> {
-  const { job, target, route } = forwarding;
-  const several = route !== undefined && route.targets.length > 1;
-  const about = aboutOf(forwarding);
-  const relay = new Relay({
-    exchange: job.exchange,
-    wire: job.wire,
-    translator: job.translator,
-    hideUsage: job.asked.stream && !job.asked.wantsUsage,
-    holdsBack: several,
-    ownHeaders: () => serviceHeaders(about),
-    clientIdleMs: gateway.settings()['limits.client_idle_ms'],
-    now: () => gateway.clock.monotonic(),
-  });
-  const attempt = route && gateway.router.health.begin(route.target.place);
-  const sentAt = gateway.clock.monotonic();
-  if (attempt && several) relay.onContent = () => reportContent(attempt, relay, sentAt);
-  const report: CallReport = { relay, sentAt, end: NO_END, failure: undefined };
-  const call = callProvider(gateway, forwarding, outgoing, relay);
-  report.end = call.close(await call.end);
-  endCall(gateway, forwarding, attempt, report);
-  const crossing = crossOver(gateway, forwarding, report);
+  let call = startCall(gateway, forwarding, outgoing);
+  if (forwarding.route && mayHedge(gateway, forwarding)) call = await hedged(gateway, call, forwarding.route);
+  else endCall(gateway, call, await call.running.end);
+  const { report, about } = call;
+  const { target, route } = call.forwarding;
+  const crossing = crossOver(gateway, call.forwarding, report);
   const crossed = crossing && (await crossing);
   if (crossed) return crossed;
-  if (several) {
-    const next = await tryElsewhere(gateway, forwarding, route, report);
+  if (route && route.targets.length > 1) {
+    const next = await tryElsewhere(gateway, call.forwarding, route, report);
     if (next) return next;
     if (route.attempts) about.route = trailText(route, report);
   }
-  if (relay.status === 404) relay.refusal ??= noHostError(gateway, forwarding, relay);
+  const { relay } = report;
+  if (relay.status === 404) relay.refusal ??= noHostError(gateway, call.forwarding, relay);
   prepare(report);
-  const usage = await settle(gateway, forwarding, report, about);
+  const usage = await settle(gateway, call.forwarding, report, about);
   deliver(report, target.provider.name, about, usage);
   return undefined;
-}
-
-const NO_END: CallEnd = { kind: 'aborted', sent: false };
-
-/** Reads what only the end tells, and lets the router know how it went. */
-function endCall(
-  gateway: Gateway,
-  { admitted }: Forwarding,
-  attempt: Attempt | undefined,
-  report: CallReport,
-): void {
-  try {
-    if (report.end.kind === 'complete') report.relay.readEnd();
-    if (attempt) report.failure = endAttempt(gateway, attempt, report);
-  } catch (error) {
-    report.metered = meterAtBound(gateway, admitted, error);
-    attempt?.ended();
-  }
 }
 
 /** The request to send instead where the provider has no such endpoint; undefined at once where it has. */
@@ -165,25 +130,4 @@ function refusalOf(cause: unknown): GwError {
     code: 'upstream_failed',
     cause,
   });
-}
-
-/** What the answer's headers say; cost and what is left of the budget are completed as they come to be known. */
-function aboutOf({ job, target, admitted, why, route }: Forwarding): ServiceHeaders {
-  return {
-    id: job.exchange.id,
-    model: target.model,
-    provider: target.provider.name,
-    route: route?.attempts ? trailText(route, undefined) : why,
-    savedTokens: job.savedTokens,
-    costNanoUsd: undefined,
-    remainingNanoUsd: admitted.remaining,
-  };
-}
-
-/** The attempts with the one under way, which is well as long as nothing else is known. */
-function trailText({ job, why, attempts, target }: Route, report: CallReport | undefined): string {
-  const { provider, model } = target;
-  const outcome = report ? wordFor(report.failure, report.relay.status) : 'ok';
-  const text = attemptsText([...(attempts?.entries ?? []), { provider: provider.name, model, outcome }]);
-  return job.tier ? `${why}; ${text}` : text;
 }

@@ -47,6 +47,8 @@ export class Relay implements Receiver {
   onEvents: ((streamedBytes: number) => void) | undefined;
   /** Called when the first content of a stream is there. */
   onContent: (() => void) | undefined;
+  /** Called before the first byte of it goes out. */
+  onStart: (() => void) | undefined;
   #mode: 'gather' | 'hold' | 'stream' | 'pass' = 'gather';
   /** What a stream began with, while it is held back. */
   #heldBack: Buffer[] = [];
@@ -360,6 +362,7 @@ export class Relay implements Receiver {
   }
 
   #writeHead(...more: string[]): void {
+    this.onStart?.();
     const { translator, ownHeaders } = this.#options;
     const own = translator ? translatedHeaders(this.#headers, this.#mode === 'stream') : this.#headers;
     const headers = own.concat(ownHeaders(), more);

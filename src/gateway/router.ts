@@ -2,6 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Random } from '../ids.ts';
 import { createHealth, type Health } from '../routing/health.ts';
 import { isHealthSnapshot } from '../routing/health-snapshot.ts';
+import { type Hedging, newHedging } from '../routing/hedge.ts';
 import { newRetryBudget, type RetryBudget } from '../routing/retry-budget.ts';
 import { createStickiness, type Stickiness } from '../routing/stickiness.ts';
 
@@ -13,6 +14,8 @@ export interface Router {
   stickiness: Stickiness;
   /** Which target made each stored response, by its id. */
   responses: Stickiness;
+  /** How long first contents take, for those who want a second target asked where one is late. */
+  hedging: Hedging;
   /** A number in [0,1). */
   random: () => number;
 }
@@ -50,6 +53,7 @@ export function createRouter({ clock, random, known, save }: RouterOptions): Rou
     budget: newRetryBudget(),
     stickiness: createStickiness(clock),
     responses: createStickiness(clock, RESPONSES_MS),
+    hedging: newHedging(),
     random: chance,
   };
 }

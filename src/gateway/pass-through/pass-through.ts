@@ -1,11 +1,12 @@
 import { GwError } from '../../errors.ts';
 import { applyEdits } from '../../json/edit.ts';
 import { hold } from '../admit.ts';
-import { bodyLimits, queryOf, recordRefusal } from '../complete.ts';
+import { bodyLimits, recordRefusal } from '../complete.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Gateway } from '../gateway.ts';
 import { upstreamHeaders } from '../headers.ts';
 import type { Job } from '../job.ts';
+import { queryOf } from '../outgoing.ts';
 import { readBody } from '../read-body.ts';
 import { relayAnswer } from '../relay-answer.ts';
 import type { Target } from '../resolve.ts';
