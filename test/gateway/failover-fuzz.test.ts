@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { formatRequestId } from '../../src/ids.ts';
 import type { LoggedRequest } from '../../src/store/request-log.ts';
 import { seededRandom } from '../routing/seeded-random.ts';
 import { completion } from '../support/chat-scripts.ts';
@@ -94,6 +95,9 @@ test(
       );
       for (const answer of answers) checkAnswer(answer, seed);
       for (const record of records) checkRecord(record, seed);
+      const byId = new Map(records.map((record) => [formatRequestId(record.id), record]));
+      for (const answer of answers)
+        checkModel(answer, byId.get(answer.header('x-service-request-id') ?? ''), seed);
       const { posted, pending } = gateway.db
         .prepare<[], { posted: number; pending: number }>(
           'SELECT total(posted_nano_usd) AS posted, total(pending_nano_usd) AS pending FROM budget_periods',
@@ -145,4 +149,15 @@ function checkRecord(record: LoggedRequest, seed: string): void {
   }
   if (record.outcome === 'ok') expect(record.status, seed).toBe(200);
   expect(record.costNanoUsd, seed).toBeLessThanOrEqual(record.holdNanoUsd);
+}
+
+/** The model of the answer, of its headers, of the record and of the request that was sent are one. */
+function checkModel(answer: RawResponse, record: LoggedRequest | undefined, seed: string): void {
+  const [provider, model] = [answer.header('x-service-provider'), answer.header('x-service-model')];
+  if (provider === undefined) return;
+  expect([record?.provider, record?.model], seed).toEqual([provider, model]);
+  expect(model, seed).toBe(`m-${provider}`);
+  // The upstreams answer with the model that they were asked for.
+  const said = /"model":"([^"]*)"/.exec(answer.text())?.[1];
+  if (said !== undefined) expect(said, seed).toBe(model);
 }

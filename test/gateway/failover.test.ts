@@ -2,7 +2,6 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { LoggedRequest } from '../../src/store/request-log.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { createGate } from '../support/gate.ts';
-import { until } from '../support/home.ts';
 import { hang, html, json, raw, reset, type Script, status } from '../support/scripts.ts';
 import { cut, malformedSse, sse } from '../support/sse-scripts.ts';
 import { closeAll, MANY, MANY_STREAM, type SeveralOptions, severalTargets } from './several-targets.ts';
@@ -217,6 +216,37 @@ describe('a stream', () => {
     expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_error', status: 400 }]);
   });
 
+  test('that comes byte by byte, in the middle of its characters, is whole', async () => {
+    const { gateway, upstreams } = await start();
+    upstreams[0]?.queue(status(503));
+    upstreams[1]?.queue(sse(['Ça', ' 😀', ' は'], { splitAt: 'every-byte' }));
+    const answer = await gateway.post(MANY_STREAM);
+    const contents = [...answer.text().matchAll(/"content":"([^"]*)"/g)].map(([, content]) => content);
+    expect([answer.complete, contents.join('')]).toEqual([true, 'Ça 😀 は']);
+  });
+
+  test('that stalls behind its first words breaks off with an error, and is on record as failed', async () => {
+    const { gateway, upstreams, hits } = await start({ settings: { 'upstream.idle_timeout_ms': 200 } });
+    const gate = createGate();
+    gate.open(3);
+    upstreams[0]?.queue(sse(['one', ' two', ' three'], { pace: gate.pass }));
+    const answer = await gateway.post(MANY_STREAM);
+    expect([answer.status, answer.complete]).toEqual([200, false]);
+    expect(answer.text()).toContain('"code":"upstream_timeout"');
+    expect(hits()).toEqual([1, 0, 0]);
+    expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_failed' }]);
+  });
+
+  test('that stalls before its first content is asked for elsewhere', async () => {
+    const { gateway, upstreams } = await start({ settings: { 'upstream.idle_timeout_ms': 200 } });
+    const gate = createGate();
+    gate.open(1);
+    upstreams[0]?.queue(sse(['one'], { pace: gate.pass }));
+    const answer = await gateway.post(MANY_STREAM);
+    expect(answer.header('x-service-route')).toBe('attempts=2 (a timeout, b ok)');
+    expect(answer.text().match(/"role":"assistant"/g)).toHaveLength(1);
+  });
+
   test('goes out from its first content on, as it comes', async () => {
     const { gateway, upstreams } = await start();
     const gate = createGate();
@@ -272,24 +302,43 @@ describe('across wires', () => {
 });
 
 describe('a client that hangs up', () => {
-  test.each(['while the first is asked', 'while the second is asked'])(
-    '%s: no further attempt',
-    async (when) => {
-      const { gateway, upstreams, hits } = await start();
-      const second = when.includes('second');
-      if (second) upstreams[0]?.queue(status(500));
-      const hung = upstreams[second ? 1 : 0];
-      hung?.queue(hang());
-      const connection = await gateway.open(MANY);
-      await hung?.nextRequest();
-      const left = performance.now();
-      connection.hangUp();
-      await until(() => hung?.requests[0]?.hungUp !== undefined);
-      expect(performance.now() - left).toBeLessThan(1_000);
-      expect(await gateway.settled(1)).toMatchObject([{ outcome: 'client_gone' }]);
-      expect(hits()).toEqual(second ? [1, 1, 0] : [1, 0, 0]);
-    },
-  );
+  test.each<[string, Script, object]>([
+    ['while the first is asked', hang(), MANY],
+    ['while the second is asked', hang(), MANY],
+    ['before the first content of a stream', sse(['one'], { pace: createGate().pass }), MANY_STREAM],
+    ['while the second stream is held back', hang(), MANY_STREAM],
+  ])('%s: no further attempt, and the upstream is hung up on within 100 ms', async (when, script, body) => {
+    const { gateway, upstreams, hits } = await start();
+    const second = when.includes('second');
+    if (second) upstreams[0]?.queue(status(500));
+    const hung = upstreams[second ? 1 : 0];
+    hung?.queue(script);
+    const connection = await gateway.open(body);
+    const seen = await hung?.nextRequest();
+    const left = performance.now();
+    connection.hangUp();
+    await seen?.done;
+    expect(seen?.hungUp).toBeDefined();
+    expect(performance.now() - left).toBeLessThan(100);
+    expect(await gateway.settled(1)).toMatchObject([{ outcome: 'client_gone' }]);
+    expect(hits()).toEqual(second ? [1, 1, 0] : [1, 0, 0]);
+  });
+});
+
+test('a client that hangs up in the middle of a stream: the upstream is hung up on within 100 ms', async () => {
+  const { gateway, upstreams } = await start();
+  const gate = createGate();
+  gate.open(2);
+  upstreams[0]?.queue(sse(['one', ' two'], { pace: gate.pass }));
+  const connection = await gateway.open(MANY_STREAM);
+  const seen = await upstreams[0]?.nextRequest();
+  await connection.bodyUntil('one');
+  const left = performance.now();
+  connection.hangUp();
+  await seen?.done;
+  expect(seen?.hungUp).toBeDefined();
+  expect(performance.now() - left).toBeLessThan(100);
+  expect(await gateway.settled(1)).toMatchObject([{ outcome: 'client_gone', status: 200 }]);
 });
 
 describe('money', () => {
