@@ -118,7 +118,7 @@ function decide(
       })
     : { tier: 'strong', applied: true, because: 'needs' };
   // A loop of tools asks the same question again and again.
-  if (!inToolLoop) observe(window, scored.score);
+  if (!inToolLoop && !job.options.explain) observe(window, scored.score);
   const name = decision.tier === 'strong' ? 'strong' : offer.weakName;
   return {
     decision,

@@ -4,6 +4,7 @@ import { chooseTier } from './choose-tier.ts';
 import { conversationOf, isDecided } from './conversation.ts';
 import { cross } from './cross.ts';
 import type { Exchange } from './exchange.ts';
+import { explain } from './explain.ts';
 import type { Gateway } from './gateway.ts';
 import { type Job, recordOf } from './job.ts';
 import { optimize } from './optimize.ts';
@@ -31,6 +32,7 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
     if (!job.conversation && isDecided(job, targets)) job.conversation = conversationOf(job);
     const shorter = optimize(gateway, job);
     job = shorter instanceof Promise ? await shorter : shorter;
+    if (job.options.explain) return await explain(gateway, job, targets);
     const chosen = route(gateway, job, targets);
     const { target, why } = chosen;
     job = cross(job, target, gateway);
@@ -38,6 +40,7 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
     let next: Forwarding | undefined = { job, target, admitted, why, route: chosen };
     while (next) next = await forward(gateway, next);
   } catch (error) {
+    if (job.options.explain) throw error;
     if (error instanceof GwError) await recordRefusal(gateway, job, error);
     if (error instanceof ClientGone) await recordGone(gateway, job);
     throw error;

@@ -1,7 +1,14 @@
 import { GwError } from '../errors.ts';
 import { modelLimits } from '../pricing/limits.ts';
+import type { Health } from '../routing/health.ts';
 import type { Capabilities } from '../routing/needs.ts';
-import { type NextAttempt, nextAttempt, type Tried } from '../routing/next-attempt.ts';
+import {
+  type NextAttempt,
+  type NextAttemptOptions,
+  nextAttempt,
+  type Tried,
+} from '../routing/next-attempt.ts';
+import type { OrderOptions } from '../routing/order.ts';
 import { countRequest } from '../routing/retry-budget.ts';
 import type { Target as Place } from '../routing/target.ts';
 import type { Attempts } from './attempts.ts';
@@ -77,7 +84,7 @@ export function candidatesAmong(
   return { targets: targets.length > 0 ? targets : [first], holdsFast: bond?.kind === 'sealed' };
 }
 
-function whyOf({ tier, asked }: Job): string {
+export function whyOf({ tier, asked }: Job): string {
   return tier ? tierText(tier, asked.model) : 'as-asked';
 }
 
@@ -105,22 +112,27 @@ interface Candidates {
 
 /** Where a request goes next. */
 export function nextOf(gateway: Gateway, job: Job, candidates: Candidates): NextAttempt {
-  const { targets, tried, remainingMs, holdsFast = false } = candidates;
-  const { health, budget, random } = gateway.router;
-  const places = targets.map(({ place }) => place);
-  return nextAttempt({
-    targets: places,
-    larger: places,
-    health,
-    budget,
-    random,
+  const { tried, remainingMs } = candidates;
+  const ordering = orderingOf(gateway, job, candidates);
+  const options: NextAttemptOptions = Object.assign(ordering, {
+    larger: ordering.targets,
+    budget: gateway.router.budget,
     tried,
     nowMs: gateway.clock.monotonic(),
-    capabilitiesOf,
-    sticky: pinned(gateway, job),
-    holdsFast,
-    ...(remainingMs === undefined ? {} : { remainingMs }),
   });
+  if (remainingMs !== undefined) options.remainingMs = remainingMs;
+  return nextAttempt(options);
+}
+
+/** What the order of a request's targets goes by. */
+export function orderingOf(
+  gateway: Gateway,
+  job: Job,
+  { targets, holdsFast = false }: Pick<Candidates, 'targets' | 'holdsFast'>,
+): OrderOptions & { health: Health } {
+  const { health, random } = gateway.router;
+  const sticky = pinned(gateway, job);
+  return { targets: targets.map(({ place }) => place), health, random, capabilitiesOf, sticky, holdsFast };
 }
 
 export function targetAt(targets: readonly RoutedTarget[], place: Place): RoutedTarget {

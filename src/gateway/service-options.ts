@@ -9,9 +9,11 @@ export interface ServiceOptions {
   route?: boolean;
   /** A budget or a project, by name. */
   budgetId?: string;
+  /** Nothing is sent: the answer says what would become of the request. */
+  explain?: boolean;
 }
 
-const KNOWN = new Set(['optimize', 'route', 'budget_id']);
+const KNOWN = new Set(['optimize', 'route', 'budget_id', 'explain']);
 
 /** Reads the `service` object. 400 with `param` for an unknown or mistyped field. */
 export function readServiceObject(value: unknown): ServiceOptions {
@@ -27,11 +29,15 @@ export function readServiceObject(value: unknown): ServiceOptions {
       'unknown_parameter',
     );
   }
-  return readOptions(given.optimize, given.route, given.budget_id, {
+  const options = readOptions(given.optimize, given.route, given.budget_id, {
     optimize: 'service.optimize',
     route: 'service.route',
     budget: 'service.budget_id',
   });
+  const { explain = false } = given;
+  if (typeof explain !== 'boolean')
+    throw badRequest('"service.explain" must be true or false', 'service.explain');
+  return explain ? { ...options, explain } : options;
 }
 
 /** Reads the headers; the body's object wins over them, field by field. */

@@ -1,7 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type CliHome, cliHome } from './cli-home.ts';
+import { type CliHome, cliHome, stopAfterwards } from './cli-home.ts';
 
 const asked = (content: string) => [{ role: 'user', content }];
 const THEMES = { hard: 'the spectral lemma of Zorn', easy: 'the banana bread of grandma' };
@@ -91,8 +91,34 @@ describe('gw route', () => {
       gain: null,
       why: expect.arrayContaining(['short']),
       tier: null,
+      route: null,
     });
   });
+
+  test('asks the running daemon what it would do: who is asked, at what price, and whether there is room', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    const body = (fields: object) =>
+      JSON.stringify({ model: 'small', max_tokens: 50, messages: asked('Hi'), ...fields });
+    await cli.run(['config', 'set', 'aliases.small', 'sandbox/small, sandbox/large']);
+    await cli.run(['budget', 'set', '5']);
+    await cli.exec(['start']);
+    const whole = await cli.exec(['route', '-'], { stdin: body({}) });
+    expect(whole.stdout).toMatch(
+      /\nasks +sandbox\/small, then sandbox\/large, for \$0\.\d+ at most\nbudget admitted; default\/daily has \$5\.00 left\n$/,
+    );
+    const once = await cli.exec(['route', '-', '--json'], { stdin: body({ service: { route: false } }) });
+    expect(JSON.parse(once.stdout)).toMatchObject({
+      route: {
+        why: 'off',
+        targets: [{ provider: 'sandbox', state: 'next' }],
+        budget: { outcome: 'admitted' },
+      },
+    });
+    const wrong = await cli.exec(['route', '-'], { stdin: body({ max_tokens: -1 }) });
+    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('would be refused (400)')]);
+    expect((await cli.exec(['requests', '--json'])).stdout.trim()).toBe('[]');
+  }, 60_000);
 
   test.each([
     [[], '', 2, 'which request?'],

@@ -13,14 +13,25 @@ export interface HttpOptions {
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
 /** GETs a URL. Rejects if it cannot be reached in time. node:http, because fetch takes longer to load than to ask. */
-export async function httpGet(
+export function httpGet(url: string, options: HttpOptions = {}): Promise<HttpAnswer> {
+  return ask('GET', url, options);
+}
+
+/** POSTs a body to a URL. Rejects if it cannot be reached in time. */
+export function httpPost(url: string, body: Buffer, options: HttpOptions = {}): Promise<HttpAnswer> {
+  return ask('POST', url, options, body);
+}
+
+async function ask(
+  method: string,
   url: string,
-  { headers = {}, timeoutMs = 2_000 }: HttpOptions = {},
+  { headers = {}, timeoutMs = 2_000 }: HttpOptions,
+  body?: Buffer,
 ): Promise<HttpAnswer> {
-  const { get } = url.startsWith('https:') ? await import('node:https') : await import('node:http');
+  const { request: open } = url.startsWith('https:') ? await import('node:https') : await import('node:http');
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(timeoutMs);
-    const request = get(url, { headers, agent: false, signal }, (response) => {
+    const request = open(url, { method, headers, agent: false, signal }, (response) => {
       const chunks: Buffer[] = [];
       let size = 0;
       response.on('data', (chunk: Buffer) => {
@@ -36,6 +47,7 @@ export async function httpGet(
     request.on('error', (error) =>
       reject(signal.aborted ? new Error(`no answer within ${timeoutMs / 1000} s`) : error),
     );
+    request.end(body);
   });
 }
 

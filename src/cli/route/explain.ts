@@ -7,6 +7,8 @@ import { terminalOf } from '../output/terminal.ts';
 import { clean, pad } from '../output/text.ts';
 import { readRequestFile } from '../request-file.ts';
 import { labelsOf } from './learn.ts';
+import { type Plan, planFor } from './plan.ts';
+import { noPlan, planFacts, plannedTier, routeJson } from './plan-words.ts';
 import { promptIn } from './prompt.ts';
 import { type TierAnswer, tierFor } from './tier.ts';
 
@@ -19,8 +21,10 @@ interface ExplainOptions {
 /** Says how much a request needs a strong model, and why. Sends nothing. */
 export async function explain(context: Context, file: string, options: ExplainOptions): Promise<void> {
   const { project, learner, json } = options;
-  const { messages, model } = await readRequestFile(context, file);
+  const request = await readRequestFile(context, file);
+  const { messages, model } = request;
   const scored = scorePrompt(promptIn(messages, file), learner);
+  const plan = await planFor(context, request, project);
   const tier = await tierFor(context, { project, model, messages, scored });
   if (json) {
     const { score, basis, gain, why } = scored;
@@ -31,7 +35,8 @@ export async function explain(context: Context, file: string, options: ExplainOp
       basis,
       gain: gain ?? null,
       why,
-      tier: tier ? tierJson(tier) : null,
+      tier: tier ? tierJson(tier, plan) : null,
+      route: plan ? routeJson(plan) : null,
     });
     return;
   }
@@ -41,10 +46,12 @@ export async function explain(context: Context, file: string, options: ExplainOp
     ['why', scored.why.join(', ') || 'nothing stands out'],
     ['basis', basisText(scored, options)],
     ...gainFact(scored),
-    ['tier', tierText(tier, model ?? 'its model')],
+    ['tier', plan?.tier && tier ? plannedTier(plan.tier, tier) : tierText(tier, model ?? 'its model')],
+    ...(plan ? planFacts(plan) : []),
   ];
   tell(context, facts.map(([name, value]) => `${palette.dim(pad(name, 7))}${clean(value)}`).join('\n'));
   if (!tier) note(context, noTiers(model));
+  if (!plan) note(context, noPlan(model));
 }
 
 function noTiers(model: string | undefined): string {
@@ -69,9 +76,23 @@ function sideOf({ tier }: TierDecision): string {
   return tier === 'strong' ? 'at least' : 'below';
 }
 
-function tierJson({ decision, name, models, share }: TierAnswer): Record<string, unknown> {
+function tierJson(
+  { decision, name, models, modelsOf, share }: TierAnswer,
+  plan: Plan | undefined,
+): Record<string, unknown> {
   const { applied, threshold, because } = decision;
-  return { name, models, applied, threshold: threshold ?? null, share: share ?? null, by: because };
+  const told = { name, models, applied, threshold: threshold ?? null, share: share ?? null, by: because };
+  if (!plan?.tier) return told;
+  const { chosen, by, lacks } = plan.tier;
+  return {
+    ...told,
+    name: chosen,
+    models: modelsOf[chosen] ?? null,
+    applied: plan.tier.applied,
+    threshold: plan.tier.threshold,
+    by,
+    ...(lacks === undefined ? {} : { lacks }),
+  };
 }
 
 function gainFact({ gain }: TierScore): [string, string][] {

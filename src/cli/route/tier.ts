@@ -16,6 +16,8 @@ export interface TierAnswer {
   /** The tier's name and models. */
   name: string;
   models: string;
+  /** The models of both tiers, by their names. */
+  modelsOf: Readonly<Record<string, string>>;
   share: number | undefined;
 }
 
@@ -46,7 +48,7 @@ export async function tierFor(
     conversation: `${projectId} ${model} ${conversationKey({ messages: turns })}`,
   });
   const chosen = decision.tier === 'strong' ? { name: 'strong', models: strong } : weak;
-  return { decision, share, ...chosen };
+  return { decision, share, modelsOf: { strong, [weak.name]: weak.models }, ...chosen };
 }
 
 /** The scores by which the daemon goes. */

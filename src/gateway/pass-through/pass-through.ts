@@ -1,4 +1,4 @@
-import { GwError } from '../../errors.ts';
+import { badRequest, GwError } from '../../errors.ts';
 import { applyEdits } from '../../json/edit.ts';
 import { hold } from '../admit.ts';
 import { bodyLimits, recordRefusal } from '../complete.ts';
@@ -56,6 +56,13 @@ async function receive(gateway: Gateway, exchange: Exchange, path: string): Prom
   const bytes = await readBody(request, bodyLimits(gateway), 'any', response);
   const asked = readRequest(bytes, request);
   const options = withServiceHeaders(asked.options, request.headers);
+  if (options.explain) {
+    throw badRequest(
+      `"service.explain" is for completions: what is sent to ${path} is passed on as it is`,
+      'service.explain',
+      'unsupported_value',
+    );
+  }
   const project = selectProject(caller, options.budgetId, gateway.findProject);
   const wire = passThroughWire(endpointOf(path), costsOf(request.method, path));
   return { exchange, caller, project, origin, wire, asked, options, savedTokens: 0 };

@@ -1,0 +1,59 @@
+import { formatUsd, NANO_PER_USD } from '../../money.ts';
+import { servedBy } from '../requests/view.ts';
+import type { Plan } from './plan.ts';
+import type { TierAnswer } from './tier.ts';
+
+type Fact = [name: string, value: string];
+
+/** Who would be asked, in which order, and whether the budgets let it through. */
+export function planFacts({ targets, budget }: Plan): Fact[] {
+  const next = targets.filter(({ state }) => state === 'next');
+  const others = targets.filter(({ state }) => state !== 'next');
+  const asked = next.map(servedBy).join(', then ') || 'nobody now: the client is told when to come back';
+  return [
+    ['asks', `${asked}${worstCase(next[0])}`],
+    ...others.map((target, i): Fact => [i === 0 ? 'not' : '', `${servedBy(target)}: ${whyNot(target)}`]),
+    ...(budget
+      ? [['budget', `${budget.outcome}; ${budget.name} has ${usd(budget.room_usd)} left`] as Fact]
+      : []),
+  ];
+}
+
+/** The tier as the daemon decides on it: with hard needs, the conversation's tier and the budget. */
+export function plannedTier(
+  { chosen, applied, by, lacks, threshold, score }: NonNullable<Plan['tier']>,
+  { modelsOf }: TierAnswer,
+): string {
+  const tier = `${chosen} (${modelsOf[chosen] ?? ''})`;
+  const sign = threshold !== null && score < threshold ? 'below' : 'at least';
+  const compared = threshold === null ? '' : `, as the score is ${sign} ${threshold.toFixed(2)}`;
+  if (by === 'needs') return `${tier}, as the cheaper one lacks ${lacks ?? 'what it needs'}`;
+  if (!applied) return `none yet: it would be ${tier}${compared}, but too little is known (${by})`;
+  return `${tier}${compared}; decided by the ${by}`;
+}
+
+export function routeJson({ route, targets, saved_tokens, budget }: Plan): Record<string, unknown> {
+  return { why: route, targets, saved_tokens, budget };
+}
+
+export function noPlan(model: string | undefined): string {
+  return model === undefined
+    ? 'The file names no model: who would be asked is not known.'
+    : 'gw is not running: who would be asked, and whether budgets have room, is not known. Run: gw start';
+}
+
+function worstCase(target: Plan['targets'][number] | undefined): string {
+  if (!target) return '';
+  const { worst_case_usd: most } = target;
+  return most === undefined ? ', at a price that nobody knows' : `, for ${usd(most)} at most`;
+}
+
+function whyNot({ state, because = '', wait_ms }: Plan['targets'][number]): string {
+  if (state === 'passed_over') return because;
+  const seconds = Math.ceil((wait_ms ?? 0) / 1_000);
+  return `left alone for ${seconds} s (${because.replaceAll('_', ' ')})`;
+}
+
+function usd(dollars: number): string {
+  return formatUsd(Math.round(dollars * NANO_PER_USD));
+}

@@ -1,0 +1,70 @@
+import { applyEdits, insertMember, removeMember } from '../../json/edit.ts';
+import { readValue, scanObject } from '../../json/scan.ts';
+import { cliKeyOf } from '../cli-keys.ts';
+import type { Context } from '../context.ts';
+import { findDaemon } from '../daemon/find.ts';
+import { httpPost } from '../daemon/http.ts';
+import { CliError, EXIT } from '../exit.ts';
+import type { RequestFile } from '../request-file.ts';
+import { withStore } from '../with-store.ts';
+
+/** What the daemon says would become of a request; `service.explain`, as the daemon answers it. */
+export interface Plan {
+  route: string;
+  tier: {
+    chosen: string;
+    applied: boolean;
+    score: number;
+    threshold: number | null;
+    by: string;
+    lacks?: string;
+  } | null;
+  targets: {
+    provider: string;
+    model: string;
+    state: 'next' | 'left_alone' | 'passed_over';
+    because?: string;
+    wait_ms?: number;
+    worst_case_usd?: number;
+  }[];
+  saved_tokens: number;
+  budget: { name: string; room_usd: number; needs_usd: number; outcome: string } | null;
+}
+
+const PATHS = { chat: '/v1/chat/completions', responses: '/v1/responses', messages: '/v1/messages' };
+/** Shortening a long prompt takes its time. */
+const TIMEOUT_MS = 30_000;
+
+/** Asks the daemon, which sends nothing; undefined where none runs, or the file is no whole request. */
+export async function planFor(
+  context: Context,
+  file: RequestFile,
+  project: string,
+): Promise<Plan | undefined> {
+  if (file.model === undefined) return undefined;
+  const state = await findDaemon(context);
+  if (state.kind !== 'running') return undefined;
+  const key = await withStore(context, (db) => cliKeyOf(context, db, project));
+  const { status, body } = await httpPost(
+    `${state.daemon.origin}${PATHS[file.form]}`,
+    explaining(file.bytes),
+    {
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      timeoutMs: TIMEOUT_MS,
+    },
+  );
+  if (status === 200) return body as Plan;
+  const said = (body as { error?: { message?: unknown } } | undefined)?.error?.message;
+  const code = status === 404 ? EXIT.notFound : status === 400 ? EXIT.usage : EXIT.failure;
+  throw new CliError(`the request would be refused (${status}): ${String(said ?? 'see gw logs')}`, code);
+}
+
+/** The bytes as they are, but for the word that nothing is to be sent. */
+function explaining(bytes: Buffer): Buffer {
+  const members = scanObject(bytes);
+  const service = members.findLast(({ key }) => key === 'service');
+  const given = service ? readValue(bytes, service) : {};
+  const asked = JSON.stringify({ ...(given as object), explain: true });
+  const edits = service ? [removeMember(members, service)] : [];
+  return applyEdits(bytes, [...edits, insertMember(members, 'service', asked)]);
+}
