@@ -27,14 +27,58 @@ const WORDS: Record<WordKind, string> = {
     'combinations binomial factorial probability remainder digits subset subsets area ratio',
 };
 
-export const WORD_KINDS = Object.keys(WORDS) as WordKind[];
+/** The bit of each kind in the answer of `kindsOf`. */
+export const KIND_BITS: Record<WordKind, number> = {
+  condition: 1,
+  negation: 2,
+  writing: 4,
+  code: 8,
+  maths: 16,
+};
 
-const KINDS_OF = new Map<string, WordKind[]>();
-for (const kind of WORD_KINDS) {
-  for (const word of WORDS[kind].split(' ')) KINDS_OF.set(word, [...(KINDS_OF.get(word) ?? []), kind]);
+/** `a` and `A` alike, as far as ASCII goes; no other letter becomes one of ASCII's. */
+const LOWER = 32;
+const PLACES = 2048;
+const LONGEST_WORD = 14;
+
+interface Entry {
+  word: string;
+  kinds: number;
 }
 
-/** The kinds that a lower-case word belongs to, if any. */
-export function kindsOf(word: string): readonly WordKind[] | undefined {
-  return KINDS_OF.get(word);
+// Found by length and a few letters, so that most words of a prompt cost one look and no string is made of them.
+const entries: Entry[][] = Array.from({ length: PLACES }, () => []);
+for (const [kind, words] of Object.entries(WORDS)) {
+  for (const word of words.split(' ')) enter(word, KIND_BITS[kind as WordKind]);
+}
+
+function enter(word: string, bit: number): void {
+  const units = Uint16Array.from(word, (char) => char.charCodeAt(0));
+  const place = entries[placeOf(units, 0, units.length)] ?? [];
+  const known = place.find((entry) => entry.word === word);
+  if (known) known.kinds |= bit;
+  else place.push({ word, kinds: bit });
+}
+
+/** The kinds that a word belongs to, as bits; capitals don't matter. */
+export function kindsOf(units: Uint16Array, from: number, end: number): number {
+  if (end - from > LONGEST_WORD) return 0;
+  for (const { word, kinds } of entries[placeOf(units, from, end)] ?? []) {
+    if (word.length === end - from && isAt(units, from, word)) return kinds;
+  }
+  return 0;
+}
+
+function placeOf(units: Uint16Array, from: number, end: number): number {
+  const first = (units[from] ?? 0) | LOWER;
+  const middle = (units[(from + end) >> 1] ?? 0) | LOWER;
+  const last = (units[end - 1] ?? 0) | LOWER;
+  return (first * 337 + middle * 47 + last * 7 + end - from) & (PLACES - 1);
+}
+
+function isAt(units: Uint16Array, from: number, word: string): boolean {
+  for (let i = 0; i < word.length; i++) {
+    if (((units[from + i] ?? 0) | LOWER) !== word.charCodeAt(i)) return false;
+  }
+  return true;
 }

@@ -1,4 +1,4 @@
-import { excerpt } from './scan.ts';
+import { codeUnits, excerpt } from './code-units.ts';
 
 /** Buckets that n-grams are hashed into. */
 export const BUCKET_BITS = 17;
@@ -6,62 +6,65 @@ export const BUCKETS = 1 << BUCKET_BITS;
 
 const FNV_OFFSET = 2166136261;
 const FNV_PRIME = 16777619;
-const WORD_SEED = 0x5bd1e995;
-const PIECE_SEED = 0x1b873593;
+const WORD_START = FNV_OFFSET ^ 0x5bd1e995;
+const PIECE_START = FNV_OFFSET ^ 0x1b873593;
 const PIECE_CHARS = 4;
 const MAX_PIECES = 9;
 
-// Scratch space for one call at a time: the buckets found, and the round in which each bucket was last taken,
-// which stands in for a hash set.
-const found = new Int32Array(BUCKETS);
+// Scratch space for one call at a time: the buckets found, and a bit for each that was, which stands in for a hash set
+// and is small enough to stay in the processor's nearest cache.
+const found = new Int32Array(BUCKETS + 1);
 let count = 0;
-const takenIn = new Uint32Array(BUCKETS);
-let round = 0;
+const taken = new Uint32Array(BUCKETS / 32);
 
 /**
  * The distinct buckets of a text: its words, pairs of neighbouring words, and four-letter pieces of long words.
  * Case is ignored, and a number counts by its length alone, so that small edits change little.
  */
 export function ngramBuckets(text: string): Int32Array {
-  const read = excerpt(text).toLowerCase();
-  round = (round + 1) >>> 0;
+  const { units, length } = codeUnits(excerpt(text).toLowerCase());
   count = 0;
   let previous = FNV_OFFSET;
   let at = 0;
-  while (at < read.length) {
-    const kind = kindOf(read.charCodeAt(at));
-    let end = at + 1;
-    if (kind === SPACE) {
-      at = end;
-      continue;
+  while (at < length) {
+    const from = at++;
+    const first = units[from] ?? 0;
+    const kind = KIND[first];
+    if (kind === SPACE) continue;
+    let word = Math.imul(WORD_START ^ first, FNV_PRIME);
+    if (kind === LETTER) {
+      for (; KIND[units[at] ?? 0] === LETTER; at++) word = Math.imul(word ^ (units[at] ?? 0), FNV_PRIME);
+    } else if (kind === DIGIT) {
+      while (KIND[units[at] ?? 0] === DIGIT) at++;
+      word = Math.min(4, at - from);
     }
-    if (kind !== MARK) while (end < read.length && kindOf(read.charCodeAt(end)) === kind) end++;
-    const word = kind === DIGIT ? Math.min(4, end - at) : hashOf(read, at, end, WORD_SEED);
     take(word);
     take(Math.imul(previous ^ 0x9e3779b9, FNV_PRIME) ^ word);
-    if (kind === LETTER && end - at > PIECE_CHARS) takePieces(read, at, end);
+    if (kind === LETTER && at - from > PIECE_CHARS) takePieces(units, from, at);
     previous = word;
-    at = end;
   }
+  for (let i = 0; i < count; i++) taken[(found[i] ?? 0) >>> 5] = 0;
   return found.slice(0, count);
 }
 
-function takePieces(text: string, from: number, end: number): void {
+function takePieces(units: Uint16Array, from: number, end: number): void {
   const last = Math.min(end - PIECE_CHARS, from + MAX_PIECES - 1);
-  for (let at = from; at <= last; at++) take(hashOf(text, at, at + PIECE_CHARS, PIECE_SEED));
+  for (let at = from; at <= last; at++) {
+    let hash = Math.imul(PIECE_START ^ (units[at] ?? 0), FNV_PRIME);
+    hash = Math.imul(hash ^ (units[at + 1] ?? 0), FNV_PRIME);
+    hash = Math.imul(hash ^ (units[at + 2] ?? 0), FNV_PRIME);
+    take(Math.imul(hash ^ (units[at + 3] ?? 0), FNV_PRIME));
+  }
 }
 
+/** Without a branch, which would be foreseen wrongly half of the time. */
 function take(hash: number): void {
   const bucket = mix(hash) & (BUCKETS - 1);
-  if (takenIn[bucket] === round) return;
-  takenIn[bucket] = round;
-  found[count++] = bucket;
-}
-
-function hashOf(text: string, from: number, end: number, seed: number): number {
-  let hash = FNV_OFFSET ^ seed;
-  for (let at = from; at < end; at++) hash = Math.imul(hash ^ text.charCodeAt(at), FNV_PRIME);
-  return hash;
+  const place = bucket >>> 5;
+  const bits = taken[place] ?? 0;
+  taken[place] = bits | (1 << (bucket & 31));
+  found[count] = bucket;
+  count += 1 - ((bits >>> (bucket & 31)) & 1);
 }
 
 /** Spreads the high bits into the low ones that the bucket is taken from. */
@@ -74,6 +77,8 @@ const SPACE = 0;
 const LETTER = 1;
 const DIGIT = 2;
 const MARK = 3;
+/** What each UTF-16 code unit of a text without capitals is. */
+const KIND = Uint8Array.from({ length: 0x10000 }, (_, code) => kindOf(code));
 
 function kindOf(code: number): number {
   if ((code >= 97 && code <= 122) || code > 191) return LETTER;

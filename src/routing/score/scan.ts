@@ -1,4 +1,5 @@
-import { kindsOf, type WordKind } from './lexicon.ts';
+import { codeUnits } from './code-units.ts';
+import { KIND_BITS, kindsOf, type WordKind } from './lexicon.ts';
 
 /** What one pass over a prompt counts. */
 export interface Scan extends Record<WordKind, number> {
@@ -24,94 +25,166 @@ export interface Scan extends Record<WordKind, number> {
   listItems: number;
 }
 
-const HEAD_CHARS = 6_000;
-const TAIL_CHARS = 2_000;
-// Not `a)`, which begins a part of a question more often than an answer to choose.
-const OPTION_LINE = /^[ \t]*(?:\(?[A-J][.)]|[a-j]\.)[ \t]/gm;
-const LIST_LINE = /^[ \t]*(?:[-*•]|\d+[.)])[ \t]/gm;
-const OPERATORS = new Set([...'^=<>+*−×÷√∫∑≤≥≠±∞∈'].map((char) => char.charCodeAt(0)));
-const BRACKETS = new Set([...'{}[];`('].map((char) => char.charCodeAt(0)));
+const LETTER = 1;
+const DIGIT = 2;
+const APOSTROPHE = 3;
+const OPERATOR = 4;
+const BRACKET = 5;
+const LINE_END = 6;
+const COMMA = 7;
+const QUOTE = 8;
+const BACKSLASH = 9;
+const STOP = 10;
+const QUESTION = 11;
 
-/** The part of a long text that is looked at: its beginning and its end, where the request usually stands. */
-export function excerpt(text: string): string {
-  if (text.length <= HEAD_CHARS + TAIL_CHARS) return text;
-  return `${text.slice(0, HEAD_CHARS)}\n${text.slice(-TAIL_CHARS)}`;
+/** What each UTF-16 code unit is; 0 for what nothing is counted of. */
+const KIND = Uint8Array.from({ length: 0x10000 }, (_, code) => kindOfCode(code));
+
+function kindOfCode(code: number): number {
+  if ((code >= 97 && code <= 122) || (code >= 65 && code <= 90)) return LETTER;
+  if ((code > 191 && code < 0x2000) || code > 0x2e7f) return LETTER;
+  if (code >= 48 && code <= 57) return DIGIT;
+  const char = String.fromCharCode(code);
+  if ('^=<>+*−×÷√∫∑≤≥≠±∞∈'.includes(char)) return OPERATOR;
+  if ('{}[];`('.includes(char)) return BRACKET;
+  const marks: Record<string, number> = {
+    '\n': LINE_END,
+    "'": APOSTROPHE,
+    ',': COMMA,
+    '"': QUOTE,
+    '\\': BACKSLASH,
+    '.': STOP,
+    '!': STOP,
+    '?': QUESTION,
+  };
+  return marks[char] ?? 0;
 }
 
 /** Counts in one pass; 8,000 characters at most are read. */
 export function scan(text: string): Scan {
-  const read = excerpt(text);
+  const { units, length } = codeUnits(text);
   const counts = emptyScan();
+  countLineStart(counts, units, 0);
   let at = 0;
-  while (at < read.length) {
-    const code = read.charCodeAt(at);
-    if (isLetter(code)) at = countWord(counts, read, at);
-    else if (isDigit(code)) at = countNumber(counts, read, at);
-    else countMark(counts, code, read.charCodeAt(++at));
+  while (at < length) {
+    const kind = KIND[units[at] ?? 0];
+    if (kind === LETTER) at = countWord(counts, units, at);
+    else if (kind === DIGIT) at = countNumber(counts, units, at);
+    else {
+      if (kind !== 0) countMark(counts, kind, units, at);
+      at++;
+    }
   }
-  counts.options = countMatches(read, OPTION_LINE);
-  counts.listItems = countMatches(read, LIST_LINE);
   return counts;
 }
 
-function countWord(counts: Scan, text: string, from: number): number {
+function countWord(counts: Scan, units: Uint16Array, from: number): number {
   let end = from + 1;
-  while (end < text.length && isWordPart(text.charCodeAt(end))) end++;
+  for (; ; end++) {
+    const kind = KIND[units[end] ?? 0];
+    if (kind !== LETTER && kind !== APOSTROPHE) break;
+  }
   const length = end - from;
   counts.words++;
   counts.letters += length;
   if (length >= 9) counts.longWords++;
-  const first = text.charCodeAt(from);
+  const first = units[from] ?? 0;
   if (first < 97) counts.capitals++;
   else if (first > 191) counts.nonAscii++;
-  // No listed word is longer than 14 letters.
-  const kinds = length <= 14 ? kindsOf(text.slice(from, end).toLowerCase()) : undefined;
-  if (kinds) for (const kind of kinds) counts[kind]++;
+  const kinds = kindsOf(units, from, end);
+  if (kinds !== 0) countKinds(counts, kinds);
   return end;
 }
 
-function countNumber(counts: Scan, text: string, from: number): number {
-  let end = from + 1;
-  for (; end < text.length; end++) {
-    const code = text.charCodeAt(end);
-    const joins = (code === 44 || code === 46) && isDigit(text.charCodeAt(end + 1)); // 1,000 and 3.14
-    if (!isDigit(code) && !joins) break;
-  }
+function countKinds(counts: Scan, kinds: number): void {
+  if (kinds & KIND_BITS.condition) counts.condition++;
+  if (kinds & KIND_BITS.negation) counts.negation++;
+  if (kinds & KIND_BITS.writing) counts.writing++;
+  if (kinds & KIND_BITS.code) counts.code++;
+  if (kinds & KIND_BITS.maths) counts.maths++;
+}
+
+function countNumber(counts: Scan, units: Uint16Array, from: number): number {
   counts.numbers++;
+  let end = from + 1;
+  for (; ; end++) {
+    const kind = KIND[units[end] ?? 0];
+    const joins = kind === COMMA || (units[end] ?? 0) === 46; // 1,000 and 3.14
+    if (kind !== DIGIT && !(joins && isDigitAt(units, end + 1))) break;
+  }
   return end;
 }
 
-function countMark(counts: Scan, code: number, next: number): void {
-  if (code === 10) counts.lines++;
-  else if (code === 44) counts.commas++;
-  else if (code === 63) counts.questions++;
-  else if (code === 34) counts.quotes++;
-  else if (code === 92) counts.latex += isLetter(next) ? 1 : 0;
-  else if (OPERATORS.has(code)) counts.operators++;
-  else if (BRACKETS.has(code)) counts.brackets++;
-  // A full stop ends a sentence where no letter or digit follows it.
-  if ((code === 46 || code === 33 || code === 63) && !(next > 32)) counts.sentences++;
+function countMark(counts: Scan, kind: number | undefined, units: Uint16Array, at: number): void {
+  switch (kind) {
+    case LINE_END:
+      counts.lines++;
+      countLineStart(counts, units, at + 1);
+      break;
+    case COMMA:
+      counts.commas++;
+      break;
+    case QUOTE:
+      counts.quotes++;
+      break;
+    case OPERATOR:
+      counts.operators++;
+      break;
+    case BRACKET:
+      counts.brackets++;
+      break;
+    case BACKSLASH:
+      if (KIND[units[at + 1] ?? 0] === LETTER) counts.latex++;
+      break;
+    case QUESTION:
+      counts.questions++;
+      countSentence(counts, units, at);
+      break;
+    case STOP:
+      countSentence(counts, units, at);
+      break;
+  }
 }
 
-function countMatches(text: string, pattern: RegExp): number {
-  return text.match(pattern)?.length ?? 0;
+/** A full stop ends a sentence where no letter or digit follows it. */
+function countSentence(counts: Scan, units: Uint16Array, at: number): void {
+  if (!((units[at + 1] ?? 0) > 32)) counts.sentences++;
 }
 
-function isLetter(code: number): boolean {
-  return (
-    (code >= 97 && code <= 122) ||
-    (code >= 65 && code <= 90) ||
-    (code > 191 && code < 0x2000) ||
-    code > 0x2e7f
-  );
+/** `A.`, `(B)`, `c.` begin an answer to choose (not `a)`, which more often is a part of a question); `-`, `1.` an item. */
+function countLineStart(counts: Scan, units: Uint16Array, from: number): void {
+  let at = from;
+  while (isBlankAt(units, at)) at++;
+  const code = units[at] ?? 0;
+  if (isDigitAt(units, at)) {
+    do at++;
+    while (isDigitAt(units, at));
+    if (isStopOrBracketAt(units, at) && isBlankAt(units, at + 1)) counts.listItems++;
+  } else if (code === 45 || code === 42 || code === 0x2022) {
+    if (isBlankAt(units, at + 1)) counts.listItems++;
+  } else if (isOptionAt(units, code === 40 ? at + 1 : at, code === 40)) counts.options++;
 }
 
-function isDigit(code: number): boolean {
-  return code >= 48 && code <= 57;
+function isOptionAt(units: Uint16Array, at: number, inBrackets: boolean): boolean {
+  const letter = units[at] ?? 0;
+  const isCapital = letter >= 65 && letter <= 74;
+  if (!isCapital && (inBrackets || letter < 97 || letter > 106)) return false;
+  if (!isBlankAt(units, at + 2)) return false;
+  return isCapital ? isStopOrBracketAt(units, at + 1) : (units[at + 1] ?? 0) === 46;
 }
 
-function isWordPart(code: number): boolean {
-  return isLetter(code) || code === 39;
+function isStopOrBracketAt(units: Uint16Array, at: number): boolean {
+  const code = units[at] ?? 0;
+  return code === 46 || code === 41;
+}
+
+function isBlankAt(units: Uint16Array, at: number): boolean {
+  const code = units[at] ?? 0;
+  return code === 32 || code === 9;
+}
+
+function isDigitAt(units: Uint16Array, at: number): boolean {
+  return KIND[units[at] ?? 0] === DIGIT;
 }
 
 function emptyScan(): Scan {
