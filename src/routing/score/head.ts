@@ -40,6 +40,18 @@ export function chance(head: Head, prompt: Encoded): number {
   return sigmoid(z);
 }
 
+/** Which part of a prompt's n-grams the head has learnt something about, in [0,1]; of many, some hundreds are looked at. */
+export function familiarity(head: Head, { buckets }: Encoded): number {
+  const stride = 1 + (buckets.length >> 9);
+  let known = 0;
+  let looked = 0;
+  for (let i = 0; i < buckets.length; i += stride) {
+    looked++;
+    if ((head.ngramSquares[buckets[i] ?? 0] ?? 0) > 0) known++;
+  }
+  return known / (looked || 1);
+}
+
 /** One step of AdaGrad towards `outcome` in [0,1]. */
 export function step(head: Head, prompt: Encoded, outcome: number): void {
   const error = chance(head, prompt) - outcome;

@@ -1,4 +1,4 @@
-import { chance, type Encoded, sigmoid, step } from './head.ts';
+import { chance, type Encoded, familiarity, sigmoid, step } from './head.ts';
 import type { LearnerState } from './learner-state.ts';
 import { PRIOR_CENTRE } from './prior.ts';
 import { encode, type Prompt } from './prompt.ts';
@@ -21,7 +21,7 @@ export interface Label {
 const WARM_UP_LABELS = 30;
 const EPOCHS = 4;
 /** The prior counts as much as this many labels, which steadies heads that saw few. */
-const PRIOR_LABELS = 1_000;
+const PRIOR_LABELS = 300;
 /** Prompts that all look alike to the prior must still get scores apart. */
 const MIN_SPREAD = 0.3;
 
@@ -30,10 +30,13 @@ const MIN_SPREAD = 0.3;
  * gain that it stands for: by how much the strong tier is expected to do better, in [-1,1].
  */
 export function learntScore(state: LearnerState, prompt: Prompt): { score: number; gain: number } {
-  const gain = gainOf(state, encode(prompt));
+  const encoded = encode(prompt);
+  const gain = gainOf(state, encoded);
   const prior = standardise(state.priors, prompt.prior.z);
-  const share = PRIOR_LABELS / (PRIOR_LABELS + labelsSeen(state));
-  const place = (standardise(state.gains, gain) + share * prior) / (1 + share);
+  const priorWeight = PRIOR_LABELS / (PRIOR_LABELS + labelsSeen(state));
+  // Of what is unlike all that was learnt the prior knows more.
+  const weight = familiarity(state.weak.head, encoded);
+  const place = (weight * standardise(state.gains, gain) + priorWeight * prior) / (weight + priorWeight);
   const spread = Math.max(MIN_SPREAD, Math.sqrt(state.priors.variance));
   return { score: sigmoid(state.priors.mean + place * spread - PRIOR_CENTRE), gain };
 }

@@ -42,6 +42,18 @@ describe('the learner', () => {
     expect(isProven(learner)).toBe(true);
   });
 
+  test('ranks what is unlike all that it learnt as the prior does', () => {
+    const learner = newLearner();
+    learnAll(learner, labels(400, 1), seededRandom(2));
+    const unlike = ['Zieh ein Fazit.', 'Warum friert Wasser, wenn niemand es kühlt, und nie ohne Frost?'].map(
+      ask,
+    );
+    const learnt = unlike.map((prompt) => scorePrompt(prompt, learner));
+    expect(learnt.map(({ basis }) => basis)).toEqual(['learnt', 'learnt']);
+    const [low, high] = unlike.map(({ prior }) => prior.score);
+    expect((learnt[1]?.score ?? 0) > (learnt[0]?.score ?? 0)).toBe((high ?? 0) > (low ?? 0));
+  });
+
   test('leaves the prior in charge while it has few labels', () => {
     const learner = newLearner();
     learnAll(learner, labels(100, 4), seededRandom(5));

@@ -2,7 +2,11 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
+import { learnAll } from '../../../src/routing/score/learner.ts';
+import { newLearner } from '../../../src/routing/score/learner-state.ts';
 import { readPrompt } from '../../../src/routing/score/prompt.ts';
+import { scorePrompt } from '../../../src/routing/score/score.ts';
+import { seededRandom } from '../seeded-random.ts';
 
 const yardstick = resolve(process.env.GW_SHARED ?? '../shared', 'router-eval');
 const present = existsSync(yardstick);
@@ -38,7 +42,7 @@ function rowsOf({ loadCases, strongOf, weakOf }: Yardstick): Map<string, [Case, 
 }
 
 describe.skipIf(!present)(
-  `the prior on the yardstick ${present ? '' : `(${yardstick} is absent)`}`,
+  `the scores on the yardstick ${present ? '' : `(${yardstick} is absent)`}`,
   async () => {
     if (!present) return;
     const tool = (await import(pathToFileURL(resolve(yardstick, 'score.mjs')).href)) as Yardstick;
@@ -51,7 +55,8 @@ describe.skipIf(!present)(
         row.map(([, , weak]) => weak),
       );
     };
-    const prior = (text: string) => readPrompt([{ role: 'user', content: text }]).prior.score;
+    const ask = (text: string) => readPrompt([{ role: 'user', content: text }]);
+    const prior = (text: string) => ask(text).prior.score;
 
     test.each([...rows.keys()])('is not below 0.47 on %s', (name) => {
       expect(apgr(name, prior)).toBeGreaterThan(0.47);
@@ -65,6 +70,30 @@ describe.skipIf(!present)(
       expect(apgr('mmlu/primary', prior)).toBeGreaterThan(0.62);
       expect(apgr('gsm8k/primary', prior)).toBeGreaterThan(0.62);
       expect(apgr('mt-bench/primary', prior)).toBeGreaterThan(0.75);
+    });
+
+    /** Labels of every second case, to be tried on the others. */
+    const learnt = (name: string, count: number) => {
+      const row = rows.get(name) ?? [];
+      const learner = newLearner();
+      const labels = row.filter((_, i) => i % 2 === 0).slice(0, count);
+      learnAll(
+        learner,
+        labels.map(([one, strong, weak]) => ({ prompt: ask(one.prompt), outcome: { strong, weak } })),
+        seededRandom(7),
+      );
+      const rest = row.filter((_, i) => i % 2 === 1);
+      return tool.fineApgr(
+        rest.map(([one]) => scorePrompt(ask(one.prompt), learner).score),
+        rest.map(([, strong]) => strong),
+        rest.map(([, , weak]) => weak),
+      );
+    };
+
+    test('learns from 500 labels, and more from more', () => {
+      expect(learnt('mmlu/primary', 500)).toBeGreaterThan(0.64);
+      expect(learnt('mmlu/primary', Infinity)).toBeGreaterThan(0.67);
+      expect(learnt('llmrouter-mix/primary', Infinity)).toBeGreaterThan(0.765);
     });
   },
 );
