@@ -33,6 +33,11 @@ export class KeptEvents {
     return Buffer.concat(this.#events);
   }
 
+  /** Whether all that came is kept. */
+  get isWhole(): boolean {
+    return this.#lastDropped.length === 0;
+  }
+
   /** The last of them, and at least one. */
   end(): Buffer {
     return Buffer.concat([this.#lastDropped, ...this.#events]);

@@ -1,8 +1,10 @@
 import { messageOf } from '../errors.ts';
+import { type Signs, signsOf, signsOfStream } from './answer-signs.ts';
 import type { TierChoice } from './choose-tier.ts';
 import type { Forwarding } from './complete.ts';
 import type { Gateway } from './gateway.ts';
 import { judgeAnswer } from './judge-answer.ts';
+import type { Relay } from './relay.ts';
 import type { CallReport } from './relay-answer.ts';
 import { parseObject } from './wire/events.ts';
 
@@ -18,12 +20,11 @@ export function learnFrom(
 ): void {
   const { exchange, project, conversation } = job;
   if (!conversation) return;
-  const answer = relay.isStream ? undefined : relay.unsent;
   const limited = job.asked.maxOutputTokens !== undefined || admitted.limit !== undefined;
   const isWeak = weak.some(({ provider, model }) => provider === target.provider && model === target.model);
   setImmediate(() => {
     try {
-      const read = answer && answer.length <= MAX_BYTES ? parseObject(answer.toString('utf8')) : undefined;
+      const signs = signsIn(relay);
       gateway.lessons.answered({
         id: exchange.id,
         project: project.name,
@@ -31,10 +32,19 @@ export function learnFrom(
         prompt,
         conversation: conversation.key,
         turns,
-        quality: read && judgeAnswer(read, { json: wantsJson, limited }),
+        quality: signs && judgeAnswer(signs, { json: wantsJson, limited }),
       });
     } catch (error) {
       gateway.warn(`nothing was learnt from an answer: ${messageOf(error)}`);
     }
   });
+}
+
+/** Undefined for what can't be read. */
+function signsIn(relay: Relay): Signs | undefined {
+  const { lastEvents } = relay;
+  if (lastEvents) return signsOfStream(lastEvents.events, lastEvents.isWhole);
+  const answer = relay.unsent;
+  const read = answer && answer.length <= MAX_BYTES ? parseObject(answer.toString('utf8')) : undefined;
+  return read && signsOf(read);
 }

@@ -157,6 +157,13 @@ export class Relay implements Receiver {
     return this.#mode === 'gather' ? this.#plain(this.#body()) : undefined;
   }
 
+  /** The events of a stream as far back as they are kept, its closing one included. */
+  get lastEvents(): { events: Buffer; isWhole: boolean } | undefined {
+    return (
+      this.#kept && { events: Buffer.concat([this.#kept.end(), this.#closed]), isWhole: this.#kept.isWhole }
+    );
+  }
+
   /** Whether all that came was read, so that what it says can be counted. */
   get isReadable(): boolean {
     if (this.#mode === 'gather') return this.#plain(this.#body()) !== undefined;

@@ -4,7 +4,7 @@ import { learnerPath } from '../../src/routing/score/learner-file.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { request } from '../support/client.ts';
 import { until } from '../support/gateway.ts';
-import { json } from '../support/scripts.ts';
+import { json, respond } from '../support/scripts.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { closeAll, severalTargets } from './several-targets.ts';
 
@@ -84,17 +84,23 @@ describe('POST /v1/requests/{id}/feedback', () => {
   });
 });
 
-test.each<[string, string[]]>([
-  ['a question asked again', ['Why?', 'Why?']],
-  ['an answer that refuses', ['Refuse!']],
-])('%s teaches too', async (_name, questions) => {
+const streamed = (choice: object) => `data: ${JSON.stringify({ choices: [choice] })}\n\ndata: [DONE]\n\n`;
+
+test.each<[string, string[], object]>([
+  ['a question asked again', ['Why?', 'Why?'], {}],
+  ['an answer that refuses', ['Refuse!'], {}],
+  ['a stream that refuses', ['Refuse!'], { stream: true }],
+])('%s teaches too', async (_name, questions, fields) => {
   const { upstreams, ask, file, learnt } = await start();
-  const refusal = {
-    choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', refusal: 'No.' } }],
-  };
-  upstreams[0]?.script(questions.includes('Refuse!') ? json(200, refusal) : completion());
-  await ask('Another question');
+  const message = { role: 'assistant', refusal: 'No.' };
+  const choice = { index: 0, finish_reason: 'stop' };
+  const refusal =
+    'stream' in fields
+      ? respond(200, { 'content-type': 'text/event-stream' }, streamed({ ...choice, delta: message }))
+      : json(200, { choices: [{ ...choice, message }] });
+  upstreams[0]?.script(questions.includes('Refuse!') ? refusal : completion());
+  await ask('Another question', fields);
   expect(existsSync(file)).toBe(false);
-  for (const question of questions) await ask(question);
+  for (const question of questions) await ask(question, fields);
   await learnt();
 });

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { signsOf } from '../../src/gateway/answer-signs.ts';
 import { judgeAnswer } from '../../src/gateway/judge-answer.ts';
 
 const free = { json: false, limited: false };
@@ -19,25 +20,26 @@ describe('judgeAnswer()', () => {
     ],
     ['a response that is not finished', { status: 'incomplete', output: [] }, 0],
     ['a call that can be read', chat(call('{"a":1}'), 'tool_calls'), 1],
+    ['a call without arguments', chat(call(''), 'tool_calls'), 1],
     ['a call that cannot', chat(call('{"a":'), 'tool_calls'), 0],
     ['a call of the responses', { output: [{ type: 'function_call', arguments: '{]' }] }, 0],
     ['nothing', {}, undefined],
     ['rubbish', { choices: [null, 3], output: 'x', content: { a: 1 } }, undefined],
   ])('%s', (_name, answer, quality) => {
-    expect(judgeAnswer(answer, free)).toBe(quality);
+    expect(judgeAnswer(signsOf(answer), free)).toBe(quality);
   });
 
   test('reads the JSON that was asked for', () => {
     const json = { json: true, limited: false };
-    expect(judgeAnswer(chat({ content: '{"a": 1}' }), json)).toBe(1);
-    expect(judgeAnswer(chat({ content: 'Here it is: {"a": 1}' }), json)).toBe(0);
-    expect(judgeAnswer({ content: [{ type: 'text', text: '{}' }] }, json)).toBe(1);
+    expect(judgeAnswer(signsOf(chat({ content: '{"a": 1}' })), json)).toBe(1);
+    expect(judgeAnswer(signsOf(chat({ content: 'Here it is: {"a": 1}' })), json)).toBe(0);
+    expect(judgeAnswer(signsOf({ content: [{ type: 'text', text: '{}' }] }), json)).toBe(1);
     const output = [{ type: 'message', content: [{ type: 'output_text', text: '{' }] }];
-    expect(judgeAnswer({ output }, json)).toBe(0);
+    expect(judgeAnswer(signsOf({ output }), json)).toBe(0);
   });
 
   test('holds nothing against an answer that ends at a limit of its own', () => {
     const limited = { json: true, limited: true };
-    expect(judgeAnswer(chat({ content: '{"a":' }, 'length'), limited)).toBeUndefined();
+    expect(judgeAnswer(signsOf(chat({ content: '{"a":' }, 'length')), limited)).toBeUndefined();
   });
 });
