@@ -1,4 +1,5 @@
 import { type DocumentList, findDocuments } from './documents.ts';
+import { Shortener, type Wanted } from './documents-shorten.ts';
 import { type Candidate, rank } from './ranking.ts';
 import { contentStems, wordsOf } from './words.ts';
 
@@ -7,6 +8,10 @@ const MIN_KEPT = 3;
 const KEPT_SHARE = 0.01;
 const NEAR_BEST = 0.55;
 const MAX_KEPT_FACTOR = 2;
+/** What scores less than this of the best one stays for its sentences that hold a word of the question. */
+const WHOLE = 0.35;
+/** Beyond the best two it takes more. */
+const WHOLE_BEYOND = 0.8;
 /**
  * When the best ones hold less than this of what a short question asks for, one may answer it in other
  * words; a long one that has so little in common with them asks about something else.
@@ -30,24 +35,29 @@ export function selectDocuments(text: string, asked: string | undefined, own: bo
   if (!list) return text;
   const around = own ? questionAround(list) : '';
   const question = contentStems(around).length > 0 ? around : (asked ?? '');
-  const kept = chooseCandidates(question, list.documents);
-  if (!kept) return text;
-  const left = list.documents.length - kept.size;
-  const documents = list.documents.filter((_, i) => kept.has(i)).map((document) => document.text);
+  const choice = chooseCandidates(question, list.documents);
+  if (!choice) return text;
+  const left = list.documents.length - choice.kept.size;
+  const shortener = new Shortener(choice);
+  const documents = list.documents.flatMap(({ text }, i) =>
+    choice.kept.has(i) ? [shortener.shorten(text, i)] : [],
+  );
   const body = documents.join('');
-  const mark = `[gw: ${left} of ${list.documents.length} documents, unrelated to the question, left out]\n`;
+  const parts = shortener.hasGaps ? ', "…" of others' : '';
+  const mark = `[gw: ${left} of ${list.documents.length} documents left out${parts}]\n`;
   return `${list.head}${body}${body.endsWith('\n') ? '' : '\n'}${mark}${list.tail}`;
 }
 
+export interface Choice extends Wanted {
+  kept: ReadonlySet<number>;
+}
+
 /** Which candidates stay; undefined when all should. */
-export function chooseCandidates(
-  question: string,
-  candidates: readonly Candidate[],
-): Set<number> | undefined {
+export function chooseCandidates(question: string, candidates: readonly Candidate[]): Choice | undefined {
   const asked = labelled(question);
-  const length = contentStems(asked).length;
+  const { length } = contentStems(asked);
   if (length === 0 || NEEDS_ALL.test(question)) return undefined;
-  const { scores, order, covered } = rank(asked, candidates);
+  const { scores, order, covered, telling } = rank(asked, candidates);
   const best = scores[order[0] ?? 0] ?? 0;
   // Little in common with any: then the ranking says nothing.
   if (best === 0 || (length <= SHORT_QUESTION && covered < MIN_COVERED)) return undefined;
@@ -55,8 +65,11 @@ export function chooseCandidates(
   const kept = order.filter(
     (i, place) => place < least || (place < least * MAX_KEPT_FACTOR && (scores[i] ?? 0) >= NEAR_BEST * best),
   );
-  const all = new Set([...kept, ...namedIn(asked, candidates)]);
-  return all.size < candidates.length ? all : undefined;
+  const named = namedIn(asked, candidates);
+  const all = new Set([...kept, ...named]);
+  if (all.size === candidates.length) return undefined;
+  const close = kept.filter((i, place) => (scores[i] ?? 0) >= best * (place < 2 ? WHOLE : WHOLE_BEYOND));
+  return { kept: all, whole: new Set([...close, ...named]), asked: telling };
 }
 
 /** Candidates whose whole title stands in the question are what it is about, however short they are. */

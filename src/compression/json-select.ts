@@ -1,4 +1,5 @@
-import { chooseCandidates } from './documents-select.ts';
+import { type Choice, chooseCandidates } from './documents-select.ts';
+import { Shortener } from './documents-shorten.ts';
 import { type Json, JsonArray, JsonObject, writeJson } from './json-read.ts';
 import { namesKey, needsOthers, type Question } from './question.ts';
 import { wordsOf } from './words.ts';
@@ -47,11 +48,17 @@ class Selector {
   #selectRows(list: JsonArray): Json {
     const rows = list.items.map((item) => writeJson(item));
     const few = list.items.length < MIN_ROWS;
-    const kept = few ? undefined : areDocuments(list, rows) ? this.#ranked(list, rows) : this.#named(rows);
-    const items = kept ? list.items.filter((_, i) => kept.has(i)) : list.items;
+    const choice = few || !areDocuments(list, rows) ? undefined : this.#ranked(list, rows);
+    const kept = choice ? choice.kept : few || areDocuments(list, rows) ? undefined : this.#named(rows);
     if (kept) this.left.push(`${list.items.length - kept.size} of ${list.items.length} rows`);
+    const shortener = choice && new Shortener(choice);
     const out = new JsonArray();
-    for (const item of items) out.items.push(this.select(item));
+    list.items.forEach((item, i) => {
+      if (kept && !kept.has(i)) return;
+      const row = this.select(item);
+      out.items.push(shortener ? shortenStrings(row, (text) => shortener.shorten(text, i)) : row);
+    });
+    if (shortener?.hasGaps) this.left.push('parts of others ("…")');
     return out;
   }
 
@@ -87,7 +94,7 @@ class Selector {
     return found;
   }
 
-  #ranked(list: JsonArray, rows: readonly string[]): Set<number> | undefined {
+  #ranked(list: JsonArray, rows: readonly string[]): Choice | undefined {
     if (!this.#question) return undefined;
     const candidates = list.items.map((item, i) => ({ title: titleOf(item), text: rows[i] ?? '' }));
     return chooseCandidates(this.#question.text, candidates);
@@ -110,6 +117,20 @@ class Selector {
 function areDocuments(list: JsonArray, rows: readonly string[]): boolean {
   const length = rows.reduce((sum, row) => sum + row.length, 0);
   return length >= DOCUMENT_LENGTH * rows.length && list.items.every(hasLongText);
+}
+
+/** A row with its strings shortened; an escape stays whole, since only whole sentences go. */
+function shortenStrings(row: Json, shorten: (text: string) => string): Json {
+  if (!(row instanceof JsonObject)) return row;
+  const out = new JsonObject();
+  row.keys.forEach((key, i) => {
+    const value = row.values[i] ?? 'null';
+    out.keys.push(key);
+    out.values.push(
+      typeof value === 'string' && value[0] === '"' ? `"${shorten(value.slice(1, -1))}"` : value,
+    );
+  });
+  return out;
 }
 
 function hasLongText(item: Json): boolean {

@@ -25,6 +25,8 @@ export interface Ranking {
   order: number[];
   /** How much of what the question asks for stands in the best ones, by weight. */
   covered: number;
+  /** Stems of the question that tell candidates apart: those that not half of them have, if there are such. */
+  telling: ReadonlySet<string>;
 }
 
 /** How well each candidate answers the question: BM25 on stems and pairs, titles, coverage, and a second hop. */
@@ -45,7 +47,13 @@ export function rank(question: string, candidates: readonly Candidate[]): Rankin
   const covered = found.reduce((sum, term) => sum + (weights.get(term) ?? 0), 0);
   const absent = [...terms].filter((term) => !texts.some((text) => text.counts.has(term)));
   const wanted = best - absent.reduce((sum, term) => sum + (weights.get(term) ?? 0) * (1 - ABSENT), 0);
-  return { scores: hopped, order, covered: wanted === 0 ? 0 : covered / wanted };
+  const telling = [...terms].filter((term) => holdersOf(term, texts) * 2 < texts.length);
+  return {
+    scores: hopped,
+    order,
+    covered: wanted === 0 ? 0 : covered / wanted,
+    telling: telling.length > 0 ? new Set(telling) : terms,
+  };
 }
 
 function orderOf(scores: readonly number[]): number[] {
@@ -89,10 +97,14 @@ function matchTitle(title: readonly string[], terms: ReadonlySet<string>): Map<s
 function weigh(keys: readonly string[], texts: readonly Counted[]): Map<string, number> {
   return new Map(
     keys.map((key) => {
-      const holders = texts.filter((text) => text.counts.has(key)).length;
+      const holders = holdersOf(key, texts);
       return [key, Math.log(1 + (texts.length - holders + 0.5) / (holders + 0.5))];
     }),
   );
+}
+
+function holdersOf(key: string, texts: readonly Counted[]): number {
+  return texts.filter((text) => text.counts.has(key)).length;
 }
 
 function scoreOf(
