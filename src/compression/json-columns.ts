@@ -1,10 +1,12 @@
 import { type Derived, derive, type KeysOfRecords } from './json-derived.ts';
+import { settledBy } from './json-known.ts';
 import { type Json, JsonArray, JsonObject } from './json-read.ts';
 import { cellOf, type Shape, type Shapes } from './json-shapes.ts';
+import { areTextNumbers } from './json-text.ts';
 
 /** What holds for every value of one place of a shape, and is therefore said once. */
 export type Column =
-  | { kind: 'plain' }
+  | Plain
   /** The same primitive in every record; it has no place in the records. */
   | { kind: 'constant'; value: string }
   /** Every string starts so; records hold the rest. */
@@ -13,12 +15,19 @@ export type Column =
   /** Every list, map or record in this place is of one shape, so it needs no tag. */
   | { kind: 'typed'; type: ContainerType };
 
+export interface Plain {
+  kind: 'plain';
+  /** All values are text, though some look like numbers. */
+  isText: boolean;
+  /** The place whose value settles this one, so that it is written once for each of them. */
+  by: number | undefined;
+}
+
 export interface ContainerType {
   container: 'record' | 'list' | 'map';
   shape: Shape;
 }
 
-const PLAIN: Column = { kind: 'plain' };
 const MIN_PREFIX = 8;
 const URL_START = /^"(?:[a-z]{2,8}:\/\/|\/)/;
 
@@ -33,17 +42,31 @@ export interface ColumnContext {
 export function columnsOf(shape: Shape, context: ColumnContext): Column[] {
   return shape.keys.map((key, place) => {
     const column = columnAt(shape, place, context);
-    const isPart = column.kind === 'prefix' || column.kind === 'derived';
-    return isPart && context.keepKey(key) ? PLAIN : column;
+    return isPart(column) && context.keepKey(key) ? plain(shape, place) : column;
   });
 }
 
-function columnAt(shape: Shape, place: number, { shapeOf, keys }: ColumnContext): Column {
+/** Whether the value is not whole in its own record. */
+function isPart(column: Column): boolean {
+  if (column.kind === 'derived') return column.source !== undefined;
+  return column.kind === 'prefix' || (column.kind === 'plain' && column.by !== undefined);
+}
+
+function plain(shape: Shape, place: number, by?: number): Plain {
+  return { kind: 'plain', isText: areTextNumbers(valuesAt(shape, place)), by };
+}
+
+function valuesAt(shape: Shape, place: number): Json[] {
   const values: Json[] = [];
   for (const record of shape.records) {
     const value = cellOf(record, shape.keys, place);
     if (value !== undefined) values.push(value);
   }
+  return values;
+}
+
+function columnAt(shape: Shape, place: number, { shapeOf, keys }: ColumnContext): Column {
+  const values = valuesAt(shape, place);
   const [first] = values;
   if (typeof first === 'string' && values.length === shape.records.length) {
     const derived = derive(shape, place, keys);
@@ -53,7 +76,7 @@ function columnAt(shape: Shape, place: number, { shapeOf, keys }: ColumnContext)
   const type = commonType(values, shapeOf);
   if (type) return { kind: 'typed', type };
   const prefix = values.length > 3 ? commonPrefix(values) : '';
-  return prefix === '' ? PLAIN : { kind: 'prefix', prefix };
+  return prefix === '' ? plain(shape, place, settledBy(shape, place)) : { kind: 'prefix', prefix };
 }
 
 function commonType(values: readonly Json[], shapeOf: Shapes): ContainerType | undefined {

@@ -1,84 +1,25 @@
+import { type Field, type RecordsHead, readRecordsHead } from './json-decode-head.ts';
 import { type Json, JsonArray, JsonObject, readJson } from './json-read.ts';
-
-interface Field {
-  key: string;
-  constant?: string;
-  prefix?: string;
-  type?: string;
-  derived?: { before: string; source: string | undefined; after: string };
-}
-
-interface Head {
-  shapes: Map<string, Field[]>;
-  prefixes: Map<string, string>;
-}
+import { readStems } from './json-stems.ts';
+import { readBare } from './json-text.ts';
 
 /** Reads back what `encodeRecords` wrote; throws on text that it did not write. */
 export function decodeRecords(text: string): Json {
-  const head: Head = { shapes: new Map(), prefixes: new Map() };
-  const lines = text.split('\n');
-  let at = 1;
-  for (; at < lines.length; at++) {
-    const line = lines[at] ?? '';
-    const prefix = /^~(\d)="(.*)"$/.exec(line);
-    const shape = /^#(\d+)\((.*)\)$/.exec(line);
-    if (prefix) head.prefixes.set(prefix[1] ?? '', prefix[2] ?? '');
-    else if (shape && at < lines.length - 1) head.shapes.set(shape[1] ?? '', readFields(shape[2] ?? ''));
-    else break;
-  }
-  return new BodyReader(lines.slice(at).join('\n'), head).value();
+  const { head, body } = readRecordsHead(text);
+  return new BodyReader(body, head).value();
 }
 
-const DERIVED =
-  /^(?:("(?:[^"\\]|\\.)*")|([^",#=[{]+))=(?:"([^"]*)"\+)?(?:<(key)>|([A-Za-z_][\w-]*))(?:\+"([^"]*)")?(?:,|$)/;
-const WORDS = new Set(['true', 'false', 'null']);
-const FIELD =
-  /(?:("(?:[^"\\]|\\.)*")|([^",#=[{]+))(?:=("(?:[^"\\]|\\.)*"|[^",]+)(\+?)|([#[{][^,]*))?(?:,|$)/y;
-
-function makeDerived(
-  derived: NonNullable<Field['derived']>,
-  record: JsonObject,
-  key: string | undefined,
-): string {
-  const { before, source, after } = derived;
-  const from = source === undefined ? key : record.values[record.keys.indexOf(source)];
-  if (typeof from !== 'string') throw new Error(`nothing to make a value of: ${source ?? 'key'}`);
-  return `"${before}${from.replace(/^"|"$/g, '')}${after}"`;
-}
-
-function readFields(text: string): Field[] {
-  const fields: Field[] = [];
-  FIELD.lastIndex = 0;
-  for (;;) {
-    const at = FIELD.lastIndex;
-    const made = DERIVED.exec(text.slice(at));
-    if (made && !WORDS.has(made[5] ?? '')) {
-      const source = made[5] === undefined ? undefined : `"${made[5]}"`;
-      const derived = { before: made[3] ?? '', source, after: made[6] ?? '' };
-      fields.push({ key: made[1] ?? `"${made[2]}"`, derived });
-      FIELD.lastIndex = at + made[0].length;
-      if (FIELD.lastIndex === text.length) break;
-      continue;
-    }
-    const found = FIELD.exec(text);
-    if (!found || found[0] === '') break;
-    const [, quoted, bare, value, plus, type] = found;
-    const field: Field = { key: quoted ?? `"${bare}"` };
-    if (value !== undefined && plus === '+') field.prefix = value.slice(1, -1);
-    else if (value !== undefined) field.constant = value;
-    if (type !== undefined) field.type = type.replace(/[^\d]/g, '');
-    fields.push(field);
-    if (FIELD.lastIndex === text.length) break;
-  }
-  return fields;
-}
+const CELL = /[^,)\n]*/y;
 
 class BodyReader {
   #at = 0;
+  #depth = 0;
   readonly #text: string;
-  readonly #head: Head;
+  readonly #head: RecordsHead;
+  /** For fields that follow from another: their values by the other's. */
+  readonly #known = new Map<Field, Map<Json, Json>>();
 
-  constructor(text: string, head: Head) {
+  constructor(text: string, head: RecordsHead) {
     this.#text = text;
     this.#head = head;
   }
@@ -92,15 +33,13 @@ class BodyReader {
     }
     switch (this.#peek()) {
       case '(':
-        return this.#record(own ?? '', key);
-      case '[': {
-        const list = new JsonArray();
-        this.#each(']', () => list.items.push(this.value(own)));
-        return list;
-      }
+        return this.#bracketed(own ?? '', key);
+      case '[':
+        return this.#list(own);
       case '{': {
         const map = new JsonObject();
         this.#each('}', () => {
+          if (this.#peek() === '(') return this.#stems(map);
           const name = this.#primitive();
           map.keys.push(name);
           this.#at++;
@@ -113,33 +52,95 @@ class BodyReader {
     }
   }
 
-  #record(shape: string, key: string | undefined): JsonObject {
-    const record = new JsonObject();
-    const fields = this.#head.shapes.get(shape);
-    if (!fields) throw new Error(`no shape #${shape}`);
-    this.#at++;
-    let first = true;
-    for (const field of fields) {
-      if (field.constant !== undefined) {
-        record.keys.push(field.key);
-        record.values.push(this.#expand(field.constant));
-        continue;
-      }
-      if (field.derived) {
-        record.keys.push(field.key);
-        record.values.push(makeDerived(field.derived, record, key));
-        continue;
-      }
-      if (!first) this.#at++;
-      first = false;
-      if (/[,)]/.test(this.#text[this.#at] ?? '')) continue;
-      record.keys.push(field.key);
-      const { prefix } = field;
-      if (prefix === undefined) record.values.push(this.value(field.type));
-      else record.values.push(`"${prefix}${this.#primitive().slice(1)}`);
+  #list(shape: string | undefined): JsonArray {
+    const list = new JsonArray();
+    if (shape === undefined || !this.#hasOpenRows(shape)) {
+      this.#each(']', () => list.items.push(this.value(shape)));
+      return list;
+    }
+    for (this.#at++; this.#peek() !== ']'; ) {
+      if (this.#at >= this.#text.length) throw new Error('unfinished list');
+      list.items.push(this.#record(shape, undefined));
     }
     this.#at++;
+    return list;
+  }
+
+  /** Whether records have lines of their own, without brackets: in the outermost lists, where they have some values. */
+  #hasOpenRows(shape: string): boolean {
+    const written = this.#fields(shape).filter((field) => field.constant === undefined && !field.derived);
+    return this.#depth === 0 && written.length > 1 && this.#text[this.#at + 1] === '\n';
+  }
+
+  /** Fields whose texts are written as stems of their keys. */
+  #stems(map: JsonObject): void {
+    const [whole, items = '', ending = '', start = ''] =
+      /^\(([^()]+)\)(\w+):"([^"]*)"/.exec(this.#text.slice(this.#at)) ?? [];
+    if (whole === undefined) throw new Error(`no keys at ${this.#at}`);
+    for (const { key, text } of readStems(items, ending, start)) {
+      map.keys.push(key);
+      map.values.push(this.#expand(`"${text}"`));
+    }
+    this.#at += whole.length;
+  }
+
+  #bracketed(shape: string, key: string | undefined): JsonObject {
+    this.#at++;
+    const record = this.#record(shape, key);
+    this.#at++;
     return record;
+  }
+
+  #record(shape: string, key: string | undefined): JsonObject {
+    const record = new JsonObject();
+    let first = true;
+    this.#depth++;
+    for (const field of this.#fields(shape)) {
+      const isSaid = field.constant !== undefined || field.derived !== undefined;
+      if (!isSaid && !first) this.#at++;
+      if (!isSaid) first = false;
+      const value = this.#fieldOf(field, record, key);
+      if (value === undefined) continue;
+      record.keys.push(field.key);
+      record.values.push(value);
+    }
+    this.#depth--;
+    return record;
+  }
+
+  #fieldOf(field: Field, record: JsonObject, key: string | undefined): Json | undefined {
+    if (field.constant !== undefined) return field.constant;
+    if (field.derived) return makeDerived(field.derived, record, key);
+    const isEmpty = /[,)\n]/.test(this.#text[this.#at] ?? '\n');
+    if (field.by !== undefined) return this.#settled(field, record, isEmpty);
+    return isEmpty ? undefined : this.#cell(field);
+  }
+
+  #settled(field: Field, record: JsonObject, isEmpty: boolean): Json | undefined {
+    const by = record.values[record.keys.indexOf(field.by ?? '')] ?? '';
+    const known = this.#known.get(field) ?? new Map<Json, Json>();
+    this.#known.set(field, known);
+    if (!isEmpty) known.set(by, this.#cell(field));
+    return known.get(by);
+  }
+
+  #cell(field: Field): Json {
+    if (field.type !== undefined) return this.value(field.type);
+    if (/["[{(]/.test(this.#text[this.#at] ?? '') || /^#\d/.test(this.#text.slice(this.#at, this.#at + 2))) {
+      const value = this.value();
+      return typeof value === 'string' ? withPrefix(value, field) : value;
+    }
+    CELL.lastIndex = this.#at;
+    const bare = CELL.exec(this.#text)?.[0] ?? '';
+    this.#at += bare.length;
+    const value = readBare(bare, field.isText || field.prefix !== undefined);
+    return withPrefix(this.#expand(value), field);
+  }
+
+  #fields(shape: string): readonly Field[] {
+    const fields = this.#head.shapes.get(shape);
+    if (!fields) throw new Error(`no shape #${shape}`);
+    return fields;
   }
 
   #each(close: string, read: () => void): void {
@@ -165,8 +166,21 @@ class BodyReader {
   }
 
   #expand(value: string): string {
-    const found = /^"~(\d)/.exec(value);
-    const prefix = found && this.#head.prefixes.get(found[1] ?? '');
-    return typeof prefix === 'string' ? `"${prefix}${value.slice(3)}` : value;
+    const prefix = value[0] === '"' ? this.#head.prefixes.get(value[1] ?? '') : undefined;
+    return prefix === undefined ? value : `"${prefix}${value.slice(2)}`;
   }
+}
+
+function withPrefix(value: string, { prefix }: Field): string {
+  return prefix === undefined ? value : `"${prefix}${value.slice(1)}`;
+}
+
+function makeDerived(
+  { before, source, after }: NonNullable<Field['derived']>,
+  record: JsonObject,
+  key: string | undefined,
+): string {
+  const from = source === undefined ? key : record.values[record.keys.indexOf(source)];
+  if (typeof from !== 'string') throw new Error(`nothing to make a value of: ${source ?? 'key'}`);
+  return `"${before}${from.replace(/^"|"$/g, '')}${after}"`;
 }

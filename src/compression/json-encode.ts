@@ -1,8 +1,11 @@
 import { type Column, type ContainerType, columnsOf, typeOf } from './json-columns.ts';
-import { type Derived, keysOfRecords } from './json-derived.ts';
+import { keysOfRecords } from './json-derived.ts';
+import { writeHead } from './json-head.ts';
 import { abbreviate, findPrefixes, type Prefixes } from './json-prefixes.ts';
 import { type Json, JsonArray, type JsonObject } from './json-read.ts';
 import { cellOf, findShapes, type Shape, type Shapes } from './json-shapes.ts';
+import { groupByStem, type Made, type StemGroup, writeStems } from './json-stems.ts';
+import { withoutQuotes } from './json-text.ts';
 
 export interface EncodeOptions {
   /** Keys whose strings stay whole, because the question names them. */
@@ -11,14 +14,6 @@ export interface EncodeOptions {
   lines?: boolean;
 }
 
-interface Writer {
-  shapeOf: Shapes;
-  columns: Map<Shape, Column[]>;
-  prefixes: Prefixes;
-  keepKey: (key: string) => boolean;
-}
-
-const BARE_KEY = /^"[A-Za-z_$@][A-Za-z0-9_ .$@/-]*"$/;
 /** Lists of more rows than this put each on its own line. */
 const ROWS_IN_LINE = 3;
 
@@ -36,105 +31,107 @@ export function encodeRecords(root: Json, options: EncodeOptions = {}): string {
     const column = shape && columns.get(shape)?.[shape.keys.indexOf(object.keys[place] ?? '')];
     return !keepKey(object.keys[place] ?? '') && column?.kind !== 'constant' && column?.kind !== 'derived';
   };
-  const writer: Writer = { shapeOf, columns, prefixes: findPrefixes(root, isWritten), keepKey };
-  const body = writeValue(root, undefined, writer);
-  const head = [legend(writer, options.lines === true)];
-  writer.prefixes.forEach((prefix, i) => {
-    head.push(`~${i + 1}="${prefix}"`);
-  });
-  for (const [shape, cells] of columns) head.push(writeShape(shape, cells, writer));
-  return `${head.join('\n')}\n${body}`;
+  const prefixes = findPrefixes(root, isWritten);
+  const writer = new RecordWriter({ shapeOf, columns, prefixes, keepKey });
+  const body = writer.value(root);
+  const { hasStems } = writer;
+  return `${writeHead({ columns, prefixes, lines: options.lines === true, hasStems })}\n${body}`;
 }
 
-function legend(writer: Writer, lines: boolean): string {
-  const columns = [...writer.columns.values()].flat();
-  const parts = [`[gw json${lines ? ' lines' : ''}: (values) in the order of the # line`];
-  if (columns.some((column) => column.kind === 'constant')) parts.push('key=value: in all');
-  if (columns.some((column) => column.kind === 'prefix')) parts.push('key="x"+: all start with x');
-  if (columns.some((column) => column.kind === 'derived' && column.source !== undefined))
-    parts.push('a=b+"x": b, then x');
-  if (columns.some((column) => column.kind === 'derived' && column.source === undefined))
-    parts.push('a=<key>: the key before ()');
-  if (writer.prefixes.length > 0) parts.push('"~1x": ~1 then x');
-  if ([...writer.columns.keys()].some(hasGaps)) parts.push('empty: no such key');
-  return `${parts.join('; ')}]`;
+interface Plan {
+  shapeOf: Shapes;
+  columns: Map<Shape, Column[]>;
+  prefixes: Prefixes;
+  keepKey: (key: string) => boolean;
 }
 
-function hasGaps(shape: Shape): boolean {
-  return shape.records.some((record) => record.keys.length < shape.keys.length);
-}
+class RecordWriter {
+  readonly #plan: Plan;
+  /** For columns that follow from another: the values there that have been written. */
+  readonly #known = new Map<Column, Set<Json>>();
+  #depth = 0;
+  /** Some texts are written as stems of their keys. */
+  hasStems = false;
 
-function writeShape(shape: Shape, columns: readonly Column[], writer: Writer): string {
-  const fields = columns.map((column, place) => {
-    const key = shape.keys[place] ?? '';
-    return (BARE_KEY.test(key) ? key.slice(1, -1) : key) + writeColumn(column, key, writer);
-  });
-  return `#${shape.id}(${fields.join(',')})`;
-}
+  constructor(plan: Plan) {
+    this.#plan = plan;
+  }
 
-function writeColumn(column: Column, key: string, writer: Writer): string {
-  switch (column.kind) {
-    case 'plain':
-      return '';
-    case 'constant':
-      return `=${writeString(column.value, key, writer)}`;
-    case 'prefix':
-      return `="${column.prefix}"+`;
-    case 'derived':
-      return `=${writeDerived(column)}`;
-    case 'typed':
-      return writeType(column.type);
+  /** A value; `type` is what the head already says about its place. */
+  value(value: Json, type?: ContainerType, key = ''): string {
+    if (typeof value === 'string') return this.#string(value, key);
+    const own = typeOf(value, this.#plan.shapeOf);
+    const tag = own && !type ? `#${own.shape.id}` : '';
+    if (own && value instanceof JsonArray) return `${tag}[${this.#rows(value, own.shape)}]`;
+    if (value instanceof JsonArray) return `[${value.items.map((item) => this.value(item)).join(',')}]`;
+    if (own?.container === 'record') return `${tag}(${this.#cells(value, own.shape).join(',')})`;
+    const entries = this.#entries(value, own && { container: 'record', shape: own.shape });
+    const inLine = !own || this.#depth > 0 || entries.length <= ROWS_IN_LINE;
+    return `${tag}{${inLine ? entries.join(',') : `\n${entries.join('\n')}\n`}}`;
+  }
+
+  /** The fields of an object that is written with its keys; texts that say their key again stand together. */
+  #entries(object: JsonObject, type: ContainerType | undefined): string[] {
+    const written = object.keys.map((key, i) => this.value(object.values[i] ?? 'null', type, key));
+    const groups = groupByStem(textsOf(object, written, this.#plan.keepKey));
+    const seen = new Set<StemGroup>();
+    return object.keys.flatMap((key, i) => {
+      const group = groups.find(({ keys }) => keys.has(key));
+      if (!group) return [`${key}:${written[i]}`];
+      this.hasStems = true;
+      return seen.size < seen.add(group).size ? [`${writeStems(group)}:"${group.start}"`] : [];
+    });
+  }
+
+  /** Rows of the outermost lists stand one a line, and need no brackets there. */
+  #rows(list: JsonArray, shape: Shape): string {
+    const inLine = this.#depth > 0 || list.items.length <= ROWS_IN_LINE;
+    const rows = list.items.map((row) => this.#cells(row as JsonObject, shape));
+    if (inLine) return rows.map((cells) => `(${cells.join(',')})`).join(',');
+    const isOpen = (rows[0]?.length ?? 0) > 1;
+    return `\n${rows.map((cells) => (isOpen ? cells.join(',') : `(${cells.join(',')})`)).join('\n')}\n`;
+  }
+
+  #cells(record: JsonObject, shape: Shape): string[] {
+    const cells: string[] = [];
+    this.#depth++;
+    this.#plan.columns.get(shape)?.forEach((column, place) => {
+      if (column.kind === 'constant' || column.kind === 'derived') return;
+      const value = cellOf(record, shape.keys, place);
+      cells.push(value === undefined ? '' : this.#cell(value, column, record, shape.keys[place] ?? ''));
+    });
+    this.#depth--;
+    return cells;
+  }
+
+  #cell(value: Json, column: Column, record: JsonObject, key: string): string {
+    if (column.kind === 'typed') return this.value(value, column.type);
+    if (typeof value !== 'string') return this.value(value);
+    if (column.kind === 'prefix') return withoutQuotes(`"${value.slice(1 + column.prefix.length)}`, true);
+    if (column.kind !== 'plain') return this.#string(value, key);
+    if (column.by !== undefined && this.#isKnown(column, record.values[column.by] ?? '')) return '';
+    return withoutQuotes(this.#string(value, key), column.isText);
+  }
+
+  #isKnown(column: Column, by: Json): boolean {
+    const known = this.#known.get(column);
+    if (known) return known.size === known.add(by).size;
+    this.#known.set(column, new Set([by]));
+    return false;
+  }
+
+  #string(text: string, key: string): string {
+    const { prefixes, keepKey } = this.#plan;
+    return text[0] !== '"' || prefixes.length === 0 || keepKey(key) ? text : abbreviate(text, prefixes);
   }
 }
 
-function writeDerived({ before, source, after }: Derived): string {
-  const parts = [source === undefined ? '<key>' : source.slice(1, -1)];
-  if (before !== '') parts.unshift(`"${before}"`);
-  if (after !== '') parts.push(`"${after}"`);
-  return parts.join('+');
-}
-
-function writeType({ container, shape }: ContainerType): string {
-  if (container === 'record') return `#${shape.id}`;
-  return container === 'list' ? `[#${shape.id}]` : `{#${shape.id}}`;
-}
-
-/** A value; `type` is what the head already says about its place. */
-function writeValue(value: Json, type: ContainerType | undefined, writer: Writer, key = ''): string {
-  if (typeof value === 'string') return writeString(value, key, writer);
-  const own = typeOf(value, writer.shapeOf);
-  const tag = own && !type ? `#${own.shape.id}` : '';
-  const inner: ContainerType | undefined =
-    own && own.container !== 'record' ? { container: 'record', shape: own.shape } : undefined;
-  if (value instanceof JsonArray) {
-    const items = value.items.map((item) => writeValue(item, inner, writer));
-    return `${tag}[${joinRows(items, inner !== undefined)}]`;
-  }
-  if (own?.container === 'record') return tag + writeRecord(value, own.shape, writer);
-  const entries = value.keys.map(
-    (name, i) => `${name}:${writeValue(value.values[i] ?? 'null', inner, writer, name)}`,
-  );
-  return `${tag}{${joinRows(entries, inner !== undefined)}}`;
-}
-
-function joinRows(rows: readonly string[], records: boolean): string {
-  return records && rows.length > ROWS_IN_LINE ? `\n${rows.join('\n')}\n` : rows.join(',');
-}
-
-function writeRecord(record: JsonObject, shape: Shape, writer: Writer): string {
-  const cells: string[] = [];
-  writer.columns.get(shape)?.forEach((column, place) => {
-    if (column.kind === 'constant' || column.kind === 'derived') return;
-    const value = cellOf(record, shape.keys, place);
-    if (value === undefined) cells.push('');
-    else if (column.kind === 'typed') cells.push(writeValue(value, column.type, writer));
-    else if (column.kind === 'prefix') cells.push(`"${String(value).slice(1 + column.prefix.length)}`);
-    else cells.push(writeValue(value, undefined, writer, shape.keys[place]));
+/** The strings of an object as they are written, without quotes, but for those that stay whole. */
+function textsOf(object: JsonObject, written: readonly string[], keepKey: (key: string) => boolean): Made[] {
+  const texts: Made[] = [];
+  object.keys.forEach((key, i) => {
+    const text = written[i] ?? '';
+    if (text[0] === '"' && !keepKey(key)) texts.push({ key, text: text.slice(1, -1) });
   });
-  return `(${cells.join(',')})`;
-}
-
-function writeString(text: string, key: string, writer: Writer): string {
-  if (text[0] !== '"' || writer.prefixes.length === 0 || writer.keepKey(key)) return text;
-  return abbreviate(text, writer.prefixes);
+  return texts;
 }

@@ -1,5 +1,6 @@
 import { fieldOf, likeOf, listIn, type Siblings, siblingsIn } from './json-like.ts';
 import { type Json, JsonArray, JsonObject, readJson } from './json-read.ts';
+import { readBare } from './json-text.ts';
 
 /** `(value,value,"key":value)`: values by place, and after them fields that what they are read by has not. */
 class Values {
@@ -57,6 +58,8 @@ function resolveValues(node: Values, like: Json | undefined): JsonObject {
   return object;
 }
 
+const BARE = /[^,)]*/y;
+
 class NodeReader {
   #at: number;
   readonly #text: string;
@@ -92,7 +95,7 @@ class NodeReader {
   #values(): Values {
     const values = new Values();
     this.#each(')', () => {
-      const item = this.node();
+      const item = this.#cell();
       if (this.#text[this.#at] !== ':') {
         values.items.push(item);
         return;
@@ -102,6 +105,15 @@ class NodeReader {
       values.more.push(this.node());
     });
     return values;
+  }
+
+  /** A value in brackets, where text may stand without its quotes. */
+  #cell(): Node {
+    if (/["[{(]/.test(this.#text[this.#at] ?? '')) return this.node();
+    BARE.lastIndex = this.#at;
+    const bare = BARE.exec(this.#text)?.[0] ?? '';
+    this.#at += bare.length;
+    return readBare(bare, false);
   }
 
   #each(close: string, read: () => void): void {

@@ -1,4 +1,5 @@
 import { type Json, JsonArray, JsonObject } from './json-read.ts';
+import { withoutQuotes } from './json-text.ts';
 
 /** A JSON value that went out with its keys, and how to tell the reader which one is meant. */
 export interface JsonModel {
@@ -55,8 +56,8 @@ function writeWhole(value: JsonArray | JsonObject, model: Json | undefined, own:
 
 function writeValues(value: JsonObject, like: JsonObject, own: Set<JsonObject>): string {
   const cells = value.values.map((child, i) => {
-    const cell = write(child, like.values[i], own);
-    return i < like.keys.length ? cell : `${value.keys[i]}:${cell}`;
+    if (i >= like.keys.length) return `${value.keys[i]}:${write(child, like.values[i], own)}`;
+    return withoutQuotes(write(child, like.values[i], own), false);
   });
   return `(${cells.join(',')})`;
 }

@@ -1,12 +1,18 @@
 import { type Json, JsonArray, type JsonObject } from './json-read.ts';
 
-/** Long starts of URLs and paths that many strings share; `"~1x"` stands for the first one followed by x. */
-export type Prefixes = readonly string[];
+/** Long starts of URLs and paths that many strings share; `"~x"` stands for the text of `~` followed by x. */
+export type Prefixes = readonly Prefix[];
+
+export interface Prefix {
+  sign: string;
+  text: string;
+}
 
 /** Whether a field of an object is written out where it stands, so that a prefix could shorten it. */
 export type IsWritten = (object: JsonObject, place: number) => boolean;
 
-const MAX_PREFIXES = 9;
+/** Those are taken that no string starts with; each is one token, or part of one. */
+const SIGNS = [...'~$*!^%@&;'];
 const MIN_LENGTH = 16;
 const MAX_PREFIX = 200;
 const MAX_STRINGS = 20_000;
@@ -15,46 +21,59 @@ const MAX_CLOSELY = 2000;
 const AFTER_SLASH = /(?<=\/)/g;
 const AROUND_SIGNS = /(?<=\/)|(?=[/.{?#:])|$/g;
 
-/** Chooses the prefixes that save most; none where a string could be mistaken for an abbreviated one. */
+/** Chooses the prefixes that save most, and for each a sign that no string starts with. */
 export function findPrefixes(root: Json, isWritten: IsWritten): Prefixes {
   const texts = new Map<string, number>();
-  if (!collect(root, texts, isWritten) || texts.size > MAX_STRINGS) return [];
+  const starts = new Set<string>();
+  collect(root, { texts, starts, isWritten });
+  if (texts.size > MAX_STRINGS) return [];
   const strings = [...texts].map(([text, count]) => ({ text, count, covered: 0 }));
-  const prefixes: string[] = [];
-  while (prefixes.length < MAX_PREFIXES) {
-    const best = bestPrefix(strings);
-    if (best === undefined) break;
-    prefixes.push(best);
+  const prefixes: Prefix[] = [];
+  for (const sign of SIGNS) {
+    if (starts.has(sign)) continue;
+    const text = bestPrefix(strings);
+    if (text === undefined) break;
+    prefixes.push({ sign, text });
     for (const string of strings) {
-      if (string.text.startsWith(best)) string.covered = Math.max(string.covered, best.length);
+      if (string.text.startsWith(text)) string.covered = Math.max(string.covered, text.length);
     }
   }
   return prefixes;
 }
 
-/** `"~1x"` for a string that starts with the first prefix, itself otherwise. */
+/** `"~x"` for a string that starts with the prefix of that sign, itself otherwise. */
 export function abbreviate(text: string, prefixes: Prefixes): string {
-  let found = -1;
-  prefixes.forEach((prefix, i) => {
-    if (text.startsWith(prefix, 1) && prefix.length > (prefixes[found]?.length ?? 0)) found = i;
-  });
-  const prefix = prefixes[found];
-  return prefix === undefined ? text : `"~${found + 1}${text.slice(1 + prefix.length)}`;
+  let found: Prefix | undefined;
+  for (const prefix of prefixes) {
+    if (prefix.text.length > (found?.text.length ?? 0) && text.startsWith(prefix.text, 1)) found = prefix;
+  }
+  return found ? `"${found.sign}${text.slice(1 + found.text.length)}` : text;
 }
 
-function collect(value: Json, texts: Map<string, number>, isWritten: IsWritten): boolean {
-  if (typeof value === 'string') {
-    if (value.startsWith('"~')) return false;
-    if (value.length <= MIN_LENGTH || !value.includes('/')) return true;
-    const text = value.slice(1, -1);
-    texts.set(text, (texts.get(text) ?? 0) + 1);
-    return true;
-  }
-  if (value instanceof JsonArray) return value.items.every((item) => collect(item, texts, isWritten));
-  return value.values.every((child, i) => {
-    const skipped = typeof child === 'string' && !child.startsWith('"~') && !isWritten(value, i);
-    return skipped || collect(child, texts, isWritten);
-  });
+interface Found {
+  /** How often each string occurs that may have a prefix. */
+  texts: Map<string, number>;
+  /** The first characters of all strings. */
+  starts: Set<string>;
+  isWritten: IsWritten;
+}
+
+function collect(value: Json, found: Found): void {
+  if (typeof value === 'string') collectText(value, found);
+  else if (value instanceof JsonArray) for (const item of value.items) collect(item, found);
+  else
+    value.values.forEach((child, i) => {
+      if (typeof child !== 'string' || found.isWritten(value, i)) collect(child, found);
+      else found.starts.add(child[1] ?? '');
+    });
+}
+
+function collectText(value: string, { texts, starts }: Found): void {
+  if (value[0] !== '"') return;
+  starts.add(value[1] ?? '');
+  if (value.length <= MIN_LENGTH || !value.includes('/')) return;
+  const text = value.slice(1, -1);
+  texts.set(text, (texts.get(text) ?? 0) + 1);
 }
 
 /** Where a prefix of the text may end. */

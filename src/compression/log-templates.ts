@@ -123,7 +123,7 @@ function similarity(template: readonly (string | null)[], words: readonly string
       all++;
     }
   }
-  return all === 0 ? 0 : same / all;
+  return all === 0 ? SIMILAR : same / all;
 }
 
 function measureAffixes(lines: readonly LogLine[], assigned: readonly (Template | undefined)[]): void {

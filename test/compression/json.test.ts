@@ -31,8 +31,15 @@ const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 12 }),
   fc.constantFrom(
     '',
-    '~1',
-    '~1x',
+    '~',
+    '~x',
+    '12',
+    'null',
+    'two words',
+    'a b ',
+    'x]',
+    '],',
+    '-1 {id}',
     '#1',
     '(',
     ',',
@@ -51,6 +58,7 @@ const value = fc.letrec((tie) => ({
     tie('list'),
     tie('rows'),
     tie('linked'),
+    tie('joined'),
     tie('object'),
   ),
   list: fc.array(tie('any'), { maxLength: 5 }),
@@ -66,6 +74,22 @@ const value = fc.letrec((tie) => ({
         Object.fromEntries(keys.flatMap((key, i) => (i in cells ? [[key, cells[i]]] : []))),
       ),
     ),
+  // Rows that say of the same thing the same again, and links that say their key again.
+  joined: fc.array(
+    fc.tuple(text, fc.nat(3), fc.constantFrom('', '{/id}', 's', ',', '-')).map(([name, of, end]) => ({
+      name,
+      of: `thing ${of}`,
+      number: `10${of}`,
+      about: `all of ${of}${end === ',' ? end : ''}`,
+      url: `https://api.example.org/${name}`,
+      forks_url: `https://api.example.org/${name}/forks${end}`,
+      keys_url: `https://api.example.org/${name}/keys{/key}`,
+      tags_url: `https://api.example.org/${name}/tags`,
+      my_hooks_url: `https://api.example.org/${name}/my_hooks`,
+      teams_url: `https://api.example.org/${name}/teams`,
+    })),
+    { maxLength: 9 },
+  ),
   // Rows whose fields are made of each other, in a list or under one of them.
   linked: fc
     .tuple(
@@ -110,7 +134,7 @@ describe('encodeLike()', () => {
     const encoded = encodeLike(json, { value: model, name: 'the first result of get' });
     expect(encoded.split('\n')).toEqual([
       '[gw json: (values) with keys as in the first result of get above]',
-      '("b2",[(3,4),(5,6)],"second","more":{"k":1,"l":2})',
+      '(b2,[(3,4),(5,6)],second,"more":{"k":1,"l":2})',
     ]);
     expect(encodeLike(read('[{"x":3,"y":4},{"z":1},{"x":5,"y":6}]')).split('\n')).toEqual([
       '[gw json: (values) with keys as in the last {} before with as many]',
@@ -148,7 +172,46 @@ describe('encodeRecords()', () => {
     );
     expect(encodeRecords(json).split('\n').slice(1)).toEqual([
       '#1(login,id,url="https://api.example.org/users/"+login,avatar="https://pics.example.org/"+id+"?v=4",repos_url=url+"/repos{/name}")',
-      '#1{"owner":("ann_lee",12345),"sender":("bob_ray",700),"by":("cid_fox",800)}',
+      '#1{"owner":(ann_lee,12345),"sender":(bob_ray,700),"by":(cid_fox,800)}',
+    ]);
+  });
+
+  it('says what follows from another field where that comes first', () => {
+    const item = (name: string, id: number) => ({
+      id,
+      name,
+      maker: `Sons of old ${name[0]}.`,
+      zip: `${90 + id}`,
+    });
+    const json = read(JSON.stringify(['Ann', 'Bob', 'Ann', 'Ann', 'Bob', 'Cid'].map(item)));
+    expect(encodeRecords(json).split('\n').slice(1)).toEqual([
+      '#1(id,name,maker<name,zip")',
+      '#1[',
+      '0,Ann,Sons of old A.,90',
+      '1,Bob,Sons of old B.,91',
+      '2,Ann,,92',
+      '3,Ann,,93',
+      '4,Bob,,94',
+      '5,Cid,Sons of old C.,95',
+      ']',
+    ]);
+  });
+
+  it('says links that repeat their own key together', () => {
+    const at = 'https://api.example.org/repos/ann/tools';
+    const json = read(
+      JSON.stringify({
+        forks_url: `${at}/forks`,
+        size: 7,
+        keys_url: `${at}/keys{/key_id}`,
+        tags_url: `${at}/tags`,
+        blobs_url: `${at}/git/blobs`,
+        hooks_url: `${at}/hooks`,
+      }),
+    );
+    expect(encodeRecords(json).split('\n').slice(1)).toEqual([
+      `~="${at}/"`,
+      '{(forks,keys{/key_id},tags,hooks)_url:"~","size":7,"blobs_url":"~git/blobs"}',
     ]);
   });
 
@@ -158,7 +221,7 @@ describe('encodeRecords()', () => {
     );
     expect(encodeRecords(json).split('\n').slice(1)).toEqual([
       '#1(kind,id=<key>)',
-      '{"pay":#1{"card_12":("card"),"gift_9":("gift")}}',
+      '{"pay":#1{"card_12":(card),"gift_9":(gift)}}',
     ]);
   });
 
@@ -169,10 +232,10 @@ describe('encodeRecords()', () => {
     expect(encodeRecords(json).split('\n').slice(1)).toEqual([
       '#1(id,site="x",ok)',
       '#1[',
-      '(1,true)',
-      '(2,false)',
-      '(3,)',
-      '(4,true)',
+      '1,true',
+      '2,false',
+      '3,',
+      '4,true',
       ']',
     ]);
   });
