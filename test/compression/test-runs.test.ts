@@ -52,6 +52,24 @@ describe('a test run', () => {
     expect(out).toContain('… 31');
   });
 
+  it('does not give the verdicts that its summary repeats', () => {
+    const summary = Array.from(
+      { length: 9 },
+      (_, i) => `FAILED tests/test_sort.py::test_sort[input${i}-expected${i}]`,
+    );
+    const out = String(
+      compress(
+        [
+          { role: 'user', content: 'Which tests fail, and why?' },
+          { role: 'tool', tool_call_id: 'a', content: `${run}\n${summary.join('\n')}` },
+        ],
+        { level: 'balanced' },
+      ).messages[1]?.content,
+    );
+    expect(out).toContain('… 40\n');
+    for (const line of summary) expect(out).toContain(line);
+  });
+
   it('keeps its passed tests for a question about them', () => {
     expect(answer('How many tests pass?', 'balanced')).not.toContain('left out');
     expect(answer('Why does test_sort[input20-expected20] hang?', 'balanced')).toContain(
