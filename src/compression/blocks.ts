@@ -217,6 +217,7 @@ function lengthOf(lines: readonly string[], from: number, end: number): number {
 function isMachineLine(line: string): boolean {
   // A sign and then blanks is a gutter, as test runners print it.
   if (/^(?:[ \t]+\S|[A-Z>] {3}|\$ |[-=+|#>]{3}|[[{](?:["\d{[]|\s*$)|[}\]])/.test(line)) return true;
+  if (/^[a-z]+ [0-9a-f]{40}\b/.test(line)) return true;
   if (!line.includes(' ')) return line.length > 3 && /[/._:,=]/.test(line);
   if (PROSE.test(line) && (/[.?!:]\s*$/.test(line) || !/\d{2}:\d{2}/.test(line))) return false;
   return /\d/.test(line) && /[/_:=[\]|<>(){}#]/.test(line);

@@ -3,7 +3,8 @@ import { cellOf, type Shape } from './json-shapes.ts';
 
 /** Shorter values, quotes included, are as cheap as looking them up. */
 const MIN_LENGTH = 8;
-const MIN_AGAIN = 3;
+/** So many rows say it again: of fewer, one value may follow from another by chance. */
+const MIN_AGAIN = 6;
 const MIN_SHARE = 0.25;
 const MAX_TRIES = 4;
 const PLAIN_KEY = /^"[A-Za-z_][A-Za-z0-9_-]*"$/;

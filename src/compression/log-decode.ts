@@ -1,12 +1,13 @@
 import { joinLine, type LogLine, splitLine } from './log-templates.ts';
 import { expandTime } from './log-times.ts';
 
-const LEGEND = /^\[gw log: (\S)2 a b = line \S2 with a, b for (\S) (\S) /;
+const LEGEND =
+  /^\[gw log: (\S)2 a b = line \S2 with a, b for (\S) (\S) \((\S)a b: the same line again(?:, (\S)a b: line \S0)?\)/;
 
 /** Reads back what `encodeLog` wrote, runs of blanks in a coded line as one blank. */
 export function decodeLog(text: string): string {
   const [legend = '', ...lines] = text.split('\n');
-  const [, sigil = '', column = '', blank = ''] = LEGEND.exec(legend) ?? [];
+  const [, sigil = '', column = '', blank = '', again = '', open] = LEGEND.exec(legend) ?? [];
   if (sigil === '') throw new Error('not a log that gw wrote');
   const patterns = new Map<string, LogLine>();
   let at = 0;
@@ -19,12 +20,13 @@ export function decodeLog(text: string): string {
   let above: string[] = [];
   let tagAbove = '';
   const decoded = lines.slice(at).map((line) => {
-    if (!line.startsWith(sigil)) {
+    const start = line[0] ?? '';
+    if (start !== sigil && start !== again && start !== open) {
       tagAbove = '';
       return line;
     }
-    const [head = '', ...values] = line.slice(1).split(' ');
-    const tag = head === '' ? tagAbove : head;
+    const values = line.length === 1 ? [] : line.slice(1).split(' ');
+    const tag = start === open ? '0' : start === again ? tagAbove : (values.shift() ?? '');
     const pattern = patterns.get(tag);
     if (!pattern) throw new Error(`no pattern ${tag}`);
     const last = lastOf.get(tag) ?? [];

@@ -9,7 +9,7 @@ export interface LogOptions {
 
 export interface EncodedLog {
   text: string;
-  /** Lines that became values of a pattern. */
+  /** Lines as logs have them that became values of a pattern. */
   coded: number;
   lines: number;
   /** Lines that stay as they are because `keepLine` says so. */
@@ -25,8 +25,8 @@ interface Coded {
 /** A pattern costs its own line; fewer lines than this don't pay for it. */
 const MIN_COUNT = 3;
 const DITTO = '"';
-/** Characters that may stand for "pattern", "value" and "value as in the line above"; unused ones are chosen. */
-const SIGILS = ['@', '~', '%', '^'];
+/** Characters that may start a line of values (no line starts so), and stand for a value in a pattern (no line has one). */
+const STARTS = ['@', '~', '%', '!', '&', ';', '$'];
 const BLANKS = ['*', '_', '…', '¤'];
 const COLUMNS = ['^', '°', '›', '¨'];
 
@@ -36,31 +36,43 @@ const COLUMNS = ['^', '°', '›', '¨'];
  */
 export function encodeLog(text: string, options: LogOptions = {}): EncodedLog | undefined {
   const raw = text.split('\n');
-  const sigil = SIGILS.find((sign) => !raw.some((line) => line.startsWith(sign)));
-  const blank = BLANKS.find((sign) => !text.includes(sign));
-  const column = COLUMNS.find((sign) => sign !== sigil && !text.includes(sign));
-  if (!sigil || !blank || !column) return undefined;
+  const signs = chooseSigns(text, raw);
+  if (!signs) return undefined;
   const lines = raw.map(splitLine);
   const columns = countColumns(lines);
   const kept = new Set<string>();
-  const chosen = chooseTemplates(lines, options, kept);
+  const chosen = chooseTemplates(lines, { ...options, columns }, kept);
   const open = addOpenTemplate(chosen, columns, kept);
-  const coder = new Coder({ sigil, blank, column }, columns, open);
+  const coder = new Coder(signs, columns, open);
   const body = chosen.map(({ line, template }) => coder.write(line, template));
-  const coded = chosen.filter(({ template }) => template && template !== open).length;
+  const coded = chosen.filter(({ line, template }) => template && template !== open && isProper(line)).length;
   return { text: [coder.legend(), ...coder.patterns, ...body].join('\n'), coded, lines: raw.length, kept };
 }
 
-function chooseTemplates(lines: readonly LogLine[], options: LogOptions, kept: Set<string>): Coded[] {
+function chooseSigns(text: string, lines: readonly string[]): Signs | undefined {
+  const taken = new Set(lines.map((line) => line[0]));
+  const [pattern, again, rest] = STARTS.filter((sign) => !taken.has(sign));
+  const blank = BLANKS.find((sign) => !text.includes(sign));
+  const column = COLUMNS.find((sign) => !text.includes(sign));
+  return pattern && again && rest && blank && column
+    ? { pattern, again, open: rest, blank, column }
+    : undefined;
+}
+
+function chooseTemplates(
+  lines: readonly LogLine[],
+  { keepLine, columns }: LogOptions & { columns: number },
+  kept: Set<string>,
+): Coded[] {
   const mined = mineTemplates(lines);
   return lines.map((line, i) => {
     const template = mined[i];
     const count = template?.count ?? 1;
-    if (options.keepLine?.(line.text, count) === true) {
+    if (keepLine?.(line.text, count) === true) {
       kept.add(line.text);
       return { line, template: undefined };
     }
-    const pays = template && count >= MIN_COUNT && isPlain(line, line.words.length);
+    const pays = template && count >= MIN_COUNT && isPlain(line, line.words.length, columns);
     return { line, template: pays ? template : undefined };
   });
 }
@@ -69,7 +81,7 @@ function chooseTemplates(lines: readonly LogLine[], options: LogOptions, kept: S
 function addOpenTemplate(chosen: Coded[], columns: number, kept: ReadonlySet<string>): Template | undefined {
   if (columns === 0) return undefined;
   const split = chosen.map(({ line, template }) => {
-    if (template || !isPlain(line, columns) || kept.has(line.text)) return undefined;
+    if (template || !isPlain(line, columns, columns) || kept.has(line.text)) return undefined;
     const parts = splitColumns(line, columns);
     return parts?.words.at(-1) === DITTO ? undefined : parts;
   });
@@ -81,18 +93,28 @@ function addOpenTemplate(chosen: Coded[], columns: number, kept: ReadonlySet<str
   return open;
 }
 
-/** Values are told apart by blanks, and `"` `.` `:` at their start mean something, as do ends of dates. */
-function isPlain(line: LogLine, words: number): boolean {
+/** Values are told apart by blanks, and `"` means something, as do `.` `:` and ends of dates at the start of columns. */
+function isPlain(line: LogLine, words: number, columns: number): boolean {
   if (/[^\S \t]/.test(line.text)) return false;
   for (let i = 0; i < words; i++) {
     const word = line.words[i] ?? '';
-    if (/^[".:]/.test(word) || END_OF_DATE.test(word)) return false;
+    if (i < columns ? /^[".:]/.test(word) || END_OF_DATE.test(word) : word === DITTO) return false;
   }
   return true;
 }
 
+/** Words in quotes, and signs that stand alone, are of configuration and of prose rather than of a log. */
+function isProper(line: LogLine): boolean {
+  return !line.words.some((word) => /^[".:]/.test(word) || END_OF_DATE.test(word));
+}
+
 interface Signs {
-  sigil: string;
+  /** Starts a line of another pattern than the line above. */
+  pattern: string;
+  /** Starts a line of the same pattern. */
+  again: string;
+  /** Starts a line of the pattern with an open end. */
+  open: string;
   blank: string;
   column: string;
 }
@@ -101,6 +123,7 @@ class Coder {
   readonly patterns: string[] = [];
   readonly #signs: Signs;
   readonly #columns: number;
+  readonly #open: Template | undefined;
   readonly #ids = new Map<Template, number>();
   readonly #lastOf = new Map<Template, readonly string[]>();
   #above: readonly string[] = [];
@@ -109,12 +132,14 @@ class Coder {
   constructor(signs: Signs, columns: number, open: Template | undefined) {
     this.#signs = signs;
     this.#columns = columns;
+    this.#open = open;
     if (open) this.#define(open, 0);
   }
 
   legend(): string {
-    const { sigil, blank, column } = this.#signs;
-    return `[gw log: ${sigil}2 a b = line ${sigil}2 with a, b for ${column} ${blank} (${sigil} a b: the same line again); ${DITTO} = as before; .5, :05 or -05 = time or date up to there as before]`;
+    const { pattern, again, open, blank, column } = this.#signs;
+    const rest = this.#open ? `, ${open}a b: line ${pattern}0` : '';
+    return `[gw log: ${pattern}2 a b = line ${pattern}2 with a, b for ${column} ${blank} (${again}a b: the same line again${rest}); ${DITTO} = as before; .5, :05 or -05 = time or date up to there as before]`;
   }
 
   write(line: LogLine, template: Template | undefined): string {
@@ -125,11 +150,16 @@ class Coder {
     const id = this.#ids.get(template) ?? this.#define(template, this.#ids.size + 1);
     const values = this.#values(line, template);
     while (values.at(-1) === DITTO) values.pop();
-    const tag = template === this.#aboveTemplate ? '' : String(id);
+    const start = this.#startOf(template, id);
     this.#above = line.words;
     this.#aboveTemplate = template;
     this.#lastOf.set(template, line.words);
-    return [this.#signs.sigil + tag, ...values].join(' ');
+    return start + values.join(' ');
+  }
+
+  #startOf(template: Template, id: number): string {
+    if (template === this.#open) return this.#signs.open;
+    return template === this.#aboveTemplate ? this.#signs.again : `${this.#signs.pattern}${id} `;
   }
 
   #values(line: LogLine, template: Template): string[] {
@@ -159,7 +189,7 @@ class Coder {
       const sign = i < this.#columns ? this.#signs.column : this.#signs.blank;
       return `${affix?.prefix ?? ''}${sign}${affix?.suffix ?? ''}`;
     });
-    this.patterns.push(`${this.#signs.sigil}${id} = ${joinLine(words, template.gaps)}`);
+    this.patterns.push(`${this.#signs.pattern}${id} = ${joinLine(words, template.gaps)}`);
     return id;
   }
 }

@@ -25,7 +25,14 @@ const CODE =
 const TEST_RUN =
   /^(?:={5,} .*={5,}$|_{5,} .*_{5,}$|--- (?:PASS|FAIL|SKIP): |(?:PASS|FAIL|ok) {1,4}\t?\S|\s*[✓✔✕✗×] |test result: |Tests?: +\d)/m;
 
+/** What TOML and INI files are made of: sections, and settings in them. */
+const SECTION = /^\[\[?[\w.": -]+\]\]?$/;
+const SETTING = /^\s*[\w.-]+ ?= ?\S/;
+
 const FRAME = /^\s+(?:at \S.*[:(]|File ".{1,300}", line \d)/;
+
+/** The head of an entry of `git log`, whose message is indented. */
+const COMMIT = /^commit [0-9a-f]{40}\b/m;
 
 /** Whether a text is what a runner of tests printed. */
 export function isTestRun(text: string): boolean {
@@ -42,8 +49,13 @@ export function isSource(text: string): boolean {
   // The frames of a stack trace are indented as code is.
   if (lines.filter((line) => FRAME.test(line)).length * 5 >= lines.length) return false;
   const indented = lines.filter((line) => /^(?: {2}|\t)/.test(line)).length;
-  if (isDated(text) || isTestRun(text)) return false;
-  return code * 5 >= lines.length || indented * 5 >= lines.length * 2;
+  if (isDated(text) || isTestRun(text) || COMMIT.test(text)) return false;
+  return code * 5 >= lines.length || indented * 5 >= lines.length * 2 || isSettings(lines);
+}
+
+function isSettings(lines: readonly string[]): boolean {
+  const settings = lines.filter((line) => SETTING.test(line)).length;
+  return settings * 2 > lines.length && lines.some((line) => SECTION.test(line));
 }
 
 /** Whether a text is a table with a head line, whose rows are data rather than messages. */

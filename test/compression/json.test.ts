@@ -183,7 +183,9 @@ describe('encodeRecords()', () => {
       maker: `Sons of old ${name[0]}.`,
       zip: `${90 + id}`,
     });
-    const json = read(JSON.stringify(['Ann', 'Bob', 'Ann', 'Ann', 'Bob', 'Cid'].map(item)));
+    const json = read(
+      JSON.stringify(['Ann', 'Bob', 'Ann', 'Ann', 'Bob', 'Cid', 'Ann', 'Bob', 'Cid'].map(item)),
+    );
     expect(encodeRecords(json).split('\n').slice(1)).toEqual([
       '#1(id,name,maker<name,zip")',
       '#1[',
@@ -193,6 +195,9 @@ describe('encodeRecords()', () => {
       '3,Ann,,93',
       '4,Bob,,94',
       '5,Cid,Sons of old C.,95',
+      '6,Ann,,96',
+      '7,Bob,,97',
+      '8,Cid,,98',
       ']',
     ]);
   });
