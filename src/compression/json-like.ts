@@ -20,9 +20,9 @@ const MIN_KEYS = 2;
 export function encodeLike(value: Json, model?: JsonModel): string {
   const own = new Set<JsonObject>();
   const body = write(value, model?.value, own);
-  const places = model ? [`in ${model.name} above`] : [];
-  if (own.size > 0 || !model) places.push('in the last {} before with as many');
-  return `[gw json: (values) with keys as ${places.join(', or ')}]\n${body}`;
+  const places = model ? [`in ${model.name}`] : [];
+  if (own.size > 0 || !model) places.push('in the last {} with as many');
+  return `[gw json: (values) keyed as ${places.join(', or ')}]\n${body}`;
 }
 
 /** `own` collects the objects of this value that others are read by. */

@@ -7,7 +7,7 @@ import { findJson, type JsonSpan } from './json-spans.ts';
 import type { Scope } from './scope.ts';
 
 /** Other forms must beat JSON without its white space by this much to be worth their legend. */
-const WORTH = 0.92;
+const WORTH = 0.95;
 
 /** JSON values in data become records: each key once, each row by place. Exact; see `decodeRecords` and `decodeLike`. */
 export function compressJson(text: string, scope: Scope): string {

@@ -133,11 +133,11 @@ describe('encodeLike()', () => {
     );
     const encoded = encodeLike(json, { value: model, name: 'the first result of get' });
     expect(encoded.split('\n')).toEqual([
-      '[gw json: (values) with keys as in the first result of get above]',
+      '[gw json: (values) keyed as in the first result of get]',
       '(b2,[(3,4),(5,6)],second,"more":{"k":1,"l":2})',
     ]);
     expect(encodeLike(read('[{"x":3,"y":4},{"z":1},{"x":5,"y":6}]')).split('\n')).toEqual([
-      '[gw json: (values) with keys as in the last {} before with as many]',
+      '[gw json: (values) keyed as in the last {} with as many]',
       '[{"x":3,"y":4},{"z":1},(5,6)]',
     ]);
   });
