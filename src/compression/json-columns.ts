@@ -1,5 +1,5 @@
 import { type Derived, derive, type KeysOfRecords } from './json-derived.ts';
-import { settledBy } from './json-known.ts';
+import { type Settler, settledBy, settlersOf } from './json-known.ts';
 import { type Json, JsonArray, JsonObject } from './json-read.ts';
 import { cellOf, type Shape, type Shapes } from './json-shapes.ts';
 import { areTextNumbers } from './json-text.ts';
@@ -40,8 +40,9 @@ export interface ColumnContext {
 
 /** The column of each place of a shape. */
 export function columnsOf(shape: Shape, context: ColumnContext): Column[] {
+  const settlers = settlersOf(shape);
   return shape.keys.map((key, place) => {
-    const column = columnAt(shape, place, context);
+    const column = columnAt(shape, place, { ...context, settlers });
     return isPart(column) && context.keepKey(key) ? plain(shape, place) : column;
   });
 }
@@ -65,7 +66,11 @@ function valuesAt(shape: Shape, place: number): Json[] {
   return values;
 }
 
-function columnAt(shape: Shape, place: number, { shapeOf, keys }: ColumnContext): Column {
+function columnAt(
+  shape: Shape,
+  place: number,
+  { shapeOf, keys, settlers }: ColumnContext & { settlers: readonly Settler[] },
+): Column {
   const values = valuesAt(shape, place);
   const [first] = values;
   if (typeof first === 'string' && values.length === shape.records.length) {
@@ -76,7 +81,7 @@ function columnAt(shape: Shape, place: number, { shapeOf, keys }: ColumnContext)
   const type = commonType(values, shapeOf);
   if (type) return { kind: 'typed', type };
   const prefix = values.length > 3 ? commonPrefix(values) : '';
-  return prefix === '' ? plain(shape, place, settledBy(shape, place)) : { kind: 'prefix', prefix };
+  return prefix === '' ? plain(shape, place, settledBy(shape, place, settlers)) : { kind: 'prefix', prefix };
 }
 
 function commonType(values: readonly Json[], shapeOf: Shapes): ContainerType | undefined {

@@ -3,7 +3,7 @@ import { keysOfRecords } from './json-derived.ts';
 import { writeHead } from './json-head.ts';
 import { abbreviate, findPrefixes, type Prefixes } from './json-prefixes.ts';
 import { type Json, JsonArray, type JsonObject } from './json-read.ts';
-import { cellOf, findShapes, type Shape, type Shapes } from './json-shapes.ts';
+import { cellOf, findShapes, placeOf, type Shape, type Shapes } from './json-shapes.ts';
 import { groupByStem, type Made, type StemGroup, writeStems } from './json-stems.ts';
 import { withoutQuotes } from './json-text.ts';
 
@@ -28,8 +28,9 @@ export function encodeRecords(root: Json, options: EncodeOptions = {}): string {
   const columns = new Map(shapes.map((shape) => [shape, columnsOf(shape, context)]));
   const isWritten = (object: JsonObject, place: number) => {
     const shape = shapeOf.get(object);
-    const column = shape && columns.get(shape)?.[shape.keys.indexOf(object.keys[place] ?? '')];
-    return !keepKey(object.keys[place] ?? '') && column?.kind !== 'constant' && column?.kind !== 'derived';
+    const key = object.keys[place] ?? '';
+    const column = shape && columns.get(shape)?.[placeOf(shape.keys, key, place)];
+    return !keepKey(key) && column?.kind !== 'constant' && column?.kind !== 'derived';
   };
   const prefixes = findPrefixes(root, isWritten);
   const writer = new RecordWriter({ shapeOf, columns, prefixes, keepKey });
@@ -76,7 +77,7 @@ class RecordWriter {
     const groups = groupByStem(textsOf(object, written, this.#plan.keepKey));
     const seen = new Set<StemGroup>();
     return object.keys.flatMap((key, i) => {
-      const group = groups.find(({ keys }) => keys.has(key));
+      const group = groups.get(key);
       if (!group) return [`${key}:${written[i]}`];
       this.hasStems = true;
       return seen.size < seen.add(group).size ? [`${writeStems(group)}:"${group.start}"`] : [];

@@ -58,15 +58,21 @@ function writeFields(shape: Shape, columns: readonly Column[]): string[] {
   const seen = new Set<StemGroup>();
   return columns.flatMap((column, place) => {
     const key = shape.keys[place] ?? '';
-    const found = groups.find(({ group }) => group.keys.has(key));
+    const found = groups.get(key);
     if (!found) return [writeKey(key) + writeColumn(column, shape)];
     const { group, source } = found;
     return seen.size < seen.add(group).size ? [`${writeStems(group)}=${source}+"${group.start}"`] : [];
   });
 }
 
+interface Linked {
+  group: StemGroup;
+  /** The field that they are made of besides their own key. */
+  source: string;
+}
+
 /** Fields that are made of one before them and their own key. */
-function stemsOf(shape: Shape, columns: readonly Column[]): { group: StemGroup; source: string }[] {
+function stemsOf(shape: Shape, columns: readonly Column[]): Map<string, Linked> {
   const bySource = new Map<string, Made[]>();
   columns.forEach((column, place) => {
     if (column.kind !== 'derived' || column.before !== '' || column.source === undefined) return;
@@ -74,9 +80,11 @@ function stemsOf(shape: Shape, columns: readonly Column[]): { group: StemGroup; 
     bySource.set(column.source, list);
     list.push({ key: shape.keys[place] ?? '', text: column.after });
   });
-  return [...bySource].flatMap(([source, made]) =>
-    groupByStem(made).map((group) => ({ group, source: writeKey(source) })),
-  );
+  const linked = new Map<string, Linked>();
+  for (const [source, made] of bySource) {
+    for (const [key, group] of groupByStem(made)) linked.set(key, { group, source: writeKey(source) });
+  }
+  return linked;
 }
 
 function writeKey(key: string): string {

@@ -15,6 +15,9 @@ export type IsWritten = (object: JsonObject, place: number) => boolean;
 const SIGNS = [...'~$*!^%@&;'];
 const MIN_LENGTH = 16;
 const MAX_PREFIX = 200;
+/** In characters: what a prefix must save in all, and what a string saves nothing by. */
+const MIN_GAIN = 40;
+const SIGN_COST = 8;
 const MAX_STRINGS = 20_000;
 /** Up to so many strings a prefix may also be an address without what follows it, such as `.git` or `{/id}`. */
 const MAX_CLOSELY = 2000;
@@ -27,11 +30,11 @@ export function findPrefixes(root: Json, isWritten: IsWritten): Prefixes {
   const starts = new Set<string>();
   collect(root, { texts, starts, isWritten });
   if (texts.size > MAX_STRINGS) return [];
-  const strings = [...texts].map(([text, count]) => ({ text, count, covered: 0 }));
+  const { strings, candidates } = findCandidates(texts);
   const prefixes: Prefix[] = [];
   for (const sign of SIGNS) {
     if (starts.has(sign)) continue;
-    const text = bestPrefix(strings);
+    const text = bestPrefix(strings, candidates);
     if (text === undefined) break;
     prefixes.push({ sign, text });
     for (const string of strings) {
@@ -87,24 +90,63 @@ function cutsIn(text: string, cut: RegExp): number[] {
   return cuts;
 }
 
-function bestPrefix(
-  strings: readonly { text: string; count: number; covered: number }[],
-): string | undefined {
-  const gains = new Map<string, number>();
-  const isCut = strings.length > MAX_CLOSELY ? AFTER_SLASH : AROUND_SIGNS;
-  for (const { text, count, covered } of strings) {
+/** What a prefix could be, and what it would save by the prefixes that are chosen so far. */
+interface Candidate {
+  text: string;
+  gain: number;
+}
+
+interface Shared {
+  text: string;
+  count: number;
+  /** So much of it a chosen prefix already stands for. */
+  covered: number;
+  candidates: Candidate[];
+}
+
+/** Prefixes that would pay; most starts are of one string alone, and what saves too little never saves more. */
+function findCandidates(texts: ReadonlyMap<string, number>): { strings: Shared[]; candidates: Candidate[] } {
+  const byText = new Map<string, Candidate>();
+  const isCut = texts.size > MAX_CLOSELY ? AFTER_SLASH : AROUND_SIGNS;
+  const strings: Shared[] = [];
+  for (const [text, count] of texts) {
+    const candidates: Candidate[] = [];
     for (const end of cutsIn(text, isCut)) {
       const prefix = text.slice(0, end);
-      const gain = end > covered ? (end - Math.max(covered, 8)) * count : 0;
-      if (!prefix.includes('\\')) gains.set(prefix, (gains.get(prefix) ?? 0) + gain);
+      if (prefix.includes('\\')) break;
+      let candidate = byText.get(prefix);
+      if (!candidate) {
+        candidate = { text: prefix, gain: 0 };
+        byText.set(prefix, candidate);
+      }
+      candidate.gain += gainOf(end, 0, count);
+      candidates.push(candidate);
     }
+    strings.push({ text, count, covered: 0, candidates });
+  }
+  const pays = ({ text, gain }: Candidate) => gain - text.length > MIN_GAIN;
+  for (const string of strings) string.candidates = string.candidates.filter(pays);
+  return {
+    strings: strings.filter(({ candidates }) => candidates.length > 0),
+    candidates: [...byText.values()].filter(pays),
+  };
+}
+
+function gainOf(end: number, covered: number, count: number): number {
+  return end > covered ? (end - Math.max(covered, SIGN_COST)) * count : 0;
+}
+
+function bestPrefix(strings: readonly Shared[], candidates: readonly Candidate[]): string | undefined {
+  for (const candidate of candidates) candidate.gain = 0;
+  for (const { count, covered, candidates } of strings) {
+    for (const candidate of candidates) candidate.gain += gainOf(candidate.text.length, covered, count);
   }
   let best: string | undefined;
-  let bestGain = 40;
-  for (const [prefix, gain] of gains) {
-    if (gain - prefix.length > bestGain) {
-      best = prefix;
-      bestGain = gain - prefix.length;
+  let bestGain = MIN_GAIN;
+  for (const { text, gain } of candidates) {
+    if (gain - text.length > bestGain) {
+      best = text;
+      bestGain = gain - text.length;
     }
   }
   return best;

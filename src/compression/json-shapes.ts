@@ -25,10 +25,12 @@ export function findShapes(root: Json): { shapes: Shape[]; shapeOf: Shapes } {
 
 /** The value of `key` in a record, or undefined when it has no such key. */
 export function cellOf(record: JsonObject, keys: readonly string[], place: number): Json | undefined {
-  const key = keys[place];
-  // Rows that have every key have them in this order, so the place itself is the usual hit.
-  const at = record.keys[place] === key ? place : record.keys.indexOf(key ?? '');
-  return at < 0 ? undefined : record.values[at];
+  return record.values[placeOf(record.keys, keys[place] ?? '', place)];
+}
+
+/** Where a key stands, or -1: at the same place as in other rows like this one, as a rule. */
+export function placeOf(keys: readonly string[], key: string, usual: number): number {
+  return keys[usual] === key ? usual : keys.indexOf(key);
 }
 
 function walk(value: Json, byKeys: Map<string, Shape>): void {

@@ -10,7 +10,6 @@ export interface StemGroup {
   start: string;
   /** The stems, each with what follows it in the text. */
   items: string[];
-  keys: Set<string>;
 }
 
 /** Fewer of them don't pay for the legend. */
@@ -19,9 +18,10 @@ const KEY = /^"([A-Za-z][\w-]*?)(_[A-Za-z]+|[A-Z][a-z]+)"$/;
 const REST = /^(?:[^\w\-,()"\\\n][^,()"\\\n]*)?$/;
 const START = /^(?:[^()"\\\n]*\/|[^\w()"\\\n])$/;
 
-/** Finds texts that say their own key again, as the links of an API's answers do. */
-export function groupByStem(fields: Iterable<Made>): StemGroup[] {
+/** The groups of texts that say their own key again, as the links of an API's answers do, by the keys in them. */
+export function groupByStem(fields: Iterable<Made>): Map<string, StemGroup> {
   const groups = new Map<string, StemGroup>();
+  const byKey = new Map<string, StemGroup>();
   for (const { key, text } of fields) {
     const [, stem = '', ending = ''] = KEY.exec(key) ?? [];
     const at = stem === '' ? 0 : startOfStem(text, stem);
@@ -29,12 +29,13 @@ export function groupByStem(fields: Iterable<Made>): StemGroup[] {
     const start = text.slice(0, at);
     const rest = text.slice(at + stem.length);
     if (!START.test(start) || !REST.test(rest)) continue;
-    const group = groups.get(`${ending} ${start}`) ?? { ending, start, items: [], keys: new Set() };
+    const group = groups.get(`${ending} ${start}`) ?? { ending, start, items: [] };
     groups.set(`${ending} ${start}`, group);
     group.items.push(stem + rest);
-    group.keys.add(key);
+    byKey.set(key, group);
   }
-  return [...groups.values()].filter((group) => group.items.length >= MIN_ITEMS);
+  for (const [key, group] of byKey) if (group.items.length < MIN_ITEMS) byKey.delete(key);
+  return byKey;
 }
 
 /** A stem stands after a slash, or after the sign for a start that ends with one. */

@@ -70,6 +70,19 @@ function isId(word: string): boolean {
   );
 }
 
+/** Tells of each key whether the question names it; a document has few keys and each of them often. */
+export function keysNamedBy(question: Question | undefined): (key: string) => boolean {
+  const known = new Map<string, boolean>();
+  return (key) => {
+    let named = known.get(key);
+    if (named === undefined) {
+      named = namesKey(question, key);
+      known.set(key, named);
+    }
+    return named;
+  };
+}
+
 /** Whether the question names a JSON key (given with its quotes): every word of it. */
 export function namesKey(question: Question | undefined, key: string): boolean {
   if (!question) return false;

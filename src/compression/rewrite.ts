@@ -14,7 +14,7 @@ import { compressLog } from './log.ts';
 import { isSource } from './log-lines.ts';
 import { lookUp } from './lookup.ts';
 import { isMarked, splitAtKeeps } from './marks.ts';
-import { namesKey } from './question.ts';
+import { keysNamedBy } from './question.ts';
 import { referToEarlier } from './repeat.ts';
 import { foldRepeats } from './repeat-within.ts';
 import { minifySchemas } from './schemas.ts';
@@ -82,7 +82,7 @@ export class Rewriter {
       level,
       question,
       fromTool: origin.role === 'tool',
-      keepKey: (key) => namesKey(question, key),
+      keepKey: keysNamedBy(question),
       modelOf: (value) => history.modelOf(value),
       leaveOut: () => {
         this.#exact = false;
