@@ -2,16 +2,23 @@ import type { LimitEnding, Wire } from './wire/wire.ts';
 
 /** How much of a stream is kept as it came before its text is taken out. */
 const MAX_KEPT_BYTES = 256 * 1024;
+const FIRST_BYTES = 4 * 1024;
+const NOTHING = Buffer.alloc(0);
 
-/** The events of a stream as they came, by reference, as far back as somebody may ask for them; then their text. */
+/**
+ * The events of a stream as they came, as far back as somebody may ask for them; then their text. They are copied:
+ * kept by reference, each is a handful of objects that outlive the young garbage, which costs more than its bytes.
+ */
 export class KeptEvents {
-  #events: Buffer[] = [];
+  #store: Buffer = NOTHING;
   #bytes = 0;
-  /** Of how many of them the text was taken. */
+  /** Where the last run of events begins. */
+  #last = 0;
+  /** Up to where the text was taken. */
   #taken = 0;
   #text: string[] = [];
   /** The last that are kept no more. */
-  #lastDropped: Buffer = Buffer.alloc(0);
+  #lastDropped: Buffer = NOTHING;
   #ending: LimitEnding | undefined;
   readonly #wire: Wire;
   readonly #isWatched: () => boolean;
@@ -23,14 +30,23 @@ export class KeptEvents {
   }
 
   add(events: Buffer): void {
-    this.#events.push(events);
-    this.#bytes += events.length;
-    if (this.#bytes > MAX_KEPT_BYTES) this.#drop();
+    const end = this.#bytes + events.length;
+    if (end > this.#store.length) this.#grow(end);
+    this.#store.set(events, this.#bytes);
+    this.#last = this.#bytes;
+    this.#bytes = end;
+    if (end > MAX_KEPT_BYTES) this.#drop();
+  }
+
+  #grow(bytes: number): void {
+    const larger = Buffer.allocUnsafeSlow(Math.max(bytes, 2 * this.#store.length, FIRST_BYTES));
+    larger.set(this.all());
+    this.#store = larger;
   }
 
   /** Those that are kept. */
   all(): Buffer {
-    return Buffer.concat(this.#events);
+    return this.#store.subarray(0, this.#bytes);
   }
 
   /** Whether all that came is kept. */
@@ -40,15 +56,14 @@ export class KeptEvents {
 
   /** The last of them, and at least one. */
   end(): Buffer {
-    return Buffer.concat([this.#lastDropped, ...this.#events]);
+    return this.isWhole ? this.all() : Buffer.concat([this.#lastDropped, this.all()]);
   }
 
   /** All that was generated; each event is parsed for it once. */
   text(): string {
-    if (this.#taken < this.#events.length) {
-      const events = this.#taken === 0 ? this.#events : this.#events.slice(this.#taken);
-      this.#text.push(...this.#wire.textOf(Buffer.concat(events), true));
-      this.#taken = this.#events.length;
+    if (this.#taken < this.#bytes) {
+      this.#text.push(...this.#wire.textOf(this.#store.subarray(this.#taken, this.#bytes), true));
+      this.#taken = this.#bytes;
     }
     if (this.#text.length > 1) this.#text = [this.#text.join('')];
     return this.#text[0] ?? '';
@@ -65,9 +80,10 @@ export class KeptEvents {
   #drop(): void {
     this.text();
     this.ending();
-    this.#lastDropped = this.#events.at(-1) ?? this.#lastDropped;
-    this.#events = [];
+    this.#lastDropped = Buffer.from(this.#store.subarray(this.#last, this.#bytes));
+    this.#store = NOTHING;
     this.#bytes = 0;
+    this.#last = 0;
     this.#taken = 0;
   }
 }
