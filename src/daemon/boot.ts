@@ -16,6 +16,7 @@ import { createLessons } from '../gateway/lessons.ts';
 import { createResolver } from '../gateway/resolve.ts';
 import { createRouter, type Router } from '../gateway/router.ts';
 import { createSettler } from '../gateway/settler.ts';
+import { createShadows } from '../gateway/shadow/shadows.ts';
 import { createTiers } from '../gateway/tiers.ts';
 import { createUpstreams } from '../gateway/upstreams.ts';
 import { createItemMemory } from '../gateway/wire/translate/responses-over-chat/item-memory.ts';
@@ -33,6 +34,7 @@ import { createLedger } from '../store/ledger/ledger.ts';
 import { openDatabase } from '../store/open.ts';
 import { createPruning } from '../store/retention.ts';
 import { createRouteHealthStore } from '../store/route-health.ts';
+import { createShadowSpend } from '../store/shadow-spend.ts';
 import { recentTierScores } from '../store/tier-scores.ts';
 import { createOutbox } from '../store/webhooks/outbox.ts';
 import { inTransaction } from '../store/write.ts';
@@ -152,6 +154,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   const settler = createSettler(ledger, clock);
   const tokens = createTokenCounter();
   const compressor = options.compressor ?? createCompressor({ clock, warn: (message) => log.warn(message) });
+  const shadows = createShadows({ spentSince: createShadowSpend(db), random: router.random });
   const attribution = createAttribution({ enabled: () => current().settings.attribution === 'on', clock });
   const gateway: Gateway = {
     clock,
@@ -168,6 +171,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     tiers,
     learners,
     lessons: createLessons(learners),
+    shadows,
     catalog: () => current().catalog,
     ledger,
     settler,
@@ -277,6 +281,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     for (const stop of stops) stop();
     await stopMaintenance();
     await dispatcher.stop();
+    await shadows.close();
     await upstreams.close();
     await sandbox.close();
     await tokens.close();

@@ -25,12 +25,15 @@ export interface TierChoice {
   /** What the cheaper tier lacks for this request. */
   lacks: readonly string[];
   /** Where it would have gone for the dearer price. */
-  strong: Target;
-  weak: readonly Target[];
+  strong: readonly RoutedTarget[];
+  weak: readonly RoutedTarget[];
+  /** Those of the cheaper tier that can take it. */
+  fit: readonly RoutedTarget[];
   /** To learn from how it was answered. */
   prompt: Prompt;
   turns: number;
   wantsJson: boolean;
+  inToolLoop: boolean;
 }
 
 /** Decides on the tier of a request for a model that has some; answers the targets of that tier. */
@@ -73,7 +76,7 @@ function choose(gateway: Gateway, job: Job, offer: TierOffer): readonly RoutedTa
   const needs = needsOf(job);
   const lacks = reachable.map((target) => lackOfTarget(target, needs));
   const fit = reachable.filter((_, i) => lacks[i]?.length === 0);
-  const choice = decide(gateway, job, { offer, turns, needs, weak: fit[0], lacks: lacks[0] ?? ['endpoint'] });
+  const choice = decide(gateway, job, { offer, turns, needs, fit, lacks: lacks[0] ?? ['endpoint'] });
   if (!choice) return offer.asked;
   job.tier = choice;
   if (!choice.decision.applied) return offer.asked;
@@ -85,19 +88,20 @@ interface Asking {
   offer: TierOffer;
   turns: Turns;
   needs: Needs;
-  /** The first target of the cheaper tier that can take it. */
-  weak: RoutedTarget | undefined;
+  /** The targets of the cheaper tier that can take it. */
+  fit: readonly RoutedTarget[];
   lacks: readonly string[];
 }
 
 function decide(
   gateway: Gateway,
   job: Job,
-  { offer, turns, needs, weak, lacks }: Asking,
+  { offer, turns, needs, fit, lacks }: Asking,
 ): TierChoice | undefined {
   const { tiers, router, learners } = gateway;
   const { project, asked, conversation } = job;
   const [strong] = offer.strong;
+  const [weak] = fit;
   if (!strong || !conversation) return undefined;
   const inToolLoop = turns.at(turns.length - 1).role === 'tool';
   const prompt = readPrompt([questionIn(turns)]);
@@ -125,11 +129,13 @@ function decide(
     scored,
     name,
     lacks: weak ? [] : lacks,
-    strong,
+    strong: offer.strong,
     weak: offer.weak,
+    fit,
     prompt,
     turns: turns.length,
     wantsJson: needs.jsonSchema === true,
+    inToolLoop,
   };
 }
 

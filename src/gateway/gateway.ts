@@ -19,6 +19,7 @@ import type { Resolver } from './resolve.ts';
 import type { Router } from './router.ts';
 import type { FindProject } from './select-project.ts';
 import type { Settler } from './settler.ts';
+import type { Shadows } from './shadow/shadows.ts';
 import type { Tiers } from './tiers.ts';
 import type { Upstreams } from './upstreams.ts';
 import type { ItemMemory } from './wire/translate/responses-over-chat/item-memory.ts';
@@ -39,6 +40,7 @@ export interface Gateway {
   tiers: Tiers;
   learners: Learners;
   lessons: Lessons;
+  shadows: Shadows;
   catalog: () => Catalog;
   calendar: () => Calendar;
   ledger: Ledger;

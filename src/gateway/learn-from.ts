@@ -1,4 +1,5 @@
 import { messageOf } from '../errors.ts';
+import type { TokenUsage } from '../usage.ts';
 import { type Signs, signsOf, signsOfStream } from './answer-signs.ts';
 import type { TierChoice } from './choose-tier.ts';
 import type { Forwarding } from './complete.ts';
@@ -11,29 +12,34 @@ import { parseObject } from './wire/events.ts';
 /** Answers that are longer are not looked into. */
 const MAX_BYTES = 1_000_000;
 
-/** Learns from a good answer what shows of its worth, once the client has it. */
+/** Learns from a good answer what shows of its worth, once the client has it, and may ask the other tier as well. */
 export function learnFrom(
   gateway: Gateway,
-  { job, target, admitted }: Forwarding,
-  { weak, prompt, turns, wantsJson }: TierChoice,
-  { relay }: CallReport,
+  { job, target, admitted, route }: Forwarding,
+  tier: TierChoice,
+  { report: { relay }, usage }: { report: CallReport; usage: TokenUsage },
 ): void {
   const { exchange, project, conversation } = job;
-  if (!conversation) return;
+  if (!conversation || !route) return;
   const limited = job.asked.maxOutputTokens !== undefined || admitted.limit !== undefined;
-  const isWeak = weak.some(({ provider, model }) => provider === target.provider && model === target.model);
+  const isWeak = tier.weak.some(
+    ({ provider, model }) => provider === target.provider && model === target.model,
+  );
+  const servedBy = isWeak ? 'weak' : 'strong';
   setImmediate(() => {
     try {
       const signs = signsIn(relay);
       gateway.lessons.answered({
         id: exchange.id,
         project: project.name,
-        tier: isWeak ? 'weak' : 'strong',
-        prompt,
+        tier: servedBy,
+        prompt: tier.prompt,
         conversation: conversation.key,
-        turns,
-        quality: signs && judgeAnswer(signs, { json: wantsJson, limited }),
+        turns: tier.turns,
+        quality: signs && judgeAnswer(signs, { json: tier.wantsJson, limited }),
       });
+      const { outputTokens } = usage;
+      if (signs) gateway.shadows.consider(gateway, { job: route.job, tier, servedBy, signs, outputTokens });
     } catch (error) {
       gateway.warn(`nothing was learnt from an answer: ${messageOf(error)}`);
     }

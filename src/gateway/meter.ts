@@ -23,11 +23,17 @@ export interface Metered {
   flags: number;
 }
 
+/** What metering reads of an answer. */
+export type Answered = Pick<
+  Relay,
+  'status' | 'usage' | 'usageIs' | 'isReadable' | 'isStream' | 'firstByteAt' | 'lastByteAt' | 'receivedText'
+>;
+
 export interface Metering {
   job: Job;
   target: Target;
   admitted: Admitted;
-  relay: Relay;
+  relay: Answered;
   /** When the request went out, monotonic milliseconds. */
   sentAt: number;
   /** The provider ended the answer itself, so nothing is on its way any more. */

@@ -50,7 +50,8 @@ export async function settle(
     gateway.clock.monotonic(),
   );
   job.exchange.recorded = true;
-  if (job.tier && ending.outcome === 'ok') learnFrom(gateway, forwarding, job.tier, report);
+  if (job.tier && ending.outcome === 'ok')
+    learnFrom(gateway, forwarding, job.tier, { report, usage: last.usage });
   const settled = await gateway.settler.settle(record);
   gateway.queue.nudge(lineOf(job, gateway.repoBudgets()));
   about.costNanoUsd = flags & FLAGS.unpriced ? undefined : costNanoUsd;

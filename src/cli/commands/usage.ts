@@ -9,6 +9,7 @@ import {
   usageReport,
   usageTrends,
 } from '../../store/reports.ts';
+import { shadowUsage } from '../../store/shadow-spend.ts';
 import { type UsageScope, usageResponse } from '../../store/usage-response.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson, tell } from '../context.ts';
@@ -61,17 +62,20 @@ async function run(context: Context, options: Options): Promise<void> {
   else tell(context, usageTable(report, scope, terminalOf(context.stdout, context.env, options), charts));
 }
 
-/** What the charts beside the figures show: days have their models, the rest has its days. */
+/** What stands beside the figures: days have their models, the rest has its days. */
 async function readCharts(
   db: Db,
   calendar: Calendar,
   query: UsageQuery,
   { rows }: UsageReport,
 ): Promise<UsageCharts> {
-  const { groupBy } = query;
+  const { groupBy, projectId } = query;
+  const from = calendar.startOfDate(query.from);
+  const to = calendar.startOfDate(addDays(query.to, 1));
+  const shadows = shadowUsage(db, { from, to, projectId });
   if (groupBy === 'day')
-    return { parts: (await usageReport(db, calendar, { ...query, groupBy: 'model' })).rows };
-  return { parts: rows, trends: await usageTrends(db, calendar, { ...query, groupBy }) };
+    return { parts: (await usageReport(db, calendar, { ...query, groupBy: 'model' })).rows, shadows };
+  return { parts: rows, trends: await usageTrends(db, calendar, { ...query, groupBy }), shadows };
 }
 
 function scopeOf({ from, to, groupBy, project }: Options, calendar: Calendar, now: number): UsageScope {

@@ -37,7 +37,7 @@ export function requestTable(found: LoggedRequest[], timezone: string, terminal:
       header: 'time',
       value: ({ timeMs }) => (days.size === 1 ? times.time(timeMs) : times.dateTime(timeMs).slice(5, 16)),
     },
-    { header: 'model', value: (request) => request.model || request.askedModel, shrinks: true },
+    { header: 'model', value: modelText, shrinks: true },
     ...(manyProjects ? [project] : []),
     { header: 'st', value: ({ status }) => String(status || '-') },
     { header: 'in>out', value: (r) => `${tokens(r.inputTokens)}>${tokens(r.outputTokens)}`, align: 'right' },
@@ -45,6 +45,11 @@ export function requestTable(found: LoggedRequest[], timezone: string, terminal:
     ...(manyProjects && terminal.columns < WIDE_COLUMNS ? [] : [took]),
   ];
   return [palette.bold(`Requests (${timezone})`), '', ...table(found, columns, { terminal })].join('\n');
+}
+
+/** The model that served it, or was to; `shadow` where gw asked by itself, to learn how the other tier answers. */
+function modelText({ model, askedModel, flags }: LoggedRequest): string {
+  return `${model || askedModel}${flags.includes('shadow') ? ' (shadow)' : ''}`;
 }
 
 /** What sets a request apart in a list: `X` blocked, `!` anything else that is not ok. */

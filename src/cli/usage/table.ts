@@ -1,5 +1,6 @@
 import { formatUsd } from '../../money.ts';
 import type { UsageFigures, UsageReport, UsageRow } from '../../store/reports.ts';
+import type { ShadowUsage } from '../../store/shadow-spend.ts';
 import type { UsageScope } from '../../store/usage-response.ts';
 import { bar } from '../output/bars.ts';
 import { fitPoints, peakOf, sparkline } from '../output/chart.ts';
@@ -17,6 +18,8 @@ export interface UsageCharts {
   parts?: readonly UsageRow[];
   /** The cost of each day, by the key of a row. */
   trends?: ReadonlyMap<string, readonly number[]> | undefined;
+  /** What gw asked by itself, to learn. */
+  shadows?: ShadowUsage;
 }
 
 /** The usage report for people: what the total is made of, a row each with its chart, and what the totals leave out. */
@@ -24,7 +27,7 @@ export function usageTable(
   { rows, total }: UsageReport,
   scope: UsageScope,
   terminal: Terminal,
-  { parts = [], trends }: UsageCharts = {},
+  { parts = [], trends, shadows }: UsageCharts = {},
 ): string {
   const { bold, dim } = terminal.palette;
   const whose = scope.project === null ? 'all projects' : `project ${scope.project}`;
@@ -38,9 +41,14 @@ export function usageTable(
   const chart = trends ? trendColumn(trends, sum, terminal) : barColumn(rows, sum, terminal);
   const lines = table(rows, columnsFor(scope, terminal, chart), { terminal, total: sum });
   const share = stackedBar(partsOf(parts), terminal);
-  return [title, '', ...share, ...(share.length > 0 ? [''] : []), ...lines, ...remarks(total).map(dim)].join(
-    '\n',
-  );
+  return [
+    title,
+    '',
+    ...share,
+    ...(share.length > 0 ? [''] : []),
+    ...lines,
+    ...remarks(total, shadows).map(dim),
+  ].join('\n');
 }
 
 function columnsFor(
@@ -106,8 +114,12 @@ function costOf({ costNanoUsd, unpricedRequests }: UsageFigures): string {
   return costNanoUsd === 0 ? 'unpriced' : `${formatUsd(costNanoUsd)}+?`;
 }
 
-function remarks(total: UsageFigures): string[] {
+function remarks(total: UsageFigures, shadows?: ShadowUsage): string[] {
   const lines: string[] = [];
+  if (shadows && shadows.requests > 0) {
+    const requests = plural(shadows.requests, 'shadow request');
+    lines.push(`${requests} of these, for ${formatUsd(shadows.costNanoUsd)}: routing.shadow_share`);
+  }
   if (total.savedTokens > 0) {
     lines.push(`saved ${formatUsd(total.savedNanoUsd)} and ${plural(total.savedTokens, 'token')}`);
   }

@@ -42,6 +42,8 @@ export const FLAGS = {
   optimizedLate: 128,
   /** Went out as it came, to learn what requests cost without the optimizer. */
   heldOut: 256,
+  /** Asked by gw itself, to learn how the other tier answers. */
+  shadow: 512,
 } as const;
 export type Flag = keyof typeof FLAGS;
 

@@ -1,0 +1,63 @@
+import { headerOf, returnedHeaders } from '../headers.ts';
+import type { Answered } from '../meter.ts';
+import { plainBody } from '../plain-body.ts';
+import type { Receiver } from '../send.ts';
+import type { InspectedEvents, Wire } from '../wire/wire.ts';
+
+const NOTHING = Buffer.alloc(0);
+
+/** An answer that goes to nobody: it is gathered, up to a limit, to be metered and looked at. */
+export class ShadowAnswer implements Receiver, Answered {
+  status = 0;
+  usage: unknown;
+  usageIs: InspectedEvents['usageIs'];
+  firstByteAt: number | undefined;
+  lastByteAt: number | undefined;
+  /** More has come than is kept. */
+  onTooLong: () => void = () => {};
+  readonly isStream = false;
+  #encoding: string | undefined;
+  #parts: Buffer[] = [];
+  #size = 0;
+  readonly #wire: Wire;
+  readonly #maxBytes: number;
+  readonly #now: () => number;
+
+  constructor(wire: Wire, { maxBytes, now }: { maxBytes: number; now: () => number }) {
+    this.#wire = wire;
+    this.#maxBytes = maxBytes;
+    this.#now = now;
+  }
+
+  head(status: number, rawHeaders: Buffer[]): void {
+    this.status = status;
+    this.#encoding = headerOf(returnedHeaders(rawHeaders), 'content-encoding');
+  }
+
+  data(chunk: Buffer): boolean {
+    this.lastByteAt = this.#now();
+    this.firstByteAt ??= this.lastByteAt;
+    this.#size += chunk.length;
+    if (this.#size > this.#maxBytes) this.onTooLong();
+    else this.#parts.push(chunk);
+    return true;
+  }
+
+  /** The body as it was before it was encoded; empty where that can't be had. */
+  body(): Buffer {
+    return plainBody(Buffer.concat(this.#parts), this.#encoding, this.#maxBytes) ?? NOTHING;
+  }
+
+  get isReadable(): boolean {
+    return this.body().length > 0;
+  }
+
+  receivedText(): string[] {
+    return this.#wire.textOf(this.body(), false);
+  }
+
+  readUsage(): void {
+    const body = this.body();
+    this.usage = this.#wire.usageOf(body) ?? this.#wire.inspect(body, false).usage;
+  }
+}

@@ -1,0 +1,159 @@
+import { formatRequestId, type RequestId } from '../../ids.ts';
+import { applyEdits } from '../../json/edit.ts';
+import type { NanoUsd } from '../../money.ts';
+import type { Tier } from '../../routing/score/share.ts';
+import { FLAGS, type Outcome } from '../../store/ledger/record.ts';
+import { NO_USAGE } from '../../usage.ts';
+import { type Admitted, hold, inputBound, quoter } from '../admit.ts';
+import { type Signs, signsOf } from '../answer-signs.ts';
+import type { Gateway } from '../gateway.ts';
+import { upstreamHeaders } from '../headers.ts';
+import { type Job, lineOf, recordOf } from '../job.ts';
+import { type Metered, meter, meterAtBound } from '../meter.ts';
+import type { RoutedTarget } from '../resolve.ts';
+import { type CallEnd, send } from '../send.ts';
+import { parseObject } from '../wire/events.ts';
+import { ShadowAnswer } from './answer.ts';
+import { agree } from './compare.ts';
+import { shadowJob } from './request.ts';
+
+/** A question to put to the other tier as well. */
+export interface ShadowQuestion {
+  /** The request that was answered, in its client's words. */
+  job: Job;
+  /** What the client got. */
+  served: Signs;
+  outputTokens: number;
+  target: RoutedTarget;
+  tier: Tier;
+  /** Whether a hold of so much more fits into what shadows may spend today. */
+  hasRoom(more: NanoUsd): boolean;
+  signal: AbortSignal;
+}
+
+/** How the other tier answered. */
+export interface ShadowOutcome {
+  signs: Signs;
+  agrees: boolean | undefined;
+}
+
+/** What a short answer may take at the other model, which may think before it. */
+const LEAST_OUTPUT_TOKENS = 2_048;
+const TIMES_LONGER = 4;
+const MAX_BYTES = 1_000_000;
+
+/**
+ * Asks the other tier, on a hold of its own. Undefined where there is no room for it, or nothing to compare came of it;
+ * throws GwError where the question can't be put there.
+ */
+export async function askShadow(
+  gateway: Gateway,
+  question: ShadowQuestion,
+): Promise<ShadowOutcome | undefined> {
+  const { target, hasRoom } = question;
+  const mostTokens = Math.max(LEAST_OUTPUT_TOKENS, TIMES_LONGER * question.outputTokens);
+  const job = shadowJob(gateway, question.job, target, mostTokens);
+  if (!job || job.asked.serverTools) return undefined;
+  const quoted = quoter(gateway, job, target)(inputBound(job, target));
+  if (quoted.unpriced || !hasRoom(quoted.amount)) return undefined;
+  const asking = { job, target, calendar: gateway.calendar() };
+  // Not final: where a budget is tight it is not refused, which would be told to people, but left undone.
+  const admitted = await hold(gateway, asking, quoted, false);
+  if (!admitted) return undefined;
+  const sentAt = gateway.clock.monotonic();
+  // Another daemon may have held the rest at the same moment: each looks once its own hold is there to be seen.
+  const call = hasRoom(0) ? await callOnce(gateway, job, question) : NOT_MADE;
+  const metered = await meterCall(gateway, { job, target, admitted, sentAt, call });
+  const outcome = outcomeOf(question, call);
+  await settle(gateway, { job, question, call, metered, outcome });
+  return outcome;
+}
+
+interface EndedCall {
+  answer: ShadowAnswer | undefined;
+  end: CallEnd;
+}
+
+const NOT_MADE: EndedCall = { answer: undefined, end: { kind: 'aborted', sent: false } };
+
+async function callOnce(gateway: Gateway, job: Job, { target, signal }: ShadowQuestion): Promise<EndedCall> {
+  if (signal.aborted) return NOT_MADE;
+  const { provider } = target;
+  const answer = new ShadowAnswer(job.wire, { maxBytes: MAX_BYTES, now: () => gateway.clock.monotonic() });
+  const call = send(
+    gateway.upstreams.of(provider.origin),
+    {
+      path: provider.basePath + job.wire.path,
+      headers: shadowHeaders(job, target),
+      body: applyEdits(job.asked.bytes, job.asked.edits),
+    },
+    answer,
+  );
+  answer.onTooLong = call.abort;
+  signal.addEventListener('abort', call.abort, { once: true });
+  const end = await call.end;
+  signal.removeEventListener('abort', call.abort);
+  if (end.kind === 'complete') answer.readUsage();
+  return { answer, end };
+}
+
+/** A provider that knows the first request's key again would answer with what it answered then. */
+function shadowHeaders({ exchange, translator }: Job, { provider }: RoutedTarget): string[] {
+  const headers = upstreamHeaders(exchange.request.rawHeaders, provider, translator !== undefined);
+  return headers.filter((_, i) => headers[i - (i % 2)] !== 'idempotency-key');
+}
+
+async function meterCall(
+  gateway: Gateway,
+  about: { job: Job; target: RoutedTarget; admitted: Admitted; sentAt: number; call: EndedCall },
+): Promise<Metered> {
+  const { answer, end } = about.call;
+  if (!answer || ('sent' in end && !end.sent)) return { usage: NO_USAGE, costNanoUsd: 0, flags: 0 };
+  try {
+    return await meter(gateway, { ...about, relay: answer, whole: end.kind === 'complete' });
+  } catch (error) {
+    return meterAtBound(gateway, about.admitted, error);
+  }
+}
+
+function outcomeOf({ served }: ShadowQuestion, { answer, end }: EndedCall): ShadowOutcome | undefined {
+  if (!answer || end.kind !== 'complete' || answer.status >= 300) return undefined;
+  const read = parseObject(answer.body().toString('utf8'));
+  if (!read || read.error) return undefined;
+  const signs = signsOf(read);
+  return { signs, agrees: agree(served, signs) };
+}
+
+interface Ended {
+  job: Job;
+  question: ShadowQuestion;
+  call: EndedCall;
+  metered: Metered;
+  outcome: ShadowOutcome | undefined;
+}
+
+async function settle(gateway: Gateway, { job, question, call, metered, outcome }: Ended): Promise<void> {
+  const { target, tier } = question;
+  const of: RequestId = question.job.exchange.id;
+  const shadow = { of: formatRequestId(of), tier, agrees: outcome?.agrees ?? null };
+  const record = recordOf(
+    job,
+    target,
+    {
+      ...endOf(call),
+      usage: metered.usage,
+      costNanoUsd: metered.costNanoUsd,
+      flags: metered.flags | FLAGS.shadow,
+      detail: { shadow },
+    },
+    gateway.clock.monotonic(),
+  );
+  await gateway.settler.settle(record);
+  gateway.queue.nudge(lineOf(job, gateway.repoBudgets()));
+}
+
+function endOf({ answer, end }: EndedCall): { status: number; outcome: Outcome } {
+  const status = answer?.status ?? 0;
+  if (end.kind === 'complete') return { status, outcome: status >= 400 ? 'upstream_error' : 'ok' };
+  return { status, outcome: end.kind === 'aborted' ? 'client_gone' : 'upstream_failed' };
+}

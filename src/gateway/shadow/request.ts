@@ -1,0 +1,46 @@
+import { applyEdits } from '../../json/edit.ts';
+import { SHADOW_PROCESS } from '../../store/shadow-spend.ts';
+import { cross } from '../cross.ts';
+import type { Gateway } from '../gateway.ts';
+import type { Job } from '../job.ts';
+import type { RoutedTarget } from '../resolve.ts';
+import { parseObject } from '../wire/events.ts';
+
+/** What a client asked for, as a request of its own to another target: not streamed, not stored, and short. */
+export function shadowJob(
+  gateway: Gateway,
+  job: Job,
+  target: RoutedTarget,
+  mostTokens: number,
+): Job | undefined {
+  const body = parseObject(applyEdits(job.asked.bytes, job.asked.edits).toString('utf8'));
+  if (!body || body.background === true) return undefined;
+  for (const field of ['stream', 'stream_options', 'store', 'background']) delete body[field];
+  if (job.wire.endpoint === 'responses') body.store = false;
+  const crossed = cross(
+    {
+      exchange: {
+        ...job.exchange,
+        id: gateway.nextId(),
+        startedAt: gateway.clock.monotonic(),
+        gone: false,
+        recorded: false,
+        onGone: undefined,
+      },
+      caller: job.caller,
+      project: job.project,
+      origin: { process: SHADOW_PROCESS, repo: job.origin.repo },
+      wire: job.wire,
+      asked: job.wire.parse(Buffer.from(JSON.stringify(body))),
+      options: {},
+      savedTokens: 0,
+    },
+    target,
+    gateway,
+  );
+  const { asked, wire } = crossed;
+  const limit = Math.min(asked.maxOutputTokens ?? mostTokens, mostTokens);
+  const edits = [...asked.edits, ...wire.limitOutput(asked, limit, target.provider.outputLimit)];
+  if (target.model !== asked.model) edits.push(wire.renameModel(asked, target.model));
+  return { ...crossed, asked: { ...asked, maxOutputTokens: limit, edits } };
+}
