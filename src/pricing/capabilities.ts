@@ -8,23 +8,64 @@ export interface KnownCapabilities {
 
 type Lack = keyof KnownCapabilities;
 
-/** By model, from the makers' documentation; hosts put their names before. Without a host's own way round it. */
+/**
+ * By model, from the makers' documentation of November 2026; hosts put their names before, and Ollama a size behind.
+ * Only where nobody says otherwise: what is missing here is tried, while a lack that is none costs the dearer tier.
+ */
 const LACKS: readonly (readonly [RegExp, readonly Lack[]])[] = [
-  [/^gpt-3\.5-/, ['vision', 'jsonSchema']],
+  [/^gpt-3\.?5-/, ['vision', 'jsonSchema']],
+  [/^gpt-(3\.?5-turbo-(0301|instruct)|4(-32k)?-0314)/, ['tools']],
   [/^gpt-4(-\d{4}|-32k.*)?$/, ['vision', 'jsonSchema']],
-  [/^gpt-4-(turbo|1106|0125|vision)/, ['jsonSchema']],
+  [/^gpt-4-(turbo-preview|1106|0125)/, ['vision', 'jsonSchema']],
+  [/^gpt-4-turbo/, ['jsonSchema']],
+  [/^gpt-4-(1106-)?vision/, ['tools', 'jsonSchema']],
   [/^gpt-4o-2024-05-13$/, ['jsonSchema']],
+  [/^chatgpt-4o/, ['tools', 'jsonSchema']],
+  [/^gpt-(4o-(mini-)?)?audio/, ['vision', 'jsonSchema']],
+  [/^gpt-5-chat/, ['tools']],
+  [/^gpt-oss/, ['vision']],
   [/^o1-(mini|preview)/, ['tools', 'vision', 'jsonSchema']],
   [/^o3-mini/, ['vision']],
-  [/^claude-(2|instant)/, ['tools', 'vision']],
-  [/^deepseek-(chat|reasoner|v3|r1)/, ['vision']],
-  [/^(llama-?3(\.[13])?|meta-llama-3(\.[13])?)-/, ['vision']],
-  [/^(mixtral|open-mistral|codestral|ministral)/, ['vision']],
+  [/^claude-(2|instant)/, ['tools', 'vision', 'jsonSchema']],
+  [/^claude-(3|(opus|sonnet)-4(-0|[-@]2025\d+)?$)/, ['jsonSchema']],
+  [/^gemini-(pro|1\.0-pro(-\d+)?)$/, ['vision', 'jsonSchema']],
+  [/^deepseek-(chat|reasoner|v3|r1|v4-pro)/, ['vision']],
+  [/^deepseek-(chat|reasoner|flash|v4)/, ['jsonSchema']],
+  [/^(meta-)?llama-?(2|3(\.[13])?)([-:]|$)/, ['vision']],
+  [/^llama-?3\.2(-[13]b|:[13]b|:latest|$)/, ['vision']],
+  [/^((open-)?mixtral|(open-)?mistral-(7b|nemo)|codestral|devstral-(medium|2512|small-250[57]))/, ['vision']],
+  [/^(ministral-[38]b-2410|mistral-large-2[34]|mistral-small-(24|2501))/, ['vision']],
+  [/^grok-(beta|2(-1212|-latest)?|3(-mini)?(-fast)?(-latest)?|code-fast.*)$/, ['vision']],
+  [/^kimi-k2([-:](?!\d\b)|$)/, ['vision']],
+  [/^glm-(4\.[567]|5)(-(air|airx|x|flash|flashx))?$/, ['vision']],
+  [/^minimax-m2/, ['vision']],
+  [/^(qwq|qwen-?(2|2\.5|3)([-:]|$))(?!.*(vl|omni))/, ['vision']],
+  [/^phi-?(3|3\.5|4)([-:]|$)(?!.*(vision|multimodal))/, ['vision']],
+  [/^gemma(-?2|-?3[-:]1b|:|-7b|-2b)/, ['vision']],
+  [/^command-(r|a-03)/, ['vision']],
 ];
+
+/** `ft:gpt-4o-mini:mine::id` is what it was made of. */
+const TUNED = /^ft:/;
+
+const remembered = new Map<string, KnownCapabilities>();
+const MAX_REMEMBERED = 1_000;
 
 /** What a model lacks, by its name with or without that of its host. */
 export function capabilitiesOf(model: string): KnownCapabilities {
-  const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase();
+  const known = remembered.get(model);
+  if (known) return known;
+  const found = findCapabilities(model);
+  if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+  remembered.set(model, found);
+  return found;
+}
+
+function findCapabilities(model: string): KnownCapabilities {
+  const name = model
+    .slice(model.lastIndexOf('/') + 1)
+    .toLowerCase()
+    .replace(TUNED, '');
   const lacks = LACKS.filter(([pattern]) => pattern.test(name)).flatMap(([, all]) => all);
   return Object.fromEntries(lacks.map((lack) => [lack, false]));
 }
