@@ -173,31 +173,52 @@ describe('a conversation', () => {
     ]),
   });
 
-  test('goes up when it gets hard, and stays there', async () => {
+  /** Where the strong tier's cache of the prompt is worth more than what the cheap one saves. */
+  async function startWithCache() {
     const several = await start(`${TIERS}; share=50%`);
     const { gateway } = several;
-    // The cache is worth more than what is saved.
-    await gateway.setPrice({
-      provider: 'a',
-      model: 'm-a',
+    const strong = {
       inputPicoUsd: 1_000_000_000,
       cachedInputPicoUsd: 1_000,
       outputPicoUsd: 10_000_000,
-    });
-    await gateway.setPrice({
-      provider: 'b',
-      model: 'm-b',
-      inputPicoUsd: 999_000_000,
-      outputPicoUsd: 1_000_000,
-    });
+    };
+    await gateway.setPrice({ provider: 'a', model: 'm-a', ...strong });
+    const weak = { inputPicoUsd: 999_000_000, outputPicoUsd: 1_000_000 };
+    await gateway.setPrice({ provider: 'b', model: 'm-b', ...weak });
     await warmUp(several);
-    const by = async (...contents: string[]) =>
-      (await gateway.post(turns(...contents))).header('x-service-provider');
-    expect(await by(EASY)).toBe('b');
-    expect(await by(EASY, HARD)).toBe('a');
-    const answer = await gateway.post(turns(EASY, HARD, 'Thanks.'));
-    expect(answer.header('x-service-provider')).toBe('a');
-    expect(answer.header('x-service-route')).toContain('by=sticky');
+    const say = async (...contents: string[]) => {
+      const { header } = await gateway.post(turns(...contents));
+      return { by: header('x-service-provider'), route: header('x-service-route') };
+    };
+    return { ...several, say };
+  }
+
+  test('goes up when it gets hard, and stays there', async () => {
+    const { say } = await startWithCache();
+    expect((await say(EASY)).by).toBe('b');
+    expect((await say(EASY, HARD)).by).toBe('a');
+    const { by, route } = await say(EASY, HARD, 'Thanks.');
+    expect([by, route]).toEqual(['a', expect.stringContaining('by=sticky')]);
+  });
+
+  test('comes down again when the cache has been idle for ten minutes', async () => {
+    const { say, clock } = await startWithCache();
+    await say(EASY, HARD);
+    await clock.advance(599_000);
+    expect((await say(EASY, HARD, 'Thanks.')).by).toBe('a');
+    await clock.advance(600_000);
+    const { by, route } = await say(EASY, HARD, 'Thanks.', 'Bye.');
+    expect([by, route]).toEqual(['b', expect.stringContaining('by=share')]);
+  });
+
+  test('does not stay with a tier that asked to be left alone', async () => {
+    const { say, upstreams, hits } = await startWithCache();
+    expect((await say(EASY)).by).toBe('b');
+    upstreams[1]?.queue(status(429, { retryAfter: '60' }));
+    expect((await say(EASY, 'And then?')).route).toMatch(/attempts=2 \(b 429, a ok\)/);
+    const [, before] = hits();
+    expect((await say(EASY, 'And then?', 'And now?')).by).toBe('a');
+    expect(hits()[1]).toBe(before);
   });
 
   test('keeps its tier inside a loop of tools', async () => {
