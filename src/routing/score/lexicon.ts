@@ -2,13 +2,14 @@
  * Kinds of words that say something about how hard a request is to answer well. The lists are written by hand
  * from what the words mean; no data set was mined for them.
  */
-export type WordKind = 'condition' | 'negation' | 'writing' | 'code' | 'maths';
+export type WordKind = 'condition' | 'negation' | 'comparison' | 'writing' | 'code' | 'maths';
 
 const WORDS: Record<WordKind, string> = {
   condition:
     'if unless when then otherwise except only least most exactly must should cannot without not no never ' +
     'neither nor none false incorrect both either before after until while whether',
   negation: 'not no never neither nor none except cannot without incorrect false wrong',
+  comparison: 'than more less fewer same difference remaining left rest other twice half times',
   writing:
     'write draft compose story poem essay blog email letter haiku lyrics rewrite paraphrase summarize ' +
     'summarise translate edit proofread tone title slogan recipe ideas brainstorm imagine roleplay act ' +
@@ -34,6 +35,7 @@ export const KIND_BITS: Record<WordKind, number> = {
   writing: 4,
   code: 8,
   maths: 16,
+  comparison: 32,
 };
 
 /** `a` and `A` alike, as far as ASCII goes; no other letter becomes one of ASCII's. */

@@ -102,6 +102,7 @@ function countKinds(counts: Scan, kinds: number): void {
   if (kinds & KIND_BITS.writing) counts.writing++;
   if (kinds & KIND_BITS.code) counts.code++;
   if (kinds & KIND_BITS.maths) counts.maths++;
+  if (kinds & KIND_BITS.comparison) counts.comparison++;
 }
 
 function countNumber(counts: Scan, units: Uint16Array, from: number): number {
@@ -207,6 +208,7 @@ function emptyScan(): Scan {
     listItems: 0,
     condition: 0,
     negation: 0,
+    comparison: 0,
     writing: 0,
     code: 0,
     maths: 0,

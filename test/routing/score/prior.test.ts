@@ -33,6 +33,14 @@ describe('priorScore()', () => {
     expect(score(bound).score).toBeGreaterThan(score(plain).score);
   });
 
+  test('rises where quantities are compared, not where words are', () => {
+    const steps = 'Ann has 3 boxes. Bob has 2 more than Ann, and Cid has twice as many as the rest.';
+    const plain = 'Ann has 3 boxes. Bob has 2 red and green, and Cid has so very many of the red.';
+    expect(score(steps).score).toBeGreaterThan(score(plain).score);
+    const words = 'Nothing is more or less than the rest of it.';
+    expect(score(words).score).toBe(score(words.replace('more', 'good')).score);
+  });
+
   test('takes choosing among given answers for easier than producing one', () => {
     const question = 'Which organ makes insulin in the human body, and what happens when it fails?';
     const choice = `${question}\nA. the liver\nB. the pancreas\nC. the spleen`;

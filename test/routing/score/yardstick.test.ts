@@ -68,7 +68,7 @@ describe.skipIf(!present)(
         names.reduce((sum, name) => sum + apgr(name, score), 0) / names.length;
       expect(mean(prior)).toBeGreaterThan(mean((text) => text.length) + 0.01);
       expect(apgr('mmlu/primary', prior)).toBeGreaterThan(0.62);
-      expect(apgr('gsm8k/primary', prior)).toBeGreaterThan(0.62);
+      expect(apgr('gsm8k/primary', prior)).toBeGreaterThan(0.635);
       expect(apgr('mt-bench/primary', prior)).toBeGreaterThan(0.75);
     });
 
