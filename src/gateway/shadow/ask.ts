@@ -41,6 +41,8 @@ export interface ShadowOutcome {
 const LEAST_OUTPUT_TOKENS = 2_048;
 const TIMES_LONGER = 4;
 const MAX_BYTES = 1_000_000;
+/** From here on a budget's strong share falls, too. */
+const MOST_OF_CAP = 0.8;
 
 /**
  * Asks the other tier, on a hold of its own. Undefined where there is no room for it, or nothing to compare came of it;
@@ -56,6 +58,7 @@ export async function askShadow(
   if (!job || job.asked.serverTools) return undefined;
   const quoted = quoter(gateway, job, target)(inputBound(job, target));
   if (quoted.unpriced || !hasRoom(quoted.amount)) return undefined;
+  if (await wouldCrowd(gateway, job, quoted.amount)) return undefined;
   const asking = { job, target, calendar: gateway.calendar() };
   // Not final: where a budget is tight it is not refused, which would be told to people, but left undone.
   const admitted = await hold(gateway, asking, quoted, false);
@@ -67,6 +70,14 @@ export async function askShadow(
   const outcome = outcomeOf(question, call);
   await settle(gateway, { job, question, call, metered, outcome });
   return outcome;
+}
+
+/** Whether it would take of what each budget keeps for what people ask. */
+async function wouldCrowd({ ledger }: Gateway, { project }: Job, amount: NanoUsd): Promise<boolean> {
+  const standings = await ledger.standings(project.id);
+  return standings.some(
+    ({ budget, posted, pending }) => posted + pending + amount > MOST_OF_CAP * budget.capNanoUsd,
+  );
 }
 
 interface EndedCall {

@@ -40,8 +40,6 @@ const MOST_AT_ONCE = 2;
 /** Longer ones would take the loop's time to be read and written once more. */
 const MAX_REQUEST_BYTES = 256 * 1024;
 const TIMEOUT_MS = 120_000;
-/** From here on a budget's strong share falls; what is left is for what people ask. */
-const MOST_OF_CAP = 0.8;
 
 export function createShadows({ spentSince, random }: ShadowsOptions): Shadows {
   /** What is under way, and what ends it. */
@@ -95,7 +93,7 @@ export function createShadows({ spentSince, random }: ShadowsOptions): Shadows {
   return {
     consider(gateway, served) {
       const share = parseShare(gateway.settings()['routing.shadow_share']);
-      if (share === 0 || random() >= share || !isEligible(gateway, served)) return;
+      if (share === 0 || random() >= share || !isEligible(served)) return;
       whenAnswered(served.job.exchange.response, () => begin(gateway, served));
     },
     async close() {
@@ -119,14 +117,13 @@ function otherTarget({ router }: Gateway, { tier, servedBy }: Served): RoutedTar
 }
 
 /** Nothing that acts on the provider's side, and an answer that another can be held against. */
-function isEligible(gateway: Gateway, { job, tier, signs }: Served): boolean {
+function isEligible({ job, tier, signs }: Served): boolean {
   const { serverTools, choices, bytes } = job.asked;
   return (
     serverTools === undefined &&
     choices === 1 &&
     bytes.length <= MAX_REQUEST_BYTES &&
     !tier.inToolLoop &&
-    gateway.tiers.spentOfCap(job.project.id) < MOST_OF_CAP &&
     isComparable(signs)
   );
 }

@@ -186,13 +186,18 @@ describe('no shadow', () => {
     expect(b.requests).toHaveLength(2);
   });
 
-  test('where a budget of the project is tight, and nothing is told of that', async () => {
+  test.each([
+    [0.002, 0],
+    [0.0025, 0],
+    [0.0035, 1],
+  ])('where a budget of $%d has no fifth to spare, and nothing is told of that', async (capUsd, shadows) => {
     const settings = { ...SHADOWS, 'admission.min_output_tokens': 10 };
-    // Room for what is asked, which is cut to it, and not for 2,048 tokens more.
-    const { gateway, b } = await start({ settings, budget: { period: 'daily', capUsd: 0.002 } });
-    for (let i = 0; i < 5; i++) expect((await gateway.post(ask(`Six times ${i}?`))).status).toBe(200);
-    expect((await gateway.settled(5)).map(({ outcome }) => outcome)).toEqual(Array(5).fill('ok'));
-    expect(b.requests).toEqual([]);
+    // A shadow is held at some $0.0022; what is asked is cut to the room that there is.
+    const { gateway, b } = await start({ settings, budget: { period: 'daily', capUsd } });
+    for (let i = 0; i < 3; i++) expect((await gateway.post(ask(`Six times ${i}?`))).status).toBe(200);
+    const records = await gateway.settled(3 + shadows);
+    expect(records.every(({ outcome }) => outcome === 'ok')).toBe(true);
+    expect(b.requests.length > 0).toBe(shadows > 0);
     expect(gateway.db.prepare('SELECT type FROM events').all()).toEqual([]);
   });
 });
