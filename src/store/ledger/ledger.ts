@@ -123,10 +123,11 @@ export function createLedger(options: LedgerOptions): Ledger {
   const waiting = new Set<number | string>();
   const watch = createChangeWatch(db);
 
-  /** What was read of budgets and holds is read anew only where it may be out of date. */
+  /** What was read is read anew only where it may be out of date. */
   function forget(): void {
     balances.forget();
     holds.forget();
+    sums.forget();
   }
 
   const { submit, flush } = createGroupCommit(

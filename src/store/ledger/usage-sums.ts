@@ -37,6 +37,8 @@ export interface UsageSums {
   add(row: number[]): void;
   /** Sums the first hour with usage that is not summed yet, if it ended by `before`. False if there is none. */
   sumNextHour(before: number): boolean;
+  /** Forgets what was read: somebody else has written since, or the batch has failed. */
+  forget(): void;
 }
 
 export function createUsageSums(db: Db): UsageSums {
@@ -47,7 +49,11 @@ export function createUsageSums(db: Db): UsageSums {
     .pluck();
   const sumRange = statements(db, 'usage_hours WHERE bucket >= ? AND bucket < ?');
   const addRow = statements(db, `(SELECT ${COLUMNS.map((name) => `? AS ${name}`).join(', ')}) WHERE TRUE`);
-  const until = () => selectUntil.get() ?? 0;
+  let known: number | undefined;
+  const until = () => {
+    known ??= selectUntil.get() ?? 0;
+    return known;
+  };
   return {
     until,
     add(row) {
@@ -60,7 +66,11 @@ export function createUsageSums(db: Db): UsageSums {
       if (end > before) return false;
       for (const statement of sumRange) statement.run(first, end);
       updateUntil.run(end);
+      known = end;
       return true;
+    },
+    forget() {
+      known = undefined;
     },
   };
 }
