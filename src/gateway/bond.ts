@@ -6,7 +6,7 @@ import type { Job } from './job.ts';
 import type { Relay } from './relay.ts';
 import type { RoutedTarget } from './resolve.ts';
 import type { Route } from './route.ts';
-import { isObject, valuesIn } from './wire/events.ts';
+import { isObject, parseObject, valuesIn } from './wire/events.ts';
 import { responsesWire } from './wire/responses.ts';
 import { OWN_THOUGHTS } from './wire/translate/own-thoughts-mark.ts';
 
@@ -55,11 +55,13 @@ export function rememberResponse(
   for (const id of idsIn(relay)) router.responses.set(id, { target: route.target.place });
 }
 
+/** Providers choose them, and many are kept. */
+const MAX_ID_LENGTH = 200;
+
 function idsIn(relay: Relay): string[] {
   const { id, conversation } = relay.isStream ? responseIn(relay.closed) : membersOf(relay.unsent);
-  return [id, isObject(conversation) ? conversation.id : undefined].filter(
-    (name) => typeof name === 'string',
-  );
+  const ids = [id, isObject(conversation) ? conversation.id : undefined];
+  return ids.filter((name) => typeof name === 'string' && name.length <= MAX_ID_LENGTH) as string[];
 }
 
 function responseIn(closing: Buffer): Record<string, unknown> {
@@ -85,7 +87,8 @@ const IDS = ['id', 'conversation'];
 function storedIdOf({ asked: { bytes, members } }: Job): string | undefined {
   for (const { key, start, end } of members) {
     if (key !== 'previous_response_id' && key !== 'conversation') continue;
-    const value = readValue(bytes, { start, end });
+    // What is no JSON inside is the provider's to judge.
+    const value = parseObject(`{"id":${bytes.toString('utf8', start, end)}}`)?.id;
     const id = isObject(value) ? value.id : value;
     if (typeof id === 'string') return id;
   }

@@ -1,8 +1,9 @@
 import { type Edit, removeElements } from '../json/edit.ts';
-import { readValue, scanArray, scanObject } from '../json/scan.ts';
+import { JsonSyntaxError, readValue, scanArray, scanObject } from '../json/scan.ts';
 import type { Job } from './job.ts';
 import { isObject } from './wire/events.ts';
 import { OWN_THOUGHTS } from './wire/translate/own-thoughts-mark.ts';
+import type { WireRequest } from './wire/wire.ts';
 
 const MARK = Buffer.from(`"${OWN_THOUGHTS}`);
 
@@ -11,8 +12,18 @@ const MARK = Buffer.from(`"${OWN_THOUGHTS}`);
  * it and would refuse it. Its turns may be given without (https://docs.claude.com/en/docs/build-with-claude/extended-thinking).
  */
 export function withoutOwnThoughts({ wire, asked, translator }: Job): Edit[] {
-  const { bytes, members } = asked;
+  const { bytes } = asked;
   if (translator || wire.form === undefined || wire.form === 'chat' || bytes.indexOf(MARK) < 0) return [];
+  try {
+    return editsIn(asked);
+  } catch (error) {
+    // A text inside that is no JSON is the provider's to judge.
+    if (error instanceof JsonSyntaxError) return [];
+    throw error;
+  }
+}
+
+function editsIn({ bytes, members }: WireRequest): Edit[] {
   const list = members.find(({ key }) => key === 'input' || key === 'messages');
   if (!list || bytes[list.start] !== OPEN_BRACKET) return [];
   const elements = scanArray(bytes, list.start);

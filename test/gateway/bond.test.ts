@@ -66,10 +66,10 @@ describe('what goes on from a stored response', () => {
   test.each([false, true])('goes to the account that stores it (streams: %s)', async (stream) => {
     const { respond, hits } = await start();
     let asked = 0;
-    for (let conversation = 0; conversation < 12; conversation++) {
+    for (let conversation = 0; conversation < 40; conversation++) {
       let previous_response_id: unknown = null;
       const served = new Set<string | undefined>();
-      for (let turn = 0; turn < 4; turn++) {
+      for (let turn = 0; turn < 3; turn++) {
         const answer = await respond({ stream, previous_response_id, input: `question ${asked++}` });
         expect(answer.status).toBe(200);
         served.add(answer.header('x-service-provider'));
@@ -120,6 +120,26 @@ describe('what goes on from a stored response', () => {
     }
     expect(served).toEqual(['b', 'b', 'b']);
   });
+});
+
+test.each([
+  ['/v1/responses', '{"model":"many","previous_response_id":"\\u1","input":"Hi"}'],
+  ['/v1/responses', '{"model":"many","conversation":[],"input":"Hi"}'],
+  ['/v1/responses', '{"model":"many","input":[{"type":"reasoning","encrypted_content":"gw1.\\u1"}]}'],
+  ['/v1/responses', '{"model":"many","input":[{"type":"reasoning","encrypted_content":"gw1.x"},7,null]}'],
+  ['/v1/messages', '{"model":"many","max_tokens":9,"messages":[{"content":["gw1.",{"signature":"gw1."}]}]}'],
+  [
+    '/v1/messages',
+    '{"model":"many","max_tokens":9,"messages":[{"content":[{"type":"thinking","signature":"gw1.\\u1"}]}]}',
+  ],
+  ['/v1/messages', '{"model":"many","max_tokens":9,"messages":"\\"gw1."}'],
+])('%s %s is the provider’s to judge', async (path, body) => {
+  for (const wire of ['openai', 'anthropic'] as const) {
+    const { gateway, upstreams } = await start({ count: 2, wires: [wire, wire] });
+    for (const upstream of upstreams) upstream.script(status(422));
+    const answer = await gateway.post(Buffer.from(body), { path });
+    expect([400, 422]).toContain(answer.status);
+  }
 });
 
 describe('reasoning that a provider sealed', () => {
