@@ -1,5 +1,4 @@
 import { GwError } from '../errors.ts';
-import { modelLimits } from '../pricing/limits.ts';
 import type { Health } from '../routing/health.ts';
 import type { Capabilities } from '../routing/needs.ts';
 import {
@@ -13,6 +12,7 @@ import { countRequest } from '../routing/retry-budget.ts';
 import type { Target as Place } from '../routing/target.ts';
 import type { Attempts } from './attempts.ts';
 import { bondOf, withinBond } from './bond.ts';
+import { contextOf } from './context-of.ts';
 import { canReach } from './cross.ts';
 import type { Gateway } from './gateway.ts';
 import type { Job } from './job.ts';
@@ -142,7 +142,7 @@ export function targetAt(targets: readonly RoutedTarget[], place: Place): Routed
 }
 
 function capabilitiesOf({ provider, model }: Place): Capabilities {
-  const contextTokens = modelLimits(provider, model)?.contextTokens;
+  const contextTokens = contextOf(provider, model);
   return contextTokens === undefined ? {} : { contextTokens };
 }
 

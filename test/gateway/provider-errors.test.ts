@@ -63,6 +63,17 @@ test.each(of('badRequest', 'filter', 'noModel', 'tooLong'))(
   },
 );
 
+test('a larger model is known by its name too, at a provider that the user named', async () => {
+  const { gateway, upstreams, hits } = await start({
+    settings: { aliases: { many: 'a/gpt-4, b/gpt-4, b/gpt-4.1' } },
+  });
+  const { tooLong } = DIALECTS.azure ?? {};
+  if (tooLong) upstreams[0]?.queue(tooLong);
+  const answer = await gateway.post(MANY);
+  expect([answer.status, answer.header('x-service-model')]).toEqual([200, 'gpt-4.1']);
+  expect(hits()).toEqual([1, 1]);
+});
+
 test.each(of('tooLong'))('%s, %s: one jump to a larger model', async (_dialect, _kind, script) => {
   const [openai, azure] = await Promise.all([startUpstream(), startUpstream()]);
   const gateway = await startGateway({
