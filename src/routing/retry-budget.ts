@@ -10,8 +10,6 @@ export interface RetryBudget {
 const LIFE_SECONDS = 10;
 const SHARE = 0.2;
 const FREE_PER_SECOND = 10;
-const BASE_BACKOFF_MS = 250;
-const MAX_BACKOFF_MS = 10_000;
 
 export function newRetryBudget(): RetryBudget {
   return { seconds: [] };
@@ -34,11 +32,6 @@ export function takeRetry(budget: RetryBudget, nowMs: number): boolean {
   if (retries + 1 > SHARE * requests + FREE_PER_SECOND * LIFE_SECONDS) return false;
   current.retries++;
   return true;
-}
-
-/** A random wait before retry number `retry` (1, 2, ...) where waiting is all that is left: full jitter. */
-export function backoffMs(retry: number, random: () => number): number {
-  return random() * Math.min(MAX_BACKOFF_MS, BASE_BACKOFF_MS * 2 ** retry);
 }
 
 function currentSecond(budget: RetryBudget, nowMs: number): RetryBudget['seconds'][number] {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { backoffMs, countRequest, newRetryBudget, takeRetry } from '../../src/routing/retry-budget.ts';
+import { countRequest, newRetryBudget, takeRetry } from '../../src/routing/retry-budget.ts';
 
 describe('the retry budget', () => {
   test('allows a burst of 100 where there is no traffic', () => {
@@ -31,11 +31,4 @@ describe('the retry budget', () => {
     }
     expect(retries / 60_000).toBeLessThan(0.22);
   });
-});
-
-test('backoffMs() draws from the whole span, which doubles up to 10 s', () => {
-  expect(backoffMs(1, () => 0)).toBe(0);
-  expect(backoffMs(1, () => 1)).toBe(500);
-  expect(backoffMs(3, () => 1)).toBe(2_000);
-  expect(backoffMs(30, () => 1)).toBe(10_000);
 });
