@@ -1,8 +1,8 @@
 import type { Attempt } from '../routing/health.ts';
-import { endAttempt, reportContent } from './attempt.ts';
-import { attemptsText, wordFor } from './attempts.ts';
+import { attemptsText, wordFor } from './attempt-trail.ts';
 import { callProvider, type RunningCall } from './call-provider.ts';
 import type { Forwarding } from './complete.ts';
+import { endAttempt, reportContent } from './end-attempt.ts';
 import type { Gateway } from './gateway.ts';
 import { type ServiceHeaders, serviceHeaders } from './headers.ts';
 import { meterAtBound } from './meter.ts';

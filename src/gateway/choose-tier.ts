@@ -7,7 +7,7 @@ import { scorePrompt, type TierScore } from '../routing/score/score.ts';
 import { observe } from '../routing/score/share.ts';
 import { NO_USAGE, type TokenUsage } from '../usage.ts';
 import { bondOf, withinBond } from './bond.ts';
-import { conversationOf } from './conversation.ts';
+import { conversationOf } from './conversation-of.ts';
 import { canReach } from './cross.ts';
 import type { Gateway } from './gateway.ts';
 import type { Job } from './job.ts';

@@ -1,7 +1,7 @@
 import { GwError } from '../errors.ts';
 import { type Admitted, admit } from './admit.ts';
 import { chooseTier } from './choose-tier.ts';
-import { conversationOf, isDecided } from './conversation.ts';
+import { conversationOf, isDecided } from './conversation-of.ts';
 import { cross } from './cross.ts';
 import type { Exchange } from './exchange.ts';
 import { explain } from './explain.ts';

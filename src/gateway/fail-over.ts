@@ -1,6 +1,6 @@
 import { GwError } from '../errors.ts';
 import type { Failure } from '../routing/classify.ts';
-import { withFailed } from './attempts.ts';
+import { withFailed } from './attempt-trail.ts';
 import type { Forwarding } from './complete.ts';
 import { cross } from './cross.ts';
 import type { Gateway } from './gateway.ts';

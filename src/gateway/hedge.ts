@@ -2,7 +2,7 @@ import { messageOf } from '../errors.ts';
 import type { Failure } from '../routing/classify.ts';
 import { countTime, hedgeAfterMs, takeHedge } from '../routing/hedge.ts';
 import { targetId } from '../routing/target.ts';
-import { withFailed } from './attempts.ts';
+import { withFailed } from './attempt-trail.ts';
 import { type Call, startCall } from './call.ts';
 import type { Forwarding } from './complete.ts';
 import { crossed, remainingMs } from './fail-over.ts';

@@ -4,7 +4,7 @@ import type { Caller } from '../store/callers.ts';
 import { FLAGS, type RequestRecord, type Trial } from '../store/ledger/record.ts';
 import { NO_USAGE } from '../usage.ts';
 import type { TierChoice } from './choose-tier.ts';
-import type { Conversation } from './conversation.ts';
+import type { Conversation } from './conversation-of.ts';
 import type { Exchange } from './exchange.ts';
 import type { Target } from './resolve.ts';
 import type { ProjectRef } from './select-project.ts';

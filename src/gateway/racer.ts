@@ -1,4 +1,4 @@
-import { wordFor } from './attempts.ts';
+import { wordFor } from './attempt-trail.ts';
 import { type Call, endCall, trailText } from './call.ts';
 import type { Gateway } from './gateway.ts';
 import type { Metered } from './meter.ts';

@@ -10,7 +10,7 @@ import {
 import type { OrderOptions } from '../routing/order.ts';
 import { countRequest } from '../routing/retry-budget.ts';
 import type { Target as Place } from '../routing/target.ts';
-import type { Attempts } from './attempts.ts';
+import type { Attempts } from './attempt-trail.ts';
 import { bondOf, withinBond } from './bond.ts';
 import { contextOf } from './context-of.ts';
 import { canReach } from './cross.ts';

@@ -1,7 +1,7 @@
 import { formatUsd } from '../money.ts';
 import { FLAGS } from '../store/ledger/record.ts';
 import { NO_USAGE, type TokenUsage } from '../usage.ts';
-import { entryOf, summed, wordFor } from './attempts.ts';
+import { entryOf, summed, wordFor } from './attempt-trail.ts';
 import { endingOf } from './call-end.ts';
 import type { TierChoice } from './choose-tier.ts';
 import type { Forwarding } from './complete.ts';

@@ -1,4 +1,4 @@
-import { placeOf } from './conversation.ts';
+import { placeOf } from './conversation-key.ts';
 import type { TierScore } from './score/score.ts';
 import { type ScoreWindow, shareUnderPressure, type Tier, tierByShare } from './score/share.ts';
 import { tierOfTurn } from './stickiness.ts';

@@ -1,4 +1,4 @@
-import { placeOf } from '../../routing/conversation.ts';
+import { placeOf } from '../../routing/conversation-key.ts';
 import { type Label, learnAll } from '../../routing/score/learner.ts';
 import { type LearnerState, newLearner } from '../../routing/score/learner-state.ts';
 import { isProven } from '../../routing/score/proof.ts';

@@ -1,5 +1,5 @@
 import { parseShare, parseTiers } from '../../config/tiers.ts';
-import { conversationKey } from '../../routing/conversation.ts';
+import { conversationKey } from '../../routing/conversation-key.ts';
 import { decideTier, type TierDecision } from '../../routing/decide-tier.ts';
 import type { TierScore } from '../../routing/score/score.ts';
 import { observe, type ScoreWindow } from '../../routing/score/share.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { conversationKey, placeOf } from '../../src/routing/conversation.ts';
+import { conversationKey, placeOf } from '../../src/routing/conversation-key.ts';
 
 const start = [
   { role: 'system', content: 'You help.' },

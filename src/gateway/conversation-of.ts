@@ -1,5 +1,5 @@
 import { readValue } from '../json/scan.ts';
-import { conversationKey } from '../routing/conversation.ts';
+import { conversationKey } from '../routing/conversation-key.ts';
 import type { ScoredMessage } from '../routing/score/prompt-text.ts';
 import type { Job } from './job.ts';
 import type { RoutedTarget } from './resolve.ts';
