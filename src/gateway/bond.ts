@@ -95,16 +95,20 @@ function storedIdOf({ asked: { bytes, members } }: Job): string | undefined {
   return undefined;
 }
 
-const SEALED = ['"encrypted_content"', '"signature"', '"redacted_thinking"'].map((key) => Buffer.from(key));
-const OWN = Buffer.from(OWN_THOUGHTS);
-const QUOTE = 0x22;
+const SEALS = ['"encrypted_content"', '"signature"'].map((key) => Buffer.from(key));
+const REDACTED = Buffer.from('"redacted_thinking"');
+const SEAL = /^\s*:\s*"(.{0,4})/s;
+/** Beyond this nobody puts a value. */
+const MAX_SPACE = 32;
 
 /** Whether there is reasoning that a provider sealed; that of gw itself does not count. */
 function hasSeals({ asked: { bytes } }: Job): boolean {
-  return SEALED.some((key) => {
+  if (bytes.indexOf(REDACTED) >= 0) return true;
+  return SEALS.some((key) => {
     for (let at = bytes.indexOf(key); at >= 0; at = bytes.indexOf(key, at + key.length)) {
-      const quote = bytes.indexOf(QUOTE, at + key.length);
-      if (quote < 0 || !bytes.subarray(quote + 1, quote + 1 + OWN.length).equals(OWN)) return true;
+      const value = bytes.toString('latin1', at + key.length, at + key.length + MAX_SPACE);
+      const seal = SEAL.exec(value)?.[1];
+      if (seal !== undefined && seal !== OWN_THOUGHTS && !seal.startsWith('"')) return true;
     }
     return false;
   });

@@ -14,7 +14,7 @@ function account(name: string): Script {
   let made = 0;
   return async (exchange) => {
     const { stream, input, ...asked } = JSON.parse((await exchange.body).toString()) as Json;
-    const foreign = (id: unknown) => typeof id === 'string' && !id.includes(`_${name}_`);
+    const foreign = (id: unknown) => typeof id === 'string' && id !== '' && !id.includes(`_${name}_`);
     if (foreign(asked.previous_response_id)) return await notFound(asked.previous_response_id)(exchange);
     const seals = JSON.stringify(input).matchAll(/"encrypted_content":"([^"]*)"/g);
     if ([...seals].some(([, seal]) => foreign(seal))) return await unreadable(exchange);
@@ -157,6 +157,15 @@ describe('reasoning that a provider sealed', () => {
     }
     expect(hits()).toEqual([1, 4, 0]);
     expect((await respond({ input: 'Hi' })).header('x-service-provider')).toBe('a');
+  });
+
+  test.each([null, ''])('that is none (%j) ties nothing', async (encrypted_content) => {
+    const { respond, upstreams } = await start({ join: ', ' });
+    const input = [question('one'), { type: 'reasoning', summary: [], encrypted_content }, question('two')];
+    for (const route of ['as-asked', 'attempts=2 (a 503, b ok)']) {
+      expect((await respond({ input })).header('x-service-route')).toBe(route);
+      upstreams[0]?.queue(status(503));
+    }
   });
 
   test('finds its way where nobody remembers', async () => {
