@@ -7,6 +7,7 @@ import { type Call, startCall } from './call.ts';
 import type { Forwarding } from './complete.ts';
 import { crossed, remainingMs } from './fail-over.ts';
 import type { Gateway } from './gateway.ts';
+import { lineOf } from './job.ts';
 import { outgoingOf } from './outgoing.ts';
 import { Racer } from './racer.ts';
 import { readmit } from './readmit.ts';
@@ -72,6 +73,8 @@ async function admitSecond(
   gateway: Gateway,
   { job, route, admitted }: Forwarding,
 ): Promise<Forwarding | undefined> {
+  // What room there is belongs to those who wait for it.
+  if (gateway.queue.isWaiting(lineOf(job, gateway.repoBudgets()))) return undefined;
   if (!route || !takeHedge(gateway.router.hedging)) return undefined;
   const next = nextOf(gateway, route.job, {
     targets: route.targets,

@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { completion } from '../support/chat-scripts.ts';
 import { createGate } from '../support/gate.ts';
 import { until } from '../support/home.ts';
+import { metered } from '../support/metered.ts';
 import { hang, type Script, status } from '../support/scripts.ts';
 import { cut, sse } from '../support/sse-scripts.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -178,6 +179,23 @@ describe.each([
   });
 });
 
+test('what the one that is given up had generated unseen is booked', async () => {
+  const several = await start();
+  const ticks = createGate();
+  several.a.queue(metered({ tokens: 1_000, perTick: 1, tick: ticks.pass }));
+  const connection = await several.gateway.open({ ...MANY, max_tokens: 1_000 });
+  ticks.open(10);
+  await ticks.reached();
+  await several.late();
+  expect((await connection.response()).header('x-service-route')).toBe('attempts=2 (a outrun, b ok)');
+  await until(() => several.a.requests.at(-1)?.hungUp !== undefined);
+  const { inputTokens = 0, outputTokens = 0 } = several.a.requests.at(-1)?.hungUp ?? {};
+  expect(outputTokens).toBe(10);
+  const [lost] = attemptsIn((await several.gateway.settled(51)).at(-1));
+  expect(lost?.cost_usd).toBeGreaterThanOrEqual(inputTokens * 1e-6 + outputTokens * 2e-6);
+  connection.hangUp();
+});
+
 test('where both fail, a third target is asked', async () => {
   const several = await start({ count: 3 });
   several.b.queue(status(503));
@@ -272,6 +290,23 @@ describe('no second target is asked', () => {
     expect(several.since()).toEqual([1, 0]);
     connection.hangUp();
     await several.record();
+  });
+
+  test('while another request waits for the room', async () => {
+    const several = await start({ budget: { period: 'daily', capUsd: 0.0065 } });
+    const holding = { ...MANY, max_tokens: 500 };
+    several.a.queue(hang());
+    const first = await several.gateway.open(holding);
+    await until(() => several.since()[0] === 1);
+    const before = several.clock.timers;
+    const second = await several.gateway.open({ ...MANY, max_tokens: 2_000 });
+    await until(() => several.clock.timers > before);
+    await several.late();
+    await several.clock.advance(1_000);
+    expect(several.since()).toEqual([1, 0]);
+    second.hangUp();
+    first.hangUp();
+    await several.gateway.settled(52);
   });
 
   test('that is to be left alone', async () => {
