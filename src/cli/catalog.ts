@@ -21,7 +21,7 @@ export const CATALOG: readonly CommandEntry[] = [
   { name: 'run', group: USE, about: 'run a command with gw as its provider', load: async () => (await import('./commands/run.ts')).run },
   { name: 'models', group: USE, about: 'the models that can be asked for', load: async () => (await import('./commands/models.ts')).models },
   { name: 'optimize', group: USE, about: 'what compression would do to a request; sends nothing', load: async () => (await import('./commands/optimize.ts')).optimize },
-  { name: 'route', group: USE, about: 'how much a request needs a strong model, and why; sends nothing', load: async () => (await import('./commands/route.ts')).route },
+  { name: 'route', group: USE, about: 'where a request would go, why, and for how much; sends nothing', load: async () => (await import('./commands/route.ts')).route },
 
   { name: 'usage', group: SPEND, about: 'what was used and spent, by day, model, project, program or repository', load: async () => (await import('./commands/usage.ts')).usage },
   { name: 'requests', group: SPEND, about: 'the requests that were made, or one of them', load: async () => (await import('./commands/requests.ts')).requests },

@@ -116,7 +116,9 @@ describe('gw route', () => {
       },
     });
     const wrong = await cli.exec(['route', '-'], { stdin: body({ max_tokens: -1 }) });
-    expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('would be refused (400)')]);
+    expect(wrong.stdout).toMatch(/\nasks +nobody: it would be refused, 400: .*max_tokens/);
+    const unknown = await cli.exec(['route', '-', '--json'], { stdin: body({ model: 'nobody/none' }) });
+    expect(JSON.parse(unknown.stdout).route).toEqual({ refused: expect.stringMatching(/^404: no provider/) });
     expect((await cli.exec(['requests', '--json'])).stdout.trim()).toBe('[]');
   }, 60_000);
 

@@ -18,13 +18,14 @@ interface ExplainOptions {
   json?: boolean | undefined;
 }
 
-/** Says how much a request needs a strong model, and why. Sends nothing. */
+/** Says how much a request needs a strong model, where it would go, and why. Sends nothing. */
 export async function explain(context: Context, file: string, options: ExplainOptions): Promise<void> {
   const { project, learner, json } = options;
   const request = await readRequestFile(context, file);
   const { messages, model } = request;
   const scored = scorePrompt(promptIn(messages, file), learner);
   const plan = await planFor(context, request, project);
+  const planned = plan && 'tier' in plan ? plan.tier : null;
   const tier = await tierFor(context, { project, model, messages, scored });
   if (json) {
     const { score, basis, gain, why } = scored;
@@ -35,7 +36,7 @@ export async function explain(context: Context, file: string, options: ExplainOp
       basis,
       gain: gain ?? null,
       why,
-      tier: tier ? tierJson(tier, plan) : null,
+      tier: tier ? tierJson(tier, planned) : null,
       route: plan ? routeJson(plan) : null,
     });
     return;
@@ -46,7 +47,7 @@ export async function explain(context: Context, file: string, options: ExplainOp
     ['why', scored.why.join(', ') || 'nothing stands out'],
     ['basis', basisText(scored, options)],
     ...gainFact(scored),
-    ['tier', plan?.tier && tier ? plannedTier(plan.tier, tier) : tierText(tier, model ?? 'its model')],
+    ['tier', planned && tier ? plannedTier(planned, tier) : tierText(tier, model ?? 'its model')],
     ...(plan ? planFacts(plan) : []),
   ];
   tell(context, facts.map(([name, value]) => `${palette.dim(pad(name, 7))}${clean(value)}`).join('\n'));
@@ -78,18 +79,18 @@ function sideOf({ tier }: TierDecision): string {
 
 function tierJson(
   { decision, name, models, modelsOf, share }: TierAnswer,
-  plan: Plan | undefined,
+  planned: Plan['tier'],
 ): Record<string, unknown> {
   const { applied, threshold, because } = decision;
   const told = { name, models, applied, threshold: threshold ?? null, share: share ?? null, by: because };
-  if (!plan?.tier) return told;
-  const { chosen, by, lacks } = plan.tier;
+  if (!planned) return told;
+  const { chosen, by, lacks } = planned;
   return {
     ...told,
     name: chosen,
     models: modelsOf[chosen] ?? null,
-    applied: plan.tier.applied,
-    threshold: plan.tier.threshold,
+    applied: planned.applied,
+    threshold: planned.threshold,
     by,
     ...(lacks === undefined ? {} : { lacks }),
   };

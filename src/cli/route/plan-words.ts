@@ -1,12 +1,14 @@
 import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import { servedBy } from '../requests/view.ts';
-import type { Plan } from './plan.ts';
+import type { Plan, Refused } from './plan.ts';
 import type { TierAnswer } from './tier.ts';
 
 type Fact = [name: string, value: string];
 
 /** Who would be asked, in which order, and whether the budgets let it through. */
-export function planFacts({ targets, budget }: Plan): Fact[] {
+export function planFacts(plan: Plan | Refused): Fact[] {
+  if ('refused' in plan) return [['asks', `nobody: it would be refused, ${plan.refused}`]];
+  const { targets, budget } = plan;
   const next = targets.filter(({ state }) => state === 'next');
   const others = targets.filter(({ state }) => state !== 'next');
   const asked = next.map(servedBy).join(', then ') || 'nobody now: the client is told when to come back';
@@ -32,7 +34,9 @@ export function plannedTier(
   return `${tier}${compared}; decided by the ${by}`;
 }
 
-export function routeJson({ route, targets, saved_tokens, budget }: Plan): Record<string, unknown> {
+export function routeJson(plan: Plan | Refused): Record<string, unknown> {
+  if ('refused' in plan) return { refused: plan.refused };
+  const { route, targets, saved_tokens, budget } = plan;
   return { why: route, targets, saved_tokens, budget };
 }
 

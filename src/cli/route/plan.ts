@@ -4,7 +4,6 @@ import { cliKeyOf } from '../cli-keys.ts';
 import type { Context } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { httpPost } from '../daemon/http.ts';
-import { CliError, EXIT } from '../exit.ts';
 import type { RequestFile } from '../request-file.ts';
 import { withStore } from '../with-store.ts';
 
@@ -31,6 +30,11 @@ export interface Plan {
   budget: { name: string; room_usd: number; needs_usd: number; outcome: string } | null;
 }
 
+/** What becomes of a request that no provider gets. */
+export interface Refused {
+  refused: string;
+}
+
 const PATHS = { chat: '/v1/chat/completions', responses: '/v1/responses', messages: '/v1/messages' };
 /** Shortening a long prompt takes its time. */
 const TIMEOUT_MS = 30_000;
@@ -40,7 +44,7 @@ export async function planFor(
   context: Context,
   file: RequestFile,
   project: string,
-): Promise<Plan | undefined> {
+): Promise<Plan | Refused | undefined> {
   if (file.model === undefined) return undefined;
   const state = await findDaemon(context);
   if (state.kind !== 'running') return undefined;
@@ -55,8 +59,7 @@ export async function planFor(
   );
   if (status === 200) return body as Plan;
   const said = (body as { error?: { message?: unknown } } | undefined)?.error?.message;
-  const code = status === 404 ? EXIT.notFound : status === 400 ? EXIT.usage : EXIT.failure;
-  throw new CliError(`the request would be refused (${status}): ${String(said ?? 'see gw logs')}`, code);
+  return { refused: `${status}: ${String(said ?? 'see gw logs')}` };
 }
 
 /** The bytes as they are, but for the word that nothing is to be sent. */
