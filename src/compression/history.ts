@@ -11,6 +11,8 @@ export interface Earlier {
   output: string;
   /** Nothing of it was left out. */
   exact: boolean;
+  /** A user wrote or pasted it. */
+  byUser: boolean;
 }
 
 /** What became of a text. */
@@ -21,6 +23,7 @@ export interface Fate {
   inPlace: boolean;
   /** The tool that printed it. */
   tool?: string | undefined;
+  byUser?: boolean;
 }
 
 const MIN_LENGTH = 300;
@@ -38,7 +41,7 @@ export class History {
   readonly #tools = new Set<string>();
   readonly #counts = new Map<string, number>();
 
-  add(text: string, source: string, output: string, { exact, inPlace, tool }: Fate): void {
+  add(text: string, source: string, output: string, { exact, inPlace, tool, byUser = false }: Fate): void {
     const isFirst = tool !== undefined && !this.#tools.has(tool);
     if (tool !== undefined) this.#tools.add(tool);
     if (text.length < MIN_LENGTH) return;
@@ -46,7 +49,7 @@ export class History {
     this.#counts.set(source, count);
     if (this.#byText.has(text)) return;
     const name = count === 1 ? source : `${source} (no. ${count})`;
-    const earlier: Earlier = { text, name, output, exact };
+    const earlier: Earlier = { text, name, output, exact, byUser };
     this.#byText.set(text, earlier);
     if (exact) {
       this.#lastOf.set(source, earlier);
@@ -90,8 +93,8 @@ export class History {
     return this.#lastOf.get(source) ?? (identity === undefined ? undefined : this.#lastOf.get(identity));
   }
 
-  /** The unchanged text that shares most with these lines, if it shares a good part of them. */
-  nearest(lines: readonly string[]): Earlier | undefined {
+  /** The unchanged text that shares most with these lines, if it shares a good part of them; perhaps no user's. */
+  nearest(lines: readonly string[], notByUser = false): Earlier | undefined {
     const shared = new Map<Earlier, number>();
     let all = 0;
     for (const line of lines) {
@@ -99,7 +102,7 @@ export class History {
       if (key.length < MIN_LINE) continue;
       all += key.length;
       for (const holder of this.#byLine.get(key) ?? [])
-        shared.set(holder, (shared.get(holder) ?? 0) + key.length);
+        if (!notByUser || !holder.byUser) shared.set(holder, (shared.get(holder) ?? 0) + key.length);
     }
     let best: Earlier | undefined;
     let most = all * 0.25;

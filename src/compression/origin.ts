@@ -1,7 +1,9 @@
-import { type Message, roleOf, type ToolCall } from './message.ts';
+import { type Message, roleOf, type ToolCall, textsOf } from './message.ts';
 import type { Origin } from './rewrite.ts';
 
 const MAX_ARGS = 100;
+/** So many letters of an answer's start tell it from others. */
+const MAX_NAME = 40;
 /** Files of these kinds hold records, not source: their lines are read, not edited. */
 const DATA_FILE = /\.(?:log|out|err|txt|csv|tsv|jsonl|ndjson)(?:\.\d+)?$/i;
 const FILE_KEYS = ['path', 'file', 'file_path', 'filename', 'filepath', 'target_file', 'uri'];
@@ -13,7 +15,7 @@ export function originOf(message: Message, calls: ReadonlyMap<string, ToolCall>)
   if (role === 'system' || role === 'developer') return { role: 'system', source: 'the system message' };
   if (role === 'assistant') {
     // What stands beside a tool call is part of the agent's work.
-    return message.tool_calls === undefined ? { role, source: 'the answer' } : undefined;
+    return message.tool_calls === undefined ? { role, source: nameOf(message) } : undefined;
   }
   if (role === 'user') return { role, source: 'the block' };
   if (role !== 'tool' && role !== 'function') return undefined;
@@ -24,6 +26,12 @@ export function originOf(message: Message, calls: ReadonlyMap<string, ToolCall>)
   const isFile = path !== undefined && READ.test(call.name) && /\.\w+$/.test(path) && !DATA_FILE.test(path);
   const source = `the result of ${call.name} ${args}`;
   return { role: 'tool', source, tool: call.name, ...(isFile ? { path } : {}) };
+}
+
+/** An answer is told from others by how it starts. */
+function nameOf(message: Message): string {
+  const start = textsOf(message)[0]?.trimStart().slice(0, MAX_NAME) ?? '';
+  return `the answer "${start.split('\n', 1)[0]?.trimEnd()}…"`;
 }
 
 function pathOf(args: string): string | undefined {

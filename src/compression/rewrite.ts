@@ -15,10 +15,11 @@ import { isSource } from './log-lines.ts';
 import { lookUp } from './lookup.ts';
 import { isMarked, splitAtKeeps } from './marks.ts';
 import { keysNamedBy } from './question.ts';
-import { referToEarlier } from './repeat.ts';
+import { referToAnswer, referToEarlier } from './repeat.ts';
 import { foldRepeats } from './repeat-within.ts';
 import { minifySchemas } from './schemas.ts';
 import type { Level, Scope, Transform } from './scope.ts';
+import { foldSpeakers } from './speakers.ts';
 import { cleanTerminal } from './terminal.ts';
 import { dropPassed } from './test-runs.ts';
 import { thinTranscript } from './transcript.ts';
@@ -42,6 +43,9 @@ const LINES: readonly Transform[] = [
 
 /** Transforms that mark single places, so that the rest is still data for others. */
 const MARKS_FEW = new Set(['passed-tests', 'repeated-lines', 'base64']);
+
+/** A reference must be so much shorter than what it stands for. */
+const REFERENCE_WORTH = 0.8;
 
 /** The one transform that leaves every line in its place. */
 const LINE_NUMBERS = 'line-numbers';
@@ -104,15 +108,19 @@ export class Rewriter {
         exact: exact || !kept,
         inPlace: inPlace || !kept,
         tool: this.#origin.tool,
+        byUser: this.#origin.role === 'user',
       });
     }
   }
 
   #rewritePiece(piece: string): string {
-    if (this.#origin.role === 'assistant') return this.#dropFiller(piece);
+    if (this.#origin.role === 'assistant') return this.#rewriteAnswer(piece);
     const text = this.#leaveOutWhole(piece);
-    if (text !== piece) return text;
-    if (this.#origin.role === 'system') return this.#note('schemas', text, minifySchemas(text));
+    if (this.#origin.role === 'system')
+      return text !== piece ? text : this.#note('schemas', text, minifySchemas(text));
+    const spoken = foldSpeakers(text);
+    if (text !== piece) return this.#note('speakers', text, spoken);
+    if (spoken !== text) return this.#referOr(text, () => this.#note('speakers', text, spoken));
     // A tool's result is one thing to refer to; in a user's message each pasted block is.
     if (this.#origin.role === 'tool') return this.#referOr(text, () => this.#rewriteBlocks(text));
     const documents = frameDocuments(text);
@@ -124,11 +132,12 @@ export class Rewriter {
 
   #rewritePastes(text: string): string {
     return splitBlocks(text, 'words')
-      .map((block) =>
-        isPaste(block, this.#scope.level) && !this.#scope.question?.wantsFile
-          ? this.#referOr(block.text, () => this.#rewriteBlock(block))
-          : block.text,
-      )
+      .map((block) => {
+        if (this.#scope.question?.wantsFile) return block.text;
+        if (block.kind === 'words') return this.#rewriteWords(block.text);
+        if (!isPaste(block, this.#scope.level)) return block.text;
+        return this.#referOr(block.text, () => this.#rewriteBlock(block));
+      })
       .join('');
   }
 
@@ -157,7 +166,7 @@ export class Rewriter {
 
   #referOr(text: string, otherwise: () => string): string {
     const reference = referToEarlier(text, this.#origin.source, this.#history);
-    if (reference !== undefined && reference.length < text.length * 0.8) {
+    if (reference !== undefined && reference.length < text.length * REFERENCE_WORTH) {
       this.used.add('repeated');
       // A block ends with its line, and the reference must not run into the next.
       const output = text.endsWith('\n') ? `${reference}\n` : reference;
@@ -191,8 +200,19 @@ export class Rewriter {
     return { text: current, done: false };
   }
 
-  #dropFiller(text: string): string {
-    return this.#scope.level === 'balanced' ? this.#note('filler', text, dropFiller(text)) : text;
+  /** An answer is only remembered, as users paste it back, and loses its polite phrases at most. */
+  #rewriteAnswer(text: string): string {
+    const output = this.#scope.level === 'balanced' ? this.#note('filler', text, dropFiller(text)) : text;
+    this.#outcomes.push({ text, output, exact: output === text, inPlace: output === text });
+    return output;
+  }
+
+  /** What a user pastes of an earlier answer refers to it; all else are their own words. */
+  #rewriteWords(text: string): string {
+    const reference = referToAnswer(text, this.#history);
+    if (reference === undefined || reference.length >= text.length * REFERENCE_WORTH) return text;
+    this.used.add('repeated');
+    return text.endsWith('\n') ? `${reference}\n` : reference;
   }
 
   #foldCode(text: string, file: SourceFile): string {

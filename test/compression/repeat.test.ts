@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { restoreCopy } from '../../src/compression/copies.ts';
 import { History } from '../../src/compression/history.ts';
 import { applyJsonChanges, diffJson } from '../../src/compression/json-diff.ts';
 import { type Json, readWhole } from '../../src/compression/json-read.ts';
-import { referToEarlier, restoreCopy } from '../../src/compression/repeat.ts';
+import { referToAnswer, referToEarlier } from '../../src/compression/repeat.ts';
 import { foldRepeats, restoreRepeats } from '../../src/compression/repeat-within.ts';
 
 function read(text: string): Json {
@@ -45,6 +46,33 @@ describe('referToEarlier()', () => {
     const text = Array.from({ length: 30 }, (_, i) => `a line of its own, number ${i}`).join('\n');
     const other = Array.from({ length: 30 }, (_, i) => `something else entirely, ${i}`).join('\n');
     expect(referToEarlier(other, 'x', historyOf(text))).toBeUndefined();
+  });
+
+  it('takes over what a user pastes of most of an answer, and no less', () => {
+    const part = (i: number) =>
+      `## Step ${i}\n\nYou install the package number ${i * 7} first of all.\n\n- It listens on port ${4000 + i}.\n`;
+    const answer = Array.from({ length: 12 }, (_, i) => part(i)).join('\n');
+    const history = new History();
+    history.add(answer, 'the answer "x…"', answer, { exact: true, inPlace: true });
+    const question = `You wrote:\n${answer}\nIs step 7 right?`;
+    const reference = referToAnswer(question, history) ?? '';
+    expect(reference.length).toBeLessThan(400);
+    expect(restoreCopy(reference, answer)).toBe(question);
+    expect(
+      referToAnswer(
+        `Translate this for me, please:\n${part(3)}\n${part(4)}\n${'Thanks. '.repeat(40)}`,
+        history,
+      ),
+    ).toBeUndefined();
+  });
+
+  it('leaves what a user says again', () => {
+    const words = Array.from({ length: 12 }, (_, i) => `I want point ${i} to be done well and soon.`).join(
+      '\n',
+    );
+    const history = new History();
+    history.add(words, 'the block', words, { exact: true, inPlace: true, byUser: true });
+    expect(referToAnswer(`${words}\nPlease.`, history)).toBeUndefined();
   });
 
   it('names the row of a changed JSON value', () => {

@@ -1,0 +1,157 @@
+import { type Earlier, keyOfLine, NUMBER } from './history.ts';
+
+/** Fewer lines, or shorter ones, are cheaper written out. */
+export const MIN_LINES = 4;
+const MIN_LENGTH = 100;
+/** Unchanged lines kept beside a change, so that its place is seen. */
+const CONTEXT = 1;
+const MAX_CANDIDATES = 8;
+
+/** A stretch of the text: lines of its own, or lines of the earlier text from `base` on. */
+interface Stretch {
+  from: number;
+  end: number;
+  base?: number;
+}
+
+/** A text of which an earlier one holds some lines. */
+export interface Copy {
+  earlier: Earlier;
+  lines: readonly string[];
+  base: readonly string[];
+  stretches: readonly Stretch[];
+}
+
+/** How a text goes over from an earlier one; undefined where no stretch of it is worth it. */
+export function copyOf(earlier: Earlier, lines: readonly string[]): Copy | undefined {
+  const base = earlier.text.split('\n');
+  const stretches = align(lines, base);
+  const isCopy = stretches.some((stretch) => stretch.base !== undefined);
+  return isCopy ? { earlier, lines, base, stretches } : undefined;
+}
+
+/** How much of the earlier text stands in it, in characters. */
+export function copiedLength({ lines, stretches }: Copy): number {
+  return stretches.reduce(
+    (sum, stretch) => sum + (stretch.base === undefined ? 0 : lengthOf(lines, stretch)),
+    0,
+  );
+}
+
+/** The text with references for its copied lines. */
+export function writeCopy({ earlier, lines, base, stretches }: Copy): string {
+  const body = stretches.flatMap((stretch) => write(stretch, lines, base));
+  return [`[gw: like ${earlier.name} above; "lines a-b" are the lines there, unchanged]`, ...body].join('\n');
+}
+
+/** Undoes `writeCopy`, given the earlier text. */
+export function restoreCopy(text: string, earlier: string): string {
+  const base = earlier.split('\n');
+  return text
+    .split('\n')
+    .slice(1)
+    .flatMap((line) => {
+      const [, from, end, number] = LINES.exec(line) ?? [];
+      if (from === undefined) return [line];
+      const copied = base.slice(Number(from) - 1, Number(end));
+      return number === undefined ? copied : copied.map((old, i) => renumber(old, Number(number) + i));
+    })
+    .join('\n');
+}
+
+const LINES = /^\[gw: lines (\d+)-(\d+)(?:, numbered from (\d+))?\]$/;
+
+function write(stretch: Stretch, lines: readonly string[], base: readonly string[]): string[] {
+  const own = lines.slice(stretch.from, stretch.end);
+  if (stretch.base === undefined) return own;
+  const first = lines[stretch.from] ?? '';
+  const count = stretch.end - stretch.from;
+  const reference = `lines ${stretch.base + 1}-${stretch.base + count}`;
+  if (own.every((line, i) => line === base[(stretch.base ?? 0) + i])) return [`[gw: ${reference}]`];
+  const number = Number(NUMBER.exec(first)?.[0].match(/\d+/)?.[0] ?? -1);
+  const isRenumbered = own.every(
+    (line, i) => line === renumber(base[(stretch.base ?? 0) + i] ?? '', number + i),
+  );
+  return isRenumbered ? [`[gw: ${reference}, numbered from ${number}]`] : own;
+}
+
+/** The line with another number, the number's column kept at its width. */
+function renumber(line: string, number: number): string {
+  return line.replace(/^(\s*)(\d+)/, (_, blanks: string, old: string) => {
+    return String(number).padStart(blanks.length === 0 ? 0 : blanks.length + old.length, ' ');
+  });
+}
+
+/** Cuts the text into what stands in the base, in its order, and what doesn't. */
+function align(lines: readonly string[], base: readonly string[]): Stretch[] {
+  const keys = lines.map(keyOfLine);
+  const baseKeys = base.map(keyOfLine);
+  const places = placesOf(baseKeys);
+  const stretches: Stretch[] = [];
+  let ownFrom = 0;
+  let next = 0;
+  for (let at = 0; at < lines.length; ) {
+    const run = longestRun(keys, baseKeys, at, places.get(keys[at] ?? '') ?? [], next);
+    const stretch = run && trim({ from: at, end: at + run.length, base: run.place }, lines.length);
+    if (!run || !stretch || lengthOf(lines, stretch) < MIN_LENGTH) {
+      at += Math.max(1, run?.length ?? 0);
+      continue;
+    }
+    if (stretch.from > ownFrom) stretches.push({ from: ownFrom, end: stretch.from });
+    stretches.push(stretch);
+    next = run.place + run.length;
+    at += run.length;
+    ownFrom = stretch.end;
+  }
+  if (ownFrom < lines.length) stretches.push({ from: ownFrom, end: lines.length });
+  return stretches;
+}
+
+function longestRun(
+  keys: readonly string[],
+  base: readonly string[],
+  at: number,
+  places: readonly number[],
+  next: number,
+): { place: number; length: number } | undefined {
+  let best: { place: number; length: number } | undefined;
+  // What follows the run before is the likeliest; then the first places.
+  const candidates = base[next] === keys[at] ? [next, ...places] : places;
+  for (const place of candidates.slice(0, MAX_CANDIDATES)) {
+    let length = 0;
+    while (
+      at + length < keys.length &&
+      place + length < base.length &&
+      keys[at + length] === base[place + length]
+    )
+      length++;
+    if (!best || length > best.length) best = { place, length };
+    if (place === next && length >= MIN_LINES) break;
+  }
+  return best;
+}
+
+/** Leaves the lines next to a change written out. */
+function trim(stretch: Stretch, lines: number): Stretch | undefined {
+  const head = stretch.from === 0 ? 0 : CONTEXT;
+  const tail = stretch.end === lines ? 0 : CONTEXT;
+  const from = stretch.from + head;
+  const end = stretch.end - tail;
+  return end - from < MIN_LINES ? undefined : { from, end, base: (stretch.base ?? 0) + head };
+}
+
+function placesOf(keys: readonly string[]): Map<string, number[]> {
+  const places = new Map<string, number[]>();
+  keys.forEach((key, at) => {
+    const list = places.get(key);
+    if (!list) places.set(key, [at]);
+    else if (list.length < MAX_CANDIDATES) list.push(at);
+  });
+  return places;
+}
+
+function lengthOf(lines: readonly string[], { from, end }: Stretch): number {
+  let length = 0;
+  for (let at = from; at < end; at++) length += (lines[at]?.length ?? 0) + 1;
+  return length;
+}
