@@ -1,5 +1,15 @@
 import { type Message, roleOf, type ToolCall, textsOf } from './message.ts';
-import type { Origin } from './rewrite.ts';
+
+/** Where a message's text is from, and so what may be done with it. */
+export interface Origin {
+  role: 'system' | 'user' | 'assistant' | 'tool';
+  /** How a later message may refer to it, such as the tool call that it answers. */
+  source: string;
+  /** The tool that printed it. */
+  tool?: string;
+  /** The file that was read, whose lines may be edited next. */
+  path?: string;
+}
 
 const MAX_ARGS = 100;
 /** So many letters of an answer's start tell it from others. */

@@ -1,0 +1,12 @@
+/** The line that opens a fence. */
+export const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([\w+#.-]*)/;
+const SAMPLE =
+  /\b(?:formats?|schema|template|structured?|looks? like|like this|as follows|(?:respond|reply|answer) with|return (?:an?|the|your)|examples?)\b/i;
+
+/** Whether JSON at this line shows how an answer should look: then it is an instruction, not data. */
+export function isSample(lines: readonly string[], at: number): boolean {
+  const first = FENCE.test(lines[at] ?? '') ? lines[at + 1] : lines[at];
+  if (!/^\s*[[{]/.test(first ?? '')) return false;
+  const before = lines[at - 1]?.trim() === '' ? lines[at - 2] : lines[at - 1];
+  return SAMPLE.test(before ?? '');
+}
