@@ -1,6 +1,7 @@
 import { splitBlocks } from './blocks.ts';
 import { findDocuments } from './documents.ts';
 import { estimateTokens } from './estimate.ts';
+import { footerOf } from './footers.ts';
 import { History } from './history.ts';
 import { type Message, mapTexts, roleOf, type ToolCall, textsOf, toolCallsOf } from './message.ts';
 import { originOf } from './origin.ts';
@@ -41,12 +42,14 @@ export interface Past {
   tokens: number;
   question: Question | undefined;
   calls: Map<string, ToolCall>;
+  /** How the last text of each role ended, where that was with a shell's prompt. */
+  footers: Map<string, string[] | undefined>;
   history: History;
 }
 
 /** Nothing has gone by. */
 export function newPast(history = new History()): Past {
-  return { tokens: 0, question: undefined, calls: new Map(), history };
+  return { tokens: 0, question: undefined, calls: new Map(), footers: new Map(), history };
 }
 
 /**
@@ -73,11 +76,12 @@ export function compressOne(message: Message, past: Past, level: Level, report: 
     report.tokensBefore = before;
     report.tokensAfter = before;
     past.tokens += before;
+    const footer = past.footers.get(roleOf(message));
     remember(message, texts, past);
     const origin = originOf(message, past.calls);
     if (!origin) return message;
     const { question } = past;
-    const rewriter = new Rewriter(origin, { level, question }, past.history);
+    const rewriter = new Rewriter(origin, { level, question, footer }, past.history);
     // Short prompts are only remembered: a later message may refer to them.
     const changed = mapTexts(message, (text) => rewriter.rewrite(text));
     const after = changed === message ? before : sumTokens(textsOf(changed));
@@ -96,13 +100,20 @@ export function compressOne(message: Message, past: Past, level: Level, report: 
 
 /** Takes up what later messages need to know of this one. */
 function remember(message: Message, texts: readonly string[], past: Past): void {
-  for (const [id, call] of toolCallsOf(message)) past.calls.set(id, call);
+  rememberAround(message, texts, past);
   if (roleOf(message) !== 'user') return;
   const question = readQuestion(texts.map(ownWords).join('\n'));
   if (!question) return;
   // "Go on" is no question of its own.
   const goesOn = past.question && question.stems.size < MIN_STEMS && question.exact.length === 0;
   past.question = goesOn ? readQuestion(`${past.question?.text}\n${question.text}`) : question;
+}
+
+/** What later messages need to know besides the question: it follows from the message alone. */
+export function rememberAround(message: Message, texts: readonly string[], past: Past): void {
+  for (const [id, call] of toolCallsOf(message)) past.calls.set(id, call);
+  const [text] = texts;
+  past.footers.set(roleOf(message), text !== undefined && texts.length === 1 ? footerOf(text) : undefined);
 }
 
 /** Lines that frame a paste: fences, tags, and file names as headings. */

@@ -1,4 +1,12 @@
-import { compressOne, type Level, type Message, type MessageReport, newPast, type Past } from './compress.ts';
+import {
+  compressOne,
+  type Level,
+  type Message,
+  type MessageReport,
+  newPast,
+  type Past,
+  rememberAround,
+} from './compress.ts';
 import { History } from './history.ts';
 import { textsOf, toolCallsOf } from './message.ts';
 import type { Question } from './question.ts';
@@ -41,7 +49,7 @@ export class Conversation {
     this.#past = newPast(this.#history);
     for (const step of begun) {
       for (const addition of step.additions) this.#history.add(...addition);
-      for (const [id, call] of toolCallsOf(step.message)) this.#past.calls.set(id, call);
+      rememberAround(step.message, textsOf(step.message), this.#past);
       this.#push(step);
     }
     const last = begun.at(-1);

@@ -3,6 +3,7 @@ import { frameDocuments } from './documents-frame.ts';
 import { selectDocuments } from './documents-select.ts';
 import { dropExemplars } from './exemplars.ts';
 import { dropFiller } from './filler.ts';
+import { countFooter, splitFooter } from './footers.ts';
 import type { History } from './history.ts';
 import { isMarked, splitAtKeeps } from './marks.ts';
 import type { Origin } from './origin.ts';
@@ -18,6 +19,11 @@ import { thinTranscript } from './transcript.ts';
 /** A reference must be so much shorter than what it stands for. */
 const REFERENCE_WORTH = 0.8;
 
+export interface RewriteOptions extends Pick<Scope, 'level' | 'question'> {
+  /** How the last text of the same role ended, where that was with a shell's prompt. */
+  footer: readonly string[] | undefined;
+}
+
 interface Outcome {
   text: string;
   output: string;
@@ -31,11 +37,13 @@ export class Rewriter {
   readonly #origin: Origin;
   readonly #scope: Scope;
   readonly #history: History;
+  readonly #footer: readonly string[] | undefined;
   readonly #trace = new Trace();
   readonly #blocks: BlockRewriter;
   readonly #outcomes: Outcome[] = [];
 
-  constructor(origin: Origin, { level, question }: Pick<Scope, 'level' | 'question'>, history: History) {
+  constructor(origin: Origin, { level, question, footer }: RewriteOptions, history: History) {
+    this.#footer = footer;
     this.#origin = origin;
     this.#history = history;
     this.#scope = {
@@ -58,6 +66,14 @@ export class Rewriter {
 
   rewrite(text: string): string {
     if (isMarked(text)) return text;
+    const footer = splitAtKeeps(text).length > 1 ? 0 : countFooter(text, this.#footer);
+    if (footer === 0) return this.#rewritePieces(text);
+    const { body, mark } = splitFooter(text, footer);
+    this.#trace.used.add('footer');
+    return this.#rewritePieces(body) + mark;
+  }
+
+  #rewritePieces(text: string): string {
     return splitAtKeeps(text)
       .map((piece) => (piece.keep ? piece.text : this.#rewritePiece(piece.text)))
       .join('');

@@ -18,7 +18,14 @@ const file = (count: number, changed: number) =>
     (_, i) => `export const value${i} = compute(${i === changed ? 'x' : i});`,
   ).join('\n');
 
+const shell = (printed: number) =>
+  `${printed} files\n(Open file: /work/project/src/long/path/reader.py)\n(Current directory: /work)\nbash-$`;
+const answer = (count: number) =>
+  Array.from({ length: count }, (_, i) => `- Point ${i} is that the port of part ${i} is taken.`).join('\n');
+
 const content = fc.oneof(
+  fc.nat(3).map(shell),
+  fc.integer({ min: 10, max: 30 }).map((count) => `You wrote:\n${answer(count)}\nIs it so?`),
   fc.integer({ min: 1, max: 60 }).map(rows),
   fc.tuple(fc.integer({ min: 1, max: 60 }), fc.nat(3)).map(([count, from]) => lines(count, from)),
   fc.tuple(fc.constantFrom(40, 60), fc.nat(3)).map(([count, changed]) => file(count, changed)),
@@ -32,6 +39,7 @@ const message: fc.Arbitrary<Message> = fc.oneof(
     content: null,
     tool_calls: [{ id, function: { name, arguments: '{"path":"src/a.ts"}' } }],
   })),
+  fc.integer({ min: 10, max: 30 }).map((count) => ({ role: 'assistant', content: answer(count) })),
   fc
     .tuple(content, fc.constantFrom('a', 'b'))
     .map(([text, id]) => ({ role: 'tool', tool_call_id: id, content: text })),
