@@ -2,6 +2,7 @@ import { splitBlocks } from './blocks.ts';
 import { findDocuments } from './documents.ts';
 import { estimateTokens } from './estimate.ts';
 import { footerOf } from './footers.ts';
+import { givenIn } from './given.ts';
 import { History } from './history.ts';
 import { type Message, mapTexts, roleOf, type ToolCall, textsOf, toolCallsOf } from './message.ts';
 import { originOf } from './origin.ts';
@@ -101,6 +102,8 @@ export function compressOne(message: Message, past: Past, level: Level, report: 
 /** Takes up what later messages need to know of this one. */
 function remember(message: Message, texts: readonly string[], past: Past): void {
   rememberAround(message, texts, past);
+  for (const { text, source } of givenIn(message))
+    past.history.add(text, source, text, { exact: true, inPlace: true });
   if (roleOf(message) !== 'user') return;
   const question = readQuestion(texts.map(ownWords).join('\n'));
   if (!question) return;

@@ -31,7 +31,8 @@ export function originOf(message: Message, calls: ReadonlyMap<string, ToolCall>)
   if (role !== 'tool' && role !== 'function') return undefined;
   const call = typeof message.tool_call_id === 'string' ? calls.get(message.tool_call_id) : undefined;
   if (!call) return { role: 'tool', source: 'the tool result' };
-  const args = call.args.length > MAX_ARGS ? `${call.args.slice(0, MAX_ARGS)}…` : call.args;
+  const start = call.args.slice(0, MAX_ARGS).replace(/\s+/g, ' ');
+  const args = call.args.length > MAX_ARGS ? `${start}…` : start;
   const path = pathOf(call.args);
   const isFile = path !== undefined && READ.test(call.name) && /\.\w+$/.test(path) && !DATA_FILE.test(path);
   const source = `the result of ${call.name} ${args}`;
