@@ -14,6 +14,9 @@ export interface Ending {
   detail: Record<string, unknown> | undefined;
 }
 
+/** What a budget says no with. */
+const BLOCKED = new Set(['budget_exceeded', 'rate_exceeded']);
+
 export function endingOf(report: CallReport): Ending {
   const { relay, end, failure } = report;
   const { status } = relay;
@@ -29,7 +32,9 @@ export function endingOf(report: CallReport): Ending {
     }
     case 'complete': {
       if (relay.refusal) {
-        const { code, status: told } = relay.refusal;
+        const { code, status: told, fields } = relay.refusal;
+        if (BLOCKED.has(code))
+          return { status: told, outcome: 'blocked', detail: { budget: fields.budget_id } };
         return { status: told, outcome: told < 500 ? 'refused' : 'upstream_failed', detail: { error: code } };
       }
       if (!failure || status >= 400) {

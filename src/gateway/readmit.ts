@@ -23,6 +23,8 @@ interface NextAttempt {
   spent: NanoUsd;
   /** Nobody needs it, so that it is not made where it is dear. */
   isExtra?: boolean;
+  /** There is no other way to go on: the request is blocked where it has no room. */
+  isOnly?: boolean;
 }
 
 /** A request that goes on at another target. */
@@ -53,7 +55,7 @@ export async function readmitTranslated(
   gateway: Gateway,
   attempt: NextAttempt,
 ): Promise<Admitted | undefined> {
-  const next = await exchange(gateway, attempt);
+  const next = await exchange(gateway, { ...attempt, isOnly: true });
   if (next === undefined || !('standing' in next)) return next;
   throw noRoomFor({ ...attempt, calendar: gateway.calendar() }, next);
 }
@@ -78,16 +80,18 @@ async function exchange(gateway: Gateway, attempt: NextAttempt): Promise<Admitte
   const { job, target } = attempt;
   const quoteFor = quoter(gateway, job, target);
   const cheap = quoteFor(inputBound(job, target));
-  const first = await holdAgain(gateway, attempt, cheap);
-  const isDecided = !first || !('standing' in first) || cheap.unpriced || !isCountable(job, target);
-  if (isDecided) return first;
-  return holdAgain(gateway, attempt, quoteFor(await exactInput(gateway, job, target, cheap.inputTokens)));
+  const isFinal = cheap.unpriced || !isCountable(job, target);
+  const first = await holdAgain(gateway, attempt, cheap, isFinal);
+  if (isFinal || !first || !('standing' in first)) return first;
+  const exact = await exactInput(gateway, job, target, cheap.inputTokens);
+  return holdAgain(gateway, attempt, quoteFor(exact), true);
 }
 
 async function holdAgain(
   gateway: Gateway,
-  { job, target, spent, isExtra = false }: NextAttempt,
+  { job, target, spent, isExtra = false, isOnly = false }: NextAttempt,
   quoted: Quote,
+  isFinal: boolean,
 ): Promise<Admitted | Full | undefined> {
   const limited = limiting(gateway, quoted);
   const result = await gateway.ledger.readmit({
@@ -105,6 +109,7 @@ async function holdAgain(
     spent,
     // What is extra is not worth a shorter answer.
     ...(isExtra ? {} : { fit: limited.fit }),
+    ...(isOnly && isFinal ? { least: quoted.least } : {}),
   });
   if (result.kind === 'resolved_before') return undefined;
   // Room may have been freed for those who wait.

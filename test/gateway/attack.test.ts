@@ -9,6 +9,7 @@ import { openConnection } from '../support/client.ts';
 import { createGate } from '../support/gate.ts';
 import { type GatewayOptions, PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
 import { hang, respond } from '../support/scripts.ts';
+import { eventsOf } from '../support/simulator.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 const BUDGET = { budget: { period: 'daily' as const, capUsd: 10 } };
@@ -532,7 +533,11 @@ describe('a request that is longer in the words of another wire', () => {
     expect([answer.status, answer.header('x-should-retry')]).toEqual([402, 'false']);
     expect(answer.json()).toMatchObject({ error: { code: 'budget_exceeded', budget_id: 'default/daily' } });
     expect(gateway.upstream.requests.map(({ path }) => path)).toEqual(['/v1/responses']);
-    expect(record).toMatchObject({ status: 402, costNanoUsd: 0, detail: { error: 'budget_exceeded' } });
+    expect(record).toMatchObject({ status: 402, outcome: 'blocked', costNanoUsd: 0 });
+    expect(record?.detail).toEqual({ budget: 'default/daily' });
+    expect(eventsOf(gateway.db, 'request.blocked')).toMatchObject([
+      { data: { budget_id: 'default/daily', model: PLAIN.model } },
+    ]);
   });
 
   test('waits to be asked again where running requests hold the room', async () => {

@@ -52,6 +52,8 @@ export type AdmissionResult =
 export interface Readmission extends Omit<Admission, 'least' | 'final' | 'blockedRecord'> {
   /** What its attempts so far have cost, or may have. */
   spent: NanoUsd;
+  /** As of an admission, where there is no other way to go on: with no room in this period it is blocked. */
+  least?: NanoUsd;
 }
 
 export type ReadmissionResult =
@@ -184,8 +186,8 @@ export function createLedger(options: LedgerOptions): Ledger {
     if (!admission.final) return { kind: 'tight' };
     const fitted = mustQueue ? undefined : admission.fit?.(room);
     if (fitted !== undefined && fitted <= room) return hold(admission, fitted, standings);
-    const tightest = leastBy(standings, ({ budget, posted }) => budget.capNanoUsd - posted);
-    if (admission.least > tightest.budget.capNanoUsd - tightest.posted) return block(admission, tightest);
+    const full = fullFor(admission.least, standings);
+    if (full) return block(admission, full);
     waiting.add(line);
     return { kind: 'wait', standing: leastBy(standings, roomOf) };
   }
@@ -199,12 +201,19 @@ export function createLedger(options: LedgerOptions): Ledger {
     const total = next.spent + (amount ?? 0);
     const charges = balances.reserve(next.projectId, repoOf(next), total);
     holds.insert(slot, next, total, charges);
-    if (amount === undefined) return { kind: 'refused', standing: leastBy(standings, roomOf) };
+    if (amount === undefined) return refuse(next, standings);
     return {
       kind: 'held',
       amount: total,
       remaining: standings.length > 0 ? roomIn(standings) - total : null,
     };
+  }
+
+  function refuse(next: Readmission, standings: Standing[]): ReadmissionResult {
+    const full = next.unpriced ? undefined : fullFor(next.spent + (next.least ?? 0), standings);
+    if (!full || next.least === undefined) return { kind: 'refused', standing: leastBy(standings, roomOf) };
+    tellBlocked(next, next.spent + next.least, full);
+    return { kind: 'refused', standing: full };
   }
 
   /** What the next attempt is held at; undefined where a budget has no room for it. */
@@ -218,22 +227,25 @@ export function createLedger(options: LedgerOptions): Ledger {
   }
 
   function block(admission: Admission, standing: Standing): AdmissionResult {
-    const { budget, posted } = standing;
     const record = admission.blockedRecord();
-    record.detail = { ...record.detail, budget: budgetName(budget) };
-    balances.refuse(admission.projectId, budget.id);
-    emit('request.blocked', admission.projectId, {
+    record.detail = { ...record.detail, budget: budgetName(standing.budget) };
+    tellBlocked(admission, admission.least, standing);
+    records.write(record, 0);
+    return { kind: 'blocked', standing };
+  }
+
+  function tellBlocked(head: RequestHead, needed: NanoUsd, { budget, posted }: Standing): void {
+    balances.refuse(head.projectId, budget.id);
+    emit('request.blocked', head.projectId, {
       budget_id: budgetName(budget),
       ...(budget.repo === '' ? {} : { repo: budget.repo }),
-      request_id: formatRequestId(admission.id),
-      model: admission.askedModel,
-      estimated_cost_usd: usdNumber(admission.least),
+      request_id: formatRequestId(head.id),
+      model: head.askedModel,
+      estimated_cost_usd: usdNumber(needed),
       remaining_usd: usdNumber(Math.max(0, budget.capNanoUsd - posted)),
       cap_usd: usdNumber(budget.capNanoUsd),
       spent_usd: usdNumber(posted),
     });
-    records.write(record, 0);
-    return { kind: 'blocked', standing };
   }
 
   function settle(record: RequestRecord): SettleResult {
@@ -343,6 +355,13 @@ const spentOfCap = (standings: Standing[]): number =>
   standings.reduce((most, { budget, posted }) => Math.max(most, posted / Math.max(1, budget.capNanoUsd)), 0);
 
 const roomIn = (standings: Standing[]): NanoUsd => Math.min(...standings.map(roomOf));
+
+/** A budget that has less left in this period than is needed, whatever running requests will give back. */
+function fullFor(needed: NanoUsd, standings: Standing[]): Standing | undefined {
+  const leftOf = ({ budget, posted }: Standing) => budget.capNanoUsd - posted;
+  const tightest = leastBy(standings, leftOf);
+  return needed > leftOf(tightest) ? tightest : undefined;
+}
 
 function leastBy(standings: Standing[], value: (standing: Standing) => number): Standing {
   return standings.reduce((least, standing) => (value(standing) < value(least) ? standing : least));

@@ -36,6 +36,21 @@ describe('readmit()', () => {
     expect((await shop.standings())[0]).toMatchObject({ posted: 15, pending: 0 });
   });
 
+  test('blocks what has no other way to go on, but not where running requests hold the room', async () => {
+    const shop = await openShop();
+    await shop.budget({ period: 'daily', capNanoUsd: 100 });
+    const first = await shop.admit(50);
+    const { id } = await shop.admit(30);
+    expect(await again(shop, id, 80, { spent: 15, least: 80 })).toMatchObject({ kind: 'refused' });
+    expect(eventsOf(shop.db, 'request.blocked')).toEqual([]);
+    await shop.settle(first.id, 10);
+    expect(await again(shop, id, 80, { spent: 15, least: 80 })).toMatchObject({ kind: 'refused' });
+    expect(eventsOf(shop.db, 'request.blocked')).toMatchObject([
+      { data: { estimated_cost_usd: 95e-9, spent_usd: 10e-9 } },
+    ]);
+    expect(eventsOf(shop.db, 'budget.exceeded')).toHaveLength(1);
+  });
+
   test('cuts the next attempt to what is left', async () => {
     const shop = await openShop();
     await shop.budget({ period: 'daily', capNanoUsd: 100 });
