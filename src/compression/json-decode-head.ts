@@ -24,8 +24,8 @@ export function readRecordsHead(text: string): { head: RecordsHead; body: string
   let at = 1;
   for (; at < lines.length; at++) {
     const line = lines[at] ?? '';
-    const prefix = /^([^\w"[{(#])="(.*)"$/.exec(line);
-    const shape = /^#(\d+)\((.*)\)$/.exec(line);
+    const prefix = /^([^\w"[{(#])="(.*)"$/s.exec(line);
+    const shape = /^#(\d+)\((.*)\)$/s.exec(line);
     if (prefix) head.prefixes.set(prefix[1] ?? '', prefix[2] ?? '');
     else if (shape && at < lines.length - 1) head.shapes.set(shape[1] ?? '', readFields(shape[2] ?? ''));
     else break;

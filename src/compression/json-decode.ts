@@ -125,16 +125,23 @@ class BodyReader {
   }
 
   #cell(field: Field): Json {
-    if (field.type !== undefined) return this.value(field.type);
-    if (/["[{(]/.test(this.#text[this.#at] ?? '') || /^#\d/.test(this.#text.slice(this.#at, this.#at + 2))) {
-      const value = this.value();
-      return typeof value === 'string' ? withPrefix(value, field) : value;
+    const { prefix, isText, type } = field;
+    if (type !== undefined) return this.value(type);
+    const isQuoted = this.#text[this.#at] === '"';
+    if (prefix !== undefined) {
+      const rest = isQuoted ? this.#primitive() : readBare(this.#bare(), true);
+      return `"${prefix}${rest.slice(1)}`;
     }
+    if (isQuoted || /^(?:[[{(]|#\d)/.test(this.#text.slice(this.#at, this.#at + 2))) return this.value();
+    return this.#expand(readBare(this.#bare(), isText));
+  }
+
+  /** Text without quotes. */
+  #bare(): string {
     CELL.lastIndex = this.#at;
     const bare = CELL.exec(this.#text)?.[0] ?? '';
     this.#at += bare.length;
-    const value = readBare(bare, field.isText || field.prefix !== undefined);
-    return withPrefix(this.#expand(value), field);
+    return bare;
   }
 
   #fields(shape: string): readonly Field[] {
@@ -169,10 +176,6 @@ class BodyReader {
     const prefix = value[0] === '"' ? this.#head.prefixes.get(value[1] ?? '') : undefined;
     return prefix === undefined ? value : `"${prefix}${value.slice(2)}`;
   }
-}
-
-function withPrefix(value: string, { prefix }: Field): string {
-  return prefix === undefined ? value : `"${prefix}${value.slice(1)}`;
 }
 
 function makeDerived(

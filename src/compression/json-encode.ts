@@ -99,22 +99,25 @@ class RecordWriter {
     this.#plan.columns.get(shape)?.forEach((column, place) => {
       if (column.kind === 'constant' || column.kind === 'derived') return;
       const value = cellOf(record, shape.keys, place);
-      cells.push(value === undefined ? '' : this.#cell(value, column, record, shape.keys[place] ?? ''));
+      if (value === undefined || this.#isSettled(column, record, shape)) cells.push('');
+      else cells.push(this.#cell(value, column, shape.keys[place] ?? ''));
     });
     this.#depth--;
     return cells;
   }
 
-  #cell(value: Json, column: Column, record: JsonObject, key: string): string {
+  #cell(value: Json, column: Column, key: string): string {
     if (column.kind === 'typed') return this.value(value, column.type);
     if (typeof value !== 'string') return this.value(value);
     if (column.kind === 'prefix') return withoutQuotes(`"${value.slice(1 + column.prefix.length)}`, true);
     if (column.kind !== 'plain') return this.#string(value, key);
-    if (column.by !== undefined && this.#isKnown(column, record.values[column.by] ?? '')) return '';
     return withoutQuotes(this.#string(value, key), column.isText);
   }
 
-  #isKnown(column: Column, by: Json): boolean {
+  /** Whether the value follows from another of its record, for which it has been written before. */
+  #isSettled(column: Column, record: JsonObject, shape: Shape): boolean {
+    if (column.kind !== 'plain' || column.by === undefined) return false;
+    const by = cellOf(record, shape.keys, column.by) ?? '';
     const known = this.#known.get(column);
     if (known) return known.size === known.add(by).size;
     this.#known.set(column, new Set([by]));
