@@ -46,11 +46,11 @@ describe('gw optimize', () => {
       #  role       before  after  saved  by
       0  user            4      4      -
       1  assistant       0      0      -
-      2  tool        1,982    576    71%  json
+      2  tool        1,982    392    80%  json
       ────────────────────────────────────────
-         total       1,986    580    71%
+         total       1,986    396    80%
 
-      Saves 1,406 of 1,986 input tokens, $0.00056 at openai/gpt-4.1-mini ($0.40 a million, uncached).
+      Saves 1,590 of 1,986 input tokens, $0.00064 at openai/gpt-4.1-mini ($0.40 a million, uncached).
       "
     `);
   });
