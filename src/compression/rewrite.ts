@@ -12,7 +12,6 @@ import { referToAnswer, referToEarlier } from './repeat.ts';
 import { BlockRewriter, isPaste } from './rewrite-block.ts';
 import { minifySchemas } from './schemas.ts';
 import type { Scope } from './scope.ts';
-import { foldSpeakers } from './speakers.ts';
 import { Trace } from './trace.ts';
 import { thinTranscript } from './transcript.ts';
 
@@ -96,9 +95,7 @@ export class Rewriter {
     if (role === 'assistant') return this.#rewriteAnswer(piece);
     const text = this.#leaveOutWhole(piece);
     if (role === 'system') return text === piece ? this.#note('schemas', text, minifySchemas(text)) : text;
-    const spoken = path === undefined ? foldSpeakers(text) : text;
-    if (text !== piece) return this.#note('speakers', text, spoken);
-    if (spoken !== text) return this.#referOr(text, () => this.#note('speakers', text, spoken));
+    if (text !== piece) return text;
     // A tool's result is one thing to refer to; in a user's message each pasted block is.
     if (role === 'tool') return this.#referOr(text, () => this.#blocks.rewriteResult(text, path));
     const documents = frameDocuments(text);

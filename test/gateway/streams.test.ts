@@ -287,7 +287,7 @@ describe('pace', () => {
     const answer = await connection.response();
     expect([answer.complete, answer.body.length]).toEqual([true, events * event.length + 14]);
     connection.hangUp();
-  });
+  }, 20_000);
 
   test('an event of 3 MB goes through', async () => {
     const gateway = await startGateway();
