@@ -27,7 +27,10 @@ export class Racer {
     this.call = call;
     this.#gateway = gateway;
     this.#onContent = onContent;
-    call.report.relay.onStart = () => this.#win();
+    // What goes out only once it has ended without having won is a failure that is passed on.
+    call.report.relay.onStart = () => {
+      if (!this.hasEnded) this.#win();
+    };
     this.ended = call.running.end.then((end) => this.#end(end));
   }
 

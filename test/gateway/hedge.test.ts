@@ -214,6 +214,24 @@ test('where both fail, a third target is asked', async () => {
   connection.hangUp();
 });
 
+test('where both fail and nobody else is left, the last failure is passed on as one', async () => {
+  const several = await start();
+  several.b.queue(status(503));
+  const gate = createGate();
+  const connection = await openLate(several, MANY, async (exchange) => {
+    await exchange.body;
+    await gate.pass();
+    await status(500)(exchange);
+  });
+  await until(() => several.since()[1] === 1);
+  await several.b.requests.at(-1)?.done;
+  gate.openForGood();
+  const answer = await connection.response();
+  expect(answer.status).toBe(500);
+  expect(answer.header('x-service-route')).toBe('attempts=2 (b 503, a 500)');
+  connection.hangUp();
+});
+
 test('a stream that breaks behind its first words is not begun anew by the other', async () => {
   const several = await start();
   several.b.queue(cut({ afterChunks: 2 }));
@@ -290,6 +308,22 @@ describe('no second target is asked', () => {
     expect(several.since()).toEqual([1, 0]);
     connection.hangUp();
     await several.record();
+  });
+
+  test('sooner for errors that came soon', async () => {
+    const several = await start();
+    several.a.script(status(400));
+    for (let i = 0; i < 60; i++) await several.gateway.post(MANY);
+    several.a.queue(hang());
+    const connection = await several.gateway.open(MANY);
+    await until(() => several.since()[0] === 61);
+    await several.clock.advance(SLOW_MS - 1);
+    await several.gateway.get('/health');
+    expect(several.since()).toEqual([61, 0]);
+    await several.clock.advance(1);
+    await until(() => several.since()[1] === 1);
+    connection.hangUp();
+    await several.gateway.settled(111);
   });
 
   test('while another request waits for the room', async () => {
