@@ -1,21 +1,20 @@
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { PRESETS } from '../providers/presets.ts';
-import type { Forwarding } from './complete.ts';
 import type { Gateway } from './gateway.ts';
 import { upstreamHeaders } from './headers.ts';
 import { withoutOwnThoughts } from './own-thoughts.ts';
 import { pinTier } from './pin-tier.ts';
-import { capPrice } from './price-ceiling.ts';
+import { capPrice, type Sending } from './price-ceiling.ts';
 import type { Outgoing } from './send.ts';
 
 /** A request as its provider gets it. */
-export function outgoingOf(gateway: Gateway, forwarding: Forwarding): Outgoing {
-  const { job, target } = forwarding;
+export function outgoingOf(gateway: Gateway, sending: Sending): Outgoing {
+  const { job, target } = sending;
   const { provider } = target;
   return {
     path: provider.basePath + job.wire.path + (job.translator ? '' : queryOf(job.exchange.request.url ?? '')),
     headers: upstreamHeaders(job.exchange.request.rawHeaders, provider, job.translator !== undefined),
-    body: applyEdits(job.asked.bytes, editsFor(gateway, forwarding)),
+    body: applyEdits(job.asked.bytes, editsFor(gateway, sending)),
   };
 }
 
@@ -26,8 +25,8 @@ export function queryOf(url: string): string {
 }
 
 /** All that is changed in the client's bytes. */
-function editsFor(gateway: Gateway, forwarding: Forwarding): Edit[] {
-  const { job, target, admitted } = forwarding;
+function editsFor(gateway: Gateway, sending: Sending): Edit[] {
+  const { job, target, admitted } = sending;
   const { wire, asked } = job;
   const edits = [...asked.edits, ...withoutOwnThoughts(job)];
   if (target.model !== asked.model) edits.push(wire.renameModel(asked, target.model));
@@ -39,6 +38,6 @@ function editsFor(gateway: Gateway, forwarding: Forwarding): Edit[] {
   if (admitted.calls !== undefined) edits.push(...(wire.limitCalls?.(asked, admitted.calls) ?? []));
   if (gateway.settings()['admission.service_tier'] === 'default')
     edits.push(...pinTier(job, target, admitted));
-  if (gateway.settings()['admission.host_price'] === 'listed') edits.push(...capPrice(forwarding));
+  if (gateway.settings()['admission.host_price'] === 'listed') edits.push(...capPrice(sending));
   return edits;
 }

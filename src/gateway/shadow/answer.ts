@@ -2,6 +2,7 @@ import { headerOf, returnedHeaders } from '../headers.ts';
 import type { Answered } from '../meter.ts';
 import { plainBody } from '../plain-body.ts';
 import type { Receiver } from '../send.ts';
+import { parseObject } from '../wire/events.ts';
 import type { InspectedEvents, Wire } from '../wire/wire.ts';
 
 const NOTHING = Buffer.alloc(0);
@@ -52,8 +53,11 @@ export class ShadowAnswer implements Receiver, Answered {
     return this.body().length > 0;
   }
 
+  /** Half an answer is no JSON: it counts as it came. */
   receivedText(): string[] {
-    return this.#wire.textOf(this.body(), false);
+    const body = this.body();
+    const text = body.toString('utf8');
+    return parseObject(text) ? this.#wire.textOf(body, false) : [text];
   }
 
   readUsage(): void {

@@ -1,5 +1,4 @@
 import { formatRequestId, type RequestId } from '../../ids.ts';
-import { applyEdits } from '../../json/edit.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Tier } from '../../routing/score/share.ts';
 import { FLAGS, type Outcome } from '../../store/ledger/record.ts';
@@ -7,11 +6,12 @@ import { NO_USAGE } from '../../usage.ts';
 import { type Admitted, hold, inputBound, quoter } from '../admit.ts';
 import { type Signs, signsOf } from '../answer-signs.ts';
 import type { Gateway } from '../gateway.ts';
-import { upstreamHeaders } from '../headers.ts';
 import { type Job, lineOf, recordOf } from '../job.ts';
 import { type Metered, meter, meterAtBound } from '../meter.ts';
+import { outgoingOf } from '../outgoing.ts';
+import type { Sending } from '../price-ceiling.ts';
 import type { RoutedTarget } from '../resolve.ts';
-import { type CallEnd, send } from '../send.ts';
+import { type CallEnd, type Outgoing, send } from '../send.ts';
 import { parseObject } from '../wire/events.ts';
 import { ShadowAnswer } from './answer.ts';
 import { agree } from './compare.ts';
@@ -65,7 +65,7 @@ export async function askShadow(
   if (!admitted) return undefined;
   const sentAt = gateway.clock.monotonic();
   // Another daemon may have held the rest at the same moment: each looks once its own hold is there to be seen.
-  const call = hasRoom(0) ? await callOnce(gateway, job, question) : NOT_MADE;
+  const call = hasRoom(0) ? await callOnce(gateway, { job, target, admitted }, question.signal) : NOT_MADE;
   const metered = await meterCall(gateway, { job, target, admitted, sentAt, call });
   const outcome = outcomeOf(question, call);
   await settle(gateway, { job, question, call, metered, outcome });
@@ -87,19 +87,12 @@ interface EndedCall {
 
 const NOT_MADE: EndedCall = { answer: undefined, end: { kind: 'aborted', sent: false } };
 
-async function callOnce(gateway: Gateway, job: Job, { target, signal }: ShadowQuestion): Promise<EndedCall> {
+async function callOnce(gateway: Gateway, sending: Sending, signal: AbortSignal): Promise<EndedCall> {
   if (signal.aborted) return NOT_MADE;
-  const { provider } = target;
+  const { job, target } = sending;
   const answer = new ShadowAnswer(job.wire, { maxBytes: MAX_BYTES, now: () => gateway.clock.monotonic() });
-  const call = send(
-    gateway.upstreams.of(provider.origin),
-    {
-      path: provider.basePath + job.wire.path,
-      headers: shadowHeaders(job, target),
-      body: applyEdits(job.asked.bytes, job.asked.edits),
-    },
-    answer,
-  );
+  const upstream = gateway.upstreams.of(target.provider.origin);
+  const call = send(upstream, withoutKey(outgoingOf(gateway, sending)), answer);
   answer.onTooLong = call.abort;
   signal.addEventListener('abort', call.abort, { once: true });
   const end = await call.end;
@@ -109,9 +102,8 @@ async function callOnce(gateway: Gateway, job: Job, { target, signal }: ShadowQu
 }
 
 /** A provider that knows the first request's key again would answer with what it answered then. */
-function shadowHeaders({ exchange, translator }: Job, { provider }: RoutedTarget): string[] {
-  const headers = upstreamHeaders(exchange.request.rawHeaders, provider, translator !== undefined);
-  return headers.filter((_, i) => headers[i - (i % 2)] !== 'idempotency-key');
+function withoutKey({ path, headers, body }: Outgoing): Outgoing {
+  return { path, headers: headers.filter((_, i) => headers[i - (i % 2)] !== 'idempotency-key'), body };
 }
 
 async function meterCall(

@@ -41,6 +41,6 @@ export function shadowJob(
   const { asked, wire } = crossed;
   const limit = Math.min(asked.maxOutputTokens ?? mostTokens, mostTokens);
   const edits = [...asked.edits, ...wire.limitOutput(asked, limit, target.provider.outputLimit)];
-  if (target.model !== asked.model) edits.push(wire.renameModel(asked, target.model));
-  return { ...crossed, asked: { ...asked, maxOutputTokens: limit, edits } };
+  // Read once more: what may be billed beyond the limit depends on the limit.
+  return { ...crossed, asked: wire.parse(applyEdits(asked.bytes, edits)) };
 }

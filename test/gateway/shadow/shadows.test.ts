@@ -2,8 +2,11 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { formatRequestId } from '../../../src/ids.ts';
 import { answer } from '../../support/chat-scripts.ts';
 import { request } from '../../support/client.ts';
+import type { Exchange } from '../../support/exchange.ts';
+import { startGateway } from '../../support/gateway.ts';
 import { headerOf } from '../../support/http-message.ts';
 import { hang, json, status } from '../../support/scripts.ts';
+import { startUpstream } from '../../support/upstream.ts';
 import { closeAll, type SeveralOptions, severalTargets } from '../several-targets.ts';
 
 const SHADOWS = { 'routing.shadow_share': '100%' };
@@ -125,6 +128,63 @@ describe('a shadow', () => {
     b.script(calling('{"x":1}'));
     await gateway.post(ask('Call it.', { tools: [tool] }));
     expect((await gateway.settled(2))[1]?.detail.shadow).toMatchObject({ agrees: true });
+  });
+});
+
+describe('what a shadow may cost', () => {
+  /** The cheap tier is at a provider of a name that gw knows. */
+  async function startWith(weak: string) {
+    const upstream = await startUpstream({ script: answer('42') });
+    const gateway = await startGateway({ budget: { period: 'daily', capUsd: 10 } });
+    onTestFinished(() => closeAll({ gateway, upstreams: [upstream], hits: () => [] }));
+    gateway.configure({
+      ...SHADOWS,
+      'routing.shadow_budget': '$5',
+      tiers: { 'test-model': `strong: mock/test-model; fast: ${weak}/w` },
+      providers: { [weak]: { baseUrl: upstream.url } },
+    });
+    await gateway.setPrice({ provider: weak, model: 'w', inputPicoUsd: 1e6, outputPicoUsd: 1e6 });
+    gateway.upstream.script(answer('42'));
+    return { gateway, upstream };
+  }
+  const askMock = (fields: object = {}) => ({ ...ask('Six times seven?', fields), model: 'test-model' });
+
+  test.each<[string, object]>([
+    ['openrouter', { provider: { max_price: { prompt: 1.000000001, completion: 1.000000001, request: 0 } } }],
+    ['openai', { service_tier: 'default' }],
+    ['azure', { service_tier: 'default' }],
+  ])('is kept to what was held at %s', async (weak, terms) => {
+    const { gateway, upstream } = await startWith(weak);
+    await gateway.post(askMock());
+    expect(JSON.parse((await upstream.nextRequest()).body.toString())).toMatchObject(terms);
+    await gateway.settled(2);
+  });
+
+  test('is held with thoughts that its shorter limit does not limit', async () => {
+    const { gateway, upstream } = await startWith('openrouter');
+    const usage = { prompt_tokens: 10, completion_tokens: 50_000 };
+    const message = { role: 'assistant', content: '42' };
+    upstream.script(json(200, { choices: [{ index: 0, message, finish_reason: 'stop' }], usage }));
+    await gateway.post(askMock({ reasoning: { max_tokens: 50_000 } }));
+    const [, shadow] = await gateway.settled(2);
+    expect(shadow).toMatchObject({ costNanoUsd: 50_010_000, flags: ['shadow'] });
+  });
+
+  test.each<[string, (exchange: Exchange) => Promise<void>]>([
+    ['breaks off', async (exchange) => exchange.reset()],
+    ['grows too long', (exchange) => exchange.write('and so on '.repeat(120_000)).catch(() => {})],
+  ])('is no less than what came of an answer that %s', async (_how, end) => {
+    const { gateway, upstream } = await startWith('other');
+    upstream.script(async (exchange) => {
+      await exchange.body;
+      const body = `{"choices":[{"index":0,"message":{"role":"assistant","content":"${'and so on '.repeat(600)}`;
+      const head = 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 9000000\r\n\r\n';
+      await exchange.write(head + body);
+      await end(exchange);
+    });
+    await gateway.post(askMock());
+    const [, shadow] = await gateway.settled(2);
+    expect(shadow?.costNanoUsd).toBeGreaterThanOrEqual(1_800 * 1_000);
   });
 });
 
