@@ -28,6 +28,8 @@ export interface Quote {
   unpriced: boolean;
   /** Output tokens of each choice that may be billed beyond the limit. */
   beyondLimit: number;
+  /** Output tokens of each choice for thoughts, below which no limit is of use. */
+  thoughts: number;
   /** The most input and output (of each choice) that the model can have at all. */
   possibleTokens: number;
   /** Left out where the provider runs no tools of its own. */
@@ -80,7 +82,8 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
     roundTokens: limits?.contextTokens ?? UNKNOWN_CONTEXT,
   };
   const own = request.maxOutputTokens;
-  const outputTokens = own ?? known ?? UNKNOWN_MODEL_OUTPUT;
+  const { thoughts = 0 } = request;
+  const outputTokens = own ?? Math.max(known ?? UNKNOWN_MODEL_OUTPUT, thoughts);
   const mayCut = own === undefined && request.limitable !== false;
   const quoted: Quote = {
     card,
@@ -95,14 +98,20 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
     mustLimit: mayCut && known === undefined,
     unpriced: card === undefined || request.terms?.unknown !== undefined || tools?.unknown !== undefined,
     beyondLimit: request.beyondLimit ?? 0,
+    thoughts,
     possibleTokens: possibleTokens(options.provider, options.model),
     tools,
   };
   quoted.amount = costWith(quoted, outputTokens, tools?.calls);
-  const leastTokens = mayCut ? Math.min(outputTokens, options.minOutputTokens) : outputTokens;
+  const leastTokens = leastOutput(quoted, options.minOutputTokens);
   quoted.least =
     leastTokens < outputTokens || tools ? costWith(quoted, leastTokens, tools?.leastCalls) : quoted.amount;
   return quoted;
+}
+
+/** What an answer is not cut below: the thoughts that are asked for, and the minimum behind them. */
+function leastOutput({ mayCut, outputTokens, thoughts }: Quote, minOutputTokens: number): number {
+  return mayCut ? Math.min(thoughts + minOutputTokens, outputTokens) : outputTokens;
 }
 
 /** The input that the model reads with so many calls of the provider's tools. */
@@ -152,8 +161,7 @@ export function fitInto(quoted: Quote, room: NanoUsd, minOutputTokens: number): 
   if (forTokens < 0) return undefined;
   const affordable = affordableOutputTokens(forTokens, inputWith(quoted, calls), choices, card);
   const outputTokens = Math.min(affordable - quoted.beyondLimit, quoted.outputTokens);
-  const least = mayCut ? Math.min(minOutputTokens, quoted.outputTokens) : quoted.outputTokens;
-  if (outputTokens < least) return undefined;
+  if (outputTokens < leastOutput(quoted, minOutputTokens)) return undefined;
   if (tools && calls !== undefined && outputTokens === quoted.outputTokens) {
     while (calls < tools.calls && costWith(quoted, outputTokens, calls + 1) <= room) calls++;
   }

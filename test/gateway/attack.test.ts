@@ -484,6 +484,25 @@ describe('output beyond the limit', () => {
   });
 
   test.each([
+    [{ reasoning: { max_tokens: 2_000 } }, 2_000],
+    [{ reasoning: { effort: 'high' } }, 1_024],
+    [{ thinking: { type: 'enabled', budget_tokens: 2_000 } }, 2_000],
+  ])('is not cut below the thoughts that a chat asks for: %j', async (more, thoughts) => {
+    const minimum = { settings: { 'admission.min_output_tokens': 200 } };
+    const ask = async (capUsd: number) => {
+      const gateway = await startGateway({ ...minimum, budget: { period: 'daily', capUsd } });
+      const { status } = await gateway.post({ ...PLAIN, ...more });
+      const [sent] = gateway.upstream.requests;
+      return { status, limit: sent && JSON.parse(sent.body.toString()).max_tokens };
+    };
+    expect(await ask(thoughts * 2e-6)).toEqual({ status: 402, limit: undefined });
+    const { status, limit } = await ask(thoughts * 2e-6 + 0.001);
+    expect(status).toBe(200);
+    expect(limit).toBeGreaterThanOrEqual(thoughts + 200);
+    expect(limit).toBeLessThan(thoughts + 500);
+  });
+
+  test.each([
     [30_000, 30_000],
     [1e308, 0],
   ])('is held for where thoughts of %d tokens have a limit of their own', async (budget_tokens, least) => {

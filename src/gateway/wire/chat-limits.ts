@@ -22,6 +22,13 @@ const MOST_THOUGHTS = 100_000_000;
 
 /** Thoughts that have a larger limit of their own: a host may go by that one. */
 function thoughtsBeyond(fields: Fields): number {
+  const most = thoughts(fields);
+  const limits = LIMITS.map((key) => fields.read(key)).filter((limit) => typeof limit === 'number');
+  return limits.length > 0 && most > Math.max(...limits) ? most : 0;
+}
+
+/** What a chat lets the model think, in tokens. */
+export function thoughts(fields: Fields): number {
   const reasoning = fields.read('reasoning');
   const thinking = fields.read('thinking');
   if (reasoning === undefined && thinking === undefined) return 0;
@@ -30,6 +37,5 @@ function thoughtsBeyond(fields: Fields): number {
     isObject(reasoning) ? Number(reasoning.max_tokens) || 0 : 0,
     isObject(thinking) ? Number(thinking.budget_tokens) || 0 : 0,
   );
-  const limits = LIMITS.map((key) => fields.read(key)).filter((limit) => typeof limit === 'number');
-  return limits.length > 0 && most > Math.max(...limits) ? Math.min(Math.ceil(most), MOST_THOUGHTS) : 0;
+  return Math.min(Math.ceil(most), MOST_THOUGHTS);
 }

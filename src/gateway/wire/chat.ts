@@ -1,7 +1,7 @@
 import { badRequest } from '../../errors.ts';
 import type { Edit } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
-import { beyondLimit, LIMITS } from './chat-limits.ts';
+import { beyondLimit, LIMITS, thoughts } from './chat-limits.ts';
 import {
   choicesText,
   endChoicesAtLimit,
@@ -80,6 +80,7 @@ export const chatWire: Wire = {
       }
     },
     beyondLimit,
+    thoughts,
     // Some generate and bill `best_of` answers, as in the API of before.
     choices: (fields) =>
       Math.max(fields.integer('n', 1, MAX_CHOICES) ?? 1, fields.integer('best_of', 1, MAX_CHOICES) ?? 1),

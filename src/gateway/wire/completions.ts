@@ -1,5 +1,5 @@
 import { MAX_CHOICES, TOOLS, UNSEEN } from './chat.ts';
-import { beyondLimit, LIMITS } from './chat-limits.ts';
+import { beyondLimit, LIMITS, thoughts } from './chat-limits.ts';
 import {
   choicesText,
   endChoicesAtLimit,
@@ -26,6 +26,7 @@ export const completionsWire: Wire = {
     reads: ['prompt', 'messages', 'n', 'best_of', 'prediction', 'reasoning', 'thinking'],
     asksForUsage: true,
     beyondLimit,
+    thoughts,
     unseen: UNSEEN,
     tools: TOOLS,
     choices: (fields) => promptsIn(fields) * choicesPerPrompt(fields),

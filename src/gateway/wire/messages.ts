@@ -20,12 +20,15 @@ const LIMITED = new Set(['web_search', 'web_fetch']);
 
 /** Between calls of tools the model may think more than the limit says: then the budget for that is a limit of its own. */
 function thinkingBeyond(fields: Fields): number | undefined {
+  const budget = thoughts(fields);
+  const limit = fields.read('max_tokens');
+  return typeof limit === 'number' && budget > limit ? budget : undefined;
+}
+
+function thoughts(fields: Fields): number {
   const thinking = fields.read('thinking');
   const budget = isObject(thinking) ? thinking.budget_tokens : undefined;
-  const limit = fields.read('max_tokens');
-  return typeof budget === 'number' && typeof limit === 'number' && budget > limit
-    ? Math.min(Math.ceil(budget), MAX_THINKING)
-    : undefined;
+  return typeof budget === 'number' && budget > 0 ? Math.min(Math.ceil(budget), MAX_THINKING) : 0;
 }
 
 /** Anthropic's messages: https://docs.anthropic.com/en/api/messages */
@@ -38,6 +41,7 @@ export const messagesWire: Wire = {
     reads: ['messages', 'thinking'],
     check: (fields, bytes) => checkList(bytes, fields, 'messages', 'the conversation to answer'),
     beyondLimit: thinkingBeyond,
+    thoughts,
     // Documents, and tools with which the provider reads in more by itself.
     unseen: {
       images: ['image'],

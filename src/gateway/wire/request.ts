@@ -29,6 +29,8 @@ export interface RequestShape {
   tools?: ToolShape;
   /** Output that may be billed beyond the limit. */
   beyondLimit?(fields: Fields): number | undefined;
+  /** What the model may think by a limit of its own. */
+  thoughts?(fields: Fields): number;
   /** A stream reports its usage only if `stream_options` asks for it. */
   asksForUsage?: boolean;
 }
@@ -71,6 +73,7 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
       maxOutputTokens: limit,
       choices: shape.choices?.(fields) ?? 1,
       beyondLimit: shape.beyondLimit?.(fields),
+      thoughts: shape.thoughts?.(fields),
       terms: termsOf(fields),
       serverTools: shape.tools && readServerTools(shape.tools, { bytes, members, fields, hasOddType }),
       wantsUsage: usage?.wantsUsage ?? !shape.asksForUsage,

@@ -21,6 +21,8 @@ export interface WireRequest {
   limitable?: false;
   /** Output tokens of each choice that may be billed beyond the limit. */
   beyondLimit?: number | undefined;
+  /** Output tokens of each choice that the model may think, by a limit of their own: a host may go by that one. */
+  thoughts?: number | undefined;
   /** How many answers are asked for. */
   choices: number;
   /** Left out where the listed prices hold. */
