@@ -79,7 +79,7 @@ export function createShadows({ spentSince, random }: ShadowsOptions): Shadows {
 
   function begin(gateway: Gateway, served: Served): void {
     const target = otherTarget(gateway, served);
-    if (!target || running.size >= MOST_AT_ONCE || closed) return;
+    if (!target || running.size >= MOST_AT_ONCE || closed || !maySpend(gateway, served)) return;
     const end = new AbortController();
     running.set(end, ask(gateway, served, target, end));
   }
@@ -108,6 +108,12 @@ export function createShadows({ spentSince, random }: ShadowsOptions): Shadows {
 function whenAnswered(response: ServerResponse, then: () => void): void {
   if (response.closed) then();
   else response.once('close', then);
+}
+
+/** What was answered may have been the last that its project was to spend. */
+function maySpend({ findProject }: Gateway, { job: { project } }: Served): boolean {
+  const found = findProject(project.name);
+  return found?.id === project.id && !found.paused;
 }
 
 /** The first healthy target of the tier that was not asked. */

@@ -1,5 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { formatRequestId } from '../../../src/ids.ts';
+import type { Db } from '../../../src/store/open.ts';
+import { removeProject, setPaused } from '../../../src/store/projects.ts';
 import { answer } from '../../support/chat-scripts.ts';
 import { request } from '../../support/client.ts';
 import type { Exchange } from '../../support/exchange.ts';
@@ -224,6 +226,24 @@ describe('no shadow', () => {
     const several = await start();
     several.a.queue(answer('It is forty-two, I think.'));
     await expectNone(several, ask('Seven?'));
+  });
+
+  test.each<[string, (db: Db) => Promise<void>]>([
+    ['paused', (db) => setPaused(db, 'web', Date.now())],
+    ['removed', (db) => removeProject(db, 'web', Date.now())],
+  ])('for a project that was %s meanwhile', async (_how, stopProject) => {
+    const { gateway, a, b } = await start();
+    await gateway.newProject('web');
+    const headers = { authorization: `Bearer ${await gateway.newKey('web')}` };
+    a.script(async (exchange) => {
+      await stopProject(gateway.db);
+      await answer('42')(exchange);
+    });
+    expect((await gateway.post(ask('Seven?'), { headers })).status).toBe(200);
+    await gateway.settled(1);
+    await gateway.get('/health');
+    await gateway.stop();
+    expect(b.requests).toEqual([]);
   });
 
   test('unless it is asked for', async () => {
