@@ -26,8 +26,10 @@ export interface ShadowQuestion {
   outputTokens: number;
   target: RoutedTarget;
   tier: Tier;
-  /** Whether a hold of so much more fits into what shadows may spend today. */
-  hasRoom(more: NanoUsd): boolean;
+  /** Whether a hold of so much more fits into what shadows may spend today; if so, no other takes that room. */
+  takeRoom(more: NanoUsd): boolean;
+  /** Whether what is spent and held is within it. */
+  isWithin(): boolean;
   signal: AbortSignal;
 }
 
@@ -52,12 +54,12 @@ export async function askShadow(
   gateway: Gateway,
   question: ShadowQuestion,
 ): Promise<ShadowOutcome | undefined> {
-  const { target, hasRoom } = question;
+  const { target } = question;
   const mostTokens = Math.max(LEAST_OUTPUT_TOKENS, TIMES_LONGER * question.outputTokens);
   const job = shadowJob(gateway, question.job, target, mostTokens);
   if (!job || job.asked.serverTools) return undefined;
   const quoted = quoter(gateway, job, target)(inputBound(job, target));
-  if (quoted.unpriced || !hasRoom(quoted.amount)) return undefined;
+  if (quoted.unpriced || !question.takeRoom(quoted.amount)) return undefined;
   if (await wouldCrowd(gateway, job, quoted.amount)) return undefined;
   const asking = { job, target, calendar: gateway.calendar() };
   // Not final: where a budget is tight it is not refused, which would be told to people, but left undone.
@@ -65,7 +67,9 @@ export async function askShadow(
   if (!admitted) return undefined;
   const sentAt = gateway.clock.monotonic();
   // Another daemon may have held the rest at the same moment: each looks once its own hold is there to be seen.
-  const call = hasRoom(0) ? await callOnce(gateway, { job, target, admitted }, question.signal) : NOT_MADE;
+  const call = question.isWithin()
+    ? await callOnce(gateway, { job, target, admitted }, question.signal)
+    : NOT_MADE;
   const metered = await meterCall(gateway, { job, target, admitted, sentAt, call });
   const outcome = outcomeOf(question, call);
   await settle(gateway, { job, question, call, metered, outcome });

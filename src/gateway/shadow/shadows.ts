@@ -44,6 +44,8 @@ const TIMEOUT_MS = 120_000;
 export function createShadows({ spentSince, random }: ShadowsOptions): Shadows {
   /** What is under way, and what ends it. */
   const running = new Map<AbortController, Promise<void>>();
+  /** What those hold, or are about to. */
+  let taken: NanoUsd = 0;
   let closed = false;
 
   async function ask(
@@ -55,6 +57,7 @@ export function createShadows({ spentSince, random }: ShadowsOptions): Shadows {
     const { job, tier, signs, outputTokens } = served;
     const other: Tier = served.servedBy === 'weak' ? 'strong' : 'weak';
     const cancel = gateway.clock.after(TIMEOUT_MS, () => end.abort());
+    let own: NanoUsd = 0;
     try {
       const outcome = await askShadow(gateway, {
         job,
@@ -62,7 +65,13 @@ export function createShadows({ spentSince, random }: ShadowsOptions): Shadows {
         outputTokens,
         target,
         tier: other,
-        hasRoom: (more) => hasRoom(gateway, job.project.id, more),
+        takeRoom(more) {
+          if (!hasRoom(gateway, job.project.id, taken + more)) return false;
+          own = more;
+          taken += own;
+          return true;
+        },
+        isWithin: () => hasRoom(gateway, job.project.id, 0),
         signal: end.signal,
       });
       if (!outcome) return;
@@ -73,6 +82,7 @@ export function createShadows({ spentSince, random }: ShadowsOptions): Shadows {
       if (!(error instanceof GwError)) gateway.warn(`the other tier could not be asked: ${messageOf(error)}`);
     } finally {
       cancel();
+      taken -= own;
       running.delete(end);
     }
   }

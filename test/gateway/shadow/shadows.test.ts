@@ -5,7 +5,8 @@ import { removeProject, setPaused } from '../../../src/store/projects.ts';
 import { answer } from '../../support/chat-scripts.ts';
 import { request } from '../../support/client.ts';
 import type { Exchange } from '../../support/exchange.ts';
-import { startGateway } from '../../support/gateway.ts';
+import { createGate } from '../../support/gate.ts';
+import { startGateway, until } from '../../support/gateway.ts';
 import { headerOf } from '../../support/http-message.ts';
 import { hang, json, status } from '../../support/scripts.ts';
 import { startUpstream } from '../../support/upstream.ts';
@@ -264,6 +265,22 @@ describe('no shadow', () => {
       await gateway.settled([2, 4, 5][i] ?? 0);
     }
     expect(b.requests).toHaveLength(2);
+  });
+
+  test('of two at once, where there is room for one', async () => {
+    const { gateway, a, b } = await start({ settings: { ...SHADOWS, 'routing.shadow_budget': '$0.003' } });
+    const gate = createGate();
+    a.script(async (exchange) => {
+      await gate.pass();
+      await answer('42')(exchange);
+    });
+    const answers = ['Six?', 'Seven?'].map((question) => gateway.post(ask(question)));
+    await until(() => a.requests.length === 2);
+    gate.openForGood();
+    await Promise.all(answers);
+    const records = await gateway.settled(3);
+    expect(records.filter(({ flags }) => flags.includes('shadow'))).toHaveLength(1);
+    expect(b.requests).toHaveLength(1);
   });
 
   test.each([
