@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { formatRequestId } from '../../../src/ids.ts';
 import type { Db } from '../../../src/store/open.ts';
@@ -9,6 +10,7 @@ import { createGate } from '../../support/gate.ts';
 import { startGateway, until } from '../../support/gateway.ts';
 import { headerOf } from '../../support/http-message.ts';
 import { hang, json, status } from '../../support/scripts.ts';
+import { tmpHome } from '../../support/tmp-home.ts';
 import { startUpstream } from '../../support/upstream.ts';
 import { closeAll, type SeveralOptions, severalTargets } from '../several-targets.ts';
 
@@ -265,6 +267,25 @@ describe('no shadow', () => {
       await gateway.settled([2, 4, 5][i] ?? 0);
     }
     expect(b.requests).toHaveLength(2);
+  });
+
+  test('beyond what those of two daemons on one database may spend together', async () => {
+    const options = {
+      database: join(tmpHome(), 'shared.db'),
+      settings: { ...SHADOWS, 'routing.shadow_budget': '$0.003' },
+    };
+    const [one, two] = [await start(options), await start(options)];
+    const gate = createGate();
+    one.b.script(async (exchange) => {
+      await gate.pass();
+      await answer('42')(exchange);
+    });
+    await one.gateway.post(ask('Six?'));
+    await one.b.nextRequest();
+    for (const question of ['Seven?', 'Eight?']) await two.gateway.post(ask(question));
+    gate.openForGood();
+    expect(await one.gateway.settled(4)).toHaveLength(4);
+    expect(two.b.requests).toEqual([]);
   });
 
   test('of two at once, where there is room for one', async () => {
