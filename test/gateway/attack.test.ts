@@ -483,6 +483,17 @@ describe('output beyond the limit', () => {
     expect(beyond).toBeLessThan(thoughts * 2_000 + 100_000);
   });
 
+  test('is held for where the thoughts of a response have a limit of their own', async () => {
+    const gateway = await budgeted();
+    const body = { model: PLAIN.model, input: 'Hi', max_output_tokens: 100 };
+    for (const more of [{}, { reasoning: { max_tokens: 30_000 } }])
+      await gateway.post({ ...body, ...more }, { path: '/v1/responses' });
+    const [plain, thinking] = await gateway.settled(2);
+    const beyond = (thinking?.holdNanoUsd ?? 0) - (plain?.holdNanoUsd ?? 0);
+    expect(beyond).toBeGreaterThanOrEqual(30_000 * 2_000);
+    expect(beyond).toBeLessThan(30_000 * 2_000 + 100_000);
+  });
+
   test.each([
     [{ reasoning: { max_tokens: 2_000 } }, 2_000],
     [{ reasoning: { effort: 'high' } }, 1_024],

@@ -1,7 +1,7 @@
 import { badRequest } from '../../errors.ts';
 import type { Edit } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
-import { beyondLimit, LIMITS, thoughts } from './chat-limits.ts';
+import { beyondLimit, LIMITS } from './chat-limits.ts';
 import {
   choicesText,
   endChoicesAtLimit,
@@ -13,6 +13,7 @@ import { checkList } from './fields.ts';
 import { promptReader } from './prompt.ts';
 import { createParser, renameModel, writeLimit } from './request.ts';
 import type { ToolShape } from './server-tools.ts';
+import { thoughts } from './thoughts.ts';
 import type { UnseenWords } from './unseen.ts';
 import { usageMember } from './usage-member.ts';
 import type { Wire } from './wire.ts';

@@ -1,5 +1,5 @@
 import { MAX_CHOICES, TOOLS, UNSEEN } from './chat.ts';
-import { beyondLimit, LIMITS, thoughts } from './chat-limits.ts';
+import { beyondLimit, LIMITS } from './chat-limits.ts';
 import {
   choicesText,
   endChoicesAtLimit,
@@ -10,6 +10,7 @@ import {
 import type { Fields } from './fields.ts';
 import { promptReader } from './prompt.ts';
 import { createParser, renameModel, writeLimit } from './request.ts';
+import { thoughts } from './thoughts.ts';
 import { usageMember } from './usage-member.ts';
 import type { Wire } from './wire.ts';
 

@@ -9,6 +9,7 @@ import {
   responseUsage,
 } from './responses-answer.ts';
 import { endResponseAtLimit } from './responses-ending.ts';
+import { thoughts, thoughtsBeyond } from './thoughts.ts';
 import type { Wire } from './wire.ts';
 
 const OPEN_BRACKET = 0x5b;
@@ -42,7 +43,9 @@ export const responsesWire: Wire = {
   path: '/responses',
   parse: createParser({
     limits: LIMITS,
-    reads: ['background'],
+    reads: ['background', 'reasoning'],
+    beyondLimit: (fields) => thoughtsBeyond(fields, LIMITS) || undefined,
+    thoughts,
     check(fields) {
       if (!fields.boolean('background')) return;
       throw badRequest(
