@@ -30,8 +30,9 @@ export async function estimateUsage(gateway: Gateway, metering: Metering): Promi
     encoding ? gateway.tokens.count(texts, encoding).catch(() => bound(texts)) : bound(texts);
   const prompt = job.wire.promptOf(job.asked);
   const [input, visible] = await Promise.all([count(prompt.texts), count(relay.receivedText())]);
-  const most = admitted.quote.outputTokens * admitted.quote.choices;
-  const outputTokens = Math.min(visible + unseen, Math.max(most, visible)) + admitted.quote.beyondLimit;
+  const { choices, beyondLimit } = admitted.quote;
+  const most = admitted.quote.outputTokens * choices;
+  const outputTokens = Math.min(visible + unseen, Math.max(most, visible)) + beyondLimit * choices;
   const pointedAt = unseenBound(prompt.unseen, target);
   const inputTokens = input + prompt.tokens + 4 * prompt.items + 3 + pointedAt;
   const first = Math.min(admitted.quote.inputTokens, inputTokens);

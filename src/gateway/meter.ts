@@ -127,7 +127,7 @@ export function meterAtBound(gateway: Gateway, admitted: Admitted, error: unknow
   gateway.warn(`an answer could not be read, and is booked at its bound: ${messageOf(error)}`);
   const { outputTokens, choices, beyondLimit } = admitted.quote;
   const inputTokens = inputWith(admitted.quote, callsOf(admitted));
-  const usage = { ...NO_USAGE, inputTokens, outputTokens: outputTokens * choices + beyondLimit };
+  const usage = { ...NO_USAGE, inputTokens, outputTokens: (outputTokens + beyondLimit) * choices };
   return withinHold(withHeldFees(priced(usage, admitted, FLAGS.estimated), admitted), admitted);
 }
 

@@ -15,7 +15,7 @@ export interface Plausible<T> {
  */
 export function plausibleUsage(usage: TokenUsage, quote: Quote): Plausible<TokenUsage> {
   const mostInput = Math.max(quote.possibleTokens, inputWith(quote, quote.tools?.calls));
-  const mostOutput = quote.possibleTokens * quote.choices + quote.beyondLimit;
+  const mostOutput = (quote.possibleTokens + quote.beyondLimit) * quote.choices;
   const { inputTokens, outputTokens } = usage;
   if (inputTokens <= mostInput && outputTokens <= mostOutput) return { value: usage, wasCut: false };
   const isInput = inputTokens > mostInput;

@@ -483,6 +483,14 @@ describe('output beyond the limit', () => {
     expect(beyond).toBeLessThan(thoughts * 2_000 + 100_000);
   });
 
+  test('is booked of each answer where nothing can be read of several', async () => {
+    const gateway = await budgeted();
+    gateway.upstream.script(respond(200, { ...JSON_TYPE, 'content-encoding': 'secret' }, 'x'));
+    const thinking = { type: 'enabled', budget_tokens: 5_000 };
+    await gateway.post({ ...PLAIN, max_tokens: 100, n: 4, thinking });
+    expect(await recordOf(gateway)).toMatchObject({ outputTokens: 4 * 5_100, flags: ['estimated'] });
+  });
+
   test('is held for where the thoughts of a response have a limit of their own', async () => {
     const gateway = await budgeted();
     const body = { model: PLAIN.model, input: 'Hi', max_output_tokens: 100 };
