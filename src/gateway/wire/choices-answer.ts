@@ -4,17 +4,18 @@ import { collectStrings } from './prompt.ts';
 import { withTier } from './usage-member.ts';
 import type { InspectedEvents, LimitEnding } from './wire.ts';
 
-const USAGE = Buffer.from('"usage"');
-const DONE = Buffer.from('[DONE]');
-const ERROR = Buffer.from('"error"');
+/**
+ * The marks of the events that matter; a usage is null in every event of OpenAI's but the last. One pattern over the
+ * text: three searches of the bytes take ten times as long.
+ */
+const MARKS = /\[DONE\]|"error"|"usage"(?![: ]*n)/;
 
 /**
  * Looks for the three events that matter: the one with the usage, an error, and `[DONE]`. A run of events with none
- * of their marks in its bytes passes by reference, unparsed.
+ * of their marks passes by reference, unparsed.
  */
 export function inspectChoices(events: Buffer, hideUsage: boolean): InspectedEvents {
-  const hasDone = events.indexOf(DONE) >= 0;
-  if (!hasDone && !reportsUsage(events) && events.indexOf(ERROR) < 0) return { pass: events };
+  if (!MARKS.test(events.toString('latin1'))) return { pass: events };
   const result: InspectedEvents = { pass: events };
   const hidden: { start: number; end: number }[] = [];
   for (const { start, end, data } of eventsIn(events)) {
@@ -27,20 +28,6 @@ export function inspectChoices(events: Buffer, hideUsage: boolean): InspectedEve
   }
   result.pass = without(events, hidden);
   return result;
-}
-
-const COLON = 0x3a;
-const SPACE = 0x20;
-const LETTER_N = 0x6e;
-
-/** Whether a `"usage"` in the bytes is anything but null, which OpenAI puts into every event but the last. */
-function reportsUsage(events: Buffer): boolean {
-  for (let at = events.indexOf(USAGE); at >= 0; at = events.indexOf(USAGE, at)) {
-    at += USAGE.length;
-    while (events[at] === COLON || events[at] === SPACE) at++;
-    if (events[at] !== LETTER_N) return true;
-  }
-  return false;
 }
 
 /** Notes usage and errors; true for an event that has nothing but the usage. */
@@ -97,20 +84,39 @@ function isFilled(value: unknown): boolean {
 /** What was generated: contents, refusals, reasoning and tool calls of all choices, or a completion's text. */
 export function choicesText(answer: Buffer, stream: boolean): string[] {
   const texts: string[] = [];
-  const values = stream ? valuesIn(answer) : [parseObject(answer.toString('utf8'))];
-  for (const value of values) {
-    if (!Array.isArray(value?.choices)) continue;
-    for (const choice of value.choices) {
-      const { message, delta, text } = (choice ?? {}) as {
-        message?: unknown;
-        delta?: unknown;
-        text?: unknown;
-      };
-      collectStrings(message ?? delta ?? text, texts);
-    }
+  if (!stream) {
+    collectText(answer.toString('utf8'), texts);
+    return texts;
+  }
+  for (const { data } of eventsIn(answer)) {
+    const piece = plainPiece(data);
+    if (piece === undefined) collectText(data, texts);
+    else texts.push(piece);
   }
   // The deltas of a stream are pieces of one text: counted apart, every piece would cost a token of its own.
-  return stream ? [texts.join('')] : texts;
+  return [texts.join('')];
+}
+
+const DELTA = '"choices":[{"index":0,"delta":{"content":"';
+
+/** The text of a chunk as nearly all are, with a piece of content alone, that need not be parsed; else undefined. */
+function plainPiece(data: string): string | undefined {
+  const at = data.indexOf(DELTA);
+  if (at < 0) return undefined;
+  const start = at + DELTA.length;
+  const end = data.indexOf('"}', start);
+  const piece = data.slice(start, end);
+  const isAlone = end > 0 && !/["\\]/.test(piece) && !/"(delta|message)"/.test(data.slice(end));
+  return isAlone && data.endsWith('}') ? piece : undefined;
+}
+
+function collectText(json: string, texts: string[]): void {
+  const choices = parseObject(json)?.choices;
+  if (!Array.isArray(choices)) return;
+  for (const choice of choices) {
+    const { message, delta, text } = (choice ?? {}) as { message?: unknown; delta?: unknown; text?: unknown };
+    collectStrings(message ?? delta ?? text, texts);
+  }
 }
 
 /** A chunk for each choice that says `length` in the name of the stream's last one, the usage, and the end. */

@@ -4,12 +4,12 @@ import { collectStrings } from './prompt.ts';
 import type { InspectedEvents, LimitEnding } from './wire.ts';
 
 /** Deltas of content hold neither; the few events that do are looked at. */
-const MARKS = ['"message', '"error"'].map((mark) => Buffer.from(mark));
+const MARKS = /"message|"error"/;
 
 /** Looks for the two events with usage, errors, and the last event. All others pass by reference, unparsed. */
 export function inspectMessageEvents(events: Buffer): InspectedEvents {
   const result: InspectedEvents = { pass: events };
-  if (!MARKS.some((mark) => events.indexOf(mark) >= 0)) return result;
+  if (!MARKS.test(events.toString('latin1'))) return result;
   for (const { start, data } of eventsIn(events)) {
     const value = parseObject(data);
     const usage = isObject(value?.message) ? value.message.usage : value?.usage;

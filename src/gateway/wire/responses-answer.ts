@@ -8,11 +8,11 @@ import type { InspectedEvents } from './wire.ts';
 /** The events that end a stream; each holds the response with its usage. */
 const LAST = new Set(['response.completed', 'response.incomplete', 'response.failed']);
 /** Deltas hold neither; the few events that do are looked at. */
-const MARKS = ['"response"', '"error"'].map((mark) => Buffer.from(mark));
+const MARKS = /"response"|"error"/;
 
 /** Looks for the event that ends a stream, and for errors. All others pass by reference, unparsed. */
 export function inspectResponseEvents(events: Buffer): InspectedEvents {
-  if (!MARKS.some((mark) => events.indexOf(mark) >= 0)) return { pass: events };
+  if (!MARKS.test(events.toString('latin1'))) return { pass: events };
   for (const { start, data } of eventsIn(events)) {
     const value = parseObject(data);
     if (value?.type === 'error') return { pass: events, error: describeError(value.error ?? value) };
