@@ -8,7 +8,7 @@
 export interface Breaker {
   phase: 'closed' | 'open' | 'half_open';
   /** Attempts of the last 30 s while closed, oldest first. */
-  recent: { atMs: number; ok: boolean }[];
+  recent: Counted[];
   failuresInARow: number;
   /** How often it opened since it was last closed: each time doubles the wait. */
   openings: number;
@@ -18,7 +18,15 @@ export interface Breaker {
   probeUntilMs: number;
 }
 
+/** The attempts of a second, in one count: one by one, those of 30 s are hundreds of thousands under load. */
+interface Counted {
+  sinceMs: number;
+  attempts: number;
+  failures: number;
+}
+
 const WINDOW_MS = 30_000;
+const COUNTED_MS = 1_000;
 const MIN_ATTEMPTS = 10;
 const FAILURE_RATE = 0.5;
 const MAX_IN_A_ROW = 5;
@@ -93,13 +101,24 @@ export function recordFailure(
   breaker.recent = [];
 }
 
-function remember(breaker: Breaker, atMs: number, ok: boolean): void {
-  breaker.recent.push({ atMs, ok });
-  while ((breaker.recent[0]?.atMs ?? atMs) <= atMs - WINDOW_MS) breaker.recent.shift();
+function remember({ recent }: Breaker, atMs: number, ok: boolean): void {
+  while ((recent[0]?.sinceMs ?? atMs) <= atMs - WINDOW_MS) recent.shift();
+  let last = recent.at(-1);
+  if (!last || atMs >= last.sinceMs + COUNTED_MS) {
+    last = { sinceMs: atMs, attempts: 0, failures: 0 };
+    recent.push(last);
+  }
+  last.attempts++;
+  if (!ok) last.failures++;
 }
 
-function isTooMuch(breaker: Breaker): boolean {
-  if (breaker.failuresInARow >= MAX_IN_A_ROW) return true;
-  const failures = breaker.recent.filter(({ ok }) => !ok).length;
-  return breaker.recent.length >= MIN_ATTEMPTS && failures >= FAILURE_RATE * breaker.recent.length;
+function isTooMuch({ failuresInARow, recent }: Breaker): boolean {
+  if (failuresInARow >= MAX_IN_A_ROW) return true;
+  const attempts = sum(recent, (counted) => counted.attempts);
+  const failures = sum(recent, (counted) => counted.failures);
+  return attempts >= MIN_ATTEMPTS && failures >= FAILURE_RATE * attempts;
+}
+
+function sum(recent: readonly Counted[], count: (counted: Counted) => number): number {
+  return recent.reduce((total, counted) => total + count(counted), 0);
 }

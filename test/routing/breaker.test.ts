@@ -41,6 +41,13 @@ describe('the breaker', () => {
     expect(alternate(10_000)).toBe('closed');
   });
 
+  test('keeps a minute of heavy load in few words', () => {
+    const breaker = newBreaker();
+    for (let ms = 0; ms < 60_000; ms += 0.25) recordSuccess(breaker, ms);
+    expect(breaker.recent.length).toBeLessThanOrEqual(31);
+    expect(breaker.recent.reduce((sum, { attempts }) => sum + attempts, 0)).toBeGreaterThan(29 * 4_000);
+  });
+
   test('lets one probe through when its time is over', () => {
     const breaker = opened();
     expect(blockedUntil(breaker, 5_000)).toBe(0);
