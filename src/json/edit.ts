@@ -10,15 +10,18 @@ export interface Edit {
 /** The bytes with the edits made; without edits, the very same bytes. */
 export function applyEdits(bytes: Buffer, edits: Edit[]): Buffer {
   if (edits.length === 0) return bytes;
-  const parts: Buffer[] = [];
+  let length = bytes.length;
+  for (const { start, end, text } of edits) length += Buffer.byteLength(text) - (end - start);
+  const edited = Buffer.allocUnsafe(length);
   let from = 0;
-  for (const edit of [...edits].sort((a, b) => a.start - b.start || a.end - b.end)) {
-    if (edit.start > from) parts.push(bytes.subarray(from, edit.start));
-    if (edit.text.length > 0) parts.push(typeof edit.text === 'string' ? Buffer.from(edit.text) : edit.text);
-    from = edit.end;
+  let to = 0;
+  for (const { start, end, text } of [...edits].sort((a, b) => a.start - b.start || a.end - b.end)) {
+    to += bytes.copy(edited, to, from, start);
+    to += typeof text === 'string' ? edited.write(text, to) : text.copy(edited, to);
+    from = end;
   }
-  parts.push(bytes.subarray(from));
-  return Buffer.concat(parts);
+  bytes.copy(edited, to, from);
+  return edited;
 }
 
 /** The edit of a part of a text as one of the whole, where the part begins at `offset`. */
