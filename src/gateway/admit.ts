@@ -7,6 +7,7 @@ import { type PriceCard, scaleCard } from '../pricing/price-card.ts';
 import { regionalCard } from '../pricing/regional.ts';
 import { PRESETS } from '../providers/presets.ts';
 import type { Standing } from '../store/ledger/balances.ts';
+import type { Admission, AdmissionResult } from '../store/ledger/ledger.ts';
 import { tokenBound } from '../tokens/bound.ts';
 import { encodingOf } from '../tokens/encoding.ts';
 import {
@@ -54,12 +55,14 @@ export async function admit(
   target: Target,
   calendar: Calendar,
 ): Promise<Admitted> {
+  const asking = { job, target, calendar };
   const quoteFor = quoter(gateway, job, target);
-  const cheap = quoteFor(inputBound(job, target));
-  const first = await hold(gateway, { job, target, calendar }, cheap, !isCountable(job, target));
-  if (first) return first;
-  const exact = await exactInput(gateway, job, target, cheap.inputTokens);
-  const second = await hold(gateway, { job, target, calendar }, quoteFor(exact), true);
+  const cheap = limiting(gateway, quoteFor(inputBound(job, target)));
+  const first = await reserve(gateway, asking, cheap, !isCountable(job, target));
+  const admitted = outcomeOf(gateway, asking, cheap, first);
+  if (admitted) return admitted;
+  const exact = await exactInput(gateway, job, target, cheap.quote.inputTokens);
+  const second = await hold(gateway, asking, quoteFor(exact), true);
   if (!second) throw new Error('a final admission was not decided');
   return second;
 }
@@ -164,47 +167,65 @@ export async function hold(
   quoted: Quote,
   final: boolean,
 ): Promise<Admitted | undefined> {
-  const { job, target, calendar } = asking;
-  const settings = gateway.settings();
   const limited = limiting(gateway, quoted);
-  const { exchange, asked, origin } = job;
-  const repoBudgets = gateway.repoBudgets();
-  if (origin.search && repoBudgets.has(job.project.id))
-    await gateway.attribution.searched(origin, MAX_SEARCH_MS);
-  const result = await gateway.queue.admit(
-    {
-      id: exchange.id,
-      projectId: job.project.id,
-      line: lineOf(job, repoBudgets),
-      origin,
-      keyId: job.caller.keyId,
-      endpoint: job.wire.endpoint,
-      provider: target.provider.name,
-      model: target.model,
-      askedModel: asked.model,
-      stream: asked.stream,
-      amount: quoted.amount,
-      least: quoted.least,
-      unpriced: quoted.unpriced,
-      final,
-      fit: limited.fit,
-      blockedRecord: () =>
-        recordOf(
-          job,
-          target,
-          { status: blockedStatus(exchange.request.headers), outcome: 'blocked' },
-          gateway.clock.monotonic(),
-        ),
-    },
-    { maxWaitMs: settings['admission.max_wait_ms'], wanted: () => !job.exchange.gone },
-  );
-  const refusal = (standing: Parameters<typeof budgetBusy>[0]) => ({
-    standing,
-    needed: quoted.least,
+  return outcomeOf(gateway, asking, limited, await reserve(gateway, asking, limited, final));
+}
+
+/** Asks the ledger, once it is known where the request comes from, if that matters. */
+function reserve(
+  gateway: Gateway,
+  asking: Asking,
+  limited: Limited,
+  final: boolean,
+): Promise<AdmissionResult> {
+  const { origin, project, exchange } = asking.job;
+  const reserveNow = () =>
+    gateway.queue.admit(admissionOf(gateway, asking, limited, final), {
+      maxWaitMs: gateway.settings()['admission.max_wait_ms'],
+      wanted: () => !exchange.gone,
+    });
+  const matters = origin.search && gateway.repoBudgets().has(project.id);
+  return matters ? gateway.attribution.searched(origin, MAX_SEARCH_MS).then(reserveNow) : reserveNow();
+}
+
+function admissionOf(
+  gateway: Gateway,
+  { job, target }: Asking,
+  { quote: quoted, fit }: Limited,
+  final: boolean,
+): Admission {
+  const { exchange, asked } = job;
+  return {
+    id: exchange.id,
+    projectId: job.project.id,
+    line: lineOf(job, gateway.repoBudgets()),
+    origin: job.origin,
+    keyId: job.caller.keyId,
+    endpoint: job.wire.endpoint,
+    provider: target.provider.name,
     model: target.model,
-    calendar,
-    headers: job.exchange.request.headers,
-  });
+    askedModel: asked.model,
+    stream: asked.stream,
+    amount: quoted.amount,
+    least: quoted.least,
+    unpriced: quoted.unpriced,
+    final,
+    fit,
+    blockedRecord() {
+      const ending = { status: blockedStatus(exchange.request.headers), outcome: 'blocked' } as const;
+      return recordOf(job, target, ending, gateway.clock.monotonic());
+    },
+  };
+}
+
+function outcomeOf(
+  gateway: Gateway,
+  asking: Asking,
+  limited: Limited,
+  result: AdmissionResult,
+): Admitted | undefined {
+  const { job, target, calendar } = asking;
+  const { headers } = job.exchange.request;
   switch (result.kind) {
     case 'held':
       if (job.tier) gateway.tiers.admitted(job.project.id, result.spentOfCap);
@@ -213,9 +234,15 @@ export async function hold(
       if (job.exchange.gone) throw new ClientGone();
       return undefined;
     case 'unpriced':
-      throw inClientsWay(unpricedError(asking, quoted, result.standing), exchange.request.headers);
-    case 'blocked':
-      throw inClientsWay(budgetExceeded(refusal(result.standing)), exchange.request.headers);
+      throw inClientsWay(unpricedError(asking, limited.quote, result.standing), headers);
+    case 'blocked': {
+      const { standing } = result;
+      const needed = limited.quote.least;
+      throw inClientsWay(
+        budgetExceeded({ standing, needed, model: target.model, calendar, headers }),
+        headers,
+      );
+    }
     case 'wait':
       if (job.exchange.gone) throw new ClientGone();
       throw budgetBusy(result.standing);

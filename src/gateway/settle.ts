@@ -1,5 +1,5 @@
-import { formatUsd } from '../money.ts';
-import { FLAGS } from '../store/ledger/record.ts';
+import { formatUsd, type NanoUsd } from '../money.ts';
+import { FLAGS, type RequestRecord } from '../store/ledger/record.ts';
 import { NO_USAGE, type TokenUsage } from '../usage.ts';
 import { entryOf, summed, wordFor } from './attempt-trail.ts';
 import { endingOf } from './call-end.ts';
@@ -24,39 +24,51 @@ export async function settle(
   report: CallReport,
   about: ServiceHeaders,
 ): Promise<TokenUsage> {
-  const { job, target, admitted, route } = forwarding;
-  const { relay } = report;
+  const { job } = forwarding;
   const metering = report.metered ?? meterReport(gateway, forwarding, report);
   const last = metering instanceof Promise ? await metering : metering;
+  const savedByTierNanoUsd = job.tier && savedByTier(gateway, job.tier, last);
+  if (savedByTierNanoUsd !== undefined && savedByTierNanoUsd > 0)
+    about.route += `; saved=${formatUsd(savedByTierNanoUsd)}`;
+  const record = recordFor(gateway, forwarding, report, { last, savedByTierNanoUsd });
+  job.exchange.recorded = true;
+  if (job.tier && record.outcome === 'ok')
+    learnFrom(gateway, forwarding, job.tier, { report, usage: last.usage });
+  const settled = await gateway.settler.settle(record);
+  gateway.queue.nudge(lineOf(job, gateway.repoBudgets()));
+  about.costNanoUsd = record.flags & FLAGS.unpriced ? undefined : record.costNanoUsd;
+  about.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
+  return last.usage;
+}
+
+/** Apart from `settle`: what an async function names, it keeps while it waits. */
+function recordFor(
+  gateway: Gateway,
+  forwarding: Forwarding,
+  report: CallReport,
+  { last, savedByTierNanoUsd }: { last: Metered; savedByTierNanoUsd: NanoUsd | undefined },
+): RequestRecord {
+  const { job, target, admitted, route } = forwarding;
+  const { firstByteAt } = report.relay;
   const before = route?.attempts;
   const { usage, costNanoUsd, flags } = before ? summed(before, last) : last;
   const ending = endingOf(report);
   const detail = before ? trailOf(gateway, forwarding, report, last, ending.detail) : ending.detail;
-  const savedNanoUsd = job.tier && savedByTier(gateway, job.tier, last);
-  if (savedNanoUsd !== undefined && savedNanoUsd > 0) about.route += `; saved=${formatUsd(savedNanoUsd)}`;
-  const record = recordOf(
+  return recordOf(
     job,
     target,
     {
       status: ending.status,
       outcome: ending.outcome,
-      detail: job.tier ? tierOf(job.tier, savedNanoUsd, detail) : detail,
+      detail: job.tier ? tierOf(job.tier, savedByTierNanoUsd, detail) : detail,
       usage,
       costNanoUsd,
       flags,
       savedNanoUsd: savedMoney(job.optimized?.savings ?? [], last.usage, admitted.quote.card),
-      firstByteMs: relay.firstByteAt === undefined ? null : relay.firstByteAt - job.exchange.startedAt,
+      firstByteMs: firstByteAt === undefined ? null : firstByteAt - job.exchange.startedAt,
     },
     gateway.clock.monotonic(),
   );
-  job.exchange.recorded = true;
-  if (job.tier && ending.outcome === 'ok')
-    learnFrom(gateway, forwarding, job.tier, { report, usage: last.usage });
-  const settled = await gateway.settler.settle(record);
-  gateway.queue.nudge(lineOf(job, gateway.repoBudgets()));
-  about.costNanoUsd = flags & FLAGS.unpriced ? undefined : costNanoUsd;
-  about.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
-  return last.usage;
 }
 
 function tierOf(
