@@ -108,11 +108,10 @@ function hasError(body: Buffer): boolean {
   return false;
 }
 
+/** Only the first are looked at, which are the answer's own. */
 function hasNoChoices(body: Buffer): boolean {
-  for (let at = valueAfter(CHOICES, body, 0); at >= 0; at = valueAfter(CHOICES, body, at)) {
-    if (body[at] === OPEN_BRACKET && body[behindSpace(body, at + 1)] === CLOSE_BRACKET) return true;
-  }
-  return false;
+  const at = valueAfter(CHOICES, body, 0);
+  return body[at] === OPEN_BRACKET && body[behindSpace(body, at + 1)] === CLOSE_BRACKET;
 }
 
 /** Where the value of the next such key begins; -1 without one. */

@@ -1,5 +1,5 @@
 import { formatRequestId, type RequestId } from '../ids.ts';
-import { type NanoUsd, usdNumber } from '../money.ts';
+import { NANO_PER_USD, type NanoUsd } from '../money.ts';
 import { type Provider, WIRE_HEADERS } from '../providers/registry.ts';
 import { canDecode } from './decode-body.ts';
 
@@ -151,7 +151,7 @@ export function serviceHeaders(about: ServiceHeaders): string[] {
 
 /** Plain decimals: 0.0000012, never 1.2e-6. */
 function decimal(amount: NanoUsd): string {
-  const text = usdNumber(amount).toFixed(9);
+  const text = (amount / NANO_PER_USD).toFixed(9);
   let end = text.length;
   while (text.charCodeAt(end - 1) === ZERO) end--;
   return text.slice(0, text.charCodeAt(end - 1) === POINT ? end - 1 : end);
