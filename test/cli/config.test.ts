@@ -36,9 +36,18 @@ describe('gw config', () => {
     const { stderr } = await cli.run(['config', 'set', 'timezone', 'Asia/Tokyo']);
     expect(stderr).toContain('But GW_TIMEZONE is set, and goes before it.');
     const { stdout } = await cli.run(['config', 'list', '--origin']);
-    expect(stdout).toMatch(/^timezone +Europe\/Paris +environment GW_TIMEZONE$/m);
-    expect(stdout).toMatch(/^log\.level +debug +config$/m);
-    expect(stdout).toMatch(/^limits\.max_body_bytes +33554432 +default$/m);
+    expect(stdout).toMatch(/^timezone +environment GW_TIMEZONE +Europe\/Paris$/m);
+    expect(stdout).toMatch(/^log\.level +config +debug$/m);
+    expect(stdout).toMatch(/^limits\.max_body_bytes +default +33554432$/m);
+  });
+
+  test('list says all of what each setting is, and a long value breaks no line but its own', async () => {
+    const cli = cliHome();
+    const targets = 'openai/gpt-5, azure/gpt-5, anthropic/claude-opus-4-1 | openrouter/openai/gpt-5';
+    await cli.run(['config', 'set', 'aliases.strong', targets]);
+    const { stdout } = await cli.run(['config', 'list'], { columns: 80 });
+    expect(stdout).not.toContain('…');
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([`aliases.strong  ${targets}`]);
   });
 
   test('gives models other names with aliases.NAME, and unset takes them back', async () => {
@@ -53,6 +62,8 @@ describe('gw config', () => {
     [['set', 'port', 'http'], 2, 'port: "http" is not a whole number from 0 to 65535'],
     [['set', 'timezone', 'Mars'], 2, 'timezone: "Mars" is not a time zone'],
     [['set', 'max_wait_ms', '1'], 5, 'Did you mean admission.max_wait_ms?'],
+    [['set', 'routing.hegde', 'on'], 5, 'Did you mean routing.deadline_ms or '],
+    [['get', 'aliases.none'], 5, 'no setting "aliases.none". See: gw config list'],
     [['set', 'retention.requests', '0d'], 2, '"0d" is neither a number of days, such as 90d, nor forever'],
     [['set', 'retention.requests', '90'], 2, '"90" is neither'],
     [['get', 'colour'], 5, 'no setting "colour". See: gw config list'],

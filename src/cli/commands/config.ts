@@ -10,9 +10,9 @@ import {
 import { announceChange } from '../announce-change.ts';
 import type { SetUp } from '../command.ts';
 import { changeSetting, unknownSetting } from '../config/change.ts';
+import { type Entry, originLines, settingLines } from '../config/lines.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { readSwitchedOff } from '../optimize/report.ts';
-import { table } from '../output/table.ts';
 import { terminalOf } from '../output/terminal.ts';
 import { readSettings } from '../settings.ts';
 
@@ -71,55 +71,39 @@ async function set(context: Context, key: string, text: string | undefined): Pro
   }
 }
 
-interface Entry {
-  key: string;
-  value: string | number;
-  origin: string;
-  about: string;
-}
-
 async function list(context: Context, { origin, json }: { origin?: boolean; json?: boolean }): Promise<void> {
   const { settings, origins } = readSettings(context);
   const switchedOff = await readSwitchedOff(context);
-  const entries: Entry[] = [
-    ...SCALAR_KEYS.map((key) => ({
-      key,
-      value: settings[key],
-      origin: originText(key, origins[key]),
-      about: DEFINITIONS[key].about,
+  const scalars: Entry[] = SCALAR_KEYS.map((key) => ({
+    key,
+    value: settings[key],
+    origin: originText(key, origins[key]),
+    about: DEFINITIONS[key].about,
+  }));
+  const named: Entry[] = MAP_KEYS.flatMap((map) =>
+    Object.entries(settings[map]).map(([name, value]) => ({
+      key: `${map}.${name}`,
+      value,
+      origin: 'config',
+      about:
+        map === 'optimizer.projects' && switchedOff.has(name)
+          ? 'switched itself off, as it did not pay: gw optimize report'
+          : MAPS[map].about,
     })),
-    ...MAP_KEYS.flatMap((map) =>
-      Object.entries(settings[map]).map(([name, value]) => ({
-        key: `${map}.${name}`,
-        value,
-        origin: 'config',
-        about:
-          map === 'optimizer.projects' && switchedOff.has(name)
-            ? 'switched itself off, as it did not pay: gw optimize report'
-            : MAPS[map].about,
-      })),
-    ),
-  ];
+  );
   if (json) {
     sayJson(
       context,
       Object.fromEntries(
-        entries.map((e) => [e.key, origin ? { value: e.value, origin: e.origin } : e.value]),
+        [...scalars, ...named].map((e) => [e.key, origin ? { value: e.value, origin: e.origin } : e.value]),
       ),
     );
     return;
   }
-  const lines = table(
-    entries,
-    [
-      { header: 'setting', value: ({ key }) => key },
-      { header: 'value', value: ({ value }) => String(value) },
-      origin
-        ? { header: 'comes from', value: (entry: Entry) => entry.origin }
-        : { header: 'what it is', value: ({ about }: Entry) => about, shrinks: true },
-    ],
-    { terminal: terminalOf(context.stdout, context.env) },
-  );
+  const terminal = terminalOf(context.stdout, context.env);
+  const lines = origin
+    ? originLines([...scalars, ...named], terminal)
+    : settingLines(scalars, named, terminal);
   say(context, lines.join('\n'));
 }
 

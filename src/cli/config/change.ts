@@ -41,7 +41,10 @@ function checked<T>(key: string, parse: () => T): T {
 }
 
 export function unknownSetting(key: string): CliError {
-  const near = SCALAR_KEYS.filter((known) => known.includes(key) || key.includes(known));
+  const holding = SCALAR_KEYS.filter((known) => known.includes(key) || key.includes(known));
+  const group = `${key.split('.', 1)[0]}.`;
+  const siblings = mapEntryOf(key) ? [] : SCALAR_KEYS.filter((known) => known.startsWith(group));
+  const near = holding.length > 0 ? holding : siblings;
   const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : ' See: gw config list';
   return new CliError(`no setting "${key}".${hint}`, EXIT.notFound);
 }
