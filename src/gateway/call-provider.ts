@@ -28,7 +28,8 @@ export function callProvider(
     : send(gateway.upstreams.of(target.provider.origin), outgoing, relay);
   let capped = false;
   if (asked.stream && admitted.remaining !== null && !costsNothing(admitted.quote)) {
-    const limit = (admitted.limit ?? admitted.quote.outputTokens) * admitted.quote.choices;
+    const { outputTokens, beyondLimit, choices } = admitted.quote;
+    const limit = ((admitted.limit ?? outputTokens) + beyondLimit) * choices;
     const encoding = encodingOf(target.model);
     guardOutput(relay, {
       maxTokens: limit * (encoding ? 1 : UNKNOWN_TOKENIZER_SLACK),

@@ -20,7 +20,7 @@ export interface Estimate {
  * a provider is taken to have. Never more than was asked for.
  */
 export async function estimateUsage(gateway: Gateway, metering: Metering): Promise<Estimate> {
-  const { job, target, admitted, relay } = metering;
+  const { job, target, admitted, relay, whole } = metering;
   // Before anything is awaited: the time that counting takes is not time that the provider had.
   const unseen = unseenTokens(gateway, metering);
   const encoding = encodingOf(target.model);
@@ -29,7 +29,9 @@ export async function estimateUsage(gateway: Gateway, metering: Metering): Promi
   const count = async (texts: string[]) =>
     encoding ? gateway.tokens.count(texts, encoding).catch(() => bound(texts)) : bound(texts);
   const prompt = job.wire.promptOf(job.asked);
-  const [input, visible] = await Promise.all([count(prompt.texts), count(relay.receivedText())]);
+  // The client has the event that was cut, too; what of it is text can't be told.
+  const received = whole ? relay.receivedText() : [...relay.receivedText(), relay.unended];
+  const [input, visible] = await Promise.all([count(prompt.texts), count(received)]);
   const { choices, beyondLimit } = admitted.quote;
   const most = admitted.quote.outputTokens * choices;
   const outputTokens = Math.min(visible + unseen, Math.max(most, visible)) + beyondLimit * choices;

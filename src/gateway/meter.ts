@@ -26,7 +26,15 @@ export interface Metered {
 /** What metering reads of an answer. */
 export type Answered = Pick<
   Relay,
-  'status' | 'usage' | 'usageIs' | 'isReadable' | 'isStream' | 'firstByteAt' | 'lastByteAt' | 'receivedText'
+  | 'status'
+  | 'usage'
+  | 'usageIs'
+  | 'isReadable'
+  | 'isStream'
+  | 'firstByteAt'
+  | 'lastByteAt'
+  | 'receivedText'
+  | 'unended'
 >;
 
 export interface Metering {

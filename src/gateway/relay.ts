@@ -192,6 +192,11 @@ export class Relay implements Receiver {
     return events.length > 0 ? events : [text];
   }
 
+  /** What has come of a stream's event that has not ended, and may never. */
+  get unended(): string {
+    return this.#closing ? '' : this.#framer.rest().toString('utf8');
+  }
+
   /** The provider has ended the answer: reads what only the end tells. */
   readEnd(): void {
     if (this.#mode === 'gather') this.#readGathered();

@@ -183,6 +183,22 @@ describe('an upstream that breaks off', () => {
     expect(record?.costNanoUsd).toBeLessThanOrEqual(record?.holdNanoUsd ?? 0);
   });
 
+  test('within an event of a stream: what came of it is booked', async () => {
+    const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1 } });
+    const words = 'measure '.repeat(1_000);
+    gateway.upstream.queue(async (exchange) => {
+      await exchange.body;
+      await exchange.start(200, { 'content-type': 'text/event-stream' });
+      await exchange.chunk(`data: {"choices":[{"delta":{"content":"${words}`);
+      exchange.close();
+    });
+    const answer = await gateway.post({ ...STREAM, max_tokens: 20_000 });
+    expect(answer.complete).toBe(false);
+    const [record] = await gateway.settled(1);
+    expect(record).toMatchObject({ outcome: 'upstream_failed', flags: ['stream', 'estimated'] });
+    expect(record?.outputTokens).toBeGreaterThanOrEqual(1_000);
+  });
+
   test('is tried once, not again', async () => {
     const gateway = await startGateway();
     gateway.upstream.queue(reset());

@@ -30,7 +30,7 @@ describe('a provider that ignores the output limit', () => {
     expect(last.choices).toEqual([{ index: 0, delta: {}, logprobs: null, finish_reason: 'length' }]);
     expect(last).toMatchObject({ object: 'chat.completion.chunk', model: 'test-model' });
     // The upstream still waits for leave to send the rest.
-    expect(gateway.upstream.requests.at(-1)?.hungUp).toBeDefined();
+    await vi.waitFor(() => expect(gateway.upstream.requests.at(-1)?.hungUp).toBeDefined());
     const [record] = await gateway.settled(1);
     expect(record?.outcome).toBe('capped');
     expect(record?.flags).toContain('estimated');
@@ -69,6 +69,23 @@ describe('a provider that ignores the output limit', () => {
       await exchange.finish();
     });
     const answer = await gateway.post({ ...STREAM, max_tokens: 100 });
+    expect(eventsOf(answer.body).at(-1)).toBe('[DONE]');
+    expect((await gateway.settled(1))[0]?.outcome).toBe('ok');
+  });
+
+  it('is left alone while it thinks within what was asked for beyond the limit', async () => {
+    const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1 } });
+    const thoughts = { choices: [{ index: 0, delta: { reasoning_content: 'measure '.repeat(600) } }] };
+    gateway.upstream.queue(async (exchange) => {
+      await exchange.body;
+      await exchange.start(200, { 'content-type': 'text/event-stream' });
+      await exchange.chunk(`data: ${JSON.stringify(thoughts)}\n\n`);
+      await gateway.get('/v1/usage');
+      await exchange.chunk('data: [DONE]\n\n');
+      await exchange.finish();
+    });
+    const thinking = { type: 'enabled', budget_tokens: 5_000 };
+    const answer = await gateway.post({ ...STREAM, max_tokens: 100, thinking });
     expect(eventsOf(answer.body).at(-1)).toBe('[DONE]');
     expect((await gateway.settled(1))[0]?.outcome).toBe('ok');
   });

@@ -17,6 +17,7 @@ export class ShadowAnswer implements Receiver, Answered {
   /** More has come than is kept. */
   onTooLong: () => void = () => {};
   readonly isStream = false;
+  readonly unended = '';
   #encoding: string | undefined;
   #parts: Buffer[] = [];
   #size = 0;
