@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { inspectDatabase } from '../../src/store/inspect.ts';
 import { cliHome } from './cli-home.ts';
@@ -35,7 +35,7 @@ test('gw backup leaves nothing behind where it cannot write', async () => {
   const cli = cliHome();
   const target = join(cli.paths.home, 'no', 'such', 'folder.db');
   const { code, stderr } = await cli.run(['backup', target]);
-  expect(code).toBe(1);
-  expect(stderr).toContain('ENOENT');
+  expect(code).toBe(5);
+  expect(stderr).toBe(`gw: there is no folder ${dirname(target)}\n`);
   expect(existsSync(target)).toBe(false);
 });

@@ -1,9 +1,9 @@
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { inspectDatabase } from '../../store/inspect.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, sayJson } from '../context.ts';
-import { CliError } from '../exit.ts';
+import { CliError, EXIT } from '../exit.ts';
 import { bytes, plural } from '../output/numbers.ts';
 import { withStore } from '../with-store.ts';
 
@@ -17,16 +17,23 @@ export const backup: SetUp = (command, context) => {
     .argument('<file>', 'where to write the copy')
     .option('--force', 'replace the file')
     .option('--json', 'as JSON')
-    .addHelpText(
-      'after',
-      '\nThe copy holds projects, hashes of keys, budgets, usage and requests. Settings and provider keys are in files of\ntheir own: gw config path. To restore: gw stop, put the copy in the place of the database, gw start.',
-    )
+    .addHelpText('after', HELP)
     .action((file: string, options: Options) => run(context, file, options));
 };
+
+/** A write-ahead log that a killed daemon left belongs to the database that was, and must not meet the copy. */
+const HELP = `
+The copy holds projects, hashes of keys, budgets, usage and requests. Settings
+and provider keys are in files of their own: gw config path
+
+To restore: gw stop, copy it over gw.db in the folder of those files (or what
+GW_DATABASE names), delete gw.db-wal and gw.db-shm there, and: gw start`;
 
 /** SQLite's own online backup into a file beside the target, checked and then renamed: no half copy has its name. */
 async function run(context: Context, file: string, { force, json }: Options): Promise<void> {
   const target = resolve(file);
+  if (!existsSync(dirname(target)))
+    throw new CliError(`there is no folder ${dirname(target)}`, EXIT.notFound);
   if (existsSync(target) && !force)
     throw new CliError(`${target} is there already. To replace it: add --force`);
   const partial = `${target}.partial`;
