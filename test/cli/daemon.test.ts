@@ -32,7 +32,7 @@ describe('the daemon', () => {
     await answer.json();
     cli.clock = createVirtualClock(Date.now());
     expect(await cli.json(['usage'])).toMatchObject({ total: { requests: 1 } });
-    expect((await cli.run(['models'])).stdout).toContain('sandbox/echo');
+    expect((await cli.run(['models'])).stdout).toMatch(/^sandbox\/echo +\$0\.15 +\$0\.60$/m);
     expect((await cli.run(['status'])).stdout).toContain(`running on ${origin}/v1, pid `);
     expect((await cli.run(['doctor'])).stdout).toContain(`running on ${origin}/v1, pid `);
     expect((await cli.run(['logs'])).stdout).toMatch(/info {2}listening/);

@@ -1,17 +1,25 @@
+import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import { DEFAULT_PROJECT } from '../../store/find-project.ts';
 import { cliKeyOf } from '../cli-keys.ts';
 import type { SetUp } from '../command.ts';
-import { type Context, say, sayJson } from '../context.ts';
+import { type Context, note, say, sayJson } from '../context.ts';
 import { requireDaemon } from '../daemon/find.ts';
 import { httpGet } from '../daemon/http.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { table } from '../output/table.ts';
 import { terminalOf } from '../output/terminal.ts';
+import { clean } from '../output/text.ts';
 import { withStore } from '../with-store.ts';
 
 interface Model {
   id: string;
-  owned_by?: string;
+  /** gw's is in dollars for a million tokens; a provider's own, of any shape, goes before it. */
+  pricing?: { input?: unknown; output?: unknown } | null;
+}
+
+interface Models {
+  data: Model[];
+  errors: { provider: string; error: string }[];
 }
 
 interface Options {
@@ -34,7 +42,11 @@ async function run(context: Context, text: string | undefined, { project, json }
   const { origin } = await requireDaemon(context);
   const key = await withStore(context, (db) => cliKeyOf(context, db, project));
   const wanted = text?.toLowerCase() ?? '';
-  const found = (await fetchModels(origin, key)).filter(({ id }) => id.toLowerCase().includes(wanted));
+  const { data, errors } = await fetchModels(origin, key);
+  const found = data.filter(({ id }) => id.toLowerCase().includes(wanted));
+  for (const { provider, error } of errors) {
+    note(context, clean(`no list of ${provider}: ${error}. See: gw providers test ${provider}`));
+  }
   if (json) {
     sayJson(context, found);
     return;
@@ -49,20 +61,30 @@ async function run(context: Context, text: string | undefined, { project, json }
     found,
     [
       { header: 'model', value: ({ id }) => id, shrinks: true },
-      { header: 'owner', value: ({ owned_by }) => owned_by ?? '', shrinks: true },
+      { header: 'input', value: ({ pricing }) => price(pricing?.input), align: 'right' },
+      { header: 'output', value: ({ pricing }) => price(pricing?.output), align: 'right' },
     ],
     { terminal: terminalOf(context.stdout, context.env) },
   );
-  say(context, lines.join('\n'));
+  say(context, ['Prices in dollars for a million tokens', '', ...lines].join('\n'));
+  if (found.some(({ pricing }) => price(pricing?.input) === UNKNOWN)) {
+    note(context, `What has ${UNKNOWN} may be known all the same: gw prices list MODEL`);
+  }
 }
 
-async function fetchModels(origin: string, key: string): Promise<Model[]> {
+const UNKNOWN = '-';
+
+function price(usd: unknown): string {
+  return typeof usd === 'number' ? formatUsd(Math.round(usd * NANO_PER_USD)) : UNKNOWN;
+}
+
+async function fetchModels(origin: string, key: string): Promise<Models> {
   const { status, body } = await httpGet(`${origin}/v1/models`, {
     headers: { authorization: `Bearer ${key}` },
     timeoutMs: TIMEOUT_MS,
   });
   if (status === 401 || status === 403) throw new CliError(`gw refused the key (${status})`, EXIT.key);
-  const list = typeof body === 'object' && body !== null ? (body as { data?: unknown }).data : undefined;
-  if (status !== 200 || !Array.isArray(list)) throw new CliError(`gw answered ${status}. See: gw logs`);
-  return list.filter((model): model is Model => typeof (model as Model | null)?.id === 'string');
+  const { data, errors = [] } = (body ?? {}) as Partial<Models>;
+  if (status !== 200 || !Array.isArray(data)) throw new CliError(`gw answered ${status}. See: gw logs`);
+  return { data, errors };
 }
