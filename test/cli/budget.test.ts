@@ -1,5 +1,5 @@
 import { mkdirSync, realpathSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { tmpHome } from '../support/tmp-home.ts';
 import { cliHome } from './cli-home.ts';
@@ -99,6 +99,11 @@ describe('gw budget', () => {
         `  gw budget remove --period daily -p default   # $20.00\n  gw budget remove --period daily -p default --repo '${repo}'   # $5.00\n`,
       ),
     });
+    await cli.run(['budget', 'set', '7', '--period', 'monthly', '--repo', repo]);
+    const short = `default/monthly@${basename(repo)}`;
+    expect((await cli.run(['budget', 'remove', short])).stderr).toBe(
+      `Budget default/monthly@${repo} is removed.\n`,
+    );
     expect((await cli.run(['budget', 'remove', '--repo', repo])).stderr).toBe(
       `Budget default/daily@${repo} is removed.\n`,
     );
@@ -143,6 +148,18 @@ describe('gw budget', () => {
     expect((await cli.run(['budget', 'remove'])).stderr).toBe('Budget default/daily is removed.\n');
     const again = await cli.run(['budget', 'remove']);
     expect(again).toMatchObject({ code: 5, stderr: 'gw: no budget "default/daily". See: gw budget list\n' });
+  });
+
+  test('remove takes a budget by the name that list shows', async () => {
+    const cli = cliHome();
+    await cli.run(['projects', 'add', 'web']);
+    for (const project of ['default', 'web']) await cli.run(['budget', 'set', '20', '-p', project]);
+    expect((await cli.run(['budget', 'remove', 'web/daily'])).stderr).toBe('Budget web/daily is removed.\n');
+    const again = await cli.run(['budget', 'remove', 'web/daily']);
+    expect(again).toMatchObject({ code: 5, stderr: 'gw: no budget "web/daily". See: gw budget list\n' });
+    expect((await cli.run(['budget', 'remove', 'default/daily', '--period', 'monthly'])).code).toBe(2);
+    const left = await cli.json<{ budget_id: string }[]>(['budget', 'list']);
+    expect(left.map(({ budget_id }) => budget_id)).toEqual(['default/daily']);
   });
 
   test('remove takes the only budget, whatever its period, and asks which one of several', async () => {

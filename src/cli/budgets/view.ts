@@ -74,7 +74,7 @@ export function forecastWords(standing: Standing, times: TimeFormat, now: number
   const forecast = forecastOf(standing, now);
   switch (forecast.kind) {
     case 'full':
-      return budget.capNanoUsd === 0 ? 'always' : `until ${times.moment(resetsAt, now)}`;
+      return budget.capNanoUsd === 0 ? 'blocked' : `until ${times.moment(resetsAt, now)}`;
     case 'runs_out':
       return `out ~${times.moment(forecast.at, now)}`;
     case 'lasts':

@@ -2,6 +2,7 @@ import { Argument, type Command, Option } from 'commander';
 import { formatUsd } from '../../money.ts';
 import {
   type BudgetPeriod,
+  budgetLabel,
   budgetName,
   listBudgets,
   removeBudget,
@@ -66,13 +67,16 @@ export const budget: SetUp = (command, context) => {
   ).action((options: ViewOptions) => check(context, options));
   command
     .command('remove')
+    .addArgument(new Argument('[budget]', 'its name in gw budget list: web/daily, default/monthly@app'))
     .description('remove a budget')
     .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
     .addOption(
       new Option('--period <period>', 'which one; may be left out where there is only one').choices(PERIODS),
     )
     .option('--repo <path>', 'that of this git repository')
-    .action((options: RemoveOptions) => remove(context, options));
+    .action((name: string | undefined, options: RemoveOptions) =>
+      name === undefined ? remove(context, options) : removeNamed(context, name, options),
+    );
 };
 
 function addViewOptions(command: Command): Command {
@@ -172,6 +176,26 @@ async function remove(context: Context, options: RemoveOptions): Promise<void> {
 
 type Terms = Standing['budget'];
 
+/** A name says all that the options do; that of a repository's budget may be short, as lists show it. */
+async function removeNamed(context: Context, name: string, { period, repo }: RemoveOptions): Promise<void> {
+  if (period !== undefined || repo !== undefined) {
+    throw usageError(`give a name or options, not both: gw budget remove ${name}`);
+  }
+  const { calendar } = settingsAndCalendar(context);
+  const now = context.clock.now();
+  const removed = await withStore(context, async (db) => {
+    const all = (await listBudgets(db, projectIds(db), { calendar, now })).map(({ budget }) => budget);
+    const whole = all.filter((each) => budgetName(each) === name);
+    const meant = whole.length > 0 ? whole : all.filter((each) => budgetLabel(each) === name);
+    const terms = theOne(meant);
+    if (!terms) throw new CliError(`no budget "${name}". See: gw budget list`, EXIT.notFound);
+    const { getProject } = await import('../../store/projects.ts');
+    await removeBudget(db, await getProject(db, terms.projectName), terms.period, now, terms.repo);
+    return budgetName(terms);
+  });
+  note(context, `Budget ${removed} is removed.`);
+}
+
 /** The budget that is meant; undefined where there is none. Throws a CliError where it could be any of several. */
 function onlyOne(
   budgets: Terms[],
@@ -184,6 +208,10 @@ function onlyOne(
     (each) =>
       (period === undefined || each.period === period) && (ofRepo === undefined || each.repo === ofRepo),
   );
+  return theOne(meant);
+}
+
+function theOne(meant: Terms[]): Terms | undefined {
   if (meant.length < 2) return meant[0];
   const commands = meant.map((each) => `\n  ${removalOf(each)}   # ${capText(each)}`);
   throw usageError(`which one of ${meant.length}?${commands.join('')}`);
