@@ -50,8 +50,9 @@ export function feedCells(
   if (words === undefined) {
     return [...headCells(row, columns, look, selected), ...figureCells(row, columns)];
   }
-  const model = columns.wide ? columns.model : Math.min(columns.model, MODEL_BESIDE_WORDS);
   const figures = WIDTHS.cost + (columns.wide ? WIDTHS.tokens + WIDTHS.took + 2 : 0);
+  const lack = Math.max(0, words.length - figures);
+  const model = Math.max(Math.min(columns.model, MODEL_BESIDE_WORDS), columns.model - lack);
   return [
     ...headCells(row, { ...columns, model }, look, selected),
     { text: words, width: figures + columns.model - model, style: styleOf(mark(row), look) },

@@ -38,11 +38,8 @@ export function Help({ readonly, width, height, look }: HelpProps) {
     heading({ title: 'KEYS' }, width, look),
     ...keys.map(([key, what]) => textLine(` ${pad(key, 12)}${what}`, width, look)),
     '',
-    textLine(
-      ' X full, blocked or off   ! near the cap, failed   ~ estimated   p95 of the last 500',
-      width,
-      look,
-    ),
+    textLine(' X full, blocked or off   ! near the cap, failed   ~ estimated', width, look),
+    textLine(' p95: 19 of 20 of the last 500 requests were faster', width, look),
     textLine(' any key closes this', width, look, look.palette.dim),
   ];
   return <Lines lines={lines} width={width} height={height} />;
