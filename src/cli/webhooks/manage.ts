@@ -1,5 +1,5 @@
 import type { EndpointView } from '../../webhooks/views.ts';
-import { type Context, note, say, sayJson } from '../context.ts';
+import { type Context, note, say, sayJson, tell } from '../context.ts';
 import { CliError } from '../exit.ts';
 import { terminalOf } from '../output/terminal.ts';
 import { clean } from '../output/text.ts';
@@ -46,7 +46,7 @@ export async function listWebhooks(context: Context, { project, json }: ListOpti
   const found = await withWebhooks(context, ({ service, caller }) => service.list(caller, project));
   if (json) sayJson(context, found);
   else if (found.length === 0) note(context, 'No webhooks. To add one: gw webhooks add URL');
-  else say(context, endpointTable(found, terminalOf(context.stdout, context.env)));
+  else tell(context, endpointTable(found, terminalOf(context.stdout, context.env)));
 }
 
 export async function removeWebhook(context: Context, id: string, { json }: Json): Promise<void> {
