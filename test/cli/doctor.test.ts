@@ -103,6 +103,7 @@ describe('gw doctor', () => {
     await upstream.close();
     expect(code).toBe(1);
     expect(stdout).toContain('mine: key from stored refused (HTTP 401)');
+    expect(stdout.replace(/\s+/g, ' ')).toContain(`gw providers add mine --base-url ${upstream.url}`);
     expect(stdout).not.toContain('sk-secret-2');
   });
 

@@ -1,3 +1,5 @@
+import { PRESETS } from '../../providers/presets.ts';
+import type { Provider } from '../../providers/registry.ts';
 import type { Context } from '../context.ts';
 import { knownProviders } from '../providers/known.ts';
 import { probeProvider } from '../providers/probe.ts';
@@ -17,9 +19,16 @@ export async function checkProviders(context: Context): Promise<Finding[]> {
       const said = `${provider.name}: ${message.replace(/\. Run: .*/, '')}`;
       return provider.local
         ? warning('providers', said, `start ${provider.name}, or: gw providers remove ${provider.name}`)
-        : broken('providers', said, `gw providers add ${provider.name}`);
+        : broken('providers', said, additionOf(provider));
     }),
   );
   if (tested.length + unusable.length > 0) return [...unusable, ...tested];
   return [warning('providers', 'none but the built-in sandbox', 'gw providers add openai')];
+}
+
+/** What adds it once more, where its key or its address is to be another. */
+function additionOf({ name, origin, basePath }: Provider): string {
+  const address = `${origin}${basePath}`;
+  const at = PRESETS[name]?.baseUrl === address ? '' : ` --base-url ${address}`;
+  return `gw providers add ${name}${at}`;
 }

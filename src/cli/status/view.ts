@@ -5,18 +5,20 @@ import { budgetJson, forecastText, isOver, shareOf } from '../budgets/view.ts';
 import type { DaemonState } from '../daemon/find.ts';
 import { count, percent, plural } from '../output/numbers.ts';
 import type { Terminal } from '../output/terminal.ts';
-import { pad } from '../output/text.ts';
+import { pad, wrap } from '../output/text.ts';
 import { createTimeFormat, duration } from '../output/time.ts';
 import type { Status } from './read.ts';
 
+const LABEL = 10;
+
 /** The status in five lines. */
-export function statusLines(status: Status, version: string, { palette }: Terminal): string[] {
-  const line = (label: string, text: string) => `${palette.bold(pad(label, 10))} ${text}`;
+export function statusLines(status: Status, version: string, { palette, columns }: Terminal): string[] {
+  const line = (label: string, text: string) => `${palette.bold(pad(label, LABEL))} ${text}`;
   const running = status.state.kind === 'running';
   return [
     line(`gw ${version}`, running ? daemonText(status) : palette.warn(daemonText(status))),
     line('today', todayText(status.today, status.timezone)),
-    line('budgets', budgetsText(status)),
+    line('budgets', wrap(budgetsText(status), columns - LABEL - 1).join(`\n${' '.repeat(LABEL + 1)}`)),
     line('providers', providersText(status)),
     line('next', nextText(status)),
   ];
