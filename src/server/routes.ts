@@ -28,21 +28,22 @@ const OWN = /^\/v1\/(complete|usage|budgets|webhooks|deliveries|requests|models)
 
 /** `elsewhere` takes what is asked for under `/v1` and is in no table. */
 export function createRouter(table: RouteTable, elsewhere?: Handler): Router {
-  const fixed = new Map<string, Handler>();
+  /** By path, then by method: a key of both would have to be made and hashed for each request. */
+  const fixed = new Map<string, Record<string, Handler>>();
   const patterns: Pattern[] = [];
   const methods = new Map<string, string[]>();
   for (const [route, handler] of Object.entries(table)) {
     const [method = '', path = ''] = route.split(' ');
     if (path.includes('{')) patterns.push({ method, segments: path.split('/'), handler });
-    else fixed.set(`${method} ${path}`, handler);
+    else fixed.set(path, { ...fixed.get(path), [method]: handler });
     methods.set(path, [...(methods.get(path) ?? []), method]);
   }
   return {
     find(request) {
       const path = pathOf(request.url ?? '/');
       // Node leaves the body out of an answer to HEAD.
-      const method = request.method === 'HEAD' ? 'GET' : request.method;
-      const handler = fixed.get(`${method} ${path}`);
+      const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '');
+      const handler = fixed.get(path)?.[method];
       if (handler) return { handler, parameters: NONE };
       for (const pattern of patterns) {
         const parameters = pattern.method === method ? matchPath(pattern.segments, path) : undefined;
