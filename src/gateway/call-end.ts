@@ -4,7 +4,7 @@ import type { Outcome } from '../store/ledger/record.ts';
 import type { TokenUsage } from '../usage.ts';
 import { type ServiceHeaders, serviceHeaders } from './headers.ts';
 import type { CallReport } from './relay-answer.ts';
-import type { CallEnd } from './send.ts';
+import { type CallEnd, TOO_LONG } from './send.ts';
 import { describeError, parseObject } from './wire/events.ts';
 
 /** How a call's end goes on record. */
@@ -146,6 +146,8 @@ function describe(failure: Failed): { status: number; code: string; message: str
     const message = failure.sent ? 'did not answer in time' : 'could not be reached in time';
     return { status: 504, code: 'upstream_timeout', message };
   }
+  if (reasonOf(failure) === TOO_LONG)
+    return { status: 502, code: 'upstream_failed', message: 'gave an answer too long to be translated' };
   if (!failure.sent) return { status: 502, code: 'upstream_unreachable', message: 'could not be reached' };
   return { status: 502, code: 'upstream_failed', message: 'broke off before its answer was whole' };
 }

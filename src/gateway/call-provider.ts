@@ -5,7 +5,7 @@ import type { Gateway } from './gateway.ts';
 import { guardOutput, UNKNOWN_TOKENIZER_SLACK } from './output-guard.ts';
 import { costsNothing } from './quote.ts';
 import type { Relay } from './relay.ts';
-import { type CallEnd, notSent, type Outgoing, send } from './send.ts';
+import { type CallEnd, notSent, type Outgoing, send, TOO_LONG } from './send.ts';
 
 /** A call that runs to its end: the provider's, the client's who leaves, or that of the hold. */
 export interface RunningCall {
@@ -46,6 +46,11 @@ export function callProvider(
     late = true;
     call.abort();
   });
+  let tooLong = false;
+  relay.onTooLong = () => {
+    tooLong = true;
+    call.abort();
+  };
   exchange.onGone = call.abort;
   relay.onLate = call.abort;
   return {
@@ -56,7 +61,9 @@ export function callProvider(
       exchange.onGone = undefined;
       if (end.kind !== 'aborted') return end;
       if (capped) return { kind: 'capped' };
-      return late && !exchange.gone ? noAnswer(end.sent) : end;
+      if (tooLong) return failed('an answer without end', TOO_LONG, { sent: true, answered: true });
+      if (!late || exchange.gone) return end;
+      return failed('no answer in time', 'UND_ERR_HEADERS_TIMEOUT', { sent: end.sent, answered: false });
     },
   };
 }
@@ -85,7 +92,6 @@ function afterLimit(
   return gateway.clock.after(Math.min(own ?? Infinity, leftMs ?? Infinity), onReached);
 }
 
-function noAnswer(sent: boolean): CallEnd {
-  const error = Object.assign(new Error('no answer in time'), { code: 'UND_ERR_HEADERS_TIMEOUT' });
-  return { kind: 'failed', error, sent, answered: false };
+function failed(message: string, code: string, how: { sent: boolean; answered: boolean }): CallEnd {
+  return { kind: 'failed', error: Object.assign(new Error(message), { code }), ...how };
 }

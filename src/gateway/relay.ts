@@ -43,6 +43,8 @@ export class Relay implements Receiver {
   onClosed: (end: { kind: 'complete' }) => void = ignore;
   /** Called when a stream goes on behind its end, where nobody hears it any more. */
   onLate: () => void = ignore;
+  /** Called when more has come than is gathered, of what can only be translated as a whole. */
+  onTooLong: () => void = ignore;
   /** Called with the size of the stream so far after each run of events. */
   onEvents: ((streamedBytes: number) => void) | undefined;
   /** Called when the first content of a stream is there. */
@@ -115,7 +117,10 @@ export class Relay implements Receiver {
     }
     this.#gathered.push(chunk);
     this.#size += chunk.length;
-    return this.#size <= MAX_GATHERED_BYTES || this.#options.translator !== undefined || this.#passOn();
+    if (this.#size <= MAX_GATHERED_BYTES) return true;
+    if (!this.#options.translator) return this.#passOn();
+    this.onTooLong();
+    return true;
   }
 
   /** Whether what is no good answer is kept from the client. */
@@ -382,11 +387,8 @@ export class Relay implements Receiver {
   }
 
   #body(): Buffer {
-    const [first] = this.#gathered;
-    if (this.#gathered.length === 1 && first) return first;
-    const body = Buffer.concat(this.#gathered);
-    this.#gathered = [body];
-    return body;
+    if (this.#gathered.length > 1) this.#gathered = [Buffer.concat(this.#gathered)];
+    return this.#gathered[0] ?? NOTHING;
   }
 
   #plain(body: Buffer): Buffer | undefined {

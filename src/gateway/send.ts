@@ -20,6 +20,9 @@ export type CallEnd =
   /** `sent` tells whether the request may have reached the provider. */
   | { kind: 'failed'; error: Error & { code?: string }; sent: boolean; answered: boolean };
 
+/** The code of a failure: the answer is longer than gw translates. */
+export const TOO_LONG = 'ANSWER_TOO_LONG';
+
 /** One request to a provider. */
 export interface Call {
   end: Promise<CallEnd>;

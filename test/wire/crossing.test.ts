@@ -270,3 +270,22 @@ test('a full budget blocks a translated request as it does any other', async () 
   });
   expect(gateway.upstream.requests).toHaveLength(0);
 });
+
+test('an answer too long to be translated is cut off, and booked within its hold', async () => {
+  const gateway = await startBothWires({ budget: BUDGET });
+  const megabyte = Buffer.alloc(1024 * 1024, ' ');
+  gateway.upstream.queue(async (exchange) => {
+    await exchange.body;
+    await exchange.start(200, { 'content-type': 'application/json' });
+    // Until gw hangs up.
+    for (;;) await exchange.chunk(megabyte);
+  });
+  const answer = await gateway.post({ ...CHAT, max_tokens: 50 });
+  expect(answer.status).toBe(502);
+  expect(answer.json()).toMatchObject({
+    error: { code: 'upstream_failed', message: expect.stringContaining('too long to be translated') },
+  });
+  const [record] = await gateway.settled(1);
+  expect(record).toMatchObject({ outcome: 'upstream_failed', flags: ['estimated'] });
+  expect(record?.costNanoUsd).toBeLessThanOrEqual(record?.holdNanoUsd ?? 0);
+});
