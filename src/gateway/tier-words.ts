@@ -12,12 +12,19 @@ export function tierText({ decision, scored, name, lacks }: TierChoice, asked: s
   const words = [
     applied ? `tier=${name}` : `tier=asked; would=${name}`,
     `asked=${printable(asked)}`,
-    `score=${score.toFixed(2)}${threshold === undefined ? '' : `${sign}${threshold.toFixed(2)}`}`,
+    `score=${threshold === undefined ? score.toFixed(2) : compared(score, sign, threshold)}`,
     ...(why.length > 0 ? [`why=${why.join(',')}`] : []),
     `basis=${basis}`,
     `by=${because}${lacks.length > 0 ? `(${lacks.join(',')})` : ''}`,
   ];
   return words.join('; ');
+}
+
+/** With as many decimals as it takes to see which is more; of equals a hash of the conversation has decided. */
+function compared(score: number, sign: string, threshold: number): string {
+  const decimals = [2, 3, 4].find((count) => score.toFixed(count) !== threshold.toFixed(count));
+  if (decimals === undefined) return `${score.toFixed(2)}=${threshold.toFixed(2)}`;
+  return score.toFixed(decimals) + sign + threshold.toFixed(decimals);
 }
 
 /** For the request's record. */
