@@ -2,7 +2,8 @@ import type { LimitEnding, Wire } from './wire/wire.ts';
 
 /** How much of a stream is kept as it came before its text is taken out. */
 const MAX_KEPT_BYTES = 256 * 1024;
-const FIRST_BYTES = 4 * 1024;
+/** Room for some sixty events, as most streams have: to grow costs more than to add. */
+const FIRST_BYTES = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 /**
