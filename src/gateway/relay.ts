@@ -41,10 +41,10 @@ export class Relay implements Receiver {
   lastByteAt: number | undefined;
   /** Called when a stream's closing event has come: there is nothing more to wait for. */
   onClosed: (end: { kind: 'complete' }) => void = ignore;
-  /** Called when a stream goes on behind its end, where nobody hears it any more. */
+  /** Called when nobody hears any more what comes: behind the end of a stream, or of all that is gathered. */
   onLate: () => void = ignore;
-  /** Called when more has come than is gathered, of what can only be translated as a whole. */
-  onTooLong: () => void = ignore;
+  /** More has come than is gathered, of what can only be translated as a whole. */
+  isTooLong = false;
   /** Called with the size of the stream so far after each run of events. */
   onEvents: ((streamedBytes: number) => void) | undefined;
   /** Called when the first content of a stream is there. */
@@ -119,7 +119,8 @@ export class Relay implements Receiver {
     this.#size += chunk.length;
     if (this.#size <= MAX_GATHERED_BYTES) return true;
     if (!this.#options.translator) return this.#passOn();
-    this.onTooLong();
+    this.isTooLong = true;
+    this.onLate();
     return true;
   }
 
