@@ -224,8 +224,7 @@ function outcomeOf(
   limited: Limited,
   result: AdmissionResult,
 ): Admitted | undefined {
-  const { job, target, calendar } = asking;
-  const { headers } = job.exchange.request;
+  const { job } = asking;
   switch (result.kind) {
     case 'held':
       if (job.tier) gateway.tiers.admitted(job.project.id, result.spentOfCap);
@@ -234,15 +233,9 @@ function outcomeOf(
       if (job.exchange.gone) throw new ClientGone();
       return undefined;
     case 'unpriced':
-      throw inClientsWay(unpricedError(asking, limited.quote, result.standing), headers);
-    case 'blocked': {
-      const { standing } = result;
-      const needed = limited.quote.least;
-      throw inClientsWay(
-        budgetExceeded({ standing, needed, model: target.model, calendar, headers }),
-        headers,
-      );
-    }
+      throw inClientsWay(unpricedError(asking, limited.quote, result.standing), job.exchange.request.headers);
+    case 'blocked':
+      throw exceeded(asking, result.standing, limited.quote.least);
     case 'wait':
       if (job.exchange.gone) throw new ClientGone();
       throw budgetBusy(result.standing);
@@ -254,11 +247,16 @@ export function noRoomFor(
   asking: Asking & { spent: NanoUsd },
   { standing, quote: quoted }: { standing: Standing; quote: Quote },
 ): GwError {
-  const { job, target, calendar, spent } = asking;
-  const { headers } = job.exchange.request;
-  if (quoted.unpriced) return inClientsWay(unpricedError(asking, quoted, standing), headers);
+  const { job, spent } = asking;
+  if (quoted.unpriced)
+    return inClientsWay(unpricedError(asking, quoted, standing), job.exchange.request.headers);
   const needed = spent + quoted.least;
   if (needed <= standing.budget.capNanoUsd - standing.posted) return budgetBusy(standing);
+  return exceeded(asking, standing, needed);
+}
+
+function exceeded({ job, target, calendar }: Asking, standing: Standing, needed: NanoUsd): GwError {
+  const { headers } = job.exchange.request;
   return inClientsWay(budgetExceeded({ standing, needed, model: target.model, calendar, headers }), headers);
 }
 

@@ -196,8 +196,8 @@ test('what the one that is given up had generated unseen is booked', async () =>
   connection.hangUp();
 });
 
-test('where both fail, a third target is asked', async () => {
-  const several = await start({ count: 3 });
+/** The second target fails at once, the first when the gate opens. */
+async function openFailing(several: Awaited<ReturnType<typeof start>>) {
   several.b.queue(status(503));
   const gate = createGate();
   const connection = await openLate(several, MANY, async (exchange) => {
@@ -206,6 +206,12 @@ test('where both fail, a third target is asked', async () => {
     await status(500)(exchange);
   });
   await until(() => several.since()[1] === 1);
+  return { connection, gate };
+}
+
+test('where both fail, a third target is asked', async () => {
+  const several = await start({ count: 3 });
+  const { connection, gate } = await openFailing(several);
   gate.openForGood();
   const answer = await connection.response();
   expect(answer.status).toBe(200);
@@ -216,14 +222,7 @@ test('where both fail, a third target is asked', async () => {
 
 test('where both fail and nobody else is left, the last failure is passed on as one', async () => {
   const several = await start();
-  several.b.queue(status(503));
-  const gate = createGate();
-  const connection = await openLate(several, MANY, async (exchange) => {
-    await exchange.body;
-    await gate.pass();
-    await status(500)(exchange);
-  });
-  await until(() => several.since()[1] === 1);
+  const { connection, gate } = await openFailing(several);
   await several.b.requests.at(-1)?.done;
   gate.openForGood();
   const answer = await connection.response();

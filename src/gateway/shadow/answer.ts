@@ -47,7 +47,8 @@ export class ShadowAnswer implements Receiver, Answered {
 
   /** The body as it was before it was encoded; empty where that can't be had. */
   body(): Buffer {
-    return plainBody(Buffer.concat(this.#parts), this.#encoding, this.#maxBytes) ?? NOTHING;
+    if (this.#parts.length > 1) this.#parts = [Buffer.concat(this.#parts)];
+    return plainBody(this.#parts[0] ?? NOTHING, this.#encoding, this.#maxBytes) ?? NOTHING;
   }
 
   get isReadable(): boolean {
