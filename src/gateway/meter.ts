@@ -14,6 +14,7 @@ import { plausibleCost, plausibleUsage } from './plausible.ts';
 import { feesWith, inputWith } from './quote.ts';
 import type { Relay } from './relay.ts';
 import type { Target } from './resolve.ts';
+import type { CallEnd } from './send.ts';
 import { billedTenths } from './wire/terms.ts';
 
 /** What a request used, what that costs, and the flags that say how sure this is. */
@@ -48,12 +49,25 @@ export interface Metering {
   whole: boolean;
 }
 
+/** Of a call that was never sent. */
+export const NOTHING_USED: Metered = { usage: NO_USAGE, costNanoUsd: 0, flags: 0 };
+
+/** What a call that ended so used and what that costs, whatever is wrong with its answer; nothing if it was never sent. */
+export function meterCall(gateway: Gateway, metering: Metering, end: CallEnd): Metered | Promise<Metered> {
+  if ('sent' in end && !end.sent) return NOTHING_USED;
+  try {
+    return meter(gateway, metering);
+  } catch (error) {
+    return meterAtBound(gateway, metering.admitted, error);
+  }
+}
+
 /**
  * What the provider reports is what is booked; where it reports nothing, the least bound that can be defended. An error
  * status is booked at what it reports, which is nothing: providers do not bill failed requests. A stream that fails
  * when it has begun has a good status, and what came of it is booked.
  */
-export function meter(gateway: Gateway, metering: Metering): Metered | Promise<Metered> {
+function meter(gateway: Gateway, metering: Metering): Metered | Promise<Metered> {
   const { relay, admitted } = metering;
   const stated = readUsage(relay.usage);
   const plausible = stated && plausibleUsage(stated, admitted.quote);

@@ -1,6 +1,6 @@
 import { formatUsd, type NanoUsd } from '../money.ts';
 import { FLAGS, type RequestRecord } from '../store/ledger/record.ts';
-import { NO_USAGE, type TokenUsage } from '../usage.ts';
+import type { TokenUsage } from '../usage.ts';
 import { entryOf, summed, wordFor } from './attempt-trail.ts';
 import { endingOf } from './call-end.ts';
 import type { TierChoice } from './choose-tier.ts';
@@ -9,7 +9,7 @@ import type { Gateway } from './gateway.ts';
 import type { ServiceHeaders } from './headers.ts';
 import { lineOf, recordOf } from './job.ts';
 import { learnFrom } from './learn-from.ts';
-import { type Metered, meter, meterAtBound } from './meter.ts';
+import { type Metered, meterCall } from './meter.ts';
 import type { CallReport } from './relay-answer.ts';
 import { savedMoney } from './saved-money.ts';
 import { savedByTier, tierDetail } from './tier-words.ts';
@@ -86,14 +86,9 @@ export function meterReport(
   { relay, sentAt, end }: CallReport,
 ): Metered | Promise<Metered> {
   const { job, target, admitted } = forwarding;
-  if ('sent' in end && !end.sent) return { usage: NO_USAGE, costNanoUsd: 0, flags: 0 };
-  try {
-    // A provider that reports an error within its stream has broken off, with all that it kept to itself.
-    const whole = end.kind === 'complete' && relay.streamError === undefined;
-    return meter(gateway, { job, target, admitted, relay, sentAt, whole });
-  } catch (error) {
-    return meterAtBound(gateway, admitted, error);
-  }
+  // A provider that reports an error within its stream has broken off, with all that it kept to itself.
+  const whole = end.kind === 'complete' && relay.streamError === undefined;
+  return meterCall(gateway, { job, target, admitted, relay, sentAt, whole }, end);
 }
 
 /** The record's detail where there was more than one attempt. */

@@ -2,12 +2,11 @@ import { formatRequestId, type RequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Tier } from '../../routing/score/share.ts';
 import { FLAGS, type Outcome } from '../../store/ledger/record.ts';
-import { NO_USAGE } from '../../usage.ts';
-import { type Admitted, hold, inputBound, quoter } from '../admit.ts';
+import { hold, inputBound, quoter } from '../admit.ts';
 import { type Signs, signsOf } from '../answer-signs.ts';
 import type { Gateway } from '../gateway.ts';
 import { type Job, lineOf, recordOf } from '../job.ts';
-import { type Metered, meter, meterAtBound } from '../meter.ts';
+import { type Metered, meterCall, NOTHING_USED } from '../meter.ts';
 import { outgoingOf } from '../outgoing.ts';
 import type { Sending } from '../price-ceiling.ts';
 import type { RoutedTarget } from '../resolve.ts';
@@ -70,7 +69,11 @@ export async function askShadow(
   const call = question.isWithin()
     ? await callOnce(gateway, { job, target, admitted }, question.signal)
     : NOT_MADE;
-  const metered = await meterCall(gateway, { job, target, admitted, sentAt, call });
+  const { answer: relay, end } = call;
+  const whole = end.kind === 'complete';
+  const metered = relay
+    ? await meterCall(gateway, { job, target, admitted, relay, sentAt, whole }, end)
+    : NOTHING_USED;
   const outcome = outcomeOf(question, call);
   await settle(gateway, { job, question, call, metered, outcome });
   return outcome;
@@ -108,19 +111,6 @@ async function callOnce(gateway: Gateway, sending: Sending, signal: AbortSignal)
 /** A provider that knows the first request's key again would answer with what it answered then. */
 function withoutKey({ path, headers, body }: Outgoing): Outgoing {
   return { path, headers: headers.filter((_, i) => headers[i - (i % 2)] !== 'idempotency-key'), body };
-}
-
-async function meterCall(
-  gateway: Gateway,
-  about: { job: Job; target: RoutedTarget; admitted: Admitted; sentAt: number; call: EndedCall },
-): Promise<Metered> {
-  const { answer, end } = about.call;
-  if (!answer || ('sent' in end && !end.sent)) return { usage: NO_USAGE, costNanoUsd: 0, flags: 0 };
-  try {
-    return await meter(gateway, { ...about, relay: answer, whole: end.kind === 'complete' });
-  } catch (error) {
-    return meterAtBound(gateway, about.admitted, error);
-  }
 }
 
 function outcomeOf({ served }: ShadowQuestion, { answer, end }: EndedCall): ShadowOutcome | undefined {
