@@ -29,8 +29,9 @@ import { startSandbox } from '../providers/sandbox.ts';
 import { createApi } from '../server/api.ts';
 import { type Listener, listen } from '../server/listen.ts';
 import { createCallerLookup, createProjectLookup } from '../store/callers.ts';
+import { type Checkpoints, createCheckpoints } from '../store/checkpoints/checkpoints.ts';
 import { lastRequestId, registerDaemon, unregisterDaemon } from '../store/daemons.ts';
-import { createLedger } from '../store/ledger/ledger.ts';
+import { createLedger, type Ledger } from '../store/ledger/ledger.ts';
 import { openDatabase } from '../store/open.ts';
 import { createPruning } from '../store/retention.ts';
 import { createRouteHealthStore } from '../store/route-health.ts';
@@ -111,7 +112,22 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   const { current } = configuration;
   const calendar = () => current().calendar;
   let onEvents = () => {};
-  const ledger = createLedger({ db, clock, calendar, slot, random, onEvents: () => onEvents() });
+  const ledger: Ledger = createLedger({
+    db,
+    clock,
+    calendar,
+    slot,
+    random,
+    onEvents: () => onEvents(),
+    onCommit: (commands) => checkpoints.committed(commands),
+  });
+  const checkpoints: Checkpoints = createCheckpoints({
+    db,
+    path: paths.database,
+    pause: ledger.pause,
+    clock,
+    warn: (message) => log.warn(message),
+  });
   const recovery = () =>
     recover({
       db,
@@ -288,6 +304,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     await compressor.close();
     await attribution.close();
     await learners.close();
+    await checkpoints.close();
     if ((await settler.retry()) > 0)
       log.error('requests could not be settled; their holds close at the next start');
     try {

@@ -7,7 +7,7 @@ export interface BatchHooks {
   begin(now: number): void;
   /** Writes what the commands left in memory; runs inside the transaction. */
   write(): void;
-  end(committed: boolean): void;
+  end(committed: boolean, commands: number): void;
 }
 
 export interface GroupCommit {
@@ -15,6 +15,8 @@ export interface GroupCommit {
   submit<T>(command: () => T): Promise<T>;
   /** Commits what is waiting, now. */
   flush(): void;
+  /** Lets what comes in wait, until the function is called that it returns. */
+  pause(): () => void;
 }
 
 interface Entry {
@@ -42,6 +44,7 @@ export function createGroupCommit(db: Db, hooks: BatchHooks, clock: Clock): Grou
   let seen = 0;
   let turns = 0;
   let busySince: number | undefined;
+  let paused = false;
 
   function run(entries: Entry[]): unknown[] {
     begin.run();
@@ -55,7 +58,7 @@ export function createGroupCommit(db: Db, hooks: BatchHooks, clock: Clock): Grou
       return results;
     } finally {
       if (!committed && db.inTransaction) rollback.run();
-      hooks.end(committed);
+      hooks.end(committed, entries.length);
     }
   }
 
@@ -118,6 +121,7 @@ export function createGroupCommit(db: Db, hooks: BatchHooks, clock: Clock): Grou
    * never waits, and under load a transaction's fixed cost is shared by many.
    */
   function gather(): void {
+    if (paused) return;
     if (waiting.length > seen && turns < MAX_TURNS && waiting.length < FULL_BATCH) {
       seen = waiting.length;
       turns++;
@@ -138,5 +142,12 @@ export function createGroupCommit(db: Db, hooks: BatchHooks, clock: Clock): Grou
         waiting.push({ command, resolve, reject } as Entry);
       }),
     flush,
+    pause() {
+      paused = true;
+      return () => {
+        paused = false;
+        flush();
+      };
+    },
   };
 }

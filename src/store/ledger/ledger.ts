@@ -92,6 +92,8 @@ export interface Ledger {
   /** The budgets of a project as they stand. */
   standings(projectId: number): Promise<Standing[]>;
   flush(): void;
+  /** Lets every write wait, until the function is called that it returns. */
+  pause(): () => void;
 }
 
 export interface LedgerOptions {
@@ -103,6 +105,8 @@ export interface LedgerOptions {
   random?: Random;
   /** Called when a transaction that wrote events has committed. */
   onEvents?: () => void;
+  /** Called after each transaction, with how many commands it had. */
+  onCommit?: (commands: number) => void;
 }
 
 export function createLedger(options: LedgerOptions): Ledger {
@@ -132,7 +136,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     sums.forget();
   }
 
-  const { submit, flush } = createGroupCommit(
+  const { submit, flush, pause } = createGroupCommit(
     db,
     {
       begin(now) {
@@ -144,7 +148,7 @@ export function createLedger(options: LedgerOptions): Ledger {
         rollups.write();
         watch.note();
       },
-      end(committed) {
+      end(committed, commands) {
         names.settle(committed);
         if (!committed || foreign) forget();
         foreign = false;
@@ -152,6 +156,7 @@ export function createLedger(options: LedgerOptions): Ledger {
         waiting.clear();
         if (emitted && committed) options.onEvents?.();
         emitted = false;
+        if (committed) options.onCommit?.(commands);
       },
     },
     clock,
@@ -345,6 +350,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     write,
     standings: (projectId) => submit(() => balances.standings(projectId)),
     flush,
+    pause,
   };
 }
 

@@ -108,6 +108,21 @@ describe('flush()', () => {
   });
 });
 
+describe('pause()', () => {
+  test('keeps commands waiting, in order, until it is over', async () => {
+    const bench = openBench();
+    const before = bench.insert(1);
+    const resume = bench.pause();
+    const meanwhile = bench.insert(2);
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+    expect(bench.rows()).toEqual([]);
+    resume();
+    expect(await Promise.all([before, meanwhile])).toEqual([1, 2]);
+    expect(await bench.insert(3)).toBe(3);
+    expect(bench.ends).toEqual([true, true]);
+  });
+});
+
 describe('while another process has the write lock', () => {
   test('a batch waits without blocking the event loop, and commands that come meanwhile join it in order', async () => {
     const path = inNewFile();

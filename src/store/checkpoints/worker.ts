@@ -1,0 +1,34 @@
+import Database from 'better-sqlite3';
+import { answerCalls } from '../../worker-calls.ts';
+
+export interface CheckpointRequest {
+  /** The database; the same at each call. */
+  path: string;
+  /** Nothing is moved where fewer pages than this are left in the log. */
+  from: number;
+  /** Whether other processes' transactions are to wait as well. */
+  alone: boolean;
+}
+
+/** How many pages of the write-ahead log were left to be moved into the database, and how many still are. */
+export interface CheckpointAnswer {
+  before: number;
+  after: number;
+}
+
+/** How long a transaction or a report of another process is waited for. */
+const BUSY_TIMEOUT_MS = 20;
+
+let db: Database.Database | undefined;
+
+/** The thread behind `createCheckpoints`. */
+answerCalls(({ path, from, alone }: CheckpointRequest): CheckpointAnswer => {
+  db ??= new Database(path, { fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+  const before = left(db, 'NOOP');
+  return { before, after: before < from ? before : left(db, alone ? 'FULL' : 'PASSIVE') };
+});
+
+function left(database: Database.Database, mode: 'NOOP' | 'PASSIVE' | 'FULL'): number {
+  const [row] = database.pragma(`wal_checkpoint(${mode})`) as { log: number; checkpointed: number }[];
+  return row ? Math.max(0, row.log - row.checkpointed) : 0;
+}

@@ -1,0 +1,142 @@
+import { existsSync } from 'node:fs';
+import { Worker } from 'node:worker_threads';
+import Database from 'better-sqlite3';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type Checkpoints, createCheckpoints } from '../../src/store/checkpoints/checkpoints.ts';
+import { createGroupCommit, type GroupCommit } from '../../src/store/ledger/group-commit.ts';
+import { type Db, openDatabase } from '../../src/store/open.ts';
+import { createSetClock, fileDatabase } from '../support/simulator.ts';
+
+beforeAll(() => {
+  if (!existsSync(new URL('../../dist/store/checkpoints/worker.js', import.meta.url)))
+    throw new Error('there is no dist/store/checkpoints/worker.js: npm run build');
+});
+
+const PAGE = 4_096;
+const PAGES_A_ROW = 16;
+/** How full the log may get here. */
+const FULL = 800;
+
+let path: string;
+let db: Db;
+let group: GroupCommit;
+let checkpoints: Checkpoints;
+let warnings: string[];
+
+/** A database that the group commit writes and the thread moves the log of. */
+function start(options: { startWorker?: () => Worker } = {}): void {
+  group = createGroupCommit(
+    db,
+    {
+      begin() {},
+      write() {},
+      end: (committed, commands) => committed && checkpoints.committed(commands * PAGES_A_ROW),
+    },
+    createSetClock(),
+  );
+  checkpoints = createCheckpoints({
+    db,
+    path,
+    logPages: FULL,
+    pause: () => group.pause(),
+    warn: (message) => warnings.push(message),
+    ...options,
+  });
+}
+
+/** Writes a row that takes some pages; resolves when it has committed. */
+function write(): Promise<unknown> {
+  return group.submit(() => db.exec(`INSERT INTO t VALUES (zeroblob(${PAGES_A_ROW * PAGE}))`));
+}
+
+/** A row after the other, from several writers at once, without a pause. */
+async function writePages(pages: number): Promise<void> {
+  let left = pages / PAGES_A_ROW;
+  const writer = async () => {
+    while (left-- > 0) await write();
+  };
+  await Promise.all([writer(), writer(), writer()]);
+}
+
+/** How many pages the log has, those included that have been moved. */
+const inLog = () => (db.pragma('wal_checkpoint(NOOP)') as { log: number }[])[0]?.log;
+const autocheckpoint = () => db.pragma('wal_autocheckpoint', { simple: true });
+
+beforeEach(async () => {
+  path = await fileDatabase();
+  db = await openDatabase(path);
+  db.exec('CREATE TABLE t (x)');
+  warnings = [];
+});
+
+afterEach(async () => {
+  await checkpoints.close();
+  db.close();
+});
+
+describe('createCheckpoints()', () => {
+  test('moves the log beside transactions that never pause, so that it begins anew', async () => {
+    start();
+    expect(autocheckpoint()).toBe(0);
+    let rounds = 0;
+    const beginsAnew = async () => {
+      const before = inLog() ?? 0;
+      await writePages(FULL);
+      rounds++;
+      return (inLog() ?? 0) < before;
+    };
+    for (let times = 0; times < 3; times++) await expect.poll(beginsAnew).toBe(true);
+    expect(db.prepare('SELECT count(*) FROM t').pluck().get()).toBe((rounds * FULL) / PAGES_A_ROW);
+    expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
+    expect(warnings).toEqual([]);
+  });
+
+  test('begins it anew when a report that held it up has ended', async () => {
+    start();
+    const reader = new Database(path, { readonly: true });
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM t').get();
+    await writePages(6 * FULL);
+    expect(inLog()).toBeGreaterThan(6 * FULL);
+    reader.close();
+    const beginsAnew = async () => {
+      await writePages(FULL);
+      return inLog();
+    };
+    await expect.poll(beginsAnew).toBeLessThan(6 * FULL);
+  });
+
+  test('leaves it to the transactions where the thread breaks down, and says so once', async () => {
+    start({ startWorker: () => new Worker('process.exit(3)', { eval: true }) });
+    await writePages(FULL);
+    await expect.poll(() => warnings).toHaveLength(1);
+    expect(warnings[0]).toBe(
+      'the checkpointer stopped (exit code 3); the log of the database is moved between requests instead',
+    );
+    expect(autocheckpoint()).toBe(FULL);
+    await writePages(6 * FULL);
+    expect(inLog()).toBeLessThan(3 * FULL);
+    expect(warnings).toHaveLength(1);
+  });
+
+  test('leaves it to the transactions once it is closed', async () => {
+    start();
+    await writePages(FULL);
+    await checkpoints.close();
+    expect(autocheckpoint()).toBe(FULL);
+    await writePages(FULL);
+    expect(warnings).toEqual([]);
+  });
+
+  test('starts no thread for a few transactions', async () => {
+    let started = 0;
+    start({
+      startWorker() {
+        started++;
+        return new Worker('', { eval: true });
+      },
+    });
+    await writePages(FULL / 4);
+    expect(started).toBe(0);
+  });
+});
