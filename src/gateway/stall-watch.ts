@@ -1,4 +1,4 @@
-import { errors } from 'undici';
+import { errors } from './undici.ts';
 
 /** How long a provider may be silent. */
 export interface StallLimits {

@@ -1,5 +1,6 @@
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher } from 'undici';
 import { createStallWatch, type StallLimits, type StallWatch } from './stall-watch.ts';
+import { Pool } from './undici.ts';
 
 /** Connections to providers, one pool for each origin. */
 export interface Upstreams {

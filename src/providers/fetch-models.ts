@@ -1,4 +1,3 @@
-import { request } from 'undici';
 import { type ListedModel, parseModelList } from './model-lists.ts';
 import { type Provider, WIRE_HEADERS } from './registry.ts';
 
@@ -7,6 +6,7 @@ const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Asks a provider for its models: `GET /models`. Throws with a message for people. */
 export async function fetchModels(provider: Provider): Promise<ListedModel[]> {
+  const { request } = await import('undici');
   const answer = await request(`${provider.origin}${provider.basePath}/models`, {
     headers: ['accept', 'application/json', ...provider.authHeaders, ...WIRE_HEADERS[provider.wire]],
     headersTimeout: TIMEOUT_MS,
