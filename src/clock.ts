@@ -15,7 +15,8 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(delayMs, callback) {
-    const timer = setTimeout(callback, Math.min(Math.max(0, delayMs), MAX_TIMER_MS));
+    // Whole milliseconds: the first timer that has a fraction makes V8 compile all that handles timers anew.
+    const timer = setTimeout(callback, Math.min(Math.max(0, Math.ceil(delayMs)), MAX_TIMER_MS));
     timer.unref();
     return () => clearTimeout(timer);
   },

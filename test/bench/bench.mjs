@@ -26,13 +26,15 @@ const short = request('What is the weather like?', { max_tokens: 100 });
 const long = request('Each of these words is worth a token or two. '.repeat(2_300), { max_tokens: 100 });
 const SCENARIOS = {
   '64 connections': { body: short, connections: 64 },
+  // In the last round only: what a gateway gathers shows after half a minute.
+  '64 connections, ten times as long': { body: short, connections: 64, times: 10 },
   'one connection': { body: short, connections: 1 },
   '100 streams': { body: request('Tell me.', { stream: true, max_tokens: 100 }), connections: 100 },
   '100 kB prompts': { body: long, connections: 16 },
 };
 
 /** One scenario against one target. */
-async function measure(target, { body, connections }, forSeconds = seconds) {
+async function measure(target, { body, connections, times = 1 }, forSeconds = seconds * times) {
   const { port, key, pid } = target;
   const cpuBefore = cpuOf(pid);
   const load = JSON.stringify({ port, key, body, connections, seconds: forSeconds });
@@ -65,6 +67,7 @@ try {
     for (const scenario of Object.values(SCENARIOS)) await measure(target, scenario, WARM_UP_SECONDS);
   for (let round = 0; round < rounds; round++) {
     for (const [scenario, load] of Object.entries(SCENARIOS)) {
+      if (load.times > 1 && round < rounds - 1) continue;
       // Each round begins with another target, so that none is always first.
       for (let i = 0; i < targets.length; i++) {
         const target = targets[(round + i) % targets.length];
