@@ -51,28 +51,43 @@ export function restoreCopy(text: string, earlier: string): string {
     .split('\n')
     .slice(1)
     .flatMap((line) => {
-      const [, from, end, number] = LINES.exec(line) ?? [];
+      const [, from, end, how] = LINES.exec(line) ?? [];
       if (from === undefined) return [line];
-      const copied = base.slice(Number(from) - 1, Number(end));
-      return number === undefined ? copied : copied.map((old, i) => renumber(old, Number(number) + i));
+      return takenOver(base.slice(Number(from) - 1, Number(end)), how ?? '');
     })
     .join('\n');
 }
 
-const LINES = /^\[gw: lines (\d+)-(\d+)(?:, numbered from (\d+))?\]$/;
+const LINES = /^\[gw: lines (\d+)-(\d+)(|, numbered from (?:\d+|".*")|, without numbers)\]$/;
+const FROM_NUMBER = /^, numbered from (\d+)$/;
+const FROM_START = /^, numbered from (".*")$/;
+const WITHOUT = ', without numbers';
 
 function write(stretch: Stretch, lines: readonly string[], base: readonly string[]): string[] {
   const own = lines.slice(stretch.from, stretch.end);
   if (stretch.base === undefined) return own;
-  const first = lines[stretch.from] ?? '';
-  const count = stretch.end - stretch.from;
-  const reference = `lines ${stretch.base + 1}-${stretch.base + count}`;
-  if (own.every((line, i) => line === base[(stretch.base ?? 0) + i])) return [`[gw: ${reference}]`];
-  const number = Number(NUMBER.exec(first)?.[0].match(/\d+/)?.[0] ?? -1);
-  const isRenumbered = own.every(
-    (line, i) => line === renumber(base[(stretch.base ?? 0) + i] ?? '', number + i),
-  );
-  return isRenumbered ? [`[gw: ${reference}, numbered from ${number}]`] : own;
+  const there = base.slice(stretch.base, stretch.base + own.length);
+  const start = NUMBER.exec(own[0] ?? '')?.[0];
+  const numbered =
+    start === undefined
+      ? [WITHOUT]
+      : [`, numbered from ${Number(/\d+/.exec(start)?.[0])}`, `, numbered from ${JSON.stringify(start)}`];
+  const ways = ['', ...numbered];
+  const how = ways.find((way) => takenOver(there, way).every((line, i) => line === own[i]));
+  return how === undefined ? own : [`[gw: lines ${stretch.base + 1}-${stretch.base + own.length}${how}]`];
+}
+
+/** Lines of the earlier text as the later one has them: as they are, or with numbers that are other, new or gone. */
+function takenOver(lines: readonly string[], how: string): string[] {
+  const number = FROM_NUMBER.exec(how)?.[1];
+  if (number !== undefined) return lines.map((line, i) => renumber(line, Number(number) + i));
+  const start = FROM_START.exec(how)?.[1];
+  if (start !== undefined) {
+    const first = JSON.parse(start) as string;
+    const from = Number(/\d+/.exec(first)?.[0]);
+    return lines.map((line, i) => renumber(first, from + i) + line);
+  }
+  return how === WITHOUT ? lines.map((line) => line.replace(NUMBER, '')) : [...lines];
 }
 
 /** The line with another number, the number's column kept at its width. */

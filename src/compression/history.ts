@@ -129,4 +129,4 @@ export function keyOfLine(line: string): string {
   return NUMBER.test(line) ? line.replace(NUMBER, '') : line;
 }
 
-export const NUMBER = /^\s*\d+(?:\t|:|\|| {2})/;
+export const NUMBER = /^\s*\d+(?:\t|→|:|\|| {2})/;

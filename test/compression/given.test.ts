@@ -31,6 +31,13 @@ describe('a file that an agent has written', () => {
     );
   });
 
+  it('is not read back in full where the viewer numbers its lines', () => {
+    const viewed = file.split('\n').map((line, i) => `${String(i + 1).padStart(6)}→${line}`);
+    expect(readAfter(file, viewed.join('\n')).split('\n').slice(1)).toEqual([
+      '[gw: lines 1-40, numbered from "     1→"]',
+    ]);
+  });
+
   it('is read back as its changes', () => {
     const changed = file.replace('compute(20, "text 20")', 'recompute(20)');
     const out = readAfter(file, changed);

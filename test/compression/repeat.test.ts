@@ -42,6 +42,29 @@ describe('referToEarlier()', () => {
     );
   });
 
+  it('tells lines that got numbers, or lost them, which restoreCopy() undoes', () => {
+    const numbers = fc.constantFrom<(i: number) => string>(
+      () => '',
+      (i) => `${i}\t`,
+      (i) => `${String(i).padStart(6)}→`,
+      (i) => `${i}:`,
+    );
+    let found = 0;
+    fc.assert(
+      fc.property(file, file, numbers, numbers, fc.nat(9), (same, other, before, after, start) => {
+        const write = (lines: string[], number: (i: number) => string, from: number) =>
+          lines.map((line, i) => number(from + i) + line).join('\n');
+        const [a, b] = [write(same, before, 1), write([...other.slice(0, 3), ...same], after, start)];
+        const reference = referToEarlier(b, 'x', historyOf(a));
+        if (reference === undefined || a === b) return;
+        found++;
+        expect(restoreCopy(reference, a)).toBe(b);
+      }),
+      { numRuns: 3000 },
+    );
+    expect(found).toBeGreaterThan(2500);
+  });
+
   it('finds nothing in common with another text', () => {
     const text = Array.from({ length: 30 }, (_, i) => `a line of its own, number ${i}`).join('\n');
     const other = Array.from({ length: 30 }, (_, i) => `something else entirely, ${i}`).join('\n');
