@@ -1,3 +1,5 @@
+import { fencedLines } from './fences.ts';
+
 /** Sentences that say nothing but that someone is polite. Each is matched as a whole sentence. */
 const POLITE = [
   /^(?:[Ii]t(?:'s| is) )?(?:[Ss]o |[Rr]eally )?(?:[Gg]ood|[Gg]reat|[Nn]ice|[Ll]ovely) to (?:see|hear from|meet|talk to|chat with|catch up with) you(?: again| too)?$/,
@@ -9,8 +11,11 @@ const POLITE = [
   /^(?:great|good|excellent|fantastic|awesome|interesting|nice) (?:question|idea|choice|point|work|job|to hear(?: from you)?)$/i,
   /^(?:I(?:'d| would) be|I(?:'m| am)) (?:more than )?(?:happy|glad|delighted|here) to (?:help|assist)\b.{0,60}$/i,
   /^I(?:'m| am) (?:so |really |very )?(?:glad|happy|sorry) to hear (?:that|it|this)$/i,
-  /^(?:thanks|thank you|many thanks|thx)(?: (?:so|very) much| a lot| again)?(?: for (?:asking|sharing|your (?:help|patience|question|message|time|support)|reaching out|the (?:help|info(?:rmation)?|clarification|update)|letting me know)\b.{0,50})?(?:,? [A-Z]\w{1,14})?$/i,
+  /^(?:thanks|thank you|many thanks|thx)(?: (?:so|very) much| a lot| again)?(?: for (?:asking|sharing|confirming|clarifying|providing (?:that|this|your|the)|your (?:help|patience|question|message|time|support|understanding)|reaching out|the (?:help|info(?:rmation)?|clarification|update|details)|letting me know)\b.{0,50})?(?:,? [A-Z]\w{1,14})?$/i,
   /^(?:you(?:'re| are) (?:very |most )?welcome|no problem|no worries|my pleasure|anytime|don't mention it)(?:,? [A-Z]\w{1,14})?$/i,
+  /^(?:that|this|it) sounds (?:like )?(?:an? )?(?:really |so |such an? |very |absolutely )?(?:great|good|excellent|fantastic|awesome|amazing|wonderful|interesting|lovely|delicious|fun|nice|perfect)(?: (?:idea|plan|choice|time|trip))?$/i,
+  /^(?:[Ee]njoy|(?:[Gg]ood|[Bb]est of) luck (?:with|on|in)) (?:your|the|this|that) [a-z ]{3,30}$/,
+  /^I (?:completely |totally |fully )?understand (?:your|the) (?:concerns?|frustration)$/i,
   /^I(?:'m| am) sorry for (?:the|any) (?:confusion|inconvenience|misunderstanding|mistake|oversight)$/i,
   /^I apologi[sz]e for (?:the|any|my) (?:confusion|inconvenience|misunderstanding|mistake|oversight|error)\b.{0,40}$/i,
   /^I (?:really )?hope (?:this|that|these|it|the above)(?: \w+){0,2} (?:helps?|(?:is|are|was|will be) (?:helpful|useful))\b.{0,60}$/i,
@@ -21,22 +26,27 @@ const POLITE = [
 ];
 const SENTENCE = /[^.!?\n]{1,200}[.!?]+(?=\s|$)[ \t]*/g;
 const MAX_SENTENCE = 180;
+/** Who says a line, and perhaps when; it stays. */
+const LABEL = /^(?:\[[^\]\n]{1,40}\] ?)?[A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?: /;
 
-/** A text without sentences of mere politeness; what is left is word for word. */
+/** A text without sentences of mere politeness; what is left is word for word, fenced code included. */
 export function dropFiller(text: string): string {
-  if (text.includes('```')) return text;
-  return text
-    .split('\n')
-    .map((line) => (line.length > 4000 ? line : dropFromLine(line)))
+  const lines = text.split('\n');
+  const fenced = fencedLines(lines);
+  return lines
+    .map((line, at) => (fenced[at] || line.length > 4000 ? line : dropFromLine(line)))
     .filter((line): line is string => line !== undefined)
     .join('\n');
 }
 
 /** The line without filler, or undefined when it was nothing else. */
 function dropFromLine(line: string): string | undefined {
-  const left = line.replace(SENTENCE, (sentence) => (isFiller(sentence) ? '' : sentence));
-  if (left === line) return line;
-  return left.trim() === '' ? undefined : left.trimEnd();
+  const label = LABEL.exec(line)?.[0] ?? '';
+  const said = line.slice(label.length);
+  const left = said.replace(SENTENCE, (sentence) => (isFiller(sentence) ? '' : sentence));
+  if (left === said) return line;
+  if (left.trim() === '') return label === '' ? undefined : line;
+  return label + left.trimEnd();
 }
 
 function isFiller(sentence: string): boolean {

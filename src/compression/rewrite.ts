@@ -12,6 +12,7 @@ import { referToAnswer, referToEarlier } from './repeat.ts';
 import { BlockRewriter, isPaste } from './rewrite-block.ts';
 import { minifySchemas } from './schemas.ts';
 import type { Scope } from './scope.ts';
+import { unpadTables } from './tables.ts';
 import { Trace } from './trace.ts';
 import { thinTranscript } from './transcript.ts';
 
@@ -105,10 +106,11 @@ export class Rewriter {
     return this.#rewritePastes(head) + between + this.#rewritePastes(tail);
   }
 
-  /** An answer is only remembered, as users paste it back, and loses its polite phrases at most. */
+  /** An answer is remembered, as users paste it back. It gets no marks, since the model writes on as it wrote before. */
   #rewriteAnswer(text: string): string {
-    const output = this.#scope.level === 'balanced' ? this.#note('filler', text, dropFiller(text)) : text;
-    this.#outcomes.push({ text, output, exact: output === text, inPlace: output === text });
+    const plain = this.#note('tables', text, unpadTables(text));
+    const output = this.#scope.level === 'balanced' ? this.#note('filler', plain, dropFiller(plain)) : plain;
+    this.#outcomes.push({ text, output, exact: output === plain, inPlace: output === plain });
     return output;
   }
 

@@ -10,6 +10,10 @@ describe('dropFiller()', () => {
     ['Hey Mel! Good to see you! I got the job in March.', 'I got the job in March.'],
     ["You're welcome! Let me know if you have any other questions.\nIt opens at 9.", 'It opens at 9.'],
     ['Thank you for the book about Rome! It was great.', 'Thank you for the book about Rome! It was great.'],
+    ['Ann: Sounds good! I moved to Berlin.', 'Ann: I moved to Berlin.'],
+    ['[2:05 pm] Ann: Sounds good!', '[2:05 pm] Ann: Sounds good!'],
+    ['Sure!\n```\nSure!\n```\nEnjoy your trip to the coast!', '```\nSure!\n```'],
+    ['Enjoy your trip to Rome!', 'Enjoy your trip to Rome!'],
     ['Sure, I moved to Berlin. Wow, 30 people came!', 'Sure, I moved to Berlin. Wow, 30 people came!'],
   ])('turns %j into %j', (text, left) => {
     expect(dropFiller(text)).toBe(left);
