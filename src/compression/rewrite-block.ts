@@ -1,5 +1,6 @@
 import { foldBlobs } from './blobs.ts';
 import { type Block, splitBlocks } from './blocks.ts';
+import { shortenChat } from './chat.ts';
 import { foldCode, type SourceFile } from './code-fold.ts';
 import { frameDocuments } from './documents-frame.ts';
 import { readHtml } from './html.ts';
@@ -31,6 +32,7 @@ const LINES: readonly Transform[] = [
   { name: 'passed-tests', apply: dropPassed },
   { name: 'repeated-lines', apply: foldRepeats },
   { name: 'log', apply: compressLog },
+  { name: 'chat', apply: shortenChat },
 ];
 
 /** Transforms that mark single places, so that the rest is still data for others. */

@@ -1,4 +1,5 @@
 import { splitBlocks } from './blocks.ts';
+import { frameChat, shortenChat } from './chat.ts';
 import { frameDocuments } from './documents-frame.ts';
 import { selectDocuments } from './documents-select.ts';
 import { dropExemplars } from './exemplars.ts';
@@ -124,11 +125,19 @@ export class Rewriter {
       if (role === 'system' || shorter !== text) return shorter;
     }
     const chosen = this.#note('documents', text, selectDocuments(text, question?.text, role === 'user'));
-    return chosen === text ? this.#note('small-talk', text, thinTranscript(text, question)) : chosen;
+    if (chosen !== text) return chosen;
+    const thin = this.#note('small-talk', text, thinTranscript(text, question));
+    return thin === text ? text : this.#note('chat', thin, shortenChat(thin));
   }
 
   #rewritePastes(text: string): string {
     if (this.#scope.question?.wantsFile) return text;
+    const framed = frameChat(text);
+    if (framed) {
+      const { head, chat, written, tail } = framed;
+      const between = this.#referOr(chat, () => this.#note('chat', chat, written));
+      return this.#rewritePastes(head) + between + this.#rewritePastes(tail);
+    }
     return splitBlocks(text, 'words')
       .map((block) => {
         if (block.kind === 'words') return this.#rewriteWords(block.text);

@@ -35,6 +35,20 @@ describe('thinTranscript()', () => {
     expect(out).toMatch(/^\[gw: polite phrases and 14 turns of small talk left out\]/);
   });
 
+  it.each<[string, (who: string, i: number, text: string) => string]>([
+    ['is told', (who, _, text) => `${who} said, "${text}"`],
+    ['is stamped', (who, i, text) => `[03/05/2023, 14:${10 + i}:07] ${who}: ${text}`],
+    ['is stamped before a dash', (who, i, text) => `5/3/23, 2:${10 + i} PM - ${who}: ${text}`],
+    ['has nicks', (who, i, text) => `[14:${10 + i}] <${who}> ${text}`],
+  ])('knows a conversation that %s', (_, write) => {
+    const lines = talk.split('\n').map((line, i) => write(line.slice(0, 3), i, line.slice(5)));
+    const out = thinTranscript(lines.join('\n'), readQuestion('Where was Bob on holiday?'));
+    expect(out.split('\n')).toEqual([
+      '[gw: polite phrases and 14 turns of small talk left out]',
+      ...lines.filter((line) => !line.includes('great')),
+    ]);
+  });
+
   it('leaves a text alone that is no conversation', () => {
     const text = Array.from({ length: 40 }, (_, i) => `Item ${i} is here. Thanks!`).join('\n');
     expect(thinTranscript(text, readQuestion('What?'))).toBe(text);
