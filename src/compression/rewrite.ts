@@ -5,7 +5,7 @@ import { selectDocuments } from './documents-select.ts';
 import { dropExemplars } from './exemplars.ts';
 import { dropFiller } from './filler.ts';
 import { countFooter, splitFooter } from './footers.ts';
-import type { History } from './history.ts';
+import { History } from './history.ts';
 import { isMarked, splitAtKeeps } from './marks.ts';
 import type { Origin } from './origin.ts';
 import { keysNamedBy } from './question.ts';
@@ -42,6 +42,9 @@ export class Rewriter {
   readonly #trace = new Trace();
   readonly #blocks: BlockRewriter;
   readonly #outcomes: Outcome[] = [];
+  /** What this message has pasted so far; it may show a whole session, with one file again and again. */
+  readonly #pasted = new History();
+  #remembered = 0;
 
   constructor(origin: Origin, { level, question, footer }: RewriteOptions, history: History) {
     this.#footer = footer;
@@ -154,11 +157,21 @@ export class Rewriter {
   }
 
   #referOr(text: string, otherwise: () => string): string {
-    const reference = this.#worthIt(referToEarlier(text, this.#origin.source, this.#history), text);
+    const { role, source } = this.#origin;
+    const reference =
+      this.#worthIt(referToEarlier(text, source, this.#history), text) ??
+      (role === 'user' ? this.#worthIt(referToEarlier(text, source, this.#pastedSoFar()), text) : undefined);
     this.#trace.begin();
     const output = reference === undefined ? otherwise() : this.#note('repeated', text, reference);
     this.#outcomes.push({ text, output, exact: this.#trace.exact, inPlace: this.#trace.inPlace });
     return output;
+  }
+
+  #pastedSoFar(): History {
+    for (const { text, output, ...fate } of this.#outcomes.slice(this.#remembered))
+      this.#pasted.add(text, 'a block of this message', output, fate);
+    this.#remembered = this.#outcomes.length;
+    return this.#pasted;
   }
 
   #worthIt(reference: string | undefined, text: string): string | undefined {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { compress } from '../../src/compression/compress.ts';
 import { restoreCopy } from '../../src/compression/copies.ts';
 import { History } from '../../src/compression/history.ts';
 import { applyJsonChanges, diffJson } from '../../src/compression/json-diff.ts';
@@ -204,5 +205,33 @@ describe('foldRepeats()', () => {
       }),
       { numRuns: 3000 },
     );
+  });
+});
+
+describe('a message that shows a whole session', () => {
+  const view = (from: number, edit = '') =>
+    Array.from(
+      { length: 40 },
+      (_, i) => `${from + i}:    value_${from + i} = compute(${(from + i) * 7})${i === 9 ? edit : ''}`,
+    );
+  const content = [
+    'Here is how it is done.',
+    '[File: src/values.py (900 lines)]',
+    ...view(100),
+    '',
+    'Now I mend line 109, as the issue says.',
+    '[File: src/values.py (900 lines)]',
+    ...view(100, ' + 1'),
+    '',
+    'Do it so, too.',
+  ].join('\n');
+
+  it.each(['safe', 'balanced'] as const)('says a file once that it shows again, at level %s', (level) => {
+    const [message] = compress([{ role: 'user', content }], { level }).messages;
+    const out = String(message?.content);
+    expect(out).toContain('[gw: like a block of this message above;');
+    expect(out).toContain('109:    value_109 = compute(763) + 1');
+    expect(out.length).toBeLessThan(content.length * 0.65);
+    expect(compress([{ role: 'user', content: out }], { level }).messages[0]?.content).toBe(out);
   });
 });
