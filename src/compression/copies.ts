@@ -53,7 +53,7 @@ export function restoreCopy(text: string, earlier: string): string {
     .flatMap((line) => {
       const [, from, end, how] = LINES.exec(line) ?? [];
       if (from === undefined) return [line];
-      return takenOver(base.slice(Number(from) - 1, Number(end)), how ?? '');
+      return base.slice(Number(from) - 1, Number(end)).map(wayOf(how ?? ''));
     })
     .join('\n');
 }
@@ -63,31 +63,55 @@ const FROM_NUMBER = /^, numbered from (\d+)$/;
 const FROM_START = /^, numbered from (".*")$/;
 const WITHOUT = ', without numbers';
 
-function write(stretch: Stretch, lines: readonly string[], base: readonly string[]): string[] {
-  const own = lines.slice(stretch.from, stretch.end);
-  if (stretch.base === undefined) return own;
-  const there = base.slice(stretch.base, stretch.base + own.length);
-  const start = NUMBER.exec(own[0] ?? '')?.[0];
+function write(
+  { from, end, base: there }: Stretch,
+  lines: readonly string[],
+  base: readonly string[],
+): string[] {
+  if (there === undefined) return lines.slice(from, end);
+  const out: string[] = [];
+  for (let at = from; at < end; ) {
+    const { how, count } = longestWay(lines, { from: at, end, base: there + at - from }, base);
+    const first = there + at - from + 1;
+    if (count >= MIN_LINES) out.push(`[gw: lines ${first}-${first + count - 1}${how}]`);
+    else out.push(...lines.slice(at, at + Math.max(1, count)));
+    at += Math.max(1, count);
+  }
+  return out;
+}
+
+/** How most of a stretch's lines go over from those there, from the first on. */
+function longestWay(
+  lines: readonly string[],
+  { from, end, base: there = 0 }: Stretch,
+  base: readonly string[],
+): { how: string; count: number } {
+  const start = NUMBER.exec(lines[from] ?? '')?.[0];
   const numbered =
     start === undefined
       ? [WITHOUT]
       : [`, numbered from ${Number(/\d+/.exec(start)?.[0])}`, `, numbered from ${JSON.stringify(start)}`];
-  const ways = ['', ...numbered];
-  const how = ways.find((way) => takenOver(there, way).every((line, i) => line === own[i]));
-  return how === undefined ? own : [`[gw: lines ${stretch.base + 1}-${stretch.base + own.length}${how}]`];
+  let best = { how: '', count: 0 };
+  for (const how of ['', ...numbered]) {
+    const way = wayOf(how);
+    let count = 0;
+    while (from + count < end && lines[from + count] === way(base[there + count] ?? '', count)) count++;
+    if (count > best.count) best = { how, count };
+  }
+  return best;
 }
 
-/** Lines of the earlier text as the later one has them: as they are, or with numbers that are other, new or gone. */
-function takenOver(lines: readonly string[], how: string): string[] {
+/** What becomes of the lines there: they stay as they are, or have numbers that are other, new or gone. */
+function wayOf(how: string): (line: string, i: number) => string {
   const number = FROM_NUMBER.exec(how)?.[1];
-  if (number !== undefined) return lines.map((line, i) => renumber(line, Number(number) + i));
+  if (number !== undefined) return (line, i) => renumber(line, Number(number) + i);
   const start = FROM_START.exec(how)?.[1];
   if (start !== undefined) {
     const first = JSON.parse(start) as string;
     const from = Number(/\d+/.exec(first)?.[0]);
-    return lines.map((line, i) => renumber(first, from + i) + line);
+    return (line, i) => renumber(first, from + i) + line;
   }
-  return how === WITHOUT ? lines.map((line) => line.replace(NUMBER, '')) : [...lines];
+  return how === WITHOUT ? (line) => line.replace(NUMBER, '') : (line) => line;
 }
 
 /** The line with another number, the number's column kept at its width. */
