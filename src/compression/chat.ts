@@ -45,6 +45,7 @@ export function frameChat(text: string): FramedChat | undefined {
 
 /** Undoes `shortenChat`. */
 export function restoreChat(text: string): string {
+  if (!text.includes('[gw chat: ')) return text;
   const lines = text.split('\n');
   const at = lines.findIndex((line) => LEGEND.test(line));
   const [legend = ''] = at < 0 ? [] : lines.splice(at, 1);

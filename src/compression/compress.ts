@@ -1,4 +1,5 @@
 import { splitBlocks } from './blocks.ts';
+import { frameChat, restoreChat } from './chat.ts';
 import { findDocuments } from './documents.ts';
 import { estimateTokens } from './estimate.ts';
 import { footerOf } from './footers.ts';
@@ -119,13 +120,15 @@ export function rememberAround(message: Message, texts: readonly string[], past:
   past.footers.set(roleOf(message), text !== undefined && texts.length === 1 ? footerOf(text) : undefined);
 }
 
-/** Lines that frame a paste: fences, tags, and file names as headings. */
+/** Lines that frame a paste or stand for one: fences, tags, file names as headings, marks. */
 const FRAME =
-  /^(?:[`~]{3}.*|<\/?[a-z][^>\n]{0,300}>|(?:#{1,6} |\*\*|File: )?`?[\w./@-]{1,200}\.\w{1,12}`?(?:\*\*)?:?)$/gim;
+  /^(?:[`~]{3}.*|\[gw[: ].{0,400}\]|<\/?[a-z][^>\n]{0,300}>|(?:#{1,6} |\*\*|File: )?`?[\w./@-]{1,200}\.\w{1,12}`?(?:\*\*)?:?)$/gim;
 
 function ownWords(text: string): string {
   const documents = findDocuments(text);
   if (documents) return `${ownWords(documents.head)}\n${ownWords(documents.tail)}`;
+  const framed = frameChat(restoreChat(text));
+  if (framed) return `${ownWords(framed.head)}\n${ownWords(framed.tail)}`;
   const words = splitBlocks(text, 'words').filter((block) => block.kind === 'words');
   return words.map((block) => block.text.replace(FRAME, '')).join('\n');
 }

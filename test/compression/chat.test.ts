@@ -139,6 +139,16 @@ describe('a chat that is pasted', () => {
     expect(out[2]?.content).toBe('Here is our chat:\n\n[gw: the same as the block above]\n\nAnd Ann?');
   });
 
+  it('is no part of the question', () => {
+    const talk = chat(
+      (who, _, i, words) => `${who} said, "${i % 4 === 3 ? 'Nice pottery class.' : words}"`,
+      80,
+    );
+    const [message] = compress([{ role: 'user', content: talk }], { level: 'balanced' }).messages;
+    expect(message?.content).not.toContain('Nice pottery class.');
+    expect(message?.content).toContain('Ann: I finally started the pottery class and made a mess.\n');
+  });
+
   it('stays where the whole text is wanted back', () => {
     const wanted = text.replace('What did Bob start?', 'Return the complete text with the typos mended.');
     expect(paste(wanted)[0]?.content).toBe(wanted);
