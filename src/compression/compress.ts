@@ -1,10 +1,12 @@
 import { splitBlocks } from './blocks.ts';
+import { Boilerplate } from './boilerplate.ts';
 import { frameChat, restoreChat } from './chat.ts';
 import { findDocuments } from './documents.ts';
 import { estimateTokens } from './estimate.ts';
 import { footerOf } from './footers.ts';
 import { givenIn } from './given.ts';
 import { History } from './history.ts';
+import { Legends } from './legends.ts';
 import { type Message, mapTexts, roleOf, type ToolCall, textsOf, toolCallsOf } from './message.ts';
 import { originOf } from './origin.ts';
 import { type Question, readQuestion } from './question.ts';
@@ -46,12 +48,23 @@ export interface Past {
   calls: Map<string, ToolCall>;
   /** How the last text of each role ended, where that was with a shell's prompt. */
   footers: Map<string, string[] | undefined>;
+  /** How the texts of tools began and ended. */
+  boilerplate: Boilerplate;
+  legends: Legends;
   history: History;
 }
 
 /** Nothing has gone by. */
 export function newPast(history = new History()): Past {
-  return { tokens: 0, question: undefined, calls: new Map(), footers: new Map(), history };
+  return {
+    tokens: 0,
+    question: undefined,
+    calls: new Map(),
+    footers: new Map(),
+    boilerplate: new Boilerplate(),
+    legends: new Legends(),
+    history,
+  };
 }
 
 /**
@@ -72,6 +85,12 @@ export function compress(messages: readonly Message[], options: CompressOptions)
 /** Compresses the next message of a conversation, takes it up into the past, and reports on it. */
 export function compressOne(message: Message, past: Past, level: Level, report: MessageReport): Message {
   if (level === 'off') return message;
+  const output = tryToCompress(message, past, level, report);
+  rememberSent(message, output, past);
+  return output;
+}
+
+function tryToCompress(message: Message, past: Past, level: Level, report: MessageReport): Message {
   try {
     const texts = textsOf(message);
     const before = sumTokens(texts);
@@ -82,10 +101,13 @@ export function compressOne(message: Message, past: Past, level: Level, report: 
     remember(message, texts, past);
     const origin = originOf(message, past.calls);
     if (!origin) return message;
-    const { question } = past;
-    const rewriter = new Rewriter(origin, { level, question, footer }, past.history);
+    const { question, boilerplate } = past;
+    const rewriter = new Rewriter(origin, { level, question, footer, boilerplate }, past.history);
     // Short prompts are only remembered: a later message may refer to them.
-    const changed = mapTexts(message, (text) => rewriter.rewrite(text));
+    const changed = mapTexts(message, (text) => {
+      const output = rewriter.rewrite(text);
+      return output === text ? text : past.legends.shorten(output);
+    });
     const after = changed === message ? before : sumTokens(textsOf(changed));
     const wins = past.tokens >= MIN_TOKENS && after <= before * NET_WIN;
     rewriter.settle(wins);
@@ -118,6 +140,17 @@ export function rememberAround(message: Message, texts: readonly string[], past:
   for (const [id, call] of toolCallsOf(message)) past.calls.set(id, call);
   const [text] = texts;
   past.footers.set(roleOf(message), text !== undefined && texts.length === 1 ? footerOf(text) : undefined);
+}
+
+/** What later messages can refer to of what went out, as it went out. */
+export function rememberSent(message: Message, output: Message, past: Past): void {
+  const sent = textsOf(output);
+  past.legends.add(sent);
+  const role = roleOf(message);
+  if (role !== 'tool' && role !== 'function' && role !== 'user') return;
+  textsOf(message).forEach((text, i) => {
+    if (role !== 'user' || footerOf(text)) past.boilerplate.add(sent[i] ?? '');
+  });
 }
 
 /** Lines that frame a paste or stand for one: fences, tags, file names as headings, marks. */

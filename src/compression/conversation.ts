@@ -6,6 +6,7 @@ import {
   newPast,
   type Past,
   rememberAround,
+  rememberSent,
 } from './compress.ts';
 import { History } from './history.ts';
 import { textsOf, toolCallsOf } from './message.ts';
@@ -50,6 +51,7 @@ export class Conversation {
     for (const step of begun) {
       for (const addition of step.additions) this.#history.add(...addition);
       rememberAround(step.message, textsOf(step.message), this.#past);
+      rememberSent(step.message, step.output, this.#past);
       this.#push(step);
     }
     const last = begun.at(-1);

@@ -53,7 +53,7 @@ export class History {
     this.#byText.set(text, earlier);
     if (exact) {
       this.#lastOf.set(source, earlier);
-      this.#addJson(earlier, isFirst ? `the first result of ${tool}` : name);
+      this.#addJson(earlier, isFirst ? `the first ${tool}` : name);
     }
     if (!inPlace) return;
     for (const line of new Set(text.split('\n').map(keyOfLine))) {

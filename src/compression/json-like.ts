@@ -20,8 +20,8 @@ const MIN_KEYS = 2;
 export function encodeLike(value: Json, model?: JsonModel): string {
   const own = new Set<JsonObject>();
   const body = write(value, model?.value, own);
-  const places = model ? [`in ${model.name}`] : [];
-  if (own.size > 0 || !model) places.push('in the last {} with as many');
+  const places = model ? [model.name] : [];
+  if (own.size > 0 || !model) places.push('the last {} with as many');
   return `[gw json: (values) keyed as ${places.join(', or ')}]\n${body}`;
 }
 

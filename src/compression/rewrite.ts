@@ -1,4 +1,5 @@
 import { splitBlocks } from './blocks.ts';
+import type { Boilerplate, Cut } from './boilerplate.ts';
 import { frameChat, shortenChat } from './chat.ts';
 import { frameDocuments } from './documents-frame.ts';
 import { selectDocuments } from './documents-select.ts';
@@ -23,6 +24,8 @@ const REFERENCE_WORTH = 0.8;
 export interface RewriteOptions extends Pick<Scope, 'level' | 'question'> {
   /** How the last text of the same role ended, where that was with a shell's prompt. */
   footer: readonly string[] | undefined;
+  /** How the texts of tools before began and ended. */
+  boilerplate: Boilerplate;
 }
 
 interface Outcome {
@@ -39,6 +42,7 @@ export class Rewriter {
   readonly #scope: Scope;
   readonly #history: History;
   readonly #footer: readonly string[] | undefined;
+  readonly #boilerplate: Boilerplate;
   readonly #trace = new Trace();
   readonly #blocks: BlockRewriter;
   readonly #outcomes: Outcome[] = [];
@@ -46,8 +50,9 @@ export class Rewriter {
   readonly #pasted = new History();
   #remembered = 0;
 
-  constructor(origin: Origin, { level, question, footer }: RewriteOptions, history: History) {
+  constructor(origin: Origin, { level, question, footer, boilerplate }: RewriteOptions, history: History) {
     this.#footer = footer;
+    this.#boilerplate = boilerplate;
     this.#origin = origin;
     this.#history = history;
     this.#scope = {
@@ -70,17 +75,44 @@ export class Rewriter {
 
   rewrite(text: string): string {
     if (isMarked(text)) return text;
-    const footer = splitAtKeeps(text).length > 1 ? 0 : countFooter(text, this.#footer);
-    if (footer === 0) return this.#rewritePieces(text);
+    const pieces = splitAtKeeps(text);
+    if (pieces.length > 1) {
+      return pieces.map((piece) => (piece.keep ? piece.text : this.#rewritePiece(piece.text))).join('');
+    }
+    const footer = countFooter(text, this.#footer);
+    if (footer === 0) return this.#rewritePrinted(text);
     const { body, mark } = splitFooter(text, footer);
     this.#trace.used.add('footer');
-    return this.#rewritePieces(body) + mark;
+    return this.#rewritePrinted(body) + mark;
   }
 
-  #rewritePieces(text: string): string {
-    return splitAtKeeps(text)
-      .map((piece) => (piece.keep ? piece.text : this.#rewritePiece(piece.text)))
-      .join('');
+  /** What a tool or a shell prints around its result again and again is said once. */
+  #rewritePrinted(text: string): string {
+    const { role, path } = this.#origin;
+    const isPrinted = role === 'tool' ? path === undefined : role === 'user' && this.#footer !== undefined;
+    if (!isPrinted || /^\s*[[{]/.test(text) || this.#history.same(text)) return this.#rewritePiece(text);
+    const cut = this.#boilerplate.cut(text);
+    const { head, from, end, tail } = cut;
+    if ((head === '' && tail === '') || this.#isLikeEarlier(text, cut)) return this.#rewritePiece(text);
+    this.#trace.used.add('boilerplate');
+    const known = this.#outcomes.length;
+    const body = end > from ? this.#rewritePiece(text.slice(from, end)) : '';
+    // Later messages count the lines that the marks stand for.
+    const [first] = this.#outcomes.slice(known);
+    if (first && text.startsWith(first.text, from)) first.text = text.slice(0, from) + first.text;
+    const last = this.#outcomes.slice(known).at(-1);
+    if (last && text.slice(0, end).endsWith(last.text)) last.text += text.slice(end);
+    return head + body + tail;
+  }
+
+  /** Whether it is shorter to refer to an earlier text than to cut off what stood before, too. */
+  #isLikeEarlier(text: string, { head, from, end, tail }: Cut): boolean {
+    const { source } = this.#origin;
+    const whole = this.#worthIt(referToEarlier(text, source, this.#history), text);
+    if (whole === undefined) return false;
+    const body = text.slice(from, end);
+    const reference = this.#worthIt(referToEarlier(body, source, this.#history), body);
+    return whole.length <= head.length + (reference ?? body).length + tail.length;
   }
 
   /** Adds the message's texts to what later ones can refer to. */

@@ -78,9 +78,10 @@ describe.each(levels)('compress() at level %s', (level) => {
     ];
     const out = compress(messages, { level }).messages;
     expect(out[2]).toBe(messages[2]);
-    expect(out[6]?.content).toMatch(
-      /^\[gw json: \(values\) keyed as in the first result of get_booking\]\n\(C3,ann_lee_1,/,
+    expect(out[4]?.content).toMatch(
+      /^\[gw json: \(values\) keyed as the first get_booking\]\n\(B2,ann_lee_1,/,
     );
+    expect(out[6]?.content).toMatch(/^\[gw json: as before\]\n\(C3,ann_lee_1,/);
     expect(compress(out, { level }).messages).toEqual(out);
     expect(compress(messages.slice(0, 5), { level }).messages).toEqual(out.slice(0, 5));
   });

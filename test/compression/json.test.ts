@@ -134,13 +134,13 @@ describe('encodeLike()', () => {
     const json = read(
       '{"id":"b2","rows":[{"x":3,"y":4},{"x":5,"y":6}],"note":"second","more":{"k":1,"l":2}}',
     );
-    const encoded = encodeLike(json, { value: model, name: 'the first result of get' });
+    const encoded = encodeLike(json, { value: model, name: 'the first get' });
     expect(encoded.split('\n')).toEqual([
-      '[gw json: (values) keyed as in the first result of get]',
+      '[gw json: (values) keyed as the first get]',
       '(b2,[(3,4),(5,6)],second,"more":{"k":1,"l":2})',
     ]);
     expect(encodeLike(read('[{"x":3,"y":4},{"z":1},{"x":5,"y":6}]')).split('\n')).toEqual([
-      '[gw json: (values) keyed as in the last {} with as many]',
+      '[gw json: (values) keyed as the last {} with as many]',
       '[{"x":3,"y":4},{"z":1},(5,6)]',
     ]);
   });
