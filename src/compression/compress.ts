@@ -12,6 +12,7 @@ import { originOf } from './origin.ts';
 import { type Question, readQuestion } from './question.ts';
 import { Rewriter } from './rewrite.ts';
 import type { Level } from './scope.ts';
+import { withoutTurns } from './transcript.ts';
 
 export type { Message } from './message.ts';
 export type { Level } from './scope.ts';
@@ -162,7 +163,7 @@ function ownWords(text: string): string {
   if (documents) return `${ownWords(documents.head)}\n${ownWords(documents.tail)}`;
   const framed = frameChat(restoreChat(text));
   if (framed) return `${ownWords(framed.head)}\n${ownWords(framed.tail)}`;
-  const words = splitBlocks(text, 'words').filter((block) => block.kind === 'words');
+  const words = splitBlocks(withoutTurns(text), 'words').filter((block) => block.kind === 'words');
   return words.map((block) => block.text.replace(FRAME, '')).join('\n');
 }
 

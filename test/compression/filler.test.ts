@@ -32,7 +32,7 @@ describe('thinTranscript()', () => {
     const out = thinTranscript(talk, readQuestion('Where was Bob on holiday?'));
     expect(out).toContain('Bob: Norway.');
     expect(out.match(/harbour number/g)?.length).toBe(14);
-    expect(out).toMatch(/^\[gw: polite phrases and 14 turns of small talk left out\]/);
+    expect(out).toMatch(/^\[gw: polite phrases and 13 turns of small talk left out\]/);
   });
 
   it.each<[string, (who: string, i: number, text: string) => string]>([
@@ -44,9 +44,20 @@ describe('thinTranscript()', () => {
     const lines = talk.split('\n').map((line, i) => write(line.slice(0, 3), i, line.slice(5)));
     const out = thinTranscript(lines.join('\n'), readQuestion('Where was Bob on holiday?'));
     expect(out.split('\n')).toEqual([
-      '[gw: polite phrases and 14 turns of small talk left out]',
-      ...lines.filter((line) => !line.includes('great')),
+      '[gw: polite phrases and 13 turns of small talk left out]',
+      ...lines.filter((line, i) => !line.includes('great') || i === lines.length - 1),
     ]);
+  });
+
+  it('keeps an answer below a blank line, a name, and what is said last', () => {
+    const out = thinTranscript(
+      `${talk.replace('\nBob: Norway.', '\n\nBob: Norway.').replace("Bob: Wow! That's great!", 'Bob: Like in Bergen!')}\nBob: See you!`,
+      readQuestion('What did Ann paint?'),
+    );
+    expect(out).toMatch(/^\[gw: polite phrases and 13 turns of small talk left out\]/);
+    expect(out).toContain('\n\nBob: Norway.\n');
+    expect(out).toContain('\nBob: Like in Bergen!\n');
+    expect(out).toMatch(/\nBob: See you!$/);
   });
 
   it('leaves a text alone that is no conversation', () => {
