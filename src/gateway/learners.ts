@@ -59,7 +59,10 @@ export function createLearners({ home, clock, warn }: LearnersOptions): Learners
       known.changedAtMs = mtimeMs;
       known.isAhead = false;
       known.state = state;
-      if (!state) warn(`${file} is damaged or of another version of gw: the built-in rules score`);
+      if (!state)
+        warn(
+          `${file} is damaged or of another version of gw: the built-in rules score until new labels are learnt (gw route learn FILE -p ${project} --fresh)`,
+        );
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') warn(`${file}: ${messageOf(error)}`);
       // What is new has no file yet; a file that is gone was to be forgotten.

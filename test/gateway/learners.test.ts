@@ -1,7 +1,7 @@
-import { readFileSync, rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createLearners, type Learners } from '../../src/gateway/learners.ts';
-import { deserialiseLearner } from '../../src/routing/score/codec.ts';
+import { deserialiseLearner, serialiseLearner } from '../../src/routing/score/codec.ts';
 import { learn } from '../../src/routing/score/learner.ts';
 import { learnerPath, writeLearner } from '../../src/routing/score/learner-file.ts';
 import { type LearnerState, newLearner } from '../../src/routing/score/learner-state.ts';
@@ -55,6 +55,23 @@ describe('learners', () => {
     writeLearner(file, newLearner());
     await learners.close();
     expect([stored(), seen(learners.of('p'))]).toEqual([0, 0]);
+  });
+
+  test('say that a file is of another version, and put what is learnt anew in its place', async () => {
+    const { open, clock, file, stored, warnings } = start();
+    const other = serialiseLearner(newLearner());
+    other.writeUInt32LE(0x67770001, 0);
+    writeFileSync(file, other);
+    const learners = open();
+    await until(async () => {
+      learners.of('p');
+      await clock.advance(2_000);
+      return warnings.length > 0;
+    });
+    expect(warnings).toEqual([expect.stringContaining('of another version of gw')]);
+    learners.teach('p', label);
+    await learners.close();
+    expect(stored()).toBe(1);
   });
 
   test('forget with the file', async () => {

@@ -3,30 +3,32 @@ import { type LearnerState, newLearner, type TierState } from './learner-state.t
 import { BUCKETS } from './ngrams.ts';
 
 /**
- * A learner as bytes, about 515 KB whatever it learnt: a 32-bit version; its few numbers as 32-bit floats; and of
- * each n-gram the weight (linear) and the sum of squares (logarithmic), a byte each.
+ * A learner as bytes, about 515 KB whatever it learnt: a 32-bit version; its few numbers as 32-bit floats; and the
+ * weight of each n-gram in 16 bits.
  */
-const VERSION = 0x67770001;
+const VERSION = 0x67770002;
 const SPREADS = ['outcomeProof', 'gainProof', 'gains', 'priors'] as const;
 const TIERS = ['weak', 'strong'] as const;
-const FLOATS_PER_TIER = 4 + 2 * FEATURE_COUNT + 1;
+const FLOATS_PER_TIER = 4 + FEATURE_COUNT + 2;
 const FLOATS = 3 * SPREADS.length + TIERS.length * FLOATS_PER_TIER;
 const FLOAT_BYTES = 4;
+const WEIGHT_BYTES = 2;
+const LARGEST_WEIGHT = 32_767;
 const BODY_AT = FLOAT_BYTES * (1 + FLOATS);
 
-export const LEARNER_BYTES = BODY_AT + TIERS.length * 2 * BUCKETS;
+export const LEARNER_BYTES = BODY_AT + TIERS.length * WEIGHT_BYTES * BUCKETS;
 
 export function serialiseLearner(state: LearnerState): Buffer {
   const buffer = Buffer.alloc(LEARNER_BYTES);
   buffer.writeUInt32LE(VERSION, 0);
   const spreads = SPREADS.flatMap((name) => [state[name].count, state[name].mean, state[name].variance]);
-  const scales = TIERS.map((tier) => largest(state[tier].head.ngramWeights) / 127);
+  const scales = TIERS.map((tier) => largest(state[tier].head.ngramWeights) / LARGEST_WEIGHT);
   const floats = [...spreads, ...TIERS.flatMap((tier, i) => [...tierFloats(state[tier]), scales[i] ?? 0])];
   floats.forEach((value, i) => {
     buffer.writeFloatLE(value, FLOAT_BYTES * (1 + i));
   });
   TIERS.forEach((tier, i) => {
-    writeNgrams(buffer, BODY_AT + i * 2 * BUCKETS, state[tier], scales[i] ?? 0);
+    writeNgrams(buffer, BODY_AT + i * WEIGHT_BYTES * BUCKETS, state[tier], scales[i] ?? 0);
   });
   return buffer;
 }
@@ -43,13 +45,13 @@ export function deserialiseLearner(buffer: Buffer): LearnerState | undefined {
   }
   TIERS.forEach((tier, i) => {
     const scale = readTierFloats(state[tier], floats.splice(0, FLOATS_PER_TIER));
-    readNgrams(buffer, BODY_AT + i * 2 * BUCKETS, state[tier], scale);
+    readNgrams(buffer, BODY_AT + i * WEIGHT_BYTES * BUCKETS, state[tier], scale);
   });
   return state;
 }
 
 function tierFloats({ rival, head }: TierState): number[] {
-  return [...rival.weights, ...rival.squares, ...head.featureWeights, ...head.featureSquares];
+  return [...rival.weights, ...rival.squares, ...head.featureWeights, head.steps];
 }
 
 /** Fills the tier's small numbers and answers the scale of its n-gram weights. */
@@ -58,31 +60,21 @@ function readTierFloats({ rival, head }: TierState, floats: number[]): number {
   rival.weights = [intercept, slope];
   rival.squares = [interceptSquares, slopeSquares];
   head.featureWeights.set(floats.slice(4, 4 + FEATURE_COUNT));
-  head.featureSquares.set(floats.slice(4 + FEATURE_COUNT, 4 + 2 * FEATURE_COUNT));
+  head.steps = floats[4 + FEATURE_COUNT] ?? 0;
   return floats.at(-1) ?? 0;
 }
 
 function writeNgrams(buffer: Buffer, at: number, { head }: TierState, scale: number): void {
   for (let i = 0; i < BUCKETS; i++) {
-    buffer.writeInt8(scale === 0 ? 0 : Math.round((head.ngramWeights[i] ?? 0) / scale), at + i);
-    buffer[at + BUCKETS + i] = byteOfSquare(head.ngramSquares[i] ?? 0);
+    const weight = scale === 0 ? 0 : Math.round((head.ngramWeights[i] ?? 0) / scale);
+    buffer.writeInt16LE(weight, at + WEIGHT_BYTES * i);
   }
 }
 
 function readNgrams(buffer: Buffer, at: number, { head }: TierState, scale: number): void {
   for (let i = 0; i < BUCKETS; i++) {
-    head.ngramWeights[i] = buffer.readInt8(at + i) * scale;
-    head.ngramSquares[i] = squareOfByte(buffer[at + BUCKETS + i] ?? 0);
+    head.ngramWeights[i] = buffer.readInt16LE(at + WEIGHT_BYTES * i) * scale;
   }
-}
-
-/** Zero is 0; else an eighth of a power of two each, from 2^-25 to 2^6. */
-function byteOfSquare(square: number): number {
-  return square === 0 ? 0 : Math.min(255, Math.max(1, Math.round(8 * Math.log2(square)) + 200));
-}
-
-function squareOfByte(byte: number): number {
-  return byte === 0 ? 0 : 2 ** ((byte - 200) / 8);
 }
 
 function largest(values: Float32Array): number {

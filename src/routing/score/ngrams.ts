@@ -7,9 +7,11 @@ export const BUCKETS = 1 << BUCKET_BITS;
 const FNV_OFFSET = 2166136261;
 const FNV_PRIME = 16777619;
 const WORD_START = FNV_OFFSET ^ 0x5bd1e995;
-const PIECE_START = FNV_OFFSET ^ 0x1b873593;
-const PIECE_CHARS = 4;
-const MAX_PIECES = 9;
+const STEM_START = FNV_OFFSET ^ 0x1b873593;
+const NEXT = 0x9e3779b9;
+const NEXT_BUT_ONE = 0x7f4a7c15;
+/** Longer words are known by their beginning too: `derive`, `derived` and `derivation` have much in common. */
+const STEM_CHARS = 5;
 
 // Scratch space for one call at a time: the buckets found, and a bit for each that was, which stands in for a hash set
 // and is small enough to stay in the processor's nearest cache.
@@ -18,13 +20,14 @@ let count = 0;
 const taken = new Uint32Array(BUCKETS / 32);
 
 /**
- * The distinct buckets of a text: its words, pairs of neighbouring words, and four-letter pieces of long words.
- * Case is ignored, and a number counts by its length alone, so that small edits change little.
+ * The distinct buckets of a text: its words, the beginnings of long ones, and pairs of words that stand side by side
+ * or with one between them. Case is ignored, and a number counts by its length alone, so that small edits change little.
  */
 export function ngramBuckets(text: string): Int32Array {
   const { units, length } = codeUnits(excerpt(text).toLowerCase());
   count = 0;
   let previous = FNV_OFFSET;
+  let beforeThat = FNV_OFFSET;
   let at = 0;
   while (at < length) {
     const from = at++;
@@ -34,27 +37,25 @@ export function ngramBuckets(text: string): Int32Array {
     let word = Math.imul(WORD_START ^ first, FNV_PRIME);
     if (kind === LETTER) {
       for (; KIND[units[at] ?? 0] === LETTER; at++) word = Math.imul(word ^ (units[at] ?? 0), FNV_PRIME);
+      if (at - from > STEM_CHARS) take(stemOf(units, from));
     } else if (kind === DIGIT) {
       while (KIND[units[at] ?? 0] === DIGIT) at++;
       word = Math.min(4, at - from);
     }
     take(word);
-    take(Math.imul(previous ^ 0x9e3779b9, FNV_PRIME) ^ word);
-    if (kind === LETTER && at - from > PIECE_CHARS) takePieces(units, from, at);
+    take(Math.imul(previous ^ NEXT, FNV_PRIME) ^ word);
+    take(Math.imul(beforeThat ^ NEXT_BUT_ONE, FNV_PRIME) ^ word);
+    beforeThat = previous;
     previous = word;
   }
   for (let i = 0; i < count; i++) taken[(found[i] ?? 0) >>> 5] = 0;
   return found.slice(0, count);
 }
 
-function takePieces(units: Uint16Array, from: number, end: number): void {
-  const last = Math.min(end - PIECE_CHARS, from + MAX_PIECES - 1);
-  for (let at = from; at <= last; at++) {
-    let hash = Math.imul(PIECE_START ^ (units[at] ?? 0), FNV_PRIME);
-    hash = Math.imul(hash ^ (units[at + 1] ?? 0), FNV_PRIME);
-    hash = Math.imul(hash ^ (units[at + 2] ?? 0), FNV_PRIME);
-    take(Math.imul(hash ^ (units[at + 3] ?? 0), FNV_PRIME));
-  }
+function stemOf(units: Uint16Array, from: number): number {
+  let hash = STEM_START;
+  for (let at = from; at < from + STEM_CHARS; at++) hash = Math.imul(hash ^ (units[at] ?? 0), FNV_PRIME);
+  return hash;
 }
 
 /** Without a branch, which would be foreseen wrongly half of the time. */
@@ -81,6 +82,8 @@ const MARK = 3;
 const KIND = Uint8Array.from({ length: 0x10000 }, (_, code) => kindOf(code));
 
 function kindOf(code: number): number {
+  // What is written without spaces counts sign by sign: Chinese, Japanese, and Korean, whose signs are syllables.
+  if (code > 0x2e7f) return MARK;
   if ((code >= 97 && code <= 122) || code > 191) return LETTER;
   if (code >= 48 && code <= 57) return DIGIT;
   return code <= 32 ? SPACE : MARK;

@@ -44,7 +44,10 @@ export function validate(
   update(state.gainProof, improvement(gain, strong.rival - weak.rival, strong.head - weak.head));
 }
 
-/** How much smaller the squared error of the new prediction is than that of the old. */
+/**
+ * How much smaller the squared error gets where the new prediction has half a say beside the old: as in scores, to
+ * which the prior goes on contributing. Heads alone, sure of themselves too early, hid for long what they knew.
+ */
 function improvement(actual: number, old: number, fresh: number): number {
-  return (actual - old) ** 2 - (actual - fresh) ** 2;
+  return (actual - old) ** 2 - (actual - (old + fresh) / 2) ** 2;
 }

@@ -21,3 +21,24 @@ test('ngramBuckets() ignores case and the digits of a number', () => {
 test('ngramBuckets() sees the order of words', () => {
   expect([...ngramBuckets('dog bites man')].sort()).not.toEqual([...ngramBuckets('man bites dog')].sort());
 });
+
+/** How many buckets two texts have in common. */
+function common(one: string, other: string): number {
+  const known = new Set(ngramBuckets(one));
+  return ngramBuckets(other).filter((bucket) => known.has(bucket)).length;
+}
+
+test('ngramBuckets() knows forms of a long word by their beginning, and short words only whole', () => {
+  expect(common('derivative', 'derivation')).toBe(1);
+  expect(common('dog', 'dot')).toBe(0);
+});
+
+test('ngramBuckets() sees which words stand near each other', () => {
+  expect(common('bread and butter', 'bread or butter')).toBeGreaterThan(
+    common('bread and butter', 'bread in my butter'),
+  );
+});
+
+test('ngramBuckets() reads what is written without spaces sign by sign', () => {
+  expect(common('写一首关于春天的诗', '写一篇关于冬天的文章')).toBeGreaterThan(8);
+});
