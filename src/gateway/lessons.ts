@@ -21,11 +21,14 @@ export interface Lesson {
 /** What answers were worth, as far as it shows: it teaches the projects' heads, and no request waits for it. */
 export interface Lessons {
   answered(lesson: Lesson): void;
-  /** What somebody says of an answer, in [0,1]. False where that was said before, or the prompt is forgotten. */
-  told(id: RequestId, quality: number): boolean;
+  /** What somebody says of an answer, in [0,1]. */
+  told(id: RequestId, quality: number): Heard;
   /** The other tier was asked too. */
   paired(id: RequestId, pair: Pair): void;
 }
+
+/** What came of what was said of an answer: its prompt may be remembered no more, or never have been. */
+export type Heard = 'learnt' | 'said_before' | 'not_remembered';
 
 /** How the other tier answered. */
 export interface Pair {
@@ -109,10 +112,11 @@ export function createLessons(learners: Pick<Learners, 'teach'>): Lessons {
     },
     told(id, quality) {
       const remembered = lessons.get(id);
-      if (!remembered || remembered.told !== undefined) return false;
+      if (!remembered) return 'not_remembered';
+      if (remembered.told !== undefined) return 'said_before';
       remembered.told = quality;
       teachTold(remembered, quality);
-      return true;
+      return 'learnt';
     },
     paired(id, pair) {
       const remembered = lessons.get(id);

@@ -4,6 +4,7 @@ import type { Gateway } from '../gateway/gateway.ts';
 import type { Caller } from '../store/callers.ts';
 import { createFeedbackStore } from '../store/feedback.ts';
 import type { Db } from '../store/open.ts';
+import type { LoggedRequest } from '../store/request-log.ts';
 import { readJson } from './read-json.ts';
 import { ownRequest } from './request-endpoint.ts';
 
@@ -17,8 +18,17 @@ export function feedbackEndpoint(
     const score = scoreIn(await readJson(request));
     const found = await ownRequest(caller, id, db);
     await ledger.write(() => store(found.id, score));
-    return { object: 'feedback', request_id: id, score, learnt: lessons.told(found.id, score) };
+    const heard = lessons.told(found.id, score);
+    const because = heard === 'not_remembered' ? whyUnknown(found) : heard;
+    const learnt = because === 'learnt';
+    return { object: 'feedback', request_id: id, score, learnt, ...(learnt ? {} : { because }) };
   };
+}
+
+/** Why there is no prompt to learn from; those of answers given before a restart are remembered no more. */
+function whyUnknown({ outcome, detail }: LoggedRequest): 'no_answer' | 'no_tiers' | 'not_remembered' {
+  if (outcome !== 'ok') return 'no_answer';
+  return detail.tier === undefined ? 'no_tiers' : 'not_remembered';
 }
 
 /** `{"score": 0.7}` or `{"good": true}`. */

@@ -96,6 +96,69 @@ describe('gw requests', () => {
   });
 
   test.each([
+    [
+      {
+        tier: {
+          chosen: 'fast',
+          applied: true,
+          score: 0.2134,
+          threshold: 0.35,
+          why: 'short,code',
+          basis: 'prior',
+          by: 'share',
+          saved_usd: 0.0031,
+        },
+      },
+      'tier fast, decided by the share; score 0.21, below 0.35 (short, code), by the built-in rules; saved $0.0031',
+    ],
+    [
+      {
+        tier: {
+          chosen: 'strong',
+          applied: true,
+          score: 0.5,
+          threshold: null,
+          why: '',
+          basis: 'learnt',
+          by: 'needs',
+          lacks: 'tools',
+        },
+      },
+      'tier strong, decided by what the cheaper tier lacks (tools); score 0.5, by what the project learnt',
+    ],
+    [
+      {
+        tier: {
+          chosen: 'fast',
+          applied: false,
+          score: 0.1,
+          threshold: 0.5,
+          why: '',
+          basis: 'prior',
+          by: 'cold_start',
+        },
+      },
+      'tier the model that was asked for, as too little is known; it would be fast; score 0.1, below 0.5, by the built-in rules',
+    ],
+    [{ feedback: 0.7 }, 'feedback 0.7 of 1, as somebody said'],
+    [
+      { shadow: { of: 'req_1', tier: 'weak', agrees: false } },
+      'shadow of req_1, to hear the cheaper tier as well; it said something else',
+    ],
+    [
+      { shadow: { of: 'req_1', tier: 'strong', agrees: null } },
+      'shadow of req_1, to hear the strong tier as well; the answers cannot be compared',
+    ],
+  ])('tells %j in words', async (detail, words) => {
+    const cli = cliHome();
+    await cli.run(['projects', 'list']);
+    await cli.record({ timeMs: NOON - MINUTE, detail });
+    const [request] = await cli.json<{ id: string }[]>(['requests']);
+    const { stdout } = await cli.run(['requests', request?.id ?? '']);
+    expect(stdout.replaceAll(/\s+/g, ' ')).toContain(words);
+  });
+
+  test.each([
     [['req_00000000000'], 5, 'no request req_00000000000'],
     [['nonsense'], 2, '"nonsense" is no request id'],
     [['--status', 'sad'], 2, '--status sad is neither an HTTP status nor one of: failed, ok, blocked'],

@@ -43,7 +43,13 @@ describe('POST /v1/requests/{id}/feedback', () => {
       200,
       { object: 'feedback', request_id: id, score: 0, learnt: true },
     ]);
-    expect((await tell(id, { score: 0.7 })).json()).toMatchObject({ score: 0.7, learnt: false });
+    expect((await tell(id, { score: 0.7 })).json()).toEqual({
+      object: 'feedback',
+      request_id: id,
+      score: 0.7,
+      learnt: false,
+      because: 'said_before',
+    });
     const [record] = await gateway.settled(1);
     expect(record?.detail).toMatchObject({ feedback: 0.7, tier: { chosen: 'strong' } });
     await learnt();
@@ -52,8 +58,15 @@ describe('POST /v1/requests/{id}/feedback', () => {
   test('of a request without tiers is kept, and teaches nothing', async () => {
     const { gateway, ask, tell } = await start();
     const id = await ask('Why?', { model: 'many' });
-    expect((await tell(id, { score: 1 })).json()).toMatchObject({ score: 1, learnt: false });
+    expect((await tell(id, { score: 1 })).json()).toMatchObject({ learnt: false, because: 'no_tiers' });
     expect((await gateway.settled(1))[0]?.detail).toEqual({ feedback: 1 });
+  });
+
+  test('of a request that was not answered is kept, and teaches nothing', async () => {
+    const { upstreams, ask, tell } = await start();
+    upstreams[0]?.script(json(400, { error: { message: 'no', type: 'invalid_request_error' } }));
+    const id = await ask('Why?');
+    expect((await tell(id, { score: 0 })).json()).toMatchObject({ learnt: false, because: 'no_answer' });
   });
 
   test('is for the project’s own requests', async () => {

@@ -44,9 +44,9 @@ describe('lessons', () => {
     const { taught, lessons } = start();
     const answered = lesson({ tier: 'strong' });
     lessons.answered(answered);
-    expect([lessons.told(answered.id, 0.3), lessons.told(answered.id, 1)]).toEqual([true, false]);
+    expect([lessons.told(answered.id, 0.3), lessons.told(answered.id, 1)]).toEqual(['learnt', 'said_before']);
     expect(taught).toEqual([{ strong: 0.3 }]);
-    expect(lessons.told(lesson().id, 1)).toBe(false);
+    expect(lessons.told(lesson().id, 1)).toBe('not_remembered');
   });
 
   test('remembers a bounded number, and bounded texts', () => {
@@ -57,13 +57,13 @@ describe('lessons', () => {
       lesson({ conversation: `l${i}`, text: 'x '.repeat(9_000) }),
     );
     for (const each of long) lessons.answered(each);
-    expect(lessons.told(first.id, 1)).toBe(false);
-    const kept = long.filter(({ id }) => lessons.told(id, 1)).length;
+    expect(lessons.told(first.id, 1)).toBe('not_remembered');
+    const kept = long.filter(({ id }) => lessons.told(id, 1) === 'learnt').length;
     expect(kept).toBeGreaterThan(400);
     expect(kept).toBeLessThan(510);
     const short = Array.from({ length: 6_000 }, (_, i) => lesson({ conversation: `s${i}` }));
     for (const each of short) lessons.answered(each);
-    expect(short.filter(({ id }) => lessons.told(id, 1))).toHaveLength(5_000);
+    expect(short.filter(({ id }) => lessons.told(id, 1) === 'learnt')).toHaveLength(5_000);
   });
 });
 

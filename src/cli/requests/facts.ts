@@ -3,6 +3,7 @@ import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import type { LoggedRequest } from '../../store/request-log.ts';
 import { count, plural } from '../output/numbers.ts';
 import { type TimeFormat, tookText } from '../output/time.ts';
+import { shadowText, tierText } from './tier-text.ts';
 import { costOf, originText, servedBy } from './view.ts';
 
 /** One thing that is known of a request, under its name. */
@@ -68,9 +69,20 @@ function part(tokens: number, what: string): string {
 
 /** What else is recorded (attempts, prices): a line for each part of a list, and `name value` for what a part is made of. */
 function detailFacts(name: string, value: unknown): Fact[] {
-  if (!Array.isArray(value)) return [[name, wordsOf(value)]];
+  if (!Array.isArray(value)) return [[name, textOfDetail(name, value)]];
   const textOf = name === 'attempts' ? attemptText : wordsOf;
   return value.map((each, i): Fact => [i === 0 ? name : '', textOf(each)]);
+}
+
+function textOfDetail(name: string, value: unknown): string {
+  if (name === 'tier' && isRecord(value)) return tierText(value);
+  if (name === 'shadow' && isRecord(value)) return shadowText(value);
+  if (name === 'feedback') return `${String(value)} of 1, as somebody said`;
+  return wordsOf(value);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
 }
 
 function attemptText({ provider, model, outcome, ms, cost_usd }: Record<string, unknown>): string {
@@ -80,7 +92,7 @@ function attemptText({ provider, model, outcome, ms, cost_usd }: Record<string, 
 }
 
 function wordsOf(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return String(value);
+  if (!isRecord(value)) return String(value);
   return Object.entries(value)
     .map(
       ([name, each]) =>
