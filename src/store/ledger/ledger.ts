@@ -5,6 +5,7 @@ import { type NanoUsd, usdNumber } from '../../money.ts';
 import { NO_USAGE } from '../../usage.ts';
 import { createNames } from '../names.ts';
 import type { Db } from '../open.ts';
+import { SHADOW_PROCESS } from '../shadow-spend.ts';
 import { createBalances, type Standing } from './balances.ts';
 import { createChangeWatch } from './change-watch.ts';
 import { createEvents, type EmitEvent } from './events.ts';
@@ -276,7 +277,7 @@ export function createLedger(options: LedgerOptions): Ledger {
         ...hold,
         status: 0,
         outcome: 'crashed',
-        flags: FLAGS.estimated | (hold.stream ? FLAGS.stream : 0),
+        flags: FLAGS.estimated | (hold.stream ? FLAGS.stream : 0) | shadowFlag(hold),
         usage: NO_USAGE,
         costNanoUsd: hold.amount,
         savedTokens: 0,
@@ -355,6 +356,9 @@ export function createLedger(options: LedgerOptions): Ledger {
 }
 
 const repoOf = ({ origin }: Pick<RequestHead, 'origin'>): string => origin?.repo ?? '';
+/** The mark of what gw asked by itself, which a hold knows by its program. */
+const shadowFlag = ({ origin }: Pick<RequestHead, 'origin'>): number =>
+  origin?.process === SHADOW_PROCESS ? FLAGS.shadow : 0;
 const roomOf = ({ budget, posted, pending }: Standing): NanoUsd => budget.capNanoUsd - posted - pending;
 /** The part of its cap that the budget which is used up most has spent. */
 const spentOfCap = (standings: Standing[]): number =>
