@@ -127,6 +127,8 @@ export interface ServiceHeaders {
   costNanoUsd: NanoUsd | undefined;
   /** Null without budgets. */
   remainingNanoUsd: NanoUsd | null;
+  /** Asked once more, it would be answered the same. */
+  isFinal?: boolean;
 }
 
 export function serviceHeaders(about: ServiceHeaders): string[] {
@@ -146,6 +148,8 @@ export function serviceHeaders(about: ServiceHeaders): string[] {
   if (about.remainingNanoUsd !== null) {
     headers.push('x-service-budget-remaining-usd', decimal(Math.max(0, about.remainingNanoUsd)));
   }
+  // The libraries of OpenAI and Anthropic ask again after any 429 unless this says otherwise.
+  if (about.isFinal) headers.push('x-should-retry', 'false');
   return headers;
 }
 

@@ -7,6 +7,7 @@ import type { Forwarding } from './complete.ts';
 import { crossAfter, learnEndpoint } from './cross.ts';
 import { failOver } from './fail-over.ts';
 import type { Gateway } from './gateway.ts';
+import { headerOf } from './headers.ts';
 import { hedged, mayHedge } from './hedge.ts';
 import type { Job } from './job.ts';
 import type { Metered } from './meter.ts';
@@ -52,6 +53,7 @@ export async function relayAnswer(
     if (next) return next;
     if (route.attempts) about.route = trailText(route, report);
   }
+  about.isFinal = isFinal(report, route);
   const { relay } = report;
   if (relay.status === 404) relay.refusal ??= noHostError(gateway, call.forwarding, relay);
   prepare(report);
@@ -110,6 +112,18 @@ async function tryElsewhere(
     gateway.warn(`a request could not go on at another target: ${messageOf(error)}`);
     return undefined;
   }
+}
+
+/** Whether none of the accounts that may serve a request has money for it, or takes its key, until somebody sees to it. */
+function isFinal({ failure, relay }: CallReport, route: Route | undefined): boolean {
+  if (!failure || !route || headerOf(relay.headers, 'x-should-retry') !== undefined) return false;
+  const tried = route.attempts?.tried ?? [];
+  if (tried.length + 1 < route.targets.length) return false;
+  return isLasting(failure) && tried.every((before) => isLasting(before.failure));
+}
+
+function isLasting({ class: failure, cooldownMs }: Failure): boolean {
+  return (failure === 'quota' || failure === 'auth') && cooldownMs === undefined;
 }
 
 /** Makes of a whole answer what the client will be told. The hold has to be settled, whatever is wrong with it. */

@@ -21,13 +21,14 @@ const azure429 = json(
   { 'retry-after': '20' },
 );
 const openrouter402 = json(402, { error: { code: 402, message: 'Insufficient credits' } });
-const noMoney = json(429, {
+const noMoneyBody = {
   error: {
     message: 'You exceeded your current quota',
     type: 'insufficient_quota',
     code: 'insufficient_quota',
   },
-});
+};
+const noMoney = json(429, noMoneyBody);
 const wrongKey = json(401, {
   error: { message: 'Incorrect API key', type: 'invalid_request_error', code: 'invalid_api_key' },
 });
@@ -43,6 +44,32 @@ const lowBalance = json(400, {
 function costsIn(record: LoggedRequest | undefined): number[] {
   return ((record?.detail.attempts ?? []) as { cost_usd: number }[]).map(({ cost_usd }) => cost_usd);
 }
+
+describe('a client is told not to ask again', () => {
+  test.each<[string, Script[], string | undefined]>([
+    ['where no account has money', [noMoney, noMoney], 'false'],
+    ['where one account has none, and the other does not take the key', [noMoney, wrongKey], 'false'],
+    ['not where another target only was busy', [azure429, noMoney], undefined],
+    ['not where a provider was down', [noMoney, status(503)], undefined],
+    [
+      'not where the provider says itself',
+      [noMoney, json(429, noMoneyBody, { 'x-should-retry': 'true' })],
+      'true',
+    ],
+  ])('%s', async (_name, scripts, told) => {
+    const { gateway, upstreams } = await start({ count: 2 });
+    for (const [i, script] of scripts.entries()) upstreams[i]?.script(script);
+    const answer = await gateway.post(MANY);
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(answer.header('x-should-retry')).toBe(told);
+  });
+
+  test('where there is one target, and it has no money', async () => {
+    const { gateway, upstreams } = await start({ count: 1 });
+    upstreams[0]?.script(noMoney);
+    expect((await gateway.post(MANY)).header('x-should-retry')).toBe('false');
+  });
+});
 
 describe('an attempt that fails before anything of its answer went out', () => {
   test.each<[string, Script, string]>([
