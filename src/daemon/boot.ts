@@ -26,6 +26,7 @@ import { worstCase } from '../pricing/cost.ts';
 import { fetchModels } from '../providers/fetch-models.ts';
 import { createModelLists } from '../providers/model-lists.ts';
 import { startSandbox } from '../providers/sandbox.ts';
+import { modelsOf } from '../routing/score/tier-models.ts';
 import { createApi } from '../server/api.ts';
 import { type Listener, listen } from '../server/listen.ts';
 import { createCallerLookup, createProjectLookup } from '../store/callers.ts';
@@ -152,7 +153,12 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     },
   });
   const tiers = createTiers({ settings: () => current().settings, resolver, known: recentTierScores(db) });
-  const learners = createLearners({ home: paths.home, clock, warn: (message) => log.warn(message) });
+  const learners = createLearners({
+    home: paths.home,
+    clock,
+    models: () => modelsOf(current().settings.tiers),
+    warn: (message) => log.warn(message),
+  });
   const healthStore = createRouteHealthStore(db);
   const saveHealth = () => healthStore.save(router.health.snapshot(), clock.now());
   const router: Router = createRouter({

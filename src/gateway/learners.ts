@@ -4,7 +4,7 @@ import { messageOf } from '../errors.ts';
 import { deserialiseLearner } from '../routing/score/codec.ts';
 import { type Label, learn } from '../routing/score/learner.ts';
 import { learnerPath, writeLearner } from '../routing/score/learner-file.ts';
-import { type LearnerState, newLearner } from '../routing/score/learner-state.ts';
+import { type LearnerState, learnAbout, newLearner } from '../routing/score/learner-state.ts';
 
 /** What projects have learnt about their prompts, in memory. */
 export interface Learners {
@@ -29,6 +29,8 @@ interface Known {
 export interface LearnersOptions {
   home: string;
   clock: Pick<Clock, 'monotonic' | 'after'>;
+  /** Stands for the models that the tiers have now. */
+  models: () => number;
   warn: (message: string) => void;
 }
 
@@ -37,7 +39,7 @@ const LOOK_AGAIN_MS = 2_000;
 const SAVE_AFTER_MS = 60_000;
 
 /** Reads and writes the files of `gw route learn`, never while a request waits. Who wrote last is right. */
-export function createLearners({ home, clock, warn }: LearnersOptions): Learners {
+export function createLearners({ home, clock, models, warn }: LearnersOptions): Learners {
   const projects = new Map<string, Known>();
 
   function knownOf(project: string): Known {
@@ -51,6 +53,11 @@ export function createLearners({ home, clock, warn }: LearnersOptions): Learners
   }
 
   async function look(project: string, known: Known): Promise<void> {
+    await readNew(project, known);
+    if (known.state) learnAbout(known.state, models());
+  }
+
+  async function readNew(project: string, known: Known): Promise<void> {
     const file = learnerPath(home, project);
     try {
       const { mtimeMs } = await stat(file);
@@ -68,6 +75,12 @@ export function createLearners({ home, clock, warn }: LearnersOptions): Learners
       // What is new has no file yet; a file that is gone was to be forgotten.
       else if (known.changedAtMs !== 0) forget(known);
     }
+  }
+
+  function beginner(): LearnerState {
+    const state = newLearner();
+    learnAbout(state, models());
+    return state;
   }
 
   async function save(project: string, known: Known): Promise<void> {
@@ -98,7 +111,7 @@ export function createLearners({ home, clock, warn }: LearnersOptions): Learners
     },
     teach(project, label) {
       const known = knownOf(project);
-      known.state ??= newLearner();
+      known.state ??= beginner();
       learn(known.state, label);
       if (known.isAhead) return;
       known.isAhead = true;

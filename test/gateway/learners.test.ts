@@ -4,7 +4,7 @@ import { createLearners, type Learners } from '../../src/gateway/learners.ts';
 import { deserialiseLearner, serialiseLearner } from '../../src/routing/score/codec.ts';
 import { learn } from '../../src/routing/score/learner.ts';
 import { learnerPath, writeLearner } from '../../src/routing/score/learner-file.ts';
-import { type LearnerState, newLearner } from '../../src/routing/score/learner-state.ts';
+import { type LearnerState, learnAbout, newLearner } from '../../src/routing/score/learner-state.ts';
 import { readPrompt } from '../../src/routing/score/prompt.ts';
 import { until } from '../support/gateway.ts';
 import { tmpHome } from '../support/tmp-home.ts';
@@ -17,7 +17,10 @@ function start() {
   const home = tmpHome();
   const clock = createVirtualClock();
   const warnings: string[] = [];
-  const open = () => createLearners({ home, clock, warn: (message) => void warnings.push(message) });
+  let models = 1;
+  const open = () =>
+    createLearners({ home, clock, models: () => models, warn: (message) => void warnings.push(message) });
+  const changeModels = () => void models++;
   const file = learnerPath(home, 'p');
   const stored = () => seen(deserialiseLearner(readFileSync(file)));
   /** What the file holds shows within a moment of being asked for. */
@@ -26,7 +29,7 @@ function start() {
       await clock.advance(2_000);
       return seen(learners.of('p')) === count;
     });
-  return { clock, warnings, open, file, stored, shows };
+  return { clock, warnings, open, file, stored, shows, changeModels };
 }
 
 describe('learners', () => {
@@ -72,6 +75,20 @@ describe('learners', () => {
     learners.teach('p', label);
     await learners.close();
     expect(stored()).toBe(1);
+  });
+
+  test('prove themselves anew where the models of the tiers have changed, and keep what they learnt', async () => {
+    const { open, file, shows, changeModels } = start();
+    const state = newLearner();
+    learnAbout(state, 1);
+    for (let i = 0; i < 40; i++) learn(state, { ...label, outcome: { weak: 0, strong: 1 } });
+    writeLearner(file, state);
+    const learners = open();
+    await shows(learners, 40);
+    expect(learners.of('p')?.outcomeProof.count).toBe(10);
+    changeModels();
+    await learners.close();
+    expect(learners.of('p')).toMatchObject({ outcomeProof: { count: 0 }, priors: { count: 40 }, models: 2 });
   });
 
   test('forget with the file', async () => {

@@ -1,6 +1,6 @@
 import { placeOf } from '../../routing/conversation-key.ts';
 import { type Label, learnAll } from '../../routing/score/learner.ts';
-import { type LearnerState, newLearner } from '../../routing/score/learner-state.ts';
+import type { LearnerState } from '../../routing/score/learner-state.ts';
 import { isProven } from '../../routing/score/proof.ts';
 import { type Context, note, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
@@ -20,7 +20,7 @@ export interface LearnOptions {
 export async function learnFrom(context: Context, file: string, options: LearnOptions): Promise<void> {
   const { project, fresh = false, json } = options;
   const learnerFile = await learnerFileOf(context, project);
-  const state = (fresh ? undefined : learnerFile.read()) ?? newLearner();
+  const state = (fresh ? undefined : learnerFile.read()) ?? learnerFile.begin();
   const labels = await readLines(openInput(context, file), labelOf);
   if (labels.length === 0) throw usageError(`"${file}" holds no labels`);
   learnAll(state, labels, fixedOrder());

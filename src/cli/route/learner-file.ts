@@ -1,16 +1,20 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { deserialiseLearner } from '../../routing/score/codec.ts';
 import { learnerPath, writeLearner } from '../../routing/score/learner-file.ts';
-import type { LearnerState } from '../../routing/score/learner-state.ts';
+import { type LearnerState, learnAbout, newLearner } from '../../routing/score/learner-state.ts';
+import { modelsOf } from '../../routing/score/tier-models.ts';
 import { DEFAULT_PROJECT, findProject } from '../../store/find-project.ts';
 import type { Context } from '../context.ts';
 import { CliError } from '../exit.ts';
+import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
 /** What a project has learnt about its prompts, in the state directory. */
 export interface LearnerFile {
   /** What was learnt; undefined where nothing was. */
   read(): LearnerState | undefined;
+  /** Nothing learnt yet. */
+  begin(): LearnerState;
   write(state: LearnerState): void;
 }
 
@@ -19,11 +23,17 @@ export async function learnerFileOf(context: Context, project: string): Promise<
   // The default project is there before the database is.
   if (project !== DEFAULT_PROJECT) await withStore(context, async (db) => findProject(db, project));
   const file = learnerPath(context.paths.home, project);
+  const { tiers } = readSettings(context).settings;
+  const about = (state: LearnerState) => {
+    learnAbout(state, modelsOf(tiers));
+    return state;
+  };
   return {
+    begin: () => about(newLearner()),
     read() {
       if (!existsSync(file)) return undefined;
       const state = deserialiseLearner(readFileSync(file));
-      if (state) return state;
+      if (state) return about(state);
       throw new CliError(
         `${file} is damaged or of another version of gw. To begin anew: gw route learn FILE -p ${project} --fresh`,
       );

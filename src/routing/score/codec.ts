@@ -10,7 +10,7 @@ const VERSION = 0x67770002;
 const SPREADS = ['outcomeProof', 'gainProof', 'gains', 'priors'] as const;
 const TIERS = ['weak', 'strong'] as const;
 const FLOATS_PER_TIER = 4 + FEATURE_COUNT + 2;
-const FLOATS = 3 * SPREADS.length + TIERS.length * FLOATS_PER_TIER;
+const FLOATS = 1 + 3 * SPREADS.length + TIERS.length * FLOATS_PER_TIER;
 const FLOAT_BYTES = 4;
 const WEIGHT_BYTES = 2;
 const LARGEST_WEIGHT = 32_767;
@@ -23,7 +23,8 @@ export function serialiseLearner(state: LearnerState): Buffer {
   buffer.writeUInt32LE(VERSION, 0);
   const spreads = SPREADS.flatMap((name) => [state[name].count, state[name].mean, state[name].variance]);
   const scales = TIERS.map((tier) => largest(state[tier].head.ngramWeights) / LARGEST_WEIGHT);
-  const floats = [...spreads, ...TIERS.flatMap((tier, i) => [...tierFloats(state[tier]), scales[i] ?? 0])];
+  const tiers = TIERS.flatMap((tier, i) => [...tierFloats(state[tier]), scales[i] ?? 0]);
+  const floats = [state.models, ...spreads, ...tiers];
   floats.forEach((value, i) => {
     buffer.writeFloatLE(value, FLOAT_BYTES * (1 + i));
   });
@@ -39,6 +40,7 @@ export function deserialiseLearner(buffer: Buffer): LearnerState | undefined {
   const floats = Array.from({ length: FLOATS }, (_, i) => buffer.readFloatLE(FLOAT_BYTES * (1 + i)));
   if (!floats.every(Number.isFinite)) return undefined;
   const state = newLearner();
+  state.models = floats.shift() ?? 0;
   for (const name of SPREADS) {
     const [count = 0, mean = 0, variance = 0] = floats.splice(0, 3);
     state[name] = { count, mean, variance };

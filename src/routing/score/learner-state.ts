@@ -19,6 +19,8 @@ export interface LearnerState {
   /** Spread of predicted gains and of the prior, which puts the two on one scale. */
   gains: Running;
   priors: Running;
+  /** Stands for the models that the tiers had; 0 where that is not known. */
+  models: number;
 }
 
 export function newLearner(): LearnerState {
@@ -29,5 +31,23 @@ export function newLearner(): LearnerState {
     gainProof: newRunning(),
     gains: newRunning(),
     priors: newRunning(),
+    models: 0,
   };
+}
+
+/**
+ * Takes up which models the tiers have now. Of others, what was learnt is a good start and no more: it has to prove
+ * itself anew, and learns as fast as at first.
+ */
+export function learnAbout(state: LearnerState, models: number): void {
+  if (models === 0 || models === state.models) return;
+  const isOther = state.models !== 0;
+  state.models = models;
+  if (!isOther) return;
+  state.outcomeProof = newRunning();
+  state.gainProof = newRunning();
+  for (const tier of [state.weak, state.strong]) {
+    tier.rival = newRival();
+    tier.head.steps = 0;
+  }
 }

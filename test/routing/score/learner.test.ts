@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { deserialiseLearner, LEARNER_BYTES, serialiseLearner } from '../../../src/routing/score/codec.ts';
 import { type Label, learn, learnAll, learntScore } from '../../../src/routing/score/learner.ts';
-import { newLearner } from '../../../src/routing/score/learner-state.ts';
+import { learnAbout, newLearner } from '../../../src/routing/score/learner-state.ts';
 import { readPrompt } from '../../../src/routing/score/prompt.ts';
 import { isProven } from '../../../src/routing/score/proof.ts';
 import { scorePrompt } from '../../../src/routing/score/score.ts';
+import { modelsOf } from '../../../src/routing/score/tier-models.ts';
 import { seededRandom } from '../seeded-random.ts';
 
 const ask = (text: string) => readPrompt([{ role: 'user', content: text }]);
@@ -107,10 +108,48 @@ describe('the learner', () => {
   });
 });
 
+describe('a learner of other models', () => {
+  const learnt = () => {
+    const learner = newLearner();
+    learnAbout(learner, 7);
+    learnAll(learner, labels(400, 18), seededRandom(19));
+    return learner;
+  };
+
+  test('has to prove itself anew, and does so', () => {
+    const learner = learnt();
+    learnAbout(learner, 8);
+    expect(isProven(learner)).toBe(false);
+    learnAll(learner, labels(400, 20), seededRandom(21));
+    expect(isProven(learner)).toBe(true);
+  });
+
+  test('is the same one where the models are the same, or not known', () => {
+    for (const models of [7, 0]) {
+      const learner = learnt();
+      learnAbout(learner, models);
+      expect(isProven(learner)).toBe(true);
+    }
+    const untold = newLearner();
+    learnAll(untold, labels(400, 18), seededRandom(19));
+    learnAbout(untold, 7);
+    expect(isProven(untold)).toBe(true);
+  });
+
+  test('knows its models by what the tiers hold, not by what they are called', () => {
+    const models = modelsOf({ big: 'strong: a/x, b/x; fast: a/y; share=30%' });
+    expect(modelsOf({ other: 'strong: b/x, a/x; cheap: a/y' })).toBe(models);
+    expect(modelsOf({ big: 'strong: a/x2, b/x; fast: a/y' })).not.toBe(models);
+    expect(modelsOf({})).toBe(0);
+    expect(Math.fround(models)).toBe(models);
+  });
+});
+
 describe('a serialised learner', () => {
   test('is under 1 MB and scores as before', () => {
     const learner = newLearner();
     const all = labels(400, 14);
+    learnAbout(learner, 9);
     learnAll(learner, all, seededRandom(15));
     const bytes = serialiseLearner(learner);
     const restored = deserialiseLearner(bytes);
@@ -118,6 +157,7 @@ describe('a serialised learner', () => {
     expect(bytes.length).toBeLessThan(1_000_000);
     if (!restored) throw new Error('not restored');
     expect(isProven(restored)).toBe(true);
+    expect(restored.models).toBe(9);
     for (const { prompt } of all.slice(0, 50)) {
       expect(learntScore(restored, prompt).score).toBeCloseTo(learntScore(learner, prompt).score, 2);
     }
