@@ -35,7 +35,7 @@ import { lastRequestId, registerDaemon, unregisterDaemon } from '../store/daemon
 import { createLedger, type Ledger } from '../store/ledger/ledger.ts';
 import { openDatabase } from '../store/open.ts';
 import { createPruning } from '../store/retention.ts';
-import { createRouteHealthStore } from '../store/route-health.ts';
+import { createRouterStateStore } from '../store/router-state.ts';
 import { createShadowSpend } from '../store/shadow-spend.ts';
 import { recentTierScores } from '../store/tier-scores.ts';
 import { createOutbox } from '../store/webhooks/outbox.ts';
@@ -76,6 +76,8 @@ const MUCH_USE = { inputTokens: 1_000_000, outputTokens: 1_000_000, choices: 1 }
 /** A statement may block the event loop no longer than this; the ledger retries without blocking. */
 const BUSY_TIMEOUT_MS = 20;
 /** When the daemon has started and has time for what the first long prompt will need. */
+/** So much a kill forgets of them. */
+const SAVE_CONVERSATIONS_EVERY_MS = 60_000;
 const WARM_UP_AFTER_MS = 500;
 const DEFAULT_GRACE_MS = 25_000;
 /** An hour's usage is summed so long after it: by then nearly all of its requests have ended. */
@@ -159,12 +161,17 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     models: () => modelsOf(current().settings.tiers),
     warn: (message) => log.warn(message),
   });
-  const healthStore = createRouteHealthStore(db);
-  const saveHealth = () => healthStore.save(router.health.snapshot(), clock.now());
+  const routerState = createRouterStateStore(db);
+  const saveHealth = () => routerState.save('health', router.health.snapshot(), clock.now());
+  /** The write that is due, if conversations went on since the last. */
+  const conversationsDue = () => {
+    const snapshot = router.conversationsToSave();
+    return snapshot && (() => routerState.save('conversations', snapshot, clock.now()));
+  };
   const router: Router = createRouter({
     clock,
     random,
-    known: healthStore.read(),
+    known: { health: routerState.read('health'), conversations: routerState.read('conversations') },
     // Nothing waits for it, and a database that can't be written is told elsewhere.
     save: () => void ledger.write(saveHealth).catch(() => {}),
   });
@@ -275,6 +282,14 @@ export async function boot(options: BootOptions): Promise<Daemon> {
       guarded(() => judgeOptimizer(judging)),
       JUDGE_EVERY_MS,
     ),
+    repeat(
+      clock,
+      guarded(async () => {
+        const save = conversationsDue();
+        if (save) await ledger.write(save);
+      }),
+      SAVE_CONVERSATIONS_EVERY_MS,
+    ),
   ];
 
   const pruning = createPruning(db);
@@ -314,7 +329,10 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     if ((await settler.retry()) > 0)
       log.error('requests could not be settled; their holds close at the next start');
     try {
-      inTransaction(db, saveHealth);
+      inTransaction(db, () => {
+        saveHealth();
+        conversationsDue()?.();
+      });
     } catch (error) {
       log.warn(`the state of the providers could not be kept: ${messageOf(error)}`);
     }

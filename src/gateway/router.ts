@@ -4,16 +4,12 @@ import { createHealth, type Health } from '../routing/health.ts';
 import { isHealthSnapshot } from '../routing/health-snapshot.ts';
 import { type Hedging, newHedging } from '../routing/hedge.ts';
 import { newRetryBudget, type RetryBudget } from '../routing/retry-budget.ts';
-import { createStickiness, type Stickiness } from '../routing/stickiness.ts';
+import { type Conversations, createConversations } from './conversations.ts';
 
 /** What the router knows of the targets, and how many second attempts it may still make. */
-export interface Router {
+export interface Router extends Conversations {
   health: Health;
   budget: RetryBudget;
-  /** Which target each conversation was served by. */
-  stickiness: Stickiness;
-  /** Which target made each stored response, by its id. */
-  responses: Stickiness;
   /** How long first contents take, for those who want a second target asked where one is late. */
   hedging: Hedging;
   /** A number in [0,1). */
@@ -24,16 +20,13 @@ export interface RouterOptions {
   clock: Clock;
   random: Random;
   /** What an earlier run knew, as it was stored. */
-  known: unknown;
-  /** Stores what is known; called soon after it has changed. */
+  known: { health: unknown; conversations: unknown };
+  /** Stores the health; called soon after it has changed. */
   save: () => void;
 }
 
 /** A storm of failures is saved as one, and a kill loses no more than this. */
 const SAVE_AFTER_MS = 500;
-
-/** So long OpenAI keeps responses: https://platform.openai.com/docs/guides/conversation-state */
-const RESPONSES_MS = 30 * 86_400_000;
 
 export function createRouter({ clock, random, known, save }: RouterOptions): Router {
   let isDue = false;
@@ -46,13 +39,12 @@ export function createRouter({ clock, random, known, save }: RouterOptions): Rou
     });
   };
   const chance = () => random(4).readUInt32BE(0) / 2 ** 32;
-  const snapshot = isHealthSnapshot(known) ? known : undefined;
+  const snapshot = isHealthSnapshot(known.health) ? known.health : undefined;
   const health = createHealth({ clock, random: chance, snapshot, onChange });
   return {
+    ...createConversations(clock, known.conversations),
     health,
     budget: newRetryBudget(),
-    stickiness: createStickiness(clock),
-    responses: createStickiness(clock, RESPONSES_MS),
     hedging: newHedging(),
     random: chance,
   };

@@ -352,10 +352,10 @@ export const optimizerVerdicts = sqliteTable('optimizer_verdicts', {
   heldOutConversations: integer('held_out_conversations').notNull(),
 });
 
-/** What a daemon knew of its targets' health when it changed last; there is one row. */
+/** What a daemon's router knew last: a row for the health of its targets, and one for the conversations (router-state.ts). */
 export const routeHealth = sqliteTable('route_health', {
   id: integer().primaryKey(),
   savedAt: integer('saved_at').notNull(),
-  /** JSON: cooldowns and breakers with what was left of them. */
+  /** JSON: cooldowns and breakers with what was left of them; who served the latest conversations. */
   snapshot: text().notNull(),
 });

@@ -251,6 +251,13 @@ test('a total outage makes no storm', async () => {
   expect(hits().reduce((a, b) => a + b, 0) - sum).toBeLessThanOrEqual(1.2 * 30);
 }, 30_000);
 
+/** A conversation that goes on. */
+const talkOf = (start: string) => [
+  { role: 'user' as const, content: start },
+  { role: 'assistant' as const, content: 'Yes.' },
+  { role: 'user' as const, content: 'And then?' },
+];
+
 test('a restart keeps what was left of a cooldown', async () => {
   const clock = createVirtualClock();
   const several = await severalTargets({ clock, count: 2 });
@@ -274,6 +281,36 @@ test('a restart keeps what was left of a cooldown', async () => {
   expect((await second.post(MANY)).header('x-service-provider')).toBe('b');
   await clock.advance(99_000);
   expect((await second.post(MANY)).header('x-service-provider')).toBe('a');
+  await second.stop();
+});
+
+test.each(['a restart', 'a kill'])('%s leaves conversations where they were', async (how) => {
+  const clock = createVirtualClock();
+  const several = await severalTargets({ clock, count: 2, join: ' | ' });
+  onTestFinished(() => closeAll(several));
+  const { gateway, upstreams } = several;
+  const talk = (i: number) => ({ ...MANY, messages: talkOf(`Talk ${i}`) });
+  const where: (string | undefined)[] = [];
+  for (let i = 0; i < 12; i++) where.push((await gateway.post(talk(i))).header('x-service-provider'));
+  expect(new Set(where).size).toBe(2);
+  await gateway.settled(12);
+  if (how === 'a kill') await clock.advance(60_000);
+  const providers = Object.fromEntries(
+    upstreams.map(({ url }, i) => [['a', 'b'][i] ?? '', { baseUrl: url }]),
+  );
+  const next = () =>
+    startGateway({
+      clock,
+      home: tmpHome(),
+      database: gateway.paths.database,
+      upstream: gateway.upstream,
+      settings: { aliases: { many: 'a/m-a | b/m-b' }, providers },
+    });
+  if (how === 'a restart') await gateway.stop();
+  const second = await next();
+  const then: (string | undefined)[] = [];
+  for (let i = 0; i < 12; i++) then.push((await second.post(talk(i))).header('x-service-provider'));
+  expect(then).toEqual(where);
   await second.stop();
 });
 

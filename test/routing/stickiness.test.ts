@@ -27,6 +27,32 @@ describe('stickiness', () => {
   });
 });
 
+describe('stickiness of an earlier run', () => {
+  test('goes on with the time that was left', () => {
+    const clock = virtualClock();
+    const before = createStickiness(clock);
+    for (const name of ['old', 'b', 'c']) {
+      clock.advance(1_000);
+      before.set(name, { target: target(name), tier: 'weak' });
+    }
+    const known = before.latest(2);
+    expect(known.map(({ conversation, idleMs }) => [conversation, idleMs])).toEqual([
+      ['b', 1_000],
+      ['c', 0],
+    ]);
+    const pins = createStickiness(clock, { known });
+    expect(pins.get('old')).toBeUndefined();
+    expect(pins.get('b')).toEqual({ target: target('b'), tier: 'weak' });
+    clock.advance(599_000);
+    expect([pins.get('b'), pins.get('c')?.target.provider]).toEqual([undefined, 'c']);
+  });
+
+  test('that was idle for too long is not taken up', () => {
+    const known = [{ conversation: 'c', pin: { target: target('a') }, idleMs: 600_000 }];
+    expect(createStickiness(virtualClock(), { known }).latest(9)).toEqual([]);
+  });
+});
+
 describe('tierOfTurn()', () => {
   const turn = { inToolLoop: false, savingNanoUsd: 100, cacheLossNanoUsd: 1_000 };
 
