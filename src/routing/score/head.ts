@@ -15,12 +15,14 @@ export interface Head {
   steps: number;
 }
 
-/** Of the step that n-grams make. */
-const FEATURE_RATE = 0.03;
+/** Of the first steps. */
+const FIRST_RATE = 0.7;
 /** After so many steps they are half as long. */
 const HALVED_AFTER = 1_000;
 /** What changes later must still be learnt. */
-const LEAST_RATE = 0.05;
+const LEAST_RATE = 0.04;
+/** Of the step that n-grams make. */
+const FEATURE_SHARE = 0.045;
 
 export function newHead(): Head {
   return {
@@ -59,7 +61,7 @@ export function familiarity(head: Head, { buckets }: Encoded): number {
  * heads ranked worse when measured.
  */
 export function step(head: Head, prompt: Encoded, outcome: number): void {
-  const rate = Math.max(LEAST_RATE, HALVED_AFTER / (HALVED_AFTER + head.steps));
+  const rate = Math.max(LEAST_RATE, (FIRST_RATE * HALVED_AFTER) / (HALVED_AFTER + head.steps));
   const error = rate * (outcome - chance(head, prompt));
   head.steps++;
   const { buckets, features } = prompt;
@@ -70,7 +72,7 @@ export function step(head: Head, prompt: Encoded, outcome: number): void {
     ngramWeights[bucket] = (ngramWeights[bucket] ?? 0) + change;
   }
   for (let i = 0; i < FEATURE_COUNT; i++) {
-    featureWeights[i] = (featureWeights[i] ?? 0) + FEATURE_RATE * error * (features[i] ?? 0);
+    featureWeights[i] = (featureWeights[i] ?? 0) + FEATURE_SHARE * error * (features[i] ?? 0);
   }
 }
 

@@ -21,7 +21,7 @@ export interface Label {
 const WARM_UP_LABELS = 30;
 const EPOCHS = 4;
 /** The prior counts as much as this many labels, which steadies heads that saw few. */
-const PRIOR_LABELS = 300;
+const PRIOR_LABELS = 200;
 /** Prompts that all look alike to the prior must still get scores apart. */
 const MIN_SPREAD = 0.3;
 

@@ -4,14 +4,14 @@ import { rivalChance } from './rival.ts';
 import { certainty, update } from './running.ts';
 
 const MIN_PROOFS = 100;
-/** Standard errors: one-sided 95 %. */
-const PROVEN = 1.645;
+/** Standard errors: one-sided 99 %, since it is looked at after each label, and by luck 95 % come by sooner or later. */
+const PROVEN = 2.33;
 /** Gains are far noisier than outcomes; below this the heads look worse at them than the prior. */
 const DOUBTFUL = -0.5;
 
 /**
  * Whether the heads may decide. Each label was predicted before it was learnt, and the heads must have been
- * better than the prior with 95 % confidence at outcomes, and not plainly worse at gains. Only labels of both tiers
+ * better than the prior with 99 % confidence at outcomes, and not plainly worse at gains. Only labels of both tiers
  * count: outcomes of the chosen tier alone teach, but heads trusted on their account ranked gains worse than
  * the prior did when measured.
  */
