@@ -1,0 +1,11 @@
+import { availableParallelism } from 'node:os';
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    // Modules are silent on import and keep no state, so that files can share a process and what it has loaded.
+    isolate: false,
+    // One more than there are cores: daemons, terminals and clients under test mostly wait.
+    maxWorkers: availableParallelism() + 1,
+  },
+});
