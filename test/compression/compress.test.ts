@@ -201,7 +201,7 @@ describe.each(levels)('compress() at level %s', (level) => {
     expect(compress([message], { level }).messages[0]).toBe(message);
   });
 
-  it('never throws, grows a message or changes its mind, for 50,000 odd inputs', {
+  it('never throws, grows a message or changes its mind, for any odd input', {
     timeout: 300_000,
   }, () => {
     const piece = fc.oneof(
@@ -252,7 +252,7 @@ describe.each(levels)('compress() at level %s', (level) => {
         expect(compress(messages, { level }).messages).toEqual(messages);
         expect(compress(generated.slice(0, 2), { level }).messages).toEqual(messages.slice(0, 2));
       }),
-      { numRuns: 50_000 },
+      { numRuns: process.env.GW_LONG ? 50_000 : 8_000 },
     );
   });
 

@@ -112,7 +112,7 @@ const value = fc.letrec((tie) => ({
 })).any;
 
 describe('encodeLike()', () => {
-  it('is read back as the same value by decodeLike(), alone and after a model, for 10,000 values', {
+  it('is read back as the same value by decodeLike(), alone and after a model, for any value', {
     timeout: 60_000,
   }, () => {
     fc.assert(
@@ -125,7 +125,7 @@ describe('encodeLike()', () => {
         const encoded = encodeLike(list, { value: model, name: 'x' });
         expect(writeJson(decodeLike(encoded, model))).toBe(writeJson(list));
       }),
-      { numRuns: 10_000 },
+      { numRuns: process.env.GW_LONG ? 10_000 : 2_000 },
     );
   });
 
@@ -147,14 +147,14 @@ describe('encodeLike()', () => {
 });
 
 describe('encodeRecords()', () => {
-  it('is read back as the same value by decodeRecords(), for 10,000 values', { timeout: 60_000 }, () => {
+  it('is read back as the same value by decodeRecords(), for any value', { timeout: 60_000 }, () => {
     fc.assert(
       fc.property(value, fc.boolean(), (generated, keep) => {
         const json = read(JSON.stringify(generated) ?? 'null');
         const encoded = encodeRecords(json, { keepKey: (key) => keep && key === '"url"' });
         expect(canonical(decodeRecords(encoded))).toBe(canonical(json));
       }),
-      { numRuns: 10_000 },
+      { numRuns: process.env.GW_LONG ? 10_000 : 2_000 },
     );
   });
 

@@ -10,8 +10,8 @@ import { closeAll, MANY, MANY_STREAM, severalTargets } from './several-targets.t
 
 const LONG = Boolean(process.env.GW_LONG);
 const SEED = Number(process.env.GW_SEED ?? 17);
-const A_ROUND = 200;
-const ROUNDS = (LONG ? 100_000 : 2_000) / A_ROUND;
+const A_ROUND = 120;
+const ROUNDS = LONG ? 850 : 8;
 const AT_ONCE = 40;
 const DOLLAR = 1_000_000_000;
 

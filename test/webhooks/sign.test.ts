@@ -75,7 +75,7 @@ describe('signatureHeaders()', () => {
     expect(at(-301).standard).toBe(false);
   });
 
-  it('fails to verify after any of 10,000 mutations', () => {
+  it('fails to verify after any mutation', () => {
     const headers = sign(BODY);
     const targets = ['body', 'id', 'timestamp', 'signature', 'secret'] as const;
     fc.assert(
@@ -89,7 +89,7 @@ describe('signatureHeaders()', () => {
           expect(verdict).toEqual({ standard: false, service: false, ...untouched });
         },
       ),
-      { numRuns: 10_000, seed: 20260512 },
+      { numRuns: process.env.GW_LONG ? 10_000 : 2_000, seed: 20260512 },
     );
   }, 60_000);
 });
