@@ -179,7 +179,7 @@ describe('a cut is a cut', () => {
 
   test('a slow reader gets all that had come, an error, and then the cut', async () => {
     const gateway = await startGateway();
-    const event = Buffer.from(`data: ${content('x'.repeat(60_000))}\n\n`);
+    const event = Buffer.from(`data: ${content('x', { padding: 'x'.repeat(60_000) })}\n\n`);
     gateway.upstream.queue(async (exchange: Exchange) => {
       await exchange.body;
       await exchange.start(200, HEADERS);
@@ -268,7 +268,7 @@ describe('pace', () => {
 
   test('a client that does not read makes the upstream stop', async () => {
     const gateway = await startGateway();
-    const event = Buffer.from(`data: ${content('x'.repeat(60_000))}\n\n`);
+    const event = Buffer.from(`data: ${content('x', { padding: 'x'.repeat(60_000) })}\n\n`);
     const events = 700;
     gateway.upstream.queue(async (exchange) => {
       await exchange.body;
