@@ -2,6 +2,7 @@ import type { Readable, Writable } from 'node:stream';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Paths, resolvePaths } from '../paths.ts';
 import { invocationFrom } from './invocation.ts';
+import { wrapMessage } from './output/wrap-message.ts';
 import { pasteable } from './pasteable.ts';
 
 /** A stream that is written to, and what is known of the terminal behind it. */
@@ -52,7 +53,13 @@ export function tell(context: Context, text: string): void {
 
 /** Writes a line for the person who runs the command: it never mixes with data. */
 export function note(context: Context, text: string): void {
-  context.stderr.write(`${pasteable(text, context.gw)}\n`);
+  context.stderr.write(`${message(context, text)}\n`);
+}
+
+/** A text for people on stderr: commands in it can be pasted, and on a terminal no word is cut. */
+export function message({ stderr, gw }: Context, text: string): string {
+  const ready = pasteable(text, gw);
+  return stderr.isTTY && stderr.columns ? wrapMessage(ready, stderr.columns, gw) : ready;
 }
 
 /** Writes a value as JSON: the data of `--json`. */

@@ -1,8 +1,7 @@
 import { Command } from 'commander';
 import { CATALOG } from './catalog.ts';
 import type { CommandEntry } from './command.ts';
-import type { Context } from './context.ts';
-import { pasteable } from './pasteable.ts';
+import { type Context, message } from './context.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 ok, 1 failure, 2 usage, 3 gw is not running, 4 key or plan,
@@ -30,7 +29,7 @@ export async function createProgram(context: Context, loaded: readonly CommandEn
     .showHelpAfterError('See: gw --help')
     .configureOutput({
       writeOut: (text) => context.stdout.write(text),
-      writeErr: (text) => context.stderr.write(pasteable(text, context.gw)),
+      writeErr: (text) => context.stderr.write(message(context, text)),
       getOutHelpWidth: () => context.stdout.columns ?? 80,
       getErrHelpWidth: () => context.stderr.columns ?? 80,
       outputError: (text, write) => write(text.replace(/^error: /, 'gw: ')),

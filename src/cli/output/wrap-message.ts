@@ -1,0 +1,36 @@
+import { widthOf } from './text.ts';
+
+/** Where a command in a sentence ends: at its full stop or comma, or before what stands apart from it. */
+const COMMAND_END = /[.,;:)](?=\s|$)| {2,}| \(/;
+/** Stands for the spaces of a command while lines are made. */
+const GLUE = '\u00a0';
+
+/**
+ * A message for a terminal, its long lines broken between words. A command stays in one line, so that it can be
+ * pasted; what is wider than a line is left to the terminal, and so is a line that is indented.
+ */
+export function wrapMessage(text: string, width: number, gw: string): string {
+  const wrapped = (line: string) =>
+    line.startsWith(' ') || widthOf(line) <= width ? line : wrapLine(line, width, gw);
+  return text.split('\n').map(wrapped).join('\n');
+}
+
+function wrapLine(line: string, width: number, gw: string): string {
+  const lines: string[] = [];
+  for (const word of gluedCommands(line, gw).split(' ')) {
+    const last = lines.at(-1);
+    const isFull = last !== undefined && word !== '' && widthOf(last) + 1 + widthOf(word) > width;
+    if (last === undefined || isFull) lines.push(word);
+    else lines[lines.length - 1] = `${last} ${word}`;
+  }
+  return lines.map((each) => each.replaceAll(GLUE, ' ').trimEnd()).join('\n');
+}
+
+function gluedCommands(line: string, gw: string): string {
+  const [before = '', ...commands] = line.split(`: ${gw} `);
+  const glued = commands.map((rest) => {
+    const end = COMMAND_END.exec(rest)?.index ?? rest.length;
+    return `: ${[gw, ...rest.slice(0, end).split(' ')].join(GLUE)}${rest.slice(end)}`;
+  });
+  return before + glued.join('');
+}
