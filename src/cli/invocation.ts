@@ -7,10 +7,15 @@ export function isOnPath(context: Pick<Context, 'env'>): boolean {
   return onPath(context) !== undefined;
 }
 
+/** What to type to run gw from anywhere: its name, or in a checkout its file. */
+export function invocation(context: Pick<Context, 'env' | 'program'>): string {
+  const found = onPath(context);
+  return found !== undefined && isSame(found, context.program) ? 'gw' : context.program;
+}
+
 /** What to type to run gw from `directory`: its name, or in a checkout the way to its file. */
 export function invocationFrom(directory: string, context: Pick<Context, 'env' | 'program'>): string {
-  const found = onPath(context);
-  if (found !== undefined && isSame(found, context.program)) return 'gw';
+  if (invocation(context) === 'gw') return 'gw';
   const path = relative(directory, context.program);
   return path.startsWith('..') ? context.program : `./${path}`;
 }

@@ -59,6 +59,8 @@ export interface BootOptions {
   clock?: Clock;
   random?: Random;
   compressor?: Compressor;
+  /** Gives the commands in a message the name that gw is run by here. */
+  pasteable?: ((text: string) => string) | undefined;
 }
 
 /** A gateway that answers. */
@@ -254,6 +256,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     boundTo: host,
     refresh: configuration.refresh,
     health,
+    pasteable: options.pasteable,
     onInternalError: (error, request) =>
       log.error(
         { error: error instanceof Error ? error.stack : String(error), url: request.url },

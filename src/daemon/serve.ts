@@ -14,20 +14,22 @@ export interface ServeOptions {
   flags: Partial<Record<ScalarKey, unknown>>;
   /** Log to the file instead of the terminal. */
   background: boolean;
+  /** Gives the commands in a message the name that gw is run by here. */
+  pasteable?: (text: string) => string;
 }
 
 /**
  * Runs the daemon until SIGTERM or SIGINT, which drain it; a second one exits at once. Resolves when all is settled
  * and closed. Throws what a person should read when it can't start.
  */
-export async function serve({ paths, env, flags, background }: ServeOptions): Promise<void> {
+export async function serve({ paths, env, flags, background, pasteable }: ServeOptions): Promise<void> {
   mkdirSync(paths.home, { recursive: true, mode: 0o700 });
   const lock = await takeLock(paths);
   const { settings } = loadSettings({ file: paths.config, env, flags });
   const log = createLog({ file: background ? paths.log : undefined, level: settings['log.level'] });
   let daemon: Daemon;
   try {
-    daemon = await boot({ paths, env, flags, log });
+    daemon = await boot({ paths, env, flags, log, pasteable });
   } catch (error) {
     log.error({ error: messageOf(error) }, 'could not start');
     lock.release();

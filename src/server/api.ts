@@ -37,6 +37,8 @@ export interface ApiOptions {
   health: () => Record<string, unknown>;
   /** Told of errors that are gw's own fault. */
   onInternalError: (error: unknown, request: IncomingMessage) => void;
+  /** Gives the commands in a message the name that gw is run by here. */
+  pasteable?: ((text: string) => string) | undefined;
 }
 
 export interface Api {
@@ -50,7 +52,7 @@ export interface Api {
 
 /** The HTTP interface. */
 export function createApi(options: ApiOptions): Api {
-  const { gateway, onInternalError } = options;
+  const { gateway, onInternalError, pasteable } = options;
   const guard = createGuard(options.boundTo);
   const router = createRouter(routesOf(options), (exchange) => passThrough(gateway, exchange));
 
@@ -68,7 +70,12 @@ export function createApi(options: ApiOptions): Api {
       await handler(exchange, parameters);
     } catch (error) {
       if (error instanceof ClientGone) response.destroy();
-      else respondError(response, error, id, (fault) => onInternalError(fault, request));
+      else {
+        respondError(response, error, id, {
+          onInternalError: (fault) => onInternalError(fault, request),
+          pasteable,
+        });
+      }
     } finally {
       active--;
       if (active === 0) idle?.();

@@ -22,12 +22,19 @@ export function respondJson(
   response.end(text);
 }
 
+export interface ErrorOptions {
+  /** Told of errors that are gw's own fault. */
+  onInternalError: (error: unknown) => void;
+  /** Gives the commands in a message the name that gw is run by here. */
+  pasteable?: ((text: string) => string) | undefined;
+}
+
 /** The one place where an error becomes an answer. An answer that has begun is broken off. */
 export function respondError(
   response: ServerResponse,
   error: unknown,
   id: RequestId,
-  onInternalError: (error: unknown) => void,
+  { onInternalError, pasteable = (text) => text }: ErrorOptions,
 ): void {
   if (!(error instanceof GwError)) onInternalError(error);
   if (response.headersSent) {
@@ -36,6 +43,7 @@ export function respondError(
   }
   const known = error instanceof GwError ? error : internalError(error, id);
   const body = speaksAnthropic(response.req) ? anthropicErrorBody(known, id) : errorBody(known);
+  body.error.message = pasteable(known.message);
   respondJson(response, known.status, body, { id, headers: asciiHeaders(known.headers) });
 }
 

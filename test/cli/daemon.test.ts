@@ -30,6 +30,11 @@ describe('the daemon', () => {
     });
     expect(answer.status).toBe(200);
     await answer.json();
+    const refused = await fetch(`${origin}/v1/models`);
+    // A client may be anywhere, so that only the whole path leads it to a gw that is not on the PATH.
+    expect(((await refused.json()) as { error: { message: string } }).error.message).toMatch(
+      /eval "\$\(\/\S+\/bin\/gw env\)"$/,
+    );
     cli.clock = createVirtualClock(Date.now());
     expect(await cli.json(['usage'])).toMatchObject({ total: { requests: 1 } });
     expect((await cli.run(['models'])).stdout).toMatch(/^sandbox\/echo +\$0\.15 +\$0\.60$/m);

@@ -2,7 +2,9 @@ import { Option } from 'commander';
 import type { SetUp } from '../command.ts';
 import { type Context, note } from '../context.ts';
 import type { FirstKeys } from '../first-run.ts';
+import { invocation } from '../invocation.ts';
 import { addListenOptions, flagsOf, type ListenOptions } from '../listen-options.ts';
+import { pasteable } from '../pasteable.ts';
 import { withStore } from '../with-store.ts';
 
 interface Options extends ListenOptions {
@@ -19,11 +21,14 @@ async function run(context: Context, options: Options): Promise<void> {
   const background = options.background === true;
   if (!background) showKeys(context, await firstKeys(context));
   const daemon = await import('../../daemon/serve.ts');
+  // A client may be anywhere: a path from here would not lead it to gw.
+  const gw = invocation(context);
   await daemon.serve({
     paths: context.paths,
     env: { ...context.env },
     flags: flagsOf(options),
     background,
+    pasteable: (text) => pasteable(text, gw),
   });
 }
 
