@@ -126,7 +126,16 @@ describe('gw webhooks', () => {
     const good = await receiver();
     const bad = await receiver((response) => response.writeHead(503).end('out of\u001b[2J order'));
     await cli.run(['webhooks', 'add', `${good.url}/hook`]);
+    expect(await cli.run(['webhooks', 'test'])).toMatchObject({
+      code: 0,
+      stdout: 'budget.threshold_reached to wh_1: HTTP 200, after 0ms\nok\n',
+    });
     await cli.run(['webhooks', 'add', `${bad.url}/hook`]);
+    expect(await cli.run(['webhooks', 'test'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: `gw: which webhook?\n  gw webhooks test wh_1   ${good.url}/hook\n  gw webhooks test wh_2   ${bad.url}/hook\n`,
+    });
     const fine = await cli.run(['webhooks', 'test', 'wh_1']);
     expect(fine).toMatchObject({ code: 0, stderr: '' });
     expect(fine.stdout).toBe('budget.threshold_reached to wh_1: HTTP 200, after 0ms\nok\n');
@@ -176,6 +185,7 @@ describe('gw webhooks', () => {
     [['add', 'https://example.com', '-p', 'nobody'], 5, 'no project "nobody"'],
     [['add'], 2, "missing required argument 'url'"],
     [['test', 'wh_9'], 5, 'no webhook "wh_9"'],
+    [['test'], 2, 'no webhook to test. To add one: gw webhooks add URL'],
     [['deliveries', '--since', 'soon'], 2, '--since soon is no time'],
     [['deliveries', '-n', '0'], 2, '--limit 0 is not a whole number from 1 to 1000'],
     [['replay'], 2, 'which delivery?'],

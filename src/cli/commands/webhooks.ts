@@ -57,9 +57,11 @@ function addCommandsOnOne(command: Command, context: Context): void {
   onOne('remove', 'remove a webhook with its deliveries', (id, options) =>
     removeWebhook(context, id, options),
   );
-  onOne('test', 'send a sample event now, and show what is answered', (id, options) =>
-    testWebhook(context, id, options),
-  );
+  command
+    .command('test [id]')
+    .description('send a sample event now, and show what is answered')
+    .option('--json', 'as JSON')
+    .action((id: string | undefined, options: Json) => testWebhook(context, id, options));
   onOne('rotate', 'make a new secret and print it, this once', (id, options) =>
     rotateSecret(context, id, options),
   );

@@ -1,6 +1,6 @@
 import type { EndpointView } from '../../webhooks/views.ts';
 import { type Context, note, say, sayJson, tell } from '../context.ts';
-import { CliError } from '../exit.ts';
+import { CliError, usageError } from '../exit.ts';
 import { terminalOf } from '../output/terminal.ts';
 import { clean } from '../output/text.ts';
 import { policyInForce, withWebhooks } from './service.ts';
@@ -84,13 +84,27 @@ export async function rotateSecret(context: Context, id: string, { json }: Json)
   );
 }
 
-/** Sends a sample event now. The command fails where the delivery does. */
-export async function testWebhook(context: Context, id: string, { json }: Json): Promise<void> {
+/** Sends a sample event now, to the only webhook where none is named. The command fails where the delivery does. */
+export async function testWebhook(
+  context: Context,
+  named: string | undefined,
+  { json }: Json,
+): Promise<void> {
+  const id = named ?? (await onlyWebhook(context));
   const policy = await policyInForce(context);
   const test = await withWebhooks(context, ({ service, caller }) => service.test(caller, id), policy);
   if (json) sayJson(context, test);
   else say(context, testText(test, id, terminalOf(context.stdout, context.env)));
   if (!test.delivered) throw new CliError(`webhook ${id} did not take the test event`);
+}
+
+async function onlyWebhook(context: Context): Promise<string> {
+  const found = await withWebhooks(context, ({ service, caller }) => service.list(caller));
+  const [first, second] = found;
+  if (!first) throw usageError('there is no webhook to test. To add one: gw webhooks add URL');
+  if (!second) return first.id;
+  const each = found.map(({ id, url }) => `\n  gw webhooks test ${id}   ${clean(url)}`);
+  throw usageError(`which webhook?${each.join('')}`);
 }
 
 function listOf(text: string): string[] {
