@@ -1,4 +1,4 @@
-import { chmodSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { checkNode } from '../../src/cli/doctor/install.ts';
 import { requestIdAt } from '../../src/ids.ts';
@@ -43,6 +43,21 @@ describe('gw doctor', () => {
     expect(found).toContainEqual(
       expect.objectContaining({ name: 'providers', mend: 'gw providers add openai' }),
     );
+  });
+
+  test('with --quick leaves the search for damage out, and says on a terminal where that takes long', async () => {
+    const cli = realTimeHome();
+    await cli.run(['projects', 'list']);
+    const long = /^Reading the database \(10\d\.\d MB\) to see whether it is sound\. /;
+    expect((await cli.run(['doctor'], { tty: true })).stderr).toBe('');
+    // As large as an old one, without its bytes.
+    writeFileSync(`${cli.paths.database}-wal`, '', { mode: 0o600 });
+    truncateSync(`${cli.paths.database}-wal`, 101_000_000);
+    expect((await cli.run(['doctor'], { tty: true })).stderr).toMatch(long);
+    expect((await cli.run(['doctor'])).stderr).toBe('');
+    const { stdout, stderr } = await cli.run(['doctor', '--quick'], { tty: true, env: { NO_COLOR: '1' } });
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/database +not searched for damage, schema \d+, /);
   });
 
   test('finds files that others can read, and mends them with --fix', async () => {

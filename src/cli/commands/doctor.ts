@@ -1,9 +1,9 @@
 import type { SetUp } from '../command.ts';
-import { type Context, sayJson, tell } from '../context.ts';
+import { type Context, note, sayJson, tell } from '../context.ts';
 import type { Finding } from '../doctor/check.ts';
 import { checkClock, checkTimezone } from '../doctor/clock.ts';
 import { checkDaemon } from '../doctor/daemon.ts';
-import { checkDatabase } from '../doctor/database.ts';
+import { checkDatabase, longCheckMessage } from '../doctor/database.ts';
 import { checkDatabaseSize } from '../doctor/database-size.ts';
 import { checkDisk, checkKeyFiles, checkPermissions } from '../doctor/files.ts';
 import { checkInstall, checkNode, checkPath } from '../doctor/install.ts';
@@ -18,23 +18,25 @@ import { pasteable } from '../pasteable.ts';
 
 interface Options {
   fix?: boolean;
+  quick?: boolean;
   json?: boolean;
 }
 
 export const doctor: SetUp = (command, context) => {
   command
     .option('--fix', 'mend the permissions of files, and a terminal that a killed dashboard left')
+    .option('--quick', 'do not read through the database, which takes long where it is large')
     .option('--json', 'as JSON')
     .addHelpText('after', '\nThe exit code is 1 when something is broken.')
     .action((options: Options) => run(context, options));
 };
 
-async function run(context: Context, { fix, json }: Options): Promise<void> {
+async function run(context: Context, { fix, quick = false, json }: Options): Promise<void> {
   if (fix) {
     restoreTerminal(context);
     for (const finding of checkPermissions(context.paths)) finding.fix?.();
   }
-  const findings = await examine(context);
+  const findings = await examine(context, quick);
   if (json) sayJson(context, findings.map(findingJson));
   else {
     const terminal = terminalOf(context.stdout, context.env);
@@ -47,9 +49,11 @@ async function run(context: Context, { fix, json }: Options): Promise<void> {
   if (faults > 0) throw new CliError(`${plural(faults, 'problem')} to mend`);
 }
 
-async function examine(context: Context): Promise<Finding[]> {
+async function examine(context: Context, quick: boolean): Promise<Finding[]> {
   const { paths } = context;
-  const database = checkDatabase(paths);
+  const warning = quick || !context.stderr.isTTY ? undefined : longCheckMessage(paths);
+  if (warning !== undefined) note(context, warning);
+  const database = checkDatabase(paths, { quick });
   return [
     checkNode(),
     await checkInstall(context),

@@ -5,11 +5,14 @@ import { inspectDatabase } from '../../store/inspect.ts';
 import { bytes, plural } from '../output/numbers.ts';
 import { broken, type Finding, ok, warning } from './check.ts';
 
-/** Integrity, schema and size of the database. */
-export function checkDatabase({ database }: Paths): Finding {
+/** A database of so many bytes takes about a second to be read through. */
+const LARGE_BYTES = 100_000_000;
+
+/** Integrity, schema and size of the database; `quick` leaves out its integrity. */
+export function checkDatabase({ database }: Paths, { quick = false } = {}): Finding {
   if (!existsSync(database)) return warning('database', `${database} does not exist yet`, 'gw start');
   try {
-    const { faults, schema, wantedSchema, requests } = inspectDatabase(database);
+    const { faults, schema, wantedSchema, requests } = inspectDatabase(database, { quick });
     if (faults.length > 0) {
       return broken('database', `${database} is damaged: ${faults.join('; ')}`, restoring(database));
     }
@@ -23,15 +26,27 @@ export function checkDatabase({ database }: Paths): Finding {
         'gw restart',
       );
     }
-    const size = ['', '-wal'].reduce((sum, suffix) => sum + sizeOf(database + suffix), 0);
-    return ok('database', `sound, schema ${schema}, ${bytes(size)}, ${plural(requests, 'request')}`);
+    const state = quick ? 'not searched for damage' : 'sound';
+    const size = bytes(sizeOfAll(database));
+    return ok('database', `${state}, schema ${schema}, ${size}, ${plural(requests, 'request')}`);
   } catch (error) {
     return broken('database', `${database} cannot be read: ${messageOf(error)}`, restoring(database));
   }
 }
 
+/** What to say before a database is checked that takes long. */
+export function longCheckMessage({ database }: Paths): string | undefined {
+  const size = sizeOfAll(database);
+  if (size < LARGE_BYTES) return undefined;
+  return `Reading the database (${bytes(size)}) to see whether it is sound. To leave that out: gw doctor --quick`;
+}
+
 function restoring(database: string): string {
   return `gw stop, mv '${database}' '${database}.damaged', then put a copy that gw backup made in its place`;
+}
+
+function sizeOfAll(database: string): number {
+  return ['', '-wal'].reduce((sum, suffix) => sum + sizeOf(database + suffix), 0);
 }
 
 function sizeOf(path: string): number {
