@@ -44,6 +44,7 @@ export function respondError(
   const known = error instanceof GwError ? error : internalError(error, id);
   const body = speaksAnthropic(response.req) ? anthropicErrorBody(known, id) : errorBody(known);
   body.error.message = pasteable(known.message);
+  if ('command' in known.fields) Object.assign(body.error, { command: pasteable(`${known.fields.command}`) });
   respondJson(response, known.status, body, { id, headers: asciiHeaders(known.headers) });
 }
 
