@@ -24,5 +24,5 @@ export async function overview(context: Context): Promise<void> {
 
 function show(context: Context, found: Status): void {
   const terminal = terminalOf(context.stdout, context.env);
-  tell(context, statusLines(found, context.version, terminal).join('\n'));
+  tell(context, statusLines(found, { ...context, ...terminal }).join('\n'));
 }

@@ -1,7 +1,10 @@
+import { commandStart } from '../pasteable.ts';
 import { widthOf } from './text.ts';
 
 /** Where a command in a sentence ends: at its full stop or comma, or before what stands apart from it. */
 const COMMAND_END = /[.,;:)](?=\s|$)| {2,}| \(/;
+/** What a shell has to be given before the command itself. */
+const EVAL = 'eval "$(';
 /** Stands for the spaces of a command while lines are made. */
 const GLUE = '\u00a0';
 
@@ -27,10 +30,14 @@ function wrapLine(line: string, width: number, gw: string): string {
 }
 
 function gluedCommands(line: string, gw: string): string {
-  const [before = '', ...commands] = line.split(`: ${gw} `);
-  const glued = commands.map((rest) => {
-    const end = COMMAND_END.exec(rest)?.index ?? rest.length;
-    return `: ${[gw, ...rest.slice(0, end).split(' ')].join(GLUE)}${rest.slice(end)}`;
-  });
-  return before + glued.join('');
+  const starts = [...line.matchAll(commandStart(gw))].map(({ index }) =>
+    line.slice(0, index).endsWith(EVAL) ? index - EVAL.length : index,
+  );
+  let glued = line.slice(0, starts[0]);
+  for (const [i, start] of starts.entries()) {
+    const piece = line.slice(start, starts[i + 1]);
+    const end = COMMAND_END.exec(piece)?.index ?? piece.trimEnd().length;
+    glued += piece.slice(0, end).replaceAll(' ', GLUE) + piece.slice(end);
+  }
+  return glued;
 }

@@ -7,20 +7,30 @@ import { count, percent, plural } from '../output/numbers.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { pad, wrap } from '../output/text.ts';
 import { createTimeFormat, duration } from '../output/time.ts';
+import { wrapMessage } from '../output/wrap-message.ts';
+import { pasteable } from '../pasteable.ts';
 import type { Status } from './read.ts';
 
 const LABEL = 10;
 
-/** The status in five lines. */
-export function statusLines(status: Status, version: string, { palette, columns }: Terminal): string[] {
+export interface StatusLook extends Pick<Terminal, 'palette' | 'columns'> {
+  version: string;
+  /** What to type for gw here. */
+  gw: string;
+}
+
+/** The status in five lines, and some more where the terminal is narrow. */
+export function statusLines(status: Status, { version, gw, palette, columns }: StatusLook): string[] {
+  const room = columns - LABEL - 1;
+  const below = `\n${' '.repeat(LABEL + 1)}`;
   const line = (label: string, text: string) => `${palette.bold(pad(label, LABEL))} ${text}`;
   const running = status.state.kind === 'running';
   return [
     line(`gw ${version}`, running ? daemonText(status) : palette.warn(daemonText(status))),
     line('today', todayText(status.today, status.timezone)),
-    line('budgets', wrap(budgetsText(status), columns - LABEL - 1).join(`\n${' '.repeat(LABEL + 1)}`)),
+    line('budgets', wrap(budgetsText(status), room).join(below)),
     line('providers', providersText(status)),
-    line('next', nextText(status)),
+    line('next', wrapMessage(pasteable(nextText(status), gw), room, gw).replaceAll('\n', below)),
   ];
 }
 

@@ -28,6 +28,19 @@ describe('wrapMessage()', () => {
     );
   });
 
+  test('keeps commands that stand apart, and what a shell evaluates, whole', () => {
+    const next = 'Project web is made. Next: eval "$(./bin/gw env -p web)"   ./bin/gw budget set 5 -p web';
+    expect(wrapMessage(next, 80, './bin/gw').split('\n')).toEqual([
+      'Project web is made. Next: eval "$(./bin/gw env -p web)"',
+      './bin/gw budget set 5 -p web',
+    ]);
+    expect(wrapMessage(next, 30, './bin/gw').split('\n')).toEqual([
+      'Project web is made. Next:',
+      'eval "$(./bin/gw env -p web)"',
+      './bin/gw budget set 5 -p web',
+    ]);
+  });
+
   test('never breaks within a word', () => {
     const path = '/a/path/that/is/longer/than/the/whole/line/of/the/terminal';
     expect(wrapMessage(`gw: cannot open ${path} now`, 40, 'gw')).toBe(`gw: cannot open\n${path}\nnow`);
