@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { processContext } from './context.ts';
+import { EXIT } from './exit.ts';
 import { runCli } from './run-cli.ts';
 
 const ROOT = new URL('../../', import.meta.url);
@@ -10,8 +11,11 @@ export async function main(): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The reader has had enough, as in `gw usage | head`.
     if (error.code === 'EPIPE') process.exit();
-    throw error;
+    process.stderr.write(`gw: cannot write the output: ${error.message}\n`);
+    process.exit(EXIT.failure);
   });
+  // What was to be done is done, whether or not somebody reads of it.
+  process.stderr.on('error', () => {});
   const context = processContext({ program: fileURLToPath(new URL('bin/gw', ROOT)), version: version() });
   process.exitCode = await runCli(process.argv.slice(2), context);
 }

@@ -1,6 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { type StdioOptions, spawnSync } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs';
 import { cp, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { CATALOG } from '../../src/cli/catalog.ts';
 import { tmpHome } from '../support/tmp-home.ts';
@@ -48,6 +50,22 @@ describe('the program', () => {
 });
 
 describe('bin/gw', () => {
+  test.runIf(existsSync('/dev/full'))('survives streams that take nothing more', () => {
+    const full = openSync('/dev/full', 'w');
+    const env = { PATH: process.env.PATH, GW_HOME: tmpHome() };
+    const gw = (args: string[], stdio: StdioOptions) =>
+      spawnSync(process.execPath, [fileURLToPath(new URL('bin/gw', ROOT)), ...args], { env, stdio });
+    const told = gw(['budget', 'set', '6'], ['ignore', 'pipe', full]);
+    expect(told.status).toBe(0);
+    const said = gw(['budget', 'list'], ['ignore', full, 'pipe']);
+    expect([said.status, `${said.stderr}`]).toEqual([
+      1,
+      'gw: cannot write the output: ENOSPC: no space left on device, write\n',
+    ]);
+    expect(`${gw(['budget', 'list'], 'pipe').stdout}`).toContain('$6.00');
+    closeSync(full);
+  });
+
   test('--version answers with the version alone', async () => {
     const { version } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as {
       version: string;
