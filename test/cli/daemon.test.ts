@@ -44,6 +44,13 @@ describe('the daemon', () => {
     expect(statSync(cli.paths.log).mode & 0o777).toBe(0o600);
 
     const before = JSON.parse(readFileSync(cli.paths.daemonInfo, 'utf8')) as { pid: number };
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    for (const impossible of ['-5', `${(taken.address() as AddressInfo).port}`]) {
+      expect((await cli.exec(['restart', '--port', impossible])).code).not.toBe(0);
+    }
+    taken.close();
+    expect(() => process.kill(before.pid, 0)).not.toThrow();
     expect((await cli.exec(['restart'])).stdout).toMatch(
       /^gw has restarted: http:\/\/localhost:\d+\/v1, pid \d+\n$/,
     );

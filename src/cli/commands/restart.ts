@@ -1,9 +1,10 @@
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson } from '../context.ts';
 import { daemonFlags, findDaemon } from '../daemon/find.ts';
-import { startDaemon } from '../daemon/start.ts';
+import { refuseTakenPort, startDaemon } from '../daemon/start.ts';
 import { stopDaemon } from '../daemon/stop.ts';
 import { addListenOptions, flagsOf, type ListenOptions } from '../listen-options.ts';
+import { readSettings } from '../settings.ts';
 import { daemonJson } from '../status/view.ts';
 
 interface Options extends ListenOptions {
@@ -20,6 +21,11 @@ async function run(context: Context, options: Options): Promise<void> {
   const before = await findDaemon(context);
   // Stopping takes the file away that says them.
   const flags = flagsOf({ ...daemonFlags(context), ...options });
+  // What cannot be started is refused while the one that runs still does.
+  const { host, port } = readSettings(context, flags).settings;
+  if (before.kind === 'running' && Number(new URL(before.daemon.origin).port) !== port) {
+    await refuseTakenPort(host, port);
+  }
   await stopDaemon(context);
   const { daemon } = await startDaemon(context, flags);
   if (options.json) {

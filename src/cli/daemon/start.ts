@@ -26,7 +26,7 @@ export async function startDaemon(context: Context, flags: Flags = {}): Promise<
   if (before.kind === 'running') return { daemon: before.daemon, already: true };
   if (before.kind === 'silent')
     return { daemon: await untilAnswering(context, () => undefined), already: true };
-  if (await isTaken(host, port)) throw new CliError(await portInUseMessage(port));
+  await refuseTakenPort(host, port);
   return launch(context, flags);
 }
 
@@ -84,6 +84,11 @@ async function untilAnswering(context: Context, failure: () => string | undefine
     await sleep(POLL_MS);
   }
   throw new CliError(`gw does not answer after ${START_LIMIT_MS / 1000} s. See: gw logs   then: gw stop`);
+}
+
+/** Throws what to do instead where the port is another's. */
+export async function refuseTakenPort(host: string, port: number): Promise<void> {
+  if (await isTaken(host, port)) throw new CliError(await portInUseMessage(port));
 }
 
 function isTaken(host: string, port: number): Promise<boolean> {
