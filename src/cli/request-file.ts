@@ -1,4 +1,4 @@
-import { createReadStream, existsSync } from 'node:fs';
+import { createReadStream, existsSync, statSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import type { Form } from '../compression/turns.ts';
 import { messageOf } from '../errors.ts';
@@ -25,6 +25,7 @@ export interface RequestFile {
 export function openInput({ stdin }: Context, file = '-'): Readable {
   if (file === '-') return stdin;
   if (!existsSync(file)) throw new CliError(`there is no file "${file}"`, EXIT.notFound);
+  if (statSync(file).isDirectory()) throw usageError(`"${file}" is a folder, not a file`);
   return createReadStream(file);
 }
 

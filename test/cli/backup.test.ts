@@ -29,6 +29,10 @@ test('gw backup does not replace a file unless it is told to', async () => {
     stderr: `gw: ${copy} is there already. To replace it: add --force\n`,
   });
   expect((await cli.run(['backup', copy, '--force'])).code).toBe(0);
+  expect(await cli.run(['backup', cli.paths.home, '--force'])).toMatchObject({
+    code: 2,
+    stderr: `gw: ${cli.paths.home} is a folder, not a file\n`,
+  });
 });
 
 test('gw backup leaves nothing behind where it cannot write', async () => {

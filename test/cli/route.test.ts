@@ -126,6 +126,7 @@ describe('gw route', () => {
     [[], '', 2, 'which request?'],
     [['-'], '{}', 2, 'stdin holds no messages'],
     [['gone.json'], '', 5, 'there is no file "gone.json"'],
+    [['/'], '', 2, '"/" is a folder, not a file'],
     [['-', '-p', 'nobody'], request, 5, 'no project "nobody"'],
     [['-', '--online'], request, 2, '--online goes with --jsonl'],
     [['--jsonl', '--json'], '', 2, 'cannot be used with'],

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import { inspectDatabase } from '../../store/inspect.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, sayJson } from '../context.ts';
-import { CliError, EXIT } from '../exit.ts';
+import { CliError, EXIT, usageError } from '../exit.ts';
 import { bytes, plural } from '../output/numbers.ts';
 import { withStore } from '../with-store.ts';
 
@@ -34,6 +34,8 @@ async function run(context: Context, file: string, { force, json }: Options): Pr
   const target = resolve(file);
   if (!existsSync(dirname(target)))
     throw new CliError(`there is no folder ${dirname(target)}`, EXIT.notFound);
+  if (statSync(target, { throwIfNoEntry: false })?.isDirectory())
+    throw usageError(`${target} is a folder, not a file`);
   if (existsSync(target) && !force)
     throw new CliError(`${target} is there already. To replace it: add --force`);
   const partial = `${target}.partial`;
