@@ -14,6 +14,7 @@ import { clean, shorten, widthOf } from '../output/text.ts';
 import { createTimeFormat, duration } from '../output/time.ts';
 import { readSettings } from '../settings.ts';
 import { optionalProject, withStore } from '../with-store.ts';
+import { gatherBlocked, type Show } from './gather-blocked.ts';
 import { policyInForce } from './service.ts';
 
 export interface ListenOptions {
@@ -26,7 +27,11 @@ export interface ListenOptions {
 export async function listenToEvents(context: Context, options: ListenOptions): Promise<never> {
   const forward = options.forwardTo === undefined ? undefined : await forwardTo(context, options.forwardTo);
   const calendar = createCalendar(readSettings(context).settings.timezone);
-  const show = options.json ? jsonOf : textFormat(context, calendar, forward);
+  const format = options.json ? jsonOf : textFormat(context, calendar, forward);
+  const print = (heard: Heard, more?: Parameters<Show>[1]) => say(context, format(heard, more));
+  const gathered = gatherBlocked(context.clock, (event, more) => print({ kind: 'event', event }, more));
+  // Scripts count lines, and of what is forwarded each has its answer.
+  const gathers = context.stdout.isTTY === true && !options.json && !forward;
   const stop = new AbortController();
   const interrupt = () => stop.abort();
   process.once('SIGINT', interrupt);
@@ -44,7 +49,11 @@ export async function listenToEvents(context: Context, options: ListenOptions): 
         signal: stop.signal,
       });
       await sayReady(context, options, forward);
-      for await (const each of heard) say(context, show(each));
+      for await (const each of heard) {
+        if (gathers) gathered.add(each.event);
+        else print(each);
+      }
+      gathered.end();
     });
   } finally {
     process.off('SIGINT', interrupt);
@@ -96,7 +105,7 @@ function textFormat(
   context: Context,
   calendar: ReturnType<typeof createCalendar>,
   forward: Forward | undefined,
-): (heard: Heard) => string {
+): (heard: Heard, more?: Parameters<Show>[1]) => string {
   const { palette, columns, symbols } = terminalOf(context.stdout, context.env);
   const times = createTimeFormat(calendar.timezone);
   /** The id stands where there is room for it, and always where the output is no terminal. */
@@ -109,14 +118,14 @@ function textFormat(
     const shown = isScreen ? shorten(text, Math.max(8, room), symbols.ellipsis) : text;
     return `${palette.dim(time)}  ${arrow} ${head.paint(head.text)}  ${shown}${id}`;
   };
-  return (heard) => {
+  return (heard, more) => {
     const { event } = heard;
     if (heard.kind === 'event') {
       return line(
         '-->',
         { text: event.type, paint: palette.bold },
         event,
-        `${event.project}  ${describe(event, { calendar }).title}`,
+        `${event.project}  ${describe(event, { calendar, ...more }).title}`,
       );
     }
     const { result } = heard;
