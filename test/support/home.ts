@@ -10,6 +10,7 @@ import { type StoredPrice, setPrice } from '../../src/store/prices.ts';
 import { createProject, getProject, type Project } from '../../src/store/projects.ts';
 import { type LoggedRequest, listRequests } from '../../src/store/request-log.ts';
 import { bumpConfigurationEpoch } from '../../src/store/write.ts';
+import { layDatabase } from './migrated.ts';
 
 /** Settings by key, and providers beside the one named `mock`. */
 export type TestSettings = Partial<Omit<Settings, 'providers'>> & {
@@ -59,6 +60,7 @@ export async function prepareHome(home: string, options: HomeOptions): Promise<T
   const { upstreamUrl, price = { input: 1, output: 2 }, now = Date.now } = options;
   mkdirSync(home, { recursive: true, mode: 0o700 });
   const paths = resolvePaths({ GW_HOME: home, GW_DATABASE: options.database });
+  await layDatabase(paths.database);
   const db = await openDatabase(paths.database);
 
   function configure({ providers, ...settings }: TestSettings): void {
