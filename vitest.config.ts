@@ -7,5 +7,8 @@ export default defineConfig({
     isolate: false,
     // One more than there are cores: daemons, terminals and clients under test mostly wait.
     maxWorkers: availableParallelism() + 1,
+    // What takes a second or two alone takes several on a machine that has other work.
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
   },
 });
