@@ -2,6 +2,7 @@ const MONTH = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\\.?
 const DATE = `(?:\\d{4}[-/.]\\d{1,2}[-/.]\\d{1,2}|\\d{1,2}[-/.]\\d{1,2}[-/.]\\d{2,4}|\\d{1,2} ${MONTH},? \\d{4}|${MONTH} \\d{1,2},? \\d{4})`;
 const TIME = '(?<![\\w:])\\d{1,2}:\\d{2}(?::\\d{2}(?:\\.\\d+)?)?(?:[ \\u202f][AaPp]\\.?[Mm]\\b\\.?)?';
 const ANY_TIME = /\d:\d{2}/;
+const TIMES = /\d:\d{2}/g;
 /** A line's start, its date with what joins it to the time, and the rest. */
 const DATE_FIRST = new RegExp(`^(.{0,40}?)(${DATE}(?:, | at |T| ))(?=${TIME})`);
 const TIME_FIRST = new RegExp(`^(.{0,40}?${TIME})((?: on |, | )${DATE})`);
@@ -75,6 +76,11 @@ export function restoreDates(lines: readonly string[]): string[] {
   });
 }
 
+/** Whether a text has as many times as a chat that is worth the look. */
+export function hasTimes(text: string): boolean {
+  return (text.match(TIMES)?.length ?? 0) >= MIN_LINES;
+}
+
 /** Whether enough lines carry a date, and at least two people wrote nearly all of them. */
 function isChat(lines: readonly string[], pattern: RegExp): boolean {
   const speakers = new Map<string, number>();
@@ -85,6 +91,8 @@ function isChat(lines: readonly string[], pattern: RegExp): boolean {
     stamped++;
     const { speaker } = stamp;
     if (speaker !== undefined) speakers.set(speaker, (speakers.get(speaker) ?? 0) + 1);
+    // A log tells so soon.
+    else if (stamped >= MIN_LINES && speakers.size === 0) return false;
   }
   const counts = [...speakers.values()].filter((count) => count >= MIN_OF_SPEAKER);
   const spoken = counts.reduce((sum, count) => sum + count, 0);

@@ -1,4 +1,4 @@
-import { dropDates, isStamped, restoreDates } from './chat-dates.ts';
+import { dropDates, hasTimes, isStamped, restoreDates } from './chat-dates.ts';
 import { dropSaid, restoreSaid, type Written } from './chat-said.ts';
 import { estimateTokens } from './estimate.ts';
 import { joinLines } from './lines.ts';
@@ -25,10 +25,12 @@ export function shortenChat(text: string): string {
 
 /** The chat that a text holds, in fewer words; undefined where it holds none, or there is little to gain. */
 export function frameChat(text: string): FramedChat | undefined {
-  const lines = text.split('\n');
+  const isSaid = text.includes(' said, "');
+  const isDated = hasTimes(text);
+  const lines = isSaid || isDated ? text.split('\n') : [];
   if (lines.length < MIN_LINES) return undefined;
-  const said = text.includes(' said, "') ? dropSaid(lines) : undefined;
-  const dated = dropDates(said?.lines ?? lines);
+  const said = isSaid ? dropSaid(lines) : undefined;
+  const dated = isDated ? dropDates(said?.lines ?? lines) : undefined;
   if (!said && !dated) return undefined;
   const out = dated ?? said?.lines ?? lines;
   const isMessage = (line: string, i: number) =>

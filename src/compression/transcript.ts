@@ -11,6 +11,7 @@ const SMALL = 4;
 /** What was said last may be what is asked. */
 const LAST_TURNS = 2;
 const MAX_SPEAKERS = 50;
+const SAMPLE = 60;
 
 /** A capital within a sentence: a name of something. */
 const NAMED = /(?<=[\p{Ll},;] )\p{Lu}\p{Ll}{2,}/gu;
@@ -65,7 +66,10 @@ export function withoutTurns(text: string): string {
 /** The turns among the lines, where most of them are such. */
 function readTurns(lines: readonly string[]): (Turn | undefined)[] | undefined {
   if (lines.length < MIN_TURNS) return undefined;
-  const turns = lines.map((line) => (line.length < 4000 ? turnOf(line) : undefined));
+  // A conversation shows at its start; what else is long is not read to its end.
+  const start = lines.slice(0, SAMPLE).filter((line) => turnOf(line) !== undefined).length;
+  if (start * 5 < Math.min(lines.length, SAMPLE)) return undefined;
+  const turns = lines.map(turnOf);
   const speakers = new Map<string, number>();
   for (const turn of turns) if (turn) speakers.set(turn.who, (speakers.get(turn.who) ?? 0) + 1);
   const count = turns.filter((turn) => turn && (speakers.get(turn.who) ?? 0) > 2).length;
@@ -74,6 +78,7 @@ function readTurns(lines: readonly string[]): (Turn | undefined)[] | undefined {
 }
 
 function turnOf(line: string): Turn | undefined {
+  if (line.length > 4000) return undefined;
   const [found, when = '', who = '', said = '', quote = ''] = TURN.exec(line) ?? [];
   return found === undefined ? undefined : { when, who, said, quote };
 }

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { splitBlocks } from '../../src/compression/blocks.ts';
+import { restoreChat, shortenChat } from '../../src/compression/chat.ts';
 import { decodeRecords } from '../../src/compression/json-decode.ts';
 import { encodeRecords } from '../../src/compression/json-encode.ts';
 import { encodeLike } from '../../src/compression/json-like.ts';
@@ -59,6 +60,10 @@ describe.skipIf(!present)(
         const encoded = encodeLog(text);
         if (encoded) expect(withoutPadding(decodeLog(encoded.text))).toBe(withoutPadding(text));
       }
+    });
+
+    it('comes back from a shortened chat', () => {
+      for (const text of all) expect(restoreChat(shortenChat(text))).toBe(text);
     });
 
     it('comes back from folded repeats', { timeout: 120_000 }, () => {
