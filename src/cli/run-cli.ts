@@ -1,5 +1,7 @@
 import { CommanderError } from 'commander';
 import { messageOf } from '../errors.ts';
+import { isStorageFault } from '../store/storage-error.ts';
+import type { CommandEntry } from './command.ts';
 import { type Context, note } from './context.ts';
 import { EXIT, Exit, exitCodeOf } from './exit.ts';
 import { createProgram, entryFor } from './program.ts';
@@ -14,11 +16,17 @@ export async function runCli(args: readonly string[], context: Context): Promise
     }
     const entry = entryFor(args);
     const program = await createProgram(context, entry ? [entry] : []);
-    await program.parseAsync(withBareCommand(args, entry?.bare), { from: 'user' });
+    await program.parseAsync(withBareCommand(known(args, entry), entry?.bare), { from: 'user' });
     return EXIT.ok;
   } catch (error) {
     return report(error, context);
   }
+}
+
+/** Help on what is no command says so, as the command itself would. */
+function known(args: readonly string[], entry: CommandEntry | undefined): readonly string[] {
+  const isLost = entry === undefined && args[0] === 'help' && args[1] !== undefined && args[1] !== 'help';
+  return isLost ? args.slice(1) : args;
 }
 
 /** `gw keys` and `gw keys --json` are `gw keys list`; `gw keys --help` is not. */
@@ -36,7 +44,7 @@ function report(error: unknown, context: Context): number {
     return error.exitCode === 0 ? EXIT.ok : EXIT.usage;
   }
   if (!(error instanceof Exit)) {
-    note(context, `gw: ${messageOf(error)}`);
+    note(context, `gw: ${messageOf(error)}${isStorageFault(error) ? '. Run: gw doctor' : ''}`);
     if (context.env.GW_DEBUG && error instanceof Error) note(context, error.stack ?? '');
   }
   return exitCodeOf(error);

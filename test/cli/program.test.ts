@@ -1,5 +1,13 @@
 import { type StdioOptions, spawnSync } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { cp, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -29,6 +37,7 @@ describe('the program', () => {
   });
 
   test.each([
+    [['help', 'usge'], "gw: unknown command 'usge'\n(Did you mean usage?)\nSee: gw --help\n"],
     [['usge'], "gw: unknown command 'usge'\n(Did you mean usage?)\nSee: gw --help\n"],
     [
       ['usage', '--form', '7d'],
@@ -46,6 +55,24 @@ describe('the program', () => {
     expect(plain.code).toBe(1);
     expect(plain.stderr).toMatch(/^gw: cannot open the database .*Run: gw doctor\n$/);
     expect((await cli.run(['usage'], { env: { GW_DEBUG: '1' } })).stderr).toMatch(/\n +at /);
+  });
+
+  test('says where to go with a database that fails while it is used', async () => {
+    const cli = cliHome();
+    await cli.run(['projects', 'add', 'web']);
+    const db = await cli.open();
+    const page = Number(
+      db.prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'projects'").pluck().get(),
+    );
+    const size = Number(db.pragma('page_size', { simple: true }));
+    db.close();
+    const bytes = readFileSync(cli.paths.database);
+    writeFileSync(cli.paths.database, bytes.fill(0xff, (page - 1) * size, page * size));
+    expect(await cli.run(['projects', 'add', 'app'])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'gw: database disk image is malformed. Run: gw doctor\n',
+    });
   });
 });
 
