@@ -62,12 +62,15 @@ export class KeptEvents {
 
   /** All that was generated; each event is parsed for it once. */
   text(): string {
-    if (this.#taken < this.#bytes) {
-      this.#text.push(...this.#wire.textOf(this.#store.subarray(this.#taken, this.#bytes), true));
-      this.#taken = this.#bytes;
-    }
+    this.#takeText();
     if (this.#text.length > 1) this.#text = [this.#text.join('')];
     return this.#text[0] ?? '';
+  }
+
+  #takeText(): void {
+    if (this.#taken === this.#bytes) return;
+    this.#text.push(...this.#wire.textOf(this.#store.subarray(this.#taken, this.#bytes), true));
+    this.#taken = this.#bytes;
   }
 
   /** How the stream can end at its limit after all that went out; undefined where its wire knows no way. */
@@ -79,7 +82,7 @@ export class KeptEvents {
 
   /** Keeps no more of them than their text, and what the stream's ending has to know. */
   #drop(): void {
-    this.text();
+    this.#takeText();
     this.ending();
     this.#lastDropped = Buffer.from(this.#store.subarray(this.#last, this.#bytes));
     this.#store = NOTHING;
