@@ -247,14 +247,20 @@ test(`kill -9 at ${KILLS} random points between attempts: what was billed is boo
   await priceAll(home);
   for (let round = 0; round < KILLS; round++) {
     const daemon = await spawnDaemon(home.paths.home);
+    let answered = () => {};
+    const first = new Promise<void>((resolve) => {
+      answered = resolve;
+    });
     const ask = async () => {
       for (;;) {
         const parts = { body: ASK, headers: { authorization: `Bearer ${home.key}` } };
         const answer = await request(`${daemon.url}/chat/completions`, parts).catch(() => undefined);
         if (!answer?.complete) return;
+        answered();
       }
     };
     const clients = Array.from({ length: 12 }, ask);
+    await first;
     // The point of the kill is in time, so nothing but time can choose it.
     await new Promise((resolve) => setTimeout(resolve, 20 + random(2).readUInt16LE() / 150));
     daemon.kill('SIGKILL');
