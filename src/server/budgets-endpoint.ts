@@ -56,7 +56,7 @@ export async function putBudgetEndpoint(caller: Caller, request: IncomingMessage
   mustBeAdmin(caller);
   const body = parse(await readJson(request));
   const project = await ownProject(caller, body.project_id ?? caller.project, context.db);
-  const capNanoUsd = parseUsd(String(body.cap_usd));
+  const capNanoUsd = parseUsd(decimal(body.cap_usd));
   if (capNanoUsd === undefined) {
     throw badRequest(
       `"cap_usd" is ${JSON.stringify(body.cap_usd)}: use an amount from 0 to 1000000 with at most 9 places`,
@@ -116,10 +116,27 @@ function parse(value: unknown): z.infer<typeof Body> {
   const parsed = Body.safeParse(value);
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
-  throw badRequest(
-    `${issue?.path.join('.') || 'body'}: ${issue?.message ?? 'not understood'}`,
-    issue?.path.join('.'),
-  );
+  if (issue?.code === 'unrecognized_keys') {
+    const [key = ''] = issue.keys;
+    throw badRequest(
+      `unknown field "${key}": a budget has ${Object.keys(Body.shape).join(', ')}`,
+      key,
+      'unknown_field',
+    );
+  }
+  const field = issue?.path.join('.') ?? '';
+  if (field === '') throw badRequest('the request body must be a JSON object such as {"cap_usd":5}');
+  if (field === 'cap_usd') {
+    throw badRequest('"cap_usd" must be an amount in dollars, such as 5 or "0.50"', field);
+  }
+  throw badRequest(`"${field}": ${issue?.message ?? 'not understood'}`, field);
+}
+
+/** An amount as people write it: what is below a millionth reads `1e-7` as a number's text. */
+function decimal(amount: number | string): string {
+  if (typeof amount === 'string') return amount;
+  const text = amount.toFixed(9);
+  return Number(text) === amount ? text : String(amount);
 }
 
 function mustBeAdmin(caller: Caller): void {

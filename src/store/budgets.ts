@@ -125,7 +125,10 @@ function check({ capNanoUsd, alertPercent = DEFAULT_ALERT_PERCENT, period, windo
     period === 'rolling' &&
     !(windowMs !== undefined && windowMs >= MIN_WINDOW_MS && windowMs <= MAX_WINDOW_MS)
   ) {
-    throw badRequest('the window of a rate is from a minute to 31 days, such as 2/hour', 'window');
+    throw badRequest('the window of a rate is from a minute to 31 days, such as 2/hour', 'window_seconds');
+  }
+  if (period !== 'rolling' && windowMs !== undefined) {
+    throw badRequest(`a ${period} budget has no window: that is for the period rolling`, 'window_seconds');
   }
 }
 
