@@ -29,7 +29,7 @@ import { startSandbox } from '../providers/sandbox.ts';
 import { modelsOf } from '../routing/score/tier-models.ts';
 import { createApi } from '../server/api.ts';
 import { type Listener, listen } from '../server/listen.ts';
-import { createCallerLookup, createProjectLookup } from '../store/callers.ts';
+import { createBudgetLookup, createCallerLookup, createProjectLookup } from '../store/callers.ts';
 import { type Checkpoints, createCheckpoints } from '../store/checkpoints/checkpoints.ts';
 import { lastRequestId, registerDaemon, unregisterDaemon } from '../store/daemons.ts';
 import { createLedger, type Ledger } from '../store/ledger/ledger.ts';
@@ -194,6 +194,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     settings: () => current().settings,
     authenticator,
     findProject: createProjectLookup(db),
+    hasBudget: createBudgetLookup(db),
     attribution,
     repoBudgets: () => current().repoBudgets,
     providers: () => current().registry.providers,

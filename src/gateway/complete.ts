@@ -60,7 +60,7 @@ function authenticate(gateway: Gateway, exchange: Exchange): Asker {
 function receive(gateway: Gateway, wire: Wire, body: Buffer, { exchange, caller, origin }: Asker): Job {
   const asked = wire.parse(body);
   const options = withServiceHeaders(asked.options, exchange.request.headers);
-  const project = selectProject(caller, options.budgetId, gateway.findProject);
+  const project = selectProject(caller, options.budgetId, gateway);
   return { exchange, caller, project, origin, wire, asked, options, savedTokens: 0 };
 }
 

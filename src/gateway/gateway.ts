@@ -17,7 +17,7 @@ import type { Learners } from './learners.ts';
 import type { Lessons } from './lessons.ts';
 import type { Resolver } from './resolve.ts';
 import type { Router } from './router.ts';
-import type { FindProject } from './select-project.ts';
+import type { FindProject, HasBudget } from './select-project.ts';
 import type { Settler } from './settler.ts';
 import type { Shadows } from './shadow/shadows.ts';
 import type { Tiers } from './tiers.ts';
@@ -31,6 +31,7 @@ export interface Gateway {
   settings: () => Settings;
   authenticator: Authenticator;
   findProject: FindProject;
+  hasBudget: HasBudget;
   attribution: Attribution;
   /** The projects with budgets of repositories: admission has to know where their requests come from. */
   repoBudgets: () => ReadonlySet<number>;

@@ -11,13 +11,25 @@ export interface ProjectRef {
 /** Finds live projects by name; the store is behind it. */
 export type FindProject = (name: string) => ProjectRef | undefined;
 
+/** Tells whether a project has a budget of a period, that of a repository if one is named; the store is behind it. */
+export type HasBudget = (projectId: number, period: string, repo: string) => boolean;
+
+/** What can be named. */
+export interface Accounts {
+  findProject: FindProject;
+  hasBudget: HasBudget;
+}
+
+/** A budget's name: `project/period`, or of a repository `project/period@/its/path`. */
+const BUDGET = /^([^/]+)\/(daily|monthly|rolling)(?:@(.+))?$/s;
+
 /**
  * The project that pays: the key's own, or the one that `service.budget_id` names (by its own name, or by that of
- * one of its budgets, `project/period`). 403 for a project that the key may not use, 404 for one that there isn't.
+ * one of its budgets). 403 for a project that the key may not use, 404 for a project or budget that there isn't.
  */
-export function selectProject(caller: Caller, budgetId: string | undefined, find: FindProject): ProjectRef {
+export function selectProject(caller: Caller, budgetId: string | undefined, accounts: Accounts): ProjectRef {
   const own = { id: caller.projectId, name: caller.project, paused: caller.paused };
-  const project = budgetId === undefined ? own : named(caller, budgetId, find);
+  const project = budgetId === undefined ? own : named(caller, budgetId, accounts);
   if (project.paused) {
     throw new GwError(`project ${project.name} is paused. To resume it: gw projects resume ${project.name}`, {
       status: 403,
@@ -28,20 +40,25 @@ export function selectProject(caller: Caller, budgetId: string | undefined, find
   return project;
 }
 
-function named(caller: Caller, budgetId: string, find: FindProject): ProjectRef {
-  const project = find(budgetId) ?? find(budgetId.replace(/\/(daily|monthly|rolling)$/, ''));
-  if (!project) {
-    throw notFound(
-      `no budget or project "${budgetId}". See: gw budget list, gw projects list`,
-      'budget_not_found',
-      'service.budget_id',
-    );
-  }
+function named(caller: Caller, budgetId: string, { findProject, hasBudget }: Accounts): ProjectRef {
+  const [, name = budgetId, period, repo = ''] = BUDGET.exec(budgetId) ?? [];
+  const project = findProject(name);
+  if (!project) throw unknown(budgetId);
   if (project.id !== caller.projectId && !caller.admin) {
     throw new GwError(
       `this key belongs to project ${caller.project} and may not spend from "${budgetId}". Use a key of that project (gw keys create -p ${project.name}), or an admin key`,
       { status: 403, type: 'permission_error', code: 'budget_forbidden', param: 'service.budget_id' },
     );
   }
+  // Who names a budget counts on its cap.
+  if (period !== undefined && !hasBudget(project.id, period, repo)) throw unknown(budgetId);
   return project;
+}
+
+function unknown(budgetId: string): GwError {
+  return notFound(
+    `no budget or project "${budgetId}". See: gw budget list, gw projects list`,
+    'budget_not_found',
+    'service.budget_id',
+  );
 }

@@ -13,6 +13,9 @@ export interface ServiceOptions {
   explain?: boolean;
 }
 
+/** A project's name, a period and the path of a repository. */
+const MAX_BUDGET_ID = 300;
+
 const KNOWN = new Set(['optimize', 'route', 'budget_id', 'explain']);
 
 /** Reads the `service` object. 400 with `param` for an unknown or mistyped field. */
@@ -67,7 +70,7 @@ function readOptions(
     options.route = route;
   }
   if (budget !== undefined && budget !== null) {
-    if (typeof budget !== 'string' || budget === '' || budget.length > 200) {
+    if (typeof budget !== 'string' || budget === '' || budget.length > MAX_BUDGET_ID) {
       throw badRequest(`"${names.budget}" must be the name of a budget or a project`, names.budget);
     }
     options.budgetId = budget;

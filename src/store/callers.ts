@@ -49,3 +49,11 @@ export function createProjectLookup(
     return row && { id: row.id, name: row.name, paused: row.pausedAt !== null };
   };
 }
+
+/** Tells whether a project has a budget of a period; that of a repository, if one is named. */
+export function createBudgetLookup(db: Db): (projectId: number, period: string, repo: string) => boolean {
+  const select = db.prepare<[number, string, string]>(
+    'SELECT 1 FROM budgets WHERE project_id = ? AND period = ? AND repo = ? AND removed_at IS NULL',
+  );
+  return (projectId, period, repo) => select.get(projectId, period, repo) !== undefined;
+}

@@ -228,7 +228,7 @@ test.each([
 test.each([
   ['x-service-optimize', 'maybe'],
   ['x-service-route', 'balanced'],
-  ['x-service-budget', ' '.repeat(2) + 'x'.repeat(201)],
+  ['x-service-budget', ' '.repeat(2) + 'x'.repeat(301)],
 ])('the header %s: %s is a 400 with its name as param', async (name, value) => {
   const gateway = await startGateway();
   const answer = await gateway.post(PLAIN, { headers: { [name]: value } });
@@ -247,10 +247,41 @@ describe('projects and budgets that a key may not use', () => {
     ]);
     const headers = { authorization: `Bearer ${gateway.adminKey}` };
     expect((await gateway.post(body, { headers })).status).toBe(200);
-    expect(
-      (await gateway.post(PLAIN, { headers: { ...headers, 'x-service-budget': 'web/daily' } })).status,
-    ).toBe(200);
-    expect((await gateway.records()).map(({ project }) => project)).toEqual(['web', 'web']);
+    expect((await gateway.records()).map(({ project }) => project)).toEqual(['web']);
+  });
+
+  test('a budget is named as lists name it, and one that there is not is a 404', async () => {
+    const gateway = await startGateway();
+    const web = await gateway.newProject('web');
+    await gateway.setBudget({ period: 'daily', capUsd: 1 }, web);
+    await gateway.setBudget({ period: 'monthly', capUsd: 1, repo: '/srv/web@2/shöp' }, web);
+    const headers = { authorization: `Bearer ${gateway.adminKey}` };
+    const outcome = async (budget_id: string, given = headers) => {
+      const answer = await gateway.post(
+        { ...PLAIN, max_tokens: 1, service: { budget_id } },
+        { headers: given },
+      );
+      return answer.status === 200 ? 200 : errorOf(answer).code;
+    };
+    expect(await outcome('web/daily')).toBe(200);
+    expect(await outcome('web/monthly@/srv/web@2/shöp')).toBe(200);
+    for (const name of [
+      'web/monthly',
+      'web/daily@/srv/web',
+      'web/rolling',
+      'web/weekly',
+      'web/',
+      'nope/daily',
+    ]) {
+      expect([name, await outcome(name)]).toEqual([name, 'budget_not_found']);
+    }
+    const own = { authorization: `Bearer ${gateway.key}` };
+    expect(await outcome('web/daily', own)).toBe('budget_forbidden');
+    expect(await outcome('web/monthly', own)).toBe('budget_forbidden');
+    expect((await gateway.records()).filter(({ outcome }) => outcome === 'ok')).toMatchObject([
+      { project: 'web' },
+      { project: 'web' },
+    ]);
   });
 
   test('a project key may not see the usage or the requests of another project', async () => {

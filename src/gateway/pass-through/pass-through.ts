@@ -63,7 +63,7 @@ async function receive(gateway: Gateway, exchange: Exchange, path: string): Prom
       'unsupported_value',
     );
   }
-  const project = selectProject(caller, options.budgetId, gateway.findProject);
+  const project = selectProject(caller, options.budgetId, gateway);
   const wire = passThroughWire(endpointOf(path), costsOf(request.method, path));
   return { exchange, caller, project, origin, wire, asked, options, savedTokens: 0 };
 }
