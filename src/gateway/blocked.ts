@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Calendar } from '../calendar.ts';
 import { GwError } from '../errors.ts';
-import { formatUsd, NANO_PER_USD, type NanoUsd, usdNumber } from '../money.ts';
+import { formatUsd, MAX_AMOUNT_NANO_USD, NANO_PER_USD, type NanoUsd, usdNumber } from '../money.ts';
 import type { Standing } from '../store/ledger/balances.ts';
 import { budgetName } from '../store/ledger/terms.ts';
 import type { ServerTool } from './wire/server-tools.ts';
@@ -154,17 +154,20 @@ export function costUnbounded({ budget }: Standing, endpoint: string): GwError {
   );
 }
 
-/** The command that makes room: double the cap, or more where that is not enough. */
+/** The command that makes room: double the cap, or more where that is not enough, as far as caps go. */
 function raiseCommand({ budget, posted }: Standing, needed: NanoUsd): string {
-  const enough = Math.max(budget.capNanoUsd * 2, posted + needed * 2);
-  const dollars =
-    enough >= NANO_PER_USD
-      ? Math.ceil(enough / NANO_PER_USD)
-      : Number((enough / NANO_PER_USD).toPrecision(1));
+  const enough = Math.min(Math.max(budget.capNanoUsd * 2, posted + needed * 2), MAX_AMOUNT_NANO_USD);
+  const dollars = roundUp(enough) / NANO_PER_USD;
   const amount = dollars >= 1 ? String(dollars) : dollars.toFixed(9).replace(/0+$/, '');
   const whose = `-p ${budget.projectName}${budget.repo === '' ? '' : ` --repo ${quoted(budget.repo)}`}`;
   if (budget.period !== 'rolling') return `gw budget set ${amount} --period ${budget.period} ${whose}`;
   return `gw budget set --max-rate ${amount}/${windowText(budget.windowMs ?? 0)} ${whose}`;
+}
+
+/** To whole dollars, below one to a single figure; never less, as what is suggested has to be enough. */
+function roundUp(amount: NanoUsd): NanoUsd {
+  const unit = Math.min(NANO_PER_USD, 10 ** Math.floor(Math.log10(amount)));
+  return Math.ceil(amount / unit) * unit;
 }
 
 /** A path as a shell takes it. */
@@ -176,5 +179,5 @@ function windowText(windowMs: number): string {
   if (windowMs === 3_600_000) return 'hour';
   if (windowMs === 60_000) return 'minute';
   if (windowMs === 86_400_000) return 'day';
-  return `${Math.round(windowMs / 60_000)}m`;
+  return windowMs % 60_000 === 0 ? `${windowMs / 60_000}m` : `${windowMs / 1000}s`;
 }

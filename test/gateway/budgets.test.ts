@@ -4,6 +4,7 @@ import { usageOf } from '../support/chat-shapes.ts';
 import type { RawResponse } from '../support/client.ts';
 import { createGate } from '../support/gate.ts';
 import { type GatewayOptions, PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
+import type { TestBudget } from '../support/home.ts';
 import { json, status } from '../support/scripts.ts';
 import { sse } from '../support/sse-scripts.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -156,6 +157,26 @@ describe('the refusal', () => {
     await gateway.setBudget({ period: 'daily', capUsd: 0.1 });
     gateway.upstream.queue(completion({ usage: USAGE }));
     expect((await gateway.post(TEN_CENTS)).status).toBe(200);
+  });
+
+  test('names a cap that is enough, in the window that there is, and no higher than caps go', async () => {
+    const commandFor = async (budget: TestBudget, price: number, spent: number, asked: number) => {
+      const gateway = await startGateway({ price: { input: 0, output: price }, budget });
+      gateway.upstream.queue(completion({ usage: usageOf(1, spent) }));
+      if (spent > 0) await gateway.post({ ...PLAIN, max_tokens: spent });
+      const answer = await gateway.post({ ...PLAIN, max_tokens: asked });
+      return errorOf(answer).command;
+    };
+    // $0.0074 is spent, and $0.0036 is asked for.
+    expect(await commandFor({ period: 'daily', capUsd: 0.00745 }, 100, 74, 36)).toBe(
+      'gw budget set 0.02 --period daily -p default',
+    );
+    expect(await commandFor({ period: 'rolling', windowMs: 90_000, capUsd: 0.05 }, 100_000, 0, 1)).toBe(
+      'gw budget set --max-rate 0.2/90s -p default',
+    );
+    expect(await commandFor({ period: 'daily', capUsd: 600_000 }, 1_000_000, 0, 700_000)).toBe(
+      'gw budget set 1000000 --period daily -p default',
+    );
   });
 
   test('of an unknown price names the command that sets it', async () => {
