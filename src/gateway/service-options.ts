@@ -49,7 +49,7 @@ export function withServiceHeaders(options: ServiceOptions, headers: IncomingHtt
   const route = headers['x-service-route'];
   const budget = headers['x-service-budget'];
   if (optimize === undefined && route === undefined && budget === undefined) return options;
-  const fromHeaders = readOptions(word(optimize), word(route), budget, {
+  const fromHeaders = readOptions(word(optimize), word(route, ['off']), budget, {
     optimize: 'x-service-optimize',
     route: 'x-service-route',
     budget: 'x-service-budget',
@@ -87,11 +87,14 @@ function readOptimize(value: unknown, name: string): boolean | OptimizerLevel {
   return level;
 }
 
-/** A header has only text: `true` and `false` (also 1, 0, on, off) are taken as booleans. */
-function word(value: string | string[] | undefined): unknown {
+/**
+ * A header has only text: `true` and `false` (also 1, 0, on) are taken as booleans, and what else means no. For the
+ * optimizer `off` is a level.
+ */
+function word(value: string | string[] | undefined, no: readonly string[] = []): unknown {
   if (typeof value !== 'string') return value;
   const text = value.trim().toLowerCase();
   if (text === 'true' || text === '1' || text === 'on') return true;
-  if (text === 'false' || text === '0') return false;
+  if (text === 'false' || text === '0' || no.includes(text)) return false;
   return text;
 }
