@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
-import { GwError } from '../errors.ts';
+import { badRequest, GwError } from '../errors.ts';
 
 /**
  * Refuses what a web page could send through a browser: a foreign `Host` (DNS rebinding) or a foreign `Origin`.
@@ -15,7 +15,9 @@ export function createGuard(boundTo: string): (request: IncomingMessage) => void
   const isOwnAddress = (name: string) => !isLoopback(boundTo) && isIP(name.replace(/^\[|\]$/g, '')) !== 0;
   return (request) => {
     const { host, origin } = request.headers;
-    if (host === undefined || countHosts(request) !== 1) throw foreign('Host', host);
+    if (host === undefined)
+      throw badRequest('the Host header is missing: send localhost', undefined, 'missing_host');
+    if (countHosts(request) !== 1) throw foreign('Host', host);
     if (!accepted.has(host)) {
       const name = hostName(host);
       if (!isOwn(name) && !isOwnAddress(name)) throw foreign('Host', host);

@@ -68,9 +68,12 @@ function createHttpServer({ onRequest, onUnreadable }: Omit<ListenOptions, 'host
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: 32 * 1024,
       noDelay: true,
+      // What Node would answer to these two has no body: the one is refused by the guard, the other may be passed over.
+      requireHostHeader: false,
     },
     onRequest,
   );
+  server.on('checkExpectation', onRequest);
   server.on('clientError', onUnreadable);
   return server;
 }

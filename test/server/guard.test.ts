@@ -77,8 +77,17 @@ describe('the Host header', () => {
 
   test('that is missing is a bad request', async () => {
     const gateway = await startGateway();
-    expect((await health(gateway, [])).status).toBe(400);
+    const answer = await health(gateway, []);
+    expect(answer.status).toBe(400);
+    expect(answer.json()).toMatchObject({ error: { type: 'invalid_request_error', code: 'missing_host' } });
+    expect(answer.header('x-service-request-id')).toMatch(/^req_/);
   });
+});
+
+test('an expectation that gw does not know is passed over, and guarded like any other request', async () => {
+  const gateway = await startGateway();
+  expect((await health(gateway, ['host: localhost', 'expect: 200-ok'])).status).toBe(200);
+  expect((await health(gateway, ['host: evil.com', 'expect: 200-ok'])).status).toBe(403);
 });
 
 describe('the Origin header', () => {
