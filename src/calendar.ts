@@ -39,9 +39,9 @@ export function isTimezone(name: string): boolean {
   }
 }
 
-/** Whether the text is a real date in the form YYYY-MM-DD. */
+/** Whether the text is a real date in the form YYYY-MM-DD, from year 1: what lies days before is one, too. */
 export function isDate(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  if (!/^(?!0000)\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const time = Date.parse(`${text}T00:00:00Z`);
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }

@@ -103,7 +103,7 @@ describe('day()', () => {
 describe('dates', () => {
   test('are checked and added to without a zone', () => {
     expect(isDate('2024-02-29')).toBe(true);
-    for (const text of ['2023-02-29', '2024-13-01', '2024-1-1', '24-01-01', '', 'today'])
+    for (const text of ['2023-02-29', '2024-13-01', '2024-1-1', '24-01-01', '0000-01-10', '', 'today'])
       expect(isDate(text)).toBe(false);
     expect(addDays('2024-02-28', 2)).toBe('2024-03-01');
     expect(addDays('2024-01-01', -1)).toBe('2023-12-31');
