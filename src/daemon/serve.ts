@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings } from '../config/load.ts';
 import type { ScalarKey } from '../config/settings.ts';
 import { GwError, messageOf } from '../errors.ts';
+import { isLoopback } from '../loopback.ts';
 import type { Paths } from '../paths.ts';
 import { acquireLock, type FileLock } from '../store/lock.ts';
 import { boot, type Daemon, VERSION } from './boot.ts';
@@ -40,6 +41,7 @@ export async function serve({ paths, env, flags, background, pasteable }: ServeO
     { port: daemon.port, pid: process.pid, instance: daemon.instanceId, version: VERSION },
     'listening',
   );
+  if (!isLoopback(settings.host)) log.warn({ host: settings.host }, 'other machines can reach gw');
   process.on('unhandledRejection', (error) => log.error({ error: messageOf(error) }, 'unhandled rejection'));
   const signal = await firstSignal();
   log.info({ signal }, 'draining');

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import { hostname } from 'node:os';
 import { badRequest, GwError } from '../errors.ts';
+import { isLoopback } from '../loopback.ts';
 
 /**
  * Refuses what a web page could send through a browser: a foreign `Host` (DNS rebinding) or a foreign `Origin`.
@@ -43,12 +44,6 @@ function hostName(host: string): string {
   // What would be a user, a path or a query to the URL parser is none of a host.
   if (/[/?#@\\\s]/.test(host) || !URL.canParse(`http://${host}`)) return '';
   return new URL(`http://${host}`).hostname;
-}
-
-/** Whether a URL's host name is this machine: `localhost`, 127.0.0.0/8 as an address (not as a prefix), or ::1. */
-export function isLoopback(name: string): boolean {
-  const bare = name.replace(/^\[|\]$/g, '');
-  return bare === 'localhost' || bare === '::1' || (isIP(bare) === 4 && bare.startsWith('127.'));
 }
 
 function foreign(what: string, value: string | undefined): GwError {

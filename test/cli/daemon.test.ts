@@ -78,6 +78,15 @@ describe('the daemon', () => {
     expect((await cli.exec(['start'])).stdout).toContain('gw is running');
   }, 60_000);
 
+  test('says so where other machines can reach it', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    const open = await cli.exec(['start', '--host', '0.0.0.0']);
+    expect(open).toMatchObject({ code: 0, stderr: expect.stringMatching(/0\.0\.0\.0: other machines can/) });
+    expect((await cli.run(['logs'])).stdout).toMatch(/warn {2}other machines can reach gw/);
+    expect(await cli.exec(['restart', '--host', 'localhost'])).toMatchObject({ code: 0, stderr: '' });
+  }, 60_000);
+
   test('two starts at once make one daemon, and both say where it is', async () => {
     const cli = cliHome();
     stopAfterwards(cli);

@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { hostname } from 'node:os';
 import { describe, expect, test } from 'vitest';
-import { createGuard, isLoopback } from '../../src/server/guard.ts';
+import { isLoopback } from '../../src/loopback.ts';
+import { createGuard } from '../../src/server/guard.ts';
 import { openConnection, type RawResponse } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 

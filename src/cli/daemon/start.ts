@@ -3,7 +3,8 @@ import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
-import type { Context } from '../context.ts';
+import { isLoopback } from '../../loopback.ts';
+import { type Context, note } from '../context.ts';
 import { CliError } from '../exit.ts';
 import { type Flags, readSettings } from '../settings.ts';
 import { type Daemon, findDaemon, isLocked } from './find.ts';
@@ -27,7 +28,14 @@ export async function startDaemon(context: Context, flags: Flags = {}): Promise<
   if (before.kind === 'silent')
     return { daemon: await untilAnswering(context, () => undefined), already: true };
   await refuseTakenPort(host, port);
-  return launch(context, flags);
+  const started = await launch(context, flags);
+  if (!isLoopback(host)) {
+    note(
+      context,
+      `gw listens on ${host}: other machines can reach it, and a key is all they need. To end that: gw restart --host localhost`,
+    );
+  }
+  return started;
 }
 
 async function launch(context: Context, flags: Flags): Promise<Started> {
