@@ -1,5 +1,7 @@
+import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { GwError, messageOf } from './errors.ts';
 
 /** Where gw keeps its state. Everything under `home` is readable by its owner only (0700, files 0600). */
 export interface Paths {
@@ -40,4 +42,31 @@ function defaultHome(env: Environment, platform: NodeJS.Platform): string {
   if (platform === 'darwin') return join(home, 'Library', 'Application Support', 'gw');
   if (platform === 'win32') return join(env.LOCALAPPDATA || join(home, 'AppData', 'Local'), 'gw');
   return join(env.XDG_DATA_HOME || join(home, '.local', 'share'), 'gw');
+}
+
+/** Makes the state directory. Throws what to do where it cannot be made. */
+export function makeHome({ home }: Pick<Paths, 'home'>): void {
+  try {
+    makeDirectory(home);
+  } catch (error) {
+    throw new GwError(
+      `cannot make gw's directory ${home}: ${messageOf(error)}. To use another: export GW_HOME=DIRECTORY`,
+      { status: 503, type: 'api_error', code: 'storage_unavailable', cause: error },
+    );
+  }
+}
+
+/**
+ * Makes a directory (0700) and those that it is in. Not by mkdir's own `recursive`, which in Node never ends where the
+ * system denies a directory's being there, as in /proc.
+ */
+export function makeDirectory(path: string): void {
+  const parent = dirname(path);
+  if (!existsSync(parent)) makeDirectory(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST' && statSync(path).isDirectory();
+    if (!isThere) throw error;
+  }
 }

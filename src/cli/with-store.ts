@@ -1,11 +1,11 @@
-import { mkdirSync } from 'node:fs';
+import { makeHome } from '../paths.ts';
 import { ensureDefaultProject, findProject } from '../store/find-project.ts';
 import { type Db, openDatabase } from '../store/open.ts';
 import type { Context } from './context.ts';
 
 /** Opens the database for a command, makes it and the default project if need be, and closes it. */
 export async function withStore<T>(context: Context, work: (db: Db) => Promise<T>): Promise<T> {
-  mkdirSync(context.paths.home, { recursive: true, mode: 0o700 });
+  makeHome(context.paths);
   const db = await openDatabase(context.paths.database);
   try {
     ensureDefaultProject(db, context.clock.now());

@@ -1,10 +1,10 @@
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings } from '../config/load.ts';
 import type { ScalarKey } from '../config/settings.ts';
 import { GwError, messageOf } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
-import type { Paths } from '../paths.ts';
+import { makeHome, type Paths } from '../paths.ts';
 import { acquireLock, type FileLock } from '../store/lock.ts';
 import { boot, type Daemon, VERSION } from './boot.ts';
 import { createLog } from './log.ts';
@@ -24,7 +24,7 @@ export interface ServeOptions {
  * and closed. Throws what a person should read when it can't start.
  */
 export async function serve({ paths, env, flags, background, pasteable }: ServeOptions): Promise<void> {
-  mkdirSync(paths.home, { recursive: true, mode: 0o700 });
+  makeHome(paths);
   const lock = await takeLock(paths);
   const { settings } = loadSettings({ file: paths.config, env, flags });
   const log = createLog({ file: background ? paths.log : undefined, level: settings['log.level'] });

@@ -1,7 +1,8 @@
-import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
+import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
 import { GwError, messageOf } from '../errors.ts';
+import { makeDirectory } from '../paths.ts';
 import { migrate } from './migrate.ts';
 
 export type Db = Database.Database;
@@ -59,7 +60,7 @@ export async function openDatabase(path: string, options: OpenOptions = {}): Pro
 
 /** Makes the directory (0700) and an empty file (0600); SQLite gives its -wal and -shm files the same mode. */
 function makePrivate(path: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(path));
   if (existsSync(path)) return;
   closeSync(openSync(path, 'a', 0o600));
   chmodSync(path, 0o600);

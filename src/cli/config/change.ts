@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { openSettingsFile } from '../../config/save.ts';
 import {
   DEFINITIONS,
@@ -9,6 +8,7 @@ import {
   SettingError,
 } from '../../config/settings.ts';
 import { messageOf } from '../../errors.ts';
+import { makeHome } from '../../paths.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { checkTiers } from './check-tiers.ts';
@@ -24,7 +24,7 @@ export async function changeSetting(
   if (!parse) throw unknownSetting(key);
   const value = text === undefined ? undefined : checked(key, () => parse(text, entry?.name ?? ''));
   if (entry?.map === 'tiers' && text !== undefined) checkTiers(context, entry.name, text);
-  mkdirSync(context.paths.home, { recursive: true, mode: 0o700 });
+  makeHome(context.paths);
   const file = await openSettingsFile(context.paths.config);
   const path = entry ? [...entry.map.split('.'), entry.name] : key.split('.');
   if (value === undefined) file.delete(path);

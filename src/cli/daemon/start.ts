@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
+import { closeSync, openSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
 import { isLoopback } from '../../loopback.ts';
+import { makeHome } from '../../paths.ts';
 import { type Context, note } from '../context.ts';
 import { CliError } from '../exit.ts';
 import { type Flags, readSettings } from '../settings.ts';
@@ -39,8 +40,8 @@ export async function startDaemon(context: Context, flags: Flags = {}): Promise<
 }
 
 async function launch(context: Context, flags: Flags): Promise<Started> {
-  const { home, log } = context.paths;
-  mkdirSync(home, { recursive: true, mode: 0o700 });
+  const { log } = context.paths;
+  makeHome(context.paths);
   const output = openSync(log, 'a', 0o600);
   const logged = statSync(log).size;
   const child = spawnDaemon(context, flags, output);

@@ -1,6 +1,6 @@
-import { mkdirSync } from 'node:fs';
 import { openSettingsFile } from '../../config/save.ts';
 import type { ProviderSettings } from '../../config/settings.ts';
+import { makeHome } from '../../paths.ts';
 import { PRESETS, type Preset } from '../../providers/presets.ts';
 import { announceChange } from '../announce-change.ts';
 import type { Context } from '../context.ts';
@@ -28,7 +28,7 @@ export async function addProvider(context: Context, name: string, options: AddOp
   const preset = Object.hasOwn(PRESETS, name) ? PRESETS[name] : undefined;
   checkAddress(name, preset, options.baseUrl);
   const source = await keySourceOf(context, name, preset, options);
-  mkdirSync(context.paths.home, { recursive: true, mode: 0o700 });
+  makeHome(context.paths);
   const credentials = await openSettingsFile(context.paths.credentials);
   if (source.kind === 'stored') credentials.set([name], source.key);
   else credentials.delete([name]);
