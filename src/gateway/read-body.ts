@@ -6,6 +6,8 @@ import { canDecode, decodeBody } from './decode-body.ts';
 export interface BodyLimits {
   /** Of this body. */
   maxBytes: number;
+  /** No setting allows more. */
+  fixed?: boolean;
   /** That all bodies share. */
   memory?: BodyMemory;
 }
@@ -30,10 +32,11 @@ export function readBody(
 async function decoded(
   bytes: Buffer,
   encoding: string,
-  { maxBytes, memory }: BodyLimits,
+  limits: BodyLimits,
   response?: ServerResponse,
 ): Promise<Buffer> {
-  const body = await decodeBody(bytes, encoding, { maxBytes, tooLarge: () => tooLarge(maxBytes) });
+  const { maxBytes, memory } = limits;
+  const body = await decodeBody(bytes, encoding, { maxBytes, tooLarge: () => tooLarge(limits) });
   if (body === bytes) return body;
   // Nobody would give back what is taken for a response that has closed.
   if (response?.destroyed) throw new ClientGone();
@@ -42,13 +45,10 @@ async function decoded(
   return body;
 }
 
-function readBytes(
-  request: IncomingMessage,
-  { maxBytes, memory }: BodyLimits,
-  response?: ServerResponse,
-): Promise<Buffer> {
+function readBytes(request: IncomingMessage, limits: BodyLimits, response?: ServerResponse): Promise<Buffer> {
+  const { maxBytes, memory } = limits;
   const declared = Number(request.headers['content-length'] ?? 0);
-  if (declared > maxBytes) return Promise.reject(tooLarge(maxBytes));
+  if (declared > maxBytes) return Promise.reject(tooLarge(limits));
   return new Promise((resolve, reject) => {
     let first: Buffer | undefined;
     let chunks: Buffer[] | undefined;
@@ -65,7 +65,7 @@ function readBytes(
     };
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      if (size > maxBytes) return refuse(tooLarge(maxBytes));
+      if (size > maxBytes) return refuse(tooLarge(limits));
       if (memory && !memory.take(chunk.length, taken)) return refuse(memoryFull());
       taken += chunk.length;
       if (!first) first = chunk;
@@ -119,15 +119,13 @@ function checkType(request: IncomingMessage): void {
   }
 }
 
-function tooLarge(maxBytes: number): GwError {
-  return new GwError(
-    `the body is larger than ${maxBytes} bytes. To allow more: gw config set limits.max_body_bytes BYTES`,
-    {
-      status: 413,
-      type: 'invalid_request_error',
-      code: 'request_too_large',
-    },
-  );
+function tooLarge({ maxBytes, fixed = false }: BodyLimits): GwError {
+  const more = fixed ? '' : '. To allow more: gw config set limits.max_body_bytes BYTES';
+  return new GwError(`the body is larger than ${maxBytes} bytes${more}`, {
+    status: 413,
+    type: 'invalid_request_error',
+    code: 'request_too_large',
+  });
 }
 
 /** Clients try a 503 again of themselves, and by then other requests have ended. */

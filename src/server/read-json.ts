@@ -6,7 +6,7 @@ const MAX_BYTES = 64 * 1024;
 
 /** The JSON body of a request to gw itself. Throws GwError 400, 413, 415. */
 export async function readJson(request: IncomingMessage): Promise<unknown> {
-  const bytes = await readBody(request, { maxBytes: MAX_BYTES });
+  const bytes = await readBody(request, { maxBytes: MAX_BYTES, fixed: true });
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch {

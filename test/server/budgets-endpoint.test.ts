@@ -31,6 +31,14 @@ describe('PUT /v1/budgets', () => {
     },
   );
 
+  test('refuses a body that no setting makes room for, without naming one', async () => {
+    const { status, body } = await put(`{"cap_usd":"${'0'.repeat(70_000)}"}`);
+    expect([status, body]).toMatchObject([
+      413,
+      { error: { message: 'the body is larger than 65536 bytes' } },
+    ]);
+  });
+
   test.each([
     ['{}', 'cap_usd', /dollars/],
     ['[]', null, /JSON object/],
