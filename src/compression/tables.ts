@@ -4,6 +4,7 @@ const ROW = /^ {0,3}\|.*\|[ \t]*$/;
 const DELIMITER = /^ {0,3}\|(?:[ \t]*:?-+:?[ \t]*\|)+[ \t]*$/;
 /** A bar that is no text of a cell. */
 const BAR = /(?<!\\)\|/;
+const OTHER_BLANK = /[^\S \t]/;
 
 /** Markdown tables without the blanks and dashes that line their columns up: rendered, they are the same. */
 export function unpadTables(text: string): string {
@@ -19,12 +20,10 @@ export function unpadTables(text: string): string {
 }
 
 function unpadRow(row: string): string {
-  const isDelimiter = DELIMITER.test(row);
-  return row
-    .split(BAR)
-    .map(isDelimiter ? shortenDashes : unpad)
-    .join('|')
-    .trim();
+  // The blanks before a row say which item of a list it belongs to.
+  const [indent = '', ...cells] = row.slice(0, row.lastIndexOf('|')).split(BAR);
+  const shorten = DELIMITER.test(row) ? shortenDashes : unpad;
+  return `${[indent, ...cells.map(shorten)].join('|')}|`;
 }
 
 function shortenDashes(cell: string): string {
@@ -33,6 +32,8 @@ function shortenDashes(cell: string): string {
 
 /** At most one blank on each side. */
 function unpad(cell: string): string {
+  // A no-break space is shown.
+  if (OTHER_BLANK.test(cell)) return cell;
   const text = cell.trim();
   if (text === '') return cell.slice(0, 1);
   return (/^[ \t]/.test(cell) ? ' ' : '') + text + (/[ \t]$/.test(cell) ? ' ' : '');

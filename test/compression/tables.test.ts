@@ -22,7 +22,15 @@ describe('unpadTables()', () => {
     ]);
   });
 
+  it('leaves a table in its item of a list', () => {
+    const item = (rows: string[]) => ['- Places:', '', ...rows.map((row) => `  ${row}`)].join('\n');
+    expect(unpadTables(item(['| Place  |', '|--------|', '| Oslo   |']))).toBe(
+      item(['| Place |', '|---|', '| Oslo |']),
+    );
+  });
+
   it.each([
+    ['blanks that are shown', '| a |\n|---|\n| \u00a0\u00a0b |'],
     ['a fence', ['```', ...padded, '```'].join('\n')],
     ['a fence in a fence', ['````markdown', '```', ...padded, '```', '````'].join('\n')],
     ['rows without a line under the head', [padded[0], padded[2]].join('\n')],
