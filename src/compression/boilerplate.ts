@@ -1,7 +1,7 @@
 import { estimateTokens } from './estimate.ts';
 import { MARK } from './marks.ts';
 
-/** How far from the start and the end of a text the lines are remembered. */
+/** How many of a text's first and last lines may be cut off, and how far from its start and end. */
 const MAX_LINES = 12;
 const MAX_LENGTH = 4000;
 /** So many letters of a line's start tell which one is meant. */
@@ -29,29 +29,28 @@ interface Place {
 export class Boilerplate {
   readonly #places = new Map<string, Place>();
 
-  /** Remembers the first and the last lines of a text. */
+  /** Remembers the lines of a text: those in its midst too, as a mark must not mean one or the other. */
   add(text: string): void {
-    const { head, tail } = endsOf(text);
-    for (const lines of [head, tail]) {
-      for (let at = 0; at < lines.length; at++) this.#addLine(lines, at);
-    }
+    const lines = bodyOf(text).split('\n');
+    for (let at = 0; at < lines.length; at++) this.#addLine(lines, at);
   }
 
   #addLine(lines: readonly string[], at: number): void {
     const name = nameOf(lines[at] ?? '');
     if (name === undefined) return;
     const before = this.#places.get(name);
-    const all = lines.length - at;
+    const all = Math.min(MAX_LINES, lines.length - at);
     const agreed = before ? Math.min(before.agreed, sharedFrom(before, lines, at)) : all;
     this.#places.set(name, { lines, at, agreed });
   }
 
-  /** Cuts off the first and last lines that stood before, where saying so is shorter. */
-  cut(text: string): Cut {
-    const start = endsOf(text).head;
+  /** Cuts off the first and last lines that stood before, where saying so is shorter; or the last ones `after` a first. */
+  cut(text: string, where: 'around' | 'after' = 'around'): Cut {
+    const start = where === 'after' ? [] : endsOf(text).head;
     const first = start.slice(0, this.#countHead(start));
     const from = lengthOf(first, text.length);
-    const rest = endsOf(text.slice(from)).tail;
+    const { tail } = endsOf(text.slice(from));
+    const rest = where === 'after' ? tail.slice(1) : tail;
     const last = from === text.length ? [] : rest.slice(rest.length - this.#countTail(rest));
     const ended = text.endsWith('\n') ? '\n' : '';
     const end = last.length === 0 ? text.length : text.length - last.join('\n').length - ended.length;
@@ -121,6 +120,7 @@ function nameOf(line: string): string | undefined {
 function sharedFrom(place: Place, lines: readonly string[], at: number): number {
   let count = 0;
   while (
+    count < MAX_LINES &&
     place.at + count < place.lines.length &&
     at + count < lines.length &&
     place.lines[place.at + count] === lines[at + count]
@@ -129,9 +129,13 @@ function sharedFrom(place: Place, lines: readonly string[], at: number): number 
   return count;
 }
 
+function bodyOf(text: string): string {
+  return text.endsWith('\n') ? text.slice(0, -1) : text;
+}
+
 /** A text's first and last lines, whole ones; the same list where they are all. */
 function endsOf(text: string): { head: readonly string[]; tail: readonly string[] } {
-  const body = text.endsWith('\n') ? text.slice(0, -1) : text;
+  const body = bodyOf(text);
   if (body.length <= MAX_LENGTH) {
     const lines = body.split('\n');
     if (lines.length <= MAX_LINES) return { head: lines, tail: lines };

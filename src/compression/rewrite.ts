@@ -20,6 +20,8 @@ import { thinTranscript } from './transcript.ts';
 
 /** A reference must be so much shorter than what it stands for. */
 const REFERENCE_WORTH = 0.8;
+/** A first line that nobody writes by hand. */
+const COLUMNS = /^.*\S {3,}\S/;
 
 export interface RewriteOptions extends Pick<Scope, 'level' | 'question'> {
   /** How the last text of the same role ended, where that was with a shell's prompt. */
@@ -91,7 +93,9 @@ export class Rewriter {
     const { role, path } = this.#origin;
     const isPrinted = role === 'tool' ? path === undefined : role === 'user' && this.#footer !== undefined;
     if (!isPrinted || /^\s*[[{]/.test(text) || this.#history.same(text)) return this.#rewritePiece(text);
-    const cut = this.#boilerplate.cut(text);
+    // What a user's text begins with may be said of what a shell printed, unless it stands in columns.
+    const mayBeSaid = role === 'user' && !COLUMNS.test(text);
+    const cut = this.#boilerplate.cut(text, mayBeSaid ? 'after' : 'around');
     const { head, from, end, tail } = cut;
     if ((head === '' && tail === '') || this.#isLikeEarlier(text, cut)) return this.#rewritePiece(text);
     this.#trace.used.add('boilerplate');

@@ -5,6 +5,8 @@ import { compress, type Message } from '../../src/compression/compress.ts';
 
 const NOTE =
   'File updated. Please review the changes and make sure they are correct (correct indentation, no duplicate lines, etc).';
+const HEAD =
+  '  % Total    % Received % Xferd  Average Speed   Time    Time     Time  Current      Dload  Upload   Total';
 
 function cut(known: Boilerplate, text: string): string {
   const { head, from, end, tail } = known.cut(text);
@@ -53,6 +55,14 @@ describe('Boilerplate', () => {
     expect(cut(known, `${NOTE}\nsecond`)).toBe('[gw: "File updated. Please rev…" as before]\nsecond');
     known.add(`${NOTE} And save them.\nthird`);
     expect(cut(known, `${NOTE}\nfourth`)).toBe(`${NOTE}\nfourth`);
+  });
+
+  it('says nothing of a line that has another end in the midst of a text', () => {
+    const known = new Boilerplate();
+    const midst = Array.from({ length: 40 }, (_, i) => (i === 20 ? `${NOTE} And save them.` : `line ${i}`));
+    known.add(`${NOTE}\nfirst`);
+    known.add(midst.join('\n'));
+    expect(cut(known, `${NOTE}\nsecond`)).toBe(`${NOTE}\nsecond`);
   });
 });
 
@@ -125,15 +135,23 @@ describe('what a tool prints around its results', () => {
     expect(out[4]).not.toContain('as before');
   });
 
-  it('is known in what a shell prints to a user, and not in what a user says', () => {
-    const say = (end: string) => [
-      { role: 'user', content: `${NOTE}\n1 of 2${end}` },
-      { role: 'assistant', content: 'I see. '.repeat(400) },
-      { role: 'user', content: `${NOTE}\n2 of 2${end}` },
-    ];
-    expect(outOf(say('\n(in a)\nbash-$'))[2]).toBe(
-      '[gw: "File updated. Please rev…" as before]\n2 of 2\n(in a)\nbash-$',
+  const prompt = (n: number) => `\n(in ${n})\nbash-$`;
+  const say = (around: (n: number) => string) => [
+    { role: 'user', content: around(1) },
+    { role: 'assistant', content: 'I see. '.repeat(400) },
+    { role: 'user', content: around(2) },
+  ];
+
+  it('is known in columns that a shell prints to a user', () => {
+    expect(outOf(say((n) => `${HEAD}\n${n} of 2${prompt(n)}`))[2]).toBe(
+      `[gw: "% Total    % Received % …" as before]\n2 of 2${prompt(2)}`,
     );
-    expect(outOf(say(''))[2]).toBe(`${NOTE}\n2 of 2`);
+  });
+
+  it('is not known in what a user says, of what a shell printed or otherwise', () => {
+    for (const end of [prompt, () => '']) {
+      const messages = say((n) => `${NOTE}\n${n} of 2${end(n)}`);
+      expect(outOf(messages)[2]).toBe(messages[2]?.content);
+    }
   });
 });
