@@ -5,10 +5,18 @@ import { type Context, note } from './context.ts';
 
 export type Flags = Partial<Record<ScalarKey, unknown>>;
 
-/** The settings in force for a command, with their origins; what is wrong with the file is said on stderr. */
+/** What a command has said of the file. */
+const told = new WeakMap<Context, Set<string>>();
+
+/** The settings in force for a command, with their origins; what is wrong with the file is said on stderr, once. */
 export function readSettings(context: Context, flags: Flags = {}): LoadedSettings {
   const loaded = loadSettings({ file: context.paths.config, env: context.env, flags });
-  for (const problem of loaded.problems) note(context, `warning: ${problem}`);
+  const said = told.get(context) ?? new Set();
+  told.set(context, said);
+  for (const problem of loaded.problems) {
+    if (!said.has(problem)) note(context, `warning: ${problem}`);
+    said.add(problem);
+  }
   return loaded;
 }
 

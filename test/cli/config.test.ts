@@ -79,6 +79,8 @@ describe('gw config', () => {
     const { code, stdout, stderr } = await cli.run(['config', 'get', 'log.level']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'info\n' });
     expect(stderr).toContain('warning: log.level in ');
+    // It reads the settings for each of its parts.
+    expect((await cli.run(['status'])).stderr.match(/warning: /g)).toHaveLength(1);
   });
 
   test('a value in the environment that cannot be stops every command with exit code 2', async () => {
