@@ -1,5 +1,6 @@
 import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
+import { shellQuoted } from '../shell-quoted.ts';
 import type { Context } from './context.ts';
 
 /** Whether a shell finds a command named gw. */
@@ -10,14 +11,14 @@ export function isOnPath(context: Pick<Context, 'env'>): boolean {
 /** What to type to run gw from anywhere: its name, or in a checkout its file. */
 export function invocation(context: Pick<Context, 'env' | 'program'>): string {
   const found = onPath(context);
-  return found !== undefined && isSame(found, context.program) ? 'gw' : context.program;
+  return found !== undefined && isSame(found, context.program) ? 'gw' : shellQuoted(context.program);
 }
 
 /** What to type to run gw from `directory`: its name, or in a checkout the way to its file. */
 export function invocationFrom(directory: string, context: Pick<Context, 'env' | 'program'>): string {
   if (invocation(context) === 'gw') return 'gw';
   const path = relative(directory, context.program);
-  return path.startsWith('..') ? context.program : `./${path}`;
+  return shellQuoted(path.startsWith('..') ? context.program : `./${path}`);
 }
 
 function onPath({ env }: Pick<Context, 'env'>): string | undefined {

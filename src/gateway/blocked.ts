@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Calendar } from '../calendar.ts';
 import { GwError } from '../errors.ts';
 import { formatUsd, MAX_AMOUNT_NANO_USD, NANO_PER_USD, type NanoUsd, usdNumber } from '../money.ts';
+import { shellQuoted } from '../shell-quoted.ts';
 import type { Standing } from '../store/ledger/balances.ts';
 import { budgetName } from '../store/ledger/terms.ts';
 import type { ServerTool } from './wire/server-tools.ts';
@@ -159,7 +160,7 @@ function raiseCommand({ budget, posted }: Standing, needed: NanoUsd): string {
   const enough = Math.min(Math.max(budget.capNanoUsd * 2, posted + needed * 2), MAX_AMOUNT_NANO_USD);
   const dollars = roundUp(enough) / NANO_PER_USD;
   const amount = dollars >= 1 ? String(dollars) : dollars.toFixed(9).replace(/0+$/, '');
-  const whose = `-p ${budget.projectName}${budget.repo === '' ? '' : ` --repo ${quoted(budget.repo)}`}`;
+  const whose = `-p ${budget.projectName}${budget.repo === '' ? '' : ` --repo ${shellQuoted(budget.repo)}`}`;
   if (budget.period !== 'rolling') return `gw budget set ${amount} --period ${budget.period} ${whose}`;
   return `gw budget set --max-rate ${amount}/${windowText(budget.windowMs ?? 0)} ${whose}`;
 }
@@ -168,11 +169,6 @@ function raiseCommand({ budget, posted }: Standing, needed: NanoUsd): string {
 function roundUp(amount: NanoUsd): NanoUsd {
   const unit = Math.min(NANO_PER_USD, 10 ** Math.floor(Math.log10(amount)));
   return Math.ceil(amount / unit) * unit;
-}
-
-/** A path as a shell takes it. */
-function quoted(text: string): string {
-  return /^[\w./@%+:,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 function windowText(windowMs: number): string {

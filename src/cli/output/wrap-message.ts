@@ -3,10 +3,12 @@ import { widthOf } from './text.ts';
 
 /** Where a command in a sentence ends: at its full stop or comma, or before what stands apart from it. */
 const COMMAND_END = /[.,;:)](?=\s|$)| {2,}| \(/;
+/** What a command has in quotes ends nothing. */
+const QUOTED = /(?<=^|\s)(?:"[^"]*"|'[^']*')/g;
 /** What a shell has to be given before the command itself. */
 const EVAL = 'eval "$(';
 /** Stands for the spaces of a command while lines are made. */
-const GLUE = '\u00a0';
+const GLUE = '\ue000';
 
 /**
  * A message for a terminal, its long lines broken between words. A command stays in one line, so that it can be
@@ -36,7 +38,8 @@ function gluedCommands(line: string, gw: string): string {
   let glued = line.slice(0, starts[0]);
   for (const [i, start] of starts.entries()) {
     const piece = line.slice(start, starts[i + 1]);
-    const end = COMMAND_END.exec(piece)?.index ?? piece.trimEnd().length;
+    const bare = piece.replace(QUOTED, (text) => 'q'.repeat(text.length));
+    const end = COMMAND_END.exec(bare)?.index ?? piece.trimEnd().length;
     glued += piece.slice(0, end).replaceAll(' ', GLUE) + piece.slice(end);
   }
   return glued;

@@ -41,6 +41,16 @@ describe('wrapMessage()', () => {
     ]);
   });
 
+  test('keeps what a command has in quotes whole, and a blank that is none to break at', () => {
+    const command = `'/home/me/my gw/bin/gw' config set aliases.fast "a, b | c (d)"`;
+    expect(wrapMessage(`To set it: ${command}, or not.`, 30, `'/home/me/my gw/bin/gw'`)).toBe(
+      `To set it:\n${command},\nor not.`,
+    );
+    expect(wrapMessage('there is no file a\u00a0b.txt here', 20, 'gw')).toBe(
+      'there is no file\na\u00a0b.txt here',
+    );
+  });
+
   test('never breaks within a word', () => {
     const path = '/a/path/that/is/longer/than/the/whole/line/of/the/terminal';
     expect(wrapMessage(`gw: cannot open ${path} now`, 40, 'gw')).toBe(`gw: cannot open\n${path}\nnow`);
