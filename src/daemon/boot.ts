@@ -77,9 +77,9 @@ export interface Daemon {
 const MUCH_USE = { inputTokens: 1_000_000, outputTokens: 1_000_000, choices: 1 };
 /** A statement may block the event loop no longer than this; the ledger retries without blocking. */
 const BUSY_TIMEOUT_MS = 20;
-/** When the daemon has started and has time for what the first long prompt will need. */
 /** So much a kill forgets of them. */
 const SAVE_CONVERSATIONS_EVERY_MS = 60_000;
+/** When the daemon has started and has time for what the first long prompt will need. */
 const WARM_UP_AFTER_MS = 500;
 const DEFAULT_GRACE_MS = 25_000;
 /** An hour's usage is summed so long after it: by then nearly all of its requests have ended. */

@@ -11,19 +11,13 @@ export interface ConversationSigns {
 
 /** The same for every turn of a conversation: what the client says it is, else a hash of how it began. */
 export function conversationKey({ sessionId, promptCacheKey, messages, tools }: ConversationSigns): string {
-  if (sessionId) return `session:${short(sessionId)}`;
-  if (promptCacheKey) return `cache:${short(promptCacheKey)}`;
+  // Clients choose these names, of any length and perhaps after people; and keys are stored.
+  if (sessionId) return `session:${hashOf(sessionId)}`;
+  if (promptCacheKey) return `cache:${hashOf(promptCacheKey)}`;
   const firstUser = messages.find((message) => message.role === 'user');
   const system = messages.filter(({ role }) => role === 'system' || role === 'developer');
   const start = [system.map(({ content }) => textOf(content)), tools ?? null, textOf(firstUser?.content)];
   return `start:${hashOf(JSON.stringify(start))}`;
-}
-
-/** Clients choose these names, and many of them are kept. */
-const MAX_NAME = 100;
-
-function short(name: string): string {
-  return name.length > MAX_NAME ? hashOf(name) : name;
 }
 
 function hashOf(text: string): string {

@@ -22,9 +22,13 @@ describe('conversationKey()', () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  test('prefers what the client says: session, then prompt cache key', () => {
-    expect(conversationKey({ sessionId: 's', promptCacheKey: 'c', messages: start })).toBe('session:s');
-    expect(conversationKey({ promptCacheKey: 'c', messages: start })).toBe('cache:c');
+  test('prefers what the client says, session before prompt cache key, and tells neither', () => {
+    const key = conversationKey({ sessionId: 'ann@example.com', promptCacheKey: 'c', messages: start });
+    expect(conversationKey({ sessionId: 'ann@example.com', messages: [] })).toBe(key);
+    expect(key).toMatch(/^session:[\w-]{43}$/);
+    const cached = conversationKey({ promptCacheKey: 'c'.repeat(10_000), messages: start });
+    expect(conversationKey({ promptCacheKey: 'c'.repeat(10_000), messages: [] })).toBe(cached);
+    expect(cached).toMatch(/^cache:[\w-]{43}$/);
   });
 });
 
