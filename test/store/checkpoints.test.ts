@@ -1,11 +1,16 @@
-import { existsSync } from 'node:fs';
+import { copyFileSync, existsSync, renameSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { type Checkpoints, createCheckpoints } from '../../src/store/checkpoints/checkpoints.ts';
+import {
+  type Checkpoints,
+  type CheckpointsOptions,
+  createCheckpoints,
+} from '../../src/store/checkpoints/checkpoints.ts';
 import { createGroupCommit, type GroupCommit } from '../../src/store/ledger/group-commit.ts';
 import { type Db, openDatabase } from '../../src/store/open.ts';
 import { createSetClock, fileDatabase } from '../support/simulator.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
 
 beforeAll(() => {
   if (!existsSync(new URL('../../dist/store/checkpoints/worker.js', import.meta.url)))
@@ -24,7 +29,7 @@ let checkpoints: Checkpoints;
 let warnings: string[];
 
 /** A database that the group commit writes and the thread moves the log of. */
-function start(options: { startWorker?: () => Worker } = {}): void {
+function start(options: Partial<CheckpointsOptions> = {}): void {
   group = createGroupCommit(
     db,
     {
@@ -117,6 +122,47 @@ describe('createCheckpoints()', () => {
     await writePages(6 * FULL);
     expect(inLog()).toBeLessThan(3 * FULL);
     expect(warnings).toHaveLength(1);
+  });
+
+  test('keeps no transaction waiting for a thread that hangs', async () => {
+    const clock = createVirtualClock();
+    const hangs = `const { parentPort } = require('node:worker_threads');
+      parentPort.on('message', ({ id, request }) => {
+        if (!request.alone) parentPort.postMessage({ id, answer: { before: ${FULL}, after: 0 } });
+      });`;
+    let resumed = 0;
+    let paused = 0;
+    start({
+      clock,
+      startWorker: () => new Worker(hangs, { eval: true }),
+      pause() {
+        paused++;
+        const resume = group.pause();
+        return () => {
+          resumed++;
+          resume();
+        };
+      },
+    });
+    await writePages(FULL);
+    await expect.poll(() => paused).toBe(1);
+    const waiting = write();
+    await clock.advance(5_000);
+    await waiting;
+    expect(resumed).toBe(1);
+    expect(warnings).toEqual([
+      'the checkpointer was stopped; the log of the database is moved between requests instead',
+    ]);
+    expect(autocheckpoint()).toBe(FULL);
+  });
+
+  test('touches no other database that was put in the place of its own', async () => {
+    start();
+    renameSync(path, `${path}.old`);
+    copyFileSync(`${path}.old`, path);
+    await writePages(FULL);
+    await expect.poll(() => warnings).toEqual([expect.stringContaining('is another file than it was')]);
+    expect(autocheckpoint()).toBe(FULL);
   });
 
   test('leaves it to the transactions once it is closed', async () => {

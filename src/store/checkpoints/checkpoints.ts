@@ -1,5 +1,6 @@
+import { statSync } from 'node:fs';
 import type { Worker } from 'node:worker_threads';
-import type { Clock } from '../../clock.ts';
+import { type Clock, systemClock } from '../../clock.ts';
 import { messageOf } from '../../errors.ts';
 import { createWorkerCalls, startBuiltWorker } from '../../worker-calls.ts';
 import { type Db, LOG_PAGES } from '../open.ts';
@@ -29,19 +30,22 @@ export interface CheckpointsOptions {
 
 /** About what a transaction writes besides a page for each of its commands. */
 const PAGES_A_COMMIT = 8;
+/** Transactions wait no longer than this for a thread that hangs: it is stopped. */
+const LONGEST_PAUSE_MS = 5_000;
 
 /**
  * The log can begin anew only when all of it has been moved, which while requests come in never happens by itself:
  * so most is moved beside them, and the little that came in meanwhile with transactions paused.
  */
 export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
-  const { db, path, logPages = LOG_PAGES, pause, clock } = options;
+  const { db, path, logPages = LOG_PAGES, pause, clock = systemClock } = options;
   const { warn = () => {}, startWorker = startCheckpointer } = options;
   const calls = createWorkerCalls<CheckpointRequest, CheckpointAnswer>({
     name: 'checkpointer',
     startWorker,
-    ...(clock && { clock }),
+    clock,
   });
+  const inode = statSync(path).ino;
   let written = 0;
   let nextLook = logPages / 2;
   let looking = false;
@@ -54,14 +58,16 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
   }
 
   async function look(): Promise<void> {
-    const { before, after } = await calls.call({ path, from: logPages, alone: false });
+    const { before, after } = await calls.call({ path, inode, from: logPages, alone: false });
     // What a commit writes is only guessed, so it is looked at in good time.
     nextLook = Math.max(logPages / 8, (logPages - after) / 2);
     if (after === before) return;
     const resume = pause();
+    const cancelStop = clock.after(LONGEST_PAUSE_MS, () => void calls.restart());
     try {
-      await calls.call({ path, from: 0, alone: true });
+      await calls.call({ path, inode, from: 0, alone: true });
     } finally {
+      cancelStop();
       resume();
     }
   }
