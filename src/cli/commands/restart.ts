@@ -23,7 +23,7 @@ async function run(context: Context, options: Options): Promise<void> {
   const flags = flagsOf({ ...daemonFlags(context), ...options });
   // What cannot be started is refused while the one that runs still does.
   const { host, port } = readSettings(context, flags).settings;
-  if (before.kind === 'running' && Number(new URL(before.daemon.origin).port) !== port) {
+  if (before.kind === 'running' && before.daemon.port !== port) {
     await refuseTakenPort(host, port);
   }
   await stopDaemon(context);
