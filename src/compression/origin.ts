@@ -12,7 +12,7 @@ export interface Origin {
 }
 
 const MAX_ARGS = 100;
-/** So many letters of an answer's start tell it from others. */
+/** So many letters of an answer's or a block's start tell it from others. */
 const MAX_NAME = 40;
 /** Files of these kinds hold records, not source: their lines are read, not edited. */
 const DATA_FILE = /\.(?:log|out|err|txt|csv|tsv|jsonl|ndjson)(?:\.\d+)?$/i;
@@ -31,7 +31,7 @@ export function originOf(message: Message, calls: ReadonlyMap<string, ToolCall>)
   if (role !== 'tool' && role !== 'function') return undefined;
   const call = typeof message.tool_call_id === 'string' ? calls.get(message.tool_call_id) : undefined;
   if (!call) return { role: 'tool', source: 'the tool result' };
-  const start = call.args.slice(0, MAX_ARGS).replace(/\s+/g, ' ');
+  const start = startOf(call.args, MAX_ARGS).replace(/\s+/g, ' ');
   const args = call.args.length > MAX_ARGS ? `${start}…` : start;
   const path = pathOf(call.args);
   const isFile = path !== undefined && READ.test(call.name) && /\.\w+$/.test(path) && !DATA_FILE.test(path);
@@ -41,8 +41,18 @@ export function originOf(message: Message, calls: ReadonlyMap<string, ToolCall>)
 
 /** An answer is told from others by how it starts. */
 function nameOf(message: Message): string {
-  const start = textsOf(message)[0]?.trimStart().slice(0, MAX_NAME) ?? '';
-  return `the answer "${start.split('\n', 1)[0]?.trimEnd()}…"`;
+  return `the answer ${quotedStart(textsOf(message)[0] ?? '')}`;
+}
+
+/** How a text starts, to tell it from others. */
+export function quotedStart(text: string): string {
+  const start = startOf(text.trimStart(), MAX_NAME);
+  return `"${start.split('\n', 1)[0]?.trimEnd()}…"`;
+}
+
+/** Its first letters, without half a character. */
+function startOf(text: string, length: number): string {
+  return text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
 }
 
 function pathOf(args: string): string | undefined {

@@ -8,7 +8,7 @@ import { dropFiller } from './filler.ts';
 import { countFooter, splitFooter } from './footers.ts';
 import { History } from './history.ts';
 import { isMarked, splitAtKeeps } from './marks.ts';
-import type { Origin } from './origin.ts';
+import { type Origin, quotedStart } from './origin.ts';
 import { keysNamedBy } from './question.ts';
 import { referToAnswer, referToEarlier } from './repeat.ts';
 import { BlockRewriter, isPaste } from './rewrite-block.ts';
@@ -205,7 +205,7 @@ export class Rewriter {
 
   #pastedSoFar(): History {
     for (const { text, output, ...fate } of this.#outcomes.slice(this.#remembered))
-      this.#pasted.add(text, 'a block of this message', output, fate);
+      this.#pasted.add(text, `the block ${quotedStart(text)} of this message`, output, fate);
     this.#remembered = this.#outcomes.length;
     return this.#pasted;
   }

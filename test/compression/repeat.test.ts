@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compress } from '../../src/compression/compress.ts';
+import { compress, type Message } from '../../src/compression/compress.ts';
 import { restoreCopy } from '../../src/compression/copies.ts';
 import { History } from '../../src/compression/history.ts';
 import { applyJsonChanges, diffJson } from '../../src/compression/json-diff.ts';
@@ -208,6 +208,32 @@ describe('foldRepeats()', () => {
   });
 });
 
+it('no name of what is referred to ends with half a character', () => {
+  const content = Array.from({ length: 40 }, (_, i) => `step ${i}: listen on port ${4000 + i * 7}`).join(
+    '\n',
+  );
+  for (let length = 0; length < 100; length++) {
+    const text = `${'x'.repeat(length)}\u{1f600}`;
+    const call = (id: string): Message[] => [
+      {
+        role: 'assistant',
+        tool_calls: [{ id, type: 'function', function: { name: 'sh', arguments: JSON.stringify(text) } }],
+      },
+      { role: 'tool', tool_call_id: id, content },
+    ];
+    const answer = `${text}\n${content}`;
+    const messages = [
+      ...call('a'),
+      ...call('b'),
+      { role: 'assistant', content: answer },
+      { role: 'user', content: `You wrote:\n${answer}\nWhy?` },
+    ];
+    const out = compress(messages, { level: 'safe' }).messages.map((message) => String(message.content));
+    expect(out[3]).toContain('[gw: the same as the result of sh');
+    expect(out.join('')).not.toMatch(/\p{Surrogate}/u);
+  }
+});
+
 describe('a message that shows a whole session', () => {
   const view = (from: number, edit = '') =>
     Array.from(
@@ -229,7 +255,7 @@ describe('a message that shows a whole session', () => {
   it.each(['safe', 'balanced'] as const)('says a file once that it shows again, at level %s', (level) => {
     const [message] = compress([{ role: 'user', content }], { level }).messages;
     const out = String(message?.content);
-    expect(out).toContain('[gw: like a block of this message above;');
+    expect(out).toContain('[gw: like the block "[File: src/values.py (900 lines)]…" of this message above;');
     expect(out).toContain('109:    value_109 = compute(763) + 1');
     expect(out.length).toBeLessThan(content.length * 0.65);
     expect(compress([{ role: 'user', content: out }], { level }).messages[0]?.content).toBe(out);
