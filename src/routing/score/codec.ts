@@ -34,7 +34,7 @@ export function serialiseLearner(state: LearnerState): Buffer {
   return buffer;
 }
 
-/** The learner that was serialised; undefined if the bytes are of another version or length. */
+/** The learner that was serialised; undefined if the bytes are damaged, or of another version. */
 export function deserialiseLearner(buffer: Buffer): LearnerState | undefined {
   if (buffer.length !== LEARNER_BYTES || buffer.readUInt32LE(0) !== VERSION) return undefined;
   const floats = Array.from({ length: FLOATS }, (_, i) => buffer.readFloatLE(FLOAT_BYTES * (1 + i)));
@@ -49,7 +49,13 @@ export function deserialiseLearner(buffer: Buffer): LearnerState | undefined {
     const scale = readTierFloats(state[tier], floats.splice(0, FLOATS_PER_TIER));
     readNgrams(buffer, BODY_AT + i * WEIGHT_BYTES * BUCKETS, state[tier], scale);
   });
-  return state;
+  return isSound(state) ? state : undefined;
+}
+
+/** Whether no count or variance is below 0, which would make scores that are no numbers. */
+function isSound(state: LearnerState): boolean {
+  const spreads = SPREADS.flatMap((name) => [state[name].count, state[name].variance]);
+  return [...spreads, ...TIERS.map((tier) => state[tier].head.steps)].every((value) => value >= 0);
 }
 
 function tierFloats({ rival, head }: TierState): number[] {

@@ -176,8 +176,11 @@ describe('a serialised learner', () => {
     foreign.writeUInt32LE(1, 0);
     const broken = Buffer.from(bytes);
     broken.writeFloatLE(Number.NaN, 4);
+    const learner = newLearner();
+    learner.gains.variance = -1;
     expect(deserialiseLearner(foreign)).toBeUndefined();
     expect(deserialiseLearner(broken)).toBeUndefined();
+    expect(deserialiseLearner(serialiseLearner(learner))).toBeUndefined();
     expect(deserialiseLearner(bytes.subarray(1))).toBeUndefined();
     expect(deserialiseLearner(Buffer.alloc(0))).toBeUndefined();
   });
