@@ -8,6 +8,7 @@ import { dropFiller } from './filler.ts';
 import { countFooter, splitFooter } from './footers.ts';
 import { History } from './history.ts';
 import { isMarked, splitAtKeeps } from './marks.ts';
+import { type Metered, splitMeter } from './meters.ts';
 import { type Origin, quotedStart } from './origin.ts';
 import { keysNamedBy } from './question.ts';
 import { referToAnswer, referToEarlier } from './repeat.ts';
@@ -36,6 +37,8 @@ interface Outcome {
   exact: boolean;
   /** Every line has its line in the output. */
   inPlace: boolean;
+  /** It stood behind a meter. */
+  metered?: Metered;
 }
 
 /** Rewrites the texts of one message and, once it is known whether that is kept, tells the history. */
@@ -92,9 +95,21 @@ export class Rewriter {
   #rewritePrinted(text: string): string {
     const { role, path } = this.#origin;
     const isPrinted = role === 'tool' ? path === undefined : role === 'user' && this.#footer !== undefined;
-    if (!isPrinted || /^\s*[[{]/.test(text) || this.#history.same(text)) return this.#rewritePiece(text);
+    if (!isPrinted) return this.#rewritePiece(text);
+    const { level, question } = this.#scope;
+    const metered = level === 'balanced' ? splitMeter(text, question) : undefined;
     // What a user's text begins with may be said of what a shell printed, unless it stands in columns.
-    const mayBeSaid = role === 'user' && !COLUMNS.test(text);
+    if (!metered) return this.#rewriteBetween(text, role === 'user' && !COLUMNS.test(text));
+    this.#trace.used.add('meters');
+    const known = this.#outcomes.length;
+    const body = this.#rewriteBetween(metered.body, false);
+    const [first] = this.#outcomes.slice(known);
+    if (first && metered.body.startsWith(first.text)) first.metered = metered;
+    return metered.mark + body;
+  }
+
+  #rewriteBetween(text: string, mayBeSaid: boolean): string {
+    if (/^\s*[[{]/.test(text) || this.#history.same(text)) return this.#rewritePiece(text);
     const cut = this.#boilerplate.cut(text, mayBeSaid ? 'after' : 'around');
     const { head, from, end, tail } = cut;
     if ((head === '' && tail === '') || this.#isLikeEarlier(text, cut)) return this.#rewritePiece(text);
@@ -121,8 +136,10 @@ export class Rewriter {
 
   /** Adds the message's texts to what later ones can refer to. */
   settle(kept: boolean): void {
-    for (const { text, output, exact, inPlace } of this.#outcomes) {
-      this.#history.add(text, this.#origin.source, kept ? output : text, {
+    for (const { text, output, exact, inPlace, metered } of this.#outcomes) {
+      // Later messages count the lines of what went out before it.
+      const before = metered && hasPlaces(text, inPlace || !kept) ? metered[kept ? 'mark' : 'printed'] : '';
+      this.#history.add(before + text, this.#origin.source, kept ? output : text, {
         exact: exact || !kept,
         inPlace: inPlace || !kept,
         tool: this.#origin.tool,
@@ -219,4 +236,9 @@ export class Rewriter {
   #note(transform: string, before: string, after: string): string {
     return this.#trace.note(transform, before, after);
   }
+}
+
+/** Whether later messages may refer to its lines by number; a JSON value in one line is referred to by its keys. */
+function hasPlaces(text: string, inPlace: boolean): boolean {
+  return inPlace && text.trimEnd().includes('\n');
 }
