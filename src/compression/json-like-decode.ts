@@ -59,6 +59,8 @@ function resolveValues(node: Values, like: Json | undefined): JsonObject {
 }
 
 const BARE = /[^,)]*/y;
+const BARE_ITEM = /[^,)\]}]*/y;
+const BARE_KEY = /\w*/y;
 
 class NodeReader {
   #at: number;
@@ -81,14 +83,14 @@ class NodeReader {
       case '{': {
         const object: { keys: string[]; values: Node[] } = { keys: [], values: [] };
         this.#each('}', () => {
-          object.keys.push(this.#primitive());
+          object.keys.push(this.#isQuoted() ? this.#primitive() : `"${this.#match(BARE_KEY)}"`);
           this.#at++;
           object.values.push(this.node());
         });
         return object;
       }
       default:
-        return this.#primitive();
+        return this.#isQuoted() ? this.#primitive() : readBare(this.#match(BARE_ITEM), false);
     }
   }
 
@@ -110,10 +112,19 @@ class NodeReader {
   /** A value in brackets, where text may stand without its quotes. */
   #cell(): Node {
     if (/["[{(]/.test(this.#text[this.#at] ?? '')) return this.node();
-    BARE.lastIndex = this.#at;
-    const bare = BARE.exec(this.#text)?.[0] ?? '';
-    this.#at += bare.length;
-    return readBare(bare, false);
+    return readBare(this.#match(BARE), false);
+  }
+
+  #isQuoted(): boolean {
+    return this.#text[this.#at] === '"';
+  }
+
+  #match(pattern: RegExp): string {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.#text)?.[0] ?? '';
+    if (found === '') throw new Error(`nothing at ${this.#at}`);
+    this.#at += found.length;
+    return found;
   }
 
   #each(close: string, read: () => void): void {

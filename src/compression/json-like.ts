@@ -1,5 +1,5 @@
 import { type Json, JsonArray, JsonObject } from './json-read.ts';
-import { withoutQuotes } from './json-text.ts';
+import { withoutItemQuotes, withoutKeyQuotes, withoutQuotes } from './json-text.ts';
 
 /** A JSON value that went out with its keys, and how to tell the reader which one is meant. */
 export interface JsonModel {
@@ -15,19 +15,20 @@ const MIN_KEYS = 2;
 
 /**
  * Writes an object without its keys, `(value,value)`, where one beside it or the same one in an earlier JSON
- * value shows them; all else as JSON. `decodeLike` reads it back.
+ * value shows them; all else as JSON, but without the quotes that nothing needs. `decodeLike` reads it back.
  */
 export function encodeLike(value: Json, model?: JsonModel): string {
   const own = new Set<JsonObject>();
   const body = write(value, model?.value, own);
   const places = model ? [model.name] : [];
-  if (own.size > 0 || !model) places.push('the last {} with as many');
+  if (own.size > 0) places.push('the last {} with as many');
+  if (places.length === 0) return `[gw json: text without quotes]\n${body}`;
   return `[gw json: (values) keyed as ${places.join(', or ')}]\n${body}`;
 }
 
 /** `own` collects the objects of this value that others are read by. */
 function write(value: Json, model: Json | undefined, own: Set<JsonObject>): string {
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string') return withoutItemQuotes(value);
   if (value instanceof JsonObject && startsLike(value, model)) return writeValues(value, model, own);
   return writeWhole(value, model, own);
 }
@@ -49,7 +50,7 @@ function writeWhole(value: JsonArray | JsonObject, model: Json | undefined, own:
   if (value instanceof JsonArray)
     return `[${value.items.map((item) => writeChild(item, listIn(model))).join(',')}]`;
   const fields = value.keys.map(
-    (key, i) => `${key}:${writeChild(value.values[i] ?? 'null', fieldOf(model, key))}`,
+    (key, i) => `${withoutKeyQuotes(key)}:${writeChild(value.values[i] ?? 'null', fieldOf(model, key))}`,
   );
   return `{${fields.join(',')}}`;
 }
@@ -57,7 +58,7 @@ function writeWhole(value: JsonArray | JsonObject, model: Json | undefined, own:
 function writeValues(value: JsonObject, like: JsonObject, own: Set<JsonObject>): string {
   const cells = value.values.map((child, i) => {
     if (i >= like.keys.length) return `${value.keys[i]}:${write(child, like.values[i], own)}`;
-    return withoutQuotes(write(child, like.values[i], own), false);
+    return typeof child === 'string' ? withoutQuotes(child, false) : write(child, like.values[i], own);
   });
   return `(${cells.join(',')})`;
 }

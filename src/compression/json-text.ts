@@ -5,12 +5,28 @@ const LOOKS_LIKE_JSON = /^(?:-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|fa
 /** Between commas and brackets such text can be told from all else; `#1` would be a tag. */
 const BARE = /^(?!#\d)[^\s"()[\]{},][^"(),\n\r\\]*$/;
 
+/** Text between commas that no closing bracket may stand in. */
+const BARE_ITEM = /^(?!#\d)[^\s"()[\]{},][^"()[\]{},\n\r\\]*$/;
+const BARE_KEY = /^"[A-Za-z_]\w*"$/;
+
 /** A value of a record, as written, without the quotes that nothing needs; `isText`: text is all that is there. */
 export function withoutQuotes(value: string, isText: boolean): string {
   if (value[0] !== '"') return value;
   const text = value.slice(1, -1);
   if (!BARE.test(text) || text.endsWith(' ')) return value;
   return isText || !LOOKS_LIKE_JSON.test(text) ? text : value;
+}
+
+/** A text of a list or an object, without the quotes that nothing needs. */
+export function withoutItemQuotes(value: string): string {
+  if (value[0] !== '"') return value;
+  const text = value.slice(1, -1);
+  return BARE_ITEM.test(text) && !text.endsWith(' ') && !LOOKS_LIKE_JSON.test(text) ? text : value;
+}
+
+/** A key, without its quotes where it is a plain name. */
+export function withoutKeyQuotes(key: string): string {
+  return BARE_KEY.test(key) ? key.slice(1, -1) : key;
 }
 
 /** A value that stood without quotes: `isText` where it is text even if it looks like a number. */

@@ -137,12 +137,25 @@ describe('encodeLike()', () => {
     const encoded = encodeLike(json, { value: model, name: 'the first get' });
     expect(encoded.split('\n')).toEqual([
       '[gw json: (values) keyed as the first get]',
-      '(b2,[(3,4),(5,6)],second,"more":{"k":1,"l":2})',
+      '(b2,[(3,4),(5,6)],second,"more":{k:1,l:2})',
     ]);
     expect(encodeLike(read('[{"x":3,"y":4},{"z":1},{"x":5,"y":6}]')).split('\n')).toEqual([
       '[gw json: (values) keyed as the last {} with as many]',
-      '[{"x":3,"y":4},{"z":1},(5,6)]',
+      '[{x:3,y:4},{z:1},(5,6)]',
     ]);
+  });
+
+  it('leaves out the quotes that nothing needs', () => {
+    const text =
+      '{"id":"A-17","at":"2024-05-05T23:00:15","zip":"10148","ok":"true","n":1.50,"not a name":"x","where":"Pine Lane, 9","end":"a]","tags":["new","B 2","",null,"{}"]}';
+    const encoded = encodeLike(read(text));
+    expect(encoded.split('\n')).toEqual([
+      '[gw json: text without quotes]',
+      '{id:A-17,at:2024-05-05T23:00:15,zip:"10148",ok:"true",n:1.50,"not a name":x,where:"Pine Lane, 9",end:"a]",tags:[new,B 2,"",null,"{}"]}',
+    ]);
+    expect(writeJson(decodeLike(encoded))).toBe(text);
+    for (const broken of ['{id:}', '{:x}', '[a', '{id:x'])
+      expect(() => decodeLike(`[gw json: text without quotes]\n${broken}`)).toThrow();
   });
 });
 
