@@ -5,7 +5,7 @@ import { frameDocuments } from './documents-frame.ts';
 import { selectDocuments } from './documents-select.ts';
 import { dropExemplars } from './exemplars.ts';
 import { dropFiller } from './filler.ts';
-import { countFooter, splitFooter } from './footers.ts';
+import { countFooter, footerOf, splitFooter } from './footers.ts';
 import { History } from './history.ts';
 import { isMarked, splitAtKeeps } from './marks.ts';
 import { type Metered, splitMeter } from './meters.ts';
@@ -85,6 +85,9 @@ export class Rewriter {
       return pieces.map((piece) => (piece.keep ? piece.text : this.#rewritePiece(piece.text))).join('');
     }
     const footer = countFooter(text, this.#footer);
+    // Without a shell's prompt, what a user sends is what the user says.
+    const { role } = this.#origin;
+    if (role === 'user' && footerOf(text) === undefined) return this.#rewritePiece(text);
     if (footer === 0) return this.#rewritePrinted(text);
     const { body, mark } = splitFooter(text, footer);
     this.#trace.used.add('footer');

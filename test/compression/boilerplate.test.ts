@@ -148,6 +148,11 @@ describe('what a tool prints around its results', () => {
     );
   });
 
+  it('is not known in what a user says after what a shell printed', () => {
+    const messages = say((n) => (n === 1 ? `Mend it.\n${NOTE}${prompt(n)}` : `Now this.\n${NOTE}`));
+    expect(outOf(messages)[2]).toBe(messages[2]?.content);
+  });
+
   it('is not known in what a user says, of what a shell printed or otherwise', () => {
     for (const end of [prompt, () => '']) {
       const messages = say((n) => `${NOTE}\n${n} of 2${end(n)}`);
