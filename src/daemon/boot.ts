@@ -124,7 +124,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     slot,
     random,
     onEvents: () => onEvents(),
-    onCommit: (commands) => checkpoints.committed(commands),
+    onCommit: () => checkpoints.committed(),
   });
   const checkpoints: Checkpoints = createCheckpoints({
     db,

@@ -4,12 +4,12 @@ import { type Clock, systemClock } from '../../clock.ts';
 import { messageOf } from '../../errors.ts';
 import { createWorkerCalls, startBuiltWorker } from '../../worker-calls.ts';
 import { type Db, LOG_PAGES } from '../open.ts';
-import type { CheckpointAnswer, CheckpointRequest } from './worker.ts';
+import type { CheckpointRequest } from './worker.ts';
 
 /** Moves what the write-ahead log has into the database, in a thread: each time it waits for the disk, some 20 ms. */
 export interface Checkpoints {
-  /** To be called after each transaction, with how many commands it had. */
-  committed(commands: number): void;
+  /** To be called after each transaction. */
+  committed(): void;
   /** Stops the thread; later transactions move pages themselves again. */
   close(): Promise<void>;
 }
@@ -28,9 +28,11 @@ export interface CheckpointsOptions {
   startWorker?: () => Worker;
 }
 
-/** About what a transaction writes besides a page for each of its commands. */
-const PAGES_A_COMMIT = 8;
-/** Transactions wait no longer than this for a thread that hangs: it is stopped. */
+/** The log is looked at after so many transactions, each of which writes 3 to 100 pages. */
+const LOOK_EVERY = 32;
+/** A thread that takes longer hangs and is stopped. */
+const LONGEST_MOVE_MS = 60_000;
+/** The same while transactions wait for it. */
 const LONGEST_PAUSE_MS = 5_000;
 
 /**
@@ -40,15 +42,17 @@ const LONGEST_PAUSE_MS = 5_000;
 export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
   const { db, path, logPages = LOG_PAGES, pause, clock = systemClock } = options;
   const { warn = () => {}, startWorker = startCheckpointer } = options;
-  const calls = createWorkerCalls<CheckpointRequest, CheckpointAnswer>({
+  const calls = createWorkerCalls<CheckpointRequest, void>({
     name: 'checkpointer',
     startWorker,
     clock,
   });
   const inode = statSync(path).ino;
-  let written = 0;
-  let nextLook = logPages / 2;
-  let looking = false;
+  const readLog = db
+    .prepare<[], [busy: number, log: number, moved: number]>('PRAGMA wal_checkpoint(NOOP)')
+    .raw();
+  let commits = 0;
+  let moving = false;
   let closed = false;
   moveByCommits(false);
 
@@ -57,36 +61,43 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
     db.pragma(`wal_autocheckpoint = ${on ? logPages : 0}`);
   }
 
-  async function look(): Promise<void> {
-    const { before, after } = await calls.call({ path, inode, from: logPages, alone: false });
-    // What a commit writes is only guessed, so it is looked at in good time.
-    nextLook = Math.max(logPages / 8, (logPages - after) / 2);
-    if (after === before) return;
+  /** How many pages of the log are left to be moved. */
+  function left(): number {
+    const [, log, moved] = readLog.get() ?? [0, 0, 0];
+    return log - moved;
+  }
+
+  async function inThread(alone: boolean): Promise<void> {
+    const limitMs = alone ? LONGEST_PAUSE_MS : LONGEST_MOVE_MS;
+    const cancelStop = clock.after(limitMs, () => void calls.restart());
+    await calls.call({ path, inode, alone }).finally(cancelStop);
+  }
+
+  async function move(): Promise<void> {
+    const before = left();
+    if (before < logPages) return;
+    await inThread(false);
+    // A report that began before them holds them up.
+    if (left() >= before) return;
     const resume = pause();
-    const cancelStop = clock.after(LONGEST_PAUSE_MS, () => void calls.restart());
-    try {
-      await calls.call({ path, inode, from: 0, alone: true });
-    } finally {
-      cancelStop();
-      resume();
-    }
+    await inThread(true).finally(resume);
+  }
+
+  function giveUp(error: unknown): void {
+    if (closed) return;
+    closed = true;
+    moveByCommits(true);
+    warn(`${messageOf(error)}; the log of the database is moved between requests instead`);
   }
 
   return {
-    committed(commands) {
-      written += PAGES_A_COMMIT + commands;
-      if (written < nextLook || looking || closed) return;
-      written = 0;
-      looking = true;
-      look()
-        .catch((error) => {
-          if (closed) return;
-          closed = true;
-          moveByCommits(true);
-          warn(`${messageOf(error)}; the log of the database is moved between requests instead`);
-        })
+    committed() {
+      if (++commits % LOOK_EVERY > 0 || moving || closed) return;
+      moving = true;
+      move()
+        .catch(giveUp)
         .finally(() => {
-          looking = false;
+          moving = false;
         });
     },
     async close() {

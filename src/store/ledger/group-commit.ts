@@ -7,7 +7,7 @@ export interface BatchHooks {
   begin(now: number): void;
   /** Writes what the commands left in memory; runs inside the transaction. */
   write(): void;
-  end(committed: boolean, commands: number): void;
+  end(committed: boolean): void;
 }
 
 export interface GroupCommit {
@@ -58,7 +58,7 @@ export function createGroupCommit(db: Db, hooks: BatchHooks, clock: Clock): Grou
       return results;
     } finally {
       if (!committed && db.inTransaction) rollback.run();
-      hooks.end(committed, entries.length);
+      hooks.end(committed);
     }
   }
 

@@ -106,8 +106,8 @@ export interface LedgerOptions {
   random?: Random;
   /** Called when a transaction that wrote events has committed. */
   onEvents?: () => void;
-  /** Called after each transaction, with how many commands it had. */
-  onCommit?: (commands: number) => void;
+  /** Called after each transaction. */
+  onCommit?: () => void;
 }
 
 export function createLedger(options: LedgerOptions): Ledger {
@@ -149,7 +149,7 @@ export function createLedger(options: LedgerOptions): Ledger {
         rollups.write();
         watch.note();
       },
-      end(committed, commands) {
+      end(committed) {
         names.settle(committed);
         if (!committed || foreign) forget();
         foreign = false;
@@ -157,7 +157,7 @@ export function createLedger(options: LedgerOptions): Ledger {
         waiting.clear();
         if (emitted && committed) options.onEvents?.();
         emitted = false;
-        if (committed) options.onCommit?.(commands);
+        if (committed) options.onCommit?.();
       },
     },
     clock,
