@@ -61,7 +61,8 @@ describe('pruning', () => {
           await both(async (shop) => shop.clock.set(now));
           if (newBudget) {
             await both((shop) => shop.removeBudget(newBudget).catch(() => {}));
-            await both((shop) => shop.budget({ period: newBudget, capNanoUsd: 90, windowMs }));
+            const window = newBudget === 'rolling' ? { windowMs } : {};
+            await both((shop) => shop.budget({ period: newBudget, capNanoUsd: 90, ...window }));
           }
           const asked = await both((shop) => shop.admit(amount));
           if (asked.kind === 'held') running.push({ id: asked.id, amount });
