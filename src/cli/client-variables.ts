@@ -1,3 +1,5 @@
+import { singleQuoted } from '../shell-quoted.ts';
+
 /** The variables that point clients at gw: those that OpenAI's and Anthropic's own libraries read, and their elders. */
 export function clientVariables(origin: string, key: string): Record<string, string> {
   return {
@@ -23,7 +25,7 @@ export function exportLines(variables: Record<string, string>, shell: Shell): st
 function exportLine(name: string, value: string, shell: Shell): string {
   switch (shell) {
     case 'sh':
-      return `export ${name}='${value.replaceAll("'", "'\\''")}'`;
+      return `export ${name}=${singleQuoted(value)}`;
     case 'fish':
       return `set -gx ${name} '${value.replace(/['\\]/g, '\\$&')}'`;
     case 'powershell':

@@ -1,5 +1,6 @@
 import { Argument, type Command, Option } from 'commander';
 import { formatUsd } from '../../money.ts';
+import { singleQuoted } from '../../shell-quoted.ts';
 import {
   type BudgetPeriod,
   budgetLabel,
@@ -218,6 +219,6 @@ function theOne(meant: Terms[]): Terms | undefined {
 }
 
 function removalOf({ projectName, period, repo }: Terms): string {
-  const ofRepo = repo === '' ? '' : ` --repo '${repo.replaceAll("'", "'\\''")}'`;
+  const ofRepo = repo === '' ? '' : ` --repo ${singleQuoted(repo)}`;
   return `gw budget remove --period ${period} -p ${projectName}${ofRepo}`;
 }

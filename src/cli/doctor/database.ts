@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { messageOf } from '../../errors.ts';
 import type { Paths } from '../../paths.ts';
+import { singleQuoted } from '../../shell-quoted.ts';
 import { inspectDatabase } from '../../store/inspect.ts';
 import { bytes, plural } from '../output/numbers.ts';
 import { broken, type Finding, ok, warning } from './check.ts';
@@ -42,7 +43,7 @@ export function longCheckMessage({ database }: Paths): string | undefined {
 }
 
 function restoring(database: string): string {
-  return `gw stop, mv '${database}' '${database}.damaged', then put a copy that gw backup made in its place`;
+  return `gw stop, mv ${singleQuoted(database)} ${singleQuoted(`${database}.damaged`)}, then put a copy that gw backup made in its place`;
 }
 
 function sizeOfAll(database: string): number {
