@@ -77,12 +77,6 @@ export function createLearners({ home, clock, models, warn }: LearnersOptions): 
     }
   }
 
-  function beginner(): LearnerState {
-    const state = newLearner();
-    learnAbout(state, models());
-    return state;
-  }
-
   async function save(project: string, known: Known): Promise<void> {
     await known.reading;
     await look(project, known);
@@ -111,7 +105,7 @@ export function createLearners({ home, clock, models, warn }: LearnersOptions): 
     },
     teach(project, label) {
       const known = knownOf(project);
-      known.state ??= beginner();
+      known.state ??= newLearner(models());
       learn(known.state, label);
       if (known.isAhead) return;
       known.isAhead = true;

@@ -23,17 +23,16 @@ export async function learnerFileOf(context: Context, project: string): Promise<
   // The default project is there before the database is.
   if (project !== DEFAULT_PROJECT) await withStore(context, async (db) => findProject(db, project));
   const file = learnerPath(context.paths.home, project);
-  const { tiers } = readSettings(context).settings;
-  const about = (state: LearnerState) => {
-    learnAbout(state, modelsOf(tiers));
-    return state;
-  };
+  const models = modelsOf(readSettings(context).settings.tiers);
   return {
-    begin: () => about(newLearner()),
+    begin: () => newLearner(models),
     read() {
       if (!existsSync(file)) return undefined;
       const state = deserialiseLearner(readFileSync(file));
-      if (state) return about(state);
+      if (state) {
+        learnAbout(state, models);
+        return state;
+      }
       throw new CliError(
         `${file} is damaged or of another version of gw. To begin anew: gw route learn FILE -p ${project} --fresh`,
       );

@@ -23,7 +23,8 @@ export interface LearnerState {
   models: number;
 }
 
-export function newLearner(): LearnerState {
+/** Nothing learnt yet, about tiers that have these models. */
+export function newLearner(models = 0): LearnerState {
   return {
     weak: { head: newHead(), rival: newRival() },
     strong: { head: newHead(), rival: newRival() },
@@ -31,7 +32,7 @@ export function newLearner(): LearnerState {
     gainProof: newRunning(),
     gains: newRunning(),
     priors: newRunning(),
-    models: 0,
+    models,
   };
 }
 
