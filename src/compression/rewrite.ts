@@ -84,21 +84,25 @@ export class Rewriter {
     if (pieces.length > 1) {
       return pieces.map((piece) => (piece.keep ? piece.text : this.#rewritePiece(piece.text))).join('');
     }
+    const isPrinted = this.#isPrinted(text);
+    const rewrite = (body: string) => (isPrinted ? this.#rewritePrinted(body) : this.#rewritePiece(body));
     const footer = countFooter(text, this.#footer);
-    // Without a shell's prompt, what a user sends is what the user says.
-    const { role } = this.#origin;
-    if (role === 'user' && footerOf(text) === undefined) return this.#rewritePiece(text);
-    if (footer === 0) return this.#rewritePrinted(text);
+    if (footer === 0) return rewrite(text);
     const { body, mark } = splitFooter(text, footer);
     this.#trace.used.add('footer');
-    return this.#rewritePrinted(body) + mark;
+    return rewrite(body) + mark;
+  }
+
+  /** Whether a tool or a shell wrote it: without a shell's prompt, what a user sends is what the user says. */
+  #isPrinted(text: string): boolean {
+    const { role, path } = this.#origin;
+    if (role === 'tool') return path === undefined;
+    return role === 'user' && this.#footer !== undefined && footerOf(text) !== undefined;
   }
 
   /** What a tool or a shell prints around its result again and again is said once. */
   #rewritePrinted(text: string): string {
-    const { role, path } = this.#origin;
-    const isPrinted = role === 'tool' ? path === undefined : role === 'user' && this.#footer !== undefined;
-    if (!isPrinted) return this.#rewritePiece(text);
+    const { role } = this.#origin;
     const { level, question } = this.#scope;
     const metered = level === 'balanced' ? splitMeter(text, question) : undefined;
     // What a user's text begins with may be said of what a shell printed, unless it stands in columns.
