@@ -2,6 +2,7 @@ import type { GwError } from '../errors.ts';
 import { createEventFramer, type EventFramer } from '../sse/frame.ts';
 import type { TokenUsage } from '../usage.ts';
 import { AnswerTail, TAIL_BYTES } from './answer-tail.ts';
+import { ClientBody } from './client-body.ts';
 import { headerOf, returnedHeaders, translatedHeaders } from './headers.ts';
 import { KeptEvents } from './kept-events.ts';
 import { plainBody } from './plain-body.ts';
@@ -14,7 +15,6 @@ import type { InspectedEvents } from './wire/wire.ts';
 
 /** A larger answer that is no stream is passed on as it comes instead of being gathered. */
 const MAX_GATHERED_BYTES = 16 * 1024 * 1024;
-const MAX_ONE_WRITE_BYTES = 16 * 1024;
 /** Sounds and files are used as they come, and hold no usage to wait for. */
 const MEDIA = /^(audio|image|video)\/|octet-stream/;
 /** A stream that begins with more than this without any content is let through. */
@@ -65,10 +65,12 @@ export class Relay implements Receiver {
   #kept: KeptEvents | undefined;
   #tail: AnswerTail | undefined;
   #resume: () => void = ignore;
+  readonly #client: ClientBody;
   readonly #options: RelayOptions;
 
   constructor(options: RelayOptions) {
     this.#options = options;
+    this.#client = new ClientBody(options.exchange, options.clientIdleMs);
   }
 
   head(status: number, rawHeaders: Buffer[], resume: () => void): void {
@@ -238,39 +240,32 @@ export class Relay implements Receiver {
 
   /** Sends what is left and ends the answer. */
   finish(): void {
-    const { response } = this.#options.exchange;
     if (this.#mode === 'gather') {
       const body = this.#translated ?? this.#answer();
       if (this.status === 204 || this.status === 304) this.#writeHead();
       else this.#writeHead('content-length', String(body.length));
-      // As text, head and body go out in one write instead of two; latin1 keeps every byte.
-      if (body.length <= MAX_ONE_WRITE_BYTES) response.end(body.toString('latin1'), 'latin1');
-      else response.end(body);
+      this.#client.end(body);
     } else {
       const { translator } = this.#options;
       const last = [...(this.#closing ?? []), ...(translator ? [translator.end()] : [])];
-      response.end(last.length === 1 ? last[0] : Buffer.concat(last));
+      this.#client.end(last.length === 1 ? (last[0] ?? NOTHING) : Buffer.concat(last));
     }
-    if (response.writableLength > 0) this.#expectReader();
   }
 
   /** Ends a stream that has reached its limit the way the provider should have, with what it is booked at. */
   finishAtLimit(usage: TokenUsage): void {
-    const { exchange, hideUsage } = this.#options;
     const ending = this.#kept?.ending();
-    if (ending) exchange.response.end(this.#out(ending.end(hideUsage ? undefined : usage)));
+    if (ending) this.#client.end(this.#out(ending.end(this.#options.hideUsage ? undefined : usage)));
     else this.breakOff();
   }
 
   /** Breaks the answer off, so that the client sees that it is not whole; a stream tells why, between two events. */
   breakOff(fault?: StreamFault): void {
-    const { exchange, wire, translator } = this.#options;
-    const { response } = exchange;
+    const { wire, translator } = this.#options;
     const rest = this.#framer.rest();
-    if (rest.length > 0 && !translator) response.write(rest);
-    else if (fault && this.#mode === 'stream') response.write(errorEvent(wire.endpoint, fault));
-    // Closes behind what was written; without its last chunk the answer shows that it is not whole.
-    response.socket?.destroySoon();
+    if (rest.length > 0 && !translator) this.#client.breakOff(rest);
+    else if (fault && this.#mode === 'stream') this.#client.breakOff(errorEvent(wire.endpoint, fault));
+    else this.#client.breakOff(NOTHING);
   }
 
   /** As a stream, but kept: an error or an end before the first content is a failure like any other. */
@@ -347,22 +342,7 @@ export class Relay implements Receiver {
   }
 
   #write(bytes: Buffer): boolean {
-    const { response } = this.#options.exchange;
-    if (response.write(bytes)) return true;
-    this.#expectReader();
-    response.once('drain', () => {
-      response.setTimeout(0);
-      this.#resume();
-    });
-    return false;
-  }
-
-  /** A client that reads nothing of what waits for it is cut off: its request would run, and be held for, for ever. */
-  #expectReader(): void {
-    const { exchange, clientIdleMs } = this.#options;
-    const { response } = exchange;
-    if (response.listenerCount('timeout') === 0) response.on('timeout', () => response.destroy());
-    response.setTimeout(clientIdleMs);
+    return this.#client.write(bytes, this.#resume);
   }
 
   #passOn(): boolean {
@@ -383,8 +363,7 @@ export class Relay implements Receiver {
     this.onStart?.();
     const { translator, ownHeaders } = this.#options;
     const own = translator ? translatedHeaders(this.#headers, this.#mode === 'stream') : this.#headers;
-    const headers = own.concat(ownHeaders(), more);
-    this.#options.exchange.response.writeHead(this.status, headers);
+    this.#client.head(this.status, own.concat(ownHeaders(), more));
   }
 
   #body(): Buffer {

@@ -1,5 +1,5 @@
 import type { TokenUsage } from '../../usage.ts';
-import { describeError, eventsIn, isObject, parseObject, valuesIn, without } from './events.ts';
+import { dataIn, describeError, eventsIn, isObject, parseObject, valuesIn, without } from './events.ts';
 import { collectStrings } from './prompt.ts';
 import { withTier } from './usage-member.ts';
 import type { InspectedEvents, LimitEnding } from './wire.ts';
@@ -88,7 +88,7 @@ export function choicesText(answer: Buffer, stream: boolean): string[] {
     collectText(answer.toString('utf8'), texts);
     return texts;
   }
-  for (const { data } of eventsIn(answer)) {
+  for (const data of dataIn(answer)) {
     const piece = plainPiece(data);
     if (piece === undefined) collectText(data, texts);
     else texts.push(piece);

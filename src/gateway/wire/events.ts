@@ -17,9 +17,29 @@ export function* eventsIn(events: Buffer): Generator<EventAt> {
   }
 }
 
+/** The data of each event, for those who need not know where it stands. */
+export function dataIn(events: Buffer): string[] {
+  return plainData(events.toString('utf8')) ?? Array.from(eventsIn(events), ({ data }) => data);
+}
+
+const DATA = 'data: ';
+
+/** Nearly all streams are of one kind: a line of data, and the empty one. To cut at those takes a quarter of the time. */
+function plainData(text: string): string[] | undefined {
+  if (text.includes('\r')) return undefined;
+  const data: string[] = [];
+  for (let start = 0; start < text.length; ) {
+    const end = text.indexOf('\n', start);
+    if (!text.startsWith(DATA, start) || text[end + 1] !== '\n') return undefined;
+    data.push(text.slice(start + DATA.length, end));
+    start = end + 2;
+  }
+  return data;
+}
+
 /** The JSON of each event; events without any are passed over. */
 export function* valuesIn(events: Buffer): Generator<Record<string, unknown>> {
-  for (const { data } of eventsIn(events)) {
+  for (const data of dataIn(events)) {
     const value = parseObject(data);
     if (value) yield value;
   }

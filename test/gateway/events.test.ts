@@ -1,0 +1,39 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { dataIn, eventsIn } from '../../src/gateway/wire/events.ts';
+
+const line = fc.oneof(
+  fc.json().map((json) => `data: ${json}`),
+  fc.constantFrom(
+    'data: [DONE]',
+    'data:x',
+    'data',
+    ': ping',
+    'event: ping',
+    'data: ',
+    'data: naïve 👩‍🚀',
+    '',
+  ),
+);
+const lineEnd = fc.constantFrom('\n', '\n', '\n', '\r\n', '\r');
+const streams = fc
+  .array(fc.tuple(line, lineEnd, fc.boolean()))
+  .map((lines) => lines.map(([text, end, ends]) => text + end + (ends ? end : '')).join(''));
+
+test.each([
+  ['nothing', '', []],
+  ['plain events', 'data: {"a":1}\n\ndata: [DONE]\n\n', ['{"a":1}', '[DONE]']],
+  ['an event that has not ended', 'data: a\n\ndata: b', ['a', 'b']],
+  ['two lines of data', 'data: a\ndata: b\n\n', ['a\nb']],
+])('the data of %s', (_, stream, data) => {
+  expect(dataIn(Buffer.from(stream))).toEqual(data);
+});
+
+test('the data of events is the same whether or not it is asked where they stand', () => {
+  fc.assert(
+    fc.property(streams, (stream) => {
+      const events = Buffer.from(stream);
+      expect(dataIn(events)).toEqual([...eventsIn(events)].map(({ data }) => data));
+    }),
+  );
+});
