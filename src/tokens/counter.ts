@@ -12,7 +12,7 @@ export interface TokenCounter {
 }
 
 export interface TokenCounterOptions {
-  /** How long the worker, which holds some 30 MB, outlives its last count. */
+  /** How long the worker, which holds some 20 MB, outlives its last count. */
   idleMs?: number;
   clock?: Clock;
   startWorker?: () => Worker;

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Encoding } from './encoding.ts';
 
@@ -8,17 +9,25 @@ export const NO_RANK = -1;
 
 /**
  * js-tiktoken's rank table: lines of a name, the rank of the first token, and the tokens in base 64, with a space
- * between. Reads only the table asked for, and at once, which an import can't do.
+ * between. It is read out of its file as bytes: run as a module, it leaves 10 MB behind in the thread that needs it.
  */
-export function readPackedRanks(encoding: Encoding): string {
-  return createRequire(import.meta.url)(`js-tiktoken/ranks/${encoding}`).bpe_ranks;
+export function readPackedRanks(encoding: Encoding): Buffer {
+  const file = createRequire(import.meta.url).resolve(`js-tiktoken/ranks/${encoding}`);
+  const module = readFileSync(file);
+  const start = module.indexOf(MEMBER) + MEMBER.length;
+  const packed = module.subarray(start, module.indexOf('"', start));
+  if (start < MEMBER.length || packed.includes('\\')) throw new Error(`no rank table can be read in ${file}`);
+  return packed;
 }
+
+const MEMBER = '"bpe_ranks":"';
 
 /**
  * Unpacks a rank table into typed arrays: 4 MB for the 200,000 tokens of o200k_base, where a Map takes over 100.
- * Tokens are found by open addressing: a slot holds a rank, and the rank leads to the token's bytes.
+ * Tokens are found by open addressing: a slot holds a rank, and the rank leads to the token's bytes, which take the
+ * place of what they were packed in.
  */
-export function unpackRanks(packed: string): FindRank {
+export function unpackRanks(packed: Buffer): FindRank {
   const { bytes: tokenBytes, starts, longest } = unpackTokens(packed);
   const count = starts.length - 1;
   const slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * count))).fill(NO_RANK);
@@ -52,30 +61,63 @@ interface Tokens {
   longest: number;
 }
 
-/** Takes the tokens from the text one at a time: `split` would leave 20 MB of garbage behind. */
-function unpackTokens(packed: string): Tokens {
-  const bytes = Buffer.alloc(packed.length);
-  const starts = new Uint32Array(packed.length);
+const LF = 0x0a;
+const SPACE = 0x20;
+
+/** Unpacks in place, as no token is longer than its base 64: what would be made on the way takes twice the memory. */
+function unpackTokens(packed: Buffer): Tokens {
+  const starts = new Uint32Array(countOf(packed, SPACE));
   let count = 0;
   let longest = 0;
   let used = 0;
-  for (const line of packed.split('\n').filter(Boolean)) {
-    const firstRank = line.indexOf(' ') + 1;
-    let end = line.indexOf(' ', firstRank);
+  for (let at = 0; at < packed.length; at++) {
+    const firstRank = packed.indexOf(SPACE, at) + 1;
+    at = packed.indexOf(SPACE, firstRank);
     // A token's place is its rank only while there are no gaps between the lines.
-    const rank = Number(line.slice(firstRank, end));
+    const rank = Number(packed.toString('latin1', firstRank, at));
     if (rank !== count) throw new Error(`rank table: a line starts at rank ${rank}, not ${count}`);
-    while (end < line.length) {
-      const start = end + 1;
-      end = line.indexOf(' ', start);
-      if (end < 0) end = line.length;
-      const length = bytes.write(line.slice(start, end), used, 'base64');
-      longest = Math.max(longest, length);
-      used += length;
+    while (packed[at] === SPACE) {
+      const end = endOfWord(packed, at + 1);
+      const tokenEnd = decodeBase64(packed, at + 1, end, used);
+      longest = Math.max(longest, tokenEnd - used);
+      used = tokenEnd;
       starts[++count] = used;
+      at = end;
     }
   }
-  return { bytes: Uint8Array.from(bytes.subarray(0, used)), starts: starts.slice(0, count + 1), longest };
+  return { bytes: packed, starts: starts.subarray(0, count + 1), longest };
+}
+
+function countOf(bytes: Buffer, wanted: number): number {
+  let count = 0;
+  for (const byte of bytes) if (byte === wanted) count++;
+  return count;
+}
+
+function endOfWord(bytes: Buffer, start: number): number {
+  let end = start;
+  while (end < bytes.length && bytes[end] !== SPACE && bytes[end] !== LF) end++;
+  return end;
+}
+
+const DIGITS = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/');
+const VALUE_OF = new Uint8Array(256);
+for (const [value, digit] of DIGITS.entries()) VALUE_OF[digit] = value;
+const PADDING = 0x3d;
+
+/** Writes what bytes[start, end) say in base 64 to bytes[to, ...); returns where it ends. */
+function decodeBase64(bytes: Buffer, start: number, end: number, to: number): number {
+  let next = to;
+  let bits = 0;
+  let held = 0;
+  for (let i = start; i < end && bytes[i] !== PADDING; i++) {
+    held = (held << 6) | (VALUE_OF[bytes[i] as number] as number);
+    bits += 6;
+    if (bits < 8) continue;
+    bits -= 8;
+    bytes[next++] = held >> bits;
+  }
+  return next;
 }
 
 /** FNV-1a, its high bits folded into the low ones, which choose the slot. */
