@@ -20,26 +20,37 @@ export function createProcFinder(root = '/proc'): FindCallers {
 
 /** What the callers' descriptors of the connections link to, such as `socket:[1234]`; empty where there is none. */
 function socketsOf(root: string, connections: readonly Connection[]): string[] {
-  const tables = ['tcp', 'tcp6'].map((name) => contentOf(join(root, 'net', name)));
-  return connections.map(({ localAddress, localPort, remoteAddress, remotePort }) => {
-    // The caller's row names the two ends the other way round.
-    for (const hex of [hexV4, hexV6]) {
-      const ends = `${hex(remoteAddress)}:${hexPort(remotePort)} ${hex(localAddress)}:${hexPort(localPort)} `;
-      for (const table of tables) {
-        const at = table.indexOf(` ${ends}`);
-        const inode =
-          at < 0
-            ? undefined
-            : table
-                .slice(at, at + 400)
-                .trim()
-                .split(/\s+/, 9)[8];
-        if (inode !== undefined && inode !== '0') return `socket:[${inode}]`;
-      }
-    }
-    return '';
-  });
+  const sockets = connections.map(() => '');
+  // To list either takes the system some milliseconds, however few there are: the second is seldom needed.
+  for (const name of ['tcp', 'tcp6']) {
+    if (!sockets.includes('')) break;
+    const table = contentOf(join(root, 'net', name));
+    for (const [i, connection] of connections.entries()) sockets[i] ||= socketIn(table, connection);
+  }
+  return sockets;
 }
+
+function socketIn(table: string, connection: Connection): string {
+  const { localAddress, localPort, remoteAddress, remotePort } = connection;
+  for (const hex of [hexV4, hexV6]) {
+    // The caller's row names the two ends the other way round.
+    const ends = ` ${hex(remoteAddress)}:${hexPort(remotePort)} ${hex(localAddress)}:${hexPort(localPort)} `;
+    const at = table.indexOf(ends);
+    const [inode = '0'] =
+      at < 0
+        ? []
+        : table
+            .slice(at, at + MAX_ROW)
+            .trim()
+            .split(/\s+/, 9)
+            .slice(8);
+    if (inode !== '0') return `socket:[${inode}]`;
+  }
+  return '';
+}
+
+/** A row of those tables from its addresses on, with an inode of any length. */
+const MAX_ROW = 400;
 
 /** The processes that hold sockets, by what the descriptors link to. */
 function ownersOf(root: string, wanted: Set<string>, recent: readonly string[]): Map<string, string> {
