@@ -33,7 +33,7 @@ export function callProvider(
     const encoding = encodingOf(target.model);
     guardOutput(relay, {
       maxTokens: limit * (encoding ? 1 : UNKNOWN_TOKENIZER_SLACK),
-      count: (texts) => gateway.tokens.count(texts, encoding ?? 'o200k_base'),
+      count: (texts) => gateway.tokens.countSoon(texts, encoding ?? 'o200k_base'),
       onReached() {
         capped = true;
         call.abort();

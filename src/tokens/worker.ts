@@ -8,6 +8,8 @@ export interface CountRequest {
 }
 
 /** The thread behind `createTokenCounter`. */
-answerCalls(({ texts, encoding }: CountRequest): number =>
-  texts.reduce((tokens, text) => tokens + countTokens(text, encoding), 0),
+answerCalls((requests: readonly CountRequest[]): number[] =>
+  requests.map(({ texts, encoding }) =>
+    texts.reduce((tokens, text) => tokens + countTokens(text, encoding), 0),
+  ),
 );

@@ -17,19 +17,19 @@ beforeAll(() => {
 
 let counter: TokenCounter;
 let workers: Worker[];
-let idleEnds: (() => void) | undefined;
+let timeUp: (() => void) | undefined;
 
-/** A counter whose workers and idle timer the test holds. */
+/** A counter whose workers and timers the test holds. */
 function createObservedCounter(startWorker = startTokenWorker): void {
   workers = [];
-  idleEnds = undefined;
+  timeUp = undefined;
   counter = createTokenCounter({
     clock: {
       ...systemClock,
       after(_, callback) {
-        idleEnds = callback;
+        timeUp = callback;
         return () => {
-          idleEnds = undefined;
+          timeUp = undefined;
         };
       },
     },
@@ -61,11 +61,38 @@ describe('createTokenCounter()', () => {
     expect(workers).toHaveLength(1);
   });
 
+  it('gathers what is not urgent into one message', async () => {
+    let messages = 0;
+    createObservedCounter(() => {
+      const worker = startTokenWorker();
+      const post = worker.postMessage.bind(worker);
+      worker.postMessage = (...message) => {
+        messages++;
+        post(...message);
+      };
+      return worker;
+    });
+    for (const expected of [1, 2]) {
+      const counts = ['a', 'a b', 'a b c'].map((text) => counter.countSoon([text], 'o200k_base'));
+      timeUp?.();
+      expect(await Promise.all(counts)).toEqual([1, 2, 3]);
+      expect(messages).toBe(expected);
+    }
+  });
+
+  it('rejects what was gathered when it is closed', async () => {
+    createObservedCounter();
+    const count = counter.countSoon(['a'], 'o200k_base');
+    await counter.close();
+    timeUp?.();
+    await expect(count).rejects.toThrow('the token counter is closed');
+  });
+
   it('stops the worker when it has been idle, and starts another for the next count', async () => {
     createObservedCounter();
     await counter.count(['a'], 'cl100k_base');
     const exit = once(workers[0] as Worker, 'exit');
-    idleEnds?.();
+    timeUp?.();
     await exit;
     expect(await counter.count(['a'], 'cl100k_base')).toBe(1);
     expect(workers).toHaveLength(2);
@@ -74,11 +101,11 @@ describe('createTokenCounter()', () => {
   it('is not idle while a count is open', async () => {
     createObservedCounter();
     await counter.count(['a'], 'cl100k_base');
-    expect(idleEnds).toBeDefined();
+    expect(timeUp).toBeDefined();
     const open = counter.count(['a'], 'cl100k_base');
-    expect(idleEnds).toBeUndefined();
+    expect(timeUp).toBeUndefined();
     await open;
-    expect(idleEnds).toBeDefined();
+    expect(timeUp).toBeDefined();
   });
 
   it('rejects the open counts when the worker dies, and recovers', async () => {
