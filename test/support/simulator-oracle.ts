@@ -67,8 +67,9 @@ export type Expected =
 
 export type ExpectedAgain =
   | { kind: 'held'; amount: number; remaining: number | null }
-  | { kind: 'tight' | 'wait' | 'blocked' }
-  | { kind: 'refused' | 'resolved_before' };
+  /** `blocked`: there is no other way to go on, so that a refusal is the request's end. */
+  | { kind: 'refused'; blocked: boolean }
+  | { kind: 'resolved_before' };
 
 const MINUTE_MS = 60_000;
 
@@ -108,12 +109,7 @@ export class Oracle {
     if (!behind && ask.amount <= room) return hold(ask.amount);
     if (!ask.final) return { kind: 'tight' };
     if (!behind && ask.cut && room >= ask.least) return hold(Math.min(room, ask.amount));
-    const unspent = budgets.map((b) => b.cap - this.posted(b));
-    const least = Math.min(...unspent);
-    const tightest = budgets[unspent.indexOf(least)];
-    if (tightest && ask.least > least) {
-      this.tellExceeded(tightest, this.startFor(tightest));
-      this.events.push(`request.blocked ${nameOf(tightest)}`);
+    if (this.blocks(budgets, ask.least)) {
       this.otherRecords.push({ id: ask.id, projectId: ask.projectId, cost: 0 });
       return { kind: 'blocked' };
     }
@@ -121,8 +117,19 @@ export class Oracle {
     return { kind: 'wait' };
   }
 
+  /** Whether a budget has too little left in its period, which is told. */
+  private blocks(budgets: OracleBudget[], needed: number): boolean {
+    const unspent = budgets.map((b) => b.cap - this.posted(b));
+    const least = Math.min(...unspent);
+    const tightest = budgets[unspent.indexOf(least)];
+    if (!tightest || needed <= least) return false;
+    this.tellExceeded(tightest, this.startFor(tightest));
+    this.events.push(`request.blocked ${nameOf(tightest)}`);
+    return true;
+  }
+
   /** Exchanges a hold for what was spent and the next worst case. */
-  readmit(ask: Omit<Ask, 'projectId' | 'slot' | 'final'> & { spent: number; slot: number }): ExpectedAgain {
+  readmit(ask: Omit<Ask, 'projectId' | 'final'> & { spent: number; only: boolean }): ExpectedAgain {
     const request = this.requests.find((r) => r.id === ask.id && r.open);
     if (!request) return { kind: 'resolved_before' };
     this.entries = this.entries.filter(({ requestId }) => requestId !== ask.id);
@@ -136,7 +143,8 @@ export class Oracle {
     request.amount = ask.spent + (next ?? 0);
     request.slot = ask.slot;
     for (const b of budgets) this.reserve(b, ask.id, request.amount);
-    if (next === undefined) return { kind: 'refused' };
+    if (next === undefined)
+      return { kind: 'refused', blocked: ask.only && this.blocks(budgets, ask.spent + ask.least) };
     const remaining = budgets.length > 0 ? room - request.amount : null;
     return { kind: 'held', amount: request.amount, remaining };
   }

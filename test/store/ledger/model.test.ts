@@ -101,6 +101,8 @@ const readmit = fc.record({
   spentPercent: fc.constantFrom(0, 0, 10, 100),
   leastPercent: fc.constantFrom(0, 50, 100),
   cut: fc.boolean(),
+  /** There is no other way to go on. */
+  only: fc.boolean(),
   again: fc.boolean(),
 });
 const record = fc.record({ kind: fc.constant('record' as const), project, cost: money });
@@ -194,7 +196,7 @@ const batch = step(
         const choices = command.again ? model.requests : model.requests.filter((r) => r.open);
         if (choices.length === 0) continue;
         const { id, projectId, amount: held } = at(choices, command.pick);
-        const { amount, cut } = command;
+        const { amount, cut, only } = command;
         takeOver(real, id, pick);
         const least = Math.ceil((amount * command.leastPercent) / 100);
         const spent = Math.floor((held * command.spentPercent) / 100);
@@ -203,12 +205,18 @@ const batch = step(
         const { final: _f, least: _l, blockedRecord: _b, ...head } = admissionOf(id, amount, fields);
         results.push(
           ledger
-            .readmit({ ...head, spent, ...(cut ? { fit } : {}) })
+            .readmit({ ...head, spent, ...(cut ? { fit } : {}), ...(only ? { least } : {}) })
             .then(({ kind, ...rest }) => (kind === 'held' ? { kind, ...rest } : { kind })),
         );
-        expected.push(
-          model.readmit({ id, amount, spent, least, cut, slot: daemon.slot, repo: repoOf(real, id) }),
-        );
+        const repo = repoOf(real, id);
+        const answer = model.readmit({ id, amount, spent, least, cut, only, slot: daemon.slot, repo });
+        expected.push(answer.kind === 'refused' ? { kind: answer.kind } : answer);
+        if (answer.kind === 'refused' && answer.blocked) {
+          // Its record follows at once, as each event of a refusal has one.
+          const blocked = recordOf(id, { ...fields, costNanoUsd: spent, outcome: 'blocked' });
+          results.push(ledger.settle(blocked).then((result) => result.kind === 'settled'));
+          expected.push(model.settle(id, spent, repo));
+        }
       } else {
         const id = daemon.nextId();
         results.push(
@@ -499,12 +507,14 @@ function model(daemons: number) {
   return fc.asyncProperty(
     fc.constantFrom(...STARTS),
     fc.constantFrom(...ZONES),
+    // Without budgets there is little at stake.
+    fc.array(set, { maxLength: 5 }),
     fc.commands(steps, { maxCommands: 25 }),
-    async (start, timezone, commands) => {
+    async (start, timezone, budgets, commands) => {
       const real = await open(daemons, start, timezone);
       try {
         const setup = () => ({ model: new Oracle(real.world.calendar), real });
-        await fc.asyncModelRun(setup, commands);
+        await fc.asyncModelRun(setup, [...budgets, ...commands]);
       } finally {
         real.close();
         // Let go of the turn's end that each flush left behind: thousands of runs are one turn otherwise.
