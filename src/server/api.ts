@@ -113,7 +113,12 @@ function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTa
 
   const feedback = feedbackEndpoint(db, gateway);
   const models = () => ({ lists, catalog: gateway.catalog() });
-  const budgets = () => ({ db, calendar: gateway.calendar(), now: gateway.clock.now() });
+  const budgets = () => ({
+    db,
+    ledger: gateway.ledger,
+    calendar: gateway.calendar(),
+    now: gateway.clock.now(),
+  });
   // Loaded when it is first needed: its schemas hold 8 MB with all that they stand on.
   const budgetsEndpoint = () => import('./budgets-endpoint.ts');
 

@@ -3,21 +3,16 @@ import { z } from 'zod';
 import type { Calendar } from '../calendar.ts';
 import { badRequest, GwError, notFound } from '../errors.ts';
 import { parseUsd, usdNumber } from '../money.ts';
-import {
-  budgetName,
-  listBudgets,
-  removeBudget,
-  type Standing,
-  setBudget,
-  thresholdOf,
-} from '../store/budgets.ts';
+import { budgetName, removeBudget, type Standing, setBudget, thresholdOf } from '../store/budgets.ts';
 import type { Caller } from '../store/callers.ts';
+import type { Ledger } from '../store/ledger/ledger.ts';
 import type { Db } from '../store/open.ts';
 import { getProject, listProjects, type Project } from '../store/projects.ts';
 import { readJson } from './read-json.ts';
 
 export interface BudgetsContext {
   db: Db;
+  ledger: Pick<Ledger, 'standings' | 'write'>;
   calendar: Calendar;
   now: number;
 }
@@ -43,12 +38,8 @@ export async function listBudgetsEndpoint(
   const projects = query.project_id
     ? [await ownProject(caller, query.project_id, context.db)]
     : (await listProjects(context.db)).filter((project) => caller.admin || project.id === caller.projectId);
-  const standings = await listBudgets(
-    context.db,
-    projects.map(({ id }) => id),
-    context,
-  );
-  return { object: 'list', data: standings.map(budgetJson) };
+  const standings = await Promise.all(projects.map(({ id }) => context.ledger.standings(id)));
+  return { object: 'list', data: standings.flat().map(budgetJson) };
 }
 
 /** `PUT /v1/budgets`: makes or changes a project's budget for a period. Only an admin key may: a cap guards against the rest. */
@@ -63,6 +54,7 @@ export async function putBudgetEndpoint(caller: Caller, request: IncomingMessage
       'cap_usd',
     );
   }
+  await turn(context);
   const standing = await setBudget(
     context.db,
     project,
@@ -88,9 +80,15 @@ export async function deleteBudgetEndpoint(
   const known = PERIODS.find((each) => each === period);
   if (!known) throw notFound(`no budget "${name}/${period}". See: gw budget list`, 'budget_not_found');
   const project = await ownProject(caller, name, context.db);
+  await turn(context);
   await removeBudget(context.db, project, known, context.now, repo);
   const id = budgetName({ projectName: name, period: known, repo });
   return { object: 'budget.deleted', id, deleted: true };
+}
+
+/** A change of budgets is a transaction beside the ledger's: it begins when those may, as the log is not being moved. */
+async function turn({ ledger }: BudgetsContext): Promise<void> {
+  await ledger.write(() => {});
 }
 
 /** A budget as JSON shows it; money in dollars. */

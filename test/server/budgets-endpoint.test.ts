@@ -1,6 +1,19 @@
-import { describe, expect, test } from 'vitest';
+import type { IncomingMessage } from 'node:http';
+import { Readable } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import {
+  type BudgetsContext,
+  deleteBudgetEndpoint,
+  listBudgetsEndpoint,
+  putBudgetEndpoint,
+} from '../../src/server/budgets-endpoint.ts';
+import { setBudget } from '../../src/store/budgets.ts';
+import type { Caller } from '../../src/store/callers.ts';
+import { openDatabase } from '../../src/store/open.ts';
 import { request } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
+import { addProjects, createWorld, fileDatabase, startDaemon } from '../support/simulator.ts';
 
 /** Puts a body to a gateway of its own. */
 async function put(body: string) {
@@ -51,5 +64,57 @@ describe('PUT /v1/budgets', () => {
       status: 400,
       body: { error: { type: 'invalid_request_error', param, message: expect.stringMatching(message) } },
     });
+  });
+});
+
+/** What a thread does that moves the log: the ledger's transactions wait, and no other gets through. */
+async function whileTheLogIsMoved(answer: (caller: Caller, context: BudgetsContext) => Promise<unknown>) {
+  const path = await fileDatabase();
+  const [db, thread] = await Promise.all([openDatabase(path, { busyTimeoutMs: 0 }), openDatabase(path)]);
+  onTestFinished(() => {
+    db.close();
+    thread.close();
+  });
+  addProjects(db, 1);
+  const world = createWorld();
+  const { ledger } = startDaemon(db, world, 0);
+  const { calendar } = world;
+  const context: BudgetsContext = { db, ledger, calendar, now: world.clock.now() };
+  const project = { id: 1, name: 'p1', plan: 'pro' as const, createdAt: 0, pausedAt: null };
+  await setBudget(db, project, { period: 'daily', capNanoUsd: 5e9 }, context);
+  const caller = { keyId: 1, projectId: 1, project: 'p1', plan: 'pro' as const, admin: true, paused: false };
+  const resume = ledger.pause();
+  thread.exec('BEGIN IMMEDIATE');
+  const answered = answer(caller, context);
+  answered.catch(() => {});
+  for (let turns = 0; turns < 10; turns++) await setImmediate();
+  thread.exec('COMMIT');
+  resume();
+  return answered;
+}
+
+describe('while the log of the database is moved', () => {
+  test('GET /v1/budgets waits for it', async () => {
+    expect(
+      await whileTheLogIsMoved((caller, context) => listBudgetsEndpoint(caller, {}, context)),
+    ).toMatchObject({
+      data: [{ id: 'p1/daily', cap_usd: 5 }],
+    });
+  });
+
+  test('PUT /v1/budgets waits for it', async () => {
+    const body = Object.assign(Readable.from([Buffer.from('{"cap_usd":7}')]), {
+      headers: { 'content-type': 'application/json' },
+    }) as unknown as IncomingMessage;
+    expect(
+      await whileTheLogIsMoved((caller, context) => putBudgetEndpoint(caller, body, context)),
+    ).toMatchObject({ id: 'p1/daily', cap_usd: 7 });
+  });
+
+  test('DELETE /v1/budgets/{project}/{period} waits for it', async () => {
+    const named = { project: 'p1', period: 'daily' };
+    expect(
+      await whileTheLogIsMoved((caller, context) => deleteBudgetEndpoint(caller, named, context)),
+    ).toMatchObject({ deleted: true });
   });
 });
