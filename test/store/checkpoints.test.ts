@@ -9,6 +9,7 @@ import {
 } from '../../src/store/checkpoints/checkpoints.ts';
 import { createGroupCommit, type GroupCommit } from '../../src/store/ledger/group-commit.ts';
 import { type Db, openDatabase } from '../../src/store/open.ts';
+import { startBuiltWorker } from '../../src/worker-calls.ts';
 import { createSetClock, fileDatabase } from '../support/simulator.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
@@ -64,7 +65,10 @@ async function writePages(pages: number): Promise<void> {
 }
 
 /** How many pages the log has, those included that have been moved. */
-const inLog = () => (db.pragma('wal_checkpoint(NOOP)') as { log: number }[])[0]?.log;
+const log = () => (db.pragma('wal_checkpoint(NOOP)') as { log: number; checkpointed: number }[])[0];
+const inLog = () => log()?.log;
+const moved = () => log()?.checkpointed ?? 0;
+const leftInLog = () => (inLog() ?? 0) - moved();
 const autocheckpoint = () => db.pragma('wal_autocheckpoint', { simple: true });
 
 beforeEach(async () => {
@@ -109,6 +113,43 @@ describe('createCheckpoints()', () => {
       return inLog();
     };
     await expect.poll(beginsAnew).toBeLessThan(6 * FULL);
+  });
+
+  test('keeps transactions waiting for what came in meanwhile, not for all that a report holds up', async () => {
+    let answers = 0;
+    const leftAtPauses: number[] = [];
+    start({
+      startWorker() {
+        const worker = startBuiltWorker('store/checkpoints/worker.js');
+        worker.on('message', () => answers++);
+        return worker;
+      },
+      pause() {
+        leftAtPauses.push(leftInLog());
+        return group.pause();
+      },
+    });
+    const untilLooked = async (expected: number) => {
+      for (let i = 0; i < 32; i++) await write();
+      await expect.poll(() => answers).toBe(expected);
+    };
+    const read = () => {
+      const reader = new Database(path, { readonly: true });
+      reader.exec('BEGIN');
+      reader.prepare('SELECT count(*) FROM t').get();
+      return reader;
+    };
+    await untilLooked(0);
+    const first = read();
+    await untilLooked(2);
+    const second = read();
+    for (let i = 3; i < 7; i++) await untilLooked(i);
+    first.close();
+    await untilLooked(7);
+    expect(leftAtPauses).toHaveLength(1);
+    second.close();
+    await untilLooked(9);
+    expect(Math.max(...leftAtPauses)).toBeLessThan(FULL);
   });
 
   test('leaves it to the transactions where the thread breaks down, and says so once', async () => {

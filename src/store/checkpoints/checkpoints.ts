@@ -74,11 +74,10 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
   }
 
   async function move(): Promise<void> {
-    const before = left();
-    if (before < logPages) return;
+    if (left() < logPages) return;
     await inThread(false);
-    // A report that began before them holds them up.
-    if (left() >= before) return;
+    // What a report that began before holds up may become free at once, and is too much for others to wait for.
+    if (left() >= logPages) return;
     const resume = pause();
     await inThread(true).finally(resume);
   }
