@@ -59,6 +59,7 @@ export function createShadows({ spentSince, random }: ShadowsOptions): Shadows {
     const cancel = gateway.clock.after(TIMEOUT_MS, () => end.abort());
     let own: NanoUsd = 0;
     try {
+      if (!maySpend(gateway, served)) return;
       const outcome = await askShadow(gateway, {
         job,
         served: signs,
@@ -83,15 +84,15 @@ export function createShadows({ spentSince, random }: ShadowsOptions): Shadows {
     } finally {
       cancel();
       taken -= own;
-      running.delete(end);
     }
   }
 
   function begin(gateway: Gateway, served: Served): void {
     const target = otherTarget(gateway, served);
-    if (!target || running.size >= MOST_AT_ONCE || closed || !maySpend(gateway, served)) return;
+    if (!target || running.size >= MOST_AT_ONCE || closed) return;
     const end = new AbortController();
-    running.set(end, ask(gateway, served, target, end));
+    const asking = ask(gateway, served, target, end).finally(() => running.delete(end));
+    running.set(end, asking);
   }
 
   function hasRoom(gateway: Gateway, projectId: number, more: NanoUsd): boolean {

@@ -249,6 +249,19 @@ describe('no shadow', () => {
     expect(b.requests).toEqual([]);
   });
 
+  test('where the database cannot be read, which harms nothing', async () => {
+    const { gateway, a, b } = await start();
+    a.script(async (exchange) => {
+      gateway.db.exec('ALTER TABLE projects RENAME COLUMN paused_at TO lost');
+      await answer('42')(exchange);
+    });
+    expect((await gateway.post(ask('Seven?'))).status).toBe(200);
+    await until(() => gateway.logged.some(({ msg }) => /no such column/.test(String(msg))));
+    expect(b.requests).toEqual([]);
+    expect((await gateway.get('/health')).status).toBe(200);
+    gateway.db.exec('ALTER TABLE projects RENAME COLUMN lost TO paused_at');
+  });
+
   test('unless it is asked for', async () => {
     const { gateway, b } = await start({ settings: {} });
     for (let i = 0; i < 3; i++) await gateway.post(ask('Seven?'));
