@@ -117,8 +117,13 @@ function outcomeOf({ served }: ShadowQuestion, { answer, end }: EndedCall): Shad
   if (!answer || end.kind !== 'complete' || answer.status >= 300) return undefined;
   const read = parseObject(answer.body().toString('utf8'));
   if (!read || read.error) return undefined;
-  const signs = signsOf(read);
-  return { signs, agrees: agree(served, signs) };
+  try {
+    const signs = signsOf(read);
+    return { signs, agrees: agree(served, signs) };
+  } catch {
+    // Such as what is nested deeper than can be compared: the hold has to be settled all the same.
+    return undefined;
+  }
 }
 
 interface Ended {

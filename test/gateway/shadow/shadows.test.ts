@@ -110,6 +110,14 @@ describe('a shadow', () => {
     expect(b.requests).toHaveLength(8);
   });
 
+  test('is settled and compared with nothing where its answer is nested without end', async () => {
+    const { gateway, b } = await start();
+    b.script(answer(`${'['.repeat(100_000)}${']'.repeat(100_000)}`));
+    await gateway.post(ask('Six times seven?'));
+    const [, shadow] = await gateway.settled(2);
+    expect(shadow).toMatchObject({ outcome: 'ok', detail: { shadow: { agrees: null } } });
+  });
+
   test('crosses to a provider of the other wire', async () => {
     const { gateway, b } = await start({ wires: ['openai', 'anthropic'] });
     const message = { type: 'message', role: 'assistant', content: [{ type: 'text', text: '42' }] };
