@@ -2,6 +2,7 @@ import { copyFileSync, existsSync, renameSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Clock } from '../../src/clock.ts';
 import {
   type Checkpoints,
   type CheckpointsOptions,
@@ -165,8 +166,7 @@ describe('createCheckpoints()', () => {
     expect(warnings).toHaveLength(1);
   });
 
-  test('keeps no transaction waiting for a thread that hangs', async () => {
-    const clock = createVirtualClock();
+  describe('with a thread that hangs while transactions wait', () => {
     const hangs = `const { parentPort } = require('node:worker_threads');
       const Database = require('better-sqlite3');
       parentPort.on('message', ({ id, request }) => {
@@ -174,30 +174,50 @@ describe('createCheckpoints()', () => {
         new Database(request.path).pragma('wal_checkpoint(PASSIVE)');
         parentPort.postMessage({ id, answer: undefined });
       });`;
-    let resumed = 0;
-    let paused = 0;
-    start({
-      clock,
-      startWorker: () => new Worker(hangs, { eval: true }),
-      pause() {
-        paused++;
-        const resume = group.pause();
-        return () => {
-          resumed++;
-          resume();
-        };
-      },
+    let paused: number;
+    let resumed: number;
+
+    async function startHanging(clock: Clock): Promise<void> {
+      paused = 0;
+      resumed = 0;
+      start({
+        clock,
+        startWorker: () => new Worker(hangs, { eval: true }),
+        pause() {
+          paused++;
+          const resume = group.pause();
+          return () => {
+            resumed++;
+            resume();
+          };
+        },
+      });
+      await writePages(3 * FULL);
+      await expect.poll(() => paused).toBe(1);
+    }
+
+    test('lets them go on after some seconds', async () => {
+      const clock = createVirtualClock();
+      await startHanging(clock);
+      const waiting = write();
+      await clock.advance(5_000);
+      await waiting;
+      expect(resumed).toBe(1);
+      expect(warnings).toEqual([
+        'the checkpointer was stopped; the log of the database is moved between requests instead',
+      ]);
+      expect(autocheckpoint()).toBe(FULL);
     });
-    await writePages(3 * FULL);
-    await expect.poll(() => paused).toBe(1);
-    const waiting = write();
-    await clock.advance(5_000);
-    await waiting;
-    expect(resumed).toBe(1);
-    expect(warnings).toEqual([
-      'the checkpointer was stopped; the log of the database is moved between requests instead',
-    ]);
-    expect(autocheckpoint()).toBe(FULL);
+
+    test('lets them go on when it is closed', async () => {
+      await startHanging(createVirtualClock());
+      const waiting = write();
+      await checkpoints.close();
+      await waiting;
+      expect(resumed).toBe(1);
+      expect(warnings).toEqual([]);
+      expect(autocheckpoint()).toBe(FULL);
+    });
   });
 
   test('touches no other database that was put in the place of its own', async () => {
