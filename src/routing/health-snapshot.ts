@@ -10,10 +10,23 @@ export interface HealthSnapshot {
   targets: { id: string; openings: number; openLeftMs: number; averageMs?: number }[];
 }
 
-/** Whether a value that was stored has the form of a snapshot. */
+/** Whether a value that was stored, perhaps by another version, has the form of a snapshot. */
 export function isHealthSnapshot(value: unknown): value is HealthSnapshot {
   const { savedAtMs, blocks, targets } = (value ?? {}) as Partial<Record<keyof HealthSnapshot, unknown>>;
-  return typeof savedAtMs === 'number' && Array.isArray(blocks) && Array.isArray(targets);
+  return (
+    typeof savedAtMs === 'number' &&
+    isListWith(blocks, ['leftMs']) &&
+    isListWith(targets, ['openings', 'openLeftMs'])
+  );
+}
+
+function isListWith(list: unknown, numbers: readonly string[]): boolean {
+  return (
+    Array.isArray(list) &&
+    list.every(
+      (each) => typeof each?.id === 'string' && numbers.every((name) => typeof each[name] === 'number'),
+    )
+  );
 }
 
 export interface HealthState {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Failure } from '../../src/routing/classify.ts';
 import { createHealth } from '../../src/routing/health.ts';
+import { isHealthSnapshot } from '../../src/routing/health-snapshot.ts';
 import { seededRandom } from './seeded-random.ts';
 import { target } from './simulation.ts';
 import { virtualClock } from './virtual-clock.ts';
@@ -156,5 +157,24 @@ describe('health', () => {
     second.succeeded(100, {});
     second.ended();
     expect(health.availabilityOf(to)).toEqual({ ready: true });
+  });
+});
+
+describe('what an earlier run knew', () => {
+  test.each([
+    null,
+    7,
+    { savedAtMs: 1 },
+    { savedAtMs: 1, blocks: [null], targets: [] },
+    { savedAtMs: 1, blocks: [], targets: [{ id: 'target:a//m' }] },
+  ])('is left out where it was stored as %j', (stored) => {
+    expect(isHealthSnapshot(stored)).toBe(false);
+  });
+
+  test('is taken up as it was stored', () => {
+    const { health, run } = setup();
+    run((attempt) => attempt.succeeded(100, {}));
+    run((attempt) => attempt.failed(limited(60_000), 1));
+    expect(isHealthSnapshot(JSON.parse(JSON.stringify(health.snapshot())))).toBe(true);
   });
 });
