@@ -256,6 +256,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     webhooks,
     boundTo: host,
     refresh: configuration.refresh,
+    reload: configuration.reload,
     health,
     pasteable: options.pasteable,
     onInternalError: (error, request) =>

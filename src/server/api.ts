@@ -34,6 +34,8 @@ export interface ApiOptions {
   boundTo: string;
   /** Looks for changed settings, keys, budgets and prices; called before each request. */
   refresh: () => void | Promise<void>;
+  /** Reads all anew; `refresh` notices what other processes change, not what this one does. */
+  reload: () => Promise<void>;
   health: () => Record<string, unknown>;
   /** Told of errors that are gw's own fault. */
   onInternalError: (error: unknown, request: IncomingMessage) => void;
@@ -95,7 +97,7 @@ export function createApi(options: ApiOptions): Api {
   };
 }
 
-function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTable {
+function routesOf({ gateway, db, lists, webhooks, health, reload }: ApiOptions): RouteTable {
   const completion = (wire: Wire) => (exchange: Exchange) => complete(gateway, wire, exchange);
   /** An endpoint that answers with JSON to a caller with a key. */
   const json =
@@ -121,6 +123,12 @@ function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTa
   });
   // Loaded when it is first needed: its schemas hold 8 MB with all that they stand on.
   const budgetsEndpoint = () => import('./budgets-endpoint.ts');
+  /** With the change in force. */
+  const inForce = async <T>(change: Promise<T>): Promise<T> => {
+    const changed = await change;
+    await reload();
+    return changed;
+  };
 
   return {
     'POST /v1/complete': completion(chatWire),
@@ -142,13 +150,15 @@ function routesOf({ gateway, db, lists, webhooks, health }: ApiOptions): RouteTa
       (await budgetsEndpoint()).listBudgetsEndpoint(caller, queryOf(request.url ?? ''), budgets()),
     ),
     'PUT /v1/budgets': json(async (caller, { request }) =>
-      (await budgetsEndpoint()).putBudgetEndpoint(caller, request, budgets()),
+      inForce((await budgetsEndpoint()).putBudgetEndpoint(caller, request, budgets())),
     ),
     'DELETE /v1/budgets/{project}/{period}': json(async (caller, { request }, parameters) =>
-      (await budgetsEndpoint()).deleteBudgetEndpoint(
-        caller,
-        { ...queryOf(request.url ?? ''), ...parameters },
-        budgets(),
+      inForce(
+        (await budgetsEndpoint()).deleteBudgetEndpoint(
+          caller,
+          { ...queryOf(request.url ?? ''), ...parameters },
+          budgets(),
+        ),
       ),
     ),
     'GET /v1/models': json((_caller, { request }) =>

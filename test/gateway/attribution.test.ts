@@ -175,27 +175,36 @@ describe.skipIf(!CAN_ATTRIBUTE)('a budget of a repository', () => {
     }
   });
 
+  async function call({ url, adminKey }: TestGateway, method: string, path: string, body?: unknown) {
+    const headers = { authorization: `Bearer ${adminKey}`, 'content-type': 'application/json' };
+    const answer = await fetch(url + path, {
+      method,
+      headers,
+      ...(body ? { body: JSON.stringify(body) } : {}),
+    });
+    return (await answer.json()) as Record<string, unknown>;
+  }
+
+  test('that was made over HTTP holds from the next request on', async () => {
+    const gateway = await tenCentGateway();
+    const shop = repository('shop');
+    await call(gateway, 'PUT', '/budgets', { cap_usd: 0.3, repo: shop.root });
+    expect(statuses(await shop.ask(gateway, 5))).toEqual([200, 200, 200, 402, 402]);
+  });
+
   test('is made, listed and removed over HTTP', async () => {
     const gateway = await tenCentGateway();
-    const authorization = `Bearer ${gateway.adminKey}`;
-    const headers = { authorization, 'content-type': 'application/json' };
-    const call = async (method: string, path: string, body?: unknown) => {
-      const answer = await fetch(gateway.url + path, {
-        method,
-        headers,
-        ...(body ? { body: JSON.stringify(body) } : {}),
-      });
-      return (await answer.json()) as Record<string, unknown>;
-    };
-    expect(await call('PUT', '/budgets', { cap_usd: 5, repo: '/srv/shop' })).toMatchObject({
+    expect(await call(gateway, 'PUT', '/budgets', { cap_usd: 5, repo: '/srv/shop' })).toMatchObject({
       id: 'default/daily@/srv/shop',
       repo: '/srv/shop',
     });
-    expect(await call('DELETE', '/budgets/default/daily')).toMatchObject({
+    expect(await call(gateway, 'DELETE', '/budgets/default/daily')).toMatchObject({
       error: { code: 'budget_not_found' },
     });
-    expect(await call('DELETE', '/budgets/default/daily?repo=/srv/shop')).toMatchObject({ deleted: true });
-    expect(await call('PUT', '/budgets', { cap_usd: 5, repo: 'shop' })).toMatchObject({
+    expect(await call(gateway, 'DELETE', '/budgets/default/daily?repo=/srv/shop')).toMatchObject({
+      deleted: true,
+    });
+    expect(await call(gateway, 'PUT', '/budgets', { cap_usd: 5, repo: 'shop' })).toMatchObject({
       error: { code: expect.any(String) },
     });
   });
