@@ -158,7 +158,7 @@ interface Asking {
 }
 
 /** How long a request waits to be known where it comes from; what is found later is booked all the same. */
-const MAX_SEARCH_MS = 2_000;
+export const MAX_SEARCH_MS = 2_000;
 
 /** One admission with the ledger; undefined where the bound was too loose to decide. */
 export async function hold(

@@ -7,6 +7,7 @@ import type { Exchange } from './exchange.ts';
 import { explain } from './explain.ts';
 import type { Gateway } from './gateway.ts';
 import { type Job, recordOf } from './job.ts';
+import { countWhereNamed } from './named-repository.ts';
 import { optimize } from './optimize.ts';
 import { outgoingOf } from './outgoing.ts';
 import { type BodyLimits, ClientGone, readBody } from './read-body.ts';
@@ -27,6 +28,8 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
   let job = receive(gateway, wire, body, from);
   try {
     // Where there is nothing to wait for, neither is a promise: an await costs as much as many a stage.
+    const named = countWhereNamed(gateway, job);
+    if (named) await named;
     const found = targetsFor(gateway, job);
     const targets = found instanceof Promise ? await found : found;
     if (!job.conversation && isDecided(job, targets)) job.conversation = conversationOf(job);

@@ -23,6 +23,11 @@ export interface Accounts {
 /** A budget's name: `project/period`, or of a repository `project/period@/its/path`. */
 const BUDGET = /^([^/]+)\/(daily|monthly|rolling)(?:@(.+))?$/s;
 
+/** The repository whose budget a name is; empty for any other name. */
+export function repositoryIn(budgetId: string | undefined): string {
+  return BUDGET.exec(budgetId ?? '')?.[3] ?? '';
+}
+
 /**
  * The project that pays: the key's own, or the one that `service.budget_id` names (by its own name, or by that of
  * one of its budgets). 403 for a project that the key may not use, 404 for a project or budget that there isn't.
@@ -50,7 +55,7 @@ function named(caller: Caller, budgetId: string, { findProject, hasBudget }: Acc
       { status: 403, type: 'permission_error', code: 'budget_forbidden', param: 'service.budget_id' },
     );
   }
-  // Who names a budget counts on its cap.
+  // Who names a budget counts on its cap: on that of a repository too (countWhereNamed).
   if (period !== undefined && !hasBudget(project.id, period, repo)) throw unknown(budgetId);
   return project;
 }

@@ -18,10 +18,10 @@ const DIME = 100_000_000;
 /** A request that costs $0.10, no less and no more. */
 const BODY = { model: 'mock/test-model', messages: [{ role: 'user', content: 'Hi' }], max_tokens: 1 };
 const AGENT = `
-const [url, key, count] = process.argv.slice(2);
+const [url, key, count, budget_id] = process.argv.slice(2);
 const ask = async () => {
   const headers = { authorization: 'Bearer ' + key, 'content-type': 'application/json' };
-  const answer = await fetch(url + '/chat/completions', { method: 'POST', headers, body: '${JSON.stringify(BODY)}' });
+  const answer = await fetch(url + '/chat/completions', { method: 'POST', headers, body: JSON.stringify({ ...${JSON.stringify(BODY)}, service: { budget_id } }) });
   return { status: answer.status, body: await answer.json() };
 };
 const answers = [];
@@ -44,8 +44,8 @@ function repository(name: string) {
   writeFileSync(join(root, 'agent.mjs'), AGENT);
   return {
     root,
-    async ask({ url, key }: TestGateway, count = 1): Promise<Answer[]> {
-      const args = ['agent.mjs', url, key, String(count)];
+    async ask({ url, key }: TestGateway, count = 1, ...budget: string[]): Promise<Answer[]> {
+      const args = ['agent.mjs', url, key, String(count), ...budget];
       const agent = spawn(process.execPath, args, { cwd: root, stdio: ['pipe', 'pipe', 'inherit'] });
       onTestFinished(() => void agent.kill());
       const [line] = (await once(createInterface(agent.stdout), 'line')) as [string];
@@ -109,6 +109,40 @@ describe.skipIf(!CAN_ATTRIBUTE)('a budget of a repository', () => {
       budget_id: `default/daily@${shop.root}`,
       command: `gw budget set 0.6 --period daily -p default --repo ${shop.root}`,
     });
+  });
+
+  test('that a request of the repository names holds, and may be named by no other', async () => {
+    const gateway = await tenCentGateway();
+    const [shop, blog] = [repository('shop'), repository('blog')];
+    await gateway.setBudget({ period: 'daily', capUsd: 0.1, repo: shop.root });
+    await gateway.setBudget({ period: 'daily', capUsd: 0, repo: blog.root });
+    const name = `default/daily@${shop.root}`;
+    expect(statuses(await shop.ask(gateway, 2, name))).toEqual([200, 402]);
+    const [refused] = await blog.ask(gateway, 1, name);
+    expect([refused?.status, refused?.body.error]).toMatchObject([
+      403,
+      { code: 'budget_forbidden', param: 'service.budget_id' },
+    ]);
+    expect(refused?.body.error?.message).toContain(`comes from ${blog.root}`);
+    expect((await gateway.settled(3)).map(({ outcome }) => outcome).sort()).toEqual([
+      'blocked',
+      'ok',
+      'refused',
+    ]);
+  });
+
+  test('holds for a caller who names it and is not known to come from elsewhere', async () => {
+    const gateway = await tenCentGateway({ attribution: 'off' });
+    await gateway.setBudget({ period: 'daily', capUsd: 0.2, repo: '/srv/shop' });
+    const container = repository('shop');
+    const answers = await container.ask(gateway, 3, 'default/daily@/srv/shop');
+    expect(statuses(answers)).toEqual([200, 200, 402]);
+    expect(await spent(gateway)).toEqual([[2 * DIME, 0]]);
+    expect(statuses(await container.ask(gateway, 1))).toEqual([200]);
+    const { url, key } = gateway;
+    const named = { authorization: `Bearer ${key}`, 'x-service-budget': 'default/daily@/srv/shop' };
+    const passed = await fetch(`${url}/audio/speech`, { method: 'POST', headers: named, body: '{}' });
+    expect(await passed.json()).toMatchObject({ error: { budget_id: 'default/daily@/srv/shop' } });
   });
 
   test('counts beside the budget of its project, and the tighter one holds', async () => {

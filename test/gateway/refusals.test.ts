@@ -251,7 +251,7 @@ describe('projects and budgets that a key may not use', () => {
   });
 
   test('a budget is named as lists name it, and one that there is not is a 404', async () => {
-    const gateway = await startGateway();
+    const gateway = await startGateway({ settings: { attribution: 'off' } });
     const web = await gateway.newProject('web');
     await gateway.setBudget({ period: 'daily', capUsd: 1 }, web);
     await gateway.setBudget({ period: 'monthly', capUsd: 1, repo: '/srv/web@2/shöp' }, web);

@@ -6,6 +6,7 @@ import type { Exchange } from '../exchange.ts';
 import type { Gateway } from '../gateway.ts';
 import { upstreamHeaders } from '../headers.ts';
 import type { Job } from '../job.ts';
+import { countWhereNamed } from '../named-repository.ts';
 import { queryOf } from '../outgoing.ts';
 import { readBody } from '../read-body.ts';
 import { relayAnswer } from '../relay-answer.ts';
@@ -30,6 +31,7 @@ export async function passThrough(gateway: Gateway, exchange: Exchange): Promise
   const path = pathBehindVersion(request.url ?? '');
   const job = await receive(gateway, exchange, path);
   try {
+    await countWhereNamed(gateway, job);
     const target = await chooseTarget(gateway, job, path);
     if (path === COUNT_TOKENS && target.provider.wire !== 'anthropic')
       return await countTokens(gateway, job, target);
