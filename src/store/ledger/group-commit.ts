@@ -57,8 +57,11 @@ export function createGroupCommit(db: Db, hooks: BatchHooks, clock: Clock): Grou
       committed = true;
       return results;
     } finally {
-      if (!committed && db.inTransaction) rollback.run();
-      hooks.end(committed);
+      try {
+        if (!committed && db.inTransaction) rollback.run();
+      } finally {
+        hooks.end(committed);
+      }
     }
   }
 
