@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
-import { GwError, messageOf } from './errors.ts';
+import { GwError } from './errors.ts';
+import { reasonOf } from './write-fault.ts';
 
 /** Where gw keeps its state. Everything under `home` is readable by its owner only (0700, files 0600). */
 export interface Paths {
@@ -50,7 +51,7 @@ export function makeHome({ home }: Pick<Paths, 'home'>): void {
     makeDirectory(home);
   } catch (error) {
     throw new GwError(
-      `cannot make gw's directory ${home}: ${messageOf(error)}. To use another: export GW_HOME=DIRECTORY`,
+      `cannot make gw's directory ${home}: ${reasonOf(home, error).why}. To use another: export GW_HOME=DIRECTORY`,
       { status: 503, type: 'api_error', code: 'storage_unavailable', cause: error },
     );
   }

@@ -27,6 +27,6 @@ describe('makeHome()', () => {
   });
 
   test.runIf(process.platform === 'linux')('gives up where directories cannot be, as in /proc', () => {
-    expect(() => makeHome({ home: '/proc/none/gw' })).toThrow(/ENOENT/);
+    expect(() => makeHome({ home: '/proc/none/gw' })).toThrow(/there is no folder \/proc\/none/);
   });
 });

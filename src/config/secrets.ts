@@ -9,15 +9,15 @@ export function readSecrets(file: string): Record<string, string> {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
     throw error;
   }
-  const parsed = parse(content, file);
+  const parsed = parsePrivate(content, file);
   if (typeof parsed !== 'object' || parsed === null) return {};
   return Object.fromEntries(
     Object.entries(parsed).filter((e): e is [string, string] => typeof e[1] === 'string'),
   );
 }
 
-/** The parser's own message quotes what it read, which here is a key. */
-function parse(content: string, file: string): unknown {
+/** Parses a file of gw's. The parser's own message quotes what it read, which may be a key. */
+export function parsePrivate(content: string, file: string): unknown {
   try {
     return JSON.parse(content);
   } catch {

@@ -6,6 +6,7 @@ import { GwError, messageOf } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 import { makeHome, type Paths } from '../paths.ts';
 import { acquireLock, type FileLock } from '../store/lock.ts';
+import { writing } from '../write-fault.ts';
 import { boot, type Daemon, VERSION } from './boot.ts';
 import { createLog } from './log.ts';
 
@@ -36,7 +37,14 @@ export async function serve({ paths, env, flags, background, pasteable }: ServeO
     lock.release();
     throw portError(error, settings.port) ?? error;
   }
-  writeInfo(paths, daemon, flags);
+  try {
+    writeInfo(paths, daemon, flags);
+  } catch (error) {
+    // No command would find it.
+    await daemon.stop();
+    lock.release();
+    throw error;
+  }
   log.info(
     { port: daemon.port, pid: process.pid, instance: daemon.instanceId, version: VERSION },
     'listening',
@@ -76,8 +84,10 @@ function writeInfo(
 ): void {
   const info = { instanceId, pid: process.pid, port, host, startedAt, version: VERSION, flags };
   const written = `${paths.daemonInfo}.new`;
-  writeFileSync(written, `${JSON.stringify(info)}\n`, { mode: 0o600 });
-  renameSync(written, paths.daemonInfo);
+  writing(paths.daemonInfo, () => {
+    writeFileSync(written, `${JSON.stringify(info)}\n`, { mode: 0o600 });
+    renameSync(written, paths.daemonInfo);
+  });
 }
 
 function firstSignal(): Promise<NodeJS.Signals> {

@@ -1,5 +1,6 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import Database from 'better-sqlite3';
+import { writeFault, writing } from '../write-fault.ts';
 
 /** An exclusive lock on a file that the operating system frees when its holder dies, however it dies. */
 export interface FileLock {
@@ -12,7 +13,7 @@ export interface FileLock {
  */
 export function acquireLock(path: string): FileLock | undefined {
   // Never opened but by SQLite once it exists: closing any descriptor of a file frees this process's locks on it.
-  if (!existsSync(path)) closeSync(openSync(path, 'a', 0o600));
+  if (!existsSync(path)) writing(path, () => closeSync(openSync(path, 'a', 0o600)));
   const db = new Database(path, { timeout: 0 });
   try {
     db.exec('BEGIN EXCLUSIVE');
@@ -20,6 +21,6 @@ export function acquireLock(path: string): FileLock | undefined {
   } catch (error) {
     db.close();
     if (error instanceof Error && (error as { code?: string }).code === 'SQLITE_BUSY') return undefined;
-    throw error;
+    throw writeFault(path, error);
   }
 }

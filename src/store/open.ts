@@ -1,8 +1,9 @@
 import { chmodSync, closeSync, existsSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import Database from 'better-sqlite3';
-import { GwError, messageOf } from '../errors.ts';
+import { GwError } from '../errors.ts';
 import { makeDirectory } from '../paths.ts';
+import { reasonOf } from '../write-fault.ts';
 import { migrate } from './migrate.ts';
 
 export type Db = Database.Database;
@@ -49,7 +50,8 @@ export async function openDatabase(path: string, options: OpenOptions = {}): Pro
     }
   } catch (error) {
     if (error instanceof GwError) throw error;
-    throw new GwError(`cannot open the database ${path}: ${messageOf(error)}. Run: gw doctor`, {
+    const { why, mend = 'Run: gw doctor' } = reasonOf(path, error);
+    throw new GwError(`cannot open the database ${path}: ${why}. ${mend}`, {
       status: 503,
       type: 'api_error',
       code: 'storage_unavailable',

@@ -35,6 +35,16 @@ test('gw backup does not replace a file unless it is told to', async () => {
   });
 });
 
+test.runIf(process.platform !== 'win32')('gw backup names the copy that has no room', async () => {
+  const cli = cliHome();
+  await cli.run(['projects', 'list']);
+  const target = join(cli.paths.home, 'copy.db');
+  const { status, stderr } = cli.limited(100, ['backup', target]);
+  expect(status).toBe(1);
+  expect(stderr).toMatch(`gw: cannot write ${target}: `);
+  expect(readdirSync(cli.paths.home).filter((name) => name.startsWith('copy'))).toEqual([]);
+});
+
 test('gw backup leaves nothing behind where it cannot write', async () => {
   const cli = cliHome();
   const target = join(cli.paths.home, 'no', 'such', 'folder.db');

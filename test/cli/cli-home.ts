@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
@@ -43,6 +43,8 @@ export interface CliHome {
   json<T>(args: string[]): Promise<T>;
   /** Runs `bin/gw` as a process of its own. */
   exec(args: string[], options?: RunOptions): Promise<Result>;
+  /** Runs `bin/gw` where no file may have more than so many blocks of 512 bytes, as on a disk that is full. */
+  limited(blocks: number, args: string[]): { status: number | null; stderr: string };
   spawn(args: string[], env?: Record<string, string>): ChildProcess;
   open(): Promise<Db>;
   /** Writes request records, each at its time. */
@@ -72,6 +74,11 @@ export function cliHome({ timezone = 'Europe/Paris' } = {}): CliHome {
       return JSON.parse(stdout) as T;
     },
     exec: (args, options = {}) => execute(cli.spawn(args, options.env), options.stdin),
+    limited: (blocks, args) =>
+      spawnSync('sh', ['-c', `ulimit -f ${blocks}; exec "$@"`, 'sh', process.execPath, PROGRAM, ...args], {
+        env,
+        encoding: 'utf8',
+      }),
     spawn(args, more = {}) {
       if (!existsSync(BUILT)) throw new Error('these tests run the built program. First: npm run build');
       return spawn(process.execPath, [PROGRAM, ...args], { env: { ...env, ...more }, stdio: 'pipe' });

@@ -20,6 +20,15 @@ describe('gw config', () => {
     expect(JSON.parse(readFileSync(cli.paths.config, 'utf8'))).toEqual({ admission: { max_wait_ms: 500 } });
   });
 
+  test('set says which file is broken, and repeats nothing of it', async () => {
+    const cli = cliHome();
+    writeFileSync(cli.paths.config, 'sk-secret');
+    expect(await cli.run(['config', 'set', 'log.level', 'debug'])).toMatchObject({
+      code: 1,
+      stderr: `gw: ${cli.paths.config} is not JSON. Run: gw doctor\n`,
+    });
+  });
+
   test.each([
     ['007d', '7d'],
     ['forever', 'forever'],

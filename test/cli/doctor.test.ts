@@ -45,6 +45,14 @@ describe('gw doctor', () => {
     );
   });
 
+  test('leaves a database as it is that the next start brings up to date', async () => {
+    const cli = realTimeHome();
+    writeFileSync(cli.paths.database, '', { mode: 0o600 });
+    const { found } = await examine(cli);
+    expect(found).toContainEqual(expect.objectContaining({ name: 'database', mend: 'gw restart' }));
+    expect(statSync(cli.paths.database).size).toBe(0);
+  });
+
   test('with --quick leaves the search for damage out, and says on a terminal where that takes long', async () => {
     const cli = realTimeHome();
     await cli.run(['projects', 'list']);

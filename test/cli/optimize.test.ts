@@ -76,6 +76,10 @@ describe('gw optimize', () => {
     ).toBe(true);
     expect(text.endsWith('] ,"model":"gpt-4.1-mini"}')).toBe(true);
     expect(statSync(file).mode & 0o777).toBe(0o600);
+    const lost = join(cli.paths.home, 'none', 'o.json');
+    expect((await cli.run(['optimize', write(cli, body), '--output', lost])).stderr).toMatch(
+      /^gw: cannot write .*: there is no folder .*To make it: mkdir -p /,
+    );
     const piped = await cli.run(['optimize', '-', '--output', '-'], { stdin: body });
     expect(piped.stdout).toBe(text);
     expect(piped.stderr).toContain('Saves ');

@@ -93,6 +93,24 @@ describe('bin/gw', () => {
     closeSync(full);
   });
 
+  test.runIf(process.platform !== 'win32')(
+    'says which file it could not write, and why, and leaves it as it was',
+    async () => {
+      const cli = cliHome();
+      const long = `sandbox/${'a'.repeat(600)}`;
+      await cli.run(['config', 'set', 'log.level', 'debug']);
+      const before = readFileSync(cli.paths.config, 'utf8');
+      // One block of it would still be written.
+      expect(cli.limited(1, ['config', 'set', 'aliases.long', long]).stderr).toBe(
+        `gw: cannot write ${cli.paths.config}: it would be larger than a file may be here. See: ulimit -f\n`,
+      );
+      expect(readFileSync(cli.paths.config, 'utf8')).toBe(before);
+      expect(readdirSync(cli.paths.home).filter((name) => name.startsWith('config'))).toEqual([
+        'config.json',
+      ]);
+    },
+  );
+
   test('--version answers with the version alone', async () => {
     const { version } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as {
       version: string;

@@ -1,6 +1,8 @@
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { GwError } from '../../errors.ts';
 import { inspectDatabase } from '../../store/inspect.ts';
+import { writeFault } from '../../write-fault.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
@@ -49,6 +51,8 @@ async function run(context: Context, file: string, { force, json }: Options): Pr
     const size = statSync(target).size;
     if (json) sayJson(context, { file: target, bytes: size, requests });
     else note(context, `${target}: ${bytes(size)}, ${plural(requests, 'request')}, checked.`);
+  } catch (error) {
+    throw error instanceof GwError || error instanceof CliError ? error : writeFault(target, error);
   } finally {
     for (const left of [partial, `${partial}-wal`, `${partial}-shm`, `${partial}-journal`])
       rmSync(left, { force: true });

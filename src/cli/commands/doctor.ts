@@ -66,7 +66,7 @@ async function examine(context: Context, quick: boolean): Promise<Finding[]> {
     await checkDaemon(context),
     ...(await checkProviders(context)),
     // What the clock was before is in the database.
-    ...(database.state === 'broken' ? [] : [await checkClock(context), ...(await checkOptimizer(context))]),
+    ...(database.state === 'ok' ? [await checkClock(context), ...(await checkOptimizer(context))] : []),
     checkTimezone(context),
   ];
 }

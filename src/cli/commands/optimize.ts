@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
 import { compress } from '../../compression/compress.ts';
 import { OPTIMIZER_LEVELS, type OptimizerLevel } from '../../config/settings.ts';
+import { writing } from '../../write-fault.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
@@ -114,7 +115,7 @@ async function compressFile(
   // Where the request itself is the data, what is said of it is not.
   const [stream, tell] = output === '-' ? [context.stderr, note] : [context.stdout, say];
   if (output === '-') context.stdout.write(outcome.body);
-  else if (output !== undefined) writeFileSync(output, outcome.body, { mode: 0o600 });
+  else if (output !== undefined) writing(output, () => writeFileSync(output, outcome.body, { mode: 0o600 }));
   if (json) {
     sayJson(context, outcomeJson(outcome, worth));
     return;

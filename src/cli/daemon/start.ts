@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { messageOf } from '../../errors.ts';
 import { isLoopback } from '../../loopback.ts';
 import { makeHome } from '../../paths.ts';
+import { writing } from '../../write-fault.ts';
 import { type Context, note } from '../context.ts';
 import { CliError } from '../exit.ts';
 import { type Flags, readSettings } from '../settings.ts';
@@ -42,7 +43,7 @@ export async function startDaemon(context: Context, flags: Flags = {}): Promise<
 async function launch(context: Context, flags: Flags): Promise<Started> {
   const { log } = context.paths;
   makeHome(context.paths);
-  const output = openSync(log, 'a', 0o600);
+  const output = writing(log, () => openSync(log, 'a', 0o600));
   const logged = statSync(log).size;
   const child = spawnDaemon(context, flags, output);
   closeSync(output);

@@ -1,8 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
-import { messageOf } from '../../errors.ts';
 import type { Paths } from '../../paths.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
 import { inspectDatabase } from '../../store/inspect.ts';
+import { reasonOf } from '../../write-fault.ts';
 import { bytes, plural } from '../output/numbers.ts';
 import { broken, type Finding, ok, warning } from './check.ts';
 
@@ -31,7 +31,8 @@ export function checkDatabase({ database }: Paths, { quick = false } = {}): Find
     const size = bytes(sizeOfAll(database));
     return ok('database', `${state}, schema ${schema}, ${size}, ${plural(requests, 'request')}`);
   } catch (error) {
-    return broken('database', `${database} cannot be read: ${messageOf(error)}`, restoring(database));
+    const { why, mend } = reasonOf(database, error);
+    return broken('database', `${database} cannot be read: ${why}`, mend ?? restoring(database));
   }
 }
 

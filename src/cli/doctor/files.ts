@@ -1,8 +1,9 @@
-import { chmodSync, existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { readSecrets } from '../../config/secrets.ts';
 import { messageOf } from '../../errors.ts';
 import type { Paths } from '../../paths.ts';
+import { type Reason, reasonOf } from '../../write-fault.ts';
 import { bytes, plural } from '../output/numbers.ts';
 import { broken, type Finding, ok, warning } from './check.ts';
 
@@ -14,6 +15,11 @@ export function checkPermissions(paths: Paths): Finding[] {
   if (!existsSync(paths.home)) return [warning('state', `${paths.home} does not exist yet`, 'gw start')];
   const files = readdirSync(paths.home).map((name) => join(paths.home, name));
   const open = [paths.home, paths.database, ...files].filter(isOpenToOthers);
+  const refusal = writeRefusal(paths.home);
+  if (refusal)
+    return [
+      broken('permissions', `gw cannot write in ${paths.home}: ${refusal.why}`, refusal.mend ?? 'see: mount'),
+    ];
   if (process.platform === 'win32' || open.length === 0) {
     return [ok('permissions', `${paths.home} is yours alone`)];
   }
@@ -21,6 +27,15 @@ export function checkPermissions(paths: Paths): Finding[] {
     ...broken('permissions', `other users can open ${path}`, 'gw doctor --fix'),
     fix: () => chmodSync(path, statSync(path).mode & ~OTHERS),
   }));
+}
+
+function writeRefusal(folder: string): Reason | undefined {
+  try {
+    accessSync(folder, constants.W_OK);
+    return undefined;
+  } catch (error) {
+    return reasonOf(join(folder, 'gw.db'), error);
+  }
 }
 
 function isOpenToOthers(path: string): boolean {

@@ -4,6 +4,7 @@ import { learnerPath, writeLearner } from '../../routing/score/learner-file.ts';
 import { type LearnerState, learnAbout, newLearner } from '../../routing/score/learner-state.ts';
 import { modelsOf } from '../../routing/score/tier-models.ts';
 import { DEFAULT_PROJECT, findProject } from '../../store/find-project.ts';
+import { writing } from '../../write-fault.ts';
 import type { Context } from '../context.ts';
 import { CliError } from '../exit.ts';
 import { readSettings } from '../settings.ts';
@@ -37,6 +38,6 @@ export async function learnerFileOf(context: Context, project: string): Promise<
         `${file} is damaged or of another version of gw. To begin anew: gw route learn FILE -p ${project} --fresh`,
       );
     },
-    write: (state) => writeLearner(file, state),
+    write: (state) => writing(file, () => writeLearner(file, state)),
   };
 }

@@ -1,0 +1,78 @@
+import { statfsSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { GwError, messageOf } from './errors.ts';
+import { shellQuoted } from './shell-quoted.ts';
+
+/** Why something could not be written, in words, and what mends it. */
+export interface Reason {
+  why: string;
+  mend?: string;
+}
+
+const FULL: Reason = { why: 'its disk is full', mend: 'Free some space, and try again' };
+const READ_ONLY: Reason = {
+  why: 'its disk is mounted read-only',
+  mend: 'Mount it for writing, and try again',
+};
+
+/** Does `write`; throws GwError `storage_unavailable` with what could not be written, why, and what to do. */
+export function writing<T>(path: string, write: () => T): T {
+  try {
+    return write();
+  } catch (error) {
+    throw writeFault(path, error);
+  }
+}
+
+/** What to throw where the system refused to write `path`. */
+export function writeFault(path: string, cause: unknown): GwError {
+  const { why, mend } = reasonOf(path, cause);
+  return new GwError(`cannot write ${path}: ${why}${mend === undefined ? '' : `. ${mend}`}`, {
+    status: 503,
+    type: 'api_error',
+    code: 'storage_unavailable',
+    cause,
+  });
+}
+
+/** Why the system refused to write `path`: by the codes of errno(3), and SQLite's for the same. */
+export function reasonOf(path: string, error: unknown): Reason {
+  const folder = dirname(path);
+  const code = error instanceof Error ? String((error as { code?: unknown }).code) : '';
+  // SQLite tells of a disk that is full as of one that is broken where it grows its shared memory.
+  if (code.startsWith('SQLITE_IOERR') && isFull(folder)) return FULL;
+  switch (code) {
+    case 'ENOSPC':
+    case 'SQLITE_FULL':
+      return FULL;
+    case 'EDQUOT':
+      return { ...FULL, why: 'your quota of its disk is used up' };
+    case 'EFBIG':
+      return { why: 'it would be larger than a file may be here', mend: 'See: ulimit -f' };
+    case 'EROFS':
+      return READ_ONLY;
+    case 'EACCES':
+    case 'EPERM':
+      return { why: 'you may not write there', mend: `See who may: ls -ld ${shellQuoted(folder)}` };
+    case 'EISDIR':
+      return { why: 'it is a folder', mend: 'Move it away, or name a file' };
+    case 'ENOENT':
+      return { why: `there is no folder ${folder}`, mend: `To make it: mkdir -p ${shellQuoted(folder)}` };
+    case 'ENOTDIR':
+      return { why: `${folder} is no folder` };
+    default:
+      return { why: messageOf(error) };
+  }
+}
+
+/** Less than the smallest step by which SQLite's files grow. */
+const NO_ROOM_BYTES = 64 * 1024;
+
+function isFull(folder: string): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(folder);
+    return bavail * bsize < NO_ROOM_BYTES;
+  } catch {
+    return false;
+  }
+}
