@@ -63,6 +63,11 @@ export function notFound(message: string, code: string, param?: string): GwError
   });
 }
 
+/** A 403 for a project, or a budget of one, that is not the key's. */
+export function budgetForbidden(message: string, param: string): GwError {
+  return new GwError(message, { status: 403, type: 'permission_error', code: 'budget_forbidden', param });
+}
+
 /** The message of anything that was thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

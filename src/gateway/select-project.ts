@@ -1,4 +1,4 @@
-import { GwError, notFound } from '../errors.ts';
+import { budgetForbidden, GwError, notFound } from '../errors.ts';
 import type { Caller } from '../store/callers.ts';
 
 /** The project that a request is counted against. */
@@ -50,9 +50,9 @@ function named(caller: Caller, budgetId: string, { findProject, hasBudget }: Acc
   const project = findProject(name);
   if (!project) throw unknown(budgetId);
   if (project.id !== caller.projectId && !caller.admin) {
-    throw new GwError(
+    throw budgetForbidden(
       `this key belongs to project ${caller.project} and may not spend from "${budgetId}". Use a key of that project (gw keys create -p ${project.name}), or an admin key`,
-      { status: 403, type: 'permission_error', code: 'budget_forbidden', param: 'service.budget_id' },
+      'service.budget_id',
     );
   }
   // Who names a budget counts on its cap: on that of a repository too (countWhereNamed).

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Calendar } from '../calendar.ts';
-import { badRequest, GwError, notFound } from '../errors.ts';
+import { badRequest, budgetForbidden, GwError, notFound } from '../errors.ts';
 import { parseUsd, usdNumber } from '../money.ts';
 import { budgetName, removeBudget, type Standing, setBudget, thresholdOf } from '../store/budgets.ts';
 import type { Caller } from '../store/callers.ts';
@@ -149,10 +149,8 @@ function mustBeAdmin(caller: Caller): void {
 async function ownProject(caller: Caller, name: string, db: Db): Promise<Project> {
   const project = await getProject(db, name);
   if (caller.admin || project.id === caller.projectId) return project;
-  throw new GwError(`this key belongs to project ${caller.project} and sees only its budgets`, {
-    status: 403,
-    type: 'permission_error',
-    code: 'project_forbidden',
-    param: 'project_id',
-  });
+  throw budgetForbidden(
+    `this key belongs to project ${caller.project} and sees only its budgets`,
+    'project_id',
+  );
 }

@@ -1,5 +1,5 @@
 import { addDays, type Calendar, isDate } from '../calendar.ts';
-import { badRequest, GwError, notFound } from '../errors.ts';
+import { badRequest, budgetForbidden, notFound } from '../errors.ts';
 import type { Caller } from '../store/callers.ts';
 import type { Db } from '../store/open.ts';
 import { GROUPINGS, type Grouping, type UsageQuery, usageReport } from '../store/reports.ts';
@@ -61,12 +61,10 @@ function projectOf(caller: Caller, name: string | undefined, { findProject }: Us
       'project_id',
     );
   if (project.id !== caller.projectId && !caller.admin) {
-    throw new GwError(`this key belongs to project ${caller.project} and sees only its usage`, {
-      status: 403,
-      type: 'permission_error',
-      code: 'project_forbidden',
-      param: 'project_id',
-    });
+    throw budgetForbidden(
+      `this key belongs to project ${caller.project} and sees only its usage`,
+      'project_id',
+    );
   }
   return project;
 }

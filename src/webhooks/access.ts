@@ -1,4 +1,4 @@
-import { GwError } from '../errors.ts';
+import { budgetForbidden, GwError } from '../errors.ts';
 import type { Db } from '../store/open.ts';
 import { getProject, type Project } from '../store/projects.ts';
 
@@ -27,9 +27,9 @@ export async function projectScope(
 /** The project named, or the caller's. 403 for another than its own to a caller that is no admin, 404 if unknown. */
 export async function targetProject(db: Db, caller: WebhookCaller, name = caller.project): Promise<Project> {
   if (!caller.admin && name !== caller.project) {
-    throw new GwError(
+    throw budgetForbidden(
       `this key belongs to project ${caller.project} and may not use "${name}". Use a key of that project, or an admin key`,
-      { status: 403, type: 'permission_error', code: 'budget_forbidden', param: 'project_id' },
+      'project_id',
     );
   }
   return getProject(db, name);

@@ -284,13 +284,19 @@ describe('projects and budgets that a key may not use', () => {
     ]);
   });
 
-  test('a project key may not see the usage or the requests of another project', async () => {
+  test('a project key may not see the usage, budgets, webhooks or requests of another project', async () => {
     const gateway = await startGateway();
     await gateway.newProject('web');
     const web = { authorization: `Bearer ${await gateway.newKey('web')}` };
     const id = (await gateway.post(PLAIN)).header('x-service-request-id');
-    const usage = await gateway.get('/v1/usage?project_id=default', web);
-    expect([usage.status, errorOf(usage).code]).toEqual([403, 'project_forbidden']);
+    for (const path of ['usage', 'budgets', 'webhooks']) {
+      const answer = await gateway.get(`/v1/${path}?project_id=default`, web);
+      expect([path, answer.status, errorOf(answer)]).toMatchObject([
+        path,
+        403,
+        { type: 'permission_error', code: 'budget_forbidden', param: 'project_id' },
+      ]);
+    }
     const record = await gateway.get(`/v1/requests/${id}`, web);
     expect([record.status, errorOf(record).code]).toEqual([404, 'request_not_found']);
     expect((await gateway.get(`/v1/requests/${id}`)).status).toBe(200);
