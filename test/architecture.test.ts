@@ -177,6 +177,11 @@ describe('the code', () => {
     expect(silenced.map(({ file }) => file)).toEqual([]);
   });
 
+  test('asks in one place whether a value is a JSON object', () => {
+    const wanted = /typeof (\w+) (?:=== '' && \1 !==|!== '' \|\| \1 ===) null (?:&& !|\|\| )Array\.isArray/g;
+    expect(found(wanted).map((text) => text.replace(/:.*/, ''))).toEqual(['json/object.ts']);
+  });
+
   test('has no files for what belongs nowhere', () => {
     expect(sources.filter(({ file }) => /(^|\/)(utils?|helpers?|common|misc)(\/|\.|-)/.test(file))).toEqual(
       [],

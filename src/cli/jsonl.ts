@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { messageOf } from '../errors.ts';
+import { isObject } from '../json/object.ts';
 import type { Context } from './context.ts';
 import { CliError, usageError } from './exit.ts';
 import { plural } from './output/numbers.ts';
@@ -71,10 +72,8 @@ function parseObject(line: string): JsonObject {
   } catch (error) {
     throw new CliError(`not JSON: ${clean(messageOf(error))}`);
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new CliError('not a JSON object');
-  }
-  return value as JsonObject;
+  if (!isObject(value)) throw new CliError('not a JSON object');
+  return value;
 }
 
 /** The lines of each chunk. Not node:readline, which also ends lines at characters that may stand within JSON. */

@@ -2,6 +2,7 @@ import { createReadStream, existsSync, statSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import type { Form } from '../compression/turns.ts';
 import { messageOf } from '../errors.ts';
+import { isObject } from '../json/object.ts';
 import { scanObject } from '../json/scan.ts';
 import type { Context } from './context.ts';
 import { CliError, EXIT, usageError } from './exit.ts';
@@ -62,7 +63,7 @@ export function messagesIn(value: unknown, where: string): JsonObject[] {
       `${where} holds no messages: it must be {"messages": [...]}, {"input": [...]} or the array of messages alone`,
     );
   }
-  const wrong = value.findIndex((message) => typeof message !== 'object' || message === null);
+  const wrong = value.findIndex((message) => !isObject(message));
   if (wrong >= 0) throw usageError(`${where}: messages[${wrong}] is not an object`);
   return value as JsonObject[];
 }

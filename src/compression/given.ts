@@ -1,3 +1,4 @@
+import { isObject } from '../json/object.ts';
 import { type Message, toolCallsOf } from './message.ts';
 
 /** A text that an assistant gave to a tool, such as a file to write, and how a later one may refer to it. */
@@ -30,7 +31,7 @@ export function givenIn(message: Message): Given[] {
 function parse(args: string): object {
   try {
     const parsed: unknown = JSON.parse(args);
-    return typeof parsed === 'object' && parsed !== null ? parsed : {};
+    return isObject(parsed) ? parsed : {};
   } catch {
     return {};
   }

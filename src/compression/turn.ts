@@ -1,3 +1,4 @@
+import { isObject } from '../json/object.ts';
 import type { Message } from './message.ts';
 
 /** The way to a value from the array that is the conversation: indexes and keys. */
@@ -29,7 +30,7 @@ export function turnOf(
 
 /** The value's fields; none where it is no object. */
 export function objectOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
+  return isObject(value) ? value : {};
 }
 
 /** A tool call as chat completions write it. */

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { messageOf } from '../errors.ts';
+import { isObject } from '../json/object.ts';
 import {
   DEFINITIONS,
   MAP_KEYS,
@@ -90,7 +91,7 @@ function readJson(file: string, problems: string[]): Record<string, unknown> {
   }
   try {
     const parsed: unknown = JSON.parse(content);
-    if (isRecord(parsed)) return parsed;
+    if (isObject(parsed)) return parsed;
     problems.push(`${file} is not a JSON object`);
   } catch (error) {
     problems.push(`${file} is not JSON: ${messageOf(error)}`);
@@ -102,7 +103,7 @@ function readJson(file: string, problems: string[]): Record<string, unknown> {
 function atPath(object: Record<string, unknown>, path: string): unknown {
   let value: unknown = object;
   for (const part of path.split('.')) {
-    if (!isRecord(value) || !Object.hasOwn(value, part)) return undefined;
+    if (!isObject(value) || !Object.hasOwn(value, part)) return undefined;
     value = value[part];
   }
   return value;
@@ -110,8 +111,8 @@ function atPath(object: Record<string, unknown>, path: string): unknown {
 
 function providersOf(value: unknown, problems: string[]): Record<string, ProviderSettings> {
   const providers: Record<string, ProviderSettings> = {};
-  for (const [name, settings] of Object.entries(isRecord(value) ? value : {})) {
-    if (isRecord(settings)) providers[name] = settings as ProviderSettings;
+  for (const [name, settings] of Object.entries(isObject(value) ? value : {})) {
+    if (isObject(settings)) providers[name] = settings as ProviderSettings;
     else problems.push(`provider ${name} is not an object`);
   }
   return providers;
@@ -120,7 +121,7 @@ function providersOf(value: unknown, problems: string[]): Record<string, Provide
 /** Without a prototype: a project may be called `constructor`. */
 function mapOf(map: MapKey, value: unknown, problems: string[]): Record<string, string> {
   const entries: Record<string, string> = Object.create(null);
-  for (const [name, each] of Object.entries(isRecord(value) ? value : {})) {
+  for (const [name, each] of Object.entries(isObject(value) ? value : {})) {
     try {
       entries[name] = MAPS[map].parse(each, name);
     } catch (error) {
@@ -128,8 +129,4 @@ function mapOf(map: MapKey, value: unknown, problems: string[]): Record<string, 
     }
   }
   return entries;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

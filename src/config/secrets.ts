@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isObject } from '../json/object.ts';
 
 /** Reads a flat JSON file of secrets (0600): provider name -> key, or project name -> key. Absent: empty. */
 export function readSecrets(file: string): Record<string, string> {
@@ -10,7 +11,7 @@ export function readSecrets(file: string): Record<string, string> {
     throw error;
   }
   const parsed = parsePrivate(content, file);
-  if (typeof parsed !== 'object' || parsed === null) return {};
+  if (!isObject(parsed)) return {};
   return Object.fromEntries(
     Object.entries(parsed).filter((e): e is [string, string] => typeof e[1] === 'string'),
   );

@@ -1,4 +1,5 @@
-import { isObject, valuesIn } from './wire/events.ts';
+import { isObject } from '../json/object.ts';
+import { valuesIn } from './wire/events.ts';
 
 /** What shows of an answer from outside, whichever API it came by. */
 export interface Signs {

@@ -1,3 +1,4 @@
+import { isObject } from '../json/object.ts';
 import { readValue, scanObject } from '../json/scan.ts';
 import { keyOf, type Target as Place } from '../routing/target.ts';
 import { speaks } from './cross.ts';
@@ -6,7 +7,7 @@ import type { Job } from './job.ts';
 import type { Relay } from './relay.ts';
 import type { RoutedTarget } from './resolve.ts';
 import type { Route } from './route.ts';
-import { isObject, parseObject, valuesIn } from './wire/events.ts';
+import { parseObject, valuesIn } from './wire/events.ts';
 import { responsesWire } from './wire/responses.ts';
 import { OWN_THOUGHTS } from './wire/translate/own-thoughts-mark.ts';
 

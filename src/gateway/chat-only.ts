@@ -1,5 +1,6 @@
+import { isObject } from '../json/object.ts';
 import type { Provider } from '../providers/registry.ts';
-import { isObject, parseObject } from './wire/events.ts';
+import { parseObject } from './wire/events.ts';
 
 /** Which providers have chat completions and no responses, as their answers have told. */
 export interface ChatOnly {

@@ -1,10 +1,11 @@
+import { isObject } from '../json/object.ts';
 import { classify, type Failure, type UpstreamOutcome } from '../routing/classify.ts';
 import { type Attempt, NO_HEADERS } from '../routing/health.ts';
 import type { Gateway } from './gateway.ts';
 import { recordHeaders, saysUsedUp } from './limit-headers.ts';
 import type { Relay } from './relay.ts';
 import type { CallEnd } from './send.ts';
-import { isObject, parseObject, valuesIn } from './wire/events.ts';
+import { parseObject, valuesIn } from './wire/events.ts';
 
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;

@@ -1,10 +1,10 @@
+import { isObject } from '../json/object.ts';
 import { readValue } from '../json/scan.ts';
 import { capabilitiesOf } from '../pricing/capabilities.ts';
 import { modelLimits } from '../pricing/limits.ts';
 import { lackOf, type Needs } from '../routing/needs.ts';
 import type { Job } from './job.ts';
 import type { Target } from './resolve.ts';
-import { isObject } from './wire/events.ts';
 
 /** Where the three APIs say what form an answer is to have. */
 const FORMATS = ['response_format', 'text', 'output_format', 'output_config'];

@@ -1,7 +1,7 @@
 import { type Edit, removeElements } from '../json/edit.ts';
+import { isObject } from '../json/object.ts';
 import { JsonSyntaxError, readValue, scanArray, scanObject } from '../json/scan.ts';
 import type { Job } from './job.ts';
-import { isObject } from './wire/events.ts';
 import { OWN_THOUGHTS } from './wire/translate/own-thoughts-mark.ts';
 import type { WireRequest } from './wire/wire.ts';
 

@@ -1,8 +1,8 @@
 import { type Edit, insertMember, moved, replaceValue } from '../json/edit.ts';
+import { isObject } from '../json/object.ts';
 import { type Member, readValue, scanObject } from '../json/scan.ts';
 import type { PriceCard } from '../pricing/price-card.ts';
 import type { Forwarding } from './complete.ts';
-import { isObject } from './wire/events.ts';
 import { unseenTokens } from './wire/unseen.ts';
 
 /** OpenRouter alone chooses among hosts of several prices, and these endpoints have the field. */

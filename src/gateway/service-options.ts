@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { OPTIMIZER_LEVELS, type OptimizerLevel } from '../config/settings.ts';
 import { badRequest } from '../errors.ts';
+import { isObject } from '../json/object.ts';
 
 /** What a request says to gw itself: the `service` object of the body, or the `x-service-*` headers. */
 export interface ServiceOptions {
@@ -21,10 +22,8 @@ const KNOWN = new Set(['optimize', 'route', 'budget_id', 'explain']);
 /** Reads the `service` object. 400 with `param` for an unknown or mistyped field. */
 export function readServiceObject(value: unknown): ServiceOptions {
   if (value === null || value === undefined) return {};
-  if (typeof value !== 'object' || Array.isArray(value))
-    throw badRequest('"service" must be an object', 'service');
-  const given = value as Record<string, unknown>;
-  const unknown = Object.keys(given).find((key) => !KNOWN.has(key));
+  if (!isObject(value)) throw badRequest('"service" must be an object', 'service');
+  const unknown = Object.keys(value).find((key) => !KNOWN.has(key));
   if (unknown !== undefined) {
     throw badRequest(
       `"service.${unknown}" is not an option: there are ${[...KNOWN].join(', ')}`,
@@ -32,12 +31,12 @@ export function readServiceObject(value: unknown): ServiceOptions {
       'unknown_parameter',
     );
   }
-  const options = readOptions(given.optimize, given.route, given.budget_id, {
+  const options = readOptions(value.optimize, value.route, value.budget_id, {
     optimize: 'service.optimize',
     route: 'service.route',
     budget: 'service.budget_id',
   });
-  const { explain = false } = given;
+  const { explain = false } = value;
   if (typeof explain !== 'boolean')
     throw badRequest('"service.explain" must be true or false', 'service.explain');
   return explain ? { ...options, explain } : options;

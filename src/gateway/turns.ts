@@ -1,7 +1,7 @@
+import { isObject } from '../json/object.ts';
 import { type Member, readValue, scanArray } from '../json/scan.ts';
 import type { ScoredMessage } from '../routing/score/prompt-text.ts';
 import type { Job } from './job.ts';
-import { isObject } from './wire/events.ts';
 
 /** A request's conversation in one form for all wires; roles are `user`, `tool` (a result), `system` and the model's. */
 export interface Turns {

@@ -1,3 +1,5 @@
+import { isObject } from '../json/object.ts';
+
 /** Reading a provider's JSON: nothing in it is trusted to be there or to be of its type. */
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -5,8 +7,7 @@ const NO_FIELDS: Fields = {};
 
 /** The value's fields; none if it is no object. */
 export function fields(value: unknown): Fields {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return NO_FIELDS;
-  return value as Fields; // an object of unknown fields is just that
+  return isObject(value) ? value : NO_FIELDS;
 }
 
 /** Whether the provider says anything there: null is what some send for "no such figure". */

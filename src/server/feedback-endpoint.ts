@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { badRequest } from '../errors.ts';
 import type { Gateway } from '../gateway/gateway.ts';
+import { isObject } from '../json/object.ts';
 import type { Caller } from '../store/callers.ts';
 import { createFeedbackStore } from '../store/feedback.ts';
 import type { Db } from '../store/open.ts';
@@ -33,7 +34,7 @@ function whyUnknown({ outcome, detail }: LoggedRequest): 'no_answer' | 'no_tiers
 
 /** `{"score": 0.7}` or `{"good": true}`. */
 function scoreIn(body: unknown): number {
-  const given = typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : {};
+  const given = isObject(body) ? body : {};
   const unknown = Object.keys(given).find((key) => key !== 'score' && key !== 'good');
   if (unknown !== undefined) {
     throw badRequest(`"${unknown}" is not a field: there are score and good`, unknown, 'unknown_parameter');

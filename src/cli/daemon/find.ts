@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { isObject } from '../../json/object.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
 import type { ListenOptions } from '../listen-options.ts';
@@ -98,8 +99,8 @@ function reachable(host: string): string {
 }
 
 function isHealth(body: unknown): body is Health {
-  if (typeof body !== 'object' || body === null) return false;
-  const { instance_id, pid, port, home } = body as Partial<Record<keyof Health, unknown>>;
+  if (!isObject(body)) return false;
+  const { instance_id, pid, port, home } = body;
   return (
     typeof instance_id === 'string' &&
     typeof pid === 'number' &&
@@ -111,7 +112,7 @@ function isHealth(body: unknown): body is Health {
 function readInfo(file: string): DaemonInfo {
   try {
     const info: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    return typeof info === 'object' && info !== null ? (info as DaemonInfo) : {};
+    return isObject(info) ? info : {};
   } catch {
     return {};
   }

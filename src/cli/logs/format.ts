@@ -1,3 +1,4 @@
+import { isObject } from '../../json/object.ts';
 import type { Palette } from '../output/palette.ts';
 import { clean } from '../output/text.ts';
 import type { TimeFormat } from '../output/time.ts';
@@ -28,10 +29,7 @@ export function createLogFormat(times: TimeFormat, palette: Palette): (line: str
 function parse(line: string): Record<string, unknown> | undefined {
   try {
     const entry: unknown = JSON.parse(line);
-    if (typeof entry !== 'object' || entry === null) return undefined;
-    return Number.isNaN(timeOf(entry as Record<string, unknown>))
-      ? undefined
-      : (entry as Record<string, unknown>);
+    return isObject(entry) && !Number.isNaN(timeOf(entry)) ? entry : undefined;
   } catch {
     return undefined;
   }

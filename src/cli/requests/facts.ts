@@ -1,4 +1,5 @@
 import { formatRequestId } from '../../ids.ts';
+import { isObject } from '../../json/object.ts';
 import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import type { LoggedRequest } from '../../store/request-log.ts';
 import { count, plural } from '../output/numbers.ts';
@@ -75,14 +76,10 @@ function detailFacts(name: string, value: unknown): Fact[] {
 }
 
 function textOfDetail(name: string, value: unknown): string {
-  if (name === 'tier' && isRecord(value)) return tierText(value);
-  if (name === 'shadow' && isRecord(value)) return shadowText(value);
+  if (name === 'tier' && isObject(value)) return tierText(value);
+  if (name === 'shadow' && isObject(value)) return shadowText(value);
   if (name === 'feedback') return `${String(value)} of 1, as somebody said`;
   return wordsOf(value);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }
 
 function attemptText({ provider, model, outcome, ms, cost_usd }: Record<string, unknown>): string {
@@ -92,7 +89,7 @@ function attemptText({ provider, model, outcome, ms, cost_usd }: Record<string, 
 }
 
 function wordsOf(value: unknown): string {
-  if (!isRecord(value)) return String(value);
+  if (!isObject(value)) return String(value);
   return Object.entries(value)
     .map(
       ([name, each]) =>

@@ -1,5 +1,6 @@
+import { isObject } from '../../json/object.ts';
 import { addUsage } from '../wire/add-usage.ts';
-import { describeError, eventsIn, isObject, parseObject } from '../wire/events.ts';
+import { describeError, eventsIn, parseObject } from '../wire/events.ts';
 import { renameModel } from '../wire/request.ts';
 import { NOTHING_UNSEEN } from '../wire/unseen.ts';
 import { usageMember } from '../wire/usage-member.ts';

@@ -1,5 +1,5 @@
+import { isObject } from '../../json/object.ts';
 import type { Signs, ToolCall } from '../answer-signs.ts';
-import { isObject } from '../wire/events.ts';
 
 /** An answer of which equality means the same and difference means something else: tool calls, JSON, a number, a word. */
 type Exact = { kind: 'calls' | 'json' | 'number' | 'word'; value: unknown };

@@ -1,4 +1,4 @@
-import { isObject } from './events.ts';
+import { isObject } from '../../json/object.ts';
 
 /** Anthropic reports the usage of a stream in two events: what the later one says counts. */
 export function addUsage(before: unknown, usage: unknown): unknown {

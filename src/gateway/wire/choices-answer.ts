@@ -1,5 +1,6 @@
+import { isObject } from '../../json/object.ts';
 import type { TokenUsage } from '../../usage.ts';
-import { dataIn, describeError, eventsIn, isObject, parseObject, valuesIn, without } from './events.ts';
+import { dataIn, describeError, eventsIn, parseObject, valuesIn, without } from './events.ts';
 import { collectStrings } from './prompt.ts';
 import { withTier } from './usage-member.ts';
 import type { InspectedEvents, LimitEnding } from './wire.ts';

@@ -1,3 +1,4 @@
+import { isObject } from '../../json/object.ts';
 import { dataOfEvent, endOfEvent } from '../../sse/frame.ts';
 
 /** One event of a stream, by where it stands. */
@@ -53,10 +54,6 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   } catch {
     return undefined;
   }
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** The bytes without the ranges, which are in order; without ranges, the very same bytes. */

@@ -1,5 +1,6 @@
+import { isObject } from '../../json/object.ts';
 import { addUsage } from './add-usage.ts';
-import { describeError, eventsIn, isObject, namedEvents, parseObject, valuesIn } from './events.ts';
+import { describeError, eventsIn, namedEvents, parseObject, valuesIn } from './events.ts';
 import { collectStrings } from './prompt.ts';
 import type { InspectedEvents, LimitEnding } from './wire.ts';
 

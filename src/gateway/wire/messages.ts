@@ -1,4 +1,4 @@
-import { isObject } from './events.ts';
+import { isObject } from '../../json/object.ts';
 import { checkList, type Fields } from './fields.ts';
 import {
   endMessageAtLimit,

@@ -1,3 +1,4 @@
+import { isObject } from '../../json/object.ts';
 import { type Member, readValue } from '../../json/scan.ts';
 import type { Prompt, WireRequest } from './wire.ts';
 
@@ -149,7 +150,7 @@ const CONTAINERS = new Set([
 
 function withoutContents(key: string, item: unknown): unknown {
   if (typeof item === 'string') return CONTENTS.has(key) ? null : item;
-  if (typeof item !== 'object' || item === null || Array.isArray(item)) return item;
+  if (!isObject(item)) return item;
   return Object.fromEntries(
     Object.entries(item).map(([name, inner]) => [name, withoutContents(name, inner)]),
   );

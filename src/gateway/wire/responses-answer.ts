@@ -1,5 +1,6 @@
+import { isObject } from '../../json/object.ts';
 import { readValue, scanObject } from '../../json/scan.ts';
-import { describeError, eventsIn, isObject, parseObject, valuesIn } from './events.ts';
+import { describeError, eventsIn, parseObject, valuesIn } from './events.ts';
 import { collectStrings } from './prompt.ts';
 import { countToolCalls } from './tool-items.ts';
 import { usageMember, withTier } from './usage-member.ts';

@@ -1,5 +1,6 @@
+import { isObject } from '../../json/object.ts';
 import type { TokenUsage } from '../../usage.ts';
-import { isObject, namedEvents, valuesIn } from './events.ts';
+import { namedEvents, valuesIn } from './events.ts';
 import type { LimitEnding } from './wire.ts';
 
 type Json = Record<string, unknown>;

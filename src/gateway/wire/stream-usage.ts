@@ -1,5 +1,6 @@
 import { badRequest } from '../../errors.ts';
 import { type Edit, insertMember, replaceValue } from '../../json/edit.ts';
+import { isObject } from '../../json/object.ts';
 import { type Member, scanObject } from '../../json/scan.ts';
 import type { Fields } from './fields.ts';
 
@@ -15,10 +16,10 @@ export function askForUsage(
   const value = fields.read('stream_options');
   if (!member) return { wantsUsage: false, edits: [insertMember(members, 'stream_options', ASK)] };
   if (value === undefined) return { wantsUsage: false, edits: [replaceValue(member, ASK)] };
-  if (typeof value !== 'object' || Array.isArray(value)) {
+  if (!isObject(value)) {
     throw badRequest('"stream_options" must be an object', 'stream_options', 'invalid_type');
   }
-  const asked = (value as { include_usage?: unknown }).include_usage ?? false;
+  const asked = value.include_usage ?? false;
   if (typeof asked !== 'boolean') {
     const name = 'stream_options.include_usage';
     throw badRequest(`"${name}" must be true or false`, name, 'invalid_type');

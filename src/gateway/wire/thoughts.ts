@@ -1,4 +1,4 @@
-import { isObject } from './events.ts';
+import { isObject } from '../../json/object.ts';
 import type { Fields } from './fields.ts';
 
 /** The least that OpenRouter lets a model think that is to think at all. */

@@ -1,4 +1,4 @@
-import { isObject } from './events.ts';
+import { isObject } from '../../json/object.ts';
 
 /** Items of a response that tell of a call that is charged for, and the names of their fees. */
 const ITEMS: Readonly<Record<string, string>> = {

@@ -1,5 +1,6 @@
+import { isObject } from '../../json/object.ts';
 import { readValue, scanObject } from '../../json/scan.ts';
-import { isObject, parseObject } from './events.ts';
+import { parseObject } from './events.ts';
 
 const USAGE = Buffer.from('"usage"');
 const TIER = Buffer.from('"service_tier"');

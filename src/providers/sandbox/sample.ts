@@ -1,3 +1,5 @@
+import { isObject } from '../../json/object.ts';
+
 type Schema = Record<string, unknown>;
 
 /** Schemas may refer to themselves; this many values are made, and null for the rest. */
@@ -8,7 +10,7 @@ export function sampleOf(root: unknown): unknown {
   let left = MAX_VALUES;
 
   function sample(schema: unknown): unknown {
-    if (!isSchema(schema) || left-- <= 0) return null;
+    if (!isObject(schema) || left-- <= 0) return null;
     if ('const' in schema) return schema.const;
     if (Array.isArray(schema.enum)) return schema.enum[0] ?? null;
     if ('default' in schema) return schema.default;
@@ -38,7 +40,7 @@ export function sampleOf(root: unknown): unknown {
   }
 
   function sampleObject({ properties, required }: Schema): Schema {
-    const schemas = isSchema(properties) ? properties : {};
+    const schemas = isObject(properties) ? properties : {};
     const names = Array.isArray(required) ? required.map(String) : [];
     return Object.fromEntries(names.map((name) => [name, sample(schemas[name])]));
   }
@@ -49,10 +51,6 @@ export function sampleOf(root: unknown): unknown {
 /** Follows a reference such as `#/$defs/place` within the schema. */
 function resolve(root: unknown, reference: string): unknown {
   let found = root;
-  for (const key of reference.split('/').slice(1)) found = isSchema(found) ? found[key] : undefined;
+  for (const key of reference.split('/').slice(1)) found = isObject(found) ? found[key] : undefined;
   return found;
-}
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,4 +1,4 @@
-import { isObject } from '../events.ts';
+import { isObject } from '../../../json/object.ts';
 import type { Json } from './json.ts';
 
 /** What a model thought, by the names that providers give it. */

@@ -1,5 +1,6 @@
 import { badRequest, GwError } from '../../../errors.ts';
-import { isObject, parseObject } from '../events.ts';
+import { isObject } from '../../../json/object.ts';
+import { parseObject } from '../events.ts';
 
 export type Json = Record<string, unknown>;
 

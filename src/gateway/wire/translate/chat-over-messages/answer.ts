@@ -1,4 +1,5 @@
-import { isObject, parseObject } from '../../events.ts';
+import { isObject } from '../../../../json/object.ts';
+import { parseObject } from '../../events.ts';
 import { answerObject, countIn, type Json, objectsIn } from '../json.ts';
 import type { TranslatorOptions } from '../translator.ts';
 

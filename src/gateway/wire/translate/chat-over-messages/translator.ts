@@ -1,5 +1,6 @@
+import { isObject } from '../../../../json/object.ts';
 import { addUsage } from '../../add-usage.ts';
-import { isObject, valuesIn } from '../../events.ts';
+import { valuesIn } from '../../events.ts';
 import { EMPTY, type Json } from '../json.ts';
 import type { Translator, TranslatorOptions } from '../translator.ts';
 import { chatCompletion, chatError, chatErrorFields, chatUsage, finishReason } from './answer.ts';

@@ -1,4 +1,5 @@
-import { eventsIn, isObject, namedEvents, parseObject } from '../../events.ts';
+import { isObject } from '../../../../json/object.ts';
+import { eventsIn, namedEvents, parseObject } from '../../events.ts';
 import { beginsCall, saidIn, thoughtOf } from '../chat-message.ts';
 import { EMPTY, type Json, objectsIn } from '../json.ts';
 import { OWN_THOUGHTS } from '../own-thoughts-mark.ts';

@@ -1,4 +1,5 @@
-import { isObject, parseObject } from '../../events.ts';
+import { isObject } from '../../../../json/object.ts';
+import { parseObject } from '../../events.ts';
 import { saidIn, thoughtOf } from '../chat-message.ts';
 import { answerObject, type Json, objectsIn } from '../json.ts';
 import {

@@ -1,4 +1,4 @@
-import { isObject } from '../../events.ts';
+import { isObject } from '../../../../json/object.ts';
 import { countIn, type Json } from '../json.ts';
 import type { NamedTool } from './tool-names.ts';
 

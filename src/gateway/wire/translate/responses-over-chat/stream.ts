@@ -1,4 +1,4 @@
-import { isObject } from '../../events.ts';
+import { isObject } from '../../../../json/object.ts';
 import { beginsCall, saidIn, thoughtOf } from '../chat-message.ts';
 import { type Json, objectsIn } from '../json.ts';
 import {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { isObject } from '../../events.ts';
+import { isObject } from '../../../../json/object.ts';
 import { type Json, objectsIn } from '../json.ts';
 
 /** A tool as the client of responses knows it. */
