@@ -2,8 +2,9 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Calendar } from '../calendar.ts';
 import { badRequest, budgetForbidden, GwError, notFound } from '../errors.ts';
-import { parseUsd, usdNumber } from '../money.ts';
-import { budgetName, removeBudget, type Standing, setBudget, thresholdOf } from '../store/budgets.ts';
+import { parseUsd } from '../money.ts';
+import { budgetResponse } from '../store/budget-response.ts';
+import { budgetName, removeBudget, setBudget } from '../store/budgets.ts';
 import type { Caller } from '../store/callers.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
 import type { Db } from '../store/open.ts';
@@ -39,7 +40,7 @@ export async function listBudgetsEndpoint(
     ? [await ownProject(caller, query.project_id, context.db)]
     : (await listProjects(context.db)).filter((project) => caller.admin || project.id === caller.projectId);
   const standings = await Promise.all(projects.map(({ id }) => context.ledger.standings(id)));
-  return { object: 'list', data: standings.flat().map(budgetJson) };
+  return { object: 'list', data: standings.flat().map((standing) => budgetResponse(standing, context.now)) };
 }
 
 /** `PUT /v1/budgets`: makes or changes a project's budget for a period. Only an admin key may: a cap guards against the rest. */
@@ -67,7 +68,7 @@ export async function putBudgetEndpoint(caller: Caller, request: IncomingMessage
     },
     context,
   );
-  return budgetJson(standing);
+  return budgetResponse(standing, context.now);
 }
 
 /** `DELETE /v1/budgets/{project}/{period}`, with `?repo=` for that of a repository. Throws GwError 404. */
@@ -89,25 +90,6 @@ export async function deleteBudgetEndpoint(
 /** A change of budgets is a transaction beside the ledger's: it begins when those may, as the log is not being moved. */
 async function turn({ ledger }: BudgetsContext): Promise<void> {
   await ledger.write(() => {});
-}
-
-/** A budget as JSON shows it; money in dollars. */
-export function budgetJson({ budget, posted, pending, resetsAt }: Standing) {
-  return {
-    object: 'budget',
-    id: budgetName(budget),
-    project_id: budget.projectName,
-    period: budget.period,
-    ...(budget.repo === '' ? {} : { repo: budget.repo }),
-    ...(budget.windowMs === null ? {} : { window_seconds: budget.windowMs / 1000 }),
-    cap_usd: usdNumber(budget.capNanoUsd),
-    alert_percent: budget.alertPercent,
-    alert_usd: usdNumber(thresholdOf(budget)),
-    spent_usd: usdNumber(posted),
-    held_usd: usdNumber(pending),
-    left_usd: usdNumber(Math.max(0, budget.capNanoUsd - posted - pending)),
-    resets_at: new Date(resetsAt).toISOString(),
-  };
 }
 
 function parse(value: unknown): z.infer<typeof Body> {

@@ -1,12 +1,12 @@
-import { formatUsd, usdNumber } from '../../money.ts';
-import { budgetLabel, budgetName, type Standing, thresholdOf } from '../../store/budgets.ts';
+import { formatUsd } from '../../money.ts';
+import { budgetLabel, type Standing, thresholdOf } from '../../store/budgets.ts';
+import { forecastOf, isOver, leftOf } from '../../store/forecast.ts';
 import { gauge } from '../output/bars.ts';
 import { percent } from '../output/numbers.ts';
 import type { Palette } from '../output/palette.ts';
 import { type Column, table } from '../output/table.ts';
 import type { Terminal } from '../output/terminal.ts';
 import { createTimeFormat, duration, type TimeFormat } from '../output/time.ts';
-import { forecastOf } from './forecast.ts';
 
 const GAUGE_CELLS = 12;
 
@@ -82,44 +82,11 @@ export function forecastWords(standing: Standing, times: TimeFormat, now: number
   }
 }
 
-/** A budget for programs; amounts in dollars and in integer nano-USD. */
-export function budgetJson(standing: Standing, now: number): Record<string, unknown> {
-  const { budget, posted, pending, resetsAt } = standing;
-  const forecast = forecastOf(standing, now);
-  return {
-    budget_id: budgetName(budget),
-    project_id: budget.projectName,
-    period: budget.period,
-    repo: budget.repo || null,
-    window_seconds: budget.windowMs === null ? null : budget.windowMs / 1000,
-    alert_percent: budget.alertPercent,
-    cap_usd: usdNumber(budget.capNanoUsd),
-    spent_usd: usdNumber(posted),
-    held_usd: usdNumber(pending),
-    remaining_usd: usdNumber(leftOf(standing)),
-    cap_nano_usd: budget.capNanoUsd,
-    spent_nano_usd: posted,
-    held_nano_usd: pending,
-    remaining_nano_usd: leftOf(standing),
-    resets_at: new Date(resetsAt).toISOString(),
-    exceeded: isOver(standing),
-    reached_at: forecast.kind === 'runs_out' ? new Date(forecast.at).toISOString() : null,
-  };
-}
-
-export function isOver({ budget, posted }: Standing): boolean {
-  return posted >= budget.capNanoUsd;
-}
-
 /** What is left is less than most requests are held for: a forecast of when it is spent would promise them room. */
 const SLIVER = 0.005;
 
 function isAsGoodAsFull(standing: Standing): boolean {
   return !isOver(standing) && shareOf(standing) > 1 - SLIVER;
-}
-
-function leftOf({ budget, posted, pending }: Standing): number {
-  return Math.max(0, budget.capNanoUsd - posted - pending);
 }
 
 /** The spent share of the cap; a cap of $0 is full from the start. */

@@ -1,6 +1,7 @@
 import { Argument, type Command, Option } from 'commander';
 import { formatUsd } from '../../money.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
+import { budgetResponse } from '../../store/budget-response.ts';
 import {
   type BudgetPeriod,
   budgetLabel,
@@ -11,9 +12,10 @@ import {
   setBudget,
 } from '../../store/budgets.ts';
 import { DEFAULT_PROJECT, projectIds } from '../../store/find-project.ts';
+import { isOver } from '../../store/forecast.ts';
 import { mustAttribute, noteAttribution } from '../budgets/attribution.ts';
 import { readAmount, readOldRepo, readPercent, readRate, readRepo } from '../budgets/read.ts';
-import { budgetJson, budgetTable, capText, isOver } from '../budgets/view.ts';
+import { budgetTable, capText } from '../budgets/view.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
@@ -84,7 +86,7 @@ function addViewOptions(command: Command): Command {
   return command
     .option('-p, --project <name>', 'only this project')
     .option('--repo <path>', 'only what counts requests from this git repository')
-    .option('--json', 'as JSON')
+    .option('--json', 'as GET /v1/budgets has them')
     .option('--ascii', 'no block characters');
 }
 
@@ -99,7 +101,7 @@ async function set(context: Context, amount: string | undefined, options: SetOpt
     const project = await getProject(db, options.project);
     return setBudget(db, project, { ...termsOf(amount, options), ...alert, ...repo }, { calendar, now });
   });
-  if (options.json) sayJson(context, budgetJson(standing, now));
+  if (options.json) sayJson(context, budgetResponse(standing, now, { nano: true }));
   else note(context, confirmation(standing, calendar.timezone, now));
 }
 
@@ -138,7 +140,7 @@ async function show(context: Context, options: ViewOptions): Promise<Standing[]>
   if (options.json) {
     sayJson(
       context,
-      standings.map((standing) => budgetJson(standing, now)),
+      standings.map((standing) => budgetResponse(standing, now, { nano: true })),
     );
   } else if (standings.length === 0) {
     note(context, 'No budgets: spending is not limited. To cap it at $5 a day: gw budget set 5');

@@ -1,13 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
 import type { Calendar } from '../../calendar.ts';
 import { usdNumber } from '../../money.ts';
+import { budgetResponse } from '../../store/budget-response.ts';
 import { createDashboardReader } from '../../store/dashboard/reader.ts';
 import { type Db, openDatabase } from '../../store/open.ts';
 import { getRequest, listRequests } from '../../store/request-log.ts';
 import { requestResponse } from '../../store/request-response.ts';
 import type { DaemonView } from '../../tui/daemon-view.ts';
 import type { Source } from '../../tui/source.ts';
-import { budgetJson } from '../budgets/view.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson } from '../context.ts';
 import { type DaemonState, findDaemon, originOf } from '../daemon/find.ts';
@@ -149,7 +149,7 @@ async function jsonOf(context: Context, db: Db, calendar: Calendar): Promise<Rec
     },
     p95_ms: data.p95Ms,
     hourly_cost_usd: data.series.map((cost) => (cost === undefined ? null : usdNumber(cost))),
-    budgets: data.budgets.map((standing) => budgetJson(standing, now)),
+    budgets: data.budgets.map((standing) => budgetResponse(standing, now, { nano: true })),
     requests: (await listRequests(db, { limit: 50 })).map((request) =>
       requestResponse(request, { nano: true }),
     ),

@@ -1,7 +1,9 @@
 import { formatUsd, usdNumber } from '../../money.ts';
+import { budgetResponse } from '../../store/budget-response.ts';
 import { budgetName, type Standing, thresholdOf } from '../../store/budgets.ts';
+import { isOver } from '../../store/forecast.ts';
 import type { UsageFigures } from '../../store/reports.ts';
-import { budgetJson, forecastText, isOver, shareOf } from '../budgets/view.ts';
+import { forecastText, shareOf } from '../budgets/view.ts';
 import type { DaemonState } from '../daemon/find.ts';
 import { count, percent, plural } from '../output/numbers.ts';
 import type { Terminal } from '../output/terminal.ts';
@@ -104,7 +106,7 @@ export function statusJson(status: Status, version: string): Record<string, unkn
       saved_usd: usdNumber(today.savedNanoUsd),
       saved_nano_usd: today.savedNanoUsd,
     },
-    budgets: standings.map((standing) => budgetJson(standing, now)),
+    budgets: standings.map((standing) => budgetResponse(standing, now, { nano: true })),
     providers,
     problems,
   };
