@@ -216,6 +216,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     chatOnly: createChatOnly(clock.now),
     memory: createItemMemory(),
     warn: (message) => log.warn(message),
+    pasteable: options.pasteable ?? ((text) => text),
   };
 
   const { host, port } = current().settings;
@@ -258,7 +259,6 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     refresh: configuration.refresh,
     reload: configuration.reload,
     health,
-    pasteable: options.pasteable,
     onInternalError: (error, request) =>
       log.error(
         { error: error instanceof Error ? error.stack : String(error), url: request.url },

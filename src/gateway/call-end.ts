@@ -2,6 +2,7 @@ import { GwError, type GwErrorOptions } from '../errors.ts';
 import type { FailureClass } from '../routing/classify.ts';
 import type { Outcome } from '../store/ledger/record.ts';
 import type { TokenUsage } from '../usage.ts';
+import type { Gateway } from './gateway.ts';
 import { type ServiceHeaders, serviceHeaders } from './headers.ts';
 import type { CallReport } from './relay-answer.ts';
 import { type CallEnd, TOO_LONG } from './send.ts';
@@ -49,10 +50,9 @@ export function endingOf(report: CallReport): Ending {
 
 /** The client's side of the end. Throws GwError where nothing of an answer has gone out. */
 export function deliver(
+  { pasteable }: Pick<Gateway, 'pasteable'>,
   report: CallReport,
-  provider: string,
-  about: ServiceHeaders,
-  usage: TokenUsage,
+  { provider, about, usage }: { provider: string; about: ServiceHeaders; usage: TokenUsage },
 ): void {
   const { relay, end, failure } = report;
   if (end.kind === 'complete') {
@@ -65,7 +65,7 @@ export function deliver(
   else {
     const { status, code, message: what } = describe(end);
     const message = `${provider} ${what} (${reasonOf(end)}). See: gw providers test ${provider}`;
-    if (relay.started) relay.breakOff({ message, code });
+    if (relay.started) relay.breakOff({ message: pasteable(message), code });
     else throw failureOf(message, { status, type: 'api_error', code, cause: end.error }, about);
   }
 }

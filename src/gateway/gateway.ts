@@ -57,4 +57,6 @@ export interface Gateway {
   memory: ItemMemory;
   /** Tells whoever reads the log what a person should know. */
   warn: (message: string) => void;
+  /** Gives the commands in a message the name that gw is run by here. */
+  pasteable: (text: string) => string;
 }

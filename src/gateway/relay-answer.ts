@@ -58,7 +58,7 @@ export async function relayAnswer(
   if (relay.status === 404) relay.refusal ??= noHostError(gateway, call.forwarding, relay);
   prepare(report);
   const usage = await settle(gateway, call.forwarding, report, about);
-  deliver(report, target.provider.name, about, usage);
+  deliver(gateway, report, { provider: target.provider.name, about, usage });
   return undefined;
 }
 

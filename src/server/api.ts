@@ -39,8 +39,6 @@ export interface ApiOptions {
   health: () => Record<string, unknown>;
   /** Told of errors that are gw's own fault. */
   onInternalError: (error: unknown, request: IncomingMessage) => void;
-  /** Gives the commands in a message the name that gw is run by here. */
-  pasteable?: ((text: string) => string) | undefined;
 }
 
 export interface Api {
@@ -54,7 +52,7 @@ export interface Api {
 
 /** The HTTP interface. */
 export function createApi(options: ApiOptions): Api {
-  const { gateway, onInternalError, pasteable } = options;
+  const { gateway, onInternalError } = options;
   const guard = createGuard(options.boundTo);
   const router = createRouter(routesOf(options), (exchange) => passThrough(gateway, exchange));
 
@@ -75,7 +73,7 @@ export function createApi(options: ApiOptions): Api {
       else {
         respondError(response, error, id, {
           onInternalError: (fault) => onInternalError(fault, request),
-          pasteable,
+          pasteable: gateway.pasteable,
         });
       }
     } finally {

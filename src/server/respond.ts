@@ -26,7 +26,7 @@ export interface ErrorOptions {
   /** Told of errors that are gw's own fault. */
   onInternalError: (error: unknown) => void;
   /** Gives the commands in a message the name that gw is run by here. */
-  pasteable?: ((text: string) => string) | undefined;
+  pasteable: (text: string) => string;
 }
 
 /** The one place where an error becomes an answer. An answer that has begun is broken off. */
@@ -34,7 +34,7 @@ export function respondError(
   response: ServerResponse,
   error: unknown,
   id: RequestId,
-  { onInternalError, pasteable = (text) => text }: ErrorOptions,
+  { onInternalError, pasteable }: ErrorOptions,
 ): void {
   if (!(error instanceof GwError)) onInternalError(error);
   if (response.headersSent) {

@@ -6,7 +6,7 @@ import { openConnection, requestBytes } from '../support/client.ts';
 import { createGate } from '../support/gate.ts';
 import { PLAIN, STREAM, startGateway } from '../support/gateway.ts';
 import { hang, html, raw, reset, respond, type Script, status } from '../support/scripts.ts';
-import { sse } from '../support/sse-scripts.ts';
+import { cut, sse } from '../support/sse-scripts.ts';
 import { refusingUrl } from '../support/upstream.ts';
 
 describe('an upstream that cannot be reached', () => {
@@ -46,6 +46,17 @@ async function spent({ db }: Awaited<ReturnType<typeof startGateway>>) {
     .prepare('SELECT sum(posted_nano_usd) AS posted, sum(pending_nano_usd) AS pending FROM budget_periods')
     .get();
 }
+
+test('names gw as it is run here, before an answer has begun and within it', async () => {
+  const pasteable = (text: string) => text.replace('gw providers', './bin/gw providers');
+  const gateway = await startGateway({ pasteable });
+  gateway.upstream.queue(reset(), cut({ afterChunks: 3 }));
+  for (const status of [502, 200]) {
+    const answer = await gateway.post({ ...STREAM, max_tokens: 5 });
+    expect(answer.status).toBe(status);
+    expect(answer.text()).toContain('See: ./bin/gw providers test mock');
+  }
+});
 
 describe('an upstream that is too slow', () => {
   const settings = { 'upstream.first_byte_timeout_ms': 200, 'upstream.idle_timeout_ms': 200 };

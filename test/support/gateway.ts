@@ -25,6 +25,8 @@ export interface GatewayOptions extends Omit<HomeOptions, 'upstreamUrl' | 'now'>
   clock?: Clock;
   random?: Random;
   compressor?: Compressor;
+  /** Gives the commands in a message the name that gw is run by. */
+  pasteable?: (text: string) => string;
   /** A home that is there already. */
   home?: string;
   /** The errors that it may log, by their message; none if left out. */
@@ -76,6 +78,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     ...(clock ? { clock } : {}),
     ...(random ? { random } : {}),
     ...(compressor ? { compressor } : {}),
+    pasteable: options.pasteable,
   };
   const daemon = await boot({ paths, env, flags: { port: 0 }, log, ...injected });
   const origin = `http://127.0.0.1:${daemon.port}`;
