@@ -13,6 +13,8 @@ export interface StoredPrice {
   outputPicoUsd: number;
   cachedInputPicoUsd?: number;
   cacheWritePicoUsd?: number;
+  /** For each request, beside its tokens. */
+  requestPicoUsd?: number;
 }
 
 /** Sets a price; it replaces the one that was set before. */

@@ -17,9 +17,24 @@ describe('gw prices', () => {
         output_usd_per_million: 12.5,
         cached_input_usd_per_million: 0.3,
         cache_write_usd_per_million: null,
+        usd_per_request: null,
       },
     ]);
     expect((await cli.run(['prices'])).stdout).toMatch(/openai\/my-tune +\$3\.00 +\$0\.30 +- +\$12\.50/);
+  });
+
+  test('set takes a fee for each request, which the price in force has too', async () => {
+    const cli = cliHome();
+    const fee = ['--input', '1', '--output', '2', '--per-request', '0.005'];
+    expect((await cli.run(['prices', 'set', 'openai/searcher', ...fee])).stderr).toContain(
+      '$1.00 in, $2.00 out for a million tokens, and $0.0050 a request.',
+    );
+    const told = [{ model: 'searcher', usd_per_request: 0.005 }];
+    expect(await cli.json(['prices', 'list'])).toMatchObject(told);
+    expect(await cli.json(['prices', 'list', 'openai/searcher'])).toMatchObject(told);
+    for (const args of [['list'], ['list', 'openai/searcher']]) {
+      expect((await cli.run(['prices', ...args])).stdout).toMatch(/a request[\s\S]+\$0\.0050/);
+    }
   });
 
   test('a name with a slash whose first part is no provider is the name of a model', async () => {
@@ -53,6 +68,7 @@ describe('gw prices', () => {
     [['set', 'x', '--input', '1'], 2, "required option '--output <usd>' not specified"],
     [['set', 'x', '--input', 'cheap', '--output', '1'], 2, '--input cheap is no price'],
     [['set', 'x', '--input', '0.0000001', '--output', '1'], 2, 'at most 6 decimal places'],
+    [['set', 'x', '--input', '1', '--output', '1', '--per-request', '1001'], 2, '1001 is no fee'],
     [['list', 'made-up-9'], 5, 'gw prices set made-up-9 --input X --output Y'],
   ])('%j exits with %i', async (args, code, message) => {
     const result = await cliHome().run(['prices', ...args]);

@@ -58,6 +58,20 @@ describe('holds for the very next request', () => {
     }
   });
 
+  test('a fee for each request', async () => {
+    const gateway = await startGateway({ budget: { period: 'daily', capUsd: 0.75 } });
+    gateway.upstream.script(completion({ usage: usageOf(1, 1) }));
+    await gateway.setPrice({
+      model: 'test-model',
+      inputPicoUsd: 0,
+      outputPicoUsd: 0,
+      requestPicoUsd: 0.5e12,
+    });
+    expect((await gateway.post(PLAIN)).status).toBe(200);
+    expect((await gateway.records()).at(-1)?.costNanoUsd).toBe(0.5e9);
+    expect((await gateway.post(PLAIN)).status).toBe(402);
+  });
+
   test('a provider that was added, moved and removed', async () => {
     const gateway = await startGateway();
     const other = await startUpstream({ script: answer('other') });

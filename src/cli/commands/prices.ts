@@ -3,7 +3,7 @@ import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { terminalOf } from '../output/terminal.ts';
-import { modelOf, perMillion, readPrice } from '../prices/read.ts';
+import { feeText, modelOf, perMillion, readFee, readPrice } from '../prices/read.ts';
 import { knownJson, knownTable, nameOf, priceJson, priceTable } from '../prices/view.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
@@ -13,6 +13,7 @@ interface SetOptions {
   output: string;
   cachedInput?: string;
   cacheWrite?: string;
+  perRequest?: string;
 }
 
 export const prices: SetUp = (command, context) => {
@@ -28,6 +29,7 @@ export const prices: SetUp = (command, context) => {
     .requiredOption('--output <usd>', 'dollars for a million tokens of output')
     .option('--cached-input <usd>', 'dollars for a million tokens read from the prompt cache')
     .option('--cache-write <usd>', 'dollars for a million tokens written to the prompt cache')
+    .option('--per-request <usd>', 'dollars for each request, beside its tokens')
     .action((model: string, options: SetOptions) => set(context, model, options));
   command
     .command('remove <model>')
@@ -83,11 +85,15 @@ async function set(context: Context, text: string, options: SetOptions): Promise
     ...(options.cacheWrite === undefined
       ? {}
       : { cacheWritePicoUsd: readPrice(options.cacheWrite, '--cache-write') }),
+    ...(options.perRequest === undefined
+      ? {}
+      : { requestPicoUsd: readFee(options.perRequest, '--per-request') }),
   };
   await withStore(context, (db) => setPrice(db, price, context.clock.now()));
+  const fee = price.requestPicoUsd ? `, and ${feeText(price.requestPicoUsd)} a request` : '';
   note(
     context,
-    `${nameOf(price)}${price.provider === '' ? ' (at any provider)' : ''}: ${perMillion(price.inputPicoUsd)} in, ${perMillion(price.outputPicoUsd)} out for a million tokens. It holds from the next request on; what was booked stays.`,
+    `${nameOf(price)}${price.provider === '' ? ' (at any provider)' : ''}: ${perMillion(price.inputPicoUsd)} in, ${perMillion(price.outputPicoUsd)} out for a million tokens${fee}. It holds from the next request on; what was booked stays.`,
   );
 }
 

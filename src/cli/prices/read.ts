@@ -1,10 +1,12 @@
 import type { Settings } from '../../config/settings.ts';
-import { formatUsd, parseUsd } from '../../money.ts';
+import { formatUsd, NANO_PER_USD, parseUsd, usdNumber } from '../../money.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import { usageError } from '../exit.ts';
 
 const PICO_PER_NANO = 1_000;
 const MILLION = 1_000_000;
+/** Its pico-USD are still exact as a number. */
+const MAX_FEE_NANO = 1_000 * NANO_PER_USD;
 
 /** Reads dollars for a million tokens as integer pico-USD for one: $1 is 1,000,000. */
 export function readPrice(text: string, option: string): number {
@@ -18,6 +20,15 @@ export function readPrice(text: string, option: string): number {
   return pico;
 }
 
+/** Reads dollars for a request as integer pico-USD. */
+export function readFee(text: string, option: string): number {
+  const nano = parseUsd(text);
+  if (nano === undefined || nano > MAX_FEE_NANO) {
+    throw usageError(`${option} ${text} is no fee: use dollars for a request from 0 to 1000, such as 0.005`);
+  }
+  return nano * PICO_PER_NANO;
+}
+
 /** Dollars for a million tokens, of a price in pico-USD for one. */
 export function usdPerMillion(pico: number | undefined): number | null {
   return pico === undefined ? null : pico / MILLION;
@@ -25,6 +36,15 @@ export function usdPerMillion(pico: number | undefined): number | null {
 
 export function perMillion(pico: number | undefined): string {
   return pico === undefined ? '-' : formatUsd(pico * PICO_PER_NANO);
+}
+
+export function feeText(pico: number | undefined): string {
+  return pico === undefined ? '-' : formatUsd(Math.ceil(pico / PICO_PER_NANO));
+}
+
+/** Dollars for a request, of a fee in pico-USD. */
+export function feeUsd(pico: number | undefined): number | null {
+  return pico === undefined ? null : usdNumber(Math.ceil(pico / PICO_PER_NANO));
 }
 
 /**

@@ -4,7 +4,7 @@ import { tokens } from '../output/numbers.ts';
 import { type Column, table } from '../output/table.ts';
 import type { Terminal } from '../output/terminal.ts';
 import type { KnownPrice } from './known.ts';
-import { perMillion, usdPerMillion } from './read.ts';
+import { feeText, feeUsd, perMillion, usdPerMillion } from './read.ts';
 
 /** The prices that the user set. */
 export function priceTable(prices: StoredPrice[], terminal: Terminal): string {
@@ -14,6 +14,9 @@ export function priceTable(prices: StoredPrice[], terminal: Terminal): string {
     { header: 'cached input', value: (price) => perMillion(price.cachedInputPicoUsd), align: 'right' },
     { header: 'cache write', value: (price) => perMillion(price.cacheWritePicoUsd), align: 'right' },
     { header: 'output', value: (price) => perMillion(price.outputPicoUsd), align: 'right' },
+    ...(prices.some(({ requestPicoUsd }) => requestPicoUsd)
+      ? [column<StoredPrice>('a request', (price) => feeText(price.requestPicoUsd))]
+      : []),
   ];
   const title = terminal.palette.bold('Prices that you set, in dollars for a million tokens');
   return [title, '', ...table(prices, columns, { terminal })].join('\n');
@@ -27,11 +30,18 @@ export function knownTable(prices: KnownPrice[], terminal: Terminal): string {
     { header: 'cached input', value: ({ card }) => rateText(card.cachedInput), align: 'right' },
     { header: 'cache write', value: ({ card }) => rateText(card.cacheWrite), align: 'right' },
     { header: 'output', value: ({ card }) => rateText(card.output), align: 'right' },
+    ...(prices.some(({ card }) => card.perRequestPicoUsd > 0n)
+      ? [column<KnownPrice>('a request', ({ card }) => feeText(Number(card.perRequestPicoUsd)))]
+      : []),
     { header: 'from', value: ({ card }) => card.source, shrinks: true },
   ];
   const [first] = prices;
   const title = terminal.palette.bold(`${first?.model}, in dollars for a million tokens`);
   return [title, '', ...table(prices, columns, { terminal }), ...tierLines(prices)].join('\n');
+}
+
+function column<T>(header: string, value: (row: T) => string): Column<T> {
+  return { header, value, align: 'right' };
 }
 
 function rateText({ picoUsd, tiers }: Rate): string {
@@ -61,6 +71,7 @@ export function priceJson(price: StoredPrice): Record<string, unknown> {
     output_usd_per_million: usdPerMillion(price.outputPicoUsd),
     cached_input_usd_per_million: usdPerMillion(price.cachedInputPicoUsd),
     cache_write_usd_per_million: usdPerMillion(price.cacheWritePicoUsd),
+    usd_per_request: feeUsd(price.requestPicoUsd),
   };
 }
 
@@ -72,6 +83,7 @@ export function knownJson({ provider, model, card }: KnownPrice): Record<string,
     output_usd_per_million: usdPerMillion(Number(card.output.picoUsd)),
     cached_input_usd_per_million: usdPerMillion(Number(card.cachedInput.picoUsd)),
     cache_write_usd_per_million: usdPerMillion(Number(card.cacheWrite.picoUsd)),
+    usd_per_request: feeUsd(Number(card.perRequestPicoUsd)),
     tiers: card.input.tiers.map(({ overTokens, picoUsd }) => ({
       over_tokens: overTokens,
       input_usd_per_million: usdPerMillion(Number(picoUsd)),
