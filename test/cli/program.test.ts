@@ -135,12 +135,11 @@ describe('bin/gw', () => {
     const copy = tmpHome();
     await cp(new URL('bin', ROOT), join(copy, 'bin'), { recursive: true });
     await cp(new URL('package.json', ROOT), join(copy, 'package.json'));
+    const said = () =>
+      spawnSync(process.execPath, [join(copy, 'bin/gw'), 'usage'], { encoding: 'utf8' }).stderr;
+    expect(said()).toBe('gw: this checkout is not built yet. Run: npm install && npm run build\n');
     await symlink(new URL('node_modules', ROOT), join(copy, 'node_modules'));
-    const { execFile } = await import('node:child_process');
-    const stderr = await new Promise((resolve) => {
-      execFile(process.execPath, [join(copy, 'bin/gw'), 'usage'], (_error, _stdout, text) => resolve(text));
-    });
-    expect(stderr).toBe('gw: this checkout is not built yet. Run: npm run build\n');
+    expect(said()).toBe('gw: this checkout is not built yet. Run: npm run build\n');
   });
 });
 
