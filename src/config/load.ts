@@ -62,14 +62,16 @@ function lookUp(
 ): { value: unknown; origin: Origin } {
   const definition = DEFINITIONS[key];
   const fromEnvironment = definition.environment ? env[definition.environment] : undefined;
-  if (flags[key] !== undefined) return { value: definition.parse(flags[key]), origin: 'flag' };
-  if (fromEnvironment) {
+  const given = (name: string, text: unknown) => {
     try {
-      return { value: definition.parse(fromEnvironment), origin: 'environment' };
+      return definition.parse(text);
     } catch (error) {
-      throw new SettingError(`${definition.environment}: ${messageOf(error)}`);
+      throw new SettingError(`${name}: ${messageOf(error)}`);
     }
-  }
+  };
+  if (flags[key] !== undefined) return { value: given(`--${key}`, flags[key]), origin: 'flag' };
+  if (fromEnvironment)
+    return { value: given(definition.environment ?? '', fromEnvironment), origin: 'environment' };
   const written = atPath(stored, key);
   if (written === undefined) return { value: definition.default(), origin: 'default' };
   try {

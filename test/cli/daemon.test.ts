@@ -127,7 +127,7 @@ describe('the daemon', () => {
     const { code, stderr } = await cliHome().exec(['start', '--port', 'http']);
     expect({ code, stderr }).toEqual({
       code: 2,
-      stderr: 'gw: "http" is not a whole number from 0 to 65535\n',
+      stderr: 'gw: --port: "http" is not a whole number from 0 to 65535\n',
     });
   });
 });

@@ -80,6 +80,7 @@ describe('loadSettings()', () => {
     expect(() => loadSettings({ file, env: { GW_PORT: '99999' } })).toThrow(
       'GW_PORT: "99999" is not a whole number from 0 to 65535',
     );
+    expect(() => loadSettings({ file, flags: { port: '99999' } })).toThrow(/^--port: "99999"/);
     expect(() => loadSettings({ file, flags: { 'log.level': 'loud' } })).toThrow(
       '"loud" is not one of: error, warn, info, debug',
     );
