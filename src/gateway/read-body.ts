@@ -89,14 +89,17 @@ export class ClientGone extends Error {
 function checkType(request: IncomingMessage): void {
   const type = request.headers['content-type'];
   if (type !== undefined && !/^application\/([a-z0-9.+-]+\+)?json\b/i.test(type)) {
-    throw new GwError(`the body is ${type}, but only application/json is taken here`, {
-      status: 415,
-      type: 'invalid_request_error',
-      code: 'unsupported_media_type',
-    });
+    throw new GwError(
+      `the body is ${type}, but only JSON is taken here: send the header "content-type: application/json"`,
+      {
+        status: 415,
+        type: 'invalid_request_error',
+        code: 'unsupported_media_type',
+      },
+    );
   }
   if (type === undefined) {
-    throw new GwError('the content-type header is missing: send application/json', {
+    throw new GwError('the content-type header is missing: send "content-type: application/json"', {
       status: 415,
       type: 'invalid_request_error',
       code: 'unsupported_media_type',

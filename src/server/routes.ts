@@ -118,10 +118,14 @@ function noRoute(method: string, path: string, allowed: string[]): GwError {
       headers: { allow: allowed.join(', ') },
     });
   }
-  const hint = path.startsWith('/v1') ? 'gw has no such endpoint' : 'the base URL ends in /v1';
-  return new GwError(`there is nothing at ${path}: ${hint}`, {
+  return new GwError(`there is nothing at ${path}: ${hintFor(path)}`, {
     status: 404,
     type: 'not_found_error',
     code: 'unknown_endpoint',
   });
+}
+
+function hintFor(path: string): string {
+  if (path === '/v1') return 'it is the base URL, which clients add /chat/completions and the like to';
+  return path.startsWith('/v1/') ? 'gw has no such endpoint' : 'the base URL ends in /v1';
 }

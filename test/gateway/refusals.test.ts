@@ -75,6 +75,19 @@ describe('paths and methods', () => {
   });
 });
 
+test.each([
+  ['/', 'the base URL ends in /v1'],
+  ['/v1', 'it is the base URL'],
+  ['/v1/', 'it is the base URL'],
+  ['/v1/usage/of', 'gw has no such endpoint'],
+])('nothing is at %s: %s', async (path, hint) => {
+  const answer = await (await startGateway()).get(path);
+  expect([answer.status, errorOf(answer)]).toMatchObject([
+    404,
+    { code: 'unknown_endpoint', message: expect.stringContaining(hint) },
+  ]);
+});
+
 describe('content type', () => {
   test.each([
     ['text/plain'],
@@ -85,7 +98,13 @@ describe('content type', () => {
   ])('%s is a 415', async (type) => {
     const gateway = await startGateway();
     const answer = await gateway.post(JSON.stringify(PLAIN), { headers: { 'content-type': type } });
-    expect([answer.status, errorOf(answer).code]).toEqual([415, 'unsupported_media_type']);
+    expect([answer.status, errorOf(answer)]).toMatchObject([
+      415,
+      {
+        code: 'unsupported_media_type',
+        message: expect.stringContaining('send the header "content-type: application/json"'),
+      },
+    ]);
   });
 
   test('none at all is a 415', async () => {
