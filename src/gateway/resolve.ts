@@ -116,8 +116,10 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
       if (error !== null) return `${provider.name} (no list: ${error})`;
       return `${provider.name} (${models.length} ${models.length === 1 ? 'model' : 'models'})`;
     });
+    const names = namesFor(asked, aliases()).flat();
+    const alias = names.length === 1 && names[0] === asked ? '' : `, which stands for ${names.join(', ')}`;
     const who = tried.length > 0 ? `Asked: ${tried.join(', ')}.` : 'No provider is configured.';
-    return `no provider serves the model "${asked}". ${who} Name the provider (provider/model), add one (gw providers add NAME), or see what there is: gw models`;
+    return `no provider serves the model "${asked}"${alias}. ${who} Name the provider (provider/model), add one (gw providers add NAME), or see what there is: gw models`;
   }
 
   return {

@@ -59,6 +59,23 @@ describe('gw config', () => {
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([`aliases.strong  ${targets}`]);
   });
 
+  test('says of an alias whose provider nobody knows what it is taken for', async () => {
+    const cli = cliHome();
+    const { code, stderr } = await cli.run([
+      'config',
+      'set',
+      'aliases.fast',
+      'sandbox/echo | opnai/gpt-5, gpt-5',
+    ]);
+    expect(code).toBe(0);
+    expect(stderr.split('\n').slice(1, -1)).toEqual([
+      `"opnai" is no provider that gw knows, so opnai/gpt-5 is taken for a model's own name. To add the provider: gw providers add opnai`,
+    ]);
+    await cli.run(['config', 'set', 'aliases.cheap', 'fast/er']);
+    const known = await cli.run(['config', 'set', 'aliases.fast', 'cheap, openai/gpt-5, gpt-5']);
+    expect(known.stderr.split('\n')).toHaveLength(2);
+  });
+
   test('gives models other names with aliases.NAME, and unset takes them back', async () => {
     const cli = cliHome();
     await cli.run(['config', 'set', 'aliases.gpt-4.1', 'openai/gpt-4.1-mini']);

@@ -413,6 +413,16 @@ test('an unknown model says what was tried, and is on record as refused', async 
   ]);
 });
 
+test('an alias that leads nowhere says where', async () => {
+  const gateway = await startGateway({
+    settings: { aliases: { fast: 'faster', faster: 'opnai/a, nobody/b' } },
+  });
+  const answer = await gateway.post({ ...PLAIN, model: 'fast' });
+  expect(errorOf(answer).message).toContain('the model "fast", which stands for opnai/a, nobody/b. Asked:');
+  const unknown = await gateway.post({ ...PLAIN, model: 'nobodys-model' });
+  expect(errorOf(unknown).message).toContain('the model "nobodys-model". Asked:');
+});
+
 test('Expect: 100-continue is answered, and not passed on', async () => {
   const gateway = await startGateway();
   const connection = await openConnection(gateway.url);

@@ -2,12 +2,11 @@ import { SettingError } from '../../config/setting-error.ts';
 import type { Settings } from '../../config/settings.ts';
 import { isName, namesIn, parseTiers } from '../../config/tiers.ts';
 import { worstCase } from '../../pricing/cost.ts';
-import { PRESETS } from '../../providers/presets.ts';
 import type { Context } from '../context.ts';
 import { knownPrices } from '../prices/known.ts';
 import { modelOf } from '../prices/read.ts';
-import { knownProviders } from '../providers/known.ts';
 import { readSettings } from '../settings.ts';
+import { strangersIn } from './strangers.ts';
 
 /**
  * Throws SettingError for a model of a tier whose provider gw does not know, as for a slip of the pen, and for a strong
@@ -16,13 +15,10 @@ import { readSettings } from '../settings.ts';
 export function checkTiers(context: Context, model: string, text: string): void {
   const { strong, weak, up } = parseTiers(text, model);
   const { settings } = readSettings(context);
-  const { aliases } = settings;
-  const known = new Set(['sandbox', ...knownProviders(context).providers.keys(), ...Object.keys(PRESETS)]);
-  for (const name of [strong, weak.models].flatMap(namesIn)) {
-    const [provider = '', rest] = name.split('/');
-    if (rest === undefined || known.has(provider) || name in aliases) continue;
+  const [stranger] = strangersIn(context, [strong, weak.models].flatMap(namesIn));
+  if (stranger) {
     throw new SettingError(
-      `tiers.${model}: ${name} names no provider that is known. To add it: gw providers add ${provider}`,
+      `tiers.${model}: ${stranger.name} names no provider that is known. To add it: gw providers add ${stranger.provider}`,
     );
   }
   const priceOf = (name: string) => priceIn(name, settings, context.clock.now());
