@@ -61,6 +61,7 @@ describe('gw providers add', () => {
     [['Mine', '--base-url', 'http://x'], 2, '"Mine" is no provider name'],
     [['sandbox'], 2, 'the built-in provider'],
     [['openai', '--stdin'], 4, 'stdin is empty'],
+    [['openai', '--key', 'sk-secret-4'], 2, 'this one was not stored'],
     [['openai', '--key-env', 'sk-secret-4'], 2, '--key-env takes the name of an environment variable'],
     [['openai', '--stdin', '--key-env', 'X'], 2, 'cannot be used with'],
   ])('%j exits with %i', async (args, code, message) => {

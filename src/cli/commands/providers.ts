@@ -23,6 +23,7 @@ export const providers: SetUp = (command, context) => {
       new Option('--key-env <variable>', 'environment variable that holds the key').conflicts('stdin'),
     )
     .option('--stdin', 'read the key from stdin')
+    .addOption(new Option('--key <key>').hideHelp())
     .addOption(new Option('--wire <wire>', 'what it speaks').choices(['openai', 'anthropic']))
     .action((name: string, options: AddOptions) => add(context, name, options));
   command

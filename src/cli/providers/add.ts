@@ -11,6 +11,8 @@ export interface AddOptions {
   baseUrl?: string;
   keyEnv?: string;
   stdin?: boolean;
+  /** Never taken: only told of. */
+  key?: string;
   wire?: 'openai' | 'anthropic';
 }
 
@@ -25,6 +27,7 @@ type KeySource =
 /** Adds a provider to the settings, and its key to the credentials. Returns what to tell about its key. */
 export async function addProvider(context: Context, name: string, options: AddOptions): Promise<string> {
   checkName(name);
+  if (options.key !== undefined) throw keyInTheOpen(name);
   const preset = Object.hasOwn(PRESETS, name) ? PRESETS[name] : undefined;
   checkAddress(name, preset, options.baseUrl);
   const source = await keySourceOf(context, name, preset, options);
@@ -50,6 +53,13 @@ function checkName(name: string): void {
       `"${name}" is no provider name: use lower-case letters, digits, dots, dashes, underscores`,
     );
   }
+}
+
+/** Other users see the command lines of processes, and shells keep them. */
+function keyInTheOpen(name: string): CliError {
+  return usageError(
+    `a key on the command line can be seen by others, and stays in your shell's history: this one was not stored. To be asked for it: gw providers add ${name}   From a file: gw providers add ${name} --stdin < FILE`,
+  );
 }
 
 function checkAddress(name: string, preset: Preset | undefined, baseUrl: string | undefined): void {
