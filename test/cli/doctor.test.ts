@@ -4,7 +4,7 @@ import { checkNode } from '../../src/cli/doctor/install.ts';
 import { requestIdAt } from '../../src/ids.ts';
 import { status } from '../support/scripts.ts';
 import { createWorld, recordOf, startDaemon } from '../support/simulator.ts';
-import { startUpstream } from '../support/upstream.ts';
+import { refusingUrl, startUpstream } from '../support/upstream.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { cliHome } from './cli-home.ts';
 
@@ -128,6 +128,20 @@ describe('gw doctor', () => {
     expect(stdout).toContain('mine: key from stored refused (HTTP 401)');
     expect(stdout.replace(/\s+/g, ' ')).toContain(`gw providers add mine --base-url ${upstream.url}`);
     expect(stdout).not.toContain('sk-secret-2');
+  });
+
+  test('does not blame the key of a provider that nobody answers for', async () => {
+    const cli = realTimeHome();
+    const added = ['mine', '--base-url', await refusingUrl(), '--stdin'];
+    await cli.run(['providers', 'add', ...added], { stdin: 'sk-secret-2' });
+    const { found } = await examine(cli);
+    expect(found).toContainEqual(
+      expect.objectContaining({
+        name: 'providers',
+        state: 'broken',
+        mend: 'connect this machine, or name another address: gw providers add mine --base-url URL',
+      }),
+    );
   });
 
   test('finds a clock that was set back, by the last request', async () => {

@@ -13,17 +13,22 @@ export async function checkProviders(context: Context): Promise<Finding[]> {
   );
   const tested = await Promise.all(
     [...providers.values()].map(async (provider) => {
-      const { ok: works, message } = await probeProvider(provider, context.clock.monotonic);
+      const { ok: works, unreachable, message } = await probeProvider(provider, context.clock.monotonic);
       if (works) return ok('providers', `${provider.name}: ${message}`);
       // A local runtime that is not running is no fault of the installation.
       const said = `${provider.name}: ${message.replace(/\. Run: .*/, '')}`;
       return provider.local
         ? warning('providers', said, `start ${provider.name}, or: gw providers remove ${provider.name}`)
-        : broken('providers', said, additionOf(provider));
+        : broken('providers', said, unreachable ? connecting(provider) : additionOf(provider));
     }),
   );
   if (tested.length + unusable.length > 0) return [...unusable, ...tested];
   return [warning('providers', 'none but the built-in sandbox', 'gw providers add openai')];
+}
+
+/** Its key is not at fault; whether the network or the address is cannot be told from here. */
+function connecting(provider: Provider): string {
+  return `connect this machine, or name another address: gw providers add ${provider.name} --base-url URL`;
 }
 
 /** What adds it once more, where its key or its address is to be another. */

@@ -7,6 +7,8 @@ import { plural } from '../output/numbers.ts';
 export interface Probe {
   name: string;
   ok: boolean;
+  /** Nobody answered at its address. */
+  unreachable?: boolean;
   message: string;
   durationMs: number;
 }
@@ -20,13 +22,14 @@ export async function probeProvider(provider: Provider, monotonic: () => number)
   return { name: provider.name, ...outcome, durationMs: Math.round(monotonic() - begun) };
 }
 
-async function tryProvider(provider: Provider): Promise<{ ok: boolean; message: string }> {
+async function tryProvider(provider: Provider): Promise<Omit<Probe, 'name' | 'durationMs'>> {
   const url = `${provider.origin}${provider.basePath}/models`;
   try {
     const { status, body } = await httpGet(url, { headers: headersFor(provider), timeoutMs: TIMEOUT_MS });
     return judge(provider, status, body);
   } catch (error) {
-    return { ok: false, message: `cannot reach ${provider.origin}: ${messageOf(error) || String(error)}` };
+    const why = messageOf(error) || String(error);
+    return { ok: false, unreachable: true, message: `cannot reach ${provider.origin}: ${why}` };
   }
 }
 
