@@ -89,5 +89,7 @@ const plain = (text: string) => text;
 function noteOf({ outcome, error, costNanoUsd }: FeedRow): string | undefined {
   if (outcome === 'ok' || outcome === 'capped' || costNanoUsd > 0) return undefined;
   const words = outcome.replaceAll('_', ' ');
-  return error === null ? words : `${words}: ${error}`;
+  if (error === null) return words;
+  // These say it all themselves.
+  return error.startsWith('upstream_') ? error.replaceAll('_', ' ') : `${words}: ${error}`;
 }

@@ -33,6 +33,9 @@ describe('gw tail', () => {
       detail: { error: 'overloaded\u001b[2J' },
     });
     expect(await next()).toMatch(/^ ! \S+ default +claude-sonnet-4 +529 +upstream error: overloaded\[2J$/);
+    const failed = { outcome: 'upstream_failed', status: 502 } as const;
+    await cli.record({ timeMs: Date.now(), ...failed, detail: { error: 'upstream_unreachable' } });
+    expect(await next()).toMatch(/ 502 +upstream unreachable$/);
   });
 
   test('prints JSON, an object a line, of what was asked for', async () => {
