@@ -8,6 +8,8 @@ export interface Look {
   symbols: Symbols;
   times: TimeFormat;
   timezone: string;
+  /** What to type for gw here. */
+  gw: string;
 }
 
 /** What marks a state, so that it reads without colour. */

@@ -32,6 +32,11 @@ describe('gw init', () => {
     expect(await cli.json(['budget'])).toMatchObject([{ cap_usd: 2 }]);
   });
 
+  test('names the next command as it can be typed here', async () => {
+    const { stdout } = await cliHome().exec(['init', '--yes']);
+    expect(stdout).toMatch(/More: .*\/gw keys create\n\nNext: .*\/gw start\n$/);
+  });
+
   test('refuses a bad cap before it changes anything', async () => {
     const cli = cliHome();
     const { code, stdout } = await cli.run(['init', '--yes', '--budget', 'lots']);

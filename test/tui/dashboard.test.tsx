@@ -104,6 +104,8 @@ describe('the dashboard', () => {
     const [header] = draw(state).split('\n');
     expect(header).toContain('X STOPPED (last seen 14:02)  run: gw start');
     expect(header).not.toContain('live');
+    expect(draw(state, { ...LOOK, gw: './bin/gw' })).toContain('run: ./bin/gw start');
+    expect(draw(state, { ...LOOK, gw: `/srv/${'long/'.repeat(9)}gw` })).toContain('run: gw start');
   });
 
   test('shows what to copy while there are no requests', () => {

@@ -87,7 +87,9 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     await terminal.until(/REQUESTS \(all\)/);
 
     process.kill(pid, 'SIGKILL');
-    await terminal.until(/X STOPPED \(last seen \d\d:\d\d\) {2}run: gw start[\s\S]*x2 default\/daily full/);
+    await terminal.until(
+      /X STOPPED \(last seen \d\d:\d\d\) {2}run: \S*gw start[\s\S]*x2 default\/daily full/,
+    );
     await terminal.press('q');
     const screen = await ended(terminal, 0);
     // A slow shell writes its prompt after what is typed.

@@ -86,7 +86,7 @@ async function show(context: Context, options: Options, opened: Opened): Promise
   const { db, calendar, baseUrl, painter } = opened;
   const { palette, symbols, columns } = terminalOf(context.stdout, context.env, options);
   const times = createTimeFormat(calendar.timezone);
-  const look = { palette, symbols, times, timezone: calendar.timezone };
+  const look = { palette, symbols, times, timezone: calendar.timezone, gw: context.gw };
   const { clock, version } = context;
   const source = await sourceOf(context, db, calendar);
   const shared = { source, clock, look, version, baseUrl };

@@ -4,7 +4,7 @@ import { setBudget } from '../../store/budgets.ts';
 import { DEFAULT_PROJECT, getProject } from '../../store/projects.ts';
 import { readAmount } from '../budgets/read.ts';
 import type { SetUp } from '../command.ts';
-import { type Context, note, say, sayJson } from '../context.ts';
+import { type Context, note, sayJson, tell } from '../context.ts';
 import { ensureDefaults, type FirstKeys } from '../first-run.ts';
 import { ask, canAsk } from '../prompt.ts';
 import { addProvider } from '../providers/add.ts';
@@ -74,7 +74,7 @@ function show(context: Context, keys: FirstKeys, json = false): void {
   if (keys.project) lines.push(`Project key  ${keys.project}`);
   if (keys.admin) lines.push(`Admin key    ${keys.admin}`);
   if (keys.project || keys.admin) lines.push('Keys are shown this once. More: gw keys create');
-  say(context, [...lines, '', 'Next: gw start'].join('\n'));
+  tell(context, [...lines, '', 'Next: gw start'].join('\n'));
 }
 
 async function askProvider(context: Context): Promise<string | undefined> {

@@ -85,7 +85,7 @@ function printerOf(context: Context, options: Options, timezone: string): (reque
   if (options.json)
     return (request) => say(context, JSON.stringify(requestResponse(request, { nano: true })));
   const { columns, palette, symbols } = terminalOf(context.stdout, context.env, options);
-  const look = { palette, symbols, timezone, times: createTimeFormat(timezone) };
+  const look = { palette, symbols, timezone, times: createTimeFormat(timezone), gw: context.gw };
   const shown = feedColumns(columns);
   return (request) => say(context, lineOf(feedCells(rowOf(request), shown, look), look).trimEnd());
 }

@@ -1,3 +1,4 @@
+import { pasteable } from '../../cli/pasteable.ts';
 import { budgetName, type Standing } from '../../store/budgets.ts';
 import { BUDGET_LABELS, budgetLines, type Shape, WIDE_BUDGET_FROM } from '../budget-lines.ts';
 import { heading, textLine } from '../lines.ts';
@@ -30,7 +31,11 @@ export function Budgets(props: BudgetsProps) {
   const lines = standings
     .slice(top, top + shown)
     .flatMap((standing) => budgetLines(standing, { ...props, shape }));
-  const none = textLine('   none: spending is not limited. To cap it: gw budget set 5', width, look);
+  const none = textLine(
+    pasteable('   none: spending is not limited. To cap it: gw budget set 5', look.gw),
+    width,
+    look,
+  );
   return (
     <Lines
       lines={[heading({ title, labels, focused }, width, look), ...(lines.length > 0 ? lines : [none])]}

@@ -1,3 +1,4 @@
+import { pasteable } from '../../cli/pasteable.ts';
 import { textLine } from '../lines.ts';
 import type { Look } from '../look.ts';
 import { Lines } from './lines.tsx';
@@ -23,7 +24,11 @@ export function Footer({ search, notice, readonly, width, look }: FooterProps) {
   }
   if (notice !== null) {
     return (
-      <Lines lines={[textLine(` ${notice}`, width, look, look.palette.accent)]} width={width} height={1} />
+      <Lines
+        lines={[textLine(` ${pasteable(notice, look.gw)}`, width, look, look.palette.accent)]}
+        width={width}
+        height={1}
+      />
     );
   }
   return (

@@ -1,5 +1,6 @@
 import { widthOf } from '../../cli/output/text.ts';
 import { duration } from '../../cli/output/time.ts';
+import { pasteable } from '../../cli/pasteable.ts';
 import type { DaemonView } from '../daemon-view.ts';
 import { type Cell, lineOf } from '../lines.ts';
 import { type Look, MARKS, styleOf } from '../look.ts';
@@ -25,11 +26,14 @@ export function Header(props: HeaderProps) {
   const { mark, text } = problem === null ? stateOf(props) : { mark: MARKS.bad, text: problem };
   const right = rightOf(props);
   const name = width < 60 ? 'gw' : `gw ${version}`;
+  const room = Math.max(8, width - widthOf(name) - widthOf(right) - 6);
+  // Half a path is of no use to anybody.
+  const told = pasteable(text, look.gw);
   const cells: Cell[] = [
     { text: '', width: 0 },
     { text: name, width: widthOf(name), style: look.palette.bold },
     { text: '', width: 0 },
-    { text, width: Math.max(8, width - widthOf(name) - widthOf(right) - 6), style: styleOf(mark, look) },
+    { text: widthOf(told) <= room ? told : text, width: room, style: styleOf(mark, look) },
     { text: right, width: widthOf(right) },
   ];
   return <Lines lines={[lineOf(cells, look)]} width={width} height={1} />;

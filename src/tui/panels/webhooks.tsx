@@ -1,4 +1,5 @@
 import { plural } from '../../cli/output/numbers.ts';
+import { pasteable } from '../../cli/pasteable.ts';
 import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
 import { heading, lineOf, textLine } from '../lines.ts';
 import { type Look, MARKS, styleOf } from '../look.ts';
@@ -35,7 +36,7 @@ export function Webhooks({ webhooks, selected, focused, now, width, height, look
       look,
     );
   });
-  const none = [textLine('   none: gw webhooks add URL', width, look, look.palette.dim)];
+  const none = [textLine(pasteable('   none: gw webhooks add URL', look.gw), width, look, look.palette.dim)];
   return (
     <Lines
       lines={[heading({ title: 'WEBHOOKS', focused }, width, look), ...(lines.length > 0 ? lines : none)]}

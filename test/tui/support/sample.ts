@@ -15,6 +15,7 @@ const HOUR_MS = 3_600_000;
 const calendar = createCalendar('Europe/Paris');
 
 export const LOOK: Look = {
+  gw: 'gw',
   palette: PLAIN,
   symbols: BLOCKS,
   times: createTimeFormat('Europe/Paris'),
