@@ -76,6 +76,21 @@ describe('gw config', () => {
     expect(known.stderr.split('\n')).toHaveLength(2);
   });
 
+  test('says of a project that there is not that it is to be made', async () => {
+    const cli = cliHome();
+    await cli.run(['projects', 'add', 'web']);
+    for (const map of ['optimizer.projects', 'routing.shares']) {
+      const value = map === 'routing.shares' ? '50%' : 'off';
+      const lost = await cli.run(['config', 'set', `${map}.wbe`, value]);
+      expect([lost.code, lost.stderr]).toEqual([
+        0,
+        expect.stringContaining('There is no project "wbe" yet. See: gw projects list.'),
+      ]);
+      expect((await cli.run(['config', 'set', `${map}.web`, value])).stderr).not.toContain('no project');
+      expect((await cli.run(['config', 'unset', `${map}.wbe`])).stderr).not.toContain('no project');
+    }
+  });
+
   test('gives models other names with aliases.NAME, and unset takes them back', async () => {
     const cli = cliHome();
     await cli.run(['config', 'set', 'aliases.gpt-4.1', 'openai/gpt-4.1-mini']);

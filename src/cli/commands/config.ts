@@ -7,12 +7,11 @@ import {
   SCALAR_KEYS,
   type ScalarKey,
 } from '../../config/settings.ts';
-import { namesIn } from '../../config/tiers.ts';
 import { announceChange } from '../announce-change.ts';
 import type { SetUp } from '../command.ts';
 import { changeSetting, unknownSetting } from '../config/change.ts';
 import { type Entry, originLines, settingLines } from '../config/lines.ts';
-import { strangersIn } from '../config/strangers.ts';
+import { noteSlips } from '../config/note-slips.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { readSwitchedOff } from '../optimize/report.ts';
 import { terminalOf } from '../output/terminal.ts';
@@ -67,22 +66,13 @@ async function set(context: Context, key: string, text: string | undefined): Pro
     `${key} is ${value === undefined ? 'back to its default' : JSON.stringify(value)}; this ${when}.`,
   );
   if (!isScalarKey(key)) {
-    if (mapEntryOf(key)?.map === 'aliases') noteStrangers(context, namesIn(text ?? ''));
+    const entry = mapEntryOf(key);
+    if (entry && text !== undefined) await noteSlips(context, entry, text);
     return;
   }
   const { environment } = DEFINITIONS[key];
   if (readSettings(context).origins[key] === 'environment') {
     note(context, `But ${environment} is set, and goes before it.`);
-  }
-}
-
-/** A model's own name may have a slash, so that such a name is no fault; but it may be a slip of the pen. */
-function noteStrangers(context: Context, names: string[]): void {
-  for (const { name, provider } of strangersIn(context, names)) {
-    note(
-      context,
-      `"${provider}" is no provider that gw knows, so ${name} is taken for a model's own name. To add the provider: gw providers add ${provider}`,
-    );
   }
 }
 
