@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createVirtualClock } from '../support/virtual-clock.ts';
@@ -121,6 +121,16 @@ describe('the daemon', () => {
     expect(code).toBe(1);
     expect(stderr).toContain('gw did not start');
     expect(stderr).toContain('file is not a database');
+  });
+
+  test('ends where it cannot write where it is to be found, instead of running unseen', async () => {
+    const cli = cliHome();
+    mkdirSync(cli.paths.daemonInfo);
+    const { code, stderr } = await cli.exec(['start']);
+    expect([code, stderr]).toEqual([
+      1,
+      `gw: gw did not start (exit code 1):\ngw: cannot write ${cli.paths.daemonInfo}: it is a folder. Move it away, or name a file\n`,
+    ]);
   });
 
   test('a setting that cannot be is refused before anything is started', async () => {
