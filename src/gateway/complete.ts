@@ -14,8 +14,9 @@ import { type BodyLimits, ClientGone, readBody } from './read-body.ts';
 import { relayAnswer } from './relay-answer.ts';
 import type { RoutedTarget, Target } from './resolve.ts';
 import { type Route, route } from './route.ts';
-import { selectProject } from './select-project.ts';
+import { ownProject, selectProject } from './select-project.ts';
 import { withServiceHeaders } from './service-options.ts';
+import { bareRequest } from './wire/bare-request.ts';
 import type { Wire } from './wire/wire.ts';
 
 /**
@@ -23,10 +24,11 @@ import type { Wire } from './wire/wire.ts';
  * settled by the stage that sends.
  */
 export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange): Promise<void> {
-  const from = authenticate(gateway, exchange);
-  const body = await readBody(exchange.request, bodyLimits(gateway), 'json', exchange.response);
-  let job = receive(gateway, wire, body, from);
+  const asker = authenticate(gateway, exchange);
+  let job: Job | undefined;
   try {
+    const body = await readBody(exchange.request, bodyLimits(gateway), 'json', exchange.response);
+    job = receive(gateway, wire, body, asker);
     // Where there is nothing to wait for, neither is a promise: an await costs as much as many a stage.
     const named = countWhereNamed(gateway, job);
     if (named) await named;
@@ -43,9 +45,9 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
     let next: Forwarding | undefined = { job, target, admitted, why, route: chosen };
     while (next) next = await forward(gateway, next);
   } catch (error) {
-    if (job.options.explain) throw error;
-    if (error instanceof GwError) await recordRefusal(gateway, job, error);
-    if (error instanceof ClientGone) await recordGone(gateway, job);
+    if (job?.options.explain) throw error;
+    if (error instanceof GwError) await recordRefusal(gateway, job ?? unread(wire, asker), error);
+    if (error instanceof ClientGone && job) await recordGone(gateway, job);
     throw error;
   }
 }
@@ -65,6 +67,13 @@ function receive(gateway: Gateway, wire: Wire, body: Buffer, { exchange, caller,
   const options = withServiceHeaders(asked.options, exchange.request.headers);
   const project = selectProject(caller, options.budgetId, gateway);
   return { exchange, caller, project, origin, wire, asked, options, savedTokens: 0 };
+}
+
+/** What is on record of a request that cannot be read, or that names an account which is not its own. */
+function unread(wire: Wire, { exchange, caller, origin }: Asker): Job {
+  const asked = bareRequest(Buffer.alloc(0));
+  const project = ownProject(caller);
+  return { exchange, caller, project, origin, wire, asked, options: asked.options, savedTokens: 0 };
 }
 
 /** Where it may go: to a tier that is decided on, where the model has some. */

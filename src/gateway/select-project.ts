@@ -33,8 +33,7 @@ export function repositoryIn(budgetId: string | undefined): string {
  * one of its budgets). 403 for a project that the key may not use, 404 for a project or budget that there isn't.
  */
 export function selectProject(caller: Caller, budgetId: string | undefined, accounts: Accounts): ProjectRef {
-  const own = { id: caller.projectId, name: caller.project, paused: caller.paused };
-  const project = budgetId === undefined ? own : named(caller, budgetId, accounts);
+  const project = budgetId === undefined ? ownProject(caller) : named(caller, budgetId, accounts);
   if (project.paused) {
     throw new GwError(`project ${project.name} is paused. To resume it: gw projects resume ${project.name}`, {
       status: 403,
@@ -43,6 +42,11 @@ export function selectProject(caller: Caller, budgetId: string | undefined, acco
     });
   }
   return project;
+}
+
+/** The key's. */
+export function ownProject({ projectId, project, paused }: Caller): ProjectRef {
+  return { id: projectId, name: project, paused };
 }
 
 function named(caller: Caller, budgetId: string, { findProject, hasBudget }: Accounts): ProjectRef {

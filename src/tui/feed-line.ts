@@ -67,7 +67,7 @@ function headCells(row: FeedRow, { wide, model }: FeedColumns, look: Look, selec
     { text: `${selected ? '>' : ' '}${sign}`, width: WIDTHS.mark, style },
     { text: look.times.time(row.timeMs), width: WIDTHS.time, style: selected ? bold : dim },
     ...(wide ? [{ text: row.project, width: WIDTHS.project }] : []),
-    { text: row.model || row.askedModel, width: model, style: selected ? bold : plain },
+    { text: row.model || row.askedModel || '-', width: model, style: selected ? bold : plain },
     { text: row.status === 0 ? '-' : String(row.status), width: WIDTHS.status, style },
   ];
 }

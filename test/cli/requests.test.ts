@@ -51,6 +51,24 @@ describe('gw requests', () => {
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
+  test('shows one that could not be read, of which no model is known', async () => {
+    const cli = cliHome();
+    await cli.run(['projects', 'list']);
+    const nothing = { provider: '', model: '', askedModel: '' };
+    await cli.record({
+      ...nothing,
+      timeMs: NOON,
+      outcome: 'refused',
+      status: 400,
+      detail: { error: 'invalid_json' },
+    });
+    const { stdout } = await cli.run(['requests']);
+    expect(stdout).toMatch(/13:00:00 {2}- +400/);
+    const [id = ''] = /req_\w+/.exec(stdout) ?? [];
+    expect((await cli.run(['requests', id])).stdout).toContain('route    nobody\n');
+    expect((await cli.run(['usage', '--group-by', 'model'])).stdout).toMatch(/^- +1 /m);
+  });
+
   test.each([
     [['--status', '402'], [402]],
     [

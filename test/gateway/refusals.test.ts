@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { formatRequestId } from '../../src/ids.ts';
 import { bumpConfigurationEpoch } from '../../src/store/write.ts';
 import { openConnection, type RawResponse, request, requestBytes } from '../support/client.ts';
 import { PLAIN, STREAM, startGateway, until } from '../support/gateway.ts';
@@ -254,6 +255,45 @@ test.each([
   expect([answer.status, errorOf(answer).param]).toEqual([400, name]);
 });
 
+describe('a refusal of what cannot be read is on record, so that who looks for it finds it', () => {
+  const json = { 'content-type': 'application/json' };
+  test.each([
+    ['no JSON', { body: '{"model":' }, 400],
+    ['no object', { body: '[]' }, 400],
+    ['another type', { body: 'hi', headers: { 'content-type': 'text/plain' } }, 415],
+    ['too large', { body: JSON.stringify({ ...PLAIN, user: 'x'.repeat(2_000) }) }, 413],
+    ['a mistyped field', { body: JSON.stringify({ ...PLAIN, stream: 'yes' }) }, 400],
+    ['an unknown budget', { body: JSON.stringify({ ...PLAIN, service: { budget_id: 'nope' } }) }, 404],
+  ])('%s', async (_name, { body, headers = json }: { body: string; headers?: object }, status) => {
+    const gateway = await startGateway({ settings: { 'limits.max_body_bytes': 1_024 } });
+    const answer = await request(gateway.origin, {
+      method: 'POST',
+      path: '/v1/chat/completions',
+      headers: { authorization: `Bearer ${gateway.key}`, ...headers },
+      body: Buffer.from(body),
+    });
+    expect(answer.status).toBe(status);
+    const { code } = errorOf(answer);
+    const [record] = await gateway.records();
+    expect(formatRequestId(record?.id ?? 0)).toBe(answer.header('x-service-request-id'));
+    expect(await gateway.records()).toMatchObject([
+      {
+        status,
+        outcome: 'refused',
+        detail: { error: code },
+        askedModel: '',
+        costNanoUsd: 0,
+      },
+    ]);
+  });
+
+  test('but not of one without a key', async () => {
+    const gateway = await startGateway();
+    await request(gateway.origin, { method: 'POST', path: '/v1/chat/completions', body: PLAIN });
+    expect(await gateway.records()).toEqual([]);
+  });
+});
+
 describe('projects and budgets that a key may not use', () => {
   test('a project key may not spend from another project, an admin key may', async () => {
     const gateway = await startGateway();
@@ -266,7 +306,10 @@ describe('projects and budgets that a key may not use', () => {
     ]);
     const headers = { authorization: `Bearer ${gateway.adminKey}` };
     expect((await gateway.post(body, { headers })).status).toBe(200);
-    expect((await gateway.records()).map(({ project }) => project)).toEqual(['web']);
+    expect((await gateway.records()).map(({ project, outcome }) => [project, outcome])).toEqual([
+      ['default', 'refused'],
+      ['web', 'ok'],
+    ]);
   });
 
   test('a budget is named as lists name it, and one that there is not is a 404', async () => {

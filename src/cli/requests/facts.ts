@@ -31,7 +31,9 @@ export function factsOf(request: LoggedRequest, times: TimeFormat): Fact[] {
 
 function routeText(request: LoggedRequest): string {
   const off = request.flags.includes('noRoute') ? '  (routing off)' : '';
-  return `${request.askedModel} > ${servedBy(request)}${off}`;
+  // Of what could not be read, no model is known.
+  const asked = request.askedModel === '' ? '' : `${request.askedModel} > `;
+  return `${asked}${servedBy(request)}${off}`;
 }
 
 function outcomeText({ outcome, status, flags, detail }: LoggedRequest): string {

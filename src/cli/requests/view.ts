@@ -49,7 +49,7 @@ export function requestTable(found: LoggedRequest[], timezone: string, terminal:
 
 /** The model that served it, or was to; `shadow` where gw asked by itself, to learn how the other tier answers. */
 function modelText({ model, askedModel, flags }: LoggedRequest): string {
-  return `${model || askedModel}${flags.includes('shadow') ? ' (shadow)' : ''}`;
+  return `${model || askedModel || '-'}${flags.includes('shadow') ? ' (shadow)' : ''}`;
 }
 
 /** What sets a request apart in a list: `X` blocked, `!` anything else that is not ok. */

@@ -57,7 +57,7 @@ function columnsFor(
   chart: Column<UsageRow>,
 ): Column<UsageRow>[] {
   return [
-    { header: groupBy, value: (row) => row.key, shrinks: true },
+    { header: groupBy, value: (row) => row.key || '-', shrinks: true },
     { header: 'requests', value: (row) => count(row.requests), align: 'right' },
     { header: 'input', value: (row) => tokens(row.inputTokens), align: 'right' },
     { header: 'cached', value: (row) => tokens(row.cachedInputTokens), align: 'right' },
@@ -97,7 +97,7 @@ function trendColumn(
 /** Shares of the cost, or of the requests where nothing cost anything. */
 function partsOf(rows: readonly UsageRow[]): { name: string; value: number }[] {
   const costs = rows.some((row) => row.costNanoUsd > 0);
-  return rows.map((row) => ({ name: row.key, value: costs ? row.costNanoUsd : row.requests }));
+  return rows.map((row) => ({ name: row.key || '-', value: costs ? row.costNanoUsd : row.requests }));
 }
 
 /** What a row's bar compares: cost, or requests where nothing cost anything. */

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { removeMember } from '../../json/edit.ts';
 import { readValue, scanObject } from '../../json/scan.ts';
 import { readServiceObject } from '../service-options.ts';
+import { bareRequest } from '../wire/bare-request.ts';
 import { readFields } from '../wire/fields.ts';
-import { NOTHING_UNSEEN } from '../wire/unseen.ts';
 import type { WireRequest } from '../wire/wire.ts';
 
 /** A request of which gw reads the model, if it names one; `modelAt` is where. */
@@ -17,22 +17,7 @@ const KNOWN = new Set(['model', 'stream', 'service']);
 export function readRequest(bytes: Buffer, { headers }: IncomingMessage): PassedRequest {
   const type = headers['content-type'] ?? '';
   if (/^multipart\/form-data/i.test(type)) return fromForm(bytes);
-  return /json\b/i.test(type) ? (fromJson(bytes) ?? bare(bytes)) : bare(bytes);
-}
-
-function bare(bytes: Buffer): PassedRequest {
-  return {
-    bytes,
-    members: [],
-    model: '',
-    stream: false,
-    options: {},
-    maxOutputTokens: undefined,
-    choices: 1,
-    wantsUsage: true,
-    unseen: NOTHING_UNSEEN,
-    edits: [],
-  };
+  return /json\b/i.test(type) ? (fromJson(bytes) ?? bareRequest(bytes)) : bareRequest(bytes);
 }
 
 function fromJson(bytes: Buffer): PassedRequest | undefined {
@@ -43,7 +28,7 @@ function fromJson(bytes: Buffer): PassedRequest | undefined {
     return undefined;
   }
   const fields = readFields(bytes, members, KNOWN);
-  const request: PassedRequest = { ...bare(bytes), members, stream: fields.read('stream') === true };
+  const request: PassedRequest = { ...bareRequest(bytes), members, stream: fields.read('stream') === true };
   const service = fields.find('service');
   if (service) {
     request.options = readServiceObject(readValue(bytes, service));
@@ -62,7 +47,10 @@ function fromForm(bytes: Buffer): PassedRequest {
   const model = partAt(bytes, MODEL_PART);
   const stream = partAt(bytes, STREAM_PART);
   const text = (at: { start: number; end: number }) => bytes.toString('utf8', at.start, at.end);
-  const request: PassedRequest = { ...bare(bytes), stream: stream !== undefined && text(stream) === 'true' };
+  const request: PassedRequest = {
+    ...bareRequest(bytes),
+    stream: stream !== undefined && text(stream) === 'true',
+  };
   return model ? { ...request, model: text(model), modelAt: { ...model, quoted: false } } : request;
 }
 
