@@ -10,6 +10,7 @@ import { type Job, recordOf } from './job.ts';
 import { countWhereNamed } from './named-repository.ts';
 import { optimize } from './optimize.ts';
 import { outgoingOf } from './outgoing.ts';
+import { readRequest } from './pass-through/read-request.ts';
 import { type BodyLimits, ClientGone, readBody } from './read-body.ts';
 import { relayAnswer } from './relay-answer.ts';
 import type { RoutedTarget, Target } from './resolve.ts';
@@ -17,7 +18,7 @@ import { type Route, route } from './route.ts';
 import { ownProject, selectProject } from './select-project.ts';
 import { withServiceHeaders } from './service-options.ts';
 import { bareRequest } from './wire/bare-request.ts';
-import type { Wire } from './wire/wire.ts';
+import type { Wire, WireRequest } from './wire/wire.ts';
 
 /**
  * A completion request, a stage a line. Every stage throws GwError for the client to read; whatever was held is
@@ -25,9 +26,10 @@ import type { Wire } from './wire/wire.ts';
  */
 export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange): Promise<void> {
   const asker = authenticate(gateway, exchange);
+  let body = NOTHING;
   let job: Job | undefined;
   try {
-    const body = await readBody(exchange.request, bodyLimits(gateway), 'json', exchange.response);
+    body = await readBody(exchange.request, bodyLimits(gateway), 'json', exchange.response);
     job = receive(gateway, wire, body, asker);
     // Where there is nothing to wait for, neither is a promise: an await costs as much as many a stage.
     const named = countWhereNamed(gateway, job);
@@ -45,8 +47,9 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
     let next: Forwarding | undefined = { job, target, admitted, why, route: chosen };
     while (next) next = await forward(gateway, next);
   } catch (error) {
-    if (job?.options.explain) throw error;
-    if (error instanceof GwError) await recordRefusal(gateway, job ?? unread(wire, asker), error);
+    const refused = job ?? refusedUnread(wire, body, asker);
+    if (refused.options.explain) throw error;
+    if (error instanceof GwError) await recordRefusal(gateway, refused, error);
     if (error instanceof ClientGone && job) await recordGone(gateway, job);
     throw error;
   }
@@ -69,12 +72,22 @@ function receive(gateway: Gateway, wire: Wire, body: Buffer, { exchange, caller,
   return { exchange, caller, project, origin, wire, asked, options, savedTokens: 0 };
 }
 
-/** What is on record of a request that cannot be read, or that names an account which is not its own. */
-function unread(wire: Wire, { exchange, caller, origin }: Asker): Job {
-  const asked = bareRequest(Buffer.alloc(0));
+/** What is on record of a request that says nothing sound, or names an account that its key may not use. */
+function refusedUnread(wire: Wire, body: Buffer, { exchange, caller, origin }: Asker): Job {
+  const asked = readableOf(body, exchange);
   const project = ownProject(caller);
   return { exchange, caller, project, origin, wire, asked, options: asked.options, savedTokens: 0 };
 }
+
+function readableOf(body: Buffer, { request }: Exchange): WireRequest {
+  try {
+    return readRequest(body, request);
+  } catch {
+    return bareRequest(body);
+  }
+}
+
+const NOTHING: Buffer = Buffer.alloc(0);
 
 /** Where it may go: to a tier that is decided on, where the model has some. */
 function targetsFor(gateway: Gateway, job: Job): readonly RoutedTarget[] | Promise<readonly RoutedTarget[]> {

@@ -258,34 +258,42 @@ test.each([
 describe('a refusal of what cannot be read is on record, so that who looks for it finds it', () => {
   const json = { 'content-type': 'application/json' };
   test.each([
-    ['no JSON', { body: '{"model":' }, 400],
-    ['no object', { body: '[]' }, 400],
-    ['another type', { body: 'hi', headers: { 'content-type': 'text/plain' } }, 415],
-    ['too large', { body: JSON.stringify({ ...PLAIN, user: 'x'.repeat(2_000) }) }, 413],
-    ['a mistyped field', { body: JSON.stringify({ ...PLAIN, stream: 'yes' }) }, 400],
-    ['an unknown budget', { body: JSON.stringify({ ...PLAIN, service: { budget_id: 'nope' } }) }, 404],
-  ])('%s', async (_name, { body, headers = json }: { body: string; headers?: object }, status) => {
-    const gateway = await startGateway({ settings: { 'limits.max_body_bytes': 1_024 } });
-    const answer = await request(gateway.origin, {
-      method: 'POST',
-      path: '/v1/chat/completions',
-      headers: { authorization: `Bearer ${gateway.key}`, ...headers },
-      body: Buffer.from(body),
-    });
-    expect(answer.status).toBe(status);
-    const { code } = errorOf(answer);
-    const [record] = await gateway.records();
-    expect(formatRequestId(record?.id ?? 0)).toBe(answer.header('x-service-request-id'));
-    expect(await gateway.records()).toMatchObject([
-      {
-        status,
-        outcome: 'refused',
-        detail: { error: code },
-        askedModel: '',
-        costNanoUsd: 0,
-      },
-    ]);
-  });
+    ['no JSON', { body: '{"model":' }, 400, ''],
+    ['no object', { body: '[]' }, 400, ''],
+    ['another type', { body: 'hi', headers: { 'content-type': 'text/plain' } }, 415, ''],
+    ['too large', { body: JSON.stringify({ ...PLAIN, user: 'x'.repeat(2_000) }) }, 413, ''],
+    ['a mistyped field', { body: JSON.stringify({ ...PLAIN, stream: 'yes' }) }, 400, PLAIN.model],
+    [
+      'an unknown budget',
+      { body: JSON.stringify({ ...PLAIN, service: { budget_id: 'nope' } }) },
+      404,
+      PLAIN.model,
+    ],
+  ])(
+    '%s',
+    async (_name, { body, headers = json }: { body: string; headers?: object }, status, askedModel) => {
+      const gateway = await startGateway({ settings: { 'limits.max_body_bytes': 1_024 } });
+      const answer = await request(gateway.origin, {
+        method: 'POST',
+        path: '/v1/chat/completions',
+        headers: { authorization: `Bearer ${gateway.key}`, ...headers },
+        body: Buffer.from(body),
+      });
+      expect(answer.status).toBe(status);
+      const { code } = errorOf(answer);
+      const [record] = await gateway.records();
+      expect(formatRequestId(record?.id ?? 0)).toBe(answer.header('x-service-request-id'));
+      expect(await gateway.records()).toMatchObject([
+        {
+          status,
+          outcome: 'refused',
+          detail: { error: code },
+          askedModel,
+          costNanoUsd: 0,
+        },
+      ]);
+    },
+  );
 
   test('but not of one without a key', async () => {
     const gateway = await startGateway();

@@ -142,7 +142,7 @@ test('background responses are refused by name: nobody could account for them', 
   expect(response.json()).toMatchObject({ error: { param: 'background', code: 'unsupported_value' } });
   expect(gateway.upstream.requests).toHaveLength(0);
   const [record] = await gateway.records();
-  expect(record).toBeUndefined();
+  expect(record).toMatchObject({ outcome: 'refused', status: 400, askedModel: MODEL, costNanoUsd: 0 });
 });
 
 test('max_output_tokens bounds the hold; without it, the budget writes it into the request', async () => {
