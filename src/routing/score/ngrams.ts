@@ -12,22 +12,31 @@ const NEXT = 0x9e3779b9;
 const NEXT_BUT_ONE = 0x7f4a7c15;
 /** Longer words are known by their beginning too: `derive`, `derived` and `derivation` have much in common. */
 const STEM_CHARS = 5;
+const CLOSING_START = FNV_OFFSET ^ 0x27d4eb2f;
+/** What is asked often stands at the end: the last words count once more, as such. */
+const CLOSING_WORDS = 12;
+/** A power of two, not below the closing words. */
+const RECENT = 16;
 
 // Scratch space for one call at a time: the buckets found, and a bit for each that was, which stands in for a hash set
 // and is small enough to stay in the processor's nearest cache.
 const found = new Int32Array(BUCKETS + 1);
 let count = 0;
 const taken = new Uint32Array(BUCKETS / 32);
+/** A ring of the words read last. */
+const recent = new Int32Array(RECENT);
 
 /**
- * The distinct buckets of a text: its words, the beginnings of long ones, and pairs of words that stand side by side
- * or with one between them. Case is ignored, and a number counts by its length alone, so that small edits change little.
+ * The distinct buckets of a text: its words, the beginnings of long ones, pairs of words that stand side by side
+ * or with one between them, and the words that it ends with. Case is ignored, and a number counts by its length
+ * alone, so that small edits change little.
  */
 export function ngramBuckets(text: string): Int32Array {
   const { units, length } = codeUnits(excerpt(text).toLowerCase());
   count = 0;
   let previous = FNV_OFFSET;
   let beforeThat = FNV_OFFSET;
+  let words = 0;
   let at = 0;
   while (at < length) {
     const from = at++;
@@ -47,6 +56,10 @@ export function ngramBuckets(text: string): Int32Array {
     take(Math.imul(beforeThat ^ NEXT_BUT_ONE, FNV_PRIME) ^ word);
     beforeThat = previous;
     previous = word;
+    recent[words++ & (RECENT - 1)] = word;
+  }
+  for (let i = Math.max(0, words - CLOSING_WORDS); i < words; i++) {
+    take(Math.imul(CLOSING_START ^ (recent[i & (RECENT - 1)] ?? 0), FNV_PRIME));
   }
   for (let i = 0; i < count; i++) taken[(found[i] ?? 0) >>> 5] = 0;
   return found.slice(0, count);

@@ -39,6 +39,12 @@ test('ngramBuckets() sees which words stand near each other', () => {
   );
 });
 
+test('ngramBuckets() knows what a text ends with', () => {
+  const others = 'one two three four five six seven eight nine ten eleven twelve';
+  expect(common('glacier', `like a glacier ${others}`)).toBe(2);
+  expect(common('glacier', `${others} glacier`)).toBe(3);
+});
+
 test('ngramBuckets() reads what is written without spaces sign by sign', () => {
   expect(common('写一首关于春天的诗', '写一篇关于冬天的文章')).toBeGreaterThan(8);
 });
