@@ -32,15 +32,29 @@ export function newHead(): Head {
   };
 }
 
+export function copyOf({ ngramWeights, featureWeights, steps }: Head): Head {
+  return { ngramWeights: ngramWeights.slice(), featureWeights: featureWeights.slice(), steps };
+}
+
 /** The chance in [0,1] that this tier answers the prompt well. */
 export function chance(head: Head, prompt: Encoded): number {
+  return sigmoid(ngramSum(head, prompt) + featureSum(head, prompt));
+}
+
+/** What the n-grams say about the chance, as log odds. */
+export function ngramSum({ ngramWeights }: Head, prompt: Encoded): number {
   const { buckets } = prompt;
-  let ngrams = 0;
+  let sum = 0;
   // By index, in a third of the time that `for ... of` takes.
-  for (let i = 0; i < buckets.length; i++) ngrams += head.ngramWeights[buckets[i] ?? 0] ?? 0;
-  let z = ngrams * ngramValue(prompt);
-  for (let i = 0; i < FEATURE_COUNT; i++) z += (head.featureWeights[i] ?? 0) * (prompt.features[i] ?? 0);
-  return sigmoid(z);
+  for (let i = 0; i < buckets.length; i++) sum += ngramWeights[buckets[i] ?? 0] ?? 0;
+  return sum * ngramValue(prompt);
+}
+
+/** What the hand features say, as log odds. */
+export function featureSum({ featureWeights }: Head, { features }: Encoded): number {
+  let sum = 0;
+  for (let i = 0; i < FEATURE_COUNT; i++) sum += (featureWeights[i] ?? 0) * (features[i] ?? 0);
+  return sum;
 }
 
 /** Which part of a prompt's n-grams the head has learnt something about, in [0,1]; of many, some hundreds are looked at. */

@@ -1,4 +1,5 @@
-import { chance, type Encoded, familiarity, sigmoid, step } from './head.ts';
+import { crossFit, type Example } from './cross-fit.ts';
+import { chance, copyOf, type Encoded, familiarity, sigmoid, step } from './head.ts';
 import type { LearnerState } from './learner-state.ts';
 import { PRIOR_CENTRE } from './prior.ts';
 import { encode, type Prompt } from './prompt.ts';
@@ -20,8 +21,10 @@ export interface Label {
 /** The first predictions come from empty heads and say nothing about the method. */
 const WARM_UP_LABELS = 30;
 const EPOCHS = 4;
-/** The prior counts as much as this many labels, which steadies heads that saw few. */
-const PRIOR_LABELS = 200;
+/** Fewer can't be spared to check on the heads what the others taught them. */
+const MIN_CROSS_FIT = 30;
+/** The prior counts as much as this many labels, which steadies heads that saw few, and of other kinds of prompts. */
+const PRIOR_LABELS = 300;
 /** Prompts that all look alike to the prior must still get scores apart. */
 const MIN_SPREAD = 0.3;
 
@@ -59,14 +62,24 @@ export function learn(state: LearnerState, { prompt, outcome }: Label): void {
 /** Learns a set of labels thoroughly; `random` gives the order, as files are often sorted by subject. */
 export function learnAll(state: LearnerState, labels: readonly Label[], random: () => number): void {
   const order = shuffled(labels, random);
+  const before = { weak: copyOf(state.weak.head), strong: copyOf(state.strong.head) };
   for (const label of order) learn(state, label);
-  const encoded = order.map(({ prompt }) => encode(prompt));
-  for (let epoch = 1; epoch < EPOCHS; epoch++) {
-    for (const [i, prompt] of encoded.entries()) stepHeads(state, prompt, order[i]?.outcome ?? {});
+  const examples = order.map(({ prompt, outcome }) => ({ encoded: encode(prompt), outcome }));
+  if (examples.length < MIN_CROSS_FIT) repeat(state, examples);
+  else {
+    const { weak, strong } = crossFit(before, examples);
+    state.weak.head = weak;
+    state.strong.head = strong;
   }
-  // The further epochs have spread the gains out.
+  // Gains are spread out further now.
   state.gains = newRunning();
-  for (const prompt of encoded) update(state.gains, gainOf(state, prompt));
+  for (const { encoded } of examples) update(state.gains, gainOf(state, encoded));
+}
+
+function repeat(state: LearnerState, examples: readonly Example[]): void {
+  for (let epoch = 1; epoch < EPOCHS; epoch++) {
+    for (const { encoded, outcome } of examples) stepHeads(state, encoded, outcome);
+  }
 }
 
 /** Every label has been counted into the spread of the prior. */

@@ -37,6 +37,17 @@ describe('the learner', () => {
     expect(easy.gain).toBeLessThan(0.3);
   });
 
+  test('learns a handful of labels that come after many', () => {
+    const learner = newLearner();
+    learnAll(learner, labels(400, 21), seededRandom(22));
+    const prompt = ask('Tell me about the zeppelin that 0.123 people saw.');
+    const before = learntScore(learner, prompt).gain;
+    const handful = Array.from({ length: 5 }, () => ({ prompt, outcome: { weak: 0, strong: 1 } }));
+    learnAll(learner, handful, seededRandom(23));
+    expect(isProven(learner)).toBe(true);
+    expect(learntScore(learner, prompt).gain).toBeGreaterThan(before);
+  });
+
   test('learns label by label too', () => {
     const learner = newLearner();
     for (const label of labels(600, 3)) learn(learner, label);
