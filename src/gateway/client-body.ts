@@ -43,9 +43,9 @@ export class ClientBody {
 
   #send(bytes: Buffer): boolean {
     const { response } = this.#exchange;
-    if (!this.#chunked) return response.write(bytes);
     // A chunk of nothing would be the last.
     if (bytes.length === 0) return true;
+    if (!this.#chunked) return response.write(bytes);
     if (bytes.length <= MAX_ONE_WRITE_BYTES) return response.write(chunkOf(bytes), 'latin1');
     response.write(sizeOf(bytes), 'latin1');
     response.write(bytes);
