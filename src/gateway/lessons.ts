@@ -1,6 +1,6 @@
 import type { RequestId } from '../ids.ts';
 import { excerpt } from '../routing/score/code-units.ts';
-import type { Outcome } from '../routing/score/learner.ts';
+import type { Outcome } from '../routing/score/heads.ts';
 import type { Prompt } from '../routing/score/prompt.ts';
 import type { Tier } from '../routing/score/share.ts';
 import type { Learners } from './learners.ts';

@@ -1,18 +1,8 @@
 import { FEATURE_COUNT } from './features.ts';
-import { copyOf, type Encoded, featureSum, type Head, newHead, ngramSum, step } from './head.ts';
-import type { Outcome } from './learner.ts';
+import { copyOf, featureSum, type Head, newHead, ngramSum } from './head.ts';
+import { type Example, type Heads, teachAll } from './heads.ts';
 import { BUCKETS } from './ngrams.ts';
 import { fitStack, type Inputs, type Stack } from './stack.ts';
-
-export interface Example {
-  encoded: Encoded;
-  outcome: Outcome;
-}
-
-export interface Heads {
-  weak: Head;
-  strong: Head;
-}
 
 const FOLDS = 5;
 const EPOCHS = 6;
@@ -50,15 +40,9 @@ export function crossFit(before: Heads, examples: readonly Example[]): Heads {
 }
 
 function taught(before: Heads, examples: readonly Example[]): Heads {
-  const weak = copyOf(before.weak);
-  const strong = copyOf(before.strong);
-  for (let epoch = 0; epoch < EPOCHS; epoch++) {
-    for (const { encoded, outcome } of examples) {
-      if (outcome.weak !== undefined) step(weak, encoded, outcome.weak);
-      if (outcome.strong !== undefined) step(strong, encoded, outcome.strong);
-    }
-  }
-  return { weak, strong };
+  const heads = { weak: copyOf(before.weak), strong: copyOf(before.strong) };
+  teachAll(heads, examples, EPOCHS);
+  return heads;
 }
 
 function inputsOf({ weak, strong }: Heads, example: Example | undefined): Inputs {

@@ -1,17 +1,12 @@
-import { crossFit, type Example } from './cross-fit.ts';
-import { chance, copyOf, type Encoded, familiarity, sigmoid, step } from './head.ts';
+import { crossFit } from './cross-fit.ts';
+import { chance, copyOf, type Encoded, familiarity, sigmoid } from './head.ts';
+import { type Heads, type Outcome, teach, teachAll } from './heads.ts';
 import type { LearnerState } from './learner-state.ts';
 import { PRIOR_CENTRE } from './prior.ts';
 import { encode, type Prompt } from './prompt.ts';
 import { validate } from './proof.ts';
 import { teachRival } from './rival.ts';
 import { newRunning, standardise, update } from './running.ts';
-
-/** How well each tier answered a prompt, in [0,1]; a tier that was not asked is left out. */
-export interface Outcome {
-  weak?: number;
-  strong?: number;
-}
 
 export interface Label {
   prompt: Prompt;
@@ -54,7 +49,7 @@ export function learn(state: LearnerState, { prompt, outcome }: Label): void {
   }
   if (weak !== undefined) teachRival(state.weak.rival, priorZ, weak);
   if (strong !== undefined) teachRival(state.strong.rival, priorZ, strong);
-  stepHeads(state, encoded, outcome);
+  teach(headsOf(state), { encoded, outcome });
   update(state.gains, gainOf(state, encoded));
   update(state.priors, priorZ);
 }
@@ -65,7 +60,8 @@ export function learnAll(state: LearnerState, labels: readonly Label[], random: 
   const before = { weak: copyOf(state.weak.head), strong: copyOf(state.strong.head) };
   for (const label of order) learn(state, label);
   const examples = order.map(({ prompt, outcome }) => ({ encoded: encode(prompt), outcome }));
-  if (examples.length < MIN_CROSS_FIT) repeat(state, examples);
+  // The first epoch was that of learning one by one.
+  if (examples.length < MIN_CROSS_FIT) teachAll(headsOf(state), examples, EPOCHS - 1);
   else {
     const { weak, strong } = crossFit(before, examples);
     state.weak.head = weak;
@@ -76,20 +72,13 @@ export function learnAll(state: LearnerState, labels: readonly Label[], random: 
   for (const { encoded } of examples) update(state.gains, gainOf(state, encoded));
 }
 
-function repeat(state: LearnerState, examples: readonly Example[]): void {
-  for (let epoch = 1; epoch < EPOCHS; epoch++) {
-    for (const { encoded, outcome } of examples) stepHeads(state, encoded, outcome);
-  }
-}
-
 /** Every label has been counted into the spread of the prior. */
 function labelsSeen(state: LearnerState): number {
   return state.priors.count;
 }
 
-function stepHeads(state: LearnerState, encoded: Encoded, { weak, strong }: Outcome): void {
-  if (weak !== undefined) step(state.weak.head, encoded, weak);
-  if (strong !== undefined) step(state.strong.head, encoded, strong);
+function headsOf({ weak, strong }: LearnerState): Heads {
+  return { weak: weak.head, strong: strong.head };
 }
 
 function gainOf(state: LearnerState, encoded: Encoded): number {

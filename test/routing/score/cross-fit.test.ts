@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { crossFit, type Example, type Heads } from '../../../src/routing/score/cross-fit.ts';
+import { crossFit } from '../../../src/routing/score/cross-fit.ts';
 import { chance, newHead, step } from '../../../src/routing/score/head.ts';
+import type { Example, Heads } from '../../../src/routing/score/heads.ts';
 import { encode, readPrompt } from '../../../src/routing/score/prompt.ts';
 import { seededRandom } from '../seeded-random.ts';
 
