@@ -1,4 +1,4 @@
-import { GwError } from '../errors.ts';
+import { budgetForbidden } from '../errors.ts';
 import { MAX_SEARCH_MS } from './admit.ts';
 import type { Gateway } from './gateway.ts';
 import type { Job } from './job.ts';
@@ -18,9 +18,9 @@ async function countIn(repo: string, gateway: Gateway, job: Job): Promise<void> 
   const { origin, options, project } = job;
   if (origin.search) await gateway.attribution.searched(origin, MAX_SEARCH_MS);
   if (origin.repo !== '' && origin.repo !== repo) {
-    throw new GwError(
+    throw budgetForbidden(
       `"${options.budgetId}" counts what comes from ${repo}, and this request comes from ${origin.repo}. Leave service.budget_id out, or name its project: ${project.name}`,
-      { status: 403, type: 'permission_error', code: 'budget_forbidden', param: 'service.budget_id' },
+      'service.budget_id',
     );
   }
   job.origin = { process: origin.process, repo };
