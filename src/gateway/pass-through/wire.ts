@@ -1,6 +1,6 @@
 import { isObject } from '../../json/object.ts';
 import { addUsage } from '../wire/add-usage.ts';
-import { describeError, eventsIn, parseObject } from '../wire/events.ts';
+import { dataIn, describeError, parseObject } from '../wire/events.ts';
 import { renameModel } from '../wire/request.ts';
 import { NOTHING_UNSEEN } from '../wire/unseen.ts';
 import { usageMember } from '../wire/usage-member.ts';
@@ -34,7 +34,7 @@ const ERROR = Buffer.from('"error"');
 function inspectAnyEvents(events: Buffer): InspectedEvents {
   const result: InspectedEvents = { pass: events };
   if (events.indexOf(USAGE) < 0 && events.indexOf(ERROR) < 0) return result;
-  for (const { data } of eventsIn(events)) {
+  for (const data of dataIn(events)) {
     const value = parseObject(data);
     const usage = value?.usage ?? (isObject(value?.response) ? value.response.usage : undefined);
     if (isObject(usage)) result.usage = addUsage(result.usage, usage);

@@ -1,5 +1,5 @@
 import { isObject } from '../../../../json/object.ts';
-import { eventsIn, namedEvents, parseObject } from '../../events.ts';
+import { dataIn, namedEvents, parseObject } from '../../events.ts';
 import { beginsCall, saidIn, thoughtOf } from '../chat-message.ts';
 import { EMPTY, type Json, objectsIn } from '../json.ts';
 import { OWN_THOUGHTS } from '../own-thoughts-mark.ts';
@@ -14,7 +14,7 @@ export function translateForMessages(options: TranslatorOptions): Translator {
       Buffer.from(JSON.stringify(status >= 400 ? errorAnswer(body, status) : messageOf(body, options))),
     events(events) {
       const out: Event[] = [];
-      for (const { data } of eventsIn(events)) {
+      for (const data of dataIn(events)) {
         const chunk = data === '[DONE]' ? undefined : parseObject(data);
         if (chunk) out.push(...stream.add(chunk));
         else if (data === '[DONE]') out.push(...stream.end());

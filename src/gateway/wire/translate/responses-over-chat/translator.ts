@@ -1,4 +1,4 @@
-import { eventsIn, namedEvents, parseObject } from '../../events.ts';
+import { dataIn, namedEvents, parseObject } from '../../events.ts';
 import { EMPTY, type Json, objectsIn } from '../json.ts';
 import type { CrossingOptions, Translator } from '../translator.ts';
 import { errorAnswer, responseOf } from './answer.ts';
@@ -32,7 +32,7 @@ export function translateForResponses(options: CrossingOptions): Translator {
     },
     events(events) {
       const out: ResponseEvent[] = [];
-      for (const { data } of eventsIn(events)) {
+      for (const data of dataIn(events)) {
         if (data === '[DONE]') out.push(...stream.end());
         else {
           const chunk = parseObject(data);
