@@ -10,14 +10,13 @@ import { type Job, recordOf } from './job.ts';
 import { countWhereNamed } from './named-repository.ts';
 import { optimize } from './optimize.ts';
 import { outgoingOf } from './outgoing.ts';
-import { readRequest } from './pass-through/read-request.ts';
 import { type BodyLimits, ClientGone, readBody } from './read-body.ts';
 import { relayAnswer } from './relay-answer.ts';
 import type { RoutedTarget, Target } from './resolve.ts';
 import { type Route, route } from './route.ts';
 import { ownProject, selectProject } from './select-project.ts';
 import { withServiceHeaders } from './service-options.ts';
-import { bareRequest } from './wire/bare-request.ts';
+import { bareRequest, readLoosely } from './wire/loose-request.ts';
 import type { Wire, WireRequest } from './wire/wire.ts';
 
 /**
@@ -81,7 +80,7 @@ function refusedUnread(wire: Wire, body: Buffer, { exchange, caller, origin }: A
 
 function readableOf(body: Buffer, { request }: Exchange): WireRequest {
   try {
-    return readRequest(body, request);
+    return readLoosely(body, request);
   } catch {
     return bareRequest(body);
   }

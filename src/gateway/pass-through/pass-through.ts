@@ -13,14 +13,14 @@ import { relayAnswer } from '../relay-answer.ts';
 import type { Target } from '../resolve.ts';
 import { selectProject } from '../select-project.ts';
 import { withServiceHeaders } from '../service-options.ts';
+import { type LooseRequest, readLoosely } from '../wire/loose-request.ts';
 import { COUNT_TOKENS, chooseTarget } from './choose-target.ts';
 import { costsOf, endpointOf } from './costs.ts';
 import { countTokens } from './count-tokens.ts';
-import { type PassedRequest, readRequest } from './read-request.ts';
 import { unboundedQuote } from './unbounded-quote.ts';
 import { passThroughWire } from './wire.ts';
 
-type Passed = Job & { asked: PassedRequest };
+type Passed = Job & { asked: LooseRequest };
 
 /**
  * Any endpoint that gw has no stages for: the request goes to a provider as it came. What the answer says of usage is
@@ -56,7 +56,7 @@ async function receive(gateway: Gateway, exchange: Exchange, path: string): Prom
   const caller = gateway.authenticator.authenticate(request.headers);
   const origin = gateway.attribution.originOf(request.socket);
   const bytes = await readBody(request, bodyLimits(gateway), 'any', response);
-  const asked = readRequest(bytes, request);
+  const asked = readLoosely(bytes, request);
   const options = withServiceHeaders(asked.options, request.headers);
   if (options.explain) {
     throw badRequest(
@@ -82,7 +82,7 @@ function pathBehindVersion(url: string): string {
 }
 
 /** The body with the provider's own name of the model, wherever it stood. */
-function bodyFor({ model, modelAt, edits, bytes }: PassedRequest, target: Target): Buffer {
+function bodyFor({ model, modelAt, edits, bytes }: LooseRequest, target: Target): Buffer {
   if (!modelAt || target.model === model) return applyEdits(bytes, edits);
   const name = modelAt.quoted ? JSON.stringify(target.model) : target.model;
   return applyEdits(bytes, [...edits, { ...modelAt, text: name }]);

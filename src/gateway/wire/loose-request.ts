@@ -2,25 +2,41 @@ import type { IncomingMessage } from 'node:http';
 import { removeMember } from '../../json/edit.ts';
 import { readValue, scanObject } from '../../json/scan.ts';
 import { readServiceObject } from '../service-options.ts';
-import { bareRequest } from '../wire/bare-request.ts';
-import { readFields } from '../wire/fields.ts';
-import type { WireRequest } from '../wire/wire.ts';
+import { readFields } from './fields.ts';
+import { NOTHING_UNSEEN } from './unseen.ts';
+import type { WireRequest } from './wire.ts';
 
 /** A request of which gw reads the model, if it names one; `modelAt` is where. */
-export interface PassedRequest extends WireRequest {
+export interface LooseRequest extends WireRequest {
   modelAt?: { start: number; end: number; quoted: boolean };
 }
 
 const KNOWN = new Set(['model', 'stream', 'service']);
 
-/** Reads what little there is to read; a body that gw can't read is the provider's to judge. */
-export function readRequest(bytes: Buffer, { headers }: IncomingMessage): PassedRequest {
+/** Reads what little there is to read of any body: not whether it is one that an endpoint takes. Throws GwError 400 for a bad `service`. */
+export function readLoosely(bytes: Buffer, { headers }: IncomingMessage): LooseRequest {
   const type = headers['content-type'] ?? '';
   if (/^multipart\/form-data/i.test(type)) return fromForm(bytes);
   return /json\b/i.test(type) ? (fromJson(bytes) ?? bareRequest(bytes)) : bareRequest(bytes);
 }
 
-function fromJson(bytes: Buffer): PassedRequest | undefined {
+/** A request of which nothing is known but its bytes. */
+export function bareRequest(bytes: Buffer): WireRequest {
+  return {
+    bytes,
+    members: [],
+    model: '',
+    stream: false,
+    options: {},
+    maxOutputTokens: undefined,
+    choices: 1,
+    wantsUsage: true,
+    unseen: NOTHING_UNSEEN,
+    edits: [],
+  };
+}
+
+function fromJson(bytes: Buffer): LooseRequest | undefined {
   let members: ReturnType<typeof scanObject>;
   try {
     members = scanObject(bytes);
@@ -28,7 +44,7 @@ function fromJson(bytes: Buffer): PassedRequest | undefined {
     return undefined;
   }
   const fields = readFields(bytes, members, KNOWN);
-  const request: PassedRequest = { ...bareRequest(bytes), members, stream: fields.read('stream') === true };
+  const request: LooseRequest = { ...bareRequest(bytes), members, stream: fields.read('stream') === true };
   const service = fields.find('service');
   if (service) {
     request.options = readServiceObject(readValue(bytes, service));
@@ -43,11 +59,11 @@ function fromJson(bytes: Buffer): PassedRequest | undefined {
 const MODEL_PART = Buffer.from('name="model"');
 const STREAM_PART = Buffer.from('name="stream"');
 
-function fromForm(bytes: Buffer): PassedRequest {
+function fromForm(bytes: Buffer): LooseRequest {
   const model = partAt(bytes, MODEL_PART);
   const stream = partAt(bytes, STREAM_PART);
   const text = (at: { start: number; end: number }) => bytes.toString('utf8', at.start, at.end);
-  const request: PassedRequest = {
+  const request: LooseRequest = {
     ...bareRequest(bytes),
     stream: stream !== undefined && text(stream) === 'true',
   };
