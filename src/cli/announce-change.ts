@@ -5,8 +5,8 @@ import type { Context } from './context.ts';
 export async function announceChange({ paths }: Context): Promise<void> {
   if (!existsSync(paths.database)) return;
   const [{ openDatabase }, { bumpConfigurationEpoch }] = await Promise.all([
-    import('../store/open.ts'),
-    import('../store/write.ts'),
+    import('../store/database/open.ts'),
+    import('../store/database/write.ts'),
   ]);
   const db = await openDatabase(paths.database);
   try {

@@ -1,7 +1,7 @@
 import { readSecrets } from '../config/secrets.ts';
-import { createCallerLookup, hashKey } from '../store/callers.ts';
-import { findProject } from '../store/find-project.ts';
-import type { Db } from '../store/open.ts';
+import { createCallerLookup, hashKey } from '../store/accounts/callers.ts';
+import { findProject } from '../store/accounts/find-project.ts';
+import type { Db } from '../store/database/open.ts';
 import type { Context } from './context.ts';
 
 /** The label of the keys that the command line keeps for itself. */
@@ -16,7 +16,7 @@ export async function cliKeyOf(context: Context, db: Db, project: string): Promi
   const kept = readSecrets(context.paths.cliKeys)[project];
   if (kept !== undefined && createCallerLookup(db)(hashKey(kept))?.projectId === projectId) return kept;
   const [{ createKey }, { openSettingsFile }] = await Promise.all([
-    import('../store/keys.ts'),
+    import('../store/accounts/keys.ts'),
     import('../config/save.ts'),
   ]);
   const { key } = await createKey(db, { projectId, label: CLI_KEY_LABEL, now: context.clock.now() });

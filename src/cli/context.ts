@@ -1,9 +1,9 @@
 import type { Readable, Writable } from 'node:stream';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Paths, resolvePaths } from '../paths.ts';
+import { pasteable } from '../terminal/pasteable.ts';
+import { wrapMessage } from '../terminal/wrap-message.ts';
 import { invocationFrom } from './invocation.ts';
-import { wrapMessage } from './output/wrap-message.ts';
-import { pasteable } from './pasteable.ts';
 
 /** A stream that is written to, and what is known of the terminal behind it. */
 export type Output = Writable & { isTTY?: boolean | undefined; columns?: number | undefined };

@@ -1,6 +1,6 @@
 import { addDays, type Calendar, isDate } from '../calendar.ts';
+import { parseDuration } from '../terminal/time.ts';
 import { usageError } from './exit.ts';
-import { parseDuration } from './output/time.ts';
 
 /** Reads a day: `2026-11-20`, `today`, `yesterday`, or `7d` for seven days ago. */
 export function parseDay(text: string, option: string, calendar: Calendar, now: number): string {

@@ -1,6 +1,6 @@
-import { DEFAULT_PROJECT, ensureDefaultProject, findProject } from '../store/find-project.ts';
-import { createKey, listKeys } from '../store/keys.ts';
-import type { Db } from '../store/open.ts';
+import { DEFAULT_PROJECT, ensureDefaultProject, findProject } from '../store/accounts/find-project.ts';
+import { createKey, listKeys } from '../store/accounts/keys.ts';
+import type { Db } from '../store/database/open.ts';
 import { CLI_KEY_LABEL } from './cli-keys.ts';
 
 /** Keys that were just made: this is the one time that they can be shown. */

@@ -1,6 +1,6 @@
+import type { Terminal } from '../terminal/terminal.ts';
 import type { Daemon } from './daemon/find.ts';
 import type { FirstKeys } from './first-run.ts';
-import type { Terminal } from './output/terminal.ts';
 
 /** What a person does next once gw runs: the line to paste, and a request that needs no provider. `gw` is what to type for gw. */
 export function firstSteps({ origin }: Daemon, keys: FirstKeys, { palette }: Terminal, gw: string): string {

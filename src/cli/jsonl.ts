@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { messageOf } from '../errors.ts';
 import { isObject } from '../json/object.ts';
+import { plural } from '../terminal/numbers.ts';
+import { clean } from '../terminal/text.ts';
 import type { Context } from './context.ts';
 import { CliError, usageError } from './exit.ts';
-import { plural } from './output/numbers.ts';
-import { clean } from './output/text.ts';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

@@ -1,13 +1,13 @@
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import type { Readable } from 'node:stream';
-import type { Form } from '../compression/turns.ts';
+import type { Form } from '../compression/turns/turns.ts';
 import { messageOf } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import { scanObject } from '../json/scan.ts';
+import { clean } from '../terminal/text.ts';
 import type { Context } from './context.ts';
 import { CliError, EXIT, usageError } from './exit.ts';
 import type { JsonObject } from './jsonl.ts';
-import { clean } from './output/text.ts';
 
 /** A request as it stands in a file: a JSON body of any of the APIs, or the array of messages alone. */
 export interface RequestFile {

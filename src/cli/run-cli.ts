@@ -1,6 +1,6 @@
 import { CommanderError } from 'commander';
 import { messageOf } from '../errors.ts';
-import { isStorageFault } from '../store/storage-error.ts';
+import { isStorageFault } from '../store/database/storage-error.ts';
 import type { CommandEntry } from './command.ts';
 import { type Context, note } from './context.ts';
 import { EXIT, Exit, exitCodeOf } from './exit.ts';

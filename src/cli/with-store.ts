@@ -1,6 +1,6 @@
 import { makeHome } from '../paths.ts';
-import { ensureDefaultProject, findProject } from '../store/find-project.ts';
-import { type Db, openDatabase } from '../store/open.ts';
+import { ensureDefaultProject, findProject } from '../store/accounts/find-project.ts';
+import { type Db, openDatabase } from '../store/database/open.ts';
 import type { Context } from './context.ts';
 
 /** Opens the database for a command, makes it and the default project if need be, and closes it. */

@@ -1,10 +1,10 @@
 import type { Edit } from '../json/edit.ts';
 import { type Member, scanArray, scanObject } from '../json/scan.ts';
-import type { Level } from './compress.ts';
-import { ConversationCache } from './conversation-cache.ts';
-import { textsOf } from './message.ts';
-import type { Place } from './turn.ts';
-import { conversationOf, type Form, readTurns } from './turns.ts';
+import type { Level } from './conversation/compress.ts';
+import { ConversationCache } from './conversation/conversation-cache.ts';
+import { textsOf } from './prompt/message.ts';
+import type { Place } from './turns/turn.ts';
+import { conversationOf, type Form, readTurns } from './turns/turns.ts';
 
 export interface CompressRequest {
   /** The JSON array that is the conversation. Not a Buffer: that is not what comes out of a thread's mail. */

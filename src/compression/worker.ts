@@ -1,6 +1,6 @@
 import { answerCalls } from '../worker-calls.ts';
 import { type CompressRequest, compressRequest } from './compress-request.ts';
-import { ConversationCache } from './conversation-cache.ts';
+import { ConversationCache } from './conversation/conversation-cache.ts';
 
 const cache = new ConversationCache();
 

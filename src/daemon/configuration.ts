@@ -6,10 +6,10 @@ import { messageOf } from '../errors.ts';
 import { type Catalog, createCatalog } from '../pricing/catalog.ts';
 import type { PriceOverride } from '../pricing/override.ts';
 import { buildRegistry, type Registry, type RegistryOptions } from '../providers/registry.ts';
-import { projectsWithRepoBudgets } from '../store/budgets.ts';
-import type { Db } from '../store/open.ts';
-import { listPrices } from '../store/prices.ts';
-import { createConfigurationWatch } from '../store/write.ts';
+import { listPrices } from '../store/accounts/prices.ts';
+import { projectsWithRepoBudgets } from '../store/budgets/budgets.ts';
+import type { Db } from '../store/database/open.ts';
+import { createConfigurationWatch } from '../store/database/write.ts';
 
 /** What the user can change while gw runs, as it stands. */
 export interface Configuration {

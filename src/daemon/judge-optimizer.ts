@@ -1,10 +1,10 @@
 import { openSettingsFile } from '../config/save.ts';
 import type { Settings } from '../config/settings.ts';
 import { formatUsd } from '../money.ts';
+import type { Db } from '../store/database/open.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
-import type { Db } from '../store/open.ts';
-import { outcomeOf } from '../store/optimizer-outcome.ts';
-import { closeTrial, forgetTrials, projectsOnTrial, readTrials } from '../store/optimizer-trials.ts';
+import { outcomeOf } from '../store/optimizer/outcome.ts';
+import { closeTrial, forgetTrials, projectsOnTrial, readTrials } from '../store/optimizer/trials.ts';
 
 export interface JudgeOptions {
   db: Db;

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
-import { deadDaemons, orphanedSlots, unregisterDaemon } from '../store/daemons.ts';
+import { deadDaemons, orphanedSlots, unregisterDaemon } from '../store/database/daemons.ts';
+import type { Db } from '../store/database/open.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
-import type { Db } from '../store/open.ts';
 
 export interface RecoveryOptions {
   db: Db;

@@ -5,7 +5,7 @@ import type { ScalarKey } from '../config/settings.ts';
 import { GwError, messageOf } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 import { makeHome, type Paths } from '../paths.ts';
-import { acquireLock, type FileLock } from '../store/lock.ts';
+import { acquireLock, type FileLock } from '../store/database/lock.ts';
 import { writing } from '../write-fault.ts';
 import { boot, type Daemon, VERSION } from './boot.ts';
 import { createLog } from './log.ts';

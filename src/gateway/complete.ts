@@ -1,23 +1,23 @@
 import { GwError } from '../errors.ts';
-import { type Admitted, admit } from './admit.ts';
-import { chooseTier } from './choose-tier.ts';
-import { conversationOf, isDecided } from './conversation-of.ts';
-import { cross } from './cross.ts';
-import type { Exchange } from './exchange.ts';
+import { bareRequest, readLoosely } from '../wire/request/lenient.ts';
+import { withServiceHeaders } from '../wire/request/service-options.ts';
+import type { Wire, WireRequest } from '../wire/wire.ts';
+import { type Admitted, admit } from './admission/admit.ts';
+import { relayAnswer } from './attempt/forward.ts';
+import type { Exchange } from './context/exchange.ts';
+import type { Gateway } from './context/gateway.ts';
+import { type Job, recordOf } from './context/request-context.ts';
 import { explain } from './explain.ts';
-import type { Gateway } from './gateway.ts';
-import { type Job, recordOf } from './job.ts';
-import { countWhereNamed } from './named-repository.ts';
+import { countWhereNamed } from './intake/claim-repository.ts';
+import { type BodyLimits, ClientGone, readBody } from './intake/read-body.ts';
+import { ownProject, selectProject } from './intake/select-project.ts';
 import { optimize } from './optimize.ts';
-import { outgoingOf } from './outgoing.ts';
-import { type BodyLimits, ClientGone, readBody } from './read-body.ts';
-import { relayAnswer } from './relay-answer.ts';
-import type { RoutedTarget, Target } from './resolve.ts';
-import { type Route, route } from './route.ts';
-import { ownProject, selectProject } from './select-project.ts';
-import { withServiceHeaders } from './service-options.ts';
-import { bareRequest, readLoosely } from './wire/loose-request.ts';
-import type { Wire, WireRequest } from './wire/wire.ts';
+import { chooseTier } from './routing/choose-tier.ts';
+import { conversationOf, isDecided } from './routing/identify-conversation.ts';
+import { type Route, route } from './routing/route.ts';
+import { cross } from './routing/translate.ts';
+import type { RoutedTarget, Target } from './state/resolve.ts';
+import { outgoingOf } from './upstream/build-request.ts';
 
 /**
  * A completion request, a stage a line. Every stage throws GwError for the client to read; whatever was held is

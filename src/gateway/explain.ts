@@ -4,14 +4,14 @@ import { type NanoUsd, usdNumber } from '../money.ts';
 import { orderTargets } from '../routing/order.ts';
 import type { Standing } from '../store/ledger/balances.ts';
 import { budgetName } from '../store/ledger/terms.ts';
-import { exactInput, inputBound, isCountable, limiting, quoter } from './admit.ts';
-import { cross } from './cross.ts';
-import type { Gateway } from './gateway.ts';
-import type { Job } from './job.ts';
-import type { Quote } from './quote.ts';
-import type { RoutedTarget } from './resolve.ts';
-import { candidatesAmong, orderingOf, targetAt, whyOf } from './route.ts';
-import { tierDetail } from './tier-words.ts';
+import { exactInput, inputBound, isCountable, limiting, quoter } from './admission/admit.ts';
+import type { Quote } from './admission/quote.ts';
+import type { Gateway } from './context/gateway.ts';
+import type { Job } from './context/request-context.ts';
+import { tierDetail } from './routing/describe-tier.ts';
+import { candidatesAmong, orderingOf, targetAt, whyOf } from './routing/route.ts';
+import { cross } from './routing/translate.ts';
+import type { RoutedTarget } from './state/resolve.ts';
 
 /** A target as the request would find it now. */
 interface ExplainedTarget {

@@ -1,7 +1,7 @@
 import { GwError } from '../errors.ts';
-import type { Gateway } from './gateway.ts';
-import { ceilingOf, type Sending } from './price-ceiling.ts';
-import { describeError, parseObject } from './wire/events.ts';
+import { describeError, parseObject } from '../wire/answer/events.ts';
+import type { Gateway } from './context/gateway.ts';
+import { ceilingOf, type Sending } from './upstream/openrouter-max-price.ts';
 
 /** "No endpoints found that ...", "No allowed providers are available ...", a step that filters "by Max Price". */
 const NO_HOST = /no endpoints found|no allowed providers|max[ _]?price/i;

@@ -1,12 +1,12 @@
-import { type Level, MIN_TOKENS } from '../compression/compress.ts';
 import type { CompressedRequest } from '../compression/compress-request.ts';
-import type { Form } from '../compression/turns.ts';
+import { type Level, MIN_TOKENS } from '../compression/conversation/compress.ts';
+import type { Form } from '../compression/turns/turns.ts';
 import { messageOf } from '../errors.ts';
 import { applyEdits, moved } from '../json/edit.ts';
 import type { Member } from '../json/scan.ts';
 import { FLAGS, type Trial } from '../store/ledger/record.ts';
-import type { Gateway } from './gateway.ts';
-import type { Job } from './job.ts';
+import type { Gateway } from './context/gateway.ts';
+import type { Job } from './context/request-context.ts';
 
 /** The compressor leaves prompts of under 500 tokens alone; so few bytes need not be looked at. */
 const MIN_BYTES = 1_500;

@@ -1,6 +1,6 @@
-import type { Exchange } from './exchange.ts';
-import type { Translator } from './wire/translate/translator.ts';
-import type { Wire } from './wire/wire.ts';
+import type { Translator } from '../translation/translator.ts';
+import type { Wire } from '../wire/wire.ts';
+import type { Exchange } from './context/exchange.ts';
 
 /** What an answer is relayed with. */
 export interface RelayOptions {

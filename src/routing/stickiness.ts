@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import type { Tier } from './score/share.ts';
+import type { Tier } from '../tiering/share.ts';
 import type { Target } from './target.ts';
 
 /** Where a conversation was served last. */

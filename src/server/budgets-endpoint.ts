@@ -3,12 +3,12 @@ import { z } from 'zod';
 import type { Calendar } from '../calendar.ts';
 import { badRequest, budgetForbidden, GwError, notFound } from '../errors.ts';
 import { parseUsd } from '../money.ts';
-import { budgetResponse } from '../store/budget-response.ts';
-import { budgetName, removeBudget, setBudget } from '../store/budgets.ts';
-import type { Caller } from '../store/callers.ts';
+import type { Caller } from '../store/accounts/callers.ts';
+import { getProject, listProjects, type Project } from '../store/accounts/projects.ts';
+import { budgetResponse } from '../store/budgets/budget-response.ts';
+import { budgetName, removeBudget, setBudget } from '../store/budgets/budgets.ts';
+import type { Db } from '../store/database/open.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
-import type { Db } from '../store/open.ts';
-import { getProject, listProjects, type Project } from '../store/projects.ts';
 import { readJson } from './read-json.ts';
 
 export interface BudgetsContext {

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { badRequest } from '../errors.ts';
-import type { Gateway } from '../gateway/gateway.ts';
+import type { Gateway } from '../gateway/context/gateway.ts';
 import { isObject } from '../json/object.ts';
-import type { Caller } from '../store/callers.ts';
-import { createFeedbackStore } from '../store/feedback.ts';
-import type { Db } from '../store/open.ts';
-import type { LoggedRequest } from '../store/request-log.ts';
+import type { Caller } from '../store/accounts/callers.ts';
+import type { Db } from '../store/database/open.ts';
+import { createFeedbackStore } from '../store/requests/feedback.ts';
+import type { LoggedRequest } from '../store/requests/request-log.ts';
 import { readJson } from './read-json.ts';
 import { ownRequest } from './request-endpoint.ts';
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { badRequest } from '../errors.ts';
-import { readBody } from '../gateway/read-body.ts';
+import { readBody } from '../gateway/intake/read-body.ts';
 
 const MAX_BYTES = 64 * 1024;
 

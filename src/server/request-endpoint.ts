@@ -1,9 +1,9 @@
 import { notFound } from '../errors.ts';
 import { parseRequestId } from '../ids.ts';
-import type { Caller } from '../store/callers.ts';
-import type { Db } from '../store/open.ts';
-import { getRequest, type LoggedRequest } from '../store/request-log.ts';
-import { requestResponse } from '../store/request-response.ts';
+import type { Caller } from '../store/accounts/callers.ts';
+import type { Db } from '../store/database/open.ts';
+import { getRequest, type LoggedRequest } from '../store/requests/request-log.ts';
+import { requestResponse } from '../store/requests/request-response.ts';
 
 /** `GET /v1/requests/{id}`: one request record. A project key sees its own project's. Throws GwError 404. */
 export async function requestEndpoint(caller: Caller, id: string, db: Db): Promise<Record<string, unknown>> {

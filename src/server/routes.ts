@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { GwError } from '../errors.ts';
-import type { Exchange } from '../gateway/exchange.ts';
+import type { Exchange } from '../gateway/context/exchange.ts';
 
 /** Answers one request, or throws GwError. */
 export type Handler = (exchange: Exchange, parameters: Readonly<Record<string, string>>) => Promise<void>;

@@ -1,7 +1,7 @@
 import { badRequest } from '../errors.ts';
-import type { Exchange } from '../gateway/exchange.ts';
-import type { Gateway } from '../gateway/gateway.ts';
-import type { Caller } from '../store/callers.ts';
+import type { Exchange } from '../gateway/context/exchange.ts';
+import type { Gateway } from '../gateway/context/gateway.ts';
+import type { Caller } from '../store/accounts/callers.ts';
 import type { DeliveryQuery, WebhookService } from '../webhooks/service.ts';
 import { readJson } from './read-json.ts';
 import { respondJson } from './respond.ts';

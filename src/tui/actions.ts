@@ -1,7 +1,7 @@
 import type { Calendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
 import { formatUsd } from '../money.ts';
-import type { Db } from '../store/open.ts';
+import type { Db } from '../store/database/open.ts';
 import type { Command, Done } from './command.ts';
 
 export interface ActionOptions {
@@ -27,8 +27,8 @@ async function perform(
 ): Promise<Done> {
   switch (command.kind) {
     case 'raise_budget': {
-      const { budgetName, setBudget } = await import('../store/budgets.ts');
-      const { getProject } = await import('../store/projects.ts');
+      const { budgetName, setBudget } = await import('../store/budgets/budgets.ts');
+      const { getProject } = await import('../store/accounts/projects.ts');
       const { period, repo, capNanoUsd, windowMs } = command;
       const terms = { period, repo, capNanoUsd, ...(windowMs === null ? {} : { windowMs }) };
       const { budget } = await setBudget(db, await getProject(db, command.project), terms, { calendar, now });
@@ -37,19 +37,19 @@ async function perform(
       };
     }
     case 'create_key': {
-      const { findProject } = await import('../store/find-project.ts');
-      const { createKey } = await import('../store/keys.ts');
+      const { findProject } = await import('../store/accounts/find-project.ts');
+      const { createKey } = await import('../store/accounts/keys.ts');
       const { id, key } = await createKey(db, { projectId: findProject(db, command.project), now });
       return { message: `Key ${id} of project ${command.project}:`, secret: key };
     }
     case 'revoke_key': {
-      const { revokeKey } = await import('../store/keys.ts');
+      const { revokeKey } = await import('../store/accounts/keys.ts');
       await revokeKey(db, command.id, now);
       return { message: `Key ${command.id} no longer works.` };
     }
     case 'replay_webhook': {
       const { replayFailed } = await import('../store/webhooks/delivery-log.ts');
-      const { inTransaction } = await import('../store/write.ts');
+      const { inTransaction } = await import('../store/database/write.ts');
       const write = async <T>(change: () => T) => inTransaction(db, change);
       const { length } = await replayFailed(db, write, { endpointId: command.id }, now);
       return {
@@ -58,7 +58,7 @@ async function perform(
     }
     case 'pause_project':
     case 'resume_project': {
-      const { setPaused } = await import('../store/projects.ts');
+      const { setPaused } = await import('../store/accounts/projects.ts');
       const pause = command.kind === 'pause_project';
       await setPaused(db, command.project, pause ? now : null);
       return {

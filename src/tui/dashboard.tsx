@@ -1,9 +1,9 @@
 import { Box } from 'ink';
 import { originText, servedBy, shortRepo } from '../cli/requests/view.ts';
 import type { DashboardData } from '../store/dashboard/reader.ts';
+import type { Look } from '../terminal/look.ts';
+import { textLine } from '../terminal/styled-lines.ts';
 import { layoutOf, type Place } from './layout.ts';
-import { textLine } from './lines.ts';
-import type { Look } from './look.ts';
 import { Blocked } from './panels/blocked.tsx';
 import { Budgets } from './panels/budgets.tsx';
 import { Detail } from './panels/detail.tsx';

@@ -1,4 +1,4 @@
-import { budgetName, type Standing } from '../store/budgets.ts';
+import { budgetName, type Standing } from '../store/budgets/budgets.ts';
 import type { WebhookHealth } from '../store/dashboard/webhook-health.ts';
 import { budgetsOf, feedOf, focusOf, type State } from './state.ts';
 

@@ -1,7 +1,7 @@
 import type { RequestId } from '../ids.ts';
 import type { FeedFilter } from '../store/dashboard/feed.ts';
 import type { DashboardData, Window } from '../store/dashboard/reader.ts';
-import type { LoggedRequest } from '../store/request-log.ts';
+import type { LoggedRequest } from '../store/requests/request-log.ts';
 import type { Command, Done } from './command.ts';
 import type { DaemonView } from './daemon-view.ts';
 

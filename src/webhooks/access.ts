@@ -1,6 +1,6 @@
 import { budgetForbidden, GwError } from '../errors.ts';
-import type { Db } from '../store/open.ts';
-import { getProject, type Project } from '../store/projects.ts';
+import { getProject, type Project } from '../store/accounts/projects.ts';
+import type { Db } from '../store/database/open.ts';
 
 /** Who asks. A caller that is no admin sees its own project's webhooks, and the others not at all. */
 export interface WebhookCaller {

@@ -1,6 +1,6 @@
 import type { Calendar } from '../calendar.ts';
 import { type Clock, MAX_TIMER_MS } from '../clock.ts';
-import type { Db } from '../store/open.ts';
+import type { Db } from '../store/database/open.ts';
 import { followEvents, type StoredEvent } from '../store/webhooks/follow.ts';
 import { buildPost } from './request.ts';
 import type { Send, SendResult } from './send.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import { newId, type Random } from '../ids.ts';
-import type { EventType } from '../store/ledger/event-types.ts';
 import type { Endpoint } from '../store/webhooks/endpoints.ts';
+import type { EventType } from '../store/webhooks/event-types.ts';
 import type { Outgoing } from './request.ts';
 
 const HOUR_MS = 3_600_000;

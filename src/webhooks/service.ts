@@ -2,7 +2,7 @@ import type { Calendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
 import { badRequest, notFound } from '../errors.ts';
 import { type Random, systemRandom } from '../ids.ts';
-import type { Db } from '../store/open.ts';
+import type { Db } from '../store/database/open.ts';
 import {
   type DeliveryFilter,
   type DeliveryState,

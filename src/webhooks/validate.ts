@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { badRequest, type GwError } from '../errors.ts';
-import { EVENT_TYPES, type EventType } from '../store/ledger/event-types.ts';
 import { WEBHOOK_FORMATS, type WebhookFormat } from '../store/webhooks/endpoints.ts';
+import { EVENT_TYPES, type EventType } from '../store/webhooks/event-types.ts';
 import { type AddressPolicy, refusalOfUrl } from './address-check.ts';
 import { isRetiredTeamsUrl, recogniseFormat } from './format/recognise.ts';
 

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
-import { inspectDatabase } from '../../src/store/inspect.ts';
+import { inspectDatabase } from '../../src/store/database/inspect.ts';
 import { cliHome } from './cli-home.ts';
 
 test('gw backup copies the database while it is open, whole and private', async () => {

@@ -1,6 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { createConfigurationWatch } from '../../src/store/write.ts';
+import { createConfigurationWatch } from '../../src/store/database/write.ts';
 import { cliHome } from './cli-home.ts';
 
 describe('gw config', () => {

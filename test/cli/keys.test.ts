@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createCallerLookup, hashKey } from '../../src/store/callers.ts';
+import { createCallerLookup, hashKey } from '../../src/store/accounts/callers.ts';
 import { cliHome } from './cli-home.ts';
 
 describe('gw keys', () => {

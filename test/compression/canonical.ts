@@ -1,4 +1,4 @@
-import { type Json, JsonArray } from '../../src/compression/json-read.ts';
+import { type Json, JsonArray } from '../../src/compression/json/read.ts';
 
 /** A JSON value as text that is equal for equal values: numbers as written, keys in order of the alphabet. */
 export function canonical(value: Json): string {

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { foldBlobs } from '../../src/compression/blobs.ts';
-import { readHtml } from '../../src/compression/html.ts';
-import { readQuestion } from '../../src/compression/question.ts';
-import type { Level, Scope } from '../../src/compression/scope.ts';
-import { cleanTerminal } from '../../src/compression/terminal.ts';
+import { readQuestion } from '../../src/compression/prompt/question.ts';
+import type { Level, Scope } from '../../src/compression/transforms/scope.ts';
+import { foldBlobs } from '../../src/compression/transforms/text/blobs.ts';
+import { readHtml } from '../../src/compression/transforms/text/html.ts';
+import { cleanTerminal } from '../../src/compression/transforms/text/terminal.ts';
 
 const scope = (level: Level, words = 'What does it say?'): Scope => ({
   level,

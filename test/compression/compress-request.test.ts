@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compressRequest } from '../../src/compression/compress-request.ts';
-import type { Form } from '../../src/compression/turns.ts';
+import type { Form } from '../../src/compression/turns/turns.ts';
 import { applyEdits } from '../../src/json/edit.ts';
 import { PROPERTY_TIMEOUT_MS, runs } from '../support/simulator.ts';
 

@@ -1,16 +1,16 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { splitBlocks } from '../../src/compression/blocks.ts';
-import { restoreChat, shortenChat } from '../../src/compression/chat.ts';
-import { decodeRecords } from '../../src/compression/json-decode.ts';
-import { encodeRecords } from '../../src/compression/json-encode.ts';
-import { encodeLike } from '../../src/compression/json-like.ts';
-import { decodeLike } from '../../src/compression/json-like-decode.ts';
-import { readJson, writeJson } from '../../src/compression/json-read.ts';
-import { decodeLog } from '../../src/compression/log-decode.ts';
-import { encodeLog } from '../../src/compression/log-encode.ts';
-import { foldRepeats, restoreRepeats } from '../../src/compression/repeat-within.ts';
+import { splitBlocks } from '../../src/compression/blocks/blocks.ts';
+import { decodeRecords } from '../../src/compression/json/decode/decode.ts';
+import { decodeLike } from '../../src/compression/json/decode/decode-template.ts';
+import { encodeRecords } from '../../src/compression/json/encode.ts';
+import { readJson, writeJson } from '../../src/compression/json/read.ts';
+import { encodeLike } from '../../src/compression/json/template.ts';
+import { restoreChat, shortenChat } from '../../src/compression/transforms/chat/chat.ts';
+import { decodeLog } from '../../src/compression/transforms/log/decode.ts';
+import { encodeLog } from '../../src/compression/transforms/log/encode.ts';
+import { foldRepeats, restoreRepeats } from '../../src/compression/transforms/text/repeated-lines.ts';
 import { canonical, withoutPadding } from './canonical.ts';
 
 const folder = join(resolve(process.env.GW_SHARED ?? '../shared'), 'optimizer-eval', 'dev');

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compress, type Level, type Message } from '../../src/compression/compress.ts';
+import { compress, type Level, type Message } from '../../src/compression/conversation/compress.ts';
 
 const levels: Level[] = ['safe', 'balanced'];
 

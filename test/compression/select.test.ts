@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compress, type Message } from '../../src/compression/compress.ts';
+import { compress, type Message } from '../../src/compression/conversation/compress.ts';
 
 function answerTo(question: string, content: string): string {
   const messages: Message[] = [

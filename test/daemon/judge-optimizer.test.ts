@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { loadSettings } from '../../src/config/load.ts';
-import { readTrials, readVerdicts } from '../../src/store/optimizer-trials.ts';
+import { readTrials, readVerdicts } from '../../src/store/optimizer/trials.ts';
 import { MODEL, startGateway, type TestGateway } from '../support/gateway.ts';
 import { until } from '../support/home.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Compressor } from '../../src/compression/compressor.ts';
 import { createCompressor } from '../../src/compression/compressor.ts';
-import { readTrials } from '../../src/store/optimizer-trials.ts';
+import { readTrials } from '../../src/store/optimizer/trials.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { usageOf } from '../support/chat-shapes.ts';
 import { MODEL, startGateway } from '../support/gateway.ts';

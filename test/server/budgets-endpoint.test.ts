@@ -8,9 +8,9 @@ import {
   listBudgetsEndpoint,
   putBudgetEndpoint,
 } from '../../src/server/budgets-endpoint.ts';
-import { setBudget } from '../../src/store/budgets.ts';
-import type { Caller } from '../../src/store/callers.ts';
-import { openDatabase } from '../../src/store/open.ts';
+import type { Caller } from '../../src/store/accounts/callers.ts';
+import { setBudget } from '../../src/store/budgets/budgets.ts';
+import { openDatabase } from '../../src/store/database/open.ts';
 import { request } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { addProjects, createWorld, fileDatabase, startDaemon } from '../support/simulator.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { inspectChoices } from '../../src/gateway/wire/choices-answer.ts';
 import { createEventFramer, dataOfEvent, endOfEvent } from '../../src/sse/frame.ts';
+import { inspectChoices } from '../../src/wire/answer/choices.ts';
 
 const LONG = { timeout: 120_000 };
 

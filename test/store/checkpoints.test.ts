@@ -8,8 +8,8 @@ import {
   type CheckpointsOptions,
   createCheckpoints,
 } from '../../src/store/checkpoints/checkpoints.ts';
+import { type Db, openDatabase } from '../../src/store/database/open.ts';
 import { createGroupCommit, type GroupCommit } from '../../src/store/ledger/group-commit.ts';
-import { type Db, openDatabase } from '../../src/store/open.ts';
 import { startBuiltWorker } from '../../src/worker-calls.ts';
 import { createSetClock, fileDatabase } from '../support/simulator.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';

@@ -5,10 +5,10 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { createCalendar } from '../../src/calendar.ts';
 import { systemClock } from '../../src/clock.ts';
-import { setBudget } from '../../src/store/budgets.ts';
-import { deadDaemons, unregisterDaemon } from '../../src/store/daemons.ts';
+import { setBudget } from '../../src/store/budgets/budgets.ts';
+import { deadDaemons, unregisterDaemon } from '../../src/store/database/daemons.ts';
+import { type Db, openDatabase } from '../../src/store/database/open.ts';
 import { createLedger } from '../../src/store/ledger/ledger.ts';
-import { type Db, openDatabase } from '../../src/store/open.ts';
 import { addProjects, fileDatabase } from '../support/simulator.ts';
 import { checkFile } from '../support/simulator-check.ts';
 

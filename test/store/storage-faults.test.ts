@@ -1,10 +1,10 @@
 import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { GwError } from '../../src/errors.ts';
-import { setBudget } from '../../src/store/budgets.ts';
-import { createKey } from '../../src/store/keys.ts';
-import { type Db, openDatabase } from '../../src/store/open.ts';
-import { createProject } from '../../src/store/projects.ts';
+import { createKey } from '../../src/store/accounts/keys.ts';
+import { createProject } from '../../src/store/accounts/projects.ts';
+import { setBudget } from '../../src/store/budgets/budgets.ts';
+import { type Db, openDatabase } from '../../src/store/database/open.ts';
 import {
   addProjects,
   admissionOf,

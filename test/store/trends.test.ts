@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createCalendar } from '../../src/calendar.ts';
 import { requestIdAt } from '../../src/ids.ts';
-import { usageTrends } from '../../src/store/reports.ts';
+import { usageTrends } from '../../src/store/reports/usage-report.ts';
 import {
   addProjects,
   createWorld,

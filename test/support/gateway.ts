@@ -4,7 +4,7 @@ import type { Clock } from '../../src/clock.ts';
 import type { Compressor } from '../../src/compression/compressor.ts';
 import { boot, type Daemon } from '../../src/daemon/boot.ts';
 import type { Random } from '../../src/ids.ts';
-import { acquireLock } from '../../src/store/lock.ts';
+import { acquireLock } from '../../src/store/database/lock.ts';
 import {
   openConnection,
   type RawConnection,

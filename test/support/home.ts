@@ -3,13 +3,13 @@ import { createCalendar } from '../../src/calendar.ts';
 import type { ProviderSettings, Settings } from '../../src/config/settings.ts';
 import { NANO_PER_USD } from '../../src/money.ts';
 import { type Paths, resolvePaths } from '../../src/paths.ts';
-import { type BudgetSettings, setBudget } from '../../src/store/budgets.ts';
-import { createKey } from '../../src/store/keys.ts';
-import { type Db, openDatabase } from '../../src/store/open.ts';
-import { type StoredPrice, setPrice } from '../../src/store/prices.ts';
-import { createProject, getProject, type Project } from '../../src/store/projects.ts';
-import { type LoggedRequest, listRequests } from '../../src/store/request-log.ts';
-import { bumpConfigurationEpoch } from '../../src/store/write.ts';
+import { createKey } from '../../src/store/accounts/keys.ts';
+import { type StoredPrice, setPrice } from '../../src/store/accounts/prices.ts';
+import { createProject, getProject, type Project } from '../../src/store/accounts/projects.ts';
+import { type BudgetSettings, setBudget } from '../../src/store/budgets/budgets.ts';
+import { type Db, openDatabase } from '../../src/store/database/open.ts';
+import { bumpConfigurationEpoch } from '../../src/store/database/write.ts';
+import { type LoggedRequest, listRequests } from '../../src/store/requests/request-log.ts';
 import { layDatabase } from './migrated.ts';
 
 /** Settings by key, and providers beside the one named `mock`. */

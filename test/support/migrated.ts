@@ -1,5 +1,5 @@
 import { existsSync, writeFileSync } from 'node:fs';
-import { openDatabase } from '../../src/store/open.ts';
+import { openDatabase } from '../../src/store/database/open.ts';
 
 let template: Promise<Buffer> | undefined;
 

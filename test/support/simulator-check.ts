@@ -1,6 +1,6 @@
 import type { Statement } from 'better-sqlite3';
 import { expect } from 'vitest';
-import type { Db } from '../../src/store/open.ts';
+import type { Db } from '../../src/store/database/open.ts';
 
 /**
  * What must hold of any database at rest between transactions, said in SQL alone: it needs no knowledge of how the

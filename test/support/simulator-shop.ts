@@ -1,8 +1,8 @@
-import type { BudgetSettings, Standing } from '../../src/store/budgets.ts';
-import { removeBudget, setBudget } from '../../src/store/budgets.ts';
+import type { BudgetSettings, Standing } from '../../src/store/budgets/budgets.ts';
+import { removeBudget, setBudget } from '../../src/store/budgets/budgets.ts';
+import type { Db } from '../../src/store/database/open.ts';
 import type { AdmissionResult, SettleResult } from '../../src/store/ledger/ledger.ts';
 import type { RequestRecord } from '../../src/store/ledger/record.ts';
-import type { Db } from '../../src/store/open.ts';
 import {
   addProjects,
   admissionOf,

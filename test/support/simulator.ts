@@ -7,9 +7,9 @@ import { onTestFinished } from 'vitest';
 import { type Calendar, createCalendar } from '../../src/calendar.ts';
 import type { Clock } from '../../src/clock.ts';
 import { createRequestIds, type Random, type RequestId } from '../../src/ids.ts';
+import { type Db, openDatabase } from '../../src/store/database/open.ts';
 import { type Admission, createLedger, type Ledger } from '../../src/store/ledger/ledger.ts';
 import type { RequestRecord } from '../../src/store/ledger/record.ts';
-import { type Db, openDatabase } from '../../src/store/open.ts';
 import { NO_USAGE } from '../../src/usage.ts';
 import { migrated } from './migrated.ts';
 

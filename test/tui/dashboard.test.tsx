@@ -1,9 +1,9 @@
 import { renderToString } from 'ink';
 import { describe, expect, test } from 'vitest';
-import { COLOURED } from '../../src/cli/output/palette.ts';
-import { widthOf } from '../../src/cli/output/text.ts';
+import type { Look } from '../../src/terminal/look.ts';
+import { COLOURED } from '../../src/terminal/palette.ts';
+import { widthOf } from '../../src/terminal/text.ts';
 import { Dashboard } from '../../src/tui/dashboard.tsx';
-import type { Look } from '../../src/tui/look.ts';
 import { reduce } from '../../src/tui/reduce.ts';
 import type { State } from '../../src/tui/state.ts';
 import { ASCII_LOOK, LOOK, NOW, rowAt, sampleData, sampleRequest, sampleState } from './support/sample.ts';

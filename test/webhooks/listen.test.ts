@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
-import { openDatabase } from '../../src/store/open.ts';
+import { openDatabase } from '../../src/store/database/open.ts';
 import { type Heard, listen } from '../../src/webhooks/listen.ts';
 import { createSend } from '../../src/webhooks/send.ts';
 import { newWebhookSecret } from '../../src/webhooks/sign.ts';

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { GwError } from '../../src/errors.ts';
-import { createProject, setPlan } from '../../src/store/projects.ts';
-import { inTransaction } from '../../src/store/write.ts';
+import { createProject, setPlan } from '../../src/store/accounts/projects.ts';
+import { inTransaction } from '../../src/store/database/write.ts';
 import { createWebhookService, type WebhookCaller, type WebhookService } from '../../src/webhooks/service.ts';
 import { createReceiver, type Receiver } from './support/receiver.ts';
 import { START } from './support/virtual-clock.ts';

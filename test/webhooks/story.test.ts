@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createCalendar } from '../../src/calendar.ts';
 import { createRequestIds } from '../../src/ids.ts';
 import { NANO_PER_USD } from '../../src/money.ts';
-import { setBudget } from '../../src/store/budgets.ts';
+import { setBudget } from '../../src/store/budgets/budgets.ts';
 import { createLedger, type Ledger } from '../../src/store/ledger/ledger.ts';
 import type { RequestRecord } from '../../src/store/ledger/record.ts';
 import { NO_USAGE } from '../../src/usage.ts';

@@ -1,8 +1,8 @@
 import { isAbsolute, resolve } from 'node:path';
 import { repositoryOf } from '../../attribution/repository.ts';
 import { type NanoUsd, parseUsd } from '../../money.ts';
+import { parseDuration } from '../../terminal/time.ts';
 import { usageError } from '../exit.ts';
-import { parseDuration } from '../output/time.ts';
 
 /** Reads a cap in dollars. */
 export function readAmount(text: string): NanoUsd {

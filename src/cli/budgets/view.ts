@@ -1,12 +1,12 @@
 import { formatUsd } from '../../money.ts';
-import { budgetLabel, type Standing, thresholdOf } from '../../store/budgets.ts';
-import { forecastOf, isOver, leftOf } from '../../store/forecast.ts';
-import { gauge } from '../output/bars.ts';
-import { percent } from '../output/numbers.ts';
-import type { Palette } from '../output/palette.ts';
-import { type Column, table } from '../output/table.ts';
-import type { Terminal } from '../output/terminal.ts';
-import { createTimeFormat, duration, type TimeFormat } from '../output/time.ts';
+import { budgetLabel, type Standing, thresholdOf } from '../../store/budgets/budgets.ts';
+import { forecastOf, isOver, leftOf } from '../../store/budgets/forecast.ts';
+import { gauge } from '../../terminal/bars.ts';
+import { percent } from '../../terminal/numbers.ts';
+import type { Palette } from '../../terminal/palette.ts';
+import { type Column, table } from '../../terminal/table.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
+import { createTimeFormat, duration, type TimeFormat } from '../../terminal/time.ts';
 
 const GAUGE_CELLS = 12;
 

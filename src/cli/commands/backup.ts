@@ -1,12 +1,12 @@
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { GwError } from '../../errors.ts';
-import { inspectDatabase } from '../../store/inspect.ts';
+import { inspectDatabase } from '../../store/database/inspect.ts';
+import { bytes, plural } from '../../terminal/numbers.ts';
 import { writeFault } from '../../write-fault.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
-import { bytes, plural } from '../output/numbers.ts';
 import { withStore } from '../with-store.ts';
 
 interface Options {

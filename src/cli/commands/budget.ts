@@ -1,7 +1,8 @@
 import { Argument, type Command, Option } from 'commander';
 import { formatUsd } from '../../money.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
-import { budgetResponse } from '../../store/budget-response.ts';
+import { DEFAULT_PROJECT, projectIds } from '../../store/accounts/find-project.ts';
+import { budgetResponse } from '../../store/budgets/budget-response.ts';
 import {
   type BudgetPeriod,
   budgetLabel,
@@ -10,17 +11,16 @@ import {
   removeBudget,
   type Standing,
   setBudget,
-} from '../../store/budgets.ts';
-import { DEFAULT_PROJECT, projectIds } from '../../store/find-project.ts';
-import { isOver } from '../../store/forecast.ts';
+} from '../../store/budgets/budgets.ts';
+import { isOver } from '../../store/budgets/forecast.ts';
+import { terminalOf } from '../../terminal/terminal.ts';
+import { createTimeFormat } from '../../terminal/time.ts';
 import { mustAttribute, noteAttribution } from '../budgets/attribution.ts';
 import { readAmount, readOldRepo, readPercent, readRate, readRepo } from '../budgets/read.ts';
 import { budgetTable, capText } from '../budgets/view.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
-import { terminalOf } from '../output/terminal.ts';
-import { createTimeFormat } from '../output/time.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { optionalProject, withStore } from '../with-store.ts';
 
@@ -97,7 +97,7 @@ async function set(context: Context, amount: string | undefined, options: SetOpt
   const repo = options.repo === undefined ? {} : { repo: readRepo(options.repo) };
   const alert = options.alert === undefined ? {} : { alertPercent: readPercent(options.alert) };
   const standing = await withStore(context, async (db) => {
-    const { getProject } = await import('../../store/projects.ts');
+    const { getProject } = await import('../../store/accounts/projects.ts');
     const project = await getProject(db, options.project);
     return setBudget(db, project, { ...termsOf(amount, options), ...alert, ...repo }, { calendar, now });
   });
@@ -162,7 +162,7 @@ async function remove(context: Context, options: RemoveOptions): Promise<void> {
   const now = context.clock.now();
   const named = options.repo === undefined ? undefined : readOldRepo(options.repo);
   const removed = await withStore(context, async (db) => {
-    const { getProject } = await import('../../store/projects.ts');
+    const { getProject } = await import('../../store/accounts/projects.ts');
     const project = await getProject(db, options.project);
     const standings = await listBudgets(db, [project.id], { calendar, now });
     const terms = onlyOne(
@@ -192,7 +192,7 @@ async function removeNamed(context: Context, name: string, { period, repo }: Rem
     const meant = whole.length > 0 ? whole : all.filter((each) => budgetLabel(each) === name);
     const terms = theOne(meant);
     if (!terms) throw new CliError(`no budget "${name}". See: gw budget list`, EXIT.notFound);
-    const { getProject } = await import('../../store/projects.ts');
+    const { getProject } = await import('../../store/accounts/projects.ts');
     await removeBudget(db, await getProject(db, terms.projectName), terms.period, now, terms.repo);
     return budgetName(terms);
   });

@@ -66,7 +66,7 @@ function commandAt(program: Command, words: string[]): Command {
 
 async function projectNames(context: Context): Promise<Candidate[]> {
   if (!existsSync(context.paths.database)) return [];
-  const { listProjects } = await import('../../store/projects.ts');
+  const { listProjects } = await import('../../store/accounts/projects.ts');
   const projects = await withStore(context, listProjects);
   return projects.map(({ name, plan }) => ({ value: name, about: `project, plan ${plan}` }));
 }

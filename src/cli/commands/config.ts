@@ -7,6 +7,7 @@ import {
   SCALAR_KEYS,
   type ScalarKey,
 } from '../../config/settings.ts';
+import { terminalOf } from '../../terminal/terminal.ts';
 import { announceChange } from '../announce-change.ts';
 import type { SetUp } from '../command.ts';
 import { changeSetting, unknownSetting } from '../config/change.ts';
@@ -14,7 +15,6 @@ import { type Entry, originLines, settingLines } from '../config/lines.ts';
 import { noteSlips } from '../config/note-slips.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { readSwitchedOff } from '../optimize/report.ts';
-import { terminalOf } from '../output/terminal.ts';
 import { readSettings } from '../settings.ts';
 
 /** Settings that are read once, when the daemon starts. */

@@ -1,3 +1,7 @@
+import { plural } from '../../terminal/numbers.ts';
+import { pasteable } from '../../terminal/pasteable.ts';
+import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import { pad, wrap } from '../../terminal/text.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, sayJson, tell } from '../context.ts';
 import type { Finding } from '../doctor/check.ts';
@@ -11,10 +15,6 @@ import { checkOptimizer } from '../doctor/optimizer.ts';
 import { checkProviders } from '../doctor/providers.ts';
 import { restoreTerminal } from '../doctor/terminal.ts';
 import { CliError } from '../exit.ts';
-import { plural } from '../output/numbers.ts';
-import { type Terminal, terminalOf } from '../output/terminal.ts';
-import { pad, wrap } from '../output/text.ts';
-import { pasteable } from '../pasteable.ts';
 
 interface Options {
   fix?: boolean;

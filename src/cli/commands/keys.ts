@@ -1,11 +1,11 @@
-import { DEFAULT_PROJECT, findProject } from '../../store/find-project.ts';
-import { createKey, type Key, listKeys, revokeKey } from '../../store/keys.ts';
+import { DEFAULT_PROJECT, findProject } from '../../store/accounts/find-project.ts';
+import { createKey, type Key, listKeys, revokeKey } from '../../store/accounts/keys.ts';
+import { table } from '../../terminal/table.ts';
+import { terminalOf } from '../../terminal/terminal.ts';
+import { createTimeFormat } from '../../terminal/time.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
-import { table } from '../output/table.ts';
-import { terminalOf } from '../output/terminal.ts';
-import { createTimeFormat } from '../output/time.ts';
 import { readSettings } from '../settings.ts';
 import { optionalProject, withStore } from '../with-store.ts';
 

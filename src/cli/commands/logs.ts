@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs';
+import { terminalOf } from '../../terminal/terminal.ts';
+import { createTimeFormat } from '../../terminal/time.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say } from '../context.ts';
 import { tailOf } from '../daemon/log-tail.ts';
 import { usageError } from '../exit.ts';
 import { followFile } from '../logs/follow.ts';
 import { createLogFormat } from '../logs/format.ts';
-import { terminalOf } from '../output/terminal.ts';
-import { createTimeFormat } from '../output/time.ts';
 import { readSettings } from '../settings.ts';
 
 interface Options {

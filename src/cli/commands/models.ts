@@ -1,14 +1,14 @@
 import { formatUsd, NANO_PER_USD } from '../../money.ts';
-import { DEFAULT_PROJECT } from '../../store/find-project.ts';
+import { DEFAULT_PROJECT } from '../../store/accounts/find-project.ts';
+import { table } from '../../terminal/table.ts';
+import { terminalOf } from '../../terminal/terminal.ts';
+import { clean } from '../../terminal/text.ts';
 import { cliKeyOf } from '../cli-keys.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { requireDaemon } from '../daemon/find.ts';
 import { httpGet } from '../daemon/http.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { table } from '../output/table.ts';
-import { terminalOf } from '../output/terminal.ts';
-import { clean } from '../output/text.ts';
 import { withStore } from '../with-store.ts';
 
 interface Model {

@@ -1,7 +1,10 @@
 import { writeFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { compress } from '../../compression/compress.ts';
+import { compress } from '../../compression/conversation/compress.ts';
 import { OPTIMIZER_LEVELS, type OptimizerLevel } from '../../config/settings.ts';
+import { terminalOf } from '../../terminal/terminal.ts';
+import { wrap } from '../../terminal/text.ts';
+import { createTimeFormat } from '../../terminal/time.ts';
 import { writing } from '../../write-fault.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
@@ -12,9 +15,6 @@ import { worthOf } from '../optimize/price.ts';
 import { readReports } from '../optimize/report.ts';
 import { REPORT_NOTE, reportJson, reportText } from '../optimize/report-view.ts';
 import { outcomeDiff, outcomeJson, outcomeTable, summary } from '../optimize/view.ts';
-import { terminalOf } from '../output/terminal.ts';
-import { wrap } from '../output/text.ts';
-import { createTimeFormat } from '../output/time.ts';
 import { messagesIn, openInput, readRequestFile } from '../request-file.ts';
 import { readSettings } from '../settings.ts';
 

@@ -1,8 +1,8 @@
-import { listPrices, removePrice, type StoredPrice, setPrice } from '../../store/prices.ts';
+import { listPrices, removePrice, type StoredPrice, setPrice } from '../../store/accounts/prices.ts';
+import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { terminalOf } from '../output/terminal.ts';
 import { feeText, modelOf, perMillion, readFee, readPrice } from '../prices/read.ts';
 import { knownJson, knownTable, nameOf, priceJson, priceTable } from '../prices/view.ts';
 import { readSettings } from '../settings.ts';

@@ -1,6 +1,5 @@
 import { rmSync } from 'node:fs';
 import { Option } from 'commander';
-import { learnerPath } from '../../routing/score/learner-file.ts';
 import {
   createProject,
   listProjects,
@@ -8,12 +7,13 @@ import {
   type Plan,
   removeProject,
   setPaused,
-} from '../../store/projects.ts';
+} from '../../store/accounts/projects.ts';
+import { table } from '../../terminal/table.ts';
+import { terminalOf } from '../../terminal/terminal.ts';
+import { createTimeFormat } from '../../terminal/time.ts';
+import { learnerPath } from '../../tiering/learner-file.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
-import { table } from '../output/table.ts';
-import { terminalOf } from '../output/terminal.ts';
-import { createTimeFormat } from '../output/time.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 

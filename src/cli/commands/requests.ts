@@ -1,11 +1,11 @@
 import { parseRequestId } from '../../ids.ts';
-import { getRequest } from '../../store/request-log.ts';
-import { requestResponse } from '../../store/request-response.ts';
+import { getRequest } from '../../store/requests/request-log.ts';
+import { requestResponse } from '../../store/requests/request-response.ts';
+import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { parseSince } from '../dates.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
-import { terminalOf } from '../output/terminal.ts';
 import { requestDetails } from '../requests/details.ts';
 import { findRequests, readStatus } from '../requests/find.ts';
 import { requestTable } from '../requests/view.ts';

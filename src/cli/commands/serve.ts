@@ -1,10 +1,10 @@
 import { Option } from 'commander';
+import { pasteable } from '../../terminal/pasteable.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note } from '../context.ts';
 import type { FirstKeys } from '../first-run.ts';
 import { invocation } from '../invocation.ts';
 import { addListenOptions, flagsOf, type ListenOptions } from '../listen-options.ts';
-import { pasteable } from '../pasteable.ts';
 import { withStore } from '../with-store.ts';
 
 interface Options extends ListenOptions {

@@ -1,7 +1,7 @@
+import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, sayJson, tell } from '../context.ts';
 import { EXIT, Exit } from '../exit.ts';
-import { terminalOf } from '../output/terminal.ts';
 import { readStatus, type Status } from '../status/read.ts';
 import { statusJson, statusLines } from '../status/view.ts';
 

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import { addDays, type Calendar } from '../../calendar.ts';
-import type { Db } from '../../store/open.ts';
+import type { Db } from '../../store/database/open.ts';
 import {
   GROUPINGS,
   type Grouping,
@@ -8,14 +8,14 @@ import {
   type UsageReport,
   usageReport,
   usageTrends,
-} from '../../store/reports.ts';
-import { shadowUsage } from '../../store/shadow-spend.ts';
-import { type UsageScope, usageResponse } from '../../store/usage-response.ts';
+} from '../../store/reports/usage-report.ts';
+import { type UsageScope, usageResponse } from '../../store/reports/usage-response.ts';
+import { shadowUsage } from '../../store/router/shadow-spend.ts';
+import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson, tell } from '../context.ts';
 import { parseDay } from '../dates.ts';
 import { usageError } from '../exit.ts';
-import { terminalOf } from '../output/terminal.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { usageCsv } from '../usage/csv.ts';
 import { type UsageCharts, usageTable } from '../usage/table.ts';

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
-import { DEFAULT_PROJECT } from '../../store/find-project.ts';
-import { EVENT_TYPES } from '../../store/ledger/event-types.ts';
+import { DEFAULT_PROJECT } from '../../store/accounts/find-project.ts';
 import { WEBHOOK_FORMATS } from '../../store/webhooks/endpoints.ts';
+import { EVENT_TYPES } from '../../store/webhooks/event-types.ts';
 import type { SetUp } from '../command.ts';
 import type { Context } from '../context.ts';
 import {

@@ -1,6 +1,6 @@
-import { type Column, table } from '../output/table.ts';
-import type { Terminal } from '../output/terminal.ts';
-import { widthOf, wrap } from '../output/text.ts';
+import { type Column, table } from '../../terminal/table.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
+import { widthOf, wrap } from '../../terminal/text.ts';
 
 /** A setting as it is listed. */
 export interface Entry {

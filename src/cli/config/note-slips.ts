@@ -1,6 +1,6 @@
 import type { mapEntryOf } from '../../config/settings.ts';
 import { namesIn } from '../../config/tiers.ts';
-import { createProjectLookup } from '../../store/callers.ts';
+import { createProjectLookup } from '../../store/accounts/callers.ts';
 import { type Context, note } from '../context.ts';
 import { withStore } from '../with-store.ts';
 import { strangersIn } from './strangers.ts';

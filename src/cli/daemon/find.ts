@@ -130,7 +130,7 @@ export function isAlive(pid: number): boolean {
 
 /** Whether a daemon holds the lock. Looking takes it for an instant: not for a daemon that may be about to start. */
 export async function isLocked(path: string): Promise<boolean> {
-  const { acquireLock } = await import('../../store/lock.ts');
+  const { acquireLock } = await import('../../store/database/lock.ts');
   const lock = acquireLock(path);
   lock?.release();
   return lock === undefined;

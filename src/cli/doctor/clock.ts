@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import { createCalendar } from '../../calendar.ts';
 import { timeOfRequestId } from '../../ids.ts';
-import { listRequests } from '../../store/request-log.ts';
+import { listRequests } from '../../store/requests/request-log.ts';
+import { createTimeFormat } from '../../terminal/time.ts';
 import type { Context } from '../context.ts';
-import { createTimeFormat } from '../output/time.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 import { broken, type Finding, ok } from './check.ts';

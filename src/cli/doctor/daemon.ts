@@ -1,7 +1,7 @@
+import { duration } from '../../terminal/time.ts';
 import type { Context } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { portOwner } from '../daemon/port-owner.ts';
-import { duration } from '../output/time.ts';
 import { readSettings } from '../settings.ts';
 import { broken, type Finding, ok, warning } from './check.ts';
 

@@ -1,8 +1,8 @@
 import { retentionMs } from '../../config/retention.ts';
-import { type DatabaseSize, measureDatabase } from '../../store/database-size.ts';
+import { type DatabaseSize, measureDatabase } from '../../store/database/database-size.ts';
+import { bytes, plural } from '../../terminal/numbers.ts';
+import { createTimeFormat } from '../../terminal/time.ts';
 import type { Context } from '../context.ts';
-import { bytes, plural } from '../output/numbers.ts';
-import { createTimeFormat } from '../output/time.ts';
 import { readSettings } from '../settings.ts';
 import { type Finding, ok, warning } from './check.ts';
 

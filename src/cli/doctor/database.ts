@@ -1,9 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import type { Paths } from '../../paths.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
-import { inspectDatabase } from '../../store/inspect.ts';
+import { inspectDatabase } from '../../store/database/inspect.ts';
+import { bytes, plural } from '../../terminal/numbers.ts';
 import { reasonOf } from '../../write-fault.ts';
-import { bytes, plural } from '../output/numbers.ts';
 import { broken, type Finding, ok, warning } from './check.ts';
 
 /** A database of so many bytes takes about a second to be read through. */

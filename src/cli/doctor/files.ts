@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { readSecrets } from '../../config/secrets.ts';
 import { messageOf } from '../../errors.ts';
 import type { Paths } from '../../paths.ts';
+import { bytes, plural } from '../../terminal/numbers.ts';
 import { type Reason, reasonOf } from '../../write-fault.ts';
-import { bytes, plural } from '../output/numbers.ts';
 import { broken, type Finding, ok, warning } from './check.ts';
 
 const LOW_DISK_BYTES = 200 * 1000 * 1000;

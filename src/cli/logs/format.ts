@@ -1,7 +1,7 @@
 import { isObject } from '../../json/object.ts';
-import type { Palette } from '../output/palette.ts';
-import { clean } from '../output/text.ts';
-import type { TimeFormat } from '../output/time.ts';
+import type { Palette } from '../../terminal/palette.ts';
+import { clean } from '../../terminal/text.ts';
+import type { TimeFormat } from '../../terminal/time.ts';
 
 /** pino's levels: https://github.com/pinojs/pino/blob/main/docs/api.md#logger-level */
 const LEVELS: Record<number, string> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' };

@@ -1,9 +1,9 @@
-import type { Level } from '../../compression/compress.ts';
 import { compressRequest } from '../../compression/compress-request.ts';
-import { Conversation, type Step } from '../../compression/conversation.ts';
-import { estimateTokens } from '../../compression/estimate.ts';
-import { roleOf, textsOf } from '../../compression/message.ts';
-import { readTurns } from '../../compression/turns.ts';
+import type { Level } from '../../compression/conversation/compress.ts';
+import { Conversation, type Step } from '../../compression/conversation/conversation.ts';
+import { estimateTokens } from '../../compression/prompt/estimate.ts';
+import { roleOf, textsOf } from '../../compression/prompt/message.ts';
+import { readTurns } from '../../compression/turns/turns.ts';
 import { applyEdits, moved } from '../../json/edit.ts';
 import { countTokens } from '../../tokens/count.ts';
 import { encodingOf } from '../../tokens/encoding.ts';

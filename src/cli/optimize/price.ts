@@ -1,6 +1,6 @@
 import { nanoFromPico } from '../../pricing/pico.ts';
 import { rateAt } from '../../pricing/rate.ts';
-import { listPrices } from '../../store/prices.ts';
+import { listPrices } from '../../store/accounts/prices.ts';
 import type { Context } from '../context.ts';
 import { type KnownPrice, knownPrices } from '../prices/known.ts';
 import { modelOf } from '../prices/read.ts';

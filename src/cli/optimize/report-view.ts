@@ -1,10 +1,10 @@
 import { formatUsd, usdNumber } from '../../money.ts';
-import { MIN_HELD_OUT, rateOf, type TrialOutcome } from '../../store/optimizer-outcome.ts';
-import type { Side, Verdict } from '../../store/optimizer-trials.ts';
-import { count, percent, plural, tokens } from '../output/numbers.ts';
-import { type Column, table } from '../output/table.ts';
-import type { Terminal } from '../output/terminal.ts';
-import type { TimeFormat } from '../output/time.ts';
+import { MIN_HELD_OUT, rateOf, type TrialOutcome } from '../../store/optimizer/outcome.ts';
+import type { Side, Verdict } from '../../store/optimizer/trials.ts';
+import { count, percent, plural, tokens } from '../../terminal/numbers.ts';
+import { type Column, table } from '../../terminal/table.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
+import type { TimeFormat } from '../../terminal/time.ts';
 import { type OptimizerReport, switchOn } from './report.ts';
 
 interface Row {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { OptimizerLevel, Settings } from '../../config/settings.ts';
-import { outcomeOf, type TrialOutcome } from '../../store/optimizer-outcome.ts';
-import { projectsOnTrial, readTrials, readVerdicts, type Verdict } from '../../store/optimizer-trials.ts';
+import { outcomeOf, type TrialOutcome } from '../../store/optimizer/outcome.ts';
+import { projectsOnTrial, readTrials, readVerdicts, type Verdict } from '../../store/optimizer/trials.ts';
 import type { Context } from '../context.ts';
 import { readSettings } from '../settings.ts';
 import { optionalProject, withStore } from '../with-store.ts';

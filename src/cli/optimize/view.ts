@@ -1,9 +1,9 @@
 import { formatUsd, usdNumber } from '../../money.ts';
 import { rateAt } from '../../pricing/rate.ts';
-import { count, percent, plural } from '../output/numbers.ts';
-import { type Column, table } from '../output/table.ts';
-import type { Terminal } from '../output/terminal.ts';
-import { clean, shorten } from '../output/text.ts';
+import { count, percent, plural } from '../../terminal/numbers.ts';
+import { type Column, table } from '../../terminal/table.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
+import { clean, shorten } from '../../terminal/text.ts';
 import { perMillion, usdPerMillion } from '../prices/read.ts';
 import { servedBy } from '../requests/view.ts';
 import { diffLines, shortDiff } from './diff.ts';

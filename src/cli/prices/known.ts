@@ -1,7 +1,7 @@
 import { createCatalog } from '../../pricing/catalog.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
 import { PRESETS } from '../../providers/presets.ts';
-import type { StoredPrice } from '../../store/prices.ts';
+import type { StoredPrice } from '../../store/accounts/prices.ts';
 
 /** What a model costs at a provider, and who says so. */
 export interface KnownPrice {

@@ -1,8 +1,8 @@
 import type { Rate } from '../../pricing/rate.ts';
-import type { StoredPrice } from '../../store/prices.ts';
-import { tokens } from '../output/numbers.ts';
-import { type Column, table } from '../output/table.ts';
-import type { Terminal } from '../output/terminal.ts';
+import type { StoredPrice } from '../../store/accounts/prices.ts';
+import { tokens } from '../../terminal/numbers.ts';
+import { type Column, table } from '../../terminal/table.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
 import type { KnownPrice } from './known.ts';
 import { feeText, feeUsd, perMillion, usdPerMillion } from './read.ts';
 

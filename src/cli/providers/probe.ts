@@ -1,7 +1,7 @@
 import { messageOf } from '../../errors.ts';
 import type { Provider } from '../../providers/registry.ts';
+import { plural } from '../../terminal/numbers.ts';
 import { httpGet } from '../daemon/http.ts';
-import { plural } from '../output/numbers.ts';
 
 /** What asking a provider for its models showed. */
 export interface Probe {

@@ -1,8 +1,8 @@
-import type { LoggedRequest } from '../../store/request-log.ts';
-import type { Terminal } from '../output/terminal.ts';
-import { clean, pad, widthOf, wrap } from '../output/text.ts';
-import { createTimeFormat } from '../output/time.ts';
-import { factsOf } from './facts.ts';
+import type { LoggedRequest } from '../../store/requests/request-log.ts';
+import { factsOf } from '../../terminal/request-facts.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
+import { clean, pad, widthOf, wrap } from '../../terminal/text.ts';
+import { createTimeFormat } from '../../terminal/time.ts';
 
 const GAP = 2;
 

@@ -1,11 +1,11 @@
-import type { Db } from '../../store/open.ts';
+import type { Db } from '../../store/database/open.ts';
 import {
   type LoggedRequest,
   listRequests,
   OUTCOMES,
   type Outcome,
   type RequestFilter,
-} from '../../store/request-log.ts';
+} from '../../store/requests/request-log.ts';
 import { usageError } from '../exit.ts';
 
 /** The outcomes that reports count as failed. */

@@ -1,10 +1,10 @@
 import { formatRequestId } from '../../ids.ts';
 import { formatUsd } from '../../money.ts';
-import type { LoggedRequest } from '../../store/request-log.ts';
-import { tokens } from '../output/numbers.ts';
-import { type Column, table } from '../output/table.ts';
-import type { Terminal } from '../output/terminal.ts';
-import { createTimeFormat, tookText } from '../output/time.ts';
+import type { LoggedRequest } from '../../store/requests/request-log.ts';
+import { tokens } from '../../terminal/numbers.ts';
+import { type Column, table } from '../../terminal/table.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
+import { createTimeFormat, tookText } from '../../terminal/time.ts';
 
 /** Below this many columns there is no room for all of a request. */
 const WIDE_COLUMNS = 100;

@@ -1,10 +1,10 @@
-import type { TierDecision } from '../../routing/decide-tier.ts';
-import type { LearnerState } from '../../routing/score/learner-state.ts';
-import { scorePrompt, type TierScore } from '../../routing/score/score.ts';
+import { plural } from '../../terminal/numbers.ts';
+import { terminalOf } from '../../terminal/terminal.ts';
+import { clean, pad } from '../../terminal/text.ts';
+import type { TierDecision } from '../../tiering/decide-tier.ts';
+import type { LearnerState } from '../../tiering/learner-state.ts';
+import { scorePrompt, type TierScore } from '../../tiering/score.ts';
 import { type Context, note, sayJson, tell } from '../context.ts';
-import { plural } from '../output/numbers.ts';
-import { terminalOf } from '../output/terminal.ts';
-import { clean, pad } from '../output/text.ts';
 import { readRequestFile } from '../request-file.ts';
 import { labelsOf } from './learn.ts';
 import { type Plan, planFor } from './plan.ts';

@@ -1,11 +1,11 @@
-import { placeOf } from '../../routing/conversation-key.ts';
-import { type Label, learnAll } from '../../routing/score/learner.ts';
-import type { LearnerState } from '../../routing/score/learner-state.ts';
-import { isProven } from '../../routing/score/proof.ts';
+import { count, plural } from '../../terminal/numbers.ts';
+import { placeOf } from '../../tiering/conversation-key.ts';
+import { type Label, learnAll } from '../../tiering/learner.ts';
+import type { LearnerState } from '../../tiering/learner-state.ts';
+import { isProven } from '../../tiering/proof.ts';
 import { type Context, note, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { type JsonObject, readLines } from '../jsonl.ts';
-import { count, plural } from '../output/numbers.ts';
 import { openInput } from '../request-file.ts';
 import { learnerFileOf } from './learner-file.ts';
 import { promptIn } from './prompt.ts';

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { deserialiseLearner } from '../../routing/score/codec.ts';
-import { learnerPath, writeLearner } from '../../routing/score/learner-file.ts';
-import { type LearnerState, learnAbout, newLearner } from '../../routing/score/learner-state.ts';
-import { modelsOf } from '../../routing/score/tier-models.ts';
-import { DEFAULT_PROJECT, findProject } from '../../store/find-project.ts';
+import { DEFAULT_PROJECT, findProject } from '../../store/accounts/find-project.ts';
+import { deserialiseLearner } from '../../tiering/codec.ts';
+import { learnerPath, writeLearner } from '../../tiering/learner-file.ts';
+import { type LearnerState, learnAbout, newLearner } from '../../tiering/learner-state.ts';
+import { modelsOf } from '../../tiering/tier-models.ts';
 import { writing } from '../../write-fault.ts';
 import type { Context } from '../context.ts';
 import { CliError } from '../exit.ts';

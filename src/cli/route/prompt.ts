@@ -1,4 +1,4 @@
-import { type Prompt, readPrompt } from '../../routing/score/prompt.ts';
+import { type Prompt, readPrompt } from '../../tiering/prompt.ts';
 import { messagesIn } from '../request-file.ts';
 
 /** The prompt of messages as they came; `where` is for the message about what is wrong with them. */

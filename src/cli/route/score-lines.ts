@@ -1,7 +1,7 @@
-import { learn } from '../../routing/score/learner.ts';
-import { type LearnerState, newLearner } from '../../routing/score/learner-state.ts';
-import type { Prompt } from '../../routing/score/prompt.ts';
-import { scorePrompt } from '../../routing/score/score.ts';
+import { learn } from '../../tiering/learner.ts';
+import { type LearnerState, newLearner } from '../../tiering/learner-state.ts';
+import type { Prompt } from '../../tiering/prompt.ts';
+import { scorePrompt } from '../../tiering/score.ts';
 import { usageError } from '../exit.ts';
 import type { JsonObject } from '../jsonl.ts';
 import { outcomeOf } from './learn.ts';

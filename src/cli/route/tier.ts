@@ -1,10 +1,10 @@
 import { parseShare, parseTiers } from '../../config/tiers.ts';
-import { conversationKey } from '../../routing/conversation-key.ts';
-import { decideTier, type TierDecision } from '../../routing/decide-tier.ts';
-import type { TierScore } from '../../routing/score/score.ts';
-import { observe, type ScoreWindow } from '../../routing/score/share.ts';
-import { findProject } from '../../store/find-project.ts';
-import { recentTierScores } from '../../store/tier-scores.ts';
+import { findProject } from '../../store/accounts/find-project.ts';
+import { recentTierScores } from '../../store/router/tier-scores.ts';
+import { conversationKey } from '../../tiering/conversation-key.ts';
+import { decideTier, type TierDecision } from '../../tiering/decide-tier.ts';
+import type { TierScore } from '../../tiering/score.ts';
+import { observe, type ScoreWindow } from '../../tiering/share.ts';
 import type { Context } from '../context.ts';
 import type { JsonObject } from '../jsonl.ts';
 import { readSettings } from '../settings.ts';

@@ -1,6 +1,6 @@
-import { listBudgets, type Standing } from '../../store/budgets.ts';
-import { projectIds } from '../../store/find-project.ts';
-import { type UsageFigures, usageReport } from '../../store/reports.ts';
+import { projectIds } from '../../store/accounts/find-project.ts';
+import { listBudgets, type Standing } from '../../store/budgets/budgets.ts';
+import { type UsageFigures, usageReport } from '../../store/reports/usage-report.ts';
 import type { Context } from '../context.ts';
 import { type DaemonState, findDaemon } from '../daemon/find.ts';
 import { knownProviders } from '../providers/known.ts';

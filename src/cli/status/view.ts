@@ -1,16 +1,16 @@
 import { formatUsd, usdNumber } from '../../money.ts';
-import { budgetResponse } from '../../store/budget-response.ts';
-import { budgetName, type Standing, thresholdOf } from '../../store/budgets.ts';
-import { isOver } from '../../store/forecast.ts';
-import type { UsageFigures } from '../../store/reports.ts';
+import { budgetResponse } from '../../store/budgets/budget-response.ts';
+import { budgetName, type Standing, thresholdOf } from '../../store/budgets/budgets.ts';
+import { isOver } from '../../store/budgets/forecast.ts';
+import type { UsageFigures } from '../../store/reports/usage-report.ts';
+import { count, percent, plural } from '../../terminal/numbers.ts';
+import { pasteable } from '../../terminal/pasteable.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
+import { pad, wrap } from '../../terminal/text.ts';
+import { createTimeFormat, duration } from '../../terminal/time.ts';
+import { wrapMessage } from '../../terminal/wrap-message.ts';
 import { forecastText, shareOf } from '../budgets/view.ts';
 import type { DaemonState } from '../daemon/find.ts';
-import { count, percent, plural } from '../output/numbers.ts';
-import type { Terminal } from '../output/terminal.ts';
-import { pad, wrap } from '../output/text.ts';
-import { createTimeFormat, duration } from '../output/time.ts';
-import { wrapMessage } from '../output/wrap-message.ts';
-import { pasteable } from '../pasteable.ts';
 import type { Status } from './read.ts';
 
 const LABEL = 10;

@@ -1,6 +1,6 @@
-import type { UsageReport } from '../../store/reports.ts';
-import { type UsageScope, usageResponseRow } from '../../store/usage-response.ts';
-import { clean } from '../output/text.ts';
+import type { UsageReport } from '../../store/reports/usage-report.ts';
+import { type UsageScope, usageResponseRow } from '../../store/reports/usage-response.ts';
+import { clean } from '../../terminal/text.ts';
 
 /** The rows of the report as RFC 4180 CSV with the names of the JSON fields; no total, which a spreadsheet adds up. */
 export function usageCsv({ rows, total }: UsageReport, { groupBy }: UsageScope): string {

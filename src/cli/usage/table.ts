@@ -1,13 +1,13 @@
 import { formatUsd } from '../../money.ts';
-import type { UsageFigures, UsageReport, UsageRow } from '../../store/reports.ts';
-import type { ShadowUsage } from '../../store/shadow-spend.ts';
-import type { UsageScope } from '../../store/usage-response.ts';
-import { bar } from '../output/bars.ts';
-import { fitPoints, peakOf, sparkline } from '../output/chart.ts';
-import { count, plural, tokens } from '../output/numbers.ts';
-import { stackedBar } from '../output/stacked-bar.ts';
-import { type Column, table } from '../output/table.ts';
-import type { Terminal } from '../output/terminal.ts';
+import type { UsageFigures, UsageReport, UsageRow } from '../../store/reports/usage-report.ts';
+import type { UsageScope } from '../../store/reports/usage-response.ts';
+import type { ShadowUsage } from '../../store/router/shadow-spend.ts';
+import { bar } from '../../terminal/bars.ts';
+import { fitPoints, peakOf, sparkline } from '../../terminal/chart.ts';
+import { count, plural, tokens } from '../../terminal/numbers.ts';
+import { stackedBar } from '../../terminal/stacked-bar.ts';
+import { type Column, table } from '../../terminal/table.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
 
 const BAR_CELLS = 24;
 const TREND_CELLS = 31;

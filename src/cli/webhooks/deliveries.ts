@@ -1,9 +1,9 @@
+import { plural } from '../../terminal/numbers.ts';
+import { terminalOf } from '../../terminal/terminal.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { parseSince } from '../dates.ts';
 import { usageError } from '../exit.ts';
-import { plural } from '../output/numbers.ts';
-import { terminalOf } from '../output/terminal.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { withWebhooks } from './service.ts';
 import { deliveryTable } from './view.ts';

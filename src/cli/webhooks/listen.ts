@@ -1,5 +1,8 @@
 import { createCalendar } from '../../calendar.ts';
 import { newestSequence, type StoredEvent } from '../../store/webhooks/follow.ts';
+import { terminalOf } from '../../terminal/terminal.ts';
+import { clean, shorten, widthOf } from '../../terminal/text.ts';
+import { createTimeFormat, duration } from '../../terminal/time.ts';
 import { eventBody } from '../../webhooks/event-body.ts';
 import { describe } from '../../webhooks/format/message.ts';
 import { type Forward, type Heard, listen } from '../../webhooks/listen.ts';
@@ -9,9 +12,6 @@ import { parseChange } from '../../webhooks/validate.ts';
 import { type Context, note, say } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { EXIT, Exit } from '../exit.ts';
-import { terminalOf } from '../output/terminal.ts';
-import { clean, shorten, widthOf } from '../output/text.ts';
-import { createTimeFormat, duration } from '../output/time.ts';
 import { readSettings } from '../settings.ts';
 import { optionalProject, withStore } from '../with-store.ts';
 import { gatherBlocked, type Show } from './gather-blocked.ts';

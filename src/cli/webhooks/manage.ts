@@ -1,8 +1,8 @@
+import { terminalOf } from '../../terminal/terminal.ts';
+import { clean } from '../../terminal/text.ts';
 import type { EndpointView } from '../../webhooks/views.ts';
 import { type Context, note, say, sayJson, tell } from '../context.ts';
 import { CliError, usageError } from '../exit.ts';
-import { terminalOf } from '../output/terminal.ts';
-import { clean } from '../output/text.ts';
 import { policyInForce, withWebhooks } from './service.ts';
 import { endpointTable, eventsText, testText } from './view.ts';
 

@@ -1,7 +1,7 @@
 import { createCalendar } from '../../calendar.ts';
-import { DEFAULT_PROJECT, findProject } from '../../store/find-project.ts';
-import type { Db } from '../../store/open.ts';
-import { inTransaction } from '../../store/write.ts';
+import { DEFAULT_PROJECT, findProject } from '../../store/accounts/find-project.ts';
+import type { Db } from '../../store/database/open.ts';
+import { inTransaction } from '../../store/database/write.ts';
 import { type AddressPolicy, addressPolicy } from '../../webhooks/address-check.ts';
 import { createSend } from '../../webhooks/send.ts';
 import { createWebhookService, type WebhookCaller, type WebhookService } from '../../webhooks/service.ts';

@@ -1,10 +1,10 @@
-import { EVENT_TYPES } from '../../store/ledger/event-types.ts';
+import { EVENT_TYPES } from '../../store/webhooks/event-types.ts';
+import { type Column, table } from '../../terminal/table.ts';
+import type { Terminal } from '../../terminal/terminal.ts';
+import { clean } from '../../terminal/text.ts';
+import { createTimeFormat, duration, type TimeFormat } from '../../terminal/time.ts';
 import type { TestView } from '../../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../../webhooks/views.ts';
-import { type Column, table } from '../output/table.ts';
-import type { Terminal } from '../output/terminal.ts';
-import { clean } from '../output/text.ts';
-import { createTimeFormat, duration, type TimeFormat } from '../output/time.ts';
 
 /** The webhooks as a table, and below it why some of them get nothing. */
 export function endpointTable(endpoints: EndpointView[], terminal: Terminal): string {

@@ -1,8 +1,8 @@
 import { badRequest, GwError, notFound } from '../../errors.ts';
 import type { Provider } from '../../providers/registry.ts';
-import type { Gateway } from '../gateway.ts';
-import type { Job } from '../job.ts';
-import type { Target } from '../resolve.ts';
+import type { Gateway } from '../context/gateway.ts';
+import type { Job } from '../context/request-context.ts';
+import type { Target } from '../state/resolve.ts';
 
 /** gw counts itself where no provider of the wire has the model. */
 export const COUNT_TOKENS = '/messages/count_tokens';

@@ -1,9 +1,9 @@
 import { encodingOf } from '../../tokens/encoding.ts';
-import type { Gateway } from '../gateway.ts';
-import { serviceHeaders } from '../headers.ts';
-import { type Job, recordOf } from '../job.ts';
-import type { Target } from '../resolve.ts';
-import { messagesWire } from '../wire/messages.ts';
+import { messagesWire } from '../../wire/apis/messages.ts';
+import type { Gateway } from '../context/gateway.ts';
+import { type Job, recordOf } from '../context/request-context.ts';
+import type { Target } from '../state/resolve.ts';
+import { serviceHeaders } from '../upstream/headers.ts';
 
 /** As clients count: roughly what a message, a tool or a field takes besides its text. */
 const TOKENS_PER_ITEM = 4;

@@ -3,7 +3,7 @@ import type { Worker } from 'node:worker_threads';
 import { type Clock, systemClock } from '../../clock.ts';
 import { messageOf } from '../../errors.ts';
 import { createWorkerCalls, startBuiltWorker } from '../../worker-calls.ts';
-import { type Db, LOG_PAGES } from '../open.ts';
+import { type Db, LOG_PAGES } from '../database/open.ts';
 import type { CheckpointRequest } from './worker.ts';
 
 /** Moves what the write-ahead log has into the database, in a thread: each time it waits for the disk, some 20 ms. */

@@ -1,7 +1,7 @@
 import { requestIdAt, timeOfRequestId } from '../../ids.ts';
+import type { Db } from '../database/open.ts';
 import { FLAGS, type Flag, OUTCOMES, type Outcome } from '../ledger/record.ts';
-import type { Db } from '../open.ts';
-import type { LoggedRequest } from '../request-log.ts';
+import type { LoggedRequest } from '../requests/request-log.ts';
 
 /** A request as a line of the feed shows it. */
 export interface FeedRow

@@ -1,6 +1,6 @@
 import { type RequestId, requestIdAt } from '../../ids.ts';
-import type { Db } from '../open.ts';
-import { getRequest, type LoggedRequest } from '../request-log.ts';
+import type { Db } from '../database/open.ts';
+import { getRequest, type LoggedRequest } from '../requests/request-log.ts';
 
 /** How long a request may wait and upload before it holds anything: until then nothing tells that it is coming. */
 const UNSEEN_MS = 60_000;

@@ -1,7 +1,7 @@
 import type { Span } from '../../calendar.ts';
 import { requestIdAt, timeOfRequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
-import type { Db } from '../open.ts';
+import type { Db } from '../database/open.ts';
 
 const MINUTE_MS = 60_000;
 /** A request's row comes when it has ended, at the minute when it began: most end within this time. */

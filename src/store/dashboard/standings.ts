@@ -1,7 +1,7 @@
 import type { Calendar } from '../../calendar.ts';
+import type { Db } from '../database/open.ts';
 import type { Standing } from '../ledger/balances.ts';
 import { type BudgetTerms, runningPeriod } from '../ledger/terms.ts';
-import type { Db } from '../open.ts';
 
 const MINUTE_MS = 60_000;
 

@@ -1,4 +1,4 @@
-import type { Db } from '../open.ts';
+import type { Db } from '../database/open.ts';
 
 /** How a webhook is doing. Its URL may be a secret and stays in the store: the host tells it from others. */
 export interface WebhookHealth {

@@ -1,6 +1,6 @@
 import type { Span } from '../../calendar.ts';
 import type { NanoUsd } from '../../money.ts';
-import type { Db } from '../open.ts';
+import type { Db } from '../database/open.ts';
 
 /** What happened in a span of time. */
 export interface WindowTotals {

@@ -1,5 +1,5 @@
 import type { NanoUsd } from '../../money.ts';
-import type { Db } from '../open.ts';
+import type { Db } from '../database/open.ts';
 import type { BudgetTerms } from './terms.ts';
 
 /** The spend of one budget in one period (a minute, for rolling budgets). */

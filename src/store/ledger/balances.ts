@@ -1,6 +1,6 @@
 import type { Calendar } from '../../calendar.ts';
 import { type NanoUsd, usdNumber } from '../../money.ts';
-import type { Db } from '../open.ts';
+import type { Db } from '../database/open.ts';
 import { type BalanceRow, createBalanceRows, type Mark, type WindowSums } from './balance-rows.ts';
 import type { EmitEvent } from './events.ts';
 import { type BudgetTerms, boundariesBetween, budgetName, runningPeriod, thresholdOf } from './terms.ts';

@@ -1,4 +1,4 @@
-import type { Db } from '../open.ts';
+import type { Db } from '../database/open.ts';
 
 /** Tells whether what a writer keeps in memory is still what the database holds. */
 export interface ChangeWatch {

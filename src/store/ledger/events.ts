@@ -1,9 +1,9 @@
 import { newId, type Random } from '../../ids.ts';
-import type { Db } from '../open.ts';
+import type { Db } from '../database/open.ts';
 import { createEnqueue } from '../webhooks/enqueue.ts';
-import type { EventType } from './event-types.ts';
+import type { EventType } from '../webhooks/event-types.ts';
 
-export { EVENT_TYPES, type EventType } from './event-types.ts';
+export { EVENT_TYPES, type EventType } from '../webhooks/event-types.ts';
 
 /** Writes an event into the running transaction. */
 export type EmitEvent = (type: EventType, projectId: number, data: Record<string, unknown>) => void;

@@ -1,8 +1,8 @@
 import type { RequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Origin } from '../../origin.ts';
-import type { Names } from '../names.ts';
-import type { Db } from '../open.ts';
+import type { Names } from '../database/names.ts';
+import type { Db } from '../database/open.ts';
 import type { Charge } from './balances.ts';
 
 /** Who asks, for what: the part of a request record that is known before it is sent. */

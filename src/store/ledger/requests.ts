@@ -1,7 +1,7 @@
 import type { NanoUsd } from '../../money.ts';
 import type { Origin } from '../../origin.ts';
-import type { Names } from '../names.ts';
-import type { Db } from '../open.ts';
+import type { Names } from '../database/names.ts';
+import type { Db } from '../database/open.ts';
 import { OUTCOMES, type RequestRecord } from './record.ts';
 import type { Rollups } from './rollups.ts';
 import { createTrialWriter } from './trials.ts';

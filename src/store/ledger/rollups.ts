@@ -1,5 +1,5 @@
 import { timeOfRequestId } from '../../ids.ts';
-import type { Db } from '../open.ts';
+import type { Db } from '../database/open.ts';
 import { ADD_COUNTERS, COUNTERS } from './counters.ts';
 import { FLAGS, isFailure, type RequestRecord } from './record.ts';
 import { bucketOf } from './usage-bucket.ts';

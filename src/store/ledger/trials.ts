@@ -1,5 +1,5 @@
 import { timeOfRequestId } from '../../ids.ts';
-import type { Db } from '../open.ts';
+import type { Db } from '../database/open.ts';
 import { FLAGS, type RequestRecord, type Trial } from './record.ts';
 
 /** What such a request cost is not what the provider billed. */

@@ -1,4 +1,4 @@
-import type { Db } from '../open.ts';
+import type { Db } from '../database/open.ts';
 import { ADD_COUNTERS, COUNTERS } from './counters.ts';
 
 /**

@@ -1,6 +1,6 @@
 import { addDays, type Calendar } from '../../calendar.ts';
+import type { Db } from '../database/open.ts';
 import { prepareSummedUntil, SUM_KINDS } from '../ledger/usage-sums.ts';
-import type { Db } from '../open.ts';
 import { addFigures, SUMS, type UsageFigures, type UsageRow } from './figures.ts';
 
 /** UTC milliseconds from the start of a local day to that of another; of one project, or of all. */

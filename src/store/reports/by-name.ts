@@ -1,6 +1,6 @@
+import type { Db } from '../database/open.ts';
 import { COUNTERS } from '../ledger/counters.ts';
 import { prepareSummedUntil, SUM_KINDS } from '../ledger/usage-sums.ts';
-import type { Db } from '../open.ts';
 import type { UsageSpan } from './by-day.ts';
 import { SUMS, type UsageRow } from './figures.ts';
 

@@ -1,4 +1,4 @@
-import type { Db } from '../open.ts';
+import type { Db } from '../database/open.ts';
 import type { UsageSpan } from './by-day.ts';
 import { FIGURE_NAMES, SUMS, sumFigures, type UsageFigures, type UsageRow } from './figures.ts';
 

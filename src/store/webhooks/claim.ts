@@ -1,5 +1,5 @@
-import type { EventType } from '../ledger/event-types.ts';
 import type { WebhookFormat } from './endpoints.ts';
+import type { EventType } from './event-types.ts';
 
 /** The right to make one attempt: an event, where it goes, and how it is signed. */
 export interface Claim {

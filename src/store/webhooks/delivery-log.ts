@@ -1,6 +1,6 @@
-import type { EventType } from '../ledger/event-types.ts';
-import type { Db } from '../open.ts';
+import type { Db } from '../database/open.ts';
 import type { Write } from './endpoints.ts';
+import type { EventType } from './event-types.ts';
 
 export type DeliveryState = 'pending' | 'sending' | 'delivered' | 'failed';
 

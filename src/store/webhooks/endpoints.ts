@@ -1,9 +1,9 @@
 import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
-import type { EventType } from '../ledger/event-types.ts';
-import type { Db } from '../open.ts';
-import type { Plan } from '../projects.ts';
-import { blockedSummaries, deliveries, projects, webhookEndpoints } from '../schema.ts';
+import type { Plan } from '../accounts/projects.ts';
+import type { Db } from '../database/open.ts';
+import { blockedSummaries, deliveries, projects, webhookEndpoints } from '../database/schema.ts';
+import type { EventType } from './event-types.ts';
 import { eventBits, eventsOf } from './subscription.ts';
 
 /** How a delivery's body is written: `json` for programs, the others for the chats of that name. */

@@ -1,5 +1,5 @@
-import type { EventType } from '../ledger/event-types.ts';
-import type { Db } from '../open.ts';
+import type { Db } from '../database/open.ts';
+import type { EventType } from './event-types.ts';
 import { eventBits } from './subscription.ts';
 
 /** An event that has just been written. */

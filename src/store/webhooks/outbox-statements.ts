@@ -1,4 +1,4 @@
-import type { Db } from '../open.ts';
+import type { Db } from '../database/open.ts';
 import type { Claim } from './claim.ts';
 
 const ACTIVE = `webhook_endpoints e JOIN projects p ON p.id = e.project_id

@@ -1,4 +1,4 @@
-import type { Db } from '../open.ts';
+import type { Db } from '../database/open.ts';
 import type { Attempt, Claim } from './claim.ts';
 import { disableEndpoint, type Write } from './endpoints.ts';
 import { prepareOutbox } from './outbox-statements.ts';

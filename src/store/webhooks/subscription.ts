@@ -1,4 +1,4 @@
-import { EVENT_TYPES, type EventType } from '../ledger/event-types.ts';
+import { EVENT_TYPES, type EventType } from './event-types.ts';
 
 /** A set of event types as it is stored: one bit each. */
 export function eventBits(events: readonly EventType[]): number {

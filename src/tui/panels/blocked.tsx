@@ -1,8 +1,8 @@
-import { count } from '../../cli/output/numbers.ts';
-import { budgetLabel } from '../../store/budgets.ts';
+import { budgetLabel } from '../../store/budgets/budgets.ts';
 import type { BudgetBlocks } from '../../store/dashboard/blocks.ts';
-import { heading, lineOf, textLine } from '../lines.ts';
-import { type Look, MARKS, styleOf } from '../look.ts';
+import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
+import { count } from '../../terminal/numbers.ts';
+import { heading, lineOf, textLine } from '../../terminal/styled-lines.ts';
 import { Lines } from './lines.tsx';
 
 export interface BlockedProps {

@@ -1,8 +1,8 @@
-import { pasteable } from '../../cli/pasteable.ts';
-import { budgetName, type Standing } from '../../store/budgets.ts';
+import { budgetName, type Standing } from '../../store/budgets/budgets.ts';
+import type { Look } from '../../terminal/look.ts';
+import { pasteable } from '../../terminal/pasteable.ts';
+import { heading, textLine } from '../../terminal/styled-lines.ts';
 import { BUDGET_LABELS, budgetLines, type Shape, WIDE_BUDGET_FROM } from '../budget-lines.ts';
-import { heading, textLine } from '../lines.ts';
-import type { Look } from '../look.ts';
 import { topFor } from '../selection.ts';
 import { Lines } from './lines.tsx';
 

@@ -1,8 +1,8 @@
-import { pad } from '../../cli/output/text.ts';
-import { factsOf } from '../../cli/requests/facts.ts';
-import type { LoggedRequest } from '../../store/request-log.ts';
-import { heading, textLine } from '../lines.ts';
-import type { Look } from '../look.ts';
+import type { LoggedRequest } from '../../store/requests/request-log.ts';
+import type { Look } from '../../terminal/look.ts';
+import { factsOf } from '../../terminal/request-facts.ts';
+import { heading, textLine } from '../../terminal/styled-lines.ts';
+import { pad } from '../../terminal/text.ts';
 import { Lines } from './lines.tsx';
 
 export interface DetailProps {

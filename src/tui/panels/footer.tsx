@@ -1,6 +1,6 @@
-import { pasteable } from '../../cli/pasteable.ts';
-import { textLine } from '../lines.ts';
-import type { Look } from '../look.ts';
+import type { Look } from '../../terminal/look.ts';
+import { pasteable } from '../../terminal/pasteable.ts';
+import { textLine } from '../../terminal/styled-lines.ts';
 import { Lines } from './lines.tsx';
 
 export interface FooterProps {

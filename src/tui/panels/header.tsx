@@ -1,9 +1,9 @@
-import { widthOf } from '../../cli/output/text.ts';
-import { duration } from '../../cli/output/time.ts';
-import { pasteable } from '../../cli/pasteable.ts';
+import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
+import { pasteable } from '../../terminal/pasteable.ts';
+import { type Cell, lineOf } from '../../terminal/styled-lines.ts';
+import { widthOf } from '../../terminal/text.ts';
+import { duration } from '../../terminal/time.ts';
 import type { DaemonView } from '../daemon-view.ts';
-import { type Cell, lineOf } from '../lines.ts';
-import { type Look, MARKS, styleOf } from '../look.ts';
 import { Lines } from './lines.tsx';
 
 export interface HeaderProps {

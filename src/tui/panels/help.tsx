@@ -1,6 +1,6 @@
-import { pad } from '../../cli/output/text.ts';
-import { heading, textLine } from '../lines.ts';
-import type { Look } from '../look.ts';
+import type { Look } from '../../terminal/look.ts';
+import { heading, textLine } from '../../terminal/styled-lines.ts';
+import { pad } from '../../terminal/text.ts';
 import { Lines } from './lines.tsx';
 
 export interface HelpProps {

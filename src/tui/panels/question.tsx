@@ -1,8 +1,8 @@
-import { wrap } from '../../cli/output/text.ts';
-import { budgetName } from '../../store/budgets.ts';
+import { budgetName } from '../../store/budgets/budgets.ts';
+import type { Look } from '../../terminal/look.ts';
+import { heading, textLine } from '../../terminal/styled-lines.ts';
+import { wrap } from '../../terminal/text.ts';
 import type { Dialog } from '../dialog.ts';
-import { heading, textLine } from '../lines.ts';
-import type { Look } from '../look.ts';
 import { topFor } from '../selection.ts';
 import { Lines } from './lines.tsx';
 

@@ -1,11 +1,11 @@
-import { count } from '../../cli/output/numbers.ts';
 import type { RequestId } from '../../ids.ts';
-import { budgetLabel } from '../../store/budgets.ts';
+import { budgetLabel } from '../../store/budgets/budgets.ts';
 import type { FeedFilter } from '../../store/dashboard/feed.ts';
+import { feedCells, feedColumns, feedHeader } from '../../terminal/feed-line.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count } from '../../terminal/numbers.ts';
+import { heading, lineOf, textLine } from '../../terminal/styled-lines.ts';
 import type { FeedEntry } from '../feed-entry.ts';
-import { feedCells, feedColumns, feedHeader } from '../feed-line.ts';
-import { heading, lineOf, textLine } from '../lines.ts';
-import type { Look } from '../look.ts';
 import { topFor } from '../selection.ts';
 import { Lines } from './lines.tsx';
 

@@ -1,8 +1,8 @@
-import { bar } from '../../cli/output/bars.ts';
-import { tokens } from '../../cli/output/numbers.ts';
 import { formatUsd, type NanoUsd } from '../../money.ts';
-import { heading, lineOf } from '../lines.ts';
-import type { Look } from '../look.ts';
+import { bar } from '../../terminal/bars.ts';
+import type { Look } from '../../terminal/look.ts';
+import { tokens } from '../../terminal/numbers.ts';
+import { heading, lineOf } from '../../terminal/styled-lines.ts';
 import { Lines } from './lines.tsx';
 
 /** What money went to: a model, or a program in a repository. */

@@ -1,11 +1,11 @@
-import { columnChart, fitPoints, peakOf, sparkline } from '../../cli/output/chart.ts';
-import { count, tokens } from '../../cli/output/numbers.ts';
-import { pad, widthOf } from '../../cli/output/text.ts';
-import { tookText } from '../../cli/output/time.ts';
 import { formatUsd } from '../../money.ts';
 import type { DashboardData } from '../../store/dashboard/reader.ts';
-import { heading, textLine } from '../lines.ts';
-import type { Look } from '../look.ts';
+import { columnChart, fitPoints, peakOf, sparkline } from '../../terminal/chart.ts';
+import type { Look } from '../../terminal/look.ts';
+import { count, tokens } from '../../terminal/numbers.ts';
+import { heading, textLine } from '../../terminal/styled-lines.ts';
+import { pad, widthOf } from '../../terminal/text.ts';
+import { tookText } from '../../terminal/time.ts';
 import { Lines } from './lines.tsx';
 
 export interface TodayProps {

@@ -1,8 +1,8 @@
-import { plural } from '../../cli/output/numbers.ts';
-import { pasteable } from '../../cli/pasteable.ts';
 import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
-import { heading, lineOf, textLine } from '../lines.ts';
-import { type Look, MARKS, styleOf } from '../look.ts';
+import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
+import { plural } from '../../terminal/numbers.ts';
+import { pasteable } from '../../terminal/pasteable.ts';
+import { heading, lineOf, textLine } from '../../terminal/styled-lines.ts';
 import { topFor } from '../selection.ts';
 import { Lines } from './lines.tsx';
 

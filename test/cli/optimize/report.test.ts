@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { closeTrial } from '../../../src/store/optimizer-trials.ts';
+import { closeTrial } from '../../../src/store/optimizer/trials.ts';
 import { type CliHome, cliHome } from '../cli-home.ts';
 
 const NOON = Date.UTC(2026, 0, 1, 12);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createRequestFollower } from '../../../src/store/dashboard/follow-requests.ts';
-import { openDatabase } from '../../../src/store/open.ts';
+import { openDatabase } from '../../../src/store/database/open.ts';
 import {
   addProjects,
   admissionOf,

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { listBudgets, setBudget } from '../../../src/store/budgets.ts';
+import { createProject, type Project } from '../../../src/store/accounts/projects.ts';
+import { listBudgets, setBudget } from '../../../src/store/budgets/budgets.ts';
 import { createDashboardReader, type DashboardQuery } from '../../../src/store/dashboard/reader.ts';
+import { openDatabase } from '../../../src/store/database/open.ts';
+import { inTransaction } from '../../../src/store/database/write.ts';
 import { FLAGS } from '../../../src/store/ledger/record.ts';
-import { openDatabase } from '../../../src/store/open.ts';
-import { createProject, type Project } from '../../../src/store/projects.ts';
 import { createEndpoints } from '../../../src/store/webhooks/endpoints.ts';
-import { inTransaction } from '../../../src/store/write.ts';
 import { NO_USAGE } from '../../../src/usage.ts';
 import {
   admissionOf,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Origin } from '../../../src/origin.ts';
-import { getRequest } from '../../../src/store/request-log.ts';
+import { getRequest } from '../../../src/store/requests/request-log.ts';
 import { checkDatabase } from '../../support/simulator-check.ts';
 import { openShop, type Shop } from '../../support/simulator-shop.ts';
 

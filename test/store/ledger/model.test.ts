@@ -6,9 +6,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createRequestIds, type RequestId } from '../../../src/ids.ts';
 import type { Origin } from '../../../src/origin.ts';
-import { listBudgets, removeBudget, setBudget } from '../../../src/store/budgets.ts';
+import { listBudgets, removeBudget, setBudget } from '../../../src/store/budgets/budgets.ts';
+import type { Db } from '../../../src/store/database/open.ts';
 import type { BudgetPeriod } from '../../../src/store/ledger/terms.ts';
-import type { Db } from '../../../src/store/open.ts';
 import {
   addProjects,
   admissionOf,

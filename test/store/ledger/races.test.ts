@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { removeBudget, setBudget } from '../../../src/store/budgets.ts';
-import type { Db } from '../../../src/store/open.ts';
+import { removeBudget, setBudget } from '../../../src/store/budgets/budgets.ts';
+import type { Db } from '../../../src/store/database/open.ts';
 import {
   addProjects,
   admissionOf,

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { EventType } from '../../../src/store/ledger/event-types.ts';
-import { createProject } from '../../../src/store/projects.ts';
+import { createProject } from '../../../src/store/accounts/projects.ts';
+import type { EventType } from '../../../src/store/webhooks/event-types.ts';
 import { START } from '../../webhooks/support/virtual-clock.ts';
 import { createWorld, type World } from '../../webhooks/support/world.ts';
 

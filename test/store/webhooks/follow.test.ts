@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { openDatabase } from '../../../src/store/open.ts';
+import { openDatabase } from '../../../src/store/database/open.ts';
 import { followEvents } from '../../../src/store/webhooks/follow.ts';
 import { createWorld, type World } from '../../webhooks/support/world.ts';
 

@@ -1,6 +1,6 @@
 import { getTableConfig } from 'drizzle-orm/sqlite-core';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { blockedSummaries, deliveries, webhookEndpoints } from '../../../src/store/schema.ts';
+import { blockedSummaries, deliveries, webhookEndpoints } from '../../../src/store/database/schema.ts';
 import { createWorld, type World } from '../../webhooks/support/world.ts';
 
 let world: World;

@@ -1,12 +1,12 @@
 import { createCalendar } from '../../../src/calendar.ts';
-import { ASCII, BLOCKS } from '../../../src/cli/output/bars.ts';
-import { PLAIN } from '../../../src/cli/output/palette.ts';
-import { createTimeFormat } from '../../../src/cli/output/time.ts';
 import { requestIdAt } from '../../../src/ids.ts';
-import type { Standing } from '../../../src/store/budgets.ts';
+import type { Standing } from '../../../src/store/budgets/budgets.ts';
 import type { DashboardData } from '../../../src/store/dashboard/reader.ts';
-import type { LoggedRequest } from '../../../src/store/request-log.ts';
-import type { Look } from '../../../src/tui/look.ts';
+import type { LoggedRequest } from '../../../src/store/requests/request-log.ts';
+import { ASCII, BLOCKS } from '../../../src/terminal/bars.ts';
+import type { Look } from '../../../src/terminal/look.ts';
+import { PLAIN } from '../../../src/terminal/palette.ts';
+import { createTimeFormat } from '../../../src/terminal/time.ts';
 import { initialState, receive, type State } from '../../../src/tui/state.ts';
 
 /** Friday 2026-11-20, 14:02:11 in Paris. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GwError } from '../../../src/errors.ts';
-import { messagesRequest } from '../../../src/gateway/wire/translate/chat-over-messages/request.ts';
-import { translateForChat } from '../../../src/gateway/wire/translate/chat-over-messages/translator.ts';
+import { messagesRequest } from '../../../src/translation/chat-over-messages/request.ts';
+import { translateForChat } from '../../../src/translation/chat-over-messages/translator.ts';
 import { hasOpenAiSchema, openAiFaults } from '../../support/openai-schema.ts';
 import { eventText, readEvents } from '../support/event-scripts.ts';
 import {

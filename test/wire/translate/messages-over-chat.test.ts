@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { GwError } from '../../../src/errors.ts';
-import { chatRequest } from '../../../src/gateway/wire/translate/messages-over-chat/request.ts';
-import { translateForMessages } from '../../../src/gateway/wire/translate/messages-over-chat/translator.ts';
+import { chatRequest } from '../../../src/translation/messages-over-chat/request.ts';
+import { translateForMessages } from '../../../src/translation/messages-over-chat/translator.ts';
 import { chunkBody, completionBody, errorBody, usageOf } from '../../support/chat-shapes.ts';
 import { type Event, eventText, readEvents } from '../support/event-scripts.ts';
 import { text, toolUse } from '../support/messages-shapes.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { GwError } from '../../../src/errors.ts';
-import type { Json } from '../../../src/gateway/wire/translate/json.ts';
-import { createItemMemory } from '../../../src/gateway/wire/translate/responses-over-chat/item-memory.ts';
-import { chatRequest } from '../../../src/gateway/wire/translate/responses-over-chat/request.ts';
-import { translateForResponses } from '../../../src/gateway/wire/translate/responses-over-chat/translator.ts';
-import { messagesOfResponses } from '../../../src/gateway/wire/translate/responses-over-messages.ts';
+import type { Json } from '../../../src/translation/json.ts';
+import { createItemMemory } from '../../../src/translation/responses-over-chat/item-memory.ts';
+import { chatRequest } from '../../../src/translation/responses-over-chat/request.ts';
+import { translateForResponses } from '../../../src/translation/responses-over-chat/translator.ts';
+import { messagesOfResponses } from '../../../src/translation/responses-over-messages.ts';
 import { chunkBody, completionBody, errorBody, usageOf } from '../../support/chat-shapes.ts';
 import { hasOpenAiSchema, openAiEventFaults, openAiFaults } from '../../support/openai-schema.ts';
 import { type Event, eventText, readEvents } from '../support/event-scripts.ts';

@@ -1,0 +1,50 @@
+import { joinLines } from '../prompt/lines.ts';
+import { closers, openerAt } from './block-openers.ts';
+import { plainBlocks } from './machine-runs.ts';
+
+/**
+ * Whose text is it? `words` are the writer's own and stay; `data` is pasted or returned by a tool;
+ * `code` is source, with its language and path where they are told.
+ */
+export interface Block {
+  kind: 'words' | 'data' | 'code';
+  text: string;
+  language?: string;
+  path?: string;
+  fenced?: boolean;
+}
+
+/** Splits a text into blocks; joined, they are the text again. */
+export function splitBlocks(text: string, plainIs: 'words' | 'data'): Block[] {
+  const lines = text.split('\n');
+  const blocks: Block[] = [];
+  let plainFrom = 0;
+  let at = 0;
+  const close = closers(lines);
+  const flushPlain = (end: number) => {
+    if (end > plainFrom) blocks.push(...plainBlocks(lines, plainFrom, end, plainIs));
+  };
+  while (at < lines.length) {
+    const found = openerAt(lines, at, close);
+    if (!found) {
+      at++;
+      continue;
+    }
+    flushPlain(at + 1);
+    if (found.end > at + 1) blocks.push(found.block(joinLines(lines, at + 1, found.end)));
+    plainFrom = found.end;
+    at = found.end + 1;
+  }
+  flushPlain(lines.length);
+  return mergeWords(blocks);
+}
+
+function mergeWords(blocks: readonly Block[]): Block[] {
+  const merged: Block[] = [];
+  for (const block of blocks) {
+    const last = merged.at(-1);
+    if (block.kind === 'words' && last?.kind === 'words') last.text += block.text;
+    else merged.push(block);
+  }
+  return merged;
+}

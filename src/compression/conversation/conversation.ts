@@ -1,0 +1,101 @@
+import { textsOf, toolCallsOf } from '../prompt/message.ts';
+import type { Question } from '../prompt/question.ts';
+import { History } from '../repeats/history.ts';
+import {
+  compressOne,
+  type Level,
+  type Message,
+  type MessageReport,
+  newPast,
+  type Past,
+  rememberAround,
+  rememberSent,
+} from './compress.ts';
+
+/** A message that was compressed, and what was known then. */
+export interface Step {
+  message: Message;
+  output: Message;
+  report: MessageReport;
+  tokens: number;
+  question: Question | undefined;
+  /** What the history took up of it. */
+  additions: Addition[];
+}
+
+type Addition = Parameters<History['add']>;
+
+/** Notes what it takes up, so that it can be made again. */
+class NotingHistory extends History {
+  additions: Addition[] = [];
+
+  override add(...addition: Addition): void {
+    this.additions.push(addition);
+    super.add(...addition);
+  }
+}
+
+/** A conversation that is compressed message by message as it grows. */
+export class Conversation {
+  readonly level: Level;
+  readonly steps: Step[] = [];
+  /** Characters of text, as a measure of the memory that it takes. */
+  size = 0;
+  readonly #history = new NotingHistory();
+  readonly #past: Past;
+
+  /** Begins with what another has compressed: no more of it is done again than that the history takes it up. */
+  constructor(level: Level, begun: readonly Step[] = []) {
+    this.level = level;
+    this.#past = newPast(this.#history);
+    for (const step of begun) {
+      for (const addition of step.additions) this.#history.add(...addition);
+      rememberAround(step.message, textsOf(step.message), this.#past);
+      rememberSent(step.message, step.output, this.#past);
+      this.#push(step);
+    }
+    const last = begun.at(-1);
+    if (last) {
+      this.#past.tokens = last.tokens;
+      this.#past.question = last.question;
+    }
+  }
+
+  add(message: Message): Step {
+    this.#history.additions = [];
+    const report: MessageReport = { transforms: [], tokensBefore: 0, tokensAfter: 0 };
+    const output = compressOne(message, this.#past, this.level, report);
+    const { tokens, question } = this.#past;
+    return this.#push({ message, output, report, tokens, question, additions: this.#history.additions });
+  }
+
+  /** With how many of these messages it begins. */
+  sharedWith(messages: readonly Message[]): number {
+    const most = Math.min(messages.length, this.steps.length);
+    let shared = 0;
+    while (shared < most && isSame(this.steps[shared]?.message, messages[shared])) shared++;
+    return shared;
+  }
+
+  #push(step: Step): Step {
+    this.steps.push(step);
+    this.size += lengthOf(step.message);
+    return step;
+  }
+}
+
+const MESSAGE_OVERHEAD = 500;
+
+function lengthOf(message: Message): number {
+  const args = [...toolCallsOf(message).values()].map((call) => call.args);
+  return [...textsOf(message), ...args].reduce((sum, text) => sum + text.length, MESSAGE_OVERHEAD);
+}
+
+/** Whether two turns (as readTurns makes them) are the same to the transforms. */
+function isSame(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;
+  const keys = Object.keys(one);
+  if (keys.length !== Object.keys(other).length || Array.isArray(one) !== Array.isArray(other)) return false;
+  return keys.every((key) => Object.hasOwn(other, key) && isSame(one[key as never], other[key as never]));
+}

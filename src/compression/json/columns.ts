@@ -1,0 +1,132 @@
+import { type Settler, settledBy, settlersOf } from './dependent-columns.ts';
+import { type Derived, derive, type KeysOfRecords } from './derived-columns.ts';
+import { type Json, JsonArray, JsonObject } from './read.ts';
+import { cellOf, type Shape, type Shapes } from './shapes.ts';
+import { areTextNumbers } from './text.ts';
+
+/** What holds for every value of one place of a shape, and is therefore said once. */
+export type Column =
+  | Plain
+  /** The same primitive in every record; it has no place in the records. */
+  | { kind: 'constant'; value: string }
+  /** Every string starts so; records hold the rest. */
+  | { kind: 'prefix'; prefix: string }
+  | Derived
+  /** Every list, map or record in this place is of one shape, so it needs no tag. */
+  | { kind: 'typed'; type: ContainerType };
+
+export interface Plain {
+  kind: 'plain';
+  /** All values are text, though some look like numbers. */
+  isText: boolean;
+  /** The place whose value settles this one, so that it is written once for each of them. */
+  by: number | undefined;
+}
+
+export interface ContainerType {
+  container: 'record' | 'list' | 'map';
+  shape: Shape;
+}
+
+const MIN_PREFIX = 8;
+const URL_START = /^"(?:[a-z]{2,8}:\/\/|\/)/;
+
+export interface ColumnContext {
+  shapeOf: Shapes;
+  keys: KeysOfRecords;
+  /** Whether the strings under a key stay whole. */
+  keepKey: (key: string) => boolean;
+}
+
+/** The column of each place of a shape. */
+export function columnsOf(shape: Shape, context: ColumnContext): Column[] {
+  const settlers = settlersOf(shape);
+  return shape.keys.map((key, place) => {
+    const column = columnAt(shape, place, { ...context, settlers });
+    return isPart(column) && context.keepKey(key) ? plain(shape, place) : column;
+  });
+}
+
+/** Whether the value is not whole in its own record. */
+function isPart(column: Column): boolean {
+  if (column.kind === 'derived') return column.source !== undefined;
+  return column.kind === 'prefix' || (column.kind === 'plain' && column.by !== undefined);
+}
+
+function plain(shape: Shape, place: number, by?: number): Plain {
+  return { kind: 'plain', isText: areTextNumbers(valuesAt(shape, place)), by };
+}
+
+function valuesAt(shape: Shape, place: number): Json[] {
+  const values: Json[] = [];
+  for (const record of shape.records) {
+    const value = cellOf(record, shape.keys, place);
+    if (value !== undefined) values.push(value);
+  }
+  return values;
+}
+
+function columnAt(
+  shape: Shape,
+  place: number,
+  { shapeOf, keys, settlers }: ColumnContext & { settlers: readonly Settler[] },
+): Column {
+  const values = valuesAt(shape, place);
+  const [first] = values;
+  if (typeof first === 'string' && values.length === shape.records.length) {
+    const derived = derive(shape, place, keys);
+    if (derived) return derived;
+    if (values.every((value) => value === first)) return { kind: 'constant', value: first };
+  }
+  const type = commonType(values, shapeOf);
+  if (type) return { kind: 'typed', type };
+  const prefix = values.length > 3 ? commonPrefix(values) : '';
+  return prefix === '' ? plain(shape, place, settledBy(shape, place, settlers)) : { kind: 'prefix', prefix };
+}
+
+function commonType(values: readonly Json[], shapeOf: Shapes): ContainerType | undefined {
+  let common: ContainerType | undefined;
+  for (const value of values) {
+    if (typeof value === 'string') continue;
+    const type = typeOf(value, shapeOf);
+    if (!type || (common && (type.shape !== common.shape || type.container !== common.container))) {
+      return undefined;
+    }
+    common = type;
+  }
+  return common;
+}
+
+/** The shape that a value consists of: itself, all items of a list, or all values of a keyed object. */
+export function typeOf(value: Json, shapeOf: Shapes): ContainerType | undefined {
+  if (typeof value === 'string') return undefined;
+  if (value instanceof JsonObject) {
+    const own = shapeOf.get(value);
+    if (own) return { container: 'record', shape: own };
+  }
+  const children = value instanceof JsonArray ? value.items : value.values;
+  const [first] = children;
+  const shape = first instanceof JsonObject ? shapeOf.get(first) : undefined;
+  if (!shape) return undefined;
+  const alike = children.every((child) => child instanceof JsonObject && shapeOf.get(child) === shape);
+  return alike ? { container: value instanceof JsonArray ? 'list' : 'map', shape } : undefined;
+}
+
+/** The start that all of a column's URLs or paths share. Dates and ids stay whole: they are looked up. */
+function commonPrefix(values: readonly Json[]): string {
+  let prefix: string | undefined;
+  for (const value of values) {
+    if (typeof value !== 'string' || !URL_START.test(value)) return '';
+    const text = value.slice(1, -1);
+    prefix = prefix === undefined ? text : prefix.slice(0, sharedLength(prefix, text));
+  }
+  const cut = prefix?.match(/^[^\\]*\//)?.[0];
+  return cut === undefined || cut.length < MIN_PREFIX ? '' : cut;
+}
+
+function sharedLength(a: string, b: string): number {
+  const end = Math.min(a.length, b.length);
+  let at = 0;
+  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  return at;
+}

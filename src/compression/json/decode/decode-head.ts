@@ -1,0 +1,86 @@
+import { readStems } from '../stems.ts';
+
+/** What the head says of one field of a shape. */
+export interface Field {
+  key: string;
+  constant?: string;
+  prefix?: string;
+  type?: string;
+  isText: boolean;
+  /** The key whose value settles this one's. */
+  by?: string;
+  derived?: { before: string; source: string | undefined; after: string };
+}
+
+export interface RecordsHead {
+  shapes: Map<string, Field[]>;
+  prefixes: Map<string, string>;
+}
+
+/** Reads the head of what `encodeRecords` wrote; `body` is the rest. */
+export function readRecordsHead(text: string): { head: RecordsHead; body: string } {
+  const head: RecordsHead = { shapes: new Map(), prefixes: new Map() };
+  const lines = text.split('\n');
+  let at = 1;
+  for (; at < lines.length; at++) {
+    const line = lines[at] ?? '';
+    const prefix = /^([^\w"[{(#])="(.*)"$/s.exec(line);
+    const shape = /^#(\d+)\((.*)\)$/s.exec(line);
+    if (prefix) head.prefixes.set(prefix[1] ?? '', prefix[2] ?? '');
+    else if (shape && at < lines.length - 1) head.shapes.set(shape[1] ?? '', readFields(shape[2] ?? ''));
+    else break;
+  }
+  return { head, body: lines.slice(at).join('\n') };
+}
+
+const DERIVED =
+  /^(?:("(?:[^"\\]|\\.)*")|([^",#=[{<]+))=(?:"([^"]*)"\+)?(?:<(key)>|([A-Za-z_][\w-]*))(?:\+"([^"]*)")?(?:,|$)/;
+const STEMS = /^\(([^()]+)\)(\w+)=([A-Za-z_][\w-]*)\+"([^"]*)"(?:,|$)/;
+const WORDS = new Set(['true', 'false', 'null']);
+const FIELD =
+  /(?:("(?:[^"\\]|\\.)*")|([^",#=[{<]+))("?)(?:<([^,]+)|=("(?:[^"\\]|\\.)*"|[^",]+)(\+?)|([#[{][^,]*))?(?:,|$)/y;
+
+function readFields(text: string): Field[] {
+  const fields: Field[] = [];
+  for (let at = 0; at < text.length; ) {
+    const rest = text.slice(at);
+    const stems = STEMS.exec(rest);
+    if (stems) {
+      const [whole, items = '', ending = '', source = '', start = ''] = stems;
+      for (const { key, text: after } of readStems(items, ending, start))
+        fields.push({ key, isText: false, derived: { before: '', source: `"${source}"`, after } });
+      at += whole.length;
+      continue;
+    }
+    const made = DERIVED.exec(rest);
+    if (made && !WORDS.has(made[5] ?? '')) {
+      fields.push(readDerived(made));
+      at += made[0].length;
+      continue;
+    }
+    FIELD.lastIndex = at;
+    const found = FIELD.exec(text);
+    if (!found || found[0] === '') break;
+    fields.push(readField(found));
+    at += found[0].length;
+  }
+  return fields;
+}
+
+function readDerived([, quoted, bare, before, key, source, after]: RegExpExecArray): Field {
+  const from = key === undefined ? `"${source}"` : undefined;
+  return {
+    key: quoted ?? `"${bare}"`,
+    isText: false,
+    derived: { before: before ?? '', source: from, after: after ?? '' },
+  };
+}
+
+function readField([, quoted, bare, mark, by, value, plus, type]: RegExpExecArray): Field {
+  const field: Field = { key: quoted ?? `"${bare}"`, isText: mark === '"' };
+  if (by !== undefined) field.by = `"${by}"`;
+  if (value !== undefined && plus === '+') field.prefix = value.slice(1, -1);
+  else if (value !== undefined) field.constant = value;
+  if (type !== undefined) field.type = type.replace(/[^\d]/g, '');
+  return field;
+}

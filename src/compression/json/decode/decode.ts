@@ -1,0 +1,189 @@
+import { type Json, JsonArray, JsonObject, readJson } from '../read.ts';
+import { readStems } from '../stems.ts';
+import { readBare } from '../text.ts';
+import { type Field, type RecordsHead, readRecordsHead } from './decode-head.ts';
+
+/** Reads back what `encodeRecords` wrote; throws on text that it did not write. */
+export function decodeRecords(text: string): Json {
+  const { head, body } = readRecordsHead(text);
+  return new BodyReader(body, head).value();
+}
+
+const CELL = /[^,)\n]*/y;
+
+class BodyReader {
+  #at = 0;
+  #depth = 0;
+  readonly #text: string;
+  readonly #head: RecordsHead;
+  /** For fields that follow from another: their values by the other's. */
+  readonly #known = new Map<Field, Map<Json, Json>>();
+
+  constructor(text: string, head: RecordsHead) {
+    this.#text = text;
+    this.#head = head;
+  }
+
+  /** A value; `shape` is the one that the head gives for its place. */
+  value(shape?: string, key?: string): Json {
+    let own = shape;
+    if (this.#peek() === '#') {
+      own = /\d+/y.exec(this.#text.slice(this.#at + 1))?.[0] ?? '';
+      this.#at += 1 + own.length;
+    }
+    switch (this.#peek()) {
+      case '(':
+        return this.#bracketed(own ?? '', key);
+      case '[':
+        return this.#list(own);
+      case '{': {
+        const map = new JsonObject();
+        this.#each('}', () => {
+          if (this.#peek() === '(') return this.#stems(map);
+          const name = this.#primitive();
+          map.keys.push(name);
+          this.#at++;
+          map.values.push(this.value(own, name));
+        });
+        return map;
+      }
+      default:
+        return this.#expand(this.#primitive());
+    }
+  }
+
+  #list(shape: string | undefined): JsonArray {
+    const list = new JsonArray();
+    if (shape === undefined || !this.#hasOpenRows(shape)) {
+      this.#each(']', () => list.items.push(this.value(shape)));
+      return list;
+    }
+    for (this.#at++; this.#peek() !== ']'; ) {
+      if (this.#at >= this.#text.length) throw new Error('unfinished list');
+      list.items.push(this.#record(shape, undefined));
+    }
+    this.#at++;
+    return list;
+  }
+
+  /** Whether records have lines of their own, without brackets: in the outermost lists, where they have some values. */
+  #hasOpenRows(shape: string): boolean {
+    const written = this.#fields(shape).filter((field) => field.constant === undefined && !field.derived);
+    return this.#depth === 0 && written.length > 1 && this.#text[this.#at + 1] === '\n';
+  }
+
+  /** Fields whose texts are written as stems of their keys. */
+  #stems(map: JsonObject): void {
+    const [whole, items = '', ending = '', start = ''] =
+      /^\(([^()]+)\)(\w+):"([^"]*)"/.exec(this.#text.slice(this.#at)) ?? [];
+    if (whole === undefined) throw new Error(`no keys at ${this.#at}`);
+    for (const { key, text } of readStems(items, ending, start)) {
+      map.keys.push(key);
+      map.values.push(this.#expand(`"${text}"`));
+    }
+    this.#at += whole.length;
+  }
+
+  #bracketed(shape: string, key: string | undefined): JsonObject {
+    this.#at++;
+    const record = this.#record(shape, key);
+    this.#at++;
+    return record;
+  }
+
+  #record(shape: string, key: string | undefined): JsonObject {
+    const record = new JsonObject();
+    let first = true;
+    this.#depth++;
+    for (const field of this.#fields(shape)) {
+      const isSaid = field.constant !== undefined || field.derived !== undefined;
+      if (!isSaid && !first) this.#at++;
+      if (!isSaid) first = false;
+      const value = this.#fieldOf(field, record, key);
+      if (value === undefined) continue;
+      record.keys.push(field.key);
+      record.values.push(value);
+    }
+    this.#depth--;
+    return record;
+  }
+
+  #fieldOf(field: Field, record: JsonObject, key: string | undefined): Json | undefined {
+    if (field.constant !== undefined) return field.constant;
+    if (field.derived) return makeDerived(field.derived, record, key);
+    const isEmpty = /[,)\n]/.test(this.#text[this.#at] ?? '\n');
+    if (field.by !== undefined) return this.#settled(field, record, isEmpty);
+    return isEmpty ? undefined : this.#cell(field);
+  }
+
+  #settled(field: Field, record: JsonObject, isEmpty: boolean): Json | undefined {
+    const by = record.values[record.keys.indexOf(field.by ?? '')] ?? '';
+    const known = this.#known.get(field) ?? new Map<Json, Json>();
+    this.#known.set(field, known);
+    if (!isEmpty) known.set(by, this.#cell(field));
+    return known.get(by);
+  }
+
+  #cell(field: Field): Json {
+    const { prefix, isText, type } = field;
+    if (type !== undefined) return this.value(type);
+    const isQuoted = this.#text[this.#at] === '"';
+    if (prefix !== undefined) {
+      const rest = isQuoted ? this.#primitive() : readBare(this.#bare(), true);
+      return `"${prefix}${rest.slice(1)}`;
+    }
+    if (isQuoted || /^(?:[[{(]|#\d)/.test(this.#text.slice(this.#at, this.#at + 2))) return this.value();
+    return this.#expand(readBare(this.#bare(), isText));
+  }
+
+  /** Text without quotes. */
+  #bare(): string {
+    CELL.lastIndex = this.#at;
+    const bare = CELL.exec(this.#text)?.[0] ?? '';
+    this.#at += bare.length;
+    return bare;
+  }
+
+  #fields(shape: string): readonly Field[] {
+    const fields = this.#head.shapes.get(shape);
+    if (!fields) throw new Error(`no shape #${shape}`);
+    return fields;
+  }
+
+  #each(close: string, read: () => void): void {
+    this.#at++;
+    while (this.#peek() !== close) {
+      read();
+      if (this.#peek() === ',') this.#at++;
+      if (this.#at >= this.#text.length) throw new Error('unfinished list');
+    }
+    this.#at++;
+  }
+
+  #peek(): string {
+    while (this.#text[this.#at] === '\n') this.#at++;
+    return this.#text[this.#at] ?? '';
+  }
+
+  #primitive(): string {
+    const found = readJson(this.#text, this.#at);
+    if (typeof found?.value !== 'string') throw new Error(`no value at ${this.#at}`);
+    this.#at = found.end;
+    return found.value;
+  }
+
+  #expand(value: string): string {
+    const prefix = value[0] === '"' ? this.#head.prefixes.get(value[1] ?? '') : undefined;
+    return prefix === undefined ? value : `"${prefix}${value.slice(2)}`;
+  }
+}
+
+function makeDerived(
+  { before, source, after }: NonNullable<Field['derived']>,
+  record: JsonObject,
+  key: string | undefined,
+): string {
+  const from = source === undefined ? key : record.values[record.keys.indexOf(source)];
+  if (typeof from !== 'string') throw new Error(`nothing to make a value of: ${source ?? 'key'}`);
+  return `"${before}${from.replace(/^"|"$/g, '')}${after}"`;
+}

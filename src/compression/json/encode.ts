@@ -1,0 +1,141 @@
+import { type Column, type ContainerType, columnsOf, typeOf } from './columns.ts';
+import { keysOfRecords } from './derived-columns.ts';
+import { writeHead } from './head.ts';
+import { abbreviate, findPrefixes, type Prefixes } from './prefixes.ts';
+import { type Json, JsonArray, type JsonObject } from './read.ts';
+import { cellOf, findShapes, placeOf, type Shape, type Shapes } from './shapes.ts';
+import { groupByStem, type Made, type StemGroup, writeStems } from './stems.ts';
+import { withoutQuotes } from './text.ts';
+
+export interface EncodeOptions {
+  /** Keys whose strings stay whole, because the question names them. */
+  keepKey?: (key: string) => boolean;
+  /** The items of the list stood one a line, without brackets. */
+  lines?: boolean;
+}
+
+/** Lists of more rows than this put each on its own line. */
+const ROWS_IN_LINE = 3;
+
+/**
+ * Writes a JSON value as records: keys once per shape, then values by place. Whatever is said once
+ * (constants, prefixes) stands in the head, in JSON's own spelling. `decodeRecords` reads it back.
+ */
+export function encodeRecords(root: Json, options: EncodeOptions = {}): string {
+  const { shapes, shapeOf } = findShapes(root);
+  const keepKey = options.keepKey ?? (() => false);
+  const context = { shapeOf, keys: keysOfRecords(root, shapeOf), keepKey };
+  const columns = new Map(shapes.map((shape) => [shape, columnsOf(shape, context)]));
+  const isWritten = (object: JsonObject, place: number) => {
+    const shape = shapeOf.get(object);
+    const key = object.keys[place] ?? '';
+    const column = shape && columns.get(shape)?.[placeOf(shape.keys, key, place)];
+    return !keepKey(key) && column?.kind !== 'constant' && column?.kind !== 'derived';
+  };
+  const prefixes = findPrefixes(root, isWritten);
+  const writer = new RecordWriter({ shapeOf, columns, prefixes, keepKey });
+  const body = writer.value(root);
+  const { hasStems } = writer;
+  return `${writeHead({ columns, prefixes, lines: options.lines === true, hasStems })}\n${body}`;
+}
+
+interface Plan {
+  shapeOf: Shapes;
+  columns: Map<Shape, Column[]>;
+  prefixes: Prefixes;
+  keepKey: (key: string) => boolean;
+}
+
+class RecordWriter {
+  readonly #plan: Plan;
+  /** For columns that follow from another: the values there that have been written. */
+  readonly #known = new Map<Column, Set<Json>>();
+  #depth = 0;
+  /** Some texts are written as stems of their keys. */
+  hasStems = false;
+
+  constructor(plan: Plan) {
+    this.#plan = plan;
+  }
+
+  /** A value; `type` is what the head already says about its place. */
+  value(value: Json, type?: ContainerType, key = ''): string {
+    if (typeof value === 'string') return this.#string(value, key);
+    const own = typeOf(value, this.#plan.shapeOf);
+    const tag = own && !type ? `#${own.shape.id}` : '';
+    if (own && value instanceof JsonArray) return `${tag}[${this.#rows(value, own.shape)}]`;
+    if (value instanceof JsonArray) return `[${value.items.map((item) => this.value(item)).join(',')}]`;
+    if (own?.container === 'record') return `${tag}(${this.#cells(value, own.shape).join(',')})`;
+    const entries = this.#entries(value, own && { container: 'record', shape: own.shape });
+    const inLine = !own || this.#depth > 0 || entries.length <= ROWS_IN_LINE;
+    return `${tag}{${inLine ? entries.join(',') : `\n${entries.join('\n')}\n`}}`;
+  }
+
+  /** The fields of an object that is written with its keys; texts that say their key again stand together. */
+  #entries(object: JsonObject, type: ContainerType | undefined): string[] {
+    const written = object.keys.map((key, i) => this.value(object.values[i] ?? 'null', type, key));
+    const groups = groupByStem(textsOf(object, written, this.#plan.keepKey));
+    const seen = new Set<StemGroup>();
+    return object.keys.flatMap((key, i) => {
+      const group = groups.get(key);
+      if (!group) return [`${key}:${written[i]}`];
+      this.hasStems = true;
+      return seen.size < seen.add(group).size ? [`${writeStems(group)}:"${group.start}"`] : [];
+    });
+  }
+
+  /** Rows of the outermost lists stand one a line, and need no brackets there. */
+  #rows(list: JsonArray, shape: Shape): string {
+    const inLine = this.#depth > 0 || list.items.length <= ROWS_IN_LINE;
+    const rows = list.items.map((row) => this.#cells(row as JsonObject, shape));
+    if (inLine) return rows.map((cells) => `(${cells.join(',')})`).join(',');
+    const isOpen = (rows[0]?.length ?? 0) > 1;
+    return `\n${rows.map((cells) => (isOpen ? cells.join(',') : `(${cells.join(',')})`)).join('\n')}\n`;
+  }
+
+  #cells(record: JsonObject, shape: Shape): string[] {
+    const cells: string[] = [];
+    this.#depth++;
+    this.#plan.columns.get(shape)?.forEach((column, place) => {
+      if (column.kind === 'constant' || column.kind === 'derived') return;
+      const value = cellOf(record, shape.keys, place);
+      if (value === undefined || this.#isSettled(column, record, shape)) cells.push('');
+      else cells.push(this.#cell(value, column, shape.keys[place] ?? ''));
+    });
+    this.#depth--;
+    return cells;
+  }
+
+  #cell(value: Json, column: Column, key: string): string {
+    if (column.kind === 'typed') return this.value(value, column.type);
+    if (typeof value !== 'string') return this.value(value);
+    if (column.kind === 'prefix') return withoutQuotes(`"${value.slice(1 + column.prefix.length)}`, true);
+    if (column.kind !== 'plain') return this.#string(value, key);
+    return withoutQuotes(this.#string(value, key), column.isText);
+  }
+
+  /** Whether the value follows from another of its record, for which it has been written before. */
+  #isSettled(column: Column, record: JsonObject, shape: Shape): boolean {
+    if (column.kind !== 'plain' || column.by === undefined) return false;
+    const by = cellOf(record, shape.keys, column.by) ?? '';
+    const known = this.#known.get(column);
+    if (known) return known.size === known.add(by).size;
+    this.#known.set(column, new Set([by]));
+    return false;
+  }
+
+  #string(text: string, key: string): string {
+    const { prefixes, keepKey } = this.#plan;
+    return text[0] !== '"' || prefixes.length === 0 || keepKey(key) ? text : abbreviate(text, prefixes);
+  }
+}
+
+/** The strings of an object as they are written, without quotes, but for those that stay whole. */
+function textsOf(object: JsonObject, written: readonly string[], keepKey: (key: string) => boolean): Made[] {
+  const texts: Made[] = [];
+  object.keys.forEach((key, i) => {
+    const text = written[i] ?? '';
+    if (text[0] === '"' && !keepKey(key)) texts.push({ key, text: text.slice(1, -1) });
+  });
+  return texts;
+}

@@ -1,0 +1,66 @@
+import { type Json, JsonArray, type JsonRead, readJsonOrReach } from './read.ts';
+
+/** A JSON value in a text. */
+export interface JsonSpan {
+  start: number;
+  end: number;
+  value: Json;
+  /** It is a list of values that stood one a line, without brackets. */
+  lines: boolean;
+}
+
+/** Shorter JSON is as likely a sample of the wanted format as it is data. */
+const MIN_LENGTH = 200;
+
+/** JSON values that start and end at line ends, with at least `MIN_LENGTH` characters; lines of values count as one. */
+export function findJson(text: string): JsonSpan[] {
+  const spans: JsonSpan[] = [];
+  // A failed read reaches as far as the text is JSON; this much in vain is enough.
+  let patience = text.length;
+  for (let at = nextStart(text, 0); at >= 0 && patience > 0; ) {
+    const read = readJsonOrReach(text, at);
+    const end = typeof read === 'number' ? at : endOfLine(text, read.end);
+    if (typeof read === 'number' || end < 0) {
+      patience -= (typeof read === 'number' ? read : read.end) - at;
+      at = nextStart(text, at + 1);
+      continue;
+    }
+    add(spans, { start: at, end: read.end, read }, text);
+    at = nextStart(text, end);
+  }
+  return spans.filter((span) => span.end - span.start >= MIN_LENGTH);
+}
+
+function add(spans: JsonSpan[], found: { start: number; end: number; read: JsonRead }, text: string): void {
+  const { start, end, read } = found;
+  const last = spans.at(-1);
+  const inLine = !text.slice(start, end).includes('\n');
+  if (last && inLine && text.slice(last.end, start) === '\n' && typeof read.value !== 'string') {
+    if (last.lines && last.value instanceof JsonArray) {
+      last.value.items.push(read.value);
+      last.end = end;
+      return;
+    }
+    if (!text.slice(last.start, last.end).includes('\n')) {
+      const list = new JsonArray();
+      list.items.push(last.value, read.value);
+      spans[spans.length - 1] = { start: last.start, end, value: list, lines: true };
+      return;
+    }
+  }
+  spans.push({ start, end, value: read.value, lines: false });
+}
+
+function nextStart(text: string, from: number): number {
+  const START = /^[ \t]*[[{]/gm;
+  START.lastIndex = from;
+  const found = START.exec(text);
+  return found ? found.index + found[0].length - 1 : -1;
+}
+
+/** The end of the line if nothing but blanks follows `at` on it, else -1. */
+function endOfLine(text: string, at: number): number {
+  let end = at;
+  while (text[end] === ' ' || text[end] === '\t' || text[end] === '\r') end++;
+  return end === text.length || text[end] === '\n' ? end : -1;
+}

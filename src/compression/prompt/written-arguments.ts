@@ -1,0 +1,38 @@
+import { isObject } from '../../json/object.ts';
+import { type Message, toolCallsOf } from './message.ts';
+
+/** A text that an assistant gave to a tool, such as a file to write, and how a later one may refer to it. */
+export interface Given {
+  text: string;
+  source: string;
+}
+
+const MIN_LENGTH = 300;
+const NAME = /^[\w.-]{1,40}$/;
+/** Shorter arguments tell the call from others. */
+const MAX_SHOWN = 80;
+
+/** The long texts among the arguments of a message's calls: an agent often reads what it has just written. */
+export function givenIn(message: Message): Given[] {
+  const given: Given[] = [];
+  for (const { name, args } of toolCallsOf(message).values()) {
+    if (args.length < MIN_LENGTH) continue;
+    const entries = Object.entries(parse(args));
+    const short = entries.filter(([, value]) => JSON.stringify(value).length <= MAX_SHOWN);
+    const others = JSON.stringify(Object.fromEntries(short));
+    for (const [key, text] of entries) {
+      if (typeof text !== 'string' || text.length < MIN_LENGTH || !NAME.test(key)) continue;
+      given.push({ text, source: `the ${key} that ${name} ${others} was given` });
+    }
+  }
+  return given;
+}
+
+function parse(args: string): object {
+  try {
+    const parsed: unknown = JSON.parse(args);
+    return isObject(parsed) ? parsed : {};
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,147 @@
+import { estimateTokens } from '../prompt/estimate.ts';
+import { MARK } from '../prompt/marks.ts';
+
+/** How many of a text's first and last lines may be cut off, and how far from its start and end. */
+const MAX_LINES = 12;
+const MAX_LENGTH = 4000;
+/** So many letters of a line's start tell which one is meant. */
+const NAME = 24;
+const WORTH = 0.7;
+const LINES_MARK = /^\[gw: "([\s\S]{24})…"(?: and (\d+) more lines?)? as before\]$/;
+
+/** A text whose first and last lines are cut off where they stood before, and what to say of them. */
+export interface Cut {
+  head: string;
+  /** Where in the text what is left starts and ends. */
+  from: number;
+  end: number;
+  tail: string;
+}
+
+/** Where a line stood, and how many lines from it on were the same wherever it stood. */
+interface Place {
+  lines: readonly string[];
+  at: number;
+  agreed: number;
+}
+
+/** The lines that tools print around their results again and again: notes, heads of tables, banners; as they went out. */
+export class Boilerplate {
+  readonly #places = new Map<string, Place>();
+
+  /** Remembers the lines of a text: those in its midst too, as a mark must not mean one or the other. */
+  add(text: string): void {
+    const lines = bodyOf(text).split('\n');
+    for (let at = 0; at < lines.length; at++) this.#addLine(lines, at);
+  }
+
+  #addLine(lines: readonly string[], at: number): void {
+    const name = nameOf(lines[at] ?? '');
+    if (name === undefined) return;
+    const before = this.#places.get(name);
+    const all = Math.min(MAX_LINES, lines.length - at);
+    const agreed = before ? Math.min(before.agreed, sharedFrom(before, lines, at)) : all;
+    this.#places.set(name, { lines, at, agreed });
+  }
+
+  /** Cuts off the first and last lines that stood before, where saying so is shorter; or the last ones `after` a first. */
+  cut(text: string, where: 'around' | 'after' = 'around'): Cut {
+    const start = where === 'after' ? [] : endsOf(text).head;
+    const first = start.slice(0, this.#countHead(start));
+    const from = lengthOf(first, text.length);
+    const { tail } = endsOf(text.slice(from));
+    const rest = where === 'after' ? tail.slice(1) : tail;
+    const last = from === text.length ? [] : rest.slice(rest.length - this.#countTail(rest));
+    const ended = text.endsWith('\n') ? '\n' : '';
+    const end = last.length === 0 ? text.length : text.length - last.join('\n').length - ended.length;
+    const head = first.length === 0 ? '' : markOf(first) + (from === text.length ? ended : '\n');
+    return { head, from, end, tail: last.length === 0 ? '' : markOf(last) + ended };
+  }
+
+  #countHead(lines: readonly string[]): number {
+    const count = this.#countFrom(lines, 0);
+    return isWorth(lines.slice(0, count)) ? count : 0;
+  }
+
+  #countTail(lines: readonly string[]): number {
+    for (let from = 0; from < lines.length; from++) {
+      const count = lines.length - from;
+      if (this.#countFrom(lines, from) === count) return isWorth(lines.slice(from)) ? count : 0;
+    }
+    return 0;
+  }
+
+  #countFrom(lines: readonly string[], at: number): number {
+    const name = nameOf(lines[at] ?? '');
+    const place = name === undefined ? undefined : this.#places.get(name);
+    return place ? Math.min(place.agreed, sharedFrom(place, lines, at)) : 0;
+  }
+
+  /** The lines that a mark stands for; undefined for what is none. */
+  linesOf(mark: string): string[] | undefined {
+    const [, name = '', more] = LINES_MARK.exec(mark) ?? [];
+    const place = this.#places.get(name);
+    return place?.lines.slice(place.at, place.at + 1 + Number(more ?? 0));
+  }
+}
+
+/** The text with its first and last lines; undoes `cut`, given what was known then. */
+export function restoreEnds(text: string, known: Boilerplate): string {
+  return text
+    .split('\n')
+    .flatMap((line) => known.linesOf(line) ?? [line])
+    .join('\n');
+}
+
+/** Says of lines by the start of the first that they are as before. */
+function markOf(lines: readonly string[]): string {
+  const more = lines.length - 1;
+  return `[gw: "${nameOf(lines[0] ?? '')}…"${more > 0 ? ` and ${more} more line${more > 1 ? 's' : ''}` : ''} as before]`;
+}
+
+/** How much of a text its first lines take, their line ends included. */
+function lengthOf(lines: readonly string[], most: number): number {
+  return Math.min(
+    most,
+    lines.reduce((sum, line) => sum + line.length + 1, 0),
+  );
+}
+
+function isWorth(lines: readonly string[]): boolean {
+  return lines.length > 0 && estimateTokens(markOf(lines)) <= estimateTokens(lines.join('\n')) * WORTH;
+}
+
+function nameOf(line: string): string | undefined {
+  const name = line.trimStart().slice(0, NAME);
+  // Half a character could not be written, and a mark of ours names nothing.
+  return name.length < NAME || /[\ud800-\udbff]$/.test(name) || name.startsWith(MARK) ? undefined : name;
+}
+
+function sharedFrom(place: Place, lines: readonly string[], at: number): number {
+  let count = 0;
+  while (
+    count < MAX_LINES &&
+    place.at + count < place.lines.length &&
+    at + count < lines.length &&
+    place.lines[place.at + count] === lines[at + count]
+  )
+    count++;
+  return count;
+}
+
+function bodyOf(text: string): string {
+  return text.endsWith('\n') ? text.slice(0, -1) : text;
+}
+
+/** A text's first and last lines, whole ones; the same list where they are all. */
+function endsOf(text: string): { head: readonly string[]; tail: readonly string[] } {
+  const body = bodyOf(text);
+  if (body.length <= MAX_LENGTH) {
+    const lines = body.split('\n');
+    if (lines.length <= MAX_LINES) return { head: lines, tail: lines };
+    return { head: lines.slice(0, MAX_LINES), tail: lines.slice(-MAX_LINES) };
+  }
+  const head = body.slice(0, MAX_LENGTH).split('\n').slice(0, -1).slice(0, MAX_LINES);
+  const tail = body.slice(-MAX_LENGTH).split('\n').slice(1).slice(-MAX_LINES);
+  return { head, tail };
+}

@@ -1,0 +1,109 @@
+import { type Block, splitBlocks } from '../blocks/blocks.ts';
+import { isSource } from '../blocks/line-kinds.ts';
+import { isMarked } from '../prompt/marks.ts';
+import { shortenChat } from '../transforms/chat/chat.ts';
+import { foldCode, type SourceFile } from '../transforms/code/fold.ts';
+import { unpadNumbers } from '../transforms/code/line-numbers.ts';
+import { frameDocuments } from '../transforms/documents/frame.ts';
+import { compressJson } from '../transforms/json/compress-json.ts';
+import { compressLog } from '../transforms/log/compress-log.ts';
+import type { Level, Scope, Transform } from '../transforms/scope.ts';
+import { foldBlobs } from '../transforms/text/blobs.ts';
+import { readHtml } from '../transforms/text/html.ts';
+import { groupListing } from '../transforms/text/listing.ts';
+import { lookUp } from '../transforms/text/look-up.ts';
+import { foldRepeats } from '../transforms/text/repeated-lines.ts';
+import { cleanTerminal } from '../transforms/text/terminal.ts';
+import { dropPassed } from '../transforms/text/test-runs.ts';
+import type { Trace } from './trace.ts';
+
+/** What data goes through, in order. */
+const VALUES: readonly Transform[] = [
+  { name: 'terminal', apply: cleanTerminal },
+  { name: 'html', apply: readHtml },
+  { name: 'base64', apply: foldBlobs },
+  { name: 'json', apply: compressJson },
+];
+
+/** What lines go through that are not code. */
+const LINES: readonly Transform[] = [
+  { name: 'look-up', apply: lookUp },
+  { name: 'listing', apply: groupListing },
+  { name: 'passed-tests', apply: dropPassed },
+  { name: 'repeated-lines', apply: foldRepeats },
+  { name: 'log', apply: compressLog },
+  { name: 'chat', apply: shortenChat },
+];
+
+/** Transforms that mark single places, so that the rest is still data for others. */
+const MARKS_FEW = new Set(['passed-tests', 'repeated-lines', 'base64']);
+
+/** Rewrites data and code by what they are, whatever message they stand in. */
+export class BlockRewriter {
+  readonly #scope: Scope;
+  readonly #trace: Trace;
+
+  constructor(scope: Scope, trace: Trace) {
+    this.#scope = scope;
+    this.#trace = trace;
+  }
+
+  /** A tool's result: all of it is data or, with the path of a file that was read, its source. */
+  rewriteResult(text: string, path: string | undefined): string {
+    if (path !== undefined) return this.#foldCode(text, { path, mayBeEdited: true });
+    const documents = frameDocuments(text);
+    if (documents) {
+      return documents.head + this.#trace.note('documents', text, documents.framed) + documents.tail;
+    }
+    return splitBlocks(text, 'data')
+      .map((block) => this.rewrite(block))
+      .join('');
+  }
+
+  rewrite(block: Block): string {
+    if (!isPaste(block, this.#scope.level) || isDiff(block.text)) return block.text;
+    if (block.kind === 'code') return this.#foldCode(block.text, block);
+    const values = this.#run(VALUES, block.text);
+    if (values.done) return values.text;
+    const text = this.#unpad(values.text);
+    return text !== values.text || isSource(text) ? text : this.#run(LINES, text).text;
+  }
+
+  /** Runs transforms until one has marked the text: the others would take its marks for data. */
+  #run(transforms: readonly Transform[], text: string): { text: string; done: boolean } {
+    let current = text;
+    for (const { name, apply } of transforms) {
+      current = this.#trace.note(name, current, apply(current, this.#scope));
+      if (isMarked(current) && !MARKS_FEW.has(name)) return { text: current, done: true };
+    }
+    return { text: current, done: false };
+  }
+
+  #foldCode(text: string, file: SourceFile): string {
+    const { level, question } = this.#scope;
+    const plain = file.fenced ? text : this.#unpad(text);
+    if (level !== 'balanced') return plain;
+    const folded = this.#trace.note('code', plain, foldCode(plain, file, question));
+    if (folded !== plain) this.#scope.leaveOut();
+    return folded;
+  }
+
+  #unpad(text: string): string {
+    return this.#trace.note('line-numbers', text, unpadNumbers(text, this.#scope.question));
+  }
+}
+
+/**
+ * Words are the writer's own, and so is fenced code: its bytes never change. Level `balanced` only may fold
+ * or refer to a whole file that is fenced under its name, since half of what is pasted to be asked about
+ * comes so; the lines that stay are still byte for byte.
+ */
+export function isPaste(block: Block, level: Level): boolean {
+  if (block.kind !== 'code' || !block.fenced) return block.kind !== 'words';
+  return level === 'balanced' && block.path !== undefined;
+}
+
+/** Every line of a diff is meant as it is. */
+function isDiff(text: string): boolean {
+  return /^@@ -\d+/m.test(text);
+}

@@ -1,0 +1,251 @@
+import { splitBlocks } from '../blocks/blocks.ts';
+import { isMarked, splitAtKeeps } from '../prompt/marks.ts';
+import { type Origin, quotedStart } from '../prompt/origin.ts';
+import { keysNamedBy } from '../prompt/question.ts';
+import type { Boilerplate, Cut } from '../repeats/boilerplate.ts';
+import { History } from '../repeats/history.ts';
+import { referToAnswer, referToEarlier } from '../repeats/references.ts';
+import { countFooter, footerOf, splitFooter } from '../repeats/shell-prompts.ts';
+import { frameChat, shortenChat } from '../transforms/chat/chat.ts';
+import { dropFiller } from '../transforms/chat/filler.ts';
+import { thinTranscript } from '../transforms/chat/transcript.ts';
+import { dropExemplars } from '../transforms/documents/exemplars.ts';
+import { frameDocuments } from '../transforms/documents/frame.ts';
+import { selectDocuments } from '../transforms/documents/select.ts';
+import type { Scope } from '../transforms/scope.ts';
+import { type Metered, splitMeter } from '../transforms/text/curl-meter.ts';
+import { minifySchemas } from '../transforms/text/schemas.ts';
+import { unpadTables } from '../transforms/text/tables.ts';
+import { BlockRewriter, isPaste } from './rewrite-block.ts';
+import { Trace } from './trace.ts';
+
+/** A reference must be so much shorter than what it stands for. */
+const REFERENCE_WORTH = 0.8;
+/** A first line that nobody writes by hand. */
+const COLUMNS = /^.*\S {3,}\S/;
+
+export interface RewriteOptions extends Pick<Scope, 'level' | 'question'> {
+  /** How the last text of the same role ended, where that was with a shell's prompt. */
+  footer: readonly string[] | undefined;
+  /** How the texts of tools before began and ended. */
+  boilerplate: Boilerplate;
+}
+
+interface Outcome {
+  text: string;
+  output: string;
+  exact: boolean;
+  /** Every line has its line in the output. */
+  inPlace: boolean;
+  /** It stood behind a meter. */
+  metered?: Metered;
+}
+
+/** Rewrites the texts of one message and, once it is known whether that is kept, tells the history. */
+export class Rewriter {
+  readonly #origin: Origin;
+  readonly #scope: Scope;
+  readonly #history: History;
+  readonly #footer: readonly string[] | undefined;
+  readonly #boilerplate: Boilerplate;
+  readonly #trace = new Trace();
+  readonly #blocks: BlockRewriter;
+  readonly #outcomes: Outcome[] = [];
+  /** What this message has pasted so far; it may show a whole session, with one file again and again. */
+  readonly #pasted = new History();
+  #remembered = 0;
+
+  constructor(origin: Origin, { level, question, footer, boilerplate }: RewriteOptions, history: History) {
+    this.#footer = footer;
+    this.#boilerplate = boilerplate;
+    this.#origin = origin;
+    this.#history = history;
+    this.#scope = {
+      level,
+      question,
+      fromTool: origin.role === 'tool',
+      keepKey: keysNamedBy(question),
+      modelOf: (value) => history.modelOf(value),
+      leaveOut: () => {
+        this.#trace.exact = false;
+      },
+    };
+    this.#blocks = new BlockRewriter(this.#scope, this.#trace);
+  }
+
+  /** The transforms that changed something. */
+  get used(): ReadonlySet<string> {
+    return this.#trace.used;
+  }
+
+  rewrite(text: string): string {
+    if (isMarked(text)) return text;
+    const pieces = splitAtKeeps(text);
+    if (pieces.length > 1) {
+      return pieces.map((piece) => (piece.keep ? piece.text : this.#rewritePiece(piece.text))).join('');
+    }
+    const isPrinted = this.#isPrinted(text);
+    const rewrite = (body: string) => (isPrinted ? this.#rewritePrinted(body) : this.#rewritePiece(body));
+    const footer = countFooter(text, this.#footer);
+    if (footer === 0) return rewrite(text);
+    const { body, mark } = splitFooter(text, footer);
+    this.#trace.used.add('footer');
+    return rewrite(body) + mark;
+  }
+
+  /** Whether a tool or a shell wrote it: without a shell's prompt, what a user sends is what the user says. */
+  #isPrinted(text: string): boolean {
+    const { role, path } = this.#origin;
+    if (role === 'tool') return path === undefined;
+    return role === 'user' && this.#footer !== undefined && footerOf(text) !== undefined;
+  }
+
+  /** What a tool or a shell prints around its result again and again is said once. */
+  #rewritePrinted(text: string): string {
+    const { role } = this.#origin;
+    const { level, question } = this.#scope;
+    const metered = level === 'balanced' ? splitMeter(text, question) : undefined;
+    // What a user's text begins with may be said of what a shell printed, unless it stands in columns.
+    if (!metered) return this.#rewriteBetween(text, role === 'user' && !COLUMNS.test(text));
+    this.#trace.used.add('meters');
+    const known = this.#outcomes.length;
+    const body = this.#rewriteBetween(metered.body, false);
+    const [first] = this.#outcomes.slice(known);
+    if (first && metered.body.startsWith(first.text)) first.metered = metered;
+    return metered.mark + body;
+  }
+
+  #rewriteBetween(text: string, mayBeSaid: boolean): string {
+    if (/^\s*[[{]/.test(text) || this.#history.same(text)) return this.#rewritePiece(text);
+    const cut = this.#boilerplate.cut(text, mayBeSaid ? 'after' : 'around');
+    const { head, from, end, tail } = cut;
+    if ((head === '' && tail === '') || this.#isLikeEarlier(text, cut)) return this.#rewritePiece(text);
+    this.#trace.used.add('boilerplate');
+    const known = this.#outcomes.length;
+    const body = end > from ? this.#rewritePiece(text.slice(from, end)) : '';
+    // Later messages count the lines that the marks stand for.
+    const [first] = this.#outcomes.slice(known);
+    if (first && text.startsWith(first.text, from)) first.text = text.slice(0, from) + first.text;
+    const last = this.#outcomes.slice(known).at(-1);
+    if (last && text.slice(0, end).endsWith(last.text)) last.text += text.slice(end);
+    return head + body + tail;
+  }
+
+  /** Whether it is shorter to refer to an earlier text than to cut off what stood before, too. */
+  #isLikeEarlier(text: string, { head, from, end, tail }: Cut): boolean {
+    const { source } = this.#origin;
+    const whole = this.#worthIt(referToEarlier(text, source, this.#history), text);
+    if (whole === undefined) return false;
+    const body = text.slice(from, end);
+    const reference = this.#worthIt(referToEarlier(body, source, this.#history), body);
+    return whole.length <= head.length + (reference ?? body).length + tail.length;
+  }
+
+  /** Adds the message's texts to what later ones can refer to. */
+  settle(kept: boolean): void {
+    for (const { text, output, exact, inPlace, metered } of this.#outcomes) {
+      // Later messages count the lines of what went out before it.
+      const before = metered && hasPlaces(text, inPlace || !kept) ? metered[kept ? 'mark' : 'printed'] : '';
+      this.#history.add(before + text, this.#origin.source, kept ? output : text, {
+        exact: exact || !kept,
+        inPlace: inPlace || !kept,
+        tool: this.#origin.tool,
+        byUser: this.#origin.role === 'user',
+      });
+    }
+  }
+
+  #rewritePiece(piece: string): string {
+    const { role, path } = this.#origin;
+    if (role === 'assistant') return this.#rewriteAnswer(piece);
+    const text = this.#leaveOutWhole(piece);
+    if (role === 'system') return text === piece ? this.#note('schemas', text, minifySchemas(text)) : text;
+    if (text !== piece) return text;
+    // A tool's result is one thing to refer to; in a user's message each pasted block is.
+    if (role === 'tool') return this.#referOr(text, () => this.#blocks.rewriteResult(text, path));
+    const documents = frameDocuments(text);
+    if (!documents) return this.#rewritePastes(text);
+    const { head, framed, tail } = documents;
+    const between = this.#referOr(documents.documents, () => this.#note('documents', text, framed));
+    return this.#rewritePastes(head) + between + this.#rewritePastes(tail);
+  }
+
+  /** An answer is remembered, as users paste it back. It gets no marks, since the model writes on as it wrote before. */
+  #rewriteAnswer(text: string): string {
+    const plain = this.#note('tables', text, unpadTables(text));
+    const output = this.#scope.level === 'balanced' ? this.#note('filler', plain, dropFiller(plain)) : plain;
+    this.#outcomes.push({ text, output, exact: output === plain, inPlace: output === plain });
+    return output;
+  }
+
+  /** What concerns a whole text: documents that say nothing to the question, examples beyond the first. */
+  #leaveOutWhole(text: string): string {
+    const { level, question } = this.#scope;
+    const { role, path } = this.#origin;
+    if (level !== 'balanced' || path !== undefined) return text;
+    if (role !== 'tool') {
+      const shorter = this.#note('examples', text, dropExemplars(text));
+      if (role === 'system' || shorter !== text) return shorter;
+    }
+    const chosen = this.#note('documents', text, selectDocuments(text, question?.text, role === 'user'));
+    if (chosen !== text) return chosen;
+    const thin = this.#note('small-talk', text, thinTranscript(text, question));
+    return thin === text ? text : this.#note('chat', thin, shortenChat(thin));
+  }
+
+  #rewritePastes(text: string): string {
+    if (this.#scope.question?.wantsFile) return text;
+    const framed = frameChat(text);
+    if (framed) {
+      const { head, chat, written, tail } = framed;
+      const between = this.#referOr(chat, () => this.#note('chat', chat, written));
+      return this.#rewritePastes(head) + between + this.#rewritePastes(tail);
+    }
+    return splitBlocks(text, 'words')
+      .map((block) => {
+        if (block.kind === 'words') return this.#rewriteWords(block.text);
+        if (!isPaste(block, this.#scope.level)) return block.text;
+        return this.#referOr(block.text, () => this.#blocks.rewrite(block));
+      })
+      .join('');
+  }
+
+  /** What a user pastes of an earlier answer refers to it; all else are their own words. */
+  #rewriteWords(text: string): string {
+    const reference = this.#worthIt(referToAnswer(text, this.#history), text);
+    return reference === undefined ? text : this.#note('repeated', text, reference);
+  }
+
+  #referOr(text: string, otherwise: () => string): string {
+    const { role, source } = this.#origin;
+    const reference =
+      this.#worthIt(referToEarlier(text, source, this.#history), text) ??
+      (role === 'user' ? this.#worthIt(referToEarlier(text, source, this.#pastedSoFar()), text) : undefined);
+    this.#trace.begin();
+    const output = reference === undefined ? otherwise() : this.#note('repeated', text, reference);
+    this.#outcomes.push({ text, output, exact: this.#trace.exact, inPlace: this.#trace.inPlace });
+    return output;
+  }
+
+  #pastedSoFar(): History {
+    for (const { text, output, ...fate } of this.#outcomes.slice(this.#remembered))
+      this.#pasted.add(text, `the block ${quotedStart(text)} of this message`, output, fate);
+    this.#remembered = this.#outcomes.length;
+    return this.#pasted;
+  }
+
+  #worthIt(reference: string | undefined, text: string): string | undefined {
+    if (reference === undefined || reference.length >= text.length * REFERENCE_WORTH) return undefined;
+    // A block ends with its line, and the reference must not run into the next.
+    return text.endsWith('\n') ? `${reference}\n` : reference;
+  }
+
+  #note(transform: string, before: string, after: string): string {
+    return this.#trace.note(transform, before, after);
+  }
+}
+
+/** Whether later messages may refer to its lines by number; a JSON value in one line is referred to by its keys. */
+function hasPlaces(text: string, inPlace: boolean): boolean {
+  return inPlace && text.trimEnd().includes('\n');
+}

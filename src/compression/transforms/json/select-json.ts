@@ -1,0 +1,164 @@
+import { type Json, JsonArray, JsonObject, writeJson } from '../../json/read.ts';
+import { namesKey, needsOthers, type Question } from '../../prompt/question.ts';
+import { wordsOf } from '../../prompt/words.ts';
+import { type Choice, chooseCandidates } from '../documents/select.ts';
+import { Shortener } from '../documents/shorten.ts';
+
+/** What a selection left out, for the mark that says so. */
+export interface Selection {
+  value: Json;
+  left: string[];
+}
+
+const MIN_ROWS = 8;
+/** More matches than this share of the rows, and the question isn't about single rows. */
+const MAX_SHARE = 0.25;
+const SAMPLES = 1;
+/** Rows with at least this much text are documents and are ranked. */
+const DOCUMENT_LENGTH = 250;
+const MIN_LINKS = 6;
+const LINK = /^"(?:https?|git|ssh):\/\/|^"git@/;
+/** Leaves out of a JSON value what a look-up doesn't need: rows that it doesn't name, links that it doesn't ask for. */
+export function selectJson(root: Json, question: Question | undefined): Selection {
+  const selector = new Selector(question);
+  const value = selector.select(root);
+  return { value, left: selector.left };
+}
+
+class Selector {
+  readonly left: string[] = [];
+  readonly #question: Question | undefined;
+  readonly #needles: string[];
+  readonly #linksWanted: boolean;
+
+  constructor(question: Question | undefined) {
+    this.#question = question;
+    this.#needles = question && !needsOthers(question) ? [...question.exact] : [];
+    this.#linksWanted = /\b(?:urls?|links?|href|endpoints?|address of the page)\b/i.test(
+      question?.text ?? '',
+    );
+  }
+
+  select(value: Json): Json {
+    if (typeof value === 'string') return value;
+    if (value instanceof JsonArray) return this.#selectRows(value);
+    return this.#selectEntries(value);
+  }
+
+  #selectRows(list: JsonArray): Json {
+    const rows = list.items.map((item) => writeJson(item));
+    const few = list.items.length < MIN_ROWS;
+    const choice = few || !areDocuments(list, rows) ? undefined : this.#ranked(list, rows);
+    const kept = choice ? choice.kept : few || areDocuments(list, rows) ? undefined : this.#named(rows);
+    if (kept) this.left.push(`${list.items.length - kept.size} of ${list.items.length} rows`);
+    const shortener = choice && new Shortener(choice);
+    const out = new JsonArray();
+    list.items.forEach((item, i) => {
+      if (kept && !kept.has(i)) return;
+      const row = this.select(item);
+      out.items.push(shortener ? shortenStrings(row, (text) => shortener.shorten(text, i)) : row);
+    });
+    if (shortener?.hasGaps) this.left.push('parts of others ("…")');
+    return out;
+  }
+
+  #selectEntries(object: JsonObject): Json {
+    const entries = object.keys.map((key, i) => `${key}:${writeJson(object.values[i] ?? 'null')}`);
+    const isMap =
+      entries.length >= MIN_ROWS && object.keys.filter((key) => /\d/.test(key)).length * 2 > entries.length;
+    const kept = isMap ? this.#named(entries) : undefined;
+    if (kept) this.left.push(`${entries.length - kept.size} of ${entries.length} entries`);
+    const links = kept ? undefined : this.#links(object);
+    if (links) this.left.push(`${links.size} links`);
+    const out = new JsonObject();
+    object.keys.forEach((key, i) => {
+      if ((kept && !kept.has(i)) || links?.has(i)) return;
+      out.keys.push(key);
+      out.values.push(this.select(object.values[i] ?? 'null'));
+    });
+    return out;
+  }
+
+  /** The rows that hold what the question names, when they are few; the first one stays as a sample. */
+  #named(rows: readonly string[]): Set<number> | undefined {
+    if (!this.#question || needsOthers(this.#question)) return undefined;
+    const lower = rows.map((row) => row.toLowerCase());
+    const found = new Set<number>();
+    for (const needle of [...this.#needles, ...phrasesIn(this.#question.text, lower)]) {
+      const holders = lower.flatMap((row, i) => (row.includes(needle) ? [i] : []));
+      if (holders.length > 0 && holders.length <= Math.max(2, rows.length * MAX_SHARE))
+        for (const i of holders) found.add(i);
+    }
+    if (found.size === 0 || found.size > rows.length * 0.5) return undefined;
+    for (let i = 0; i < SAMPLES; i++) found.add(i);
+    return found;
+  }
+
+  #ranked(list: JsonArray, rows: readonly string[]): Choice | undefined {
+    if (!this.#question) return undefined;
+    const candidates = list.items.map((item, i) => ({ title: titleOf(item), text: rows[i] ?? '' }));
+    return chooseCandidates(this.#question.text, candidates);
+  }
+
+  #links(object: JsonObject): Set<number> | undefined {
+    if (!this.#question) return undefined;
+    const links = new Set<number>();
+    let named = false;
+    object.keys.forEach((key, i) => {
+      const value = object.values[i];
+      if (typeof value !== 'string' || !LINK.test(value)) return;
+      if (namesKey(this.#question, key)) named = true;
+      else links.add(i);
+    });
+    return links.size < MIN_LINKS || (this.#linksWanted && !named) ? undefined : links;
+  }
+}
+
+function areDocuments(list: JsonArray, rows: readonly string[]): boolean {
+  const length = rows.reduce((sum, row) => sum + row.length, 0);
+  return length >= DOCUMENT_LENGTH * rows.length && list.items.every(hasLongText);
+}
+
+/** A row with its strings shortened; an escape stays whole, since only whole sentences go. */
+function shortenStrings(row: Json, shorten: (text: string) => string): Json {
+  if (!(row instanceof JsonObject)) return row;
+  const out = new JsonObject();
+  row.keys.forEach((key, i) => {
+    const value = row.values[i] ?? 'null';
+    out.keys.push(key);
+    out.values.push(
+      typeof value === 'string' && value[0] === '"' ? `"${shorten(value.slice(1, -1))}"` : value,
+    );
+  });
+  return out;
+}
+
+function hasLongText(item: Json): boolean {
+  return (
+    item instanceof JsonObject &&
+    item.values.some((value) => typeof value === 'string' && value.length > 120 && value.includes(' '))
+  );
+}
+
+function titleOf(item: Json): string {
+  if (!(item instanceof JsonObject)) return '';
+  const at = item.keys.findIndex((key) => /^"(?:title|name|heading|source)"$/i.test(key));
+  const value = item.values[at];
+  return typeof value === 'string' ? value.slice(1, -1) : '';
+}
+
+/** The longest runs of the question's words that stand in a row, two words or more: names without quotes. */
+function phrasesIn(question: string, rows: readonly string[]): string[] {
+  const words = wordsOf(question).slice(0, 80);
+  const all = rows.join('\n');
+  const phrases: string[] = [];
+  for (let from = 0; from + 1 < words.length; from++) {
+    let end = from + 1;
+    while (end < words.length && all.includes(words.slice(from, end + 1).join(' '))) end++;
+    if (end - from < 2) continue;
+    const phrase = words.slice(from, end).join(' ');
+    if (phrase.length > 6) phrases.push(phrase);
+    from = end - 1;
+  }
+  return phrases;
+}

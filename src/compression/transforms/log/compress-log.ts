@@ -1,0 +1,88 @@
+import { isDated, isTable, startsDated } from '../../blocks/line-kinds.ts';
+import { estimateTokens } from '../../prompt/estimate.ts';
+import { mentions } from '../../prompt/question.ts';
+import type { Scope } from '../scope.ts';
+import { encodeLog } from './encode.ts';
+import { GAP, selectLogLines } from './select.ts';
+
+const MIN_LINES = 12;
+const WORTH = 0.93;
+/** An error that occurs more often than this, or in more than so many lines, is no longer news. */
+const RARE = 10;
+const RARE_SHARE = 1 / 20;
+const ALWAYS_RARE = 4;
+/** What is not dated may be a test run, where each line of one trouble may be another test's. */
+const RARE_UNDATED = 25;
+const TROUBLE =
+  /error|fail|exception|fatal|panic|warn|critical|abort|denied|refused|timed? ?out|unable|cannot|can't|could not|not found|invalid|unexpected|traceback|segfault|corrupt|missing|emerg|alert|severe|assert|killed|reject|unreachable|mismatch|violation|overflow|out of memory|deadlock|^E {2,}/i;
+const NUMBERED = /^\s*\d+[\t:|]/;
+
+const EVENT =
+  /\b(?:info|debug|trace|verbose|notice|warn(?:ing)?|err(?:or)?|fatal|passed|failed|skipped|pass|fail|ok|get|post|put|delete|http)\b/i;
+
+/** Questions about how often something happened: then every line counts. */
+const COUNTS =
+  /\b(?:how (?:many|often)|count|number of|total|average|frequen(?:t|cy)|distribution|statistics|histogram|per (?:second|minute|hour|day)|timeline)\b/i;
+
+/**
+ * Repetitive lines become patterns and values; rare trouble and what the question names stay whole. At
+ * level `balanced` most lines of a pattern go.
+ */
+export function compressLog(text: string, scope: Scope): string {
+  if (text.split('\n', MIN_LINES).length < MIN_LINES || isNumbered(text)) return text;
+  // A user's own list may be as regular as a log.
+  const hasEvents = tellsOfEvents(text);
+  if (!scope.fromTool && !hasEvents && !isDated(text)) return text;
+  const isNamed = (line: string) => mentions(scope.question, line);
+  const isTrouble = (line: string) => TROUBLE.test(line);
+  const kinds = new Set<string>();
+  // The first of each kind stays whole, too, so that every message can be quoted.
+  const isFirst = (line: string) => kinds.size < kinds.add(line.replace(/\d+/g, '0')).size;
+  const rare = rareIn(text);
+  const encoded = encodeLog(text, {
+    keepLine: (line, count) => (isTrouble(line) && (count <= rare || isFirst(line))) || isNamed(line),
+  });
+  // What isn't dated may be code or prose with a few like lines in it.
+  if (!encoded || (encoded.coded * 5 < encoded.lines * 2 && !isDated(text))) return text;
+  const shortest = estimateTokens(encoded.text) <= estimateTokens(text) * WORTH ? encoded.text : text;
+  if (
+    scope.level !== 'balanced' ||
+    isTable(text) ||
+    !tellsOfEvents(text) ||
+    COUNTS.test(scope.question?.text ?? '')
+  )
+    return shortest;
+  const selected = selectLogLines(text, { isNamed, isTrouble, maxTrouble: rare });
+  if (selected === undefined) return shortest;
+  const both = encodeSelected(selected, (line) => encoded.kept.has(line) || line.startsWith(GAP));
+  const short = estimateTokens(both) < estimateTokens(selected) * WORTH ? both : selected;
+  if (estimateTokens(short) > estimateTokens(shortest) * WORTH) return shortest;
+  scope.leaveOut();
+  return short;
+}
+
+/** The lines that stay follow patterns as well; what stood whole in the whole log still does. */
+function encodeSelected(selected: string, isWhole: (line: string) => boolean): string {
+  const end = selected.indexOf('\n');
+  const encoded = encodeLog(selected.slice(end + 1), { keepLine: isWhole });
+  return encoded ? `${selected.slice(0, end)}\n${encoded.text}` : selected;
+}
+
+function rareIn(text: string): number {
+  if (!isDated(text)) return RARE_UNDATED;
+  const lines = text.split('\n').length;
+  return Math.min(RARE, Math.max(ALWAYS_RARE, Math.ceil(lines * RARE_SHARE)));
+}
+
+/** Lines with times, levels or outcomes: of such, like ones can stand for each other. */
+function tellsOfEvents(text: string): boolean {
+  if (startsDated(text)) return true;
+  const lines = text.split('\n', 200).filter((line) => line.trim() !== '');
+  return lines.filter((line) => EVENT.test(line)).length * 4 > lines.length;
+}
+
+/** Numbered lines are a file, whose every line is meant as it is. */
+function isNumbered(text: string): boolean {
+  const lines = text.split('\n', 60);
+  return lines.filter((line) => NUMBERED.test(line)).length * 2 > lines.length;
+}

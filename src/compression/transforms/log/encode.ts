@@ -1,0 +1,195 @@
+import { columnTemplate, countColumns, splitColumns } from './columns.ts';
+import { joinLine, type LogLine, mineTemplates, splitLine, type Template } from './templates.ts';
+import { END_OF_DATE, shortenTime } from './times.ts';
+
+export interface LogOptions {
+  /** Lines that stay as they are, whatever pattern they follow. */
+  keepLine?: (line: string, count: number) => boolean;
+}
+
+export interface EncodedLog {
+  text: string;
+  /** Lines as logs have them that became values of a pattern. */
+  coded: number;
+  lines: number;
+  /** Lines that stay as they are because `keepLine` says so. */
+  kept: ReadonlySet<string>;
+}
+
+/** A line and the template that it is written by. */
+interface Coded {
+  line: LogLine;
+  template: Template | undefined;
+}
+
+/** A pattern costs its own line; fewer lines than this don't pay for it. */
+const MIN_COUNT = 3;
+const DITTO = '"';
+/** Characters that may start a line of values (no line starts so), and stand for a value in a pattern (no line has one). */
+const STARTS = ['@', '~', '%', '!', '&', ';', '$'];
+const BLANKS = ['*', '_', '…', '¤'];
+const COLUMNS = ['^', '°', '›', '¨'];
+
+/**
+ * Writes repetitive lines as a pattern's number and values; undefined where the signs that it needs are
+ * taken. `decodeLog` reads it back, with runs of blanks as one blank.
+ */
+export function encodeLog(text: string, options: LogOptions = {}): EncodedLog | undefined {
+  const raw = text.split('\n');
+  const signs = chooseSigns(text, raw);
+  if (!signs) return undefined;
+  const lines = raw.map(splitLine);
+  const columns = countColumns(lines);
+  const kept = new Set<string>();
+  const chosen = chooseTemplates(lines, { ...options, columns }, kept);
+  const open = addOpenTemplate(chosen, columns, kept);
+  const coder = new Coder(signs, columns, open);
+  const body = chosen.map(({ line, template }) => coder.write(line, template));
+  const coded = chosen.filter(({ line, template }) => template && template !== open && isProper(line)).length;
+  return { text: [coder.legend(), ...coder.patterns, ...body].join('\n'), coded, lines: raw.length, kept };
+}
+
+function chooseSigns(text: string, lines: readonly string[]): Signs | undefined {
+  const taken = new Set(lines.map((line) => line[0]));
+  const [pattern, again, rest] = STARTS.filter((sign) => !taken.has(sign));
+  const blank = BLANKS.find((sign) => !text.includes(sign));
+  const column = COLUMNS.find((sign) => !text.includes(sign));
+  return pattern && again && rest && blank && column
+    ? { pattern, again, open: rest, blank, column }
+    : undefined;
+}
+
+function chooseTemplates(
+  lines: readonly LogLine[],
+  { keepLine, columns }: LogOptions & { columns: number },
+  kept: Set<string>,
+): Coded[] {
+  const mined = mineTemplates(lines);
+  return lines.map((line, i) => {
+    const template = mined[i];
+    const count = template?.count ?? 1;
+    if (keepLine?.(line.text, count) === true) {
+      kept.add(line.text);
+      return { line, template: undefined };
+    }
+    const pays = template && count >= MIN_COUNT && isPlain(line, line.words.length, columns);
+    return { line, template: pays ? template : undefined };
+  });
+}
+
+/** Lines of no pattern share the log's columns at least: one more pattern, whose last value is the rest. */
+function addOpenTemplate(chosen: Coded[], columns: number, kept: ReadonlySet<string>): Template | undefined {
+  if (columns === 0) return undefined;
+  const split = chosen.map(({ line, template }) => {
+    if (template || !isPlain(line, columns, columns) || kept.has(line.text)) return undefined;
+    const parts = splitColumns(line, columns);
+    return parts?.words.at(-1) === DITTO ? undefined : parts;
+  });
+  const open = columnTemplate(split.filter((line) => line !== undefined));
+  const outline = open?.gaps.join('\n');
+  split.forEach((line, i) => {
+    if (line && line.gaps.join('\n') === outline) chosen[i] = { line, template: open };
+  });
+  return open;
+}
+
+/** Values are told apart by blanks, and `"` means something, as do `.` `:` and ends of dates at the start of columns. */
+function isPlain(line: LogLine, words: number, columns: number): boolean {
+  if (/[^\S \t]/.test(line.text)) return false;
+  for (let i = 0; i < words; i++) {
+    const word = line.words[i] ?? '';
+    if (i < columns ? /^[".:]/.test(word) || END_OF_DATE.test(word) : word === DITTO) return false;
+  }
+  return true;
+}
+
+/** Words in quotes, and signs that stand alone, are of configuration and of prose rather than of a log. */
+function isProper(line: LogLine): boolean {
+  return !line.words.some((word) => /^[".:]/.test(word) || END_OF_DATE.test(word));
+}
+
+interface Signs {
+  /** Starts a line of another pattern than the line above. */
+  pattern: string;
+  /** Starts a line of the same pattern. */
+  again: string;
+  /** Starts a line of the pattern with an open end. */
+  open: string;
+  blank: string;
+  column: string;
+}
+
+class Coder {
+  readonly patterns: string[] = [];
+  readonly #signs: Signs;
+  readonly #columns: number;
+  readonly #open: Template | undefined;
+  readonly #ids = new Map<Template, number>();
+  readonly #lastOf = new Map<Template, readonly string[]>();
+  #above: readonly string[] = [];
+  #aboveTemplate: Template | undefined;
+
+  constructor(signs: Signs, columns: number, open: Template | undefined) {
+    this.#signs = signs;
+    this.#columns = columns;
+    this.#open = open;
+    if (open) this.#define(open, 0);
+  }
+
+  legend(): string {
+    const { pattern, again, open, blank, column } = this.#signs;
+    const rest = this.#open ? `, ${open}a b: line ${pattern}0` : '';
+    return `[gw log: ${pattern}2 a b = line ${pattern}2 with a, b for ${column} ${blank} (${again}a b: the same line again${rest}); ${DITTO} = as before; .5, :05 or -05 = time or date up to there as before]`;
+  }
+
+  write(line: LogLine, template: Template | undefined): string {
+    if (!template) {
+      this.#aboveTemplate = undefined;
+      return line.text;
+    }
+    const id = this.#ids.get(template) ?? this.#define(template, this.#ids.size + 1);
+    const values = this.#values(line, template);
+    while (values.at(-1) === DITTO) values.pop();
+    const start = this.#startOf(template, id);
+    this.#above = line.words;
+    this.#aboveTemplate = template;
+    this.#lastOf.set(template, line.words);
+    return start + values.join(' ');
+  }
+
+  #startOf(template: Template, id: number): string {
+    if (template === this.#open) return this.#signs.open;
+    return template === this.#aboveTemplate ? this.#signs.again : `${this.#signs.pattern}${id} `;
+  }
+
+  #values(line: LogLine, template: Template): string[] {
+    const last = this.#lastOf.get(template) ?? [];
+    const values: string[] = [];
+    let place = 0;
+    template.words.forEach((constant, i) => {
+      if (constant !== null) return;
+      const affix = template.affixes[place++];
+      const word = line.words[i] ?? '';
+      const isColumn = i < this.#columns;
+      const before = (isColumn ? this.#above : last)[i];
+      const short = before === undefined || !isColumn ? word : shortenTime(before, word);
+      if (word === before) values.push(DITTO);
+      else if (short !== word) values.push(short);
+      else values.push(word.slice(affix?.prefix.length ?? 0, word.length - (affix?.suffix.length ?? 0)));
+    });
+    return values;
+  }
+
+  #define(template: Template, id: number): number {
+    this.#ids.set(template, id);
+    let place = 0;
+    const words = template.words.map((word, i) => {
+      if (word !== null) return word;
+      const affix = template.affixes[place++];
+      const sign = i < this.#columns ? this.#signs.column : this.#signs.blank;
+      return `${affix?.prefix ?? ''}${sign}${affix?.suffix ?? ''}`;
+    });
+    this.patterns.push(`${this.#signs.pattern}${id} = ${joinLine(words, template.gaps)}`);
+    return id;
+  }
+}

@@ -1,0 +1,186 @@
+import { END_OF_DATE } from './times.ts';
+
+/** A line split at blanks and separators. */
+export interface LogLine {
+  text: string;
+  words: readonly string[];
+  /** What stands before each word, and after the last; runs of blanks as one. */
+  gaps: readonly string[];
+}
+
+/** Lines that say the same with other values: `null` marks the words that differ. */
+export interface Template {
+  words: (string | null)[];
+  gaps: readonly string[];
+  count: number;
+  /** For each word that differs, what all its values start and end with. */
+  affixes: Affix[];
+}
+
+interface Affix {
+  prefix: string;
+  suffix: string;
+  /** The length of the shortest value. */
+  shortest: number;
+}
+
+/** Two lines are of one template when at least this share of their words without figures is equal. */
+const SIMILAR = 0.55;
+const MAX_WORDS = 60;
+/** Templates of one outline that a line is compared with; more would make mining slow. */
+const MAX_RIVALS = 24;
+const WORD_OR_GAP = /[^\s,|=;]+|[\s,|=;]+/g;
+const IS_GAP = /^[\s,|=;]/;
+const DIGIT = /\d/;
+
+export function splitLine(text: string): LogLine {
+  const words: string[] = [];
+  const gaps: string[] = [];
+  for (const piece of text.match(WORD_OR_GAP) ?? []) {
+    // Padding says nothing, but the blanks that a line starts with are its indentation.
+    if (IS_GAP.test(piece))
+      gaps[words.length] = piece.length > 1 && words.length > 0 ? piece.replace(/[ \t]+/g, ' ') : piece;
+    else {
+      gaps[words.length] ??= '';
+      words.push(piece);
+    }
+  }
+  gaps[words.length] ??= '';
+  return { text, words, gaps };
+}
+
+/** The line that words and gaps make, with runs of blanks as one. */
+export function joinLine(words: readonly string[], gaps: readonly string[]): string {
+  let line = '';
+  for (let i = 0; i < words.length; i++) line += `${gaps[i]}${words[i]}`;
+  return line + gaps[words.length];
+}
+
+/**
+ * Groups lines by template (in the manner of Drain: same outline first, then the most similar one), in one
+ * pass; undefined stands for a line that is empty or too long.
+ */
+export function mineTemplates(lines: readonly LogLine[]): (Template | undefined)[] {
+  const byOutline = new Map<string, Template[]>();
+  const assigned = lines.map((line) => {
+    if (line.words.length === 0 || line.words.length > MAX_WORDS) return undefined;
+    const outline = line.gaps.join('\n');
+    let rivals = byOutline.get(outline);
+    if (!rivals) {
+      rivals = [];
+      byOutline.set(outline, rivals);
+    }
+    return joinBest(line, rivals);
+  });
+  measureAffixes(lines, assigned);
+  return assigned;
+}
+
+/** The template of all given lines, which have one outline. */
+export function mergeLines(lines: readonly LogLine[]): Template | undefined {
+  let template: Template | undefined;
+  for (const line of lines) template = merge(template, line);
+  return template;
+}
+
+function joinBest(line: LogLine, rivals: Template[]): Template | undefined {
+  let best: Template | undefined;
+  let bestScore = SIMILAR;
+  for (const rival of rivals) {
+    const score = similarity(rival.words, line.words);
+    if (score < bestScore) continue;
+    best = rival;
+    bestScore = score;
+    if (score === 1) break;
+  }
+  if (best) return merge(best, line);
+  if (rivals.length >= MAX_RIVALS) return undefined;
+  best = merge(undefined, line);
+  rivals.push(best);
+  return best;
+}
+
+function merge(template: Template | undefined, line: LogLine): Template {
+  if (!template) return { words: [...line.words], gaps: line.gaps, count: 1, affixes: [] };
+  template.count++;
+  for (let i = 0; i < line.words.length; i++) {
+    if (template.words[i] !== line.words[i]) template.words[i] = null;
+  }
+  return template;
+}
+
+function similarity(template: readonly (string | null)[], words: readonly string[]): number {
+  let same = 0;
+  let all = 0;
+  for (let i = 0; i < words.length; i++) {
+    const word = words[i] ?? '';
+    const other = template[i];
+    if (other === word) {
+      same++;
+      all++;
+    } else if (!DIGIT.test(word) || (typeof other === 'string' && !DIGIT.test(other))) {
+      // A word with figures against another such word is a value, not a difference.
+      all++;
+    }
+  }
+  return all === 0 ? SIMILAR : same / all;
+}
+
+function measureAffixes(lines: readonly LogLine[], assigned: readonly (Template | undefined)[]): void {
+  eachValue(lines, assigned, (template, place, word) => narrow(template.affixes, place, word));
+  for (const template of new Set(assigned)) for (const affix of template?.affixes ?? []) settle(affix);
+  eachValue(lines, assigned, ({ affixes }, place, word) => {
+    const affix = affixes[place];
+    // What is left of a value must not look like a mark of its own: `"`, or the end of a time or date.
+    const rest = word.slice(affix?.prefix.length);
+    if (affix && affix.prefix !== '' && (/^[".:]/.test(rest) || END_OF_DATE.test(rest))) affix.prefix = '';
+  });
+}
+
+function eachValue(
+  lines: readonly LogLine[],
+  assigned: readonly (Template | undefined)[],
+  visit: (template: Template, place: number, word: string) => void,
+): void {
+  lines.forEach((line, i) => {
+    const template = assigned[i];
+    if (!template || template.count === 1) return;
+    let place = 0;
+    template.words.forEach((constant, at) => {
+      if (constant === null) visit(template, place++, line.words[at] ?? '');
+    });
+  });
+}
+
+function narrow(affixes: Affix[], place: number, word: string): void {
+  const affix = affixes[place];
+  if (!affix) {
+    affixes[place] = { prefix: word, suffix: word, shortest: word.length };
+    return;
+  }
+  affix.shortest = Math.min(affix.shortest, word.length);
+  affix.prefix = affix.prefix.slice(0, shared(affix.prefix, word));
+  affix.suffix = affix.suffix.slice(affix.suffix.length - sharedEnd(affix.suffix, word));
+}
+
+/** Cuts affixes at separators, so that names and numbers stay whole, and leaves something of every value. */
+function settle(affix: Affix): void {
+  affix.prefix = /^.*[^\p{L}\p{N}.]/u.exec(affix.prefix)?.[0] ?? '';
+  affix.suffix = /[^\p{L}\p{N}.].*$/u.exec(affix.suffix)?.[0] ?? '';
+  if (affix.prefix.length >= affix.shortest) affix.prefix = '';
+  if (affix.prefix.length + affix.suffix.length >= affix.shortest) affix.suffix = '';
+}
+
+function shared(a: string, b: string): number {
+  const end = Math.min(a.length, b.length);
+  let at = 0;
+  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++;
+  return at;
+}
+
+function sharedEnd(a: string, b: string): number {
+  const end = Math.min(a.length, b.length);
+  let at = 0;
+  while (at < end && a.charCodeAt(a.length - 1 - at) === b.charCodeAt(b.length - 1 - at)) at++;
+  return at;
+}

@@ -1,0 +1,50 @@
+import { estimateTokens } from '../../prompt/estimate.ts';
+import { isLookup, mentions, type Question } from '../../prompt/question.ts';
+import { withGaps } from '../log/select.ts';
+import type { Scope } from '../scope.ts';
+
+const MIN_LINES = 25;
+/** More lines than this share, and the question is not about single ones. */
+const MAX_SHARE = 0.2;
+const WORTH = 0.93;
+const BEFORE = 1;
+const AFTER = 3;
+const HEAD = 2;
+const MARK = '[gw: lines that the question doesn\'t name left out, "… n" for n of them]';
+
+/** Of any listing, what the question names: level `balanced` only. */
+export function lookUp(text: string, scope: Scope): string {
+  const selected = scope.level === 'balanced' ? selectNamedLines(text, scope.question) : undefined;
+  if (selected === undefined || estimateTokens(selected) > estimateTokens(text) * WORTH) return text;
+  scope.leaveOut();
+  return selected;
+}
+
+/** For a question about a named thing: the lines that name it, those beside them, and headings. */
+function selectNamedLines(text: string, question: Question | undefined): string | undefined {
+  if (!question || !isLookup(question)) return undefined;
+  const lines = text.split('\n');
+  if (lines.length < MIN_LINES || !areRecords(lines)) return undefined;
+  const named = lines.map((line) => mentions(question, line));
+  const count = named.filter(Boolean).length;
+  if (count === 0 || count > Math.max(2, lines.length * MAX_SHARE)) return undefined;
+  const keeps = lines.map((line, i) => i < HEAD || isHeading(line));
+  named.forEach((isNamed, i) => {
+    if (isNamed) keeps.fill(true, Math.max(0, i - BEFORE), i + AFTER + 1);
+  });
+  return withGaps(lines, keeps, MARK);
+}
+
+/** Whether lines are entries that stand for themselves, as in listings and logs, not prose or Markdown. */
+function areRecords(lines: readonly string[]): boolean {
+  const filled = lines.slice(0, 200).filter((line) => line.trim() !== '');
+  const share = (pattern: RegExp) =>
+    filled.filter((line) => pattern.test(line)).length / Math.max(1, filled.length);
+  const length = filled.reduce((sum, line) => sum + line.length, 0) / Math.max(1, filled.length);
+  return length < 300 && share(/[a-z)][.!?]$/) < 0.25 && share(/^#{1,4} \S/) < 0.02;
+}
+
+/** A line that says what the lines under it are about, as `ls -R` writes them. */
+function isHeading(line: string): boolean {
+  return line.length < 120 && /^[^\s:][^:]*:$/.test(line);
+}

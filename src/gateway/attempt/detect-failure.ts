@@ -1,0 +1,131 @@
+import { isObject } from '../../json/object.ts';
+import { classify, type Failure, type UpstreamOutcome } from '../../routing/classify.ts';
+import { type Attempt, NO_HEADERS } from '../../routing/health.ts';
+import { parseObject, valuesIn } from '../../wire/answer/events.ts';
+import type { Relay } from '../answer/relay.ts';
+import type { Gateway } from '../context/gateway.ts';
+import { recordHeaders, saysUsedUp } from '../upstream/rate-limit-headers.ts';
+import type { CallEnd } from '../upstream/send.ts';
+
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+
+/** Tells the health of the target how the attempt ended; answers what went wrong, if something did. */
+export function endAttempt(
+  gateway: Gateway,
+  attempt: Attempt,
+  { relay, end, sentAt }: { relay: Relay; end: CallEnd; sentAt: number },
+): Failure | undefined {
+  const outcome = faultOf(relay, end);
+  const failure = outcome && classify(outcome, gateway.clock.now());
+  if (failure) attempt.failed(failure, gateway.clock.monotonic() - sentAt);
+  else reportContent(attempt, relay, sentAt);
+  attempt.ended();
+  return failure;
+}
+
+/** The first content is there: the target is well. */
+export function reportContent(attempt: Attempt, relay: Relay, sentAt: number): void {
+  const { headers, firstByteAt = sentAt } = relay;
+  attempt.succeeded(firstByteAt - sentAt, saysUsedUp(headers) ? recordHeaders(headers) : NO_HEADERS);
+}
+
+/** What was wrong with a provider's answer; undefined for a good one. */
+export function faultOf(relay: Relay, end: CallEnd): UpstreamOutcome | undefined {
+  switch (end.kind) {
+    case 'capped':
+      return undefined;
+    case 'aborted':
+      return { kind: 'client_abort' };
+    case 'failed':
+      return { kind: 'socket', code: end.error.code ?? end.error.message };
+    case 'complete':
+      return relay.status >= 400 ? refusalOf(relay) : faultInside(relay);
+  }
+}
+
+function refusalOf(relay: Relay): UpstreamOutcome {
+  const text = relay.unsent?.toString('utf8') ?? '';
+  const body = parseObject(text) ?? text;
+  return { kind: 'response', status: relay.status, headers: recordHeaders(relay.headers), body };
+}
+
+/** An error, or nothing at all, under a good status. */
+function faultInside(relay: Relay): UpstreamOutcome | undefined {
+  const { status, started, isStream, streamError } = relay;
+  if (status >= 300 || status === 204) return undefined;
+  if (streamError !== undefined) return inBand(relay, errorIn(relay) ?? { error: { message: streamError } });
+  if (started) return relay.isCutShort ? { kind: 'socket', code: 'ended early' } : undefined;
+  if (isStream) return { kind: 'empty' };
+  const body = relay.unsent;
+  if (!body || (isJsonObject(body) && !mayBeFaulty(body))) return undefined;
+  const answer = parseObject(body.toString('utf8'));
+  if (!answer) return { kind: 'empty' };
+  if (answer.error && !Array.isArray(answer.choices)) return inBand(relay, answer);
+  return Array.isArray(answer.choices) && answer.choices.length === 0 ? { kind: 'empty' } : undefined;
+}
+
+function inBand({ headers }: Relay, body: unknown): UpstreamOutcome {
+  return { kind: 'response', status: 200, headers: recordHeaders(headers), body };
+}
+
+/** The error event of a stream of which nothing has gone out. */
+function errorIn(relay: Relay): unknown {
+  for (const value of valuesIn(relay.unsent ?? Buffer.alloc(0))) {
+    if (value.error) return value;
+    if (value.type === 'error') return { error: value };
+    if (isObject(value.response) && value.response.error) return value.response;
+  }
+  return undefined;
+}
+
+function isJsonObject(body: Buffer): boolean {
+  let last = body.length - 1;
+  while (isSpace(body[last])) last--;
+  return body[behindSpace(body, 0)] === OPEN_BRACE && body[last] === CLOSE_BRACE;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+/** A quick look, so that good answers need not be parsed: an error that is not null, or choices that are none. */
+function mayBeFaulty(body: Buffer): boolean {
+  return hasError(body) || hasNoChoices(body);
+}
+
+const ERROR = Buffer.from('"error"');
+const CHOICES = Buffer.from('"choices"');
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const COLON = 0x3a;
+/** What `null` begins with. */
+const N = 0x6e;
+
+function hasError(body: Buffer): boolean {
+  for (let at = valueAfter(ERROR, body, 0); at >= 0; at = valueAfter(ERROR, body, at)) {
+    if (body[at] !== N) return true;
+  }
+  return false;
+}
+
+/** Only the first are looked at, which are the answer's own. */
+function hasNoChoices(body: Buffer): boolean {
+  const at = valueAfter(CHOICES, body, 0);
+  return body[at] === OPEN_BRACKET && body[behindSpace(body, at + 1)] === CLOSE_BRACKET;
+}
+
+/** Where the value of the next such key begins; -1 without one. */
+function valueAfter(key: Buffer, body: Buffer, from: number): number {
+  const found = body.indexOf(key, from);
+  if (found < 0) return -1;
+  let at = behindSpace(body, found + key.length);
+  while (body[at] === COLON) at = behindSpace(body, at + 1);
+  return at;
+}
+
+function behindSpace(body: Buffer, from: number): number {
+  let at = from;
+  while (isSpace(body[at])) at++;
+  return at;
+}

@@ -1,0 +1,105 @@
+import { formatUsd, type NanoUsd } from '../../money.ts';
+import { FLAGS, type RequestRecord } from '../../store/ledger/record.ts';
+import type { TokenUsage } from '../../usage.ts';
+import type { Forwarding } from '../complete.ts';
+import type { Gateway } from '../context/gateway.ts';
+import { lineOf, recordOf } from '../context/request-context.ts';
+import { learnFrom } from '../learning/observe-answer.ts';
+import { type Metered, meterCall } from '../metering/meter.ts';
+import { savedMoney } from '../metering/savings.ts';
+import type { TierChoice } from '../routing/choose-tier.ts';
+import { savedByTier, tierDetail } from '../routing/describe-tier.ts';
+import type { ServiceHeaders } from '../upstream/headers.ts';
+import { endingOf } from './ending.ts';
+import type { CallReport } from './forward.ts';
+import { entryOf, summed, wordFor } from './history.ts';
+
+/**
+ * Turns the hold into what the request cost, all its attempts together, and tells those who wait for room. Returns the
+ * usage of the last, as it is booked.
+ */
+export async function settle(
+  gateway: Gateway,
+  forwarding: Forwarding,
+  report: CallReport,
+  about: ServiceHeaders,
+): Promise<TokenUsage> {
+  const { job } = forwarding;
+  const metering = report.metered ?? meterReport(gateway, forwarding, report);
+  const last = metering instanceof Promise ? await metering : metering;
+  const savedByTierNanoUsd = job.tier && savedByTier(gateway, job.tier, last);
+  if (savedByTierNanoUsd !== undefined && savedByTierNanoUsd > 0)
+    about.route += `; saved=${formatUsd(savedByTierNanoUsd)}`;
+  const record = recordFor(gateway, forwarding, report, { last, savedByTierNanoUsd });
+  job.exchange.recorded = true;
+  if (job.tier && record.outcome === 'ok')
+    learnFrom(gateway, forwarding, job.tier, { report, usage: last.usage });
+  const settled = await gateway.settler.settle(record);
+  gateway.queue.nudge(lineOf(job, gateway.repoBudgets()));
+  about.costNanoUsd = record.flags & FLAGS.unpriced ? undefined : record.costNanoUsd;
+  about.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
+  return last.usage;
+}
+
+/** Apart from `settle`: what an async function names, it keeps while it waits. */
+function recordFor(
+  gateway: Gateway,
+  forwarding: Forwarding,
+  report: CallReport,
+  { last, savedByTierNanoUsd }: { last: Metered; savedByTierNanoUsd: NanoUsd | undefined },
+): RequestRecord {
+  const { job, target, admitted, route } = forwarding;
+  const { firstByteAt } = report.relay;
+  const before = route?.attempts;
+  const { usage, costNanoUsd, flags } = before ? summed(before, last) : last;
+  const ending = endingOf(report);
+  const detail = before ? trailOf(gateway, forwarding, report, last, ending.detail) : ending.detail;
+  return recordOf(
+    job,
+    target,
+    {
+      status: ending.status,
+      outcome: ending.outcome,
+      detail: job.tier ? tierOf(job.tier, savedByTierNanoUsd, detail) : detail,
+      usage,
+      costNanoUsd,
+      flags,
+      savedNanoUsd: savedMoney(job.optimized?.savings ?? [], last.usage, admitted.quote.card),
+      firstByteMs: firstByteAt === undefined ? null : firstByteAt - job.exchange.startedAt,
+    },
+    gateway.clock.monotonic(),
+  );
+}
+
+function tierOf(
+  tier: TierChoice,
+  savedNanoUsd: number | undefined,
+  detail: Record<string, unknown> | undefined,
+): Record<string, unknown> {
+  return { ...detail, tier: tierDetail(tier, savedNanoUsd) };
+}
+
+/** What one call used and what that costs. */
+export function meterReport(
+  gateway: Gateway,
+  forwarding: Forwarding,
+  { relay, sentAt, end }: CallReport,
+): Metered | Promise<Metered> {
+  const { job, target, admitted } = forwarding;
+  // A provider that reports an error within its stream has broken off, with all that it kept to itself.
+  const whole = end.kind === 'complete' && relay.streamError === undefined;
+  return meterCall(gateway, { job, target, admitted, relay, sentAt, whole }, end);
+}
+
+/** The record's detail where there was more than one attempt. */
+function trailOf(
+  gateway: Gateway,
+  { target, route }: Forwarding,
+  { relay, sentAt, failure }: CallReport,
+  metered: Metered,
+  detail: Record<string, unknown> | undefined,
+): Record<string, unknown> {
+  const durationMs = gateway.clock.monotonic() - sentAt;
+  const last = entryOf(target, wordFor(failure, relay.status), { durationMs, metered });
+  return { ...detail, attempts: [...(route?.attempts?.entries ?? []), last] };
+}

@@ -1,0 +1,85 @@
+import type { Attempt } from '../../routing/health.ts';
+import { Relay } from '../answer/relay.ts';
+import type { Forwarding } from '../complete.ts';
+import type { Gateway } from '../context/gateway.ts';
+import { meterAtBound } from '../metering/meter.ts';
+import type { Route } from '../routing/route.ts';
+import { type ServiceHeaders, serviceHeaders } from '../upstream/headers.ts';
+import type { CallEnd, Outgoing } from '../upstream/send.ts';
+import { endAttempt, reportContent } from './detect-failure.ts';
+import type { CallReport } from './forward.ts';
+import { callProvider, type RunningCall } from './guarded-call.ts';
+import { attemptsText, wordFor } from './history.ts';
+
+/** A call of a target under way. */
+export interface Call {
+  forwarding: Forwarding;
+  report: CallReport;
+  about: ServiceHeaders;
+  /** Left out for what is passed through. */
+  attempt: Attempt | undefined;
+  running: RunningCall;
+}
+
+/** Sends the request to its target; nothing but a stream's content goes out before the call has ended. */
+export function startCall(gateway: Gateway, forwarding: Forwarding, outgoing: Outgoing): Call {
+  const { job, route } = forwarding;
+  const several = route !== undefined && route.targets.length > 1;
+  const about = aboutOf(forwarding);
+  const relay = new Relay({
+    exchange: job.exchange,
+    wire: job.wire,
+    translator: job.translator,
+    hideUsage: job.asked.stream && !job.asked.wantsUsage,
+    holdsBack: several,
+    ownHeaders: () => serviceHeaders(about),
+    clientIdleMs: gateway.settings()['limits.client_idle_ms'],
+    now: () => gateway.clock.monotonic(),
+  });
+  const attempt = route && gateway.router.health.begin(route.target.place);
+  const sentAt = gateway.clock.monotonic();
+  if (attempt && several) relay.onContent = () => reportContent(attempt, relay, sentAt);
+  const report: CallReport = { relay, sentAt, end: NO_END, failure: undefined };
+  const running = callProvider(gateway, forwarding, outgoing, relay);
+  return { forwarding, report, about, attempt, running };
+}
+
+const NO_END: CallEnd = { kind: 'aborted', sent: false };
+
+/** Reads what only the end tells, and lets the router know how it went. */
+export function endCall(gateway: Gateway, call: Call, end: CallEnd): void {
+  const { report, attempt, running } = call;
+  report.end = running.close(end);
+  try {
+    if (report.end.kind === 'complete') report.relay.readEnd();
+    if (attempt) report.failure = endAttempt(gateway, attempt, report);
+  } catch (error) {
+    report.metered = meterAtBound(gateway, call.forwarding.admitted, error);
+    attempt?.ended();
+  }
+}
+
+/** What the answer's headers say; cost and what is left of the budget are completed as they come to be known. */
+function aboutOf({ job, target, admitted, why, route }: Forwarding): ServiceHeaders {
+  return {
+    id: job.exchange.id,
+    model: target.model,
+    provider: target.provider.name,
+    route: route?.attempts ? trailText(route, undefined) : why,
+    savedTokens: job.savedTokens,
+    costNanoUsd: undefined,
+    remainingNanoUsd: admitted.remaining,
+  };
+}
+
+/** The attempts with the one under way, which is well as long as nothing else is known. */
+export function trailText(
+  { job, why, attempts, target }: Route,
+  report: CallReport | undefined,
+  before: Parameters<typeof attemptsText>[0] = attempts?.entries ?? [],
+): string {
+  const { provider, model } = target;
+  const outcome = report ? wordFor(report.failure, report.relay.status) : 'ok';
+  const text = attemptsText([...before, { provider: provider.name, model, outcome }]);
+  return job.tier ? `${why}; ${text}` : text;
+}

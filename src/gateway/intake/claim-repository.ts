@@ -1,0 +1,27 @@
+import { budgetForbidden } from '../../errors.ts';
+import { MAX_SEARCH_MS } from '../admission/admit.ts';
+import type { Gateway } from '../context/gateway.ts';
+import type { Job } from '../context/request-context.ts';
+import { repositoryIn } from './select-project.ts';
+
+/**
+ * A request that names the budget of a repository counts there, as callers in containers can say no other way where
+ * they come from. 403 for one that is known to come from another: it would pass the cap of its own. Nothing to wait
+ * for, and undefined, where none is named.
+ */
+export function countWhereNamed(gateway: Gateway, job: Job): Promise<void> | undefined {
+  const repo = repositoryIn(job.options.budgetId);
+  return repo === '' ? undefined : countIn(repo, gateway, job);
+}
+
+async function countIn(repo: string, gateway: Gateway, job: Job): Promise<void> {
+  const { origin, options, project } = job;
+  if (origin.search) await gateway.attribution.searched(origin, MAX_SEARCH_MS);
+  if (origin.repo !== '' && origin.repo !== repo) {
+    throw budgetForbidden(
+      `"${options.budgetId}" counts what comes from ${repo}, and this request comes from ${origin.repo}. Leave service.budget_id out, or name its project: ${project.name}`,
+      'service.budget_id',
+    );
+  }
+  job.origin = { process: origin.process, repo };
+}

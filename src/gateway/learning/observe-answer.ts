@@ -1,0 +1,56 @@
+import { messageOf } from '../../errors.ts';
+import type { TokenUsage } from '../../usage.ts';
+import { parseObject } from '../../wire/answer/events.ts';
+import { type Signs, signsOf, signsOfStream } from '../../wire/answer/summary.ts';
+import type { Relay } from '../answer/relay.ts';
+import type { CallReport } from '../attempt/forward.ts';
+import type { Forwarding } from '../complete.ts';
+import type { Gateway } from '../context/gateway.ts';
+import type { TierChoice } from '../routing/choose-tier.ts';
+import { judgeAnswer } from './rate-answer.ts';
+
+/** Answers that are longer are not looked into. */
+const MAX_BYTES = 1_000_000;
+
+/** Learns from a good answer what shows of its worth, once the client has it, and may ask the other tier as well. */
+export function learnFrom(
+  gateway: Gateway,
+  { job, target, admitted, route }: Forwarding,
+  tier: TierChoice,
+  { report: { relay }, usage }: { report: CallReport; usage: TokenUsage },
+): void {
+  const { exchange, project, conversation } = job;
+  if (!conversation || !route) return;
+  const limited = job.asked.maxOutputTokens !== undefined || admitted.limit !== undefined;
+  const isWeak = tier.weak.some(
+    ({ provider, model }) => provider === target.provider && model === target.model,
+  );
+  const servedBy = isWeak ? 'weak' : 'strong';
+  setImmediate(() => {
+    try {
+      const signs = signsIn(relay);
+      gateway.lessons.answered({
+        id: exchange.id,
+        project: project.name,
+        tier: servedBy,
+        prompt: tier.prompt,
+        conversation: conversation.key,
+        turns: tier.turns,
+        quality: signs && judgeAnswer(signs, { json: tier.wantsJson, limited }),
+      });
+      const { outputTokens } = usage;
+      if (signs) gateway.shadows.consider(gateway, { job: route.job, tier, servedBy, signs, outputTokens });
+    } catch (error) {
+      gateway.warn(`nothing was learnt from an answer: ${messageOf(error)}`);
+    }
+  });
+}
+
+/** Undefined for what can't be read. */
+function signsIn(relay: Relay): Signs | undefined {
+  const { lastEvents } = relay;
+  if (lastEvents) return signsOfStream(lastEvents.events, lastEvents.isWhole);
+  const answer = relay.unsent;
+  const read = answer && answer.length <= MAX_BYTES ? parseObject(answer.toString('utf8')) : undefined;
+  return read && signsOf(read);
+}

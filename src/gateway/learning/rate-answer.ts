@@ -1,0 +1,26 @@
+import { parseObject } from '../../wire/answer/events.ts';
+import type { Signs } from '../../wire/answer/summary.ts';
+
+export interface Wanted {
+  /** The answer was to be JSON. */
+  json: boolean;
+  /** It had a limit of its own, so that ending there tells nothing. */
+  limited: boolean;
+}
+
+/**
+ * How good a whole answer looks from outside, in [0,1]: 0 for a refusal, one that was not finished, arguments of a tool
+ * or a form that cannot be read; 1 where a form was asked for and kept. Undefined where it tells nothing.
+ */
+export function judgeAnswer({ refused, cut, calls, text }: Signs, wanted: Wanted): number | undefined {
+  if (refused || (cut && !wanted.limited)) return 0;
+  if (cut) return undefined;
+  const written = calls.map(({ given }) => given).filter((given) => typeof given === 'string');
+  if (written.length > 0) return Number(written.every(isReadable));
+  return wanted.json && text !== '' ? Number(parseObject(text) !== undefined) : undefined;
+}
+
+/** A tool without parameters may be called without arguments. */
+function isReadable(given: string): boolean {
+  return given === '' || parseObject(given) !== undefined;
+}

@@ -1,0 +1,160 @@
+import { GwError } from '../../errors.ts';
+import type { Health } from '../../routing/health.ts';
+import type { Capabilities } from '../../routing/needs.ts';
+import {
+  type NextAttempt,
+  type NextAttemptOptions,
+  nextAttempt,
+  type Tried,
+} from '../../routing/next-attempt.ts';
+import type { OrderOptions } from '../../routing/order.ts';
+import { countRequest } from '../../routing/retry-budget.ts';
+import type { Target as Place } from '../../routing/target.ts';
+import type { Attempts } from '../attempt/history.ts';
+import type { Gateway } from '../context/gateway.ts';
+import type { Job } from '../context/request-context.ts';
+import type { RoutedTarget } from '../state/resolve.ts';
+import { bondOf, withinBond } from './affinity.ts';
+import { contextOf } from './context-window.ts';
+import { tierText } from './describe-tier.ts';
+import { canReach } from './translate.ts';
+
+/** Where a request goes, where it may go else, and why. */
+export interface Route {
+  /** The request as it was before it was translated for a target. */
+  job: Job;
+  /** The target of the attempt under way. */
+  target: RoutedTarget;
+  /** The target of the first attempt. */
+  first: RoutedTarget;
+  /** All that may serve it, by priority. With one there is no second attempt. */
+  targets: readonly RoutedTarget[];
+  /** Others serve the model too, whether or not they may serve this request. */
+  hasOthers: boolean;
+  /** The target was to be left alone, but there is no better one. */
+  lastResort: boolean;
+  /** For the header `x-service-route`. */
+  why: string;
+  /** The attempts that have failed. */
+  attempts?: Attempts;
+}
+
+/**
+ * The router's stage: the healthy target of the best priority; among equals, the better of two by time to first byte
+ * and requests under way. Throws GwError 429 where each of several targets has asked to be left alone.
+ */
+export function route(gateway: Gateway, job: Job, targets: readonly RoutedTarget[]): Route {
+  const [first] = targets;
+  if (!first) throw new Error(`no target for ${job.asked.model}`);
+  if (job.options.route === false) return routeTo(job, first, [first], 'off');
+  if (targets.length > 1) return chooseAmong(gateway, job, targets, first);
+  // With nobody else to ask, when to come back is the client's to heed, which was told.
+  countRequest(gateway.router.budget, gateway.clock.monotonic());
+  pin(gateway, job, first.place);
+  return routeTo(job, first, targets, whyOf(job));
+}
+
+function routeTo(job: Job, target: RoutedTarget, targets: readonly RoutedTarget[], why: string): Route {
+  return { job, target, first: target, targets, hasOthers: false, lastResort: false, why };
+}
+
+function chooseAmong(gateway: Gateway, job: Job, all: readonly RoutedTarget[], first: RoutedTarget): Route {
+  const { targets, holdsFast } = candidatesAmong(gateway, job, all, first);
+  const next = nextOf(gateway, job, { targets, holdsFast, tried: [] });
+  if (next.kind === 'wait') throw leftAlone(targetAt(targets, next.target), next.waitMs);
+  if (next.kind === 'stop') throw new Error(`no target for ${job.asked.model}: ${next.because}`);
+  pin(gateway, job, next.target);
+  const route = routeTo(job, targetAt(targets, next.target), targets, whyOf(job));
+  route.hasOthers = true;
+  route.lastResort = next.lastResort;
+  return route;
+}
+
+/** The targets that can take the request at all. */
+export function candidatesAmong(
+  gateway: Gateway,
+  job: Job,
+  all: readonly RoutedTarget[],
+  first: RoutedTarget,
+): { targets: readonly RoutedTarget[]; holdsFast: boolean } {
+  const reachable = all.filter((target) => canReach(job.wire, target));
+  const bond = bondOf(gateway, job, pinned(gateway, job));
+  const bound = bond ? withinBond(gateway, job, { targets: reachable, bond }) : reachable;
+  const targets = bound.length > 0 ? bound : reachable;
+  return { targets: targets.length > 0 ? targets : [first], holdsFast: bond?.kind === 'sealed' };
+}
+
+export function whyOf({ tier, asked }: Job): string {
+  return tier ? tierText(tier, asked.model) : 'as-asked';
+}
+
+/** The conversation stays with this target from now on. */
+export function pin({ router }: Gateway, { conversation, tier }: Job, target: Place): void {
+  if (!conversation) return;
+  router.stickiness.set(
+    conversation.key,
+    tier?.decision.applied ? { target, tier: tier.decision.tier } : { target },
+  );
+}
+
+function pinned({ router }: Gateway, { conversation }: Job): Place | undefined {
+  if (!conversation || conversation.isNew) return undefined;
+  return router.stickiness.get(conversation.key)?.target;
+}
+
+interface Candidates {
+  targets: readonly RoutedTarget[];
+  /** The attempts that failed. */
+  tried: readonly Tried[];
+  remainingMs?: number;
+  holdsFast?: boolean;
+}
+
+/** Where a request goes next. */
+export function nextOf(gateway: Gateway, job: Job, candidates: Candidates): NextAttempt {
+  const { tried, remainingMs } = candidates;
+  const ordering = orderingOf(gateway, job, candidates);
+  const options: NextAttemptOptions = Object.assign(ordering, {
+    larger: ordering.targets,
+    budget: gateway.router.budget,
+    tried,
+    nowMs: gateway.clock.monotonic(),
+  });
+  if (remainingMs !== undefined) options.remainingMs = remainingMs;
+  return nextAttempt(options);
+}
+
+/** What the order of a request's targets goes by. */
+export function orderingOf(
+  gateway: Gateway,
+  job: Job,
+  { targets, holdsFast = false }: Pick<Candidates, 'targets' | 'holdsFast'>,
+): OrderOptions & { health: Health } {
+  const { health, random } = gateway.router;
+  const sticky = pinned(gateway, job);
+  return { targets: targets.map(({ place }) => place), health, random, capabilitiesOf, sticky, holdsFast };
+}
+
+export function targetAt(targets: readonly RoutedTarget[], place: Place): RoutedTarget {
+  const found = targets.find((target) => target.place === place);
+  if (!found) throw new Error(`${place.provider}/${place.model} is no target of the request`);
+  return found;
+}
+
+function capabilitiesOf({ provider, model }: Place): Capabilities {
+  const contextTokens = contextOf(provider, model);
+  return contextTokens === undefined ? {} : { contextTokens };
+}
+
+function leftAlone({ provider, model }: RoutedTarget, waitMs: number): GwError {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
+  return new GwError(
+    `${provider.name} has asked for no more requests for ${model} within the next ${seconds} s (rate limit). To try all the same: "service": {"route": false}`,
+    {
+      status: 429,
+      type: 'rate_limit_error',
+      code: 'upstream_rate_limited',
+      headers: { 'retry-after': String(seconds), 'retry-after-ms': String(Math.ceil(waitMs)) },
+    },
+  );
+}

@@ -1,0 +1,98 @@
+import { type Edit, insertMember, moved, replaceValue } from '../../json/edit.ts';
+import { isObject } from '../../json/object.ts';
+import { type Member, readValue, scanObject } from '../../json/scan.ts';
+import type { PriceCard } from '../../pricing/price-card.ts';
+import { unseenTokens } from '../../wire/request/non-text-input.ts';
+import type { Forwarding } from '../complete.ts';
+
+/** OpenRouter alone chooses among hosts of several prices, and these endpoints have the field. */
+const MARKET = 'openrouter';
+const PATHS = new Set(['/chat/completions', '/completions', '/responses', '/embeddings']);
+
+/** What goes out to whom, on what terms. */
+export type Sending = Pick<Forwarding, 'job' | 'target' | 'admitted'>;
+
+/**
+ * The most that a host may ask, in dollars per million tokens, per request and per image:
+ * https://openrouter.ai/docs/features/provider-routing#max-price
+ */
+export interface Ceiling {
+  prompt: number;
+  completion: number;
+  request: number;
+  image?: number;
+}
+
+/**
+ * Keeps OpenRouter, where a budget held for the listed prices, from choosing a dearer host; a lower limit of the
+ * request's own stays, and the rest of its `provider` as well.
+ */
+export function capPrice(sending: Sending): Edit[] {
+  const ceiling = ceilingOf(sending);
+  if (!ceiling) return [];
+  const { bytes, members } = sending.job.asked;
+  const given = members.filter(({ key }) => key === 'provider');
+  if (given.length === 0) return [insertMember(members, 'provider', JSON.stringify({ max_price: ceiling }))];
+  return given.flatMap((member) => withCeiling(bytes, member, ceiling));
+}
+
+/** Undefined where a request goes elsewhere, or no budget holds for it. */
+export function ceilingOf({ job: { asked, wire }, target, admitted }: Sending): Ceiling | undefined {
+  const { listed } = admitted.quote;
+  const { provider, model } = target;
+  if (admitted.remaining === null || provider.name !== MARKET || !PATHS.has(wire.path)) return undefined;
+  return listed && ceilingFrom(listed, asked.unseen.images > 0 ? imageTokens(model) : undefined);
+}
+
+function imageTokens(model: string): number {
+  return unseenTokens({ images: 1, context: false }, model);
+}
+
+function ceilingFrom({ input, output, perRequestPicoUsd }: PriceCard, perImage: number | undefined): Ceiling {
+  const prompt = Number(input.picoUsd);
+  return {
+    prompt: upTo(prompt / 1e6),
+    completion: upTo(Number(output.picoUsd) / 1e6),
+    request: upTo(Number(perRequestPicoUsd) / 1e12),
+    ...(perImage !== undefined && { image: upTo((perImage * prompt) / 1e12) }),
+  };
+}
+
+/** A breath more, as who compares prices by the token in floating point may find the very same price above it. */
+function upTo(usd: number): number {
+  return Number((usd * (1 + 1e-9)).toPrecision(12));
+}
+
+function withCeiling(bytes: Buffer, provider: Member, ceiling: Ceiling): Edit[] {
+  const alone = [replaceValue(provider, JSON.stringify({ max_price: ceiling }))];
+  try {
+    const members = scanObject(bytes.subarray(provider.start, provider.end));
+    const given = members.filter(({ key }) => key === 'max_price');
+    if (members.length === 0) return alone;
+    const edits =
+      given.length === 0
+        ? [insertMember(members, 'max_price', JSON.stringify(ceiling))]
+        : given.map((member) => replaceValue(member, lower(bytes, provider.start, member, ceiling)));
+    return edits.map((edit) => moved(edit, provider.start));
+  } catch {
+    // No object, or a text inside that is none: nobody could heed it.
+    return alone;
+  }
+}
+
+/** The request's own limits where they are lower. */
+function lower(bytes: Buffer, offset: number, { start, end }: Member, ceiling: Ceiling): string {
+  const own = readValue(bytes, { start: offset + start, end: offset + end });
+  const limits: Record<string, unknown> = isObject(own) ? { ...own } : {};
+  for (const [kind, most] of Object.entries(ceiling)) {
+    if (!isPriceWithin(limits[kind], most)) limits[kind] = most;
+  }
+  return JSON.stringify(limits);
+}
+
+/** Prices may be texts. */
+function isPriceWithin(value: unknown, most: number): boolean {
+  if (typeof value !== 'number' && (typeof value !== 'string' || value.trim() === '')) return false;
+  const price = Number(value);
+  return price >= 0 && price <= most;
+}

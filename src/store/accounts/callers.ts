@@ -1,0 +1,59 @@
+import { hash } from 'node:crypto';
+import type { Db } from '../database/open.ts';
+import type { Plan } from './projects.ts';
+
+/** Who a key belongs to. */
+export interface Caller {
+  keyId: number;
+  projectId: number;
+  project: string;
+  plan: Plan;
+  admin: boolean;
+  paused: boolean;
+}
+
+interface Row extends Omit<Caller, 'admin' | 'paused'> {
+  admin: number;
+  pausedAt: number | null;
+}
+
+/** The bytes under which a key is stored and looked up. */
+export function hashKey(key: string): Buffer {
+  return hash('sha256', key, 'buffer');
+}
+
+/** Looks callers up by the hash of their key; undefined for an unknown or revoked key or a removed project. */
+export function createCallerLookup(db: Db): (keyHash: Buffer) => Caller | undefined {
+  const select = db.prepare<[Buffer], Row>(
+    `SELECT k.id AS keyId, k.project_id AS projectId, p.name AS project, p.plan, k.admin, p.paused_at AS pausedAt
+     FROM keys k JOIN projects p ON p.id = k.project_id
+     WHERE k.hash = ? AND k.revoked_at IS NULL AND p.removed_at IS NULL`,
+  );
+  return (keyHash) => {
+    const row = select.get(keyHash);
+    if (!row) return undefined;
+    const { admin, pausedAt, ...caller } = row;
+    return { ...caller, admin: admin === 1, paused: pausedAt !== null };
+  };
+}
+
+/** Looks live projects up by name. */
+export function createProjectLookup(
+  db: Db,
+): (name: string) => { id: number; name: string; paused: boolean } | undefined {
+  const select = db.prepare<[string], { id: number; name: string; pausedAt: number | null }>(
+    'SELECT id, name, paused_at AS pausedAt FROM projects WHERE name = ? AND removed_at IS NULL',
+  );
+  return (name) => {
+    const row = select.get(name);
+    return row && { id: row.id, name: row.name, paused: row.pausedAt !== null };
+  };
+}
+
+/** Tells whether a project has a budget of a period; that of a repository, if one is named. */
+export function createBudgetLookup(db: Db): (projectId: number, period: string, repo: string) => boolean {
+  const select = db.prepare<[number, string, string]>(
+    'SELECT 1 FROM budgets WHERE project_id = ? AND period = ? AND repo = ? AND removed_at IS NULL',
+  );
+  return (projectId, period, repo) => select.get(projectId, period, repo) !== undefined;
+}

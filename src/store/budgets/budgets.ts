@@ -1,0 +1,228 @@
+import type { Calendar } from '../../calendar.ts';
+import { badRequest, notFound } from '../../errors.ts';
+import { requestIdAt, systemRandom } from '../../ids.ts';
+import { MAX_AMOUNT_NANO_USD, type NanoUsd } from '../../money.ts';
+import type { Project } from '../accounts/projects.ts';
+import type { Db } from '../database/open.ts';
+import { changeConfiguration, inTransaction } from '../database/write.ts';
+import { type Charge, createBalances, type Standing } from '../ledger/balances.ts';
+import { createEvents } from '../ledger/events.ts';
+import { type BudgetPeriod, budgetName, spanOf } from '../ledger/terms.ts';
+
+export type { Standing } from '../ledger/balances.ts';
+export { type BudgetKey, type BudgetPeriod, budgetLabel, budgetName, thresholdOf } from '../ledger/terms.ts';
+
+export interface BudgetSettings {
+  period: BudgetPeriod;
+  capNanoUsd: NanoUsd;
+  /** Share of the cap at which the alert goes out, 1 to 100. */
+  alertPercent?: number;
+  /** Length of a rolling budget's window. */
+  windowMs?: number;
+  /** The repository whose requests alone it counts; empty or absent: all of the project's. */
+  repo?: string;
+}
+
+const DEFAULT_ALERT_PERCENT = 80;
+const HOUR_MS = 3_600_000;
+const MIN_WINDOW_MS = 60_000;
+const MAX_WINDOW_MS = 31 * 86_400_000;
+
+interface Context {
+  calendar: Calendar;
+  now: number;
+}
+
+/**
+ * Sets a project's budget for a period: a project has at most one of each, and one of each for a repository. A new
+ * budget counts what was spent in the running period; changing the cap keeps the spend. 400 for a bad cap,
+ * percentage or window.
+ */
+export async function setBudget(
+  db: Db,
+  project: Project,
+  settings: BudgetSettings,
+  { calendar, now }: Context,
+): Promise<Standing> {
+  check(settings);
+  return changeConfiguration(db, () => {
+    const balances = openBalances(db, calendar, now);
+    const existing = db
+      .prepare<
+        [number, string, string],
+        { id: number; cap: number; version: number; alert: number; windowMs: number | null }
+      >(
+        `SELECT id, cap_nano_usd AS cap, cap_version AS version, alert_percent AS alert, window_ms AS windowMs
+         FROM budgets WHERE project_id = ? AND period = ? AND repo = ? AND removed_at IS NULL`,
+      )
+      .get(project.id, settings.period, settings.repo ?? '');
+    const id = existing ? update(db, existing, settings) : insert(db, project, settings, { calendar, now });
+    if (existing) balances.recap(project.id, id, existing);
+    else {
+      const since = countsFrom(settings, { calendar, now });
+      const scope = { projectId: project.id, repo: settings.repo ?? '', since };
+      balances.seed(project.id, id, spentSince(db, scope, settings.period), (charge) =>
+        chargeOpenHolds(db, scope, charge),
+      );
+      balances.recap(project.id, id);
+    }
+    const standing = balances.standings(project.id).find(({ budget }) => budget.id === id);
+    balances.write();
+    if (!standing) throw new Error(`budget ${id} vanished`);
+    return standing;
+  });
+}
+
+/** The budgets of a project, or of all projects, as they stand. */
+export async function listBudgets(
+  db: Db,
+  projectIds: number[],
+  { calendar, now }: Context,
+): Promise<Standing[]> {
+  return inTransaction(db, () => {
+    const balances = openBalances(db, calendar, now);
+    const standings = projectIds.flatMap((id) => balances.standings(id));
+    balances.write();
+    return standings;
+  });
+}
+
+/** The projects that have budgets of single repositories. */
+export function projectsWithRepoBudgets(db: Db): ReadonlySet<number> {
+  const select = "SELECT DISTINCT project_id FROM budgets WHERE repo <> '' AND removed_at IS NULL";
+  return new Set(db.prepare<[], number>(select).pluck().all());
+}
+
+/** Removes a project's budget for a period, that of a repository if one is named. 404 if there is none. */
+export async function removeBudget(
+  db: Db,
+  project: Project,
+  period: BudgetPeriod,
+  now: number,
+  repo = '',
+): Promise<void> {
+  const result = changeConfiguration(db, () =>
+    db
+      .prepare(
+        `UPDATE budgets SET removed_at = ? WHERE project_id = ? AND period = ? AND repo = ? AND removed_at IS NULL`,
+      )
+      .run(now, project.id, period, repo),
+  );
+  if (result.changes === 0) {
+    const name = budgetName({ projectName: project.name, period, repo });
+    throw notFound(`no budget "${name}". See: gw budget list`, 'budget_not_found');
+  }
+}
+
+function check({ capNanoUsd, alertPercent = DEFAULT_ALERT_PERCENT, period, windowMs }: BudgetSettings): void {
+  if (!Number.isSafeInteger(capNanoUsd) || capNanoUsd < 0 || capNanoUsd > MAX_AMOUNT_NANO_USD) {
+    throw badRequest('a cap is an amount from $0 to $1,000,000 with at most 9 decimal places', 'cap_usd');
+  }
+  if (!Number.isInteger(alertPercent) || alertPercent < 1 || alertPercent > 100) {
+    throw badRequest(`alert percentage ${alertPercent} is not a whole number from 1 to 100`, 'alert_percent');
+  }
+  if (
+    period === 'rolling' &&
+    !(windowMs !== undefined && windowMs >= MIN_WINDOW_MS && windowMs <= MAX_WINDOW_MS)
+  ) {
+    throw badRequest('the window of a rate is from a minute to 31 days, such as 2/hour', 'window_seconds');
+  }
+  if (period !== 'rolling' && windowMs !== undefined) {
+    throw badRequest(`a ${period} budget has no window: that is for the period rolling`, 'window_seconds');
+  }
+}
+
+function openBalances(db: Db, calendar: Calendar, now: number) {
+  const balances = createBalances({
+    db,
+    calendar: () => calendar,
+    emit: createEvents(db, () => now, systemRandom),
+  });
+  balances.begin(now);
+  return balances;
+}
+
+function insert(db: Db, project: Project, settings: BudgetSettings, { calendar, now }: Context): number {
+  const start = settings.period === 'rolling' ? now : spanOf(settings.period, now, calendar).start;
+  const result = db
+    .prepare(
+      `INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, cap_version, current_start, created_at, repo)
+       VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?)`,
+    )
+    .run(
+      project.id,
+      settings.period,
+      settings.windowMs ?? null,
+      settings.capNanoUsd,
+      settings.alertPercent ?? DEFAULT_ALERT_PERCENT,
+      start,
+      now,
+      settings.repo ?? '',
+    );
+  return Number(result.lastInsertRowid);
+}
+
+function update(
+  db: Db,
+  existing: { id: number; cap: number; version: number; alert: number; windowMs: number | null },
+  settings: BudgetSettings,
+): number {
+  const alert = settings.alertPercent ?? existing.alert;
+  const windowMs = settings.windowMs ?? existing.windowMs;
+  const changed =
+    settings.capNanoUsd !== existing.cap || windowMs !== existing.windowMs || alert !== existing.alert;
+  db.prepare(
+    'UPDATE budgets SET cap_nano_usd = ?, alert_percent = ?, window_ms = ?, cap_version = ? WHERE id = ?',
+  ).run(settings.capNanoUsd, alert, windowMs, existing.version + (changed ? 1 : 0), existing.id);
+  return existing.id;
+}
+
+/** The time from which a new budget counts what its project did. */
+function countsFrom({ period, windowMs }: BudgetSettings, { calendar, now }: Context): number {
+  return period === 'rolling' ? now - (windowMs ?? 0) : spanOf(period, now, calendar).start;
+}
+
+/** The requests that a new budget counts. */
+interface Scope {
+  projectId: number;
+  /** Empty: any. */
+  repo: string;
+  since: number;
+}
+
+const REPO_ID = '(SELECT id FROM names WHERE name = @repo)';
+
+function spentSince(db: Db, { projectId, repo, since }: Scope, period: BudgetPeriod): NanoUsd {
+  const ofRepo = repo === '' ? '' : `AND repo_id = ${REPO_ID}`;
+  const sum = (source: string, from: number, until = Number.MAX_SAFE_INTEGER) =>
+    Number(
+      db
+        .prepare(
+          `SELECT coalesce(sum(cost_nano_usd), 0) FROM ${source} >= @from AND ${source.split(' ').at(-1)} < @until
+           AND project_id = @projectId ${ofRepo}`,
+        )
+        .pluck()
+        .get({ projectId, repo, from, until }),
+    );
+  const rollups = `${repo === '' ? 'usage_hours' : 'usage_origins'} WHERE bucket`;
+  if (period !== 'rolling') return sum(rollups, since);
+  // A window begins within an hour. Where that hour's records may have been pruned, all of it counts.
+  const hour = since - (since % HOUR_MS);
+  const oldest = db.prepare('SELECT min(id) FROM requests').pluck().get() as number | null;
+  if (oldest === null || oldest > requestIdAt(since)) return sum(rollups, hour);
+  const rest = sum('requests WHERE id', requestIdAt(since), requestIdAt(hour + HOUR_MS));
+  return rest + sum(rollups, hour + HOUR_MS);
+}
+
+/** Makes the requests that run settle in a new budget too. Returns what they hold. */
+function chargeOpenHolds(db: Db, { projectId, repo, since }: Scope, [budgetId, start]: Charge): NanoUsd {
+  const held = db
+    .prepare<[Record<string, number | string>], number>(
+      `UPDATE holds SET charges = json_insert(charges, '$[#]', json_array(@budgetId, CAST(@start AS INTEGER)))
+       WHERE project_id = @projectId AND id >= @from ${repo === '' ? '' : `AND repo_id = ${REPO_ID}`}
+       RETURNING amount_nano_usd`,
+    )
+    .pluck()
+    .all({ budgetId, start, projectId, repo, from: requestIdAt(since) });
+  return held.reduce((sum, amount) => sum + amount, 0);
+}

@@ -1,0 +1,82 @@
+import { existsSync } from 'node:fs';
+import { GwError } from '../../errors.ts';
+import { MAX_SLOTS, type RequestId } from '../../ids.ts';
+import { acquireLock } from './lock.ts';
+import type { Db } from './open.ts';
+
+/** A daemon that uses the database. Its slot marks its holds and its request ids. */
+export interface DaemonRow {
+  slot: number;
+  instanceId: string;
+  pid: number;
+  lockPath: string;
+}
+
+const COLUMNS = 'slot, instance_id AS instanceId, pid, lock_path AS lockPath';
+
+/**
+ * Registers a daemon that holds the lock on `lockPath`, in the lowest free slot.
+ * Slots with open holds are not free: their holds are to be closed first, under the slot's number.
+ */
+export function registerDaemon(db: Db, daemon: Omit<DaemonRow, 'slot'> & { startedAt: number }): number {
+  const register = db.transaction(() => {
+    const taken = db
+      .prepare<[], { slot: number }>('SELECT slot FROM daemons UNION SELECT DISTINCT slot FROM holds')
+      .all()
+      .map((row) => row.slot);
+    const slot = Array.from({ length: MAX_SLOTS }, (_, i) => i).find((i) => !taken.includes(i));
+    if (slot === undefined) {
+      throw new GwError(
+        `${MAX_SLOTS} daemons share this database already, and no more can. Stop one: gw stop`,
+        {
+          status: 503,
+          type: 'api_error',
+          code: 'too_many_daemons',
+        },
+      );
+    }
+    db.prepare(
+      'INSERT INTO daemons (slot, instance_id, pid, lock_path, started_at) VALUES (?, ?, ?, ?, ?)',
+    ).run(slot, daemon.instanceId, daemon.pid, daemon.lockPath, daemon.startedAt);
+    return slot;
+  });
+  return register.immediate();
+}
+
+/** The last request id that is stored. A daemon makes its own after it, though its clock was set back (ids.ts). */
+export function lastRequestId(db: Db): RequestId {
+  const last = db.prepare<[], RequestId | null>(
+    'SELECT max(id) FROM (SELECT max(id) AS id FROM requests UNION ALL SELECT max(id) FROM holds)',
+  );
+  return last.pluck().get() ?? 0;
+}
+
+/** The registered daemons that no longer live, as seen by the daemon `instanceId`, which holds `ownLock`. */
+export function deadDaemons(db: Db, own: { instanceId: string; lockPath: string }): DaemonRow[] {
+  return db
+    .prepare<[string], DaemonRow>(`SELECT ${COLUMNS} FROM daemons WHERE instance_id <> ?`)
+    .all(own.instanceId)
+    .filter((daemon) => daemon.lockPath === own.lockPath || isFree(daemon.lockPath));
+}
+
+/** Slots that have open holds and no registered daemon. */
+export function orphanedSlots(db: Db): number[] {
+  return db
+    .prepare<[], { slot: number }>(
+      'SELECT DISTINCT slot FROM holds WHERE slot NOT IN (SELECT slot FROM daemons)',
+    )
+    .all()
+    .map((row) => row.slot);
+}
+
+/** Removes a daemon's registration. */
+export function unregisterDaemon(db: Db, instanceId: string): void {
+  db.prepare('DELETE FROM daemons WHERE instance_id = ?').run(instanceId);
+}
+
+function isFree(lockPath: string): boolean {
+  if (!existsSync(lockPath)) return true;
+  const lock = acquireLock(lockPath);
+  lock?.release();
+  return lock !== undefined;
+}

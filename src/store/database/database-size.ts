@@ -1,0 +1,44 @@
+import { statSync } from 'node:fs';
+import Database from 'better-sqlite3';
+import { requestIdAt, timeOfRequestId } from '../../ids.ts';
+
+/** How large a database is, in bytes, and what takes the room. */
+export interface DatabaseSize {
+  /** Tables with their indexes, the largest first. */
+  tables: { name: string; bytes: number }[];
+  /** Pages that were given up and are used again for what comes. */
+  freeBytes: number;
+  /** The write-ahead log beside the file. */
+  walBytes: number;
+  /** When the oldest request that is on record came in, UTC milliseconds; null without any. */
+  oldestRequestAt: number | null;
+  /** Records from before a time. */
+  requestsBefore(timeMs: number): number;
+}
+
+/** Looks at every page once, without changing anything: a second for a gigabyte. */
+export function measureDatabase<T>(path: string, use: (size: DatabaseSize) => T): T {
+  const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 5_000 });
+  try {
+    const oldest = db.prepare<[], number | null>('SELECT min(id) FROM requests').pluck().get() ?? null;
+    return use({
+      tables: db
+        .prepare<[], { name: string; bytes: number }>(
+          `SELECT s.tbl_name AS name, sum(d.pgsize) AS bytes FROM dbstat d JOIN sqlite_schema s ON s.name = d.name
+           WHERE d.aggregate = TRUE GROUP BY s.tbl_name ORDER BY bytes DESC`,
+        )
+        .all(),
+      freeBytes: pragma(db, 'freelist_count') * pragma(db, 'page_size'),
+      walBytes: statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0,
+      oldestRequestAt: oldest === null ? null : timeOfRequestId(oldest),
+      requestsBefore: (timeMs) =>
+        Number(db.prepare('SELECT count(*) FROM requests WHERE id < ?').pluck().get(requestIdAt(timeMs))),
+    });
+  } finally {
+    db.close();
+  }
+}
+
+function pragma(db: Database.Database, name: string): number {
+  return Number(db.pragma(name, { simple: true }));
+}

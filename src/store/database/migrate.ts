@@ -1,0 +1,88 @@
+import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import { GwError } from '../../errors.ts';
+
+const FOLDER = join(dirname(fileURLToPath(import.meta.url)), 'migrations');
+
+interface Journal {
+  entries: { idx: number; tag: string }[];
+}
+
+/**
+ * Brings the database to this version's schema. `user_version` counts the migrations applied, so a database that
+ * is current costs one pragma and does not load drizzle. A non-empty database is backed up beside itself first;
+ * a newer one is refused.
+ */
+export async function migrate(db: Database.Database, path: string, folder = FOLDER): Promise<void> {
+  const wanted = schemaVersion(folder);
+  if (versionOf(db) === wanted) return;
+  refuseNewer(versionOf(db), wanted, path);
+  const lock = lockMigrations(path);
+  try {
+    const found = versionOf(db);
+    if (found === wanted) return;
+    refuseNewer(found, wanted, path);
+    if (found > 0) backUp(db, `${path}.schema-${found}.bak`);
+    await apply(db, folder, wanted);
+  } finally {
+    lock.close();
+  }
+}
+
+function refuseNewer(found: number, wanted: number, path: string): void {
+  if (found <= wanted) return;
+  throw new GwError(
+    `the database ${path} was written by a newer gw (schema ${found}, this gw knows ${wanted}). Update gw, or point GW_HOME elsewhere`,
+    { status: 503, type: 'api_error', code: 'storage_too_new' },
+  );
+}
+
+/** How many migrations this version has. */
+export function schemaVersion(folder = FOLDER): number {
+  const journal = JSON.parse(readFileSync(join(folder, 'meta', '_journal.json'), 'utf8')) as Journal;
+  return journal.entries.length;
+}
+
+function versionOf(db: Database.Database): number {
+  return Number(db.pragma('user_version', { simple: true }));
+}
+
+async function apply(db: Database.Database, folder: string, wanted: number): Promise<void> {
+  const [{ drizzle }, { migrate: run }] = await Promise.all([
+    import('drizzle-orm/better-sqlite3'),
+    import('drizzle-orm/better-sqlite3/migrator'),
+  ]);
+  // Inside the migrator's transaction this pragma has no effect, and a rebuilt table would empty its children.
+  db.pragma('foreign_keys = OFF');
+  try {
+    run(drizzle(db), { migrationsFolder: folder });
+    const broken = db.pragma('foreign_key_check') as unknown[];
+    if (broken.length > 0) throw new Error(`migration left ${broken.length} broken references`);
+    db.pragma(`user_version = ${wanted}`);
+  } finally {
+    db.pragma('foreign_keys = ON');
+  }
+}
+
+/** Two processes that start at once migrate one after the other. */
+function lockMigrations(path: string): Database.Database {
+  if (path === ':memory:') return new Database(':memory:');
+  const file = `${path}.migrate`;
+  if (!existsSync(file)) makePrivate(file);
+  const lock = new Database(file, { timeout: 60_000 });
+  lock.exec('BEGIN EXCLUSIVE');
+  return lock;
+}
+
+function backUp(db: Database.Database, target: string): void {
+  rmSync(target, { force: true });
+  makePrivate(target);
+  db.prepare('VACUUM INTO ?').run(target);
+}
+
+/** An empty file that only its owner can read; SQLite fills it. */
+function makePrivate(path: string): void {
+  closeSync(openSync(path, 'a', 0o600));
+}

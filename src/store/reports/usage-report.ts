@@ -1,0 +1,52 @@
+import { addDays, type Calendar } from '../../calendar.ts';
+import type { Db } from '../database/open.ts';
+import { usageByDay } from './by-day.ts';
+import { usageByName } from './by-name.ts';
+import { usageByOrigin } from './by-origin.ts';
+import { sumFigures, type UsageFigures, type UsageRow } from './figures.ts';
+
+export type { UsageFigures, UsageRow } from './figures.ts';
+export { usageTrends } from './trends.ts';
+
+export const GROUPINGS = ['day', 'model', 'project', 'process', 'repo'] as const;
+export type Grouping = (typeof GROUPINGS)[number];
+
+export interface UsageReport {
+  rows: UsageRow[];
+  total: UsageFigures;
+}
+
+export interface UsageQuery {
+  /** Inclusive local days, YYYY-MM-DD. */
+  from: string;
+  to: string;
+  groupBy: Grouping;
+  /** Only this project's; all when absent. */
+  projectId?: number;
+}
+
+/**
+ * Usage over a span of days, by day (in order), or by a name (dearest first). Summed hours come from the
+ * sums, the open ones from the rollups: a report of years reads a few thousand rows, however many requests there were.
+ */
+export async function usageReport(db: Db, calendar: Calendar, query: UsageQuery): Promise<UsageReport> {
+  const { groupBy, projectId } = query;
+  const from = calendar.startOfDate(query.from);
+  const to = calendar.startOfDate(addDays(query.to, 1));
+  const span = { from, to, projectId };
+  // One transaction: an hour that is being summed is counted once.
+  const read = db.transaction(() => {
+    switch (groupBy) {
+      case 'day':
+        return usageByDay(db, calendar, span);
+      case 'model':
+      case 'project':
+        return usageByName(db, { ...span, groupBy });
+      case 'process':
+      case 'repo':
+        return usageByOrigin(db, { ...span, groupBy }, sumFigures(usageByDay(db, calendar, span)));
+    }
+  });
+  const rows = read();
+  return { rows, total: sumFigures(rows) };
+}

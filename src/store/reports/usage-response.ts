@@ -1,0 +1,57 @@
+import { usdNumber } from '../../money.ts';
+import type { Grouping, UsageFigures, UsageReport, UsageRow } from './usage-report.ts';
+
+/** What a usage answer says of its question. */
+export interface UsageScope {
+  from: string;
+  to: string;
+  groupBy: Grouping;
+  /** Name of the one project that it is about; null: all. */
+  project: string | null;
+  timezone: string;
+}
+
+/** A report as `GET /v1/usage` and `gw usage --json` answer it; `nano` adds the amounts in integer nano-USD. */
+export function usageResponse(
+  { rows, total }: UsageReport,
+  { from, to, groupBy, project, timezone }: UsageScope,
+  { nano = false } = {},
+): Record<string, unknown> {
+  return {
+    object: 'usage',
+    project_id: project,
+    from,
+    to,
+    timezone,
+    group_by: groupBy,
+    data: rows.map((row) => usageResponseRow(row, groupBy, { nano })),
+    total: figuresOf(total, nano),
+  };
+}
+
+/** One row of the answer. */
+export function usageResponseRow(
+  row: UsageRow,
+  groupBy: Grouping,
+  { nano = false } = {},
+): Record<string, string | number> {
+  return { [groupBy === 'project' ? 'project_id' : groupBy]: row.key, ...figuresOf(row, nano) };
+}
+
+function figuresOf(figures: UsageFigures, nano: boolean): Record<string, number> {
+  return {
+    requests: figures.requests,
+    blocked_requests: figures.blockedRequests,
+    failed_requests: figures.failedRequests,
+    unpriced_requests: figures.unpricedRequests,
+    input_tokens: figures.inputTokens,
+    cached_input_tokens: figures.cachedInputTokens,
+    cache_write_tokens: figures.cacheWriteTokens,
+    output_tokens: figures.outputTokens,
+    reasoning_tokens: figures.reasoningTokens,
+    saved_tokens: figures.savedTokens,
+    cost_usd: usdNumber(figures.costNanoUsd),
+    saved_usd: usdNumber(figures.savedNanoUsd),
+    ...(nano ? { cost_nano_usd: figures.costNanoUsd, saved_nano_usd: figures.savedNanoUsd } : {}),
+  };
+}

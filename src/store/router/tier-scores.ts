@@ -1,0 +1,23 @@
+import type { Db } from '../database/open.ts';
+
+/** How much the prompt of a request needed the strong tier, as its record tells. */
+export interface TierScoreRow {
+  projectId: number;
+  /** That was asked for. */
+  model: string;
+  score: number;
+}
+
+const MOST_REQUESTS = 5_000;
+
+/** The scores among the newest requests, oldest first. */
+export function recentTierScores(db: Db): TierScoreRow[] {
+  return db
+    .prepare<[number], TierScoreRow>(
+      `SELECT r.project_id AS projectId, a.name AS model, json_extract(r.detail, '$.tier.score') AS score
+       FROM (SELECT id, project_id, asked_model_id, detail FROM requests ORDER BY id DESC LIMIT ?) r
+       JOIN names a ON a.id = r.asked_model_id
+       WHERE r.detail IS NOT NULL AND json_extract(r.detail, '$.tier.score') IS NOT NULL ORDER BY r.id`,
+    )
+    .all(MOST_REQUESTS);
+}

@@ -1,0 +1,101 @@
+import { costOf, originText, servedBy } from '../cli/requests/view.ts';
+import { formatRequestId } from '../ids.ts';
+import { isObject } from '../json/object.ts';
+import { formatUsd, NANO_PER_USD } from '../money.ts';
+import type { LoggedRequest } from '../store/requests/request-log.ts';
+import { count, plural } from './numbers.ts';
+import { shadowText, tierText } from './tier-text.ts';
+import { type TimeFormat, tookText } from './time.ts';
+
+/** One thing that is known of a request, under its name. */
+export type Fact = [label: string, text: string];
+
+/** All that is known of one request: its whole trail. */
+export function factsOf(request: LoggedRequest, times: TimeFormat): Fact[] {
+  return [
+    ['id', `${formatRequestId(request.id)}  ${times.dateTime(request.timeMs)}`],
+    ['project', `${request.project}${request.keyHint && `  key ...${request.keyHint}`}  ${request.endpoint}`],
+    ['from', originText(request)],
+    ['route', routeText(request)],
+    ['outcome', outcomeText(request)],
+    ['input', inputText(request)],
+    ['output', `${plural(request.outputTokens, 'token')}${part(request.reasoningTokens, 'of reasoning')}`],
+    ['cost', costLine(request)],
+    ['saved', `${formatUsd(request.savedNanoUsd)}, ${plural(request.savedTokens, 'token')} by compression`],
+    ['timing', timingText(request)],
+    ...Object.entries(request.detail)
+      .filter(([name]) => name !== 'error')
+      .flatMap(([name, value]) => detailFacts(name, value)),
+  ];
+}
+
+function routeText(request: LoggedRequest): string {
+  const off = request.flags.includes('noRoute') ? '  (routing off)' : '';
+  // Of what could not be read, no model is known.
+  const asked = request.askedModel === '' ? '' : `${request.askedModel} > `;
+  return `${asked}${servedBy(request)}${off}`;
+}
+
+function outcomeText({ outcome, status, flags, detail }: LoggedRequest): string {
+  const error = typeof detail.error === 'string' ? `: ${detail.error}` : '';
+  const shown = flags.filter((flag) => flag !== 'noRoute').join(', ');
+  return `${outcome.replaceAll('_', ' ')}${error}${status === 0 ? '' : `, HTTP ${status}`}${shown && `  (${shown})`}`;
+}
+
+function inputText({ inputTokens, cachedInputTokens, cacheWriteTokens }: LoggedRequest): string {
+  return `${plural(inputTokens, 'token')}${part(cachedInputTokens, 'from cache')}${part(cacheWriteTokens, 'written to it')}`;
+}
+
+/** What was held, what was taken of it, and what went back into the budget. */
+function costLine(request: LoggedRequest): string {
+  const { costNanoUsd, holdNanoUsd } = request;
+  const cost = costOf(request);
+  if (holdNanoUsd === 0) return `${cost}, nothing was held`;
+  const back = holdNanoUsd - costNanoUsd;
+  const rest = back < 0 ? `${formatUsd(-back)} over it` : `${formatUsd(back)} given back`;
+  return `${cost} of ${formatUsd(holdNanoUsd)} held, ${rest}`;
+}
+
+function timingText({ durationMs, firstByteMs, outputTokens }: LoggedRequest): string {
+  const first = firstByteMs === null ? '' : `, first byte after ${tookText(firstByteMs)}`;
+  const generating = durationMs - (firstByteMs ?? durationMs);
+  const rate =
+    generating > 0 && outputTokens > 0
+      ? `, ${count(Math.round((outputTokens * 1_000) / generating))} tokens/s`
+      : '';
+  return `${tookText(durationMs)}${first}${rate}`;
+}
+
+function part(tokens: number, what: string): string {
+  return tokens > 0 ? `, ${count(tokens)} ${what}` : '';
+}
+
+/** What else is recorded (attempts, prices): a line for each part of a list, and `name value` for what a part is made of. */
+function detailFacts(name: string, value: unknown): Fact[] {
+  if (!Array.isArray(value)) return [[name, textOfDetail(name, value)]];
+  const textOf = name === 'attempts' ? attemptText : wordsOf;
+  return value.map((each, i): Fact => [i === 0 ? name : '', textOf(each)]);
+}
+
+function textOfDetail(name: string, value: unknown): string {
+  if (name === 'tier' && isObject(value)) return tierText(value);
+  if (name === 'shadow' && isObject(value)) return shadowText(value);
+  if (name === 'feedback') return `${String(value)} of 1, as somebody said`;
+  return wordsOf(value);
+}
+
+function attemptText({ provider, model, outcome, ms, cost_usd }: Record<string, unknown>): string {
+  const cost = formatUsd(Math.round(Number(cost_usd) * NANO_PER_USD));
+  const target = servedBy({ provider: String(provider), model: String(model) });
+  return `${target}: ${outcome}, ${tookText(Number(ms))}, ${cost}`;
+}
+
+function wordsOf(value: unknown): string {
+  if (!isObject(value)) return String(value);
+  return Object.entries(value)
+    .map(
+      ([name, each]) =>
+        `${name.replaceAll('_', ' ')} ${typeof each === 'object' ? JSON.stringify(each) : String(each)}`,
+    )
+    .join(', ');
+}

@@ -1,0 +1,44 @@
+import type { Look } from './look.ts';
+import { clean, pad, shorten, widthOf } from './text.ts';
+
+/** One part of a line. What came from outside is cleaned here, and nowhere else. */
+export interface Cell {
+  text: string;
+  width: number;
+  align?: 'left' | 'right';
+  style?: (text: string) => string;
+}
+
+/** A line of cells, each of exactly its width, with a space between. */
+export function lineOf(cells: readonly Cell[], look: Look): string {
+  return cells
+    .map(({ text, width, align = 'left', style = plain }) =>
+      style(pad(shorten(clean(text), width, look.symbols.ellipsis), width, align)),
+    )
+    .join(' ');
+}
+
+/** Text in a style, cut to a width. */
+export function textLine(text: string, width: number, look: Look, style = plain): string {
+  return style(shorten(clean(text), width, look.symbols.ellipsis));
+}
+
+/** A heading on a rule: the title, and what the columns below it hold. */
+export function heading(
+  { title, labels = '', focused = false }: { title: string; labels?: string; focused?: boolean },
+  width: number,
+  { palette, symbols }: Look,
+): string {
+  const { rule, ellipsis } = symbols;
+  const shown = shorten(title, width - 4, ellipsis);
+  const start = `${rule} `;
+  const rest = Math.max(0, width - widthOf(start) - widthOf(shown));
+  const right = [...pad(labels, width).slice(width - rest)].map((character, i, all) => {
+    const lonely = character === ' ' && (all[i - 1] ?? ' ') === ' ' && (all[i + 1] ?? ' ') === ' ';
+    return lonely && i > 0 ? rule : character;
+  });
+  const name = focused ? palette.accent(palette.bold(shown)) : palette.bold(shown);
+  return palette.dim(start) + name + palette.dim(right.join(''));
+}
+
+const plain = (text: string) => text;

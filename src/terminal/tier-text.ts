@@ -1,0 +1,55 @@
+import { formatUsd, NANO_PER_USD } from '../money.ts';
+
+/** Records are kept for months: what a field holds is as the daemon of that day wrote it. */
+type Recorded = Record<string, unknown>;
+
+const DECIDERS: Record<string, string> = {
+  needs: 'what the cheaper tier lacks',
+  min_tier: 'the least tier that was asked for',
+  tool_loop: 'the running loop of tools',
+  sealed: 'reasoning that is sealed for it',
+  budget: 'the budget',
+  share: 'the share',
+  gain: 'what the strong tier gains',
+  sticky: 'the conversation, which stays',
+};
+
+/** Which tier a request took, and why. */
+export function tierText(tier: Recorded): string {
+  const { chosen, applied, by, lacks, saved_usd: saved } = tier;
+  const decided = `decided by ${DECIDERS[String(by)] ?? by}${lacks === undefined ? '' : ` (${lacks})`}`;
+  const parts = [
+    applied === true
+      ? `${chosen}, ${decided}`
+      : `the model that was asked for, as too little is known; it would be ${chosen}`,
+    scoreText(tier),
+    ...(typeof saved === 'number' ? [`saved ${formatUsd(Math.round(saved * NANO_PER_USD))}`] : []),
+  ];
+  return parts.join('; ');
+}
+
+/** `score 0.21, below 0.35 (short), by the built-in rules`. */
+function scoreText({ score, threshold, why, basis }: Recorded): string {
+  const side =
+    typeof threshold === 'number'
+      ? `, ${Number(score) < threshold ? 'below' : 'at least'} ${decimal(threshold)}`
+      : '';
+  const reasons = typeof why === 'string' && why !== '' ? ` (${why.replaceAll(',', ', ')})` : '';
+  const source = basis === 'learnt' ? 'what the project learnt' : 'the built-in rules';
+  return `score ${decimal(score)}${side}${reasons}, by ${source}`;
+}
+
+/** What a request was asked for that gw made to learn from: nobody waited for it. */
+export function shadowText({ of, tier, agrees }: Recorded): string {
+  const outcome =
+    agrees === null || agrees === undefined
+      ? 'the answers cannot be compared'
+      : agrees
+        ? 'it said the same'
+        : 'it said something else';
+  return `of ${of}, to hear the ${tier === 'weak' ? 'cheaper' : 'strong'} tier as well; ${outcome}`;
+}
+
+function decimal(value: unknown): string {
+  return String(Math.round(Number(value) * 100) / 100);
+}

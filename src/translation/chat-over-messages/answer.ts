@@ -1,0 +1,98 @@
+import { isObject } from '../../json/object.ts';
+import { parseObject } from '../../wire/answer/events.ts';
+import { answerObject, countIn, type Json, objectsIn } from '../json.ts';
+import type { TranslatorOptions } from '../translator.ts';
+
+/** Why Anthropic stopped, in OpenAI's words. */
+const FINISH: Record<string, string> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  tool_use: 'tool_calls',
+  refusal: 'content_filter',
+};
+
+export function finishReason(stopReason: unknown): string {
+  return FINISH[String(stopReason)] ?? 'stop';
+}
+
+/** Anthropic's message as a chat completion. */
+export function chatCompletion(body: Buffer, { model, now }: TranslatorOptions): Json {
+  const answer = answerObject(body);
+  return {
+    id: answer.id,
+    object: 'chat.completion',
+    created: Math.floor(now() / 1000),
+    model: answer.model ?? model,
+    choices: [
+      {
+        index: 0,
+        message: chatMessage(objectsIn(answer.content)),
+        logprobs: null,
+        finish_reason: finishReason(answer.stop_reason),
+      },
+    ],
+    usage: chatUsage(answer.usage),
+  };
+}
+
+function chatMessage(blocks: Json[]): Json {
+  const texts = blocks.filter(({ type }) => type === 'text').map(({ text }) => text);
+  const calls = blocks.filter(({ type }) => type === 'tool_use');
+  const thinking = blocks.filter(({ type }) => type === 'thinking' || type === 'redacted_thinking');
+  return {
+    role: 'assistant',
+    content: texts.length > 0 ? texts.join('') : null,
+    refusal: null,
+    ...(calls.length > 0 ? { tool_calls: calls.map(toolCall) } : {}),
+    ...(thinking.length > 0 ? thoughts(thinking) : {}),
+  };
+}
+
+function toolCall({ id, name, input }: Json): Json {
+  return { id, type: 'function', function: { name, arguments: JSON.stringify(input ?? {}) } };
+}
+
+/** OpenAI's API has no place for reasoning; these two are where other gateways and DeepSeek put it. */
+function thoughts(blocks: Json[]): Json {
+  const text = blocks.map(({ thinking }) => (typeof thinking === 'string' ? thinking : '')).join('');
+  return { reasoning_content: text, thinking_blocks: blocks };
+}
+
+/** OpenAI counts what was read from and written to the cache within the prompt, Anthropic beside it. */
+export function chatUsage(usage: unknown): Json {
+  const given = isObject(usage) ? usage : {};
+  const cached = countIn(given.cache_read_input_tokens);
+  const written = countIn(given.cache_creation_input_tokens);
+  const input = countIn(given.input_tokens) + cached + written;
+  const output = countIn(given.output_tokens);
+  return {
+    prompt_tokens: input,
+    completion_tokens: output,
+    total_tokens: input + output,
+    prompt_tokens_details: {
+      cached_tokens: cached,
+      audio_tokens: 0,
+      ...(written > 0 ? { cache_write_tokens: written } : {}),
+    },
+    completion_tokens_details: {
+      reasoning_tokens: 0,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  };
+}
+
+/** Anthropic's error, or whatever else came with an error status, in OpenAI's shape. */
+export function chatError(body: Buffer): Json {
+  const text = body.toString('utf8');
+  return { error: chatErrorFields(parseObject(text)?.error ?? text) };
+}
+
+export function chatErrorFields(error: unknown): Json {
+  const { type, message } = isObject(error) ? error : { type: 'api_error', message: error };
+  return { message: String(message).slice(0, 2_000), type, param: null, code: null };
+}

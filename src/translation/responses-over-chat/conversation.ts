@@ -1,0 +1,136 @@
+import { isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
+import { contentParts, plainest, plainText } from './content.ts';
+import type { ItemMemory } from './item-memory.ts';
+import { thoughtsIn } from './reasoning.ts';
+import { cannotExpress, refuseRest } from './refuse.ts';
+import { customArguments, flatName } from './tool-names.ts';
+
+export interface ConversationOptions {
+  memory: Pick<ItemMemory, 'recall'>;
+  /** Earlier thoughts, signed, as `thinking_blocks`: for those that take them. */
+  keepsThoughts: boolean;
+}
+
+/** The instructions and the items of the input as chat messages. Throws GwError 400 for what has no place there. */
+export function chatMessages({ instructions, input }: Json, options: ConversationOptions): Json[] {
+  const messages: Json[] = [];
+  if (!isEmpty(instructions)) addSystem(messages, plainText(instructions, 'instructions'));
+  if (typeof input === 'string') messages.push({ role: 'user', content: input });
+  else {
+    for (const [i, item] of listAt(input, 'input').entries()) {
+      add(messages, objectAt(item, `input[${i}]`), `input[${i}]`, options);
+    }
+  }
+  return messages;
+}
+
+function add(messages: Json[], item: Json, at: string, options: ConversationOptions): void {
+  const { type, id, status: _status, ...rest } = item;
+  switch (type) {
+    case undefined:
+    case 'message':
+      addMessage(messages, rest, at);
+      return;
+    case 'function_call':
+    case 'custom_tool_call':
+      addCall(messages, { type, ...rest }, at);
+      return;
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      addResult(messages, rest, at);
+      return;
+    case 'reasoning':
+      if (options.keepsThoughts) addThoughts(messages, rest);
+      return;
+    case 'item_reference':
+      add(messages, recalled(id, at, options), at, options);
+      return;
+    default:
+      throw cannotExpress(`${at}.type`, `there are no items of type ${String(type)}`);
+  }
+}
+
+function recalled(id: unknown, at: string, { memory }: ConversationOptions): Json {
+  const item = memory.recall(textAt(id, `${at}.id`));
+  if (item) return item;
+  throw cannotExpress(
+    at,
+    `gw kept the item ${String(id)} only for a while. Send the item itself; with "store": false clients do`,
+  );
+}
+
+function addMessage(messages: Json[], { role, content, phase: _phase, ...rest }: Json, at: string): void {
+  refuseRest(rest, at);
+  switch (role) {
+    case 'user':
+      messages.push({ role, content: plainest(contentParts(content, `${at}.content`)) });
+      return;
+    case 'system':
+    case 'developer':
+      addSystem(messages, plainText(content, `${at}.content`));
+      return;
+    case 'assistant': {
+      const turn = assistantTurn(messages, (last) => last.content === null && !('tool_calls' in last));
+      turn.content = plainText(withoutRefusals(content), `${at}.content`);
+      return;
+    }
+    default:
+      throw cannotExpress(`${at}.role`, `there is no role ${String(role)}`);
+  }
+}
+
+/** Many models take only one system message, and only as the first; the role `developer` is OpenAI's alone. */
+function addSystem(messages: Json[], text: string): void {
+  const last = messages.at(-1);
+  if (messages.length === 1 && last?.role === 'system') last.content = `${String(last.content)}\n\n${text}`;
+  else messages.push({ role: 'system', content: text });
+}
+
+/** What a model said when it refused is what it said. */
+function withoutRefusals(content: unknown): unknown {
+  if (!Array.isArray(content)) return content;
+  return content.map((part: Json | null) =>
+    part?.type === 'refusal' ? { type: 'output_text', text: part.refusal } : part,
+  );
+}
+
+/** The last message if it is the model's and has room, else a new one. */
+function assistantTurn(messages: Json[], hasRoom: (last: Json) => boolean): Json {
+  const last = messages.at(-1);
+  if (last?.role === 'assistant' && hasRoom(last)) return last;
+  const turn: Json = { role: 'assistant', content: null };
+  messages.push(turn);
+  return turn;
+}
+
+/** The calls of a turn are one message, together with what was said before them. */
+function addCall(messages: Json[], call: Json, at: string): void {
+  const { type, call_id, name, namespace, arguments: args, input, caller: _caller, ...rest } = call;
+  refuseRest(rest, at);
+  const turn = assistantTurn(messages, () => true);
+  const called = {
+    name: flatName(name, namespace),
+    arguments: type === 'custom_tool_call' ? customArguments(input) : args,
+  };
+  const before = Array.isArray(turn.tool_calls) ? turn.tool_calls : [];
+  turn.tool_calls = [...before, { id: textAt(call_id, `${at}.call_id`), type: 'function', function: called }];
+}
+
+/** A tool's message has no room for images; they follow as what the user shows. */
+function addResult(messages: Json[], item: Json, at: string): void {
+  const { call_id, output, name: _name, namespace: _namespace, caller: _caller, ...rest } = item;
+  refuseRest(rest, at);
+  const parts = contentParts(output, `${at}.output`);
+  const texts = parts.filter(({ type }) => type === 'text').map(({ text }) => text);
+  const others = parts.filter(({ type }) => type !== 'text');
+  const content = texts.length === 0 && others.length > 0 ? 'The result follows.' : texts.join('\n\n');
+  messages.push({ role: 'tool', tool_call_id: textAt(call_id, `${at}.call_id`), content });
+  if (others.length > 0) messages.push({ role: 'user', content: others });
+}
+
+/** Thoughts begin a turn; only those that Anthropic signed can be given back. */
+function addThoughts(messages: Json[], item: Json): void {
+  const blocks = thoughtsIn(item.encrypted_content);
+  if (blocks.length === 0) return;
+  messages.push({ role: 'assistant', content: null, thinking_blocks: blocks });
+}

@@ -1,0 +1,160 @@
+import { isObject } from '../../json/object.ts';
+import type { TokenUsage } from '../../usage.ts';
+import { collectStrings } from '../request/prompt.ts';
+import type { InspectedEvents, LimitEnding } from '../wire.ts';
+import { dataIn, describeError, eventsIn, parseObject, valuesIn, without } from './events.ts';
+import { withTier } from './usage-member.ts';
+
+/**
+ * The marks of the events that matter; a usage is null in every event of OpenAI's but the last. One pattern over the
+ * text: three searches of the bytes take ten times as long.
+ */
+const MARKS = /\[DONE\]|"error"|"usage"(?![: ]*n)/;
+
+/**
+ * Looks for the three events that matter: the one with the usage, an error, and `[DONE]`. A run of events with none
+ * of their marks passes by reference, unparsed.
+ */
+export function inspectChoices(events: Buffer, hideUsage: boolean): InspectedEvents {
+  if (!MARKS.test(events.toString('latin1'))) return { pass: events };
+  const result: InspectedEvents = { pass: events };
+  const hidden: { start: number; end: number }[] = [];
+  for (const { start, end, data } of eventsIn(events)) {
+    if (data === '[DONE]') {
+      result.closing = events.subarray(start);
+      result.pass = without(events.subarray(0, start), hidden);
+      return result;
+    }
+    if (inspectData(data, result) && hideUsage) hidden.push({ start, end });
+  }
+  result.pass = without(events, hidden);
+  return result;
+}
+
+/** Notes usage and errors; true for an event that has nothing but the usage. */
+function inspectData(data: string, result: InspectedEvents): boolean {
+  if (!data.includes('"usage"') && !data.includes('"error"')) return false;
+  const chunk = parseObject(data);
+  if (!chunk) return false;
+  if (chunk.error) result.error = describeError(chunk.error);
+  if (!isObject(chunk.usage)) return false;
+  result.usage = withTier(chunk.usage, chunk.service_tier);
+  const choices: unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
+  // Some report with every chunk, and are done where a reason to finish stands.
+  result.usageIs = choices.every(isFinished) ? undefined : 'so far';
+  return Array.isArray(chunk.choices) && choices.length === 0;
+}
+
+function isFinished(choice: unknown): boolean {
+  return isObject(choice) && typeof choice.finish_reason === 'string';
+}
+
+/** Whether a chunk says more than whose turn it is: a delta with something in it, or why it is over. */
+export function hasChoiceContent(events: Buffer): boolean {
+  for (const { choices } of valuesIn(events)) {
+    if (!Array.isArray(choices)) continue;
+    for (const choice of choices) {
+      if (!isObject(choice)) continue;
+      const { delta, text } = choice;
+      if (isFinished(choice) || isFilled(text)) return true;
+      if (
+        isObject(delta) &&
+        Object.entries(delta).some(([key, value]) => key !== 'role' && isFilled(value))
+      ) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/** Whether a chunk gives a reason to finish. */
+export function isChoiceOver(events: Buffer): boolean {
+  for (const { choices } of valuesIn(events)) {
+    if (Array.isArray(choices) && choices.some(isFinished)) return true;
+  }
+  return false;
+}
+
+function isFilled(value: unknown): boolean {
+  return (
+    value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0)
+  );
+}
+
+/** What was generated: contents, refusals, reasoning and tool calls of all choices, or a completion's text. */
+export function choicesText(answer: Buffer, stream: boolean): string[] {
+  const texts: string[] = [];
+  if (!stream) {
+    collectText(answer.toString('utf8'), texts);
+    return texts;
+  }
+  for (const data of dataIn(answer)) {
+    const piece = plainPiece(data);
+    if (piece === undefined) collectText(data, texts);
+    else texts.push(piece);
+  }
+  // The deltas of a stream are pieces of one text: counted apart, every piece would cost a token of its own.
+  return [texts.join('')];
+}
+
+const DELTA = '"choices":[{"index":0,"delta":{"content":"';
+
+/** The text of a chunk as nearly all are, with a piece of content alone, that need not be parsed; else undefined. */
+function plainPiece(data: string): string | undefined {
+  const at = data.indexOf(DELTA);
+  if (at < 0) return undefined;
+  const start = at + DELTA.length;
+  const end = data.indexOf('"}', start);
+  const piece = data.slice(start, end);
+  const isAlone = end > 0 && !/["\\]/.test(piece) && !/"(delta|message)"/.test(data.slice(end));
+  return isAlone && data.endsWith('}') ? piece : undefined;
+}
+
+function collectText(json: string, texts: string[]): void {
+  const choices = parseObject(json)?.choices;
+  if (!Array.isArray(choices)) return;
+  for (const choice of choices) {
+    const { message, delta, text } = (choice ?? {}) as { message?: unknown; delta?: unknown; text?: unknown };
+    collectStrings(message ?? delta ?? text, texts);
+  }
+}
+
+/** A chunk for each choice that says `length` in the name of the stream's last one, the usage, and the end. */
+export function endChoicesAtLimit(): LimitEnding {
+  let last: Record<string, unknown> = {};
+  const open = new Map<unknown, boolean>();
+  return {
+    take(events) {
+      for (const value of valuesIn(events)) {
+        last = value;
+        for (const choice of Array.isArray(value.choices) ? value.choices : []) {
+          if (isObject(choice)) open.set(choice.index, !isFinished(choice));
+        }
+      }
+    },
+    end(usage) {
+      const { id = '', object = 'chat.completion.chunk', created = 0, model = '' } = last;
+      const identity = { id, object, created, model };
+      const empty = object === 'text_completion' ? { text: '' } : { delta: {} };
+      const unfinished = [...open].filter(([, isOpen]) => isOpen).map(([index]) => index);
+      const chunks = (open.size === 0 ? [0] : unfinished).map((index) => ({
+        ...identity,
+        choices: [{ index, ...empty, logprobs: null, finish_reason: 'length' }],
+      }));
+      const all = usage ? [...chunks, { ...identity, choices: [], usage: usageOf(usage) }] : chunks;
+      const data = [...all.map((chunk) => JSON.stringify(chunk)), '[DONE]'];
+      return Buffer.from(data.map((each) => `data: ${each}\n\n`).join(''));
+    },
+  };
+}
+
+function usageOf(usage: TokenUsage) {
+  return {
+    prompt_tokens: usage.inputTokens,
+    completion_tokens: usage.outputTokens,
+    total_tokens: usage.inputTokens + usage.outputTokens,
+    prompt_tokens_details: { cached_tokens: usage.cachedInputTokens },
+    completion_tokens_details: { reasoning_tokens: usage.reasoningTokens },
+  };
+}

@@ -1,0 +1,76 @@
+import { isObject } from '../../json/object.ts';
+import { collectStrings } from '../request/prompt.ts';
+import type { InspectedEvents, LimitEnding } from '../wire.ts';
+import { addUsage } from './add-usage.ts';
+import { describeError, eventsIn, namedEvents, parseObject, valuesIn } from './events.ts';
+
+/** Deltas of content hold neither; the few events that do are looked at. */
+const MARKS = /"message|"error"/;
+
+/** Looks for the two events with usage, errors, and the last event. All others pass by reference, unparsed. */
+export function inspectMessageEvents(events: Buffer): InspectedEvents {
+  const result: InspectedEvents = { pass: events };
+  if (!MARKS.test(events.toString('latin1'))) return result;
+  for (const { start, data } of eventsIn(events)) {
+    const value = parseObject(data);
+    const usage = isObject(value?.message) ? value.message.usage : value?.usage;
+    if (usage !== undefined) {
+      result.usage = addUsage(result.usage, usage);
+      result.usageIs = value?.type === 'message_start' ? 'opening' : undefined;
+    }
+    if (value?.type === 'error') result.error = describeError(value.error);
+    if (value?.type !== 'message_stop') continue;
+    return { ...result, pass: events.subarray(0, start), closing: events.subarray(start) };
+  }
+  return result;
+}
+
+/** Whether there is a delta of content, or why the message is over. */
+export function hasMessageContent(events: Buffer): boolean {
+  for (const { type, delta } of valuesIn(events)) {
+    if (type === 'content_block_delta' || isStop(type, delta)) return true;
+  }
+  return false;
+}
+
+/** Whether the message says why it is over. */
+export function isMessageOver(events: Buffer): boolean {
+  for (const { type, delta } of valuesIn(events)) if (isStop(type, delta)) return true;
+  return false;
+}
+
+function isStop(type: unknown, delta: unknown): boolean {
+  return type === 'message_delta' && isObject(delta) && typeof delta.stop_reason === 'string';
+}
+
+/** What was generated: text, thinking, and the input of tool calls. */
+export function messageText(answer: Buffer, stream: boolean): string[] {
+  const texts: string[] = [];
+  if (!stream) {
+    collectStrings(parseObject(answer.toString('utf8'))?.content, texts);
+    return texts;
+  }
+  for (const { type, delta } of valuesIn(answer)) {
+    if (type === 'content_block_delta') collectStrings(delta, texts);
+  }
+  return [texts.join('')];
+}
+
+/** Ends a message: every open block, then the message itself. */
+export function endMessageAtLimit(): LimitEnding {
+  const open = new Set<unknown>();
+  return {
+    take(events) {
+      for (const { type, index } of valuesIn(events)) {
+        if (type === 'content_block_start') open.add(index);
+        if (type === 'content_block_stop') open.delete(index);
+      }
+    },
+    end(usage) {
+      const blocks = [...open].map((index) => ({ type: 'content_block_stop', index }));
+      const delta = { stop_reason: 'max_tokens', stop_sequence: null };
+      const message = { type: 'message_delta', delta, usage: { output_tokens: usage?.outputTokens ?? 0 } };
+      return namedEvents([...blocks, message, { type: 'message_stop' }]);
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import { isObject } from '../../json/object.ts';
+import { readValue, scanObject } from '../../json/scan.ts';
+import { collectStrings } from '../request/prompt.ts';
+import type { InspectedEvents } from '../wire.ts';
+import { describeError, eventsIn, parseObject, valuesIn } from './events.ts';
+import { countToolCalls } from './tool-items.ts';
+import { usageMember, withTier } from './usage-member.ts';
+
+/** The events that end a stream; each holds the response with its usage. */
+const LAST = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+/** Deltas hold neither; the few events that do are looked at. */
+const MARKS = /"response"|"error"/;
+
+/** Looks for the event that ends a stream, and for errors. All others pass by reference, unparsed. */
+export function inspectResponseEvents(events: Buffer): InspectedEvents {
+  if (!MARKS.test(events.toString('latin1'))) return { pass: events };
+  for (const { start, data } of eventsIn(events)) {
+    const value = parseObject(data);
+    if (value?.type === 'error') return { pass: events, error: describeError(value.error ?? value) };
+    if (typeof value?.type !== 'string' || !LAST.has(value.type)) continue;
+    const response = isObject(value.response) ? value.response : {};
+    return {
+      pass: events.subarray(0, start),
+      closing: events.subarray(start),
+      usage: withToolCalls(response),
+      ...(response.error ? { error: describeError(response.error) } : {}),
+    };
+  }
+  return { pass: events };
+}
+
+const PARTS = ['usage', 'tool_usage', 'output', 'service_tier'];
+const CALL = Buffer.from('_call"');
+const TOOL_USAGE = Buffer.from('"tool_usage"');
+const NO_CALLS = Object.freeze({});
+
+/** The usage in a whole response, with the calls of the provider's own tools. */
+export function responseUsage(answer: Buffer): unknown {
+  if (answer.indexOf(CALL) < 0 && answer.indexOf(TOOL_USAGE) < 0) {
+    const usage = usageMember(answer);
+    if (isObject(usage)) usage.server_tool_calls = NO_CALLS;
+    return usage;
+  }
+  const response: Record<string, unknown> = {};
+  try {
+    for (const member of scanObject(answer)) {
+      if (PARTS.includes(member.key)) response[member.key] = readValue(answer, member);
+    }
+  } catch {
+    return undefined;
+  }
+  return withToolCalls(response);
+}
+
+/** The usage of a response and, beside its own fields, what it says elsewhere of the provider's tools. */
+function withToolCalls({ usage, tool_usage, output, service_tier }: Record<string, unknown>): unknown {
+  if (!isObject(usage)) return usage ?? undefined;
+  if (Array.isArray(output) && output.length > 0) usage.server_tool_calls = countToolCalls(output);
+  if (tool_usage) usage.tool_usage = tool_usage;
+  return withTier(usage, service_tier);
+}
+
+/** Whether there is a delta, a whole item, or an end that is none of an error. */
+export function hasResponseContent(events: Buffer): boolean {
+  for (const { type } of valuesIn(events)) {
+    if (typeof type === 'string' && CONTENT.test(type)) return true;
+  }
+  return false;
+}
+
+const CONTENT = /\.delta$|^response\.(completed|incomplete|output_item\.done)$/;
+
+/** What was generated: texts, refusals, reasoning, and the arguments of tool calls. */
+export function responseText(answer: Buffer, stream: boolean): string[] {
+  const texts: string[] = [];
+  if (!stream) {
+    collectStrings(parseObject(answer.toString('utf8'))?.output, texts);
+    return texts;
+  }
+  for (const { type, delta } of valuesIn(answer)) {
+    if (typeof type === 'string' && type.endsWith('.delta')) collectStrings(delta, texts);
+  }
+  return [texts.join('')];
+}

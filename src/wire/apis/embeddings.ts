@@ -1,0 +1,31 @@
+import { badRequest } from '../../errors.ts';
+import { usageMember } from '../answer/usage-member.ts';
+import { createParser, renameModel } from '../request/parse.ts';
+import { promptReader } from '../request/prompt.ts';
+import type { Wire } from '../wire.ts';
+
+const parse = createParser({
+  limits: [],
+  reads: ['input'],
+  // Some embed pictures as well.
+  unseen: { images: ['image_url', 'image'], context: ['file_id', 'video_url', 'audio_url'] },
+  check(fields) {
+    if (fields.find('input')) return;
+    throw badRequest('"input" is missing: the text to embed', 'input', 'missing_required_parameter');
+  },
+});
+
+/** OpenAI's embeddings: https://platform.openai.com/docs/api-reference/embeddings/create */
+export const embeddingsWire: Wire = {
+  endpoint: 'embeddings',
+  family: 'openai',
+  path: '/embeddings',
+  // There is no output to bill, and no stream.
+  parse: (bytes) => ({ ...parse(bytes), maxOutputTokens: 0, stream: false }),
+  renameModel,
+  limitOutput: () => [],
+  usageOf: usageMember,
+  inspect: (events) => ({ pass: events }),
+  textOf: () => [],
+  promptOf: promptReader({ read: new Set(['input']) }),
+};

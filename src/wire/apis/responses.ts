@@ -1,0 +1,100 @@
+import { badRequest } from '../../errors.ts';
+import { type Member, scanArray, scanObject } from '../../json/scan.ts';
+import {
+  hasResponseContent,
+  inspectResponseEvents,
+  responseText,
+  responseUsage,
+} from '../answer/responses.ts';
+import { endResponseAtLimit } from '../answer/responses-ending.ts';
+import { createParser, renameModel, writeLimit } from '../request/parse.ts';
+import { promptReader } from '../request/prompt.ts';
+import { thoughts, thoughtsBeyond } from '../request/reasoning-budget.ts';
+import type { Wire } from '../wire.ts';
+
+const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
+const LIMITS = ['max_output_tokens'];
+/** What the provider keeps and reads to the model; each may be as long as the model's context. */
+const STORED = ['previous_response_id', 'conversation', 'prompt', 'context_management'];
+const LIMIT_OF_CALLS = 'max_tool_calls';
+
+const TOOLS = Buffer.from('"tools"');
+const ESCAPE = Buffer.from('\\u00');
+
+/** Items of a conversation that bring tools along: https://platform.openai.com/docs/guides/tools */
+function additionalTools(bytes: Buffer, members: Member[]): { start: number }[] {
+  const input = members.find(({ key }) => key === 'input');
+  if (!input || bytes[input.start] !== OPEN_BRACKET) return [];
+  const text = bytes.subarray(input.start, input.end);
+  if (text.indexOf(TOOLS) < 0 && text.indexOf(ESCAPE) < 0) return [];
+  return scanArray(bytes, input.start).flatMap(({ start, end }) => {
+    if (bytes[start] !== OPEN_BRACE) return [];
+    return scanObject(bytes.subarray(start, end)).flatMap((member) =>
+      member.key === 'tools' ? [{ start: start + member.start }] : [],
+    );
+  });
+}
+
+/** OpenAI's responses: https://platform.openai.com/docs/api-reference/responses/create */
+export const responsesWire: Wire = {
+  endpoint: 'responses',
+  family: 'openai',
+  path: '/responses',
+  parse: createParser({
+    limits: LIMITS,
+    reads: ['background', 'reasoning'],
+    beyondLimit: (fields) => thoughtsBeyond(fields, LIMITS) || undefined,
+    thoughts,
+    check(fields) {
+      if (!fields.boolean('background')) return;
+      throw badRequest(
+        '"background": true is not possible through gw: the answer would come when nobody accounts for it. Leave it out, and use "stream": true for long answers',
+        'background',
+        'unsupported_value',
+      );
+    },
+    // Files, earlier items, and tools with which the provider reads in more by itself.
+    unseen: {
+      images: ['input_image', 'computer_screenshot', 'image_generation_call'],
+      context: [
+        ...['input_file', 'item_reference', 'web_search*', 'file_search', 'code_interpreter', 'mcp'],
+        ...['x_search', 'collections_search', 'image_generation', 'google*'],
+      ],
+    },
+    stored: STORED,
+    tools: {
+      limit: 'all',
+      // A stored prompt may bring any of them.
+      fields: { prompt: 'prompt', plugins: 'plugins' },
+      limitField: LIMIT_OF_CALLS,
+      moreLists: additionalTools,
+    },
+  }),
+  renameModel,
+  limitOutput: (request, tokens) => writeLimit(request, LIMITS, 'max_output_tokens', tokens),
+  limitCalls: (request, calls) => writeLimit(request, [LIMIT_OF_CALLS], LIMIT_OF_CALLS, calls),
+  usageOf: responseUsage,
+  inspect: inspectResponseEvents,
+  endAtLimit: endResponseAtLimit,
+  hasContent: hasResponseContent,
+  isOver: () => false,
+  textOf: responseText,
+  form: 'responses',
+  messagesOf: ({ bytes, members }) =>
+    members.find(({ key, start }) => key === 'input' && bytes[start] === OPEN_BRACKET),
+  promptOf: promptReader({
+    read: new Set(['input', 'instructions']),
+    json: new Set(['tools', 'text']),
+    stored: new Set(STORED),
+  }),
+};
+
+/** A conversation made shorter, as Codex asks for when its context is full. The API takes no limit of its output. */
+export const compactWire: Wire = {
+  ...responsesWire,
+  endpoint: 'responses/compact',
+  path: '/responses/compact',
+  parse: (bytes) => ({ ...responsesWire.parse(bytes), limitable: false }),
+  limitOutput: () => [],
+};

@@ -1,0 +1,307 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeRecords } from '../../../../src/compression/json/decode/decode.ts';
+import { decodeLike } from '../../../../src/compression/json/decode/decode-template.ts';
+import { encodeRecords } from '../../../../src/compression/json/encode.ts';
+import { type Json, readJson, writeJson } from '../../../../src/compression/json/read.ts';
+import { encodeLike } from '../../../../src/compression/json/template.ts';
+import { canonical } from '../../canonical.ts';
+
+function read(text: string): Json {
+  const found = readJson(text);
+  if (!found) throw new Error(`not JSON: ${text.slice(0, 80)}`);
+  return found.value;
+}
+
+const word = fc.constantFrom(
+  'id',
+  'name',
+  'b c',
+  'url',
+  'x#1',
+  'a=b',
+  'k,',
+  '(',
+  '"q',
+  'é',
+  '2024-05-01',
+  '__proto__',
+);
+const text = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 12 }),
+  fc.constantFrom(
+    '',
+    '~',
+    '~x',
+    '12',
+    'null',
+    'two words',
+    'a b ',
+    'x]',
+    '],',
+    '-1 {id}',
+    '#1',
+    '(',
+    ',',
+    ')',
+    '"',
+    'https://a.example/repos/one/two',
+    '/usr/share/lib/x/y',
+  ),
+  fc.integer({ min: 0, max: 30 }).map((n) => `https://api.example.org/repos/one/two/issues/${n}`),
+);
+const leaf = fc.oneof(text, fc.integer(), fc.double(), fc.boolean(), fc.constant(null));
+const value = fc.letrec((tie) => ({
+  any: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    leaf,
+    tie('list'),
+    tie('rows'),
+    tie('linked'),
+    tie('joined'),
+    tie('object'),
+  ),
+  list: fc.array(tie('any'), { maxLength: 5 }),
+  object: fc.dictionary(word, tie('any'), { maxKeys: 6 }),
+  // Like rows, some with a key less: what records are made for.
+  rows: fc
+    .tuple(
+      fc.uniqueArray(word, { minLength: 1, maxLength: 5 }),
+      fc.array(fc.array(tie('any'), { maxLength: 5 }), { maxLength: 7 }),
+    )
+    .map(([keys, rows]) =>
+      rows.map((cells) =>
+        Object.fromEntries(keys.flatMap((key, i) => (i in cells ? [[key, cells[i]]] : []))),
+      ),
+    ),
+  // Rows that say of the same thing the same again, and links that say their key again.
+  joined: fc.array(
+    fc
+      .tuple(text, fc.nat(1), fc.constantFrom('', '{/id}', 's', ',', '-', '\u2028'))
+      .map(([name, of, end]) => ({
+        ...(end === 's' ? {} : { name }),
+        of: `thing ${of}`,
+        number: `10${of}`,
+        about: `all of ${of}${end === ',' ? end : ''}`,
+        url: `https://api.example.org/${name}`,
+        forks_url: `https://api.example.org/${name}/forks${end}`,
+        keys_url: `https://api.example.org/${name}/keys{/key}`,
+        tags_url: `https://api.example.org/${name}/tags`,
+        page: `https://pages.example.org/about/${['~', '$', '', '"', '7'][name.length % 5]}${name}`,
+        my_hooks_url: `https://api.example.org/${name}/my_hooks`,
+        teams_url: `https://api.example.org/${name}/teams`,
+      })),
+    { maxLength: 16 },
+  ),
+  // Rows whose fields are made of each other, in a list or under one of them.
+  linked: fc
+    .tuple(
+      fc.array(fc.tuple(text, fc.nat(99999)), { maxLength: 6 }),
+      fc.constantFrom('', '/', 'a{b}', '"', '+,='),
+    )
+    .map(([rows, end]) => {
+      const made = rows.map(([name, id]) => ({
+        name,
+        id,
+        url: `https://x/${name}`,
+        self: `https://x/${name}${end}`,
+        n: `${id}${end}`,
+      }));
+      return rows.length % 2 === 0 ? made : Object.fromEntries(made.map((row) => [row.name, row]));
+    }),
+})).any;
+
+describe('encodeLike()', () => {
+  it('is read back as the same value by decodeLike(), alone and after a model, for any value', {
+    timeout: 60_000,
+  }, () => {
+    fc.assert(
+      fc.property(value, value, fc.boolean(), (generated, other, alike) => {
+        const json = read(JSON.stringify(generated) ?? 'null');
+        expect(writeJson(decodeLike(encodeLike(json)))).toBe(writeJson(json));
+        // Half of the models have the value's own form.
+        const model = read(JSON.stringify(alike ? [other, generated] : [generated, other]) ?? 'null');
+        const list = read(JSON.stringify([generated, other]) ?? 'null');
+        const encoded = encodeLike(list, { value: model, name: 'x' });
+        expect(writeJson(decodeLike(encoded, model))).toBe(writeJson(list));
+      }),
+      { numRuns: process.env.GW_LONG ? 10_000 : 2_000 },
+    );
+  });
+
+  it('leaves out the keys that an earlier value or an object beside it has', () => {
+    const model = read('{"id":"a1","rows":[{"x":1,"y":2}],"note":"first"}');
+    const json = read(
+      '{"id":"b2","rows":[{"x":3,"y":4},{"x":5,"y":6}],"note":"second","more":{"k":1,"l":2}}',
+    );
+    const encoded = encodeLike(json, { value: model, name: 'the first get' });
+    expect(encoded.split('\n')).toEqual([
+      '[gw json: (values) keyed as the first get]',
+      '(b2,[(3,4),(5,6)],second,"more":{k:1,l:2})',
+    ]);
+    expect(encodeLike(read('[{"x":3,"y":4},{"z":1},{"x":5,"y":6}]')).split('\n')).toEqual([
+      '[gw json: (values) keyed as the last {} with as many]',
+      '[{x:3,y:4},{z:1},(5,6)]',
+    ]);
+  });
+
+  it('leaves out the quotes that nothing needs', () => {
+    const text =
+      '{"id":"A-17","at":"2024-05-05T23:00:15","zip":"10148","ok":"true","n":1.50,"not a name":"x","where":"Pine Lane, 9","end":"a]","tags":["new","B 2","",null,"{}"]}';
+    const encoded = encodeLike(read(text));
+    expect(encoded.split('\n')).toEqual([
+      '[gw json: text without quotes]',
+      '{id:A-17,at:2024-05-05T23:00:15,zip:"10148",ok:"true",n:1.50,"not a name":x,where:"Pine Lane, 9",end:"a]",tags:[new,B 2,"",null,"{}"]}',
+    ]);
+    expect(writeJson(decodeLike(encoded))).toBe(text);
+    for (const broken of ['{id:}', '{:x}', '[a', '{id:x'])
+      expect(() => decodeLike(`[gw json: text without quotes]\n${broken}`)).toThrow();
+  });
+});
+
+describe('encodeRecords()', () => {
+  it('is read back as the same value by decodeRecords(), for any value', { timeout: 60_000 }, () => {
+    fc.assert(
+      fc.property(value, fc.boolean(), (generated, keep) => {
+        const json = read(JSON.stringify(generated) ?? 'null');
+        const encoded = encodeRecords(json, { keepKey: (key) => keep && key === '"url"' });
+        expect(canonical(decodeRecords(encoded))).toBe(canonical(json));
+      }),
+      { numRuns: process.env.GW_LONG ? 10_000 : 2_000 },
+    );
+  });
+
+  it('says once how addresses are made of what stands before them', () => {
+    const user = (login: string, id: number) => ({
+      login,
+      id,
+      url: `https://api.example.org/users/${login}`,
+      avatar: `https://pics.example.org/${id}?v=4`,
+      repos_url: `https://api.example.org/users/${login}/repos{/name}`,
+    });
+    const json = read(
+      JSON.stringify({
+        owner: user('ann_lee', 12345),
+        sender: user('bob_ray', 700),
+        by: user('cid_fox', 800),
+      }),
+    );
+    expect(encodeRecords(json).split('\n').slice(1)).toEqual([
+      '#1(login,id,url="https://api.example.org/users/"+login,avatar="https://pics.example.org/"+id+"?v=4",repos_url=url+"/repos{/name}")',
+      '#1{"owner":(ann_lee,12345),"sender":(bob_ray,700),"by":(cid_fox,800)}',
+    ]);
+  });
+
+  it('says what follows from another field where that comes first', () => {
+    const item = (name: string, id: number) => ({
+      id,
+      name,
+      maker: `Sons of old ${name[0]}.`,
+      zip: `${90 + id}`,
+    });
+    const json = read(
+      JSON.stringify(['Ann', 'Bob', 'Ann', 'Ann', 'Bob', 'Cid', 'Ann', 'Bob', 'Cid'].map(item)),
+    );
+    expect(encodeRecords(json).split('\n').slice(1)).toEqual([
+      '#1(id,name,maker<name,zip")',
+      '#1[',
+      '0,Ann,Sons of old A.,90',
+      '1,Bob,Sons of old B.,91',
+      '2,Ann,,92',
+      '3,Ann,,93',
+      '4,Bob,,94',
+      '5,Cid,Sons of old C.,95',
+      '6,Ann,,96',
+      '7,Bob,,97',
+      '8,Cid,,98',
+      ']',
+    ]);
+  });
+
+  it('finds what another field settles where rows have fields less', () => {
+    const rows = Array.from({ length: 20 }, (_, i) => ({
+      ...(i % 5 ? { note: `note ${i}` } : {}),
+      product: `P-${(i * 7) % 3}`,
+      maker: `Maker of ${(i * 7) % 3} and more`,
+    }));
+    const json = read(JSON.stringify(rows));
+    expect(encodeRecords(json)).toContain('maker<product');
+    expect(canonical(decodeRecords(encodeRecords(json)))).toBe(canonical(json));
+  });
+
+  it('says links that repeat their own key together', () => {
+    const at = 'https://api.example.org/repos/ann/tools';
+    const json = read(
+      JSON.stringify({
+        forks_url: `${at}/forks`,
+        size: 7,
+        keys_url: `${at}/keys{/key_id}`,
+        tags_url: `${at}/tags`,
+        blobs_url: `${at}/git/blobs`,
+        hooks_url: `${at}/hooks`,
+      }),
+    );
+    expect(encodeRecords(json).split('\n').slice(1)).toEqual([
+      `~="${at}/"`,
+      '{(forks,keys{/key_id},tags,hooks)_url:"~","size":7,"blobs_url":"~git/blobs"}',
+    ]);
+  });
+
+  it('says once that a field is the key of its record', () => {
+    const json = read(
+      '{"pay":{"card_12":{"kind":"card","id":"card_12"},"gift_9":{"kind":"gift","id":"gift_9"}}}',
+    );
+    expect(encodeRecords(json).split('\n').slice(1)).toEqual([
+      '#1(kind,id=<key>)',
+      '{"pay":#1{"card_12":(card),"gift_9":(gift)}}',
+    ]);
+  });
+
+  it('writes the keys of like rows once and what all rows share once', () => {
+    const json = read(
+      '[{"id":1,"site":"x","ok":true},{"id":2,"site":"x","ok":false},{"id":3,"site":"x"},{"id":4,"site":"x","ok":true}]',
+    );
+    expect(encodeRecords(json).split('\n').slice(1)).toEqual([
+      '#1(id,site="x",ok)',
+      '#1[',
+      '1,true',
+      '2,false',
+      '3,',
+      '4,true',
+      ']',
+    ]);
+  });
+
+  it('keeps the keys of maps that are keyed by data beside their values', () => {
+    const json = read(
+      '[{"2024-05-01":{"a":1,"b":2},"2024-05-02":{"a":3,"b":4}},{"2024-05-01":{"a":5,"b":6},"2024-05-02":{"a":7,"b":8}}]',
+    );
+    expect(encodeRecords(json)).toContain('#1{"2024-05-01":(1,2),"2024-05-02":(3,4)}');
+  });
+
+  it('keeps a URL whole whose key the question names', () => {
+    const rows = Array.from({ length: 4 }, (_, i) => ({
+      clone_url: `https://example.org/some/long/path/${i}`,
+    }));
+    const json = read(JSON.stringify({ rows, a: 1 }));
+    expect(encodeRecords(json, { keepKey: () => true })).toContain('https://example.org/some/long/path/3');
+  });
+});
+
+describe('readJson()', () => {
+  it('keeps numbers and escapes as written', () => {
+    const source = '{"a":12345678901234567890,"b":1.0,"c":1e-7,"d":-0,"e":"\\u00e9\\/"}';
+    expect(writeJson(read(source))).toBe(source);
+  });
+
+  it.each(['{"a":1,"a":2}', '{"a":1,"\\u0061":2}', '[1,]', '{a:1}', '[01]', '["\n"]', '["\\x"]', '[1'])(
+    'refuses %j',
+    (source) => {
+      expect(readJson(source)?.end).not.toBe(source.length);
+    },
+  );
+
+  it('refuses what is nested too deep instead of running out of stack', () => {
+    expect(readJson('['.repeat(100_000))).toBeUndefined();
+  });
+});

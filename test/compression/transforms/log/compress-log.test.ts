@@ -1,0 +1,78 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeLog } from '../../../../src/compression/transforms/log/decode.ts';
+import { encodeLog } from '../../../../src/compression/transforms/log/encode.ts';
+import { withoutPadding } from '../../canonical.ts';
+
+const value = fc.oneof(
+  fc.integer({ min: 0, max: 300 }).map(String),
+  fc.constantFrom(
+    '"',
+    '.5',
+    '"x',
+    '.hidden',
+    '~7',
+    ':05',
+    '@1',
+    '*',
+    '^',
+    '',
+    ' ',
+    'blk_7',
+    'a=b',
+    '10.0.0.1:80',
+    '\u00a0',
+    '\t',
+    'x|y',
+    '@',
+    '@2 =',
+    '-05',
+    '2024-05-01',
+    'a--07-01',
+  ),
+  fc.string({ maxLength: 6 }).map((text) => text.replace(/[\n\r]/g, '')),
+);
+const line = fc
+  .tuple(fc.integer({ min: 0, max: 4 }), fc.integer({ min: 0, max: 7200 }), value, value)
+  .map(([kind, s, a, b]) => {
+    const time = `10:${String(Math.floor(s / 60) % 60).padStart(2, '0')}:${String(s % 60).padStart(2, '0')}.${s % 1000}`;
+    return [
+      `2024-05-01 ${time} INFO  worker ${a} took job ${b}`,
+      `2024-05-01 ${time} WARN disk ${a} at ${b} %`,
+      `2024-0${1 + (s % 3)}-${10 + (s % 20)} ${time} ${a} -0700 ${b}`,
+      `${time}: ${a}${b}`,
+      `${a} ${b}`,
+    ][kind];
+  });
+
+describe('encodeLog()', () => {
+  it('is read back line by line by decodeLog(), for 10,000 logs', { timeout: 60_000 }, () => {
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 30 }), (lines) => {
+        const text = lines.join('\n');
+        const encoded = encodeLog(text);
+        if (encoded) expect(withoutPadding(decodeLog(encoded.text))).toBe(withoutPadding(text));
+      }),
+      { numRuns: 10_000 },
+    );
+  });
+
+  it('says a repeated line once and then only what changes', () => {
+    const text = [11, 12, 13, 14]
+      .map((id) => `09:00:${id}.000 INFO got https://a.example/x${id} ok`)
+      .join('\n');
+    expect(encodeLog(text)?.text.split('\n').slice(1)).toEqual([
+      '@1 = 09:00:^ INFO got https://a.example/^ ok',
+      '@1 11.000 x11',
+      '~:12.000 x12',
+      '~:13.000 x13',
+      '~:14.000 x14',
+    ]);
+  });
+
+  it('leaves a line that must be kept as it is', () => {
+    const text = Array.from({ length: 9 }, (_, i) => `09:00:0${i} worker ${i} done`).join('\n');
+    const encoded = encodeLog(text, { keepLine: (kept) => kept.includes('worker 5') });
+    expect(encoded?.text.split('\n')).toContain('09:00:05 worker 5 done');
+  });
+});

@@ -1,0 +1,31 @@
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { expect, onTestFinished, test } from 'vitest';
+import { ClientGone, readBody } from '../../../src/gateway/intake/read-body.ts';
+import { createBodyMemory } from '../../../src/gateway/state/body-memory.ts';
+
+test('the memory of a body comes back when its client leaves while it is decoded', async () => {
+  const memory = createBodyMemory(() => 100);
+  const read = new Promise((resolve) => {
+    const server = createServer((request, response) => {
+      const body = readBody(request, { maxBytes: 4_000_000, memory }, 'json', response);
+      request.once('end', () => request.socket.destroy());
+      response.once('close', () => resolve(body.catch((error: unknown) => error)));
+    });
+    onTestFinished(() => void server.close());
+    server.listen(0, '127.0.0.1', () => {
+      const body = gzipSync(Buffer.alloc(4_000_000));
+      const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      client.on('error', () => {});
+      client.write(
+        `POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-encoding: gzip\r\ncontent-length: ${body.length}\r\n\r\n`,
+      );
+      client.write(body);
+    });
+  });
+  expect(await read).toBeInstanceOf(ClientGone);
+  // All of it is there for the next, and no more.
+  expect(memory.take(100, 0)).toBe(true);
+  expect(memory.take(1, 0)).toBe(false);
+});

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { createConversations } from '../../../src/gateway/state/affinity-store.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+const target = { provider: 'a', model: 'm', priority: 0, weight: 1 };
+
+test('conversations and stored responses survive a restart, by the time that passed', async () => {
+  const clock = createVirtualClock();
+  const before = createConversations(clock, undefined);
+  before.stickiness.set('talk', { target, tier: 'weak' });
+  before.responses.set('resp_1', { target });
+  const stored = JSON.parse(JSON.stringify(before.conversationsToSave()));
+  await clock.advance(300_000);
+  const soon = createConversations(clock, stored);
+  expect(soon.stickiness.get('talk')).toEqual({ target, tier: 'weak' });
+  await clock.advance(300_000);
+  const late = createConversations(clock, stored);
+  expect(late.stickiness.get('talk')).toBeUndefined();
+  expect(late.responses.get('resp_1')).toEqual({ target });
+});
+
+test('there is nothing to save until one goes on', () => {
+  const conversations = createConversations(createVirtualClock(), undefined);
+  expect(conversations.conversationsToSave()).toBeUndefined();
+  conversations.stickiness.set('talk', { target });
+  expect(conversations.conversationsToSave()?.stickiness).toHaveLength(1);
+  expect(conversations.conversationsToSave()).toBeUndefined();
+});
+
+test('a clock that was set back makes none of them younger', async () => {
+  const clock = createVirtualClock();
+  const before = createConversations(clock, undefined);
+  before.stickiness.set('talk', { target });
+  const stored = before.conversationsToSave();
+  clock.setWallTime(clock.now() - 3_600_000);
+  await clock.advance(1);
+  const after = createConversations(clock, stored);
+  await clock.advance(600_000);
+  expect(after.stickiness.get('talk')).toBeUndefined();
+});
+
+test.each([
+  null,
+  7,
+  'rubbish',
+  [],
+  {},
+  { savedAtMs: 'x', stickiness: 3 },
+  {
+    savedAtMs: 1,
+    stickiness: [null, 1, {}, { conversation: 'c' }, { conversation: 'c', idleMs: 0, pin: { target: null } }],
+  },
+])('what is stored as %j is as nothing', (stored) => {
+  const { stickiness } = createConversations(createVirtualClock(), stored);
+  expect(stickiness.latest(9)).toEqual([]);
+});

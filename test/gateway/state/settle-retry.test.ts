@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import { createSettler } from '../../../src/gateway/state/settle-retry.ts';
+import { storageUnavailable } from '../../../src/store/database/storage-error.ts';
+import type { RequestRecord } from '../../../src/store/ledger/record.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+
+const record = { id: 1, costNanoUsd: 5 } as RequestRecord;
+
+describe('createSettler()', () => {
+  it('tries again what could not be settled for want of storage, until it is', async () => {
+    const clock = createVirtualClock();
+    const settled: RequestRecord[] = [];
+    let full = true;
+    const settler = createSettler(
+      {
+        async settle(each) {
+          if (full) throw storageUnavailable(new Error('database or disk is full'));
+          settled.push(each);
+          return { kind: 'settled', remaining: null };
+        },
+      },
+      clock,
+    );
+    await expect(settler.settle(record)).rejects.toMatchObject({ code: 'storage_unavailable' });
+    await clock.advance(1_000);
+    expect(settled).toEqual([]);
+    full = false;
+    await clock.advance(1_000);
+    expect(settled).toEqual([record]);
+    await clock.advance(10_000);
+    expect(settled).toHaveLength(1);
+    expect(await settler.retry()).toBe(0);
+  });
+
+  it('does not repeat what failed for another reason', async () => {
+    const clock = createVirtualClock();
+    let tries = 0;
+    const settler = createSettler(
+      {
+        async settle() {
+          tries++;
+          throw new Error('a defect');
+        },
+      },
+      clock,
+    );
+    await expect(settler.settle(record)).rejects.toThrow('a defect');
+    await clock.advance(5_000);
+    expect(tries).toBe(1);
+  });
+});

@@ -1,0 +1,98 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { createStallWatch, type WatchedCall } from '../../../src/gateway/state/stall-watch.ts';
+
+const LIMITS = { firstByteTimeoutMs: 8_000, idleTimeoutMs: 4_000 };
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+interface StalledCall extends WatchedCall {
+  codes: string[];
+}
+
+function call(answered = false): StalledCall {
+  const codes: string[] = [];
+  return {
+    moved: true,
+    paused: false,
+    answered,
+    quietLooks: 0,
+    place: -1,
+    codes,
+    stall: (error) => codes.push((error as Error & { code: string }).code),
+  };
+}
+
+function watched(answered: boolean) {
+  const watch = createStallWatch(LIMITS);
+  const silent = call(answered);
+  watch.add(silent);
+  return { watch, silent };
+}
+
+test('a call that is not answered ends at the limit, and at most two looks later', () => {
+  const { silent } = watched(false);
+  vi.advanceTimersByTime(8_000);
+  expect(silent.codes).toEqual([]);
+  vi.advanceTimersByTime(1_000);
+  expect(silent.codes[0]).toBe('UND_ERR_HEADERS_TIMEOUT');
+});
+
+test('an answer that pauses ends at the limit for answers', () => {
+  const { silent } = watched(true);
+  vi.advanceTimersByTime(4_000);
+  expect(silent.codes).toEqual([]);
+  vi.advanceTimersByTime(1_000);
+  expect(silent.codes[0]).toBe('UND_ERR_BODY_TIMEOUT');
+});
+
+test('whatever comes starts the time anew', () => {
+  const { silent } = watched(true);
+  for (let i = 0; i < 20; i++) {
+    vi.advanceTimersByTime(3_500);
+    silent.moved = true;
+  }
+  expect(silent.codes).toEqual([]);
+});
+
+test('a provider that waits for a slow client is not silent', () => {
+  const { silent } = watched(true);
+  silent.paused = true;
+  vi.advanceTimersByTime(60_000);
+  expect(silent.codes).toEqual([]);
+  silent.paused = false;
+  vi.advanceTimersByTime(5_000);
+  expect(silent.codes[0]).toBe('UND_ERR_BODY_TIMEOUT');
+});
+
+test('a call that ended is watched no more, and without calls there is no timer', () => {
+  const { watch, silent } = watched(false);
+  watch.remove(silent);
+  vi.advanceTimersByTime(60_000);
+  expect(silent.codes).toEqual([]);
+  expect(vi.getTimerCount()).toBe(0);
+  watch.add(silent);
+  expect(vi.getTimerCount()).toBe(1);
+});
+
+test('of many calls each ends for itself', () => {
+  const watch = createStallWatch(LIMITS);
+  const calls = Array.from({ length: 5 }, () => call(true));
+  for (const each of calls) {
+    watch.add(each);
+    each.stall = (error) => {
+      each.codes.push(error.message);
+      watch.remove(each);
+    };
+  }
+  watch.remove(calls[1] as StalledCall);
+  watch.remove(calls[4] as StalledCall);
+  watch.remove(calls[4] as StalledCall);
+  vi.advanceTimersByTime(2_000);
+  (calls[2] as StalledCall).moved = true;
+  vi.advanceTimersByTime(3_000);
+  expect(calls.map(({ codes }) => codes.length)).toEqual([1, 0, 0, 1, 0]);
+  vi.advanceTimersByTime(3_000);
+  expect(calls.map(({ codes }) => codes.length)).toEqual([1, 0, 1, 1, 0]);
+  expect(vi.getTimerCount()).toBe(0);
+});

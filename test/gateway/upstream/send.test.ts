@@ -1,0 +1,81 @@
+import type { Dispatcher } from 'undici';
+import { describe, expect, test } from 'vitest';
+import { createStallWatch } from '../../../src/gateway/state/stall-watch.ts';
+import { type CallEnd, send } from '../../../src/gateway/upstream/send.ts';
+
+const RECEIVER = { head: () => {}, data: () => true };
+const OUTGOING = { path: '/v1/chat/completions', headers: [], body: Buffer.from('{}') };
+
+/** A call of a provider whose connection the test makes, breaks and closes. */
+function call() {
+  let handler: Dispatcher.DispatchHandler = {};
+  const dispatcher = {
+    dispatch(_options: unknown, given: Dispatcher.DispatchHandler) {
+      handler = given;
+      return true;
+    },
+  };
+  const upstream = {
+    dispatcher: dispatcher as unknown as Dispatcher,
+    stalls: createStallWatch({ firstByteTimeoutMs: 1_000, idleTimeoutMs: 1_000 }),
+  };
+  const { end, abort } = send(upstream, OUTGOING, RECEIVER);
+  let ended: CallEnd | undefined;
+  void end.then((value) => {
+    ended = value;
+  });
+  return { end, abort, ended: () => ended, handler: () => handler };
+}
+
+describe('a call that is given up', () => {
+  test('while it waits for a connection ends at once, as never sent', async () => {
+    const { end, abort, handler } = call();
+    abort();
+    expect(await end).toEqual({ kind: 'aborted', sent: false });
+    let closed = false;
+    handler().onConnect?.(() => {
+      closed = true;
+    });
+    expect(closed).toBe(true);
+    handler().onError?.(new Error('aborted'));
+    expect(await end).toEqual({ kind: 'aborted', sent: false });
+  });
+
+  test('on its connection ends when that is closed, as sent', async () => {
+    const { end, abort, handler } = call();
+    handler().onConnect?.(() => handler().onError?.(new Error('aborted')));
+    abort();
+    expect(await end).toEqual({ kind: 'aborted', sent: true });
+  });
+
+  test('after its end stays what it was', async () => {
+    const { end, abort, handler } = call();
+    handler().onConnect?.(() => {});
+    handler().onComplete?.([]);
+    abort();
+    expect(await end).toEqual({ kind: 'complete' });
+  });
+});
+
+describe('a call that fails', () => {
+  const error = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
+
+  test('before it had a connection was never sent', async () => {
+    const { end, handler } = call();
+    handler().onError?.(error);
+    expect(await end).toEqual({ kind: 'failed', error, sent: false, answered: false });
+  });
+
+  test('after its connection was made may have been sent; after its head was answered', async () => {
+    const first = call();
+    first.handler().onConnect?.(() => {});
+    first.handler().onError?.(error);
+    expect(await first.end).toMatchObject({ sent: true, answered: false });
+    const second = call();
+    second.handler().onConnect?.(() => {});
+    second.handler().onHeaders?.(103, [], () => {}, 'Early Hints');
+    second.handler().onHeaders?.(200, [], () => {}, 'OK');
+    second.handler().onError?.(error);
+    expect(await second.end).toMatchObject({ sent: true, answered: true });
+  });
+});

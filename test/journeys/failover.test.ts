@@ -1,0 +1,425 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { LoggedRequest } from '../../src/store/requests/request-log.ts';
+import {
+  closeAll,
+  MANY,
+  MANY_STREAM,
+  type SeveralOptions,
+  severalTargets,
+} from '../gateway/several-targets.ts';
+import { completion } from '../support/chat-scripts.ts';
+import { createGate } from '../support/gate.ts';
+import { hang, html, json, raw, reset, type Script, status } from '../support/scripts.ts';
+import { cut, malformedSse, sse } from '../support/sse-scripts.ts';
+
+async function start(options: SeveralOptions = {}) {
+  const several = await severalTargets(options);
+  onTestFinished(() => closeAll(several));
+  return several;
+}
+
+const overloaded = json(529, { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } });
+const azure429 = json(
+  429,
+  {
+    error: { code: '429', message: 'Requests have exceeded call rate limit. Please retry after 20 seconds.' },
+  },
+  { 'retry-after': '20' },
+);
+const openrouter402 = json(402, { error: { code: 402, message: 'Insufficient credits' } });
+const noMoneyBody = {
+  error: {
+    message: 'You exceeded your current quota',
+    type: 'insufficient_quota',
+    code: 'insufficient_quota',
+  },
+};
+const noMoney = json(429, noMoneyBody);
+const wrongKey = json(401, {
+  error: { message: 'Incorrect API key', type: 'invalid_request_error', code: 'invalid_api_key' },
+});
+const lowBalance = json(400, {
+  type: 'error',
+  error: {
+    type: 'invalid_request_error',
+    message: 'Your credit balance is too low to access the Anthropic API.',
+  },
+});
+
+/** What each attempt of a request cost, in dollars. */
+function costsIn(record: LoggedRequest | undefined): number[] {
+  return ((record?.detail.attempts ?? []) as { cost_usd: number }[]).map(({ cost_usd }) => cost_usd);
+}
+
+describe('a client is told not to ask again', () => {
+  test.each<[string, Script[], string | undefined]>([
+    ['where no account has money', [noMoney, noMoney], 'false'],
+    ['where one account has none, and the other does not take the key', [noMoney, wrongKey], 'false'],
+    ['not where another target only was busy', [azure429, noMoney], undefined],
+    ['not where a provider was down', [noMoney, status(503)], undefined],
+    [
+      'not where the provider says itself',
+      [noMoney, json(429, noMoneyBody, { 'x-should-retry': 'true' })],
+      'true',
+    ],
+  ])('%s', async (_name, scripts, told) => {
+    const { gateway, upstreams } = await start({ count: 2 });
+    for (const [i, script] of scripts.entries()) upstreams[i]?.script(script);
+    const answer = await gateway.post(MANY);
+    expect(answer.status).toBeGreaterThanOrEqual(400);
+    expect(answer.header('x-should-retry')).toBe(told);
+  });
+
+  test('where there is one target, and it has no money', async () => {
+    const { gateway, upstreams } = await start({ count: 1 });
+    upstreams[0]?.script(noMoney);
+    expect((await gateway.post(MANY)).header('x-should-retry')).toBe('false');
+  });
+});
+
+describe('an attempt that fails before anything of its answer went out', () => {
+  test.each<[string, Script, string]>([
+    ['500', status(500), '500'],
+    ['503', status(503), '503'],
+    ['529, as Anthropic says it', overloaded, '529'],
+    ['429, as Azure says it', azure429, '429'],
+    ['402, as OpenRouter says it', openrouter402, '402'],
+    ['429 without money', noMoney, '429'],
+    ['401', wrongKey, '401'],
+    ['400 without money', lowBalance, '400'],
+    ['a reset', reset(), 'network'],
+    ['a page under a good status', html(200), 'server'],
+    ['no choices', json(200, { choices: [], usage: { prompt_tokens: 3, completion_tokens: 0 } }), 'server'],
+    ['an error under a good status', json(200, { error: { message: 'overloaded', code: 503 } }), 'server'],
+    ['half an answer', raw('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"cho'), 'network'],
+  ])('%s: the next target answers', async (_name, script, word) => {
+    const { gateway, upstreams, hits } = await start();
+    for (const body of [MANY, MANY_STREAM]) {
+      if (body === MANY_STREAM && word !== 'network' && word !== '503') break;
+      upstreams[0]?.queue(script);
+      const answer = await gateway.post(body);
+      expect(answer.status).toBe(200);
+      expect(answer.text()).toContain('upstream.');
+      expect(answer.complete).toBe(true);
+      expect(answer.header('x-service-route')).toBe(`attempts=2 (a ${word}, b ok)`);
+      expect([answer.header('x-service-provider'), answer.header('x-service-model')]).toEqual(['b', 'm-b']);
+    }
+    const [record] = await gateway.settled(1);
+    expect(record).toMatchObject({
+      provider: 'b',
+      model: 'm-b',
+      askedModel: 'many',
+      outcome: 'ok',
+      status: 200,
+    });
+    expect(record?.detail.attempts).toMatchObject([
+      { provider: 'a', model: 'm-a', outcome: word },
+      { provider: 'b', model: 'm-b', outcome: 'ok' },
+    ]);
+    expect(hits()[2]).toBe(0);
+  });
+
+  test.each([
+    ['400', status(400)],
+    ['404', status(404)],
+    ['413', status(413)],
+    ['422', status(422)],
+    ['a content filter', json(400, { error: { message: 'no', code: 'content_filter', type: null } })],
+  ])('%s: is the answer, as it came', async (_name, script) => {
+    const { gateway, upstreams, hits } = await start();
+    upstreams[0]?.queue(script);
+    const answer = await gateway.post(MANY);
+    expect(answer.status).toBeLessThan(500);
+    expect(answer.header('x-service-provider')).toBe('a');
+    expect(hits()).toEqual([1, 0, 0]);
+    expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_error', detail: {} }]);
+  });
+
+  test('three times: the last answer passes as it came, and the record tells all three', async () => {
+    const { gateway, upstreams, hits } = await start();
+    for (const [i, code] of [500, 503, 502].entries()) upstreams[i]?.queue(status(code));
+    const answer = await gateway.post(MANY);
+    expect([answer.status, answer.text()]).toEqual([502, expect.stringContaining('The upstream says 502.')]);
+    expect(answer.header('x-service-route')).toBe('attempts=3 (a 500, b 503, c 502)');
+    expect(hits()).toEqual([1, 1, 1]);
+    expect(await gateway.settled(1)).toMatchObject([
+      { outcome: 'upstream_error', status: 502, provider: 'c', costNanoUsd: 0 },
+    ]);
+  });
+
+  test('with errors under a good status everywhere: one 502 with the words of the last', async () => {
+    const { gateway, upstreams } = await start({ count: 2 });
+    for (const upstream of upstreams)
+      upstream.script(json(200, { error: { message: 'no room', code: 500 } }));
+    const answer = await gateway.post(MANY);
+    expect(answer.status).toBe(502);
+    expect(answer.json()).toMatchObject({
+      error: { message: 'b answered with an error: no room', type: 'api_error', code: 'upstream_error' },
+    });
+  });
+
+  test('with all connections refused: one 502 that says who was asked', async () => {
+    const { gateway, upstreams } = await start({ count: 2 });
+    for (const upstream of upstreams) upstream.script(reset());
+    const answer = await gateway.post(MANY_STREAM);
+    expect(answer.status).toBe(502);
+    expect(answer.json()).toMatchObject({ error: { code: 'upstream_failed', type: 'api_error' } });
+    expect(answer.header('x-service-route')).toBe('attempts=2 (a network, b network)');
+    expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_failed', status: 502 }]);
+  });
+
+  test('is not tried elsewhere without a route, nor counted against the target that is asked', async () => {
+    const { gateway, upstreams, hits } = await start();
+    upstreams[0]?.script(status(503));
+    for (let i = 0; i < 8; i++) {
+      const answer = await gateway.post({ ...MANY, service: { route: false } });
+      expect([answer.status, answer.header('x-service-route')]).toEqual([503, 'off']);
+    }
+    expect(hits()).toEqual([8, 0, 0]);
+  });
+});
+
+describe('a stream', () => {
+  const event = (data: unknown) => `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
+  const role = event({ id: 'c', choices: [{ index: 0, delta: { role: 'assistant', content: '' } }] });
+  const stream = (...events: string[]) =>
+    raw(`HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n${events.join('')}`);
+
+  test.each<[string, Script, string]>([
+    [
+      'an error first',
+      stream(event({ error: { message: 'overloaded', type: 'server_error', code: 503 } })),
+      'server',
+    ],
+    [
+      'an error behind the role',
+      stream(role, event({ error: { message: 'slow down', code: 429 } })),
+      'rate_limit',
+    ],
+    ['an end before its content', stream(role), 'server'],
+    ['[DONE] and nothing else', stream(event('[DONE]')), 'server'],
+    ['empty choices', stream(event({ choices: [] }), event('[DONE]')), 'server'],
+    ['broken events', malformedSse(), 'server'],
+    ['a reset behind the role', cut({ afterChunks: 0 }), 'network'],
+    ['a page', html(200), 'server'],
+  ])('with %s: another target answers, and nothing of the first is seen', async (_name, script, word) => {
+    const { gateway, upstreams } = await start();
+    upstreams[0]?.queue(script);
+    const answer = await gateway.post(MANY_STREAM);
+    expect([answer.status, answer.complete]).toEqual([200, true]);
+    expect(answer.text().match(/"role":"assistant"/g)).toHaveLength(1);
+    expect(answer.text().match(/\[DONE\]/g)).toHaveLength(1);
+    expect(answer.header('x-service-route')).toBe(`attempts=2 (a ${word}, b ok)`);
+    const [record] = await gateway.settled(1);
+    expect(record).toMatchObject({ outcome: 'ok', provider: 'b' });
+  });
+
+  test.each([1, 20])('with an error behind %i words is not begun anew', async (words) => {
+    const { gateway, upstreams, hits } = await start();
+    upstreams[0]?.queue(cut({ afterChunks: words }));
+    const answer = await gateway.post(MANY_STREAM);
+    expect([answer.status, answer.complete]).toEqual([200, false]);
+    expect(answer.text()).toContain(`word${words - 1}`);
+    expect(answer.text()).not.toMatch(/\[DONE\]|finish_reason":"/);
+    expect(hits()).toEqual([1, 0, 0]);
+    expect(await gateway.settled(1)).toMatchObject([
+      { outcome: 'upstream_failed', status: 200, provider: 'a' },
+    ]);
+  });
+
+  test('that ends early tells so in an event of its own, and is on record as failed', async () => {
+    const { gateway, upstreams } = await start();
+    upstreams[0]?.queue(cut({ afterChunks: 2, end: 'finish' }));
+    const answer = await gateway.post(MANY_STREAM);
+    expect(answer.complete).toBe(false);
+    const last = answer.text().trim().split('\n\n').at(-1)?.slice('data: '.length) ?? '';
+    expect(JSON.parse(last)).toMatchObject({ error: { code: 'upstream_failed', type: 'api_error' } });
+    expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_failed' }]);
+  });
+
+  test('of a failure that nobody else can mend is an HTTP error, not an empty success', async () => {
+    const { gateway, upstreams } = await start({ count: 2 });
+    for (const upstream of upstreams)
+      upstream.script(stream(event({ error: { message: 'too long', code: 'context_length_exceeded' } })));
+    const answer = await gateway.post(MANY_STREAM);
+    expect([answer.status, answer.header('content-type')]).toEqual([400, 'application/json']);
+    expect(answer.json()).toMatchObject({
+      error: { code: 'context_length_exceeded', message: expect.stringContaining('too long') },
+    });
+    expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_error', status: 400 }]);
+  });
+
+  test('that comes byte by byte, in the middle of its characters, is whole', async () => {
+    const { gateway, upstreams } = await start();
+    upstreams[0]?.queue(status(503));
+    upstreams[1]?.queue(sse(['Ça', ' 😀', ' は'], { splitAt: 'every-byte' }));
+    const answer = await gateway.post(MANY_STREAM);
+    const contents = [...answer.text().matchAll(/"content":"([^"]*)"/g)].map(([, content]) => content);
+    expect([answer.complete, contents.join('')]).toEqual([true, 'Ça 😀 は']);
+  });
+
+  test('that stalls behind its first words breaks off with an error, and is on record as failed', async () => {
+    const { gateway, upstreams, hits } = await start({ settings: { 'upstream.idle_timeout_ms': 200 } });
+    const gate = createGate();
+    gate.open(3);
+    upstreams[0]?.queue(sse(['one', ' two', ' three'], { pace: gate.pass }));
+    const answer = await gateway.post(MANY_STREAM);
+    expect([answer.status, answer.complete]).toEqual([200, false]);
+    expect(answer.text()).toContain('"code":"upstream_timeout"');
+    expect(hits()).toEqual([1, 0, 0]);
+    expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_failed' }]);
+  });
+
+  test('that stalls before its first content is asked for elsewhere', async () => {
+    const { gateway, upstreams } = await start({ settings: { 'upstream.idle_timeout_ms': 200 } });
+    const gate = createGate();
+    gate.open(1);
+    upstreams[0]?.queue(sse(['one'], { pace: gate.pass }));
+    const answer = await gateway.post(MANY_STREAM);
+    expect(answer.header('x-service-route')).toBe('attempts=2 (a timeout, b ok)');
+    expect(answer.text().match(/"role":"assistant"/g)).toHaveLength(1);
+  });
+
+  test('goes out from its first content on, as it comes', async () => {
+    const { gateway, upstreams } = await start();
+    const gate = createGate();
+    upstreams[0]?.queue(sse(['one', 'two'], { pace: gate.pass }));
+    const connection = await gateway.open(MANY_STREAM);
+    gate.open(2);
+    await connection.bodyUntil('one');
+    gate.openForGood();
+    expect((await connection.response()).complete).toBe(true);
+    connection.hangUp();
+  });
+
+  test('that does not begin in time is asked for elsewhere, and the first upstream is hung up on', async () => {
+    const { gateway, upstreams } = await start({ settings: { 'routing.first_byte_timeout_ms': 150 } });
+    upstreams[0]?.queue(hang());
+    const answer = await gateway.post(MANY_STREAM);
+    expect(answer.header('x-service-route')).toBe('attempts=2 (a timeout, b ok)');
+    expect(upstreams[0]?.requests[0]?.hungUp).toBeDefined();
+    // What it may have generated in the meantime is booked.
+    const [record] = await gateway.settled(1);
+    expect(record?.flags).toContain('estimated');
+    const [failed] = costsIn(record);
+    expect(failed).toBeGreaterThan(0);
+    expect(record?.costNanoUsd).toBeGreaterThan((failed ?? 0) * 1e9);
+  });
+});
+
+describe('across wires', () => {
+  test('an Anthropic client is served by an OpenAI target when the other fails, and the other way round', async () => {
+    const { gateway, upstreams } = await start({ count: 2, wires: ['anthropic', 'openai'] });
+    upstreams[0]?.script(overloaded);
+    const headers = { 'anthropic-version': '2023-06-01' };
+    for (const stream of [false, true]) {
+      const answer = await gateway.post({ ...MANY, stream }, { path: '/v1/messages', headers });
+      expect(answer.status).toBe(200);
+      expect(answer.text()).toContain('upstream.');
+      expect(answer.header('x-service-route')).toBe('attempts=2 (a 529, b ok)');
+      expect(answer.text()).toContain('"model":"m-b"');
+    }
+    const chat = await gateway.post(MANY);
+    expect(chat.json()).toMatchObject({ model: 'm-b', choices: [{}] });
+  });
+
+  test.each(['embeddings', 'completions', 'responses'])('%s fail over too', async (endpoint) => {
+    const { gateway, upstreams } = await start();
+    upstreams[0]?.script(status(500));
+    upstreams[1]?.script(json(200, { object: 'answer', usage: { prompt_tokens: 3, total_tokens: 3 } }));
+    const body = { model: 'many', input: 'Hi', ...(endpoint === 'completions' ? { prompt: 'Hi' } : {}) };
+    const answer = await gateway.post(body, { path: `/v1/${endpoint}` });
+    expect([answer.status, answer.header('x-service-route')]).toEqual([200, 'attempts=2 (a 500, b ok)']);
+    expect(await gateway.settled(1)).toMatchObject([{ endpoint, provider: 'b', inputTokens: 3 }]);
+  });
+});
+
+describe('a client that hangs up', () => {
+  test.each<[string, Script, object]>([
+    ['while the first is asked', hang(), MANY],
+    ['while the second is asked', hang(), MANY],
+    ['before the first content of a stream', sse(['one'], { pace: createGate().pass }), MANY_STREAM],
+    ['while the second stream is held back', hang(), MANY_STREAM],
+  ])('%s: no further attempt, and the upstream is hung up on within 100 ms', async (when, script, body) => {
+    const { gateway, upstreams, hits } = await start();
+    const second = when.includes('second');
+    if (second) upstreams[0]?.queue(status(500));
+    const hung = upstreams[second ? 1 : 0];
+    hung?.queue(script);
+    const connection = await gateway.open(body);
+    const seen = await hung?.nextRequest();
+    const left = performance.now();
+    connection.hangUp();
+    await seen?.done;
+    expect(seen?.hungUp).toBeDefined();
+    expect(performance.now() - left).toBeLessThan(100);
+    expect(await gateway.settled(1)).toMatchObject([{ outcome: 'client_gone' }]);
+    expect(hits()).toEqual(second ? [1, 1, 0] : [1, 0, 0]);
+  });
+});
+
+test('a client that hangs up in the middle of a stream: the upstream is hung up on within 100 ms', async () => {
+  const { gateway, upstreams } = await start();
+  const gate = createGate();
+  gate.open(2);
+  upstreams[0]?.queue(sse(['one', ' two'], { pace: gate.pass }));
+  const connection = await gateway.open(MANY_STREAM);
+  const seen = await upstreams[0]?.nextRequest();
+  await connection.bodyUntil('one');
+  const left = performance.now();
+  connection.hangUp();
+  await seen?.done;
+  expect(seen?.hungUp).toBeDefined();
+  expect(performance.now() - left).toBeLessThan(100);
+  expect(await gateway.settled(1)).toMatchObject([{ outcome: 'client_gone', status: 200 }]);
+});
+
+describe('money', () => {
+  test('each attempt has its own hold, and a dearer target that has no room is not asked', async () => {
+    const { gateway, upstreams, hits } = await start({
+      count: 2,
+      outputUsd: [1, 1_000],
+      budget: { period: 'daily', capUsd: 0.005 },
+    });
+    upstreams[0]?.queue(status(500));
+    const answer = await gateway.post(MANY);
+    expect([answer.status, answer.text()]).toEqual([500, expect.stringContaining('The upstream says 500.')]);
+    expect(hits()).toEqual([1, 0]);
+    expect(await gateway.settled(1)).toMatchObject([{ costNanoUsd: 0, outcome: 'upstream_error' }]);
+  });
+
+  test('what a failed attempt may have cost is booked with what the answer cost', async () => {
+    const { gateway, upstreams } = await start({ budget: { period: 'daily', capUsd: 1 } });
+    upstreams[0]?.queue(reset({ afterBytes: 90 }));
+    upstreams[1]?.queue(completion({ usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }));
+    await gateway.post(MANY);
+    const [record] = await gateway.settled(1);
+    const [failed, served] = costsIn(record);
+    expect(failed).toBeGreaterThan(0);
+    expect(served).toBe(20e-6);
+    expect(record?.costNanoUsd).toBe(Math.round(((failed ?? 0) + 20e-6) * 1e9));
+    expect(
+      gateway.db
+        .prepare(
+          'SELECT sum(posted_nano_usd) AS posted, sum(pending_nano_usd) AS pending FROM budget_periods',
+        )
+        .get(),
+    ).toEqual({ posted: record?.costNanoUsd, pending: 0 });
+  });
+});
+
+test('where the next hold cannot be written, the failure is the answer and its hold is settled', async () => {
+  const { gateway, upstreams, hits } = await start({ budget: { period: 'daily', capUsd: 1 } });
+  upstreams[0]?.queue(async (exchange) => {
+    await exchange.body;
+    gateway.db.exec(
+      "CREATE TRIGGER no_more_holds BEFORE INSERT ON holds BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
+    );
+    await status(500)(exchange);
+  });
+  const answer = await gateway.post(MANY);
+  expect([answer.status, answer.text()]).toEqual([500, expect.stringContaining('The upstream says 500.')]);
+  expect(hits()).toEqual([1, 0, 0]);
+  expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_error', costNanoUsd: 0 }]);
+  gateway.db.exec('DROP TRIGGER no_more_holds');
+});

@@ -1,0 +1,90 @@
+import OpenAI from 'openai';
+import { expect, test } from 'vitest';
+import { hasOpenAiSchema, openAiFaults } from '../support/openai-schema.ts';
+import { json, modelList } from '../support/scripts.ts';
+import { startUpstream } from '../support/upstream.ts';
+import { CLAUDE, startBothWires } from '../wire/support/anthropic-gateway.ts';
+import { loadSdk } from '../wire/support/load-sdk.ts';
+
+async function startWithModels() {
+  return startBothWires({ upstream: await startUpstream({ models: modelList([CLAUDE, 'nobody-knows']) }) });
+}
+
+test('models say what they take in, write and cost, as far as is known', async () => {
+  const gateway = await startWithModels();
+  const { data } = (await gateway.get('/v1/models')).json() as { data: { id: string }[] };
+  expect(data.find(({ id }) => id === `anthropic/${CLAUDE}`)).toMatchObject({
+    object: 'model',
+    owned_by: 'anthropic',
+    max_output_tokens: 64_000,
+    pricing: { input: 3, cached_input: 0.3, output: 15 },
+  });
+  expect((await gateway.get('/v1/models/mock/nobody-knows')).json()).toMatchObject({
+    pricing: null,
+    context_window: null,
+  });
+  await gateway.stop();
+  await gateway.upstream.close();
+});
+
+test("Anthropic's clients get a page as they read it", async () => {
+  const gateway = await startWithModels();
+  const headers = { 'anthropic-version': '2023-06-01' };
+  const page = (await gateway.get('/v1/models', headers)).json() as { data: { id: string }[] };
+  expect(page).toMatchObject({ has_more: false, first_id: page.data[0]?.id, last_id: page.data.at(-1)?.id });
+  expect(page.data[0]).toMatchObject({
+    type: 'model',
+    display_name: expect.any(String),
+    created_at: expect.any(String),
+  });
+  expect((await gateway.get(`/v1/models/${CLAUDE}`, headers)).json()).toMatchObject({ type: 'model' });
+  await gateway.stop();
+  await gateway.upstream.close();
+});
+
+test('the SDKs page through the list and find each model again', async () => {
+  const gateway = await startBothWires();
+  gateway.upstream.models(modelList(['a', 'b', 'c']));
+  const anthropic = await loadSdk<{
+    default: new (
+      options: object,
+    ) => {
+      models: {
+        list(query: object): AsyncIterable<{ id: string }>;
+        retrieve(id: string): Promise<{ id: string }>;
+      };
+    };
+  }>('@anthropic-ai/sdk');
+  const openai = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key });
+  const expected = ['mock/a', 'mock/b', 'mock/c', 'anthropic/a', 'anthropic/b', 'anthropic/c'];
+  const ids: string[] = [];
+  for await (const { id } of openai.models.list()) if (!id.startsWith('sandbox/')) ids.push(id);
+  expect(ids.sort()).toEqual(expected.sort());
+  for (const id of ['mock/b', 'b']) expect(await openai.models.retrieve(id)).toMatchObject({ id });
+  if (!anthropic) return;
+  const client = new anthropic.default({ baseURL: gateway.origin, apiKey: gateway.key });
+  const paged: string[] = [];
+  for await (const { id } of client.models.list({ limit: 2 })) if (!id.startsWith('sandbox/')) paged.push(id);
+  expect(paged.sort()).toEqual(expected);
+  expect(await client.models.retrieve('anthropic/c')).toMatchObject({ id: 'anthropic/c' });
+});
+
+test('a tuned model is deleted at its provider', async () => {
+  const gateway = await startBothWires({ budget: { capUsd: 1, period: 'daily' } });
+  const deleted = { id: 'ft:gpt-4o-mini:me::x', object: 'model', deleted: true };
+  gateway.upstream.queue(json(200, deleted));
+  const client = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key });
+  expect(await client.models.delete(deleted.id)).toEqual(deleted);
+  expect(gateway.upstream.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+    `DELETE /v1/models/${deleted.id}`,
+  ]);
+});
+
+test.skipIf(!hasOpenAiSchema)("the list is what OpenAI's schema says, but for what gw adds", async () => {
+  const gateway = await startBothWires();
+  const list = (await gateway.get('/v1/models')).json();
+  const faults = openAiFaults('ListModelsResponse', list);
+  expect(
+    faults.filter((fault) => !/unknown field (context_window|max_output_tokens|pricing)$/.test(fault)),
+  ).toEqual([]);
+});

@@ -1,0 +1,23 @@
+import { describe, expect, test } from 'vitest';
+import { pasteable } from '../../src/terminal/pasteable.ts';
+import { cliHome } from '../cli/cli-home.ts';
+
+describe('pasteable()', () => {
+  test.each([
+    ['gw is not running. Run: gw start', 'gw is not running. Run: ./bin/gw start'],
+    ['eval "$(gw env)", then gw top', 'eval "$(./bin/gw env)", then ./bin/gw top'],
+    ['gw 0.1.0 runs; See: gw --help', 'gw 0.1.0 runs; See: ./bin/gw --help'],
+    ['/opt/gw env, my-gw start, gw starts', '/opt/gw env, my-gw start, gw starts'],
+  ])('writes commands as they are run here: %s', (text, expected) => {
+    expect(pasteable(text, './bin/gw')).toBe(expected);
+    expect(pasteable(text, 'gw')).toBe(text);
+  });
+
+  test('is applied to what people read, and not to data', async () => {
+    const cli = cliHome();
+    expect((await cli.exec(['status'])).stdout).toContain('next       ./bin/gw start');
+    expect((await cli.exec(['usage', '--from', 'never'])).stderr).not.toMatch(/(?<!\/)gw [a-z]+ --/);
+    expect((await cli.exec(['budget', 'st'])).stderr).toContain('See: ./bin/gw budget --help');
+    expect((await cli.exec(['budget', 'set', '--oops'])).stderr).toContain('See: ./bin/gw budget set --help');
+  });
+});

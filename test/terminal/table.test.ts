@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { BLOCKS } from '../../src/terminal/bars.ts';
+import { PLAIN } from '../../src/terminal/palette.ts';
+import { type Column, table } from '../../src/terminal/table.ts';
+import type { Terminal } from '../../src/terminal/terminal.ts';
+
+const terminal = (columns: number): Terminal => ({ columns, palette: PLAIN, symbols: BLOCKS });
+
+interface Row {
+  name: string;
+  size: string;
+}
+
+const COLUMNS: Column<Row>[] = [
+  { header: 'name', value: ({ name }) => name, shrinks: true },
+  { header: 'size', value: ({ size }) => size, align: 'right' },
+];
+
+test('table() aligns columns by the cells that text takes, not by its length', () => {
+  const rows = [
+    { name: '漢字', size: '1' },
+    { name: 'plain', size: '1,234' },
+  ];
+  expect(table(rows, COLUMNS, { terminal: terminal(80) })).toEqual([
+    'name    size',
+    '漢字       1',
+    'plain  1,234',
+  ]);
+});
+
+test('table() cuts the columns that may be cut where the terminal is narrow', () => {
+  const rows = [{ name: 'a-very-long-name-of-a-model', size: '12' }];
+  expect(table(rows, COLUMNS, { terminal: terminal(20) })).toEqual([
+    'name            size',
+    'a-very-long-n…    12',
+  ]);
+});
+
+test('table() gives what is left to a bar, and leaves it out where that is too little', () => {
+  const filled: Column<Row>[] = [
+    ...COLUMNS,
+    { header: '', value: (_row, width) => '#'.repeat(width), fills: 10 },
+  ];
+  const rows = [{ name: 'abcd', size: '1' }];
+  expect(table(rows, filled, { terminal: terminal(40) })[1]).toBe('abcd     1  ##########');
+  expect(table(rows, filled, { terminal: terminal(18) })[1]).toBe('abcd     1  ######');
+  expect(table(rows, filled, { terminal: terminal(14) })[1]).toBe('abcd     1');
+});
+
+test('table() sets the total off by a rule', () => {
+  const lines = table([{ name: 'a', size: '1' }], COLUMNS, {
+    terminal: terminal(80),
+    total: { name: 'total', size: '1' },
+  });
+  expect(lines.slice(2)).toEqual(['───────────', 'total     1']);
+});
