@@ -1,18 +1,9 @@
-import type { Readable, Writable } from 'node:stream';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Paths, resolvePaths } from '../paths.ts';
 import { pasteable } from '../terminal/pasteable.ts';
+import type { Input, Output } from '../terminal/streams.ts';
 import { wrapMessage } from '../terminal/wrap-message.ts';
 import { invocationFrom } from './invocation.ts';
-
-/** A stream that is written to, and what is known of the terminal behind it. */
-export type Output = Writable & { isTTY?: boolean | undefined; columns?: number | undefined };
-
-/** A stream that is read, in raw mode where it is a terminal. */
-export type Input = Readable & {
-  isTTY?: boolean | undefined;
-  setRawMode?: ((raw: boolean) => unknown) | undefined;
-};
 
 /** All that a command may touch besides its arguments; tests pass their own. */
 export interface Context {

@@ -1,5 +1,6 @@
-import { DEFAULT_PROJECT, ensureDefaultProject, findProject } from '../store/accounts/find-project.ts';
+import { ensureDefaultProject, findProject } from '../store/accounts/find-project.ts';
 import { createKey, listKeys } from '../store/accounts/keys.ts';
+import { DEFAULT_PROJECT } from '../store/accounts/project.ts';
 import type { Db } from '../store/database/open.ts';
 import { CLI_KEY_LABEL } from './cli-keys.ts';
 

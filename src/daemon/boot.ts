@@ -185,7 +185,11 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   const settler = createSettler(ledger, clock);
   const tokens = createTokenCounter();
   const compressor = options.compressor ?? createCompressor({ clock, warn: (message) => log.warn(message) });
-  const shadows = createShadows({ spentSince: createShadowSpend(db), random: router.random });
+  const shadows = createShadows({
+    gateway: () => gateway,
+    spentSince: createShadowSpend(db),
+    random: router.random,
+  });
   const attribution = createAttribution({ enabled: () => current().settings.attribution === 'on', clock });
   const gateway: Gateway = {
     clock,

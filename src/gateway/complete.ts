@@ -1,22 +1,27 @@
 import { GwError } from '../errors.ts';
 import { bareRequest, readLoosely } from '../wire/request/lenient.ts';
 import { withServiceHeaders } from '../wire/request/service-options.ts';
-import type { Wire, WireRequest } from '../wire/wire.ts';
-import { type Admitted, admit } from './admission/admit.ts';
-import { relayAnswer } from './attempt/forward.ts';
+import type { WireRequest } from '../wire/request/wire-request.ts';
+import type { Wire } from '../wire/wire.ts';
+import { admit } from './admission/admit.ts';
+import type { Forwarding } from './attempt/attempt.ts';
+import { type Delivered, relayAnswer, type Step } from './attempt/forward.ts';
+import { recordGone, recordRefusal } from './attempt/refusal-record.ts';
 import type { Exchange } from './context/exchange.ts';
 import type { Gateway } from './context/gateway.ts';
-import { type Job, recordOf } from './context/request-context.ts';
+import type { Job } from './context/request-context.ts';
 import { explain } from './explain.ts';
 import { countWhereNamed } from './intake/claim-repository.ts';
-import { type BodyLimits, ClientGone, readBody } from './intake/read-body.ts';
+import { ClientGone } from './intake/client-gone.ts';
+import { bodyLimits, readBody } from './intake/read-body.ts';
 import { ownProject, selectProject } from './intake/select-project.ts';
+import { learnFrom } from './learning/observe-answer.ts';
 import { optimize } from './optimize.ts';
 import { chooseTier } from './routing/choose-tier.ts';
 import { conversationOf, isDecided } from './routing/identify-conversation.ts';
-import { type Route, route } from './routing/route.ts';
+import { route } from './routing/route.ts';
 import { cross } from './routing/translate.ts';
-import type { RoutedTarget, Target } from './state/resolve.ts';
+import type { RoutedTarget } from './state/resolve.ts';
 import { outgoingOf } from './upstream/build-request.ts';
 
 /**
@@ -44,7 +49,11 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
     job = cross(job, target, gateway);
     const admitted = await admit(gateway, job, target, gateway.calendar());
     let next: Forwarding | undefined = { job, target, admitted, why, route: chosen };
-    while (next) next = await forward(gateway, next);
+    while (next) {
+      const step: Step = await forward(gateway, next);
+      if (!step.next) learn(gateway, step.delivered);
+      next = step.next;
+    }
   } catch (error) {
     const refused = job ?? refusedUnread(wire, body, asker);
     if (refused.options.explain) throw error;
@@ -96,47 +105,13 @@ function targetsFor(gateway: Gateway, job: Job): readonly RoutedTarget[] | Promi
   return offer ? chooseTier(gateway, job, offer) : gateway.resolver.resolve(model, family);
 }
 
-/** Of this body, and of all that are in memory. */
-export function bodyLimits(gateway: Gateway): BodyLimits {
-  return { maxBytes: gateway.settings()['limits.max_body_bytes'], memory: gateway.bodies };
-}
-
-/** What is sent, to whom, on what terms. */
-export interface Forwarding {
-  job: Job;
-  target: Target;
-  admitted: Admitted;
-  why: string;
-  /** Left out for what is passed through, which has one target. */
-  route?: Route;
-}
-
-/** Resolves with the next attempt, where this one failed and there is another target. */
-function forward(gateway: Gateway, forwarding: Forwarding): Promise<Forwarding | undefined> {
+function forward(gateway: Gateway, forwarding: Forwarding): Promise<Step> {
   return relayAnswer(gateway, forwarding, outgoingOf(gateway, forwarding));
 }
 
-/** The record of a request that nothing was held for. A blocked one was recorded by the ledger as it was refused. */
-export async function recordRefusal(gateway: Gateway, job: Job, error: GwError): Promise<void> {
-  if (job.exchange.recorded || RECORDED_ELSEWHERE.has(error.code)) return;
-  const ending = {
-    status: error.status,
-    outcome: 'refused',
-    detail: { error: error.code },
-  } as const;
-  await gateway.ledger.record(recordOf(job, undefined, ending, gateway.clock.monotonic()));
+/** Lets a project learn from a good answer where a tier was chosen for the request. */
+function learn(gateway: Gateway, { forwarding, relay, usage, outcome }: Delivered): void {
+  const { job, route } = forwarding;
+  if (!job.tier || !route || outcome !== 'ok') return;
+  learnFrom(gateway, { ...forwarding, asked: route.job }, job.tier, { relay, usage });
 }
-
-/** The record of a request whose client left while it waited for room. */
-async function recordGone(gateway: Gateway, job: Job): Promise<void> {
-  const ending = { status: 499, outcome: 'client_gone' } as const;
-  await gateway.ledger.record(recordOf(job, undefined, ending, gateway.clock.monotonic()));
-}
-
-const RECORDED_ELSEWHERE = new Set([
-  'budget_exceeded',
-  'rate_exceeded',
-  'storage_unavailable',
-  // What a translator says of an answer that is none.
-  'upstream_failed',
-]);

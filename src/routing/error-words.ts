@@ -1,4 +1,4 @@
-import type { FailureClass } from './classify.ts';
+import type { FailureClass } from './failure.ts';
 import type { UpstreamError } from './upstream-error.ts';
 
 type NamedClass = Exclude<FailureClass, 'server' | 'network' | 'timeout' | 'client_abort'>;

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import { costOf, feed } from './balance.ts';
 import { activeBlocks, type BlockReason, block, lift } from './blocks.ts';
 import { abandonProbe, beginAttempt, blockedUntil } from './breaker.ts';
-import type { Failure } from './classify.ts';
+import type { Failure } from './failure.ts';
 import { type HealthSnapshot, restoreHealth, saveHealth } from './health-snapshot.ts';
 import { type ResponseHeaders, usedUpMs } from './rate-limits.ts';
 import { reachOf, type Target, targetId } from './target.ts';

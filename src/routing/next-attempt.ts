@@ -1,4 +1,4 @@
-import type { Failure } from './classify.ts';
+import type { Failure } from './failure.ts';
 import type { Health } from './health.ts';
 import { type Order, type OrderOptions, orderTargets } from './order.ts';
 import { countRequest, type RetryBudget, takeRetry } from './retry-budget.ts';

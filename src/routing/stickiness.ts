@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
-import type { Tier } from '../tiering/share.ts';
 import type { Target } from './target.ts';
+import type { Tier } from './tier.ts';
 
 /** Where a conversation was served last. */
 export interface Pin {
@@ -70,27 +70,4 @@ export function createStickiness(
       return changes;
     },
   };
-}
-
-/**
- * The tier of a conversation's next turn: up at any time; down only where that saves more than the lost prompt
- * cache costs, and never within a tool loop.
- */
-export function tierOfTurn({
-  pinned,
-  wanted,
-  inToolLoop,
-  savingNanoUsd,
-  cacheLossNanoUsd,
-}: {
-  pinned: Tier | undefined;
-  wanted: Tier;
-  inToolLoop: boolean;
-  savingNanoUsd: number;
-  cacheLossNanoUsd: number;
-}): Tier {
-  if (pinned === undefined || pinned === wanted) return wanted;
-  if (inToolLoop) return pinned;
-  if (wanted === 'strong') return 'strong';
-  return savingNanoUsd > cacheLossNanoUsd ? 'weak' : 'strong';
 }

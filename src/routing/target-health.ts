@@ -1,7 +1,7 @@
 import { feed, type Load, newLoad } from './balance.ts';
 import type { BlockReason } from './blocks.ts';
 import { type Breaker, newBreaker, recordFailure, recordSuccess } from './breaker.ts';
-import type { Failure } from './classify.ts';
+import type { Failure } from './failure.ts';
 import { accountOf, keyOf, type Target, targetId } from './target.ts';
 
 /** What is known of one key and model. */

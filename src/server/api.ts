@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { complete } from '../gateway/complete.ts';
 import { type Exchange, openExchange } from '../gateway/context/exchange.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
-import { ClientGone } from '../gateway/intake/read-body.ts';
+import { ClientGone } from '../gateway/intake/client-gone.ts';
 import { passThrough } from '../gateway/pass-through/pass-through.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
 import type { Caller } from '../store/accounts/callers.ts';

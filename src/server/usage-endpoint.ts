@@ -2,7 +2,9 @@ import { addDays, type Calendar, isDate } from '../calendar.ts';
 import { badRequest, budgetForbidden, notFound } from '../errors.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import type { Db } from '../store/database/open.ts';
-import { GROUPINGS, type Grouping, type UsageQuery, usageReport } from '../store/reports/usage-report.ts';
+import type { Grouping, UsageQuery } from '../store/reports/query.ts';
+import { GROUPINGS } from '../store/reports/query.ts';
+import { usageReport } from '../store/reports/usage-report.ts';
 import { usageResponse } from '../store/reports/usage-response.ts';
 
 const DEFAULT_DAYS = 30;

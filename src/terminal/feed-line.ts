@@ -1,7 +1,7 @@
-import { costOf, mark } from '../cli/requests/view.ts';
 import type { FeedRow } from '../store/dashboard/feed.ts';
 import { type Look, styleOf } from './look.ts';
 import { tokens } from './numbers.ts';
+import { costOf, mark } from './request-words.ts';
 import type { Cell } from './styled-lines.ts';
 import { tookText } from './time.ts';
 

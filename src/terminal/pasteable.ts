@@ -1,6 +1,6 @@
-import { CATALOG } from '../cli/catalog.ts';
+import { COMMAND_NAMES } from './command-names.ts';
 
-const NAMES = CATALOG.flatMap(({ name, aliases = [] }) => [name, ...aliases, 'help']).join('|');
+const NAMES = COMMAND_NAMES.join('|');
 
 /** The text with commands as they can be pasted here: in a checkout gw is `./bin/gw`. */
 export function pasteable(text: string, gw: string): string {

@@ -1,9 +1,9 @@
-import { costOf, originText, servedBy } from '../cli/requests/view.ts';
 import { formatRequestId } from '../ids.ts';
 import { isObject } from '../json/object.ts';
 import { formatUsd, NANO_PER_USD } from '../money.ts';
 import type { LoggedRequest } from '../store/requests/request-log.ts';
 import { count, plural } from './numbers.ts';
+import { costOf, originText, servedBy } from './request-words.ts';
 import { shadowText, tierText } from './tier-text.ts';
 import { type TimeFormat, tookText } from './time.ts';
 

@@ -1,6 +1,6 @@
-import type { Context, Output } from '../cli/context.ts';
 import { ASCII, BLOCKS, type Symbols } from './bars.ts';
 import { COLOURED, type Palette, PLAIN } from './palette.ts';
+import type { Output } from './streams.ts';
 
 /** How to print on a stream. */
 export interface Terminal {
@@ -9,13 +9,15 @@ export interface Terminal {
   symbols: Symbols;
 }
 
+type Env = Readonly<Record<string, string | undefined>>;
+
 const DEFAULT_COLUMNS = 80;
 const MIN_COLUMNS = 40;
 
 /** What a stream takes: colour on a terminal that wants it, blocks unless the locale cannot show them. */
 export function terminalOf(
   stream: Output,
-  env: Context['env'],
+  env: Env,
   { ascii = false }: { ascii?: boolean | undefined } = {},
 ): Terminal {
   const columns = stream.columns || Number(env.COLUMNS) || DEFAULT_COLUMNS;
@@ -27,7 +29,7 @@ export function terminalOf(
 }
 
 /** https://no-color.org: any value but the empty one. */
-function wantsColour(stream: Output, env: Context['env']): boolean {
+function wantsColour(stream: Output, env: Env): boolean {
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR) return env.FORCE_COLOR !== '0';
   return stream.isTTY === true && env.TERM !== 'dumb';
@@ -37,7 +39,7 @@ function wantsColour(stream: Output, env: Context['env']): boolean {
  * Only a locale that says otherwise is taken at its word: containers set none and show blocks well. Where terminals
  * were told to show ambiguous characters two cells wide, as some in East Asia are, blocks would break every line.
  */
-function showsUnicode(env: Context['env']): boolean {
+function showsUnicode(env: Env): boolean {
   if (env.VTE_CJK_WIDTH === 'wide' || env.RUNEWIDTH_EASTASIAN === '1') return false;
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG;
   return !locale || /utf-?8/i.test(locale);

@@ -1,7 +1,7 @@
-import { tierOfTurn } from '../routing/stickiness.ts';
+import type { Tier } from '../routing/tier.ts';
 import { placeOf } from './conversation-key.ts';
 import type { TierScore } from './score.ts';
-import { type ScoreWindow, shareUnderPressure, type Tier, tierByShare } from './share.ts';
+import { type ScoreWindow, shareUnderPressure, tierByShare } from './share.ts';
 
 export interface TierQuestion {
   scored: TierScore;
@@ -79,4 +79,27 @@ function byGain(question: TierQuestion, strongShare: number): TierDecision {
   if (gain < WORTHWHILE_GAIN) return { tier: 'weak', applied: true, because: 'gain' };
   if (strongShare === 1) return { tier: 'strong', applied: true, because: 'gain' };
   return { ...byShare(question, strongShare), because: 'budget' };
+}
+
+/**
+ * The tier of a conversation's next turn: up at any time; down only where that saves more than the lost prompt
+ * cache costs, and never within a tool loop.
+ */
+export function tierOfTurn({
+  pinned,
+  wanted,
+  inToolLoop,
+  savingNanoUsd,
+  cacheLossNanoUsd,
+}: {
+  pinned: Tier | undefined;
+  wanted: Tier;
+  inToolLoop: boolean;
+  savingNanoUsd: number;
+  cacheLossNanoUsd: number;
+}): Tier {
+  if (pinned === undefined || pinned === wanted) return wanted;
+  if (inToolLoop) return pinned;
+  if (wanted === 'strong') return 'strong';
+  return savingNanoUsd > cacheLossNanoUsd ? 'weak' : 'strong';
 }

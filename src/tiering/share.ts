@@ -1,4 +1,4 @@
-export type Tier = 'weak' | 'strong';
+import type { Tier } from '../routing/tier.ts';
 
 /** The last scores of a project's requests, oldest first. */
 export type ScoreWindow = number[];

@@ -1,7 +1,7 @@
-import { forecastWords, mark, shareOf } from '../cli/budgets/view.ts';
 import { formatUsd } from '../money.ts';
 import { budgetLabel, budgetName, type Standing } from '../store/budgets/budgets.ts';
 import { gauge } from '../terminal/bars.ts';
+import { forecastWords, mark, shareOf } from '../terminal/budget-words.ts';
 import { type Look, MARKS, styleOf } from '../terminal/look.ts';
 import { percent } from '../terminal/numbers.ts';
 import { type Cell, lineOf } from '../terminal/styled-lines.ts';

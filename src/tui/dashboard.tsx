@@ -1,7 +1,7 @@
 import { Box } from 'ink';
-import { originText, servedBy, shortRepo } from '../cli/requests/view.ts';
 import type { DashboardData } from '../store/dashboard/reader.ts';
 import type { Look } from '../terminal/look.ts';
+import { originText, servedBy, shortRepo } from '../terminal/request-words.ts';
 import { textLine } from '../terminal/styled-lines.ts';
 import { layoutOf, type Place } from './layout.ts';
 import { Blocked } from './panels/blocked.tsx';

@@ -1,5 +1,6 @@
 import { budgetForbidden, GwError } from '../errors.ts';
-import { getProject, type Project } from '../store/accounts/projects.ts';
+import type { Project } from '../store/accounts/project.ts';
+import { getProject } from '../store/accounts/projects.ts';
 import type { Db } from '../store/database/open.ts';
 
 /** Who asks. A caller that is no admin sees its own project's webhooks, and the others not at all. */

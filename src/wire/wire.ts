@@ -2,73 +2,8 @@ import type { Form } from '../compression/turns/turns.ts';
 import type { Edit } from '../json/edit.ts';
 import type { Member } from '../json/scan.ts';
 import type { Preset } from '../providers/presets.ts';
-import type { TokenUsage } from '../usage.ts';
-import type { Unseen } from './request/non-text-input.ts';
-import type { ServerTools } from './request/server-tools.ts';
-import type { ServiceOptions } from './request/service-options.ts';
-import type { Terms } from './request/surcharges.ts';
-
-/** A request as gw reads it: a few facts, and the client's bytes with the edits to make in them. */
-export interface WireRequest {
-  bytes: Buffer;
-  members: Member[];
-  model: string;
-  stream: boolean;
-  options: ServiceOptions;
-  /** The request's own limit of output tokens per choice. */
-  maxOutputTokens: number | undefined;
-  /** False: the API has no field that limits its output. */
-  limitable?: false;
-  /** Output tokens of each choice that may be billed beyond the limit. */
-  beyondLimit?: number | undefined;
-  /** Output tokens of each choice that the model may think, by a limit of their own: a host may go by that one. */
-  thoughts?: number | undefined;
-  /** How many answers are asked for. */
-  choices: number;
-  /** Left out where the listed prices hold. */
-  terms?: Terms | undefined;
-  /** Left out where the provider runs no tools of its own. */
-  serverTools?: ServerTools | undefined;
-  /** A stream's usage is the client's to see. */
-  wantsUsage: boolean;
-  /** What it points at, looked for quickly: never less than there is. */
-  unseen: Unseen;
-  /** Edits that have to be made wherever it goes. */
-  edits: Edit[];
-}
-
-/** The input as the model reads it, for counting tokens. */
-export interface Prompt {
-  texts: string[];
-  /** How many messages, tools and the like it comes in. */
-  items: number;
-  /** Given as tokens, not as text. */
-  tokens: number;
-  /** What is in no text. */
-  unseen: Unseen;
-}
-
-/** What a stream's complete events held. */
-export interface InspectedEvents {
-  /** The events to pass on: the input by reference where nothing is hidden. */
-  pass: Buffer;
-  /** The closing event, which waits until the request is on record. */
-  closing?: Buffer;
-  /** The usage that the provider reported, as it came. A later event's adds to an earlier one's. */
-  usage?: unknown;
-  /** Whether that is all: not where it only opens the stream, nor, if the stream is cut, where it tells how far it was. */
-  usageIs?: 'opening' | 'so far' | undefined;
-  /** The provider reported an error within the stream. */
-  error?: string;
-}
-
-/** Ends a stream at its output limit the way the provider should have. */
-export interface LimitEnding {
-  /** Takes in the events that went out, in order. */
-  take(events: Buffer): void;
-  /** The events that end the stream; `usage` is left out where the client did not ask for it. */
-  end(usage: TokenUsage | undefined): Buffer;
-}
+import type { InspectedEvents, LimitEnding } from './answer/inspected-events.ts';
+import type { Prompt, WireRequest } from './request/wire-request.ts';
 
 /** All that differs between the APIs that clients speak. One adapter each; the pipeline knows only this. */
 export interface Wire {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { classify, type FailureClass } from '../../src/routing/classify.ts';
+import { classify } from '../../src/routing/classify.ts';
+import type { FailureClass } from '../../src/routing/failure.ts';
 import { refusal } from './simulation.ts';
 
 const openai = (message: string, code: string | null, type = 'invalid_request_error') => ({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { UpstreamOutcome } from '../../src/routing/classify.ts';
+import type { UpstreamOutcome } from '../../src/routing/failure.ts';
 import { createHealth } from '../../src/routing/health.ts';
 import { seededRandom } from './seeded-random.ts';
 import { refusal, type Scripted, simulate, target } from './simulation.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Failure } from '../../src/routing/classify.ts';
+import type { Failure } from '../../src/routing/failure.ts';
 import { createHealth } from '../../src/routing/health.ts';
 import { isHealthSnapshot } from '../../src/routing/health-snapshot.ts';
 import { seededRandom } from './seeded-random.ts';

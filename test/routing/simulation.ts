@@ -1,4 +1,5 @@
-import { classify, type UpstreamOutcome } from '../../src/routing/classify.ts';
+import { classify } from '../../src/routing/classify.ts';
+import type { UpstreamOutcome } from '../../src/routing/failure.ts';
 import { createHealth, type Health } from '../../src/routing/health.ts';
 import {
   type NextAttemptOptions,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createStickiness, tierOfTurn } from '../../src/routing/stickiness.ts';
+import { createStickiness } from '../../src/routing/stickiness.ts';
+import { tierOfTurn } from '../../src/tiering/decide-tier.ts';
 import { target } from './simulation.ts';
 import { virtualClock } from './virtual-clock.ts';
 

@@ -1,7 +1,8 @@
 import { Argument, type Command, Option } from 'commander';
 import { formatUsd } from '../../money.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
-import { DEFAULT_PROJECT, projectIds } from '../../store/accounts/find-project.ts';
+import { projectIds } from '../../store/accounts/find-project.ts';
+import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { budgetResponse } from '../../store/budgets/budget-response.ts';
 import {
   type BudgetPeriod,
@@ -13,11 +14,12 @@ import {
   setBudget,
 } from '../../store/budgets/budgets.ts';
 import { isOver } from '../../store/budgets/forecast.ts';
+import { capText } from '../../terminal/budget-words.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { mustAttribute, noteAttribution } from '../budgets/attribution.ts';
 import { readAmount, readOldRepo, readPercent, readRate, readRepo } from '../budgets/read.ts';
-import { budgetTable, capText } from '../budgets/view.ts';
+import { budgetTable } from '../budgets/view.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';

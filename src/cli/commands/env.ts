@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { DEFAULT_PROJECT } from '../../store/accounts/find-project.ts';
+import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { cliKeyOf } from '../cli-keys.ts';
 import { clientVariables, exportLines, SHELLS, type Shell } from '../client-variables.ts';
 import type { SetUp } from '../command.ts';

@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import { PRESETS } from '../../providers/presets.ts';
-import { DEFAULT_PROJECT, getProject } from '../../store/accounts/projects.ts';
+import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
+import { getProject } from '../../store/accounts/projects.ts';
 import { setBudget } from '../../store/budgets/budgets.ts';
 import { readAmount } from '../budgets/read.ts';
 import type { SetUp } from '../command.ts';

@@ -1,5 +1,5 @@
 import { formatUsd, NANO_PER_USD } from '../../money.ts';
-import { DEFAULT_PROJECT } from '../../store/accounts/find-project.ts';
+import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { table } from '../../terminal/table.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { clean } from '../../terminal/text.ts';

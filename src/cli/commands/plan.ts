@@ -1,5 +1,7 @@
 import { Argument } from 'commander';
-import { DEFAULT_PROJECT, getProject, PLANS, type Plan, setPlan } from '../../store/accounts/projects.ts';
+import type { Plan } from '../../store/accounts/project.ts';
+import { DEFAULT_PROJECT, PLANS } from '../../store/accounts/project.ts';
+import { getProject, setPlan } from '../../store/accounts/projects.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { withStore } from '../with-store.ts';

@@ -1,13 +1,8 @@
 import { rmSync } from 'node:fs';
 import { Option } from 'commander';
-import {
-  createProject,
-  listProjects,
-  PLANS,
-  type Plan,
-  removeProject,
-  setPaused,
-} from '../../store/accounts/projects.ts';
+import type { Plan } from '../../store/accounts/project.ts';
+import { PLANS } from '../../store/accounts/project.ts';
+import { createProject, listProjects, removeProject, setPaused } from '../../store/accounts/projects.ts';
 import { table } from '../../terminal/table.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';

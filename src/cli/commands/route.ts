@@ -1,5 +1,5 @@
 import { Option } from 'commander';
-import { DEFAULT_PROJECT } from '../../store/accounts/find-project.ts';
+import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import type { SetUp } from '../command.ts';
 import type { Context } from '../context.ts';
 import { usageError } from '../exit.ts';

@@ -1,4 +1,4 @@
-import { DEFAULT_PROJECT } from '../../store/accounts/find-project.ts';
+import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { cliKeyOf } from '../cli-keys.ts';
 import { clientVariables } from '../client-variables.ts';
 import type { SetUp } from '../command.ts';

@@ -1,14 +1,9 @@
 import { Option } from 'commander';
 import { addDays, type Calendar } from '../../calendar.ts';
 import type { Db } from '../../store/database/open.ts';
-import {
-  GROUPINGS,
-  type Grouping,
-  type UsageQuery,
-  type UsageReport,
-  usageReport,
-  usageTrends,
-} from '../../store/reports/usage-report.ts';
+import type { Grouping, UsageQuery } from '../../store/reports/query.ts';
+import { GROUPINGS } from '../../store/reports/query.ts';
+import { type UsageReport, usageReport, usageTrends } from '../../store/reports/usage-report.ts';
 import { type UsageScope, usageResponse } from '../../store/reports/usage-response.ts';
 import { shadowUsage } from '../../store/router/shadow-spend.ts';
 import { terminalOf } from '../../terminal/terminal.ts';

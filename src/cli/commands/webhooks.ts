@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { DEFAULT_PROJECT } from '../../store/accounts/find-project.ts';
+import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { WEBHOOK_FORMATS } from '../../store/webhooks/endpoints.ts';
 import { EVENT_TYPES } from '../../store/webhooks/event-types.ts';
 import type { SetUp } from '../command.ts';

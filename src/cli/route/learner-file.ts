@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { DEFAULT_PROJECT, findProject } from '../../store/accounts/find-project.ts';
+import { findProject } from '../../store/accounts/find-project.ts';
+import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { deserialiseLearner } from '../../tiering/codec.ts';
 import { learnerPath, writeLearner } from '../../tiering/learner-file.ts';
 import { type LearnerState, learnAbout, newLearner } from '../../tiering/learner-state.ts';

@@ -1,5 +1,5 @@
 import { formatUsd, NANO_PER_USD } from '../../money.ts';
-import { servedBy } from '../requests/view.ts';
+import { servedBy } from '../../terminal/request-words.ts';
 import type { Plan, Refused } from './plan.ts';
 import type { TierAnswer } from './tier.ts';
 

@@ -3,13 +3,13 @@ import { budgetResponse } from '../../store/budgets/budget-response.ts';
 import { budgetName, type Standing, thresholdOf } from '../../store/budgets/budgets.ts';
 import { isOver } from '../../store/budgets/forecast.ts';
 import type { UsageFigures } from '../../store/reports/usage-report.ts';
+import { forecastText, shareOf } from '../../terminal/budget-words.ts';
 import { count, percent, plural } from '../../terminal/numbers.ts';
 import { pasteable } from '../../terminal/pasteable.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 import { pad, wrap } from '../../terminal/text.ts';
 import { createTimeFormat, duration } from '../../terminal/time.ts';
 import { wrapMessage } from '../../terminal/wrap-message.ts';
-import { forecastText, shareOf } from '../budgets/view.ts';
 import type { DaemonState } from '../daemon/find.ts';
 import type { Status } from './read.ts';
 

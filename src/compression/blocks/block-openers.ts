@@ -1,4 +1,4 @@
-import type { Block } from './blocks.ts';
+import type { Block } from './block.ts';
 import { FENCE, isSample } from './format-examples.ts';
 import { isDated } from './line-kinds.ts';
 

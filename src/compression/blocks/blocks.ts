@@ -1,18 +1,7 @@
 import { joinLines } from '../prompt/lines.ts';
+import type { Block } from './block.ts';
 import { closers, openerAt } from './block-openers.ts';
 import { plainBlocks } from './machine-runs.ts';
-
-/**
- * Whose text is it? `words` are the writer's own and stay; `data` is pasted or returned by a tool;
- * `code` is source, with its language and path where they are told.
- */
-export interface Block {
-  kind: 'words' | 'data' | 'code';
-  text: string;
-  language?: string;
-  path?: string;
-  fenced?: boolean;
-}
 
 /** Splits a text into blocks; joined, they are the text again. */
 export function splitBlocks(text: string, plainIs: 'words' | 'data'): Block[] {

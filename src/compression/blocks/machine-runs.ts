@@ -1,6 +1,6 @@
 import { readJson } from '../json/read.ts';
 import { joinLines } from '../prompt/lines.ts';
-import type { Block } from './blocks.ts';
+import type { Block } from './block.ts';
 import { isSample } from './format-examples.ts';
 
 /** Machine output shorter than both may be something that the user means word by word. */

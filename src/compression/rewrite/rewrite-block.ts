@@ -1,4 +1,5 @@
-import { type Block, splitBlocks } from '../blocks/blocks.ts';
+import type { Block } from '../blocks/block.ts';
+import { splitBlocks } from '../blocks/blocks.ts';
 import { isSource } from '../blocks/line-kinds.ts';
 import { isMarked } from '../prompt/marks.ts';
 import { shortenChat } from '../transforms/chat/chat.ts';

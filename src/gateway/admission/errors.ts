@@ -6,6 +6,7 @@ import { shellQuoted } from '../../shell-quoted.ts';
 import type { Standing } from '../../store/ledger/balances.ts';
 import { budgetName } from '../../store/ledger/terms.ts';
 import type { ServerTool } from '../../wire/request/server-tools.ts';
+import { isFromCodex } from '../intake/is-codex.ts';
 
 /** What the person at the other end needs to act on a refused request. */
 export interface Refusal {
@@ -66,11 +67,6 @@ export function inClientsWay(error: GwError, headers: IncomingHttpHeaders): GwEr
 /** The status of a request that a budget has no room for. */
 export function blockedStatus(headers: IncomingHttpHeaders): number {
   return isFromCodex(headers) ? 429 : 402;
-}
-
-/** Codex names itself in a header. */
-export function isFromCodex({ originator }: IncomingHttpHeaders): boolean {
-  return String(originator ?? '').startsWith('codex');
 }
 
 /** 429, the only one that gw sends of itself: room comes as soon as a running request ends. */

@@ -3,7 +3,7 @@ import { affordableOutputTokens, isFree, worstCase } from '../../pricing/cost.ts
 import { modelLimits } from '../../pricing/limits.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
 import { UNKNOWN_CONTEXT } from '../../wire/request/non-text-input.ts';
-import type { WireRequest } from '../../wire/wire.ts';
+import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { ToolTerms } from './tool-fees.ts';
 
 /** What a request can cost at most. */

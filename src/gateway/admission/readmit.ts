@@ -3,17 +3,12 @@ import type { Standing } from '../../store/ledger/balances.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { type Job, lineOf } from '../context/request-context.ts';
 import type { RoutedTarget, Target } from '../state/resolve.ts';
-import {
-  type Admitted,
-  admittedAs,
-  exactInput,
-  inputBound,
-  isCountable,
-  limiting,
-  noRoomFor,
-  quoter,
-} from './admit.ts';
+import type { Admitted } from './admitted.ts';
+import { admittedAs, limiting } from './fit.ts';
+import { exactInput, inputBound, isCountable } from './input-tokens.ts';
 import type { Quote } from './quote.ts';
+import { quoter } from './quote-request.ts';
+import { noRoomFor } from './refuse.ts';
 
 /** A request that goes on, at another target or in other words. */
 interface NextAttempt {

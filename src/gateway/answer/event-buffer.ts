@@ -1,4 +1,5 @@
-import type { LimitEnding, Wire } from '../../wire/wire.ts';
+import type { LimitEnding } from '../../wire/answer/inspected-events.ts';
+import type { Wire } from '../../wire/wire.ts';
 
 /** How much of a stream is kept as it came before its text is taken out. */
 const MAX_KEPT_BYTES = 256 * 1024;

@@ -1,12 +1,14 @@
 import type { GwError } from '../../errors.ts';
 import { createEventFramer, type EventFramer } from '../../sse/frame.ts';
+import type { Translator } from '../../translation/translator.ts';
 import type { TokenUsage } from '../../usage.ts';
 import { addUsage } from '../../wire/answer/add-usage.ts';
 import { errorEvent, type StreamFault } from '../../wire/answer/error-event.ts';
 import { parseObject } from '../../wire/answer/events.ts';
-import type { InspectedEvents } from '../../wire/wire.ts';
-import { plainBody } from '../plain-body.ts';
-import type { RelayOptions } from '../relay-options.ts';
+import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
+import type { Wire } from '../../wire/wire.ts';
+import type { Exchange } from '../context/exchange.ts';
+import { plainBody } from '../intake/decompress.ts';
 import { headerOf, returnedHeaders, translatedHeaders } from '../upstream/headers.ts';
 import type { Receiver } from '../upstream/send.ts';
 import { KeptEvents } from './event-buffer.ts';
@@ -23,6 +25,24 @@ const NOTHING = Buffer.alloc(0);
 /** Each request has a relay, so what only streams need is made when one begins. */
 const NO_EVENTS: EventFramer = { push: (chunk) => chunk, rest: () => NOTHING };
 const ignore = () => {};
+
+/** What an answer is relayed with. */
+export interface RelayOptions {
+  exchange: Exchange;
+  wire: Wire;
+  /** For a client of another wire. */
+  translator?: Translator | undefined;
+  /** The client did not ask for the usage of its stream. */
+  hideUsage: boolean;
+  /** How long the client may read nothing. */
+  clientIdleMs: number;
+  /** Nothing of a stream goes out before its first content, as another target may have to answer instead. */
+  holdsBack?: boolean;
+  /** gw's own headers, for when the answer's head goes out. */
+  ownHeaders: () => string[];
+  /** Monotonic milliseconds. */
+  now: () => number;
+}
 
 /**
  * Brings a provider's answer to the client. A stream goes out event by event as it comes; any other answer is

@@ -1,5 +1,6 @@
 import { isObject } from '../../json/object.ts';
-import { classify, type Failure, type UpstreamOutcome } from '../../routing/classify.ts';
+import { classify } from '../../routing/classify.ts';
+import type { Failure, UpstreamOutcome } from '../../routing/failure.ts';
 import { type Attempt, NO_HEADERS } from '../../routing/health.ts';
 import { parseObject, valuesIn } from '../../wire/answer/events.ts';
 import type { Relay } from '../answer/relay.ts';

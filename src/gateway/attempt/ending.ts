@@ -1,12 +1,13 @@
 import { GwError, type GwErrorOptions } from '../../errors.ts';
-import type { FailureClass } from '../../routing/classify.ts';
+import type { FailureClass } from '../../routing/failure.ts';
 import type { Outcome } from '../../store/ledger/record.ts';
 import type { TokenUsage } from '../../usage.ts';
 import { describeError, parseObject } from '../../wire/answer/events.ts';
+import type { ServiceHeaders } from '../answer/service-headers.ts';
+import { serviceHeaders } from '../answer/service-headers.ts';
 import type { Gateway } from '../context/gateway.ts';
-import { type ServiceHeaders, serviceHeaders } from '../upstream/headers.ts';
 import { type CallEnd, TOO_LONG } from '../upstream/send.ts';
-import type { CallReport } from './forward.ts';
+import type { CallReport } from './attempt.ts';
 
 /** How a call's end goes on record. */
 export interface Ending {

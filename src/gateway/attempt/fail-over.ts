@@ -1,15 +1,15 @@
 import { GwError } from '../../errors.ts';
-import type { Failure } from '../../routing/classify.ts';
+import type { Failure } from '../../routing/failure.ts';
 import { type Readmitted, readmit } from '../admission/readmit.ts';
-import type { Forwarding } from '../complete.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { Job } from '../context/request-context.ts';
 import { nextOf, pin, type Route, targetAt } from '../routing/route.ts';
 import { cross } from '../routing/translate.ts';
 import type { RoutedTarget } from '../state/resolve.ts';
-import type { CallReport } from './forward.ts';
+import type { CallReport, Forwarding } from './attempt.ts';
+import { remainingMs } from './deadline.ts';
 import { withFailed } from './history.ts';
-import { meterReport } from './settle.ts';
+import { meterReport } from './meter-report.ts';
 
 /**
  * Finds another target for a request whose attempt failed before anything of its answer went out, and room for it in
@@ -77,12 +77,4 @@ export function crossed(gateway: Gateway, { job }: Route, target: RoutedTarget):
     if (error instanceof GwError) return undefined;
     throw error;
   }
-}
-
-/** Until the time by which somebody has to have answered: gw's own limit, or that of the client if it tells. */
-export function remainingMs(gateway: Gateway, { exchange }: Job): number {
-  const own = gateway.settings()['routing.deadline_ms'];
-  const told = Number(exchange.request.headers['x-stainless-timeout']) * 1_000;
-  const limit = told > 0 && told < own ? told : own;
-  return exchange.startedAt + limit - gateway.clock.monotonic();
 }

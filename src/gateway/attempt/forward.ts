@@ -1,45 +1,42 @@
 import { GwError, messageOf } from '../../errors.ts';
-import type { Failure } from '../../routing/classify.ts';
+import type { Failure } from '../../routing/failure.ts';
 import { readmitTranslated } from '../admission/readmit.ts';
 import type { Relay } from '../answer/relay.ts';
-import type { Forwarding } from '../complete.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { Job } from '../context/request-context.ts';
-import type { Metered } from '../metering/meter.ts';
-import { noHostError } from '../no-host.ts';
-import { rememberResponse } from '../routing/affinity.ts';
 import type { Route } from '../routing/route.ts';
 import { crossAfter, learnEndpoint } from '../routing/translate.ts';
 import { headerOf } from '../upstream/headers.ts';
-import type { CallEnd, Outgoing } from '../upstream/send.ts';
+import { noHostError } from '../upstream/openrouter-max-price.ts';
+import type { Outgoing } from '../upstream/send.ts';
+import type { CallReport, Forwarding } from './attempt.ts';
 import { deliver } from './ending.ts';
 import { failOver } from './fail-over.ts';
 import { hedged, mayHedge } from './hedge.ts';
-import { settle } from './settle.ts';
+import { rememberResponse } from './remember-response.ts';
+import { type Settlement, settle } from './settle.ts';
 import { endCall, startCall, trailText } from './start.ts';
 
-/** How a call went. */
-export interface CallReport {
+/** What to forward next, or what has been delivered. */
+export type Step = { next: Forwarding } | { next: undefined; delivered: Delivered };
+
+/** An answer that the client has, and how it was settled. */
+export interface Delivered extends Settlement {
+  forwarding: Forwarding;
   relay: Relay;
-  sentAt: number;
-  end: CallEnd;
-  /** What went wrong, if something did. */
-  failure: Failure | undefined;
-  /** Once it is known. */
-  metered?: Metered;
 }
 
 /**
  * Sends the request, brings the answer to the client and settles what it cost. The answer ends only when its record
  * is committed: who has read the end finds the usage on disk. What comes back is to be forwarded in turn: the request
  * in other words, where the provider turns out to have no such endpoint, or its next attempt at another target, where
- * this one failed before anything went out.
+ * this one failed before anything went out; or else what was delivered.
  */
 export async function relayAnswer(
   gateway: Gateway,
   forwarding: Forwarding,
   outgoing: Outgoing,
-): Promise<Forwarding | undefined> {
+): Promise<Step> {
   let call = startCall(gateway, forwarding, outgoing);
   if (forwarding.route && mayHedge(gateway, forwarding)) call = await hedged(gateway, call, forwarding.route);
   else endCall(gateway, call, await call.running.end);
@@ -47,19 +44,20 @@ export async function relayAnswer(
   const { target, route } = call.forwarding;
   const crossing = crossOver(gateway, call.forwarding, report);
   const crossed = crossing && (await crossing);
-  if (crossed) return crossed;
+  if (crossed) return { next: crossed };
   if (route && route.targets.length > 1) {
     const next = await tryElsewhere(gateway, call.forwarding, route, report);
-    if (next) return next;
+    if (next) return { next };
     if (route.attempts) about.route = trailText(route, report);
   }
   about.isFinal = isFinal(report, route);
   const { relay } = report;
   if (relay.status === 404) relay.refusal ??= noHostError(gateway, call.forwarding, relay);
   prepare(report);
-  const usage = await settle(gateway, call.forwarding, report, about);
+  const settlement = await settle(gateway, call.forwarding, report, about);
+  const { usage } = settlement;
   deliver(gateway, report, { provider: target.provider.name, about, usage });
-  return undefined;
+  return { next: undefined, delivered: { forwarding: call.forwarding, relay: report.relay, ...settlement } };
 }
 
 /** The request to send instead where the provider has no such endpoint; undefined at once where it has. */

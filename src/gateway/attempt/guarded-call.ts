@@ -2,10 +2,10 @@ import { encodingOf } from '../../tokens/encoding.ts';
 import { costsNothing } from '../admission/quote.ts';
 import { guardOutput, UNKNOWN_TOKENIZER_SLACK } from '../answer/output-guard.ts';
 import type { Relay } from '../answer/relay.ts';
-import type { Forwarding } from '../complete.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { type CallEnd, notSent, type Outgoing, send, TOO_LONG } from '../upstream/send.ts';
-import { remainingMs } from './fail-over.ts';
+import type { Forwarding } from './attempt.ts';
+import { remainingMs } from './deadline.ts';
 
 /** A call that runs to its end: the provider's, the client's who leaves, or that of the hold. */
 export interface RunningCall {

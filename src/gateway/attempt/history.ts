@@ -1,29 +1,10 @@
-import type { NanoUsd } from '../../money.ts';
 import { usdNumber } from '../../money.ts';
-import type { Failure } from '../../routing/classify.ts';
+import type { Failure } from '../../routing/failure.ts';
 import type { Tried } from '../../routing/next-attempt.ts';
 import type { TokenUsage } from '../../usage.ts';
-import type { Metered } from '../metering/meter.ts';
+import type { Metered } from '../metering/metered.ts';
+import type { AttemptEntry, Attempts } from '../routing/route.ts';
 import type { RoutedTarget } from '../state/resolve.ts';
-
-/** The attempts of a request that have failed, in their order, and what they cost together. */
-export interface Attempts {
-  tried: readonly Tried[];
-  entries: readonly AttemptEntry[];
-  usage: TokenUsage;
-  costNanoUsd: NanoUsd;
-  flags: number;
-}
-
-/** One attempt, as the request's record tells it. */
-export interface AttemptEntry {
-  provider: string;
-  model: string;
-  /** `ok`, an HTTP status, the class of the failure, or `outrun` by another that was asked at the same time. */
-  outcome: string;
-  ms: number;
-  cost_usd: number;
-}
 
 export interface EndedAttempt {
   target: RoutedTarget;

@@ -1,8 +1,8 @@
 import type { Gateway } from '../context/gateway.ts';
-import type { Metered } from '../metering/meter.ts';
+import type { Metered } from '../metering/metered.ts';
 import type { CallEnd } from '../upstream/send.ts';
 import { wordFor } from './history.ts';
-import { meterReport } from './settle.ts';
+import { meterReport } from './meter-report.ts';
 import { type Call, endCall, trailText } from './start.ts';
 
 const GIVEN_UP: CallEnd = { kind: 'aborted', sent: true };

@@ -1,29 +1,34 @@
 import { formatUsd, type NanoUsd } from '../../money.ts';
 import { FLAGS, type RequestRecord } from '../../store/ledger/record.ts';
 import type { TokenUsage } from '../../usage.ts';
-import type { Forwarding } from '../complete.ts';
+import type { ServiceHeaders } from '../answer/service-headers.ts';
 import type { Gateway } from '../context/gateway.ts';
-import { lineOf, recordOf } from '../context/request-context.ts';
-import { learnFrom } from '../learning/observe-answer.ts';
-import { type Metered, meterCall } from '../metering/meter.ts';
-import { savedMoney } from '../metering/savings.ts';
-import type { TierChoice } from '../routing/choose-tier.ts';
-import { savedByTier, tierDetail } from '../routing/describe-tier.ts';
-import type { ServiceHeaders } from '../upstream/headers.ts';
+import { lineOf } from '../context/request-context.ts';
+import { recordOf } from '../context/request-record.ts';
+import type { TierChoice } from '../context/tier-choice.ts';
+import type { Metered } from '../metering/metered.ts';
+import { savedByTier, savedMoney } from '../metering/savings.ts';
+import { tierDetail } from '../routing/describe-tier.ts';
+import type { CallReport, Forwarding } from './attempt.ts';
 import { endingOf } from './ending.ts';
-import type { CallReport } from './forward.ts';
 import { entryOf, summed, wordFor } from './history.ts';
+import { meterReport } from './meter-report.ts';
+
+export interface Settlement {
+  usage: TokenUsage;
+  outcome: RequestRecord['outcome'];
+}
 
 /**
  * Turns the hold into what the request cost, all its attempts together, and tells those who wait for room. Returns the
- * usage of the last, as it is booked.
+ * last attempt's usage, as it is booked, and the outcome on record.
  */
 export async function settle(
   gateway: Gateway,
   forwarding: Forwarding,
   report: CallReport,
   about: ServiceHeaders,
-): Promise<TokenUsage> {
+): Promise<Settlement> {
   const { job } = forwarding;
   const metering = report.metered ?? meterReport(gateway, forwarding, report);
   const last = metering instanceof Promise ? await metering : metering;
@@ -32,13 +37,11 @@ export async function settle(
     about.route += `; saved=${formatUsd(savedByTierNanoUsd)}`;
   const record = recordFor(gateway, forwarding, report, { last, savedByTierNanoUsd });
   job.exchange.recorded = true;
-  if (job.tier && record.outcome === 'ok')
-    learnFrom(gateway, forwarding, job.tier, { report, usage: last.usage });
   const settled = await gateway.settler.settle(record);
   gateway.queue.nudge(lineOf(job, gateway.repoBudgets()));
   about.costNanoUsd = record.flags & FLAGS.unpriced ? undefined : record.costNanoUsd;
   about.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
-  return last.usage;
+  return { usage: last.usage, outcome: record.outcome };
 }
 
 /** Apart from `settle`: what an async function names, it keeps while it waits. */
@@ -77,18 +80,6 @@ function tierOf(
   detail: Record<string, unknown> | undefined,
 ): Record<string, unknown> {
   return { ...detail, tier: tierDetail(tier, savedNanoUsd) };
-}
-
-/** What one call used and what that costs. */
-export function meterReport(
-  gateway: Gateway,
-  forwarding: Forwarding,
-  { relay, sentAt, end }: CallReport,
-): Metered | Promise<Metered> {
-  const { job, target, admitted } = forwarding;
-  // A provider that reports an error within its stream has broken off, with all that it kept to itself.
-  const whole = end.kind === 'complete' && relay.streamError === undefined;
-  return meterCall(gateway, { job, target, admitted, relay, sentAt, whole }, end);
 }
 
 /** The record's detail where there was more than one attempt. */

@@ -1,13 +1,13 @@
 import type { Attempt } from '../../routing/health.ts';
 import { Relay } from '../answer/relay.ts';
-import type { Forwarding } from '../complete.ts';
+import type { ServiceHeaders } from '../answer/service-headers.ts';
+import { serviceHeaders } from '../answer/service-headers.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { meterAtBound } from '../metering/meter.ts';
 import type { Route } from '../routing/route.ts';
-import { type ServiceHeaders, serviceHeaders } from '../upstream/headers.ts';
 import type { CallEnd, Outgoing } from '../upstream/send.ts';
+import type { CallReport, Forwarding } from './attempt.ts';
 import { endAttempt, reportContent } from './detect-failure.ts';
-import type { CallReport } from './forward.ts';
 import { callProvider, type RunningCall } from './guarded-call.ts';
 import { attemptsText, wordFor } from './history.ts';
 

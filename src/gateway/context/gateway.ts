@@ -9,8 +9,6 @@ import type { Provider } from '../../providers/registry.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
 import type { TokenCounter } from '../../tokens/counter.ts';
 import type { ItemMemory } from '../../translation/responses-over-chat/item-memory.ts';
-import type { FindProject, HasBudget } from '../intake/select-project.ts';
-import type { Shadows } from '../learning/shadow/shadows.ts';
 import type { DefaultTerms } from '../state/account-surcharges.ts';
 import type { AdmissionQueue } from '../state/admission-queue.ts';
 import type { Authenticator } from '../state/authenticate.ts';
@@ -23,6 +21,8 @@ import type { Router } from '../state/router.ts';
 import type { Settler } from '../state/settle-retry.ts';
 import type { Tiers } from '../state/tiers.ts';
 import type { Upstreams } from '../state/upstream-pools.ts';
+import type { FindProject, HasBudget } from './accounts.ts';
+import type { Shadows } from './shadows.ts';
 
 /** All that the stages of a request work with. What can change while gw runs is asked for anew each time. */
 export interface Gateway {

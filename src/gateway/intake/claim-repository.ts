@@ -1,5 +1,4 @@
 import { budgetForbidden } from '../../errors.ts';
-import { MAX_SEARCH_MS } from '../admission/admit.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { Job } from '../context/request-context.ts';
 import { repositoryIn } from './select-project.ts';
@@ -25,3 +24,6 @@ async function countIn(repo: string, gateway: Gateway, job: Job): Promise<void> 
   }
   job.origin = { process: origin.process, repo };
 }
+
+/** How long a request waits to be known where it comes from; what is found later is booked all the same. */
+export const MAX_SEARCH_MS = 2_000;

@@ -35,3 +35,14 @@ export async function decodeBody(
     throw badRequest(`the body is not ${encoding}, as its content-encoding says (${messageOf(error)})`);
   }
 }
+
+/** A body unencoded, which gw asks for but not every server listens to; undefined where that can't be had. */
+export function plainBody(body: Buffer, encoding = 'identity', maxBytes: number): Buffer | undefined {
+  if (encoding === 'identity') return body;
+  if (encoding !== 'gzip') return undefined;
+  try {
+    return zlib.gunzipSync(body, { maxOutputLength: maxBytes });
+  } catch {
+    return undefined;
+  }
+}

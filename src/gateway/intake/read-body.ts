@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GwError } from '../../errors.ts';
+import type { Gateway } from '../context/gateway.ts';
 import type { BodyMemory } from '../state/body-memory.ts';
+import { ClientGone } from './client-gone.ts';
 import { canDecode, decodeBody } from './decompress.ts';
 
 export interface BodyLimits {
@@ -81,11 +83,6 @@ function readBytes(request: IncomingMessage, limits: BodyLimits, response?: Serv
   });
 }
 
-/** The client hung up; there is nobody to answer. */
-export class ClientGone extends Error {
-  override readonly name = 'ClientGone';
-}
-
 function checkType(request: IncomingMessage): void {
   const type = request.headers['content-type'];
   if (type !== undefined && !/^application\/([a-z0-9.+-]+\+)?json\b/i.test(type)) {
@@ -137,4 +134,9 @@ function memoryFull(): GwError {
     'the requests that run fill the memory that gw has for them. Try again when some are done, or allow more: gw config set limits.max_memory_bytes BYTES',
     { status: 503, type: 'api_error', code: 'overloaded', headers: { 'retry-after': '2' } },
   );
+}
+
+/** Of this body, and of all that are in memory. */
+export function bodyLimits(gateway: Gateway): BodyLimits {
+  return { maxBytes: gateway.settings()['limits.max_body_bytes'], memory: gateway.bodies };
 }

@@ -2,25 +2,28 @@ import { messageOf } from '../../errors.ts';
 import type { TokenUsage } from '../../usage.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import { type Signs, signsOf, signsOfStream } from '../../wire/answer/summary.ts';
+import type { Sending } from '../admission/admitted.ts';
 import type { Relay } from '../answer/relay.ts';
-import type { CallReport } from '../attempt/forward.ts';
-import type { Forwarding } from '../complete.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { TierChoice } from '../routing/choose-tier.ts';
+import type { Job } from '../context/request-context.ts';
+import type { TierChoice } from '../context/tier-choice.ts';
 import { judgeAnswer } from './rate-answer.ts';
 
 /** Answers that are longer are not looked into. */
 const MAX_BYTES = 1_000_000;
 
+/** What is left of an answer once it is delivered. */
+type Answer = Pick<Relay, 'lastEvents' | 'unsent'>;
+
 /** Learns from a good answer what shows of its worth, once the client has it, and may ask the other tier as well. */
 export function learnFrom(
   gateway: Gateway,
-  { job, target, admitted, route }: Forwarding,
+  { job, target, admitted, asked }: Sending & { asked: Job },
   tier: TierChoice,
-  { report: { relay }, usage }: { report: CallReport; usage: TokenUsage },
+  { relay, usage }: { relay: Answer; usage: TokenUsage },
 ): void {
   const { exchange, project, conversation } = job;
-  if (!conversation || !route) return;
+  if (!conversation) return;
   const limited = job.asked.maxOutputTokens !== undefined || admitted.limit !== undefined;
   const isWeak = tier.weak.some(
     ({ provider, model }) => provider === target.provider && model === target.model,
@@ -39,7 +42,7 @@ export function learnFrom(
         quality: signs && judgeAnswer(signs, { json: tier.wantsJson, limited }),
       });
       const { outputTokens } = usage;
-      if (signs) gateway.shadows.consider(gateway, { job: route.job, tier, servedBy, signs, outputTokens });
+      if (signs) gateway.shadows.consider({ job: asked, tier, servedBy, signs, outputTokens });
     } catch (error) {
       gateway.warn(`nothing was learnt from an answer: ${messageOf(error)}`);
     }
@@ -47,7 +50,7 @@ export function learnFrom(
 }
 
 /** Undefined for what can't be read. */
-function signsIn(relay: Relay): Signs | undefined {
+function signsIn(relay: Answer): Signs | undefined {
   const { lastEvents } = relay;
   if (lastEvents) return signsOfStream(lastEvents.events, lastEvents.isWhole);
   const answer = relay.unsent;

@@ -1,11 +1,12 @@
 import { tokenBound } from '../../tokens/bound.ts';
 import { encodingOf } from '../../tokens/encoding.ts';
 import { NO_USAGE, type TokenUsage } from '../../usage.ts';
-import { callsOf, unseenBound } from '../admission/admit.ts';
+import { callsOf } from '../admission/admitted.ts';
+import { unseenBound } from '../admission/input-tokens.ts';
 import { inputWith } from '../admission/quote.ts';
 import { UNKNOWN_TOKENIZER_SLACK } from '../answer/output-guard.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { Metering } from './meter.ts';
+import type { Metering } from './metered.ts';
 
 /** What a request whose provider reported no usage may have used. */
 export interface Estimate {

@@ -1,5 +1,4 @@
 import { messageOf } from '../../errors.ts';
-import type { NanoUsd } from '../../money.ts';
 import { costOf } from '../../pricing/cost.ts';
 import { type PriceCard, scaleCard } from '../../pricing/price-card.ts';
 import { readReportedCost } from '../../pricing/reported-cost.ts';
@@ -7,50 +6,15 @@ import { readUsage, statesOutput } from '../../pricing/usage-payload.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
 import { NO_USAGE, type TokenUsage } from '../../usage.ts';
 import { billedTenths } from '../../wire/request/surcharges.ts';
-import { type Admitted, callsOf } from '../admission/admit.ts';
+import type { Admitted } from '../admission/admitted.ts';
+import { callsOf } from '../admission/admitted.ts';
 import { feesWith, inputWith } from '../admission/quote.ts';
-import type { Relay } from '../answer/relay.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { Job } from '../context/request-context.ts';
-import type { Target } from '../state/resolve.ts';
 import type { CallEnd } from '../upstream/send.ts';
 import { plausibleCost, plausibleUsage } from './clamp-usage.ts';
 import { estimateUsage } from './estimate-usage.ts';
-
-/** What a request used, what that costs, and the flags that say how sure this is. */
-export interface Metered {
-  usage: TokenUsage;
-  costNanoUsd: NanoUsd;
-  flags: number;
-}
-
-/** What metering reads of an answer. */
-export type Answered = Pick<
-  Relay,
-  | 'status'
-  | 'usage'
-  | 'usageIs'
-  | 'isReadable'
-  | 'isStream'
-  | 'firstByteAt'
-  | 'lastByteAt'
-  | 'receivedText'
-  | 'unended'
->;
-
-export interface Metering {
-  job: Job;
-  target: Target;
-  admitted: Admitted;
-  relay: Answered;
-  /** When the request went out, monotonic milliseconds. */
-  sentAt: number;
-  /** The provider ended the answer itself, so nothing is on its way any more. */
-  whole: boolean;
-}
-
-/** Of a call that was never sent. */
-export const NOTHING_USED: Metered = { usage: NO_USAGE, costNanoUsd: 0, flags: 0 };
+import type { Metered, Metering } from './metered.ts';
+import { NOTHING_USED } from './metered.ts';
 
 /** What a call that ended so used and what that costs, whatever is wrong with its answer; nothing if it was never sent. */
 export function meterCall(gateway: Gateway, metering: Metering, end: CallEnd): Metered | Promise<Metered> {

@@ -3,6 +3,9 @@ import type { NanoUsd } from '../../money.ts';
 import { costOf } from '../../pricing/cost.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
 import type { TokenUsage } from '../../usage.ts';
+import type { Gateway } from '../context/gateway.ts';
+import type { TierChoice } from '../context/tier-choice.ts';
+import type { Metered } from './metered.ts';
 
 /**
  * An estimate of what the same request would have cost more with the tokens that were left out. Where they would have
@@ -28,4 +31,15 @@ export function savedMoney(
     else whole.cacheWriteTokens += tokens;
   }
   return costOf(whole, card) - costOf(usage, card);
+}
+
+/** An estimate, in nano-USD, of what the cheaper tier's answer would have cost more of the strong one. */
+export function savedByTier(
+  { catalog, clock }: Gateway,
+  { decision, strong: [strong] }: TierChoice,
+  { usage, costNanoUsd }: Metered,
+): number | undefined {
+  if (!strong || !decision.applied || decision.tier === 'strong') return undefined;
+  const card = catalog().find(strong.provider.name, strong.model, clock.now());
+  return card && costOf(usage, card) - costNanoUsd;
 }

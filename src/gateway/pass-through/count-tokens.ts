@@ -1,9 +1,10 @@
 import { encodingOf } from '../../tokens/encoding.ts';
 import { messagesWire } from '../../wire/apis/messages.ts';
+import { serviceHeaders } from '../answer/service-headers.ts';
 import type { Gateway } from '../context/gateway.ts';
-import { type Job, recordOf } from '../context/request-context.ts';
+import type { Job } from '../context/request-context.ts';
+import { recordOf } from '../context/request-record.ts';
 import type { Target } from '../state/resolve.ts';
-import { serviceHeaders } from '../upstream/headers.ts';
 
 /** As clients count: roughly what a message, a tool or a field takes besides its text. */
 const TOKENS_PER_ITEM = 4;

@@ -1,10 +1,11 @@
 import { isObject } from '../../json/object.ts';
 import { addUsage } from '../../wire/answer/add-usage.ts';
 import { dataIn, describeError, parseObject } from '../../wire/answer/events.ts';
+import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
 import { usageMember } from '../../wire/answer/usage-member.ts';
 import { NOTHING_UNSEEN } from '../../wire/request/non-text-input.ts';
 import { renameModel } from '../../wire/request/parse.ts';
-import type { InspectedEvents, Wire } from '../../wire/wire.ts';
+import type { Wire } from '../../wire/wire.ts';
 import type { Costs } from './costs.ts';
 
 /** The adapter for answers of any kind: it looks for usage where APIs commonly put it, and counts nothing itself. */

@@ -1,14 +1,11 @@
 import { isObject } from '../../json/object.ts';
-import { readValue, scanObject } from '../../json/scan.ts';
 import { keyOf, type Target as Place } from '../../routing/target.ts';
 import { OWN_THOUGHTS } from '../../translation/own-reasoning-mark.ts';
-import { parseObject, valuesIn } from '../../wire/answer/events.ts';
+import { parseObject } from '../../wire/answer/events.ts';
 import { responsesWire } from '../../wire/apis/responses.ts';
-import type { Relay } from '../answer/relay.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { Job } from '../context/request-context.ts';
 import type { RoutedTarget } from '../state/resolve.ts';
-import type { Route } from './route.ts';
 import { speaks } from './translate.ts';
 
 /** What ties a request to the account that answered before. */
@@ -44,45 +41,6 @@ export function withinBond(
   if (wire !== responsesWire || !targets.some((target) => isHome(target) && isNative(target))) return targets;
   return targets.filter((target) => isHome(target) || !isNative(target));
 }
-
-/** Remembers who stores a response, and the conversation that it belongs to. */
-export function rememberResponse(
-  { router }: Gateway,
-  job: Job,
-  route: Route | undefined,
-  relay: Relay,
-): void {
-  if (!route?.hasOthers || job.wire !== responsesWire || relay.status >= 300) return;
-  for (const id of idsIn(relay)) router.responses.set(id, { target: route.target.place });
-}
-
-/** Providers choose them, and many are kept. */
-const MAX_ID_LENGTH = 200;
-
-function idsIn(relay: Relay): string[] {
-  const { id, conversation } = relay.isStream ? responseIn(relay.closed) : membersOf(relay.unsent);
-  const ids = [id, isObject(conversation) ? conversation.id : undefined];
-  return ids.filter((name) => typeof name === 'string' && name.length <= MAX_ID_LENGTH) as string[];
-}
-
-function responseIn(closing: Buffer): Record<string, unknown> {
-  for (const { response } of valuesIn(closing)) if (isObject(response)) return response;
-  return {};
-}
-
-function membersOf(body: Buffer | undefined): Record<string, unknown> {
-  const found: Record<string, unknown> = {};
-  try {
-    for (const member of body ? scanObject(body) : []) {
-      if (body && IDS.includes(member.key)) found[member.key] = readValue(body, member);
-    }
-  } catch {
-    // What is no JSON names no response.
-  }
-  return found;
-}
-
-const IDS = ['id', 'conversation'];
 
 /** The response or the conversation that a request goes on from. */
 function storedIdOf({ asked: { bytes, members } }: Job): string | undefined {

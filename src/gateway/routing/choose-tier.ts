@@ -2,12 +2,13 @@ import { JsonSyntaxError } from '../../json/scan.ts';
 import { costOf } from '../../pricing/cost.ts';
 import type { Needs } from '../../routing/needs.ts';
 import { decideTier, type TierDecision } from '../../tiering/decide-tier.ts';
-import { type Prompt, readPrompt } from '../../tiering/prompt.ts';
-import { scorePrompt, type TierScore } from '../../tiering/score.ts';
+import { readPrompt } from '../../tiering/prompt.ts';
+import { scorePrompt } from '../../tiering/score.ts';
 import { observe } from '../../tiering/share.ts';
 import { NO_USAGE, type TokenUsage } from '../../usage.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { Job } from '../context/request-context.ts';
+import type { TierChoice } from '../context/tier-choice.ts';
 import type { RoutedTarget, Target } from '../state/resolve.ts';
 import type { TierOffer } from '../state/tiers.ts';
 import { bondOf, withinBond } from './affinity.ts';
@@ -15,26 +16,6 @@ import { conversationOf } from './identify-conversation.ts';
 import { type Turns, turnsOf } from './messages.ts';
 import { lackOfTarget, needsOf } from './requirements.ts';
 import { canReach } from './translate.ts';
-
-/** Which tier a request takes, and why. */
-export interface TierChoice {
-  decision: TierDecision;
-  scored: TierScore;
-  /** The name of the tier that was decided on. */
-  name: string;
-  /** What the cheaper tier lacks for this request. */
-  lacks: readonly string[];
-  /** Where it would have gone for the dearer price. */
-  strong: readonly RoutedTarget[];
-  weak: readonly RoutedTarget[];
-  /** Those of the cheaper tier that can take it. */
-  fit: readonly RoutedTarget[];
-  /** To learn from how it was answered. */
-  prompt: Prompt;
-  turns: number;
-  wantsJson: boolean;
-  inToolLoop: boolean;
-}
 
 /** Decides on the tier of a request for a model that has some; answers the targets of that tier. */
 export function chooseTier(gateway: Gateway, job: Job, offer: TierOffer): readonly RoutedTarget[] {

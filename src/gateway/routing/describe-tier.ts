@@ -1,8 +1,5 @@
 import { usdNumber } from '../../money.ts';
-import { costOf } from '../../pricing/cost.ts';
-import type { Gateway } from '../context/gateway.ts';
-import type { Metered } from '../metering/meter.ts';
-import type { TierChoice } from './choose-tier.ts';
+import type { TierChoice } from '../context/tier-choice.ts';
 
 /** For the header `x-service-route`: `tier=fast; asked=gpt-5; score=0.21<0.35; why=short; basis=prior; by=share`. */
 export function tierText({ decision, scored, name, lacks }: TierChoice, asked: string): string {
@@ -45,17 +42,6 @@ export function tierDetail(
   if (lacks.length > 0) detail.lacks = lacks.join(',');
   if (saved !== undefined) detail.saved_usd = usdNumber(saved);
   return detail;
-}
-
-/** An estimate, in nano-USD, of what the cheaper tier's answer would have cost more of the strong one. */
-export function savedByTier(
-  { catalog, clock }: Gateway,
-  { decision, strong: [strong] }: TierChoice,
-  { usage, costNanoUsd }: Metered,
-): number | undefined {
-  if (!strong || !decision.applied || decision.tier === 'strong') return undefined;
-  const card = catalog().find(strong.provider.name, strong.model, clock.now());
-  return card && costOf(usage, card) - costNanoUsd;
 }
 
 /** The header takes printable ASCII alone, and a semicolon would end the word. */

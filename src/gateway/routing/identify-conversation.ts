@@ -1,17 +1,9 @@
 import { readValue } from '../../json/scan.ts';
 import { conversationKey } from '../../tiering/conversation-key.ts';
 import type { ScoredMessage } from '../../tiering/prompt-text.ts';
-import type { Job } from '../context/request-context.ts';
+import type { Conversation, Job } from '../context/request-context.ts';
 import type { RoutedTarget } from '../state/resolve.ts';
 import { type Turns, turnsOf } from './messages.ts';
-
-/** A request's conversation, as far as routing reads it. */
-export interface Conversation {
-  /** The same for all of its turns, and for no other project or model. */
-  key: string;
-  /** Nothing was answered in it yet, and nobody says that it goes on: where it goes is open. */
-  isNew: boolean;
-}
 
 /** Headers by which clients tell their sessions apart. */
 const SESSION_HEADERS = ['x-session-id', 'session_id', 'session-id', 'x-claude-code-session-id'];

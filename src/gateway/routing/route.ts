@@ -1,4 +1,5 @@
 import { GwError } from '../../errors.ts';
+import type { NanoUsd } from '../../money.ts';
 import type { Health } from '../../routing/health.ts';
 import type { Capabilities } from '../../routing/needs.ts';
 import {
@@ -10,7 +11,7 @@ import {
 import type { OrderOptions } from '../../routing/order.ts';
 import { countRequest } from '../../routing/retry-budget.ts';
 import type { Target as Place } from '../../routing/target.ts';
-import type { Attempts } from '../attempt/history.ts';
+import type { TokenUsage } from '../../usage.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { Job } from '../context/request-context.ts';
 import type { RoutedTarget } from '../state/resolve.ts';
@@ -157,4 +158,23 @@ function leftAlone({ provider, model }: RoutedTarget, waitMs: number): GwError {
       headers: { 'retry-after': String(seconds), 'retry-after-ms': String(Math.ceil(waitMs)) },
     },
   );
+}
+
+/** The attempts of a request that have failed, in their order, and what they cost together. */
+export interface Attempts {
+  tried: readonly Tried[];
+  entries: readonly AttemptEntry[];
+  usage: TokenUsage;
+  costNanoUsd: NanoUsd;
+  flags: number;
+}
+
+/** One attempt, as the request's record tells it. */
+export interface AttemptEntry {
+  provider: string;
+  model: string;
+  /** `ok`, an HTTP status, the class of the failure, or `outrun` by another that was asked at the same time. */
+  outcome: string;
+  ms: number;
+  cost_usd: number;
 }

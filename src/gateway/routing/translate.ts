@@ -5,10 +5,11 @@ import type { Provider } from '../../providers/registry.ts';
 import { findCrossing } from '../../translation/translations.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import { responsesWire } from '../../wire/apis/responses.ts';
-import type { Wire, WireRequest } from '../../wire/wire.ts';
-import { isFromCodex } from '../admission/errors.ts';
+import type { WireRequest } from '../../wire/request/wire-request.ts';
+import type { Wire } from '../../wire/wire.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { Job } from '../context/request-context.ts';
+import { isFromCodex } from '../intake/is-codex.ts';
 import type { Target } from '../state/resolve.ts';
 import { meansNoEndpoint } from '../state/responses-support.ts';
 

@@ -1,8 +1,8 @@
 import type { RequestId } from '../../ids.ts';
+import type { Tier } from '../../routing/tier.ts';
 import { excerpt } from '../../tiering/code-units.ts';
 import type { Outcome } from '../../tiering/heads.ts';
 import type { Prompt } from '../../tiering/prompt.ts';
-import type { Tier } from '../../tiering/share.ts';
 import type { Learners } from './learner-store.ts';
 
 /** A request that was answered by one of two tiers, to learn from. */

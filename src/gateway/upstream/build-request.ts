@@ -1,9 +1,10 @@
 import { applyEdits, type Edit } from '../../json/edit.ts';
 import { PRESETS } from '../../providers/presets.ts';
+import type { Sending } from '../admission/admitted.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { pinTier } from './default-service-tier.ts';
 import { upstreamHeaders } from './headers.ts';
-import { capPrice, type Sending } from './openrouter-max-price.ts';
+import { capPrice } from './openrouter-max-price.ts';
 import type { Outgoing } from './send.ts';
 import { withoutOwnThoughts } from './strip-own-reasoning.ts';
 

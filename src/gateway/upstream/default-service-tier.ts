@@ -1,7 +1,7 @@
 import { type Edit, insertMember, replaceValue } from '../../json/edit.ts';
 import { readValue } from '../../json/scan.ts';
 import type { Provider } from '../../providers/registry.ts';
-import type { Admitted } from '../admission/admit.ts';
+import type { Admitted } from '../admission/admitted.ts';
 import type { Job } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 

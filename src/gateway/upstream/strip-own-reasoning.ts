@@ -2,7 +2,7 @@ import { type Edit, removeElements } from '../../json/edit.ts';
 import { isObject } from '../../json/object.ts';
 import { JsonSyntaxError, readValue, scanArray, scanObject } from '../../json/scan.ts';
 import { OWN_THOUGHTS } from '../../translation/own-reasoning-mark.ts';
-import type { WireRequest } from '../../wire/wire.ts';
+import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { Job } from '../context/request-context.ts';
 
 const MARK = Buffer.from(`"${OWN_THOUGHTS}`);

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Db } from '../database/open.ts';
-import type { Plan } from './projects.ts';
+import type { Plan } from './project.ts';
 
 /** Who a key belongs to. */
 export interface Caller {

@@ -2,8 +2,7 @@ import { notFound } from '../../errors.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
 import { createProjectLookup } from './callers.ts';
-
-export const DEFAULT_PROJECT = 'default';
+import { DEFAULT_PROJECT } from './project.ts';
 
 /** A project's id by name, for commands that are to start quickly: unlike projects.ts it loads no drizzle. 404. */
 export function findProject(db: Db, name: string): number {

@@ -4,20 +4,8 @@ import { badRequest, GwError, notFound } from '../../errors.ts';
 import type { Db } from '../database/open.ts';
 import { budgets, keys, projects } from '../database/schema.ts';
 import { changeConfiguration } from '../database/write.ts';
-import { DEFAULT_PROJECT } from './find-project.ts';
-
-export { DEFAULT_PROJECT } from './find-project.ts';
-
-export type Plan = 'free' | 'pro' | 'team';
-export const PLANS: readonly Plan[] = ['free', 'pro', 'team'];
-
-export interface Project {
-  id: number;
-  name: string;
-  plan: Plan;
-  createdAt: number;
-  pausedAt: number | null;
-}
+import type { Plan, Project } from './project.ts';
+import { DEFAULT_PROJECT } from './project.ts';
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const columns = {

@@ -2,7 +2,7 @@ import type { Calendar } from '../../calendar.ts';
 import { badRequest, notFound } from '../../errors.ts';
 import { requestIdAt, systemRandom } from '../../ids.ts';
 import { MAX_AMOUNT_NANO_USD, type NanoUsd } from '../../money.ts';
-import type { Project } from '../accounts/projects.ts';
+import type { Project } from '../accounts/project.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration, inTransaction } from '../database/write.ts';
 import { type Charge, createBalances, type Standing } from '../ledger/balances.ts';

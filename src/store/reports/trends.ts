@@ -2,7 +2,7 @@ import { addDays, type Calendar } from '../../calendar.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
 import { MODEL_NAME } from './by-name.ts';
-import type { Grouping, UsageQuery } from './usage-report.ts';
+import type { Grouping, UsageQuery } from './query.ts';
 
 /** Longer spans have more buckets than a small chart is worth. */
 const MAX_DAYS = 92;

@@ -4,25 +4,14 @@ import { usageByDay } from './by-day.ts';
 import { usageByName } from './by-name.ts';
 import { usageByOrigin } from './by-origin.ts';
 import { sumFigures, type UsageFigures, type UsageRow } from './figures.ts';
+import type { UsageQuery } from './query.ts';
 
 export type { UsageFigures, UsageRow } from './figures.ts';
 export { usageTrends } from './trends.ts';
 
-export const GROUPINGS = ['day', 'model', 'project', 'process', 'repo'] as const;
-export type Grouping = (typeof GROUPINGS)[number];
-
 export interface UsageReport {
   rows: UsageRow[];
   total: UsageFigures;
-}
-
-export interface UsageQuery {
-  /** Inclusive local days, YYYY-MM-DD. */
-  from: string;
-  to: string;
-  groupBy: Grouping;
-  /** Only this project's; all when absent. */
-  projectId?: number;
 }
 
 /**

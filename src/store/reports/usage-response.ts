@@ -1,5 +1,6 @@
 import { usdNumber } from '../../money.ts';
-import type { Grouping, UsageFigures, UsageReport, UsageRow } from './usage-report.ts';
+import type { Grouping } from './query.ts';
+import type { UsageFigures, UsageReport, UsageRow } from './usage-report.ts';
 
 /** What a usage answer says of its question. */
 export interface UsageScope {

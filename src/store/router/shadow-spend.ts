@@ -1,9 +1,7 @@
 import type { NanoUsd } from '../../money.ts';
+import { SHADOW_PROCESS } from '../../origin.ts';
 import type { Db } from '../database/open.ts';
 import { bucketOf } from '../ledger/usage-bucket.ts';
-
-/** The program that shadow requests are on record of: gw itself asks them. */
-export const SHADOW_PROCESS = 'gw shadow';
 
 export interface ShadowUsage {
   requests: number;

@@ -1,6 +1,6 @@
 import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm';
 import { drizzle } from 'drizzle-orm/better-sqlite3';
-import type { Plan } from '../accounts/projects.ts';
+import type { Plan } from '../accounts/project.ts';
 import type { Db } from '../database/open.ts';
 import { blockedSummaries, deliveries, projects, webhookEndpoints } from '../database/schema.ts';
 import type { EventType } from './event-types.ts';

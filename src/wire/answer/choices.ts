@@ -1,8 +1,8 @@
 import { isObject } from '../../json/object.ts';
 import type { TokenUsage } from '../../usage.ts';
 import { collectStrings } from '../request/prompt.ts';
-import type { InspectedEvents, LimitEnding } from '../wire.ts';
 import { dataIn, describeError, eventsIn, parseObject, valuesIn, without } from './events.ts';
+import type { InspectedEvents, LimitEnding } from './inspected-events.ts';
 import { withTier } from './usage-member.ts';
 
 /**

@@ -1,8 +1,8 @@
 import { isObject } from '../../json/object.ts';
 import { collectStrings } from '../request/prompt.ts';
-import type { InspectedEvents, LimitEnding } from '../wire.ts';
 import { addUsage } from './add-usage.ts';
 import { describeError, eventsIn, namedEvents, parseObject, valuesIn } from './events.ts';
+import type { InspectedEvents, LimitEnding } from './inspected-events.ts';
 
 /** Deltas of content hold neither; the few events that do are looked at. */
 const MARKS = /"message|"error"/;

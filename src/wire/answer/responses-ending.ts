@@ -1,7 +1,7 @@
 import { isObject } from '../../json/object.ts';
 import type { TokenUsage } from '../../usage.ts';
-import type { LimitEnding } from '../wire.ts';
 import { namedEvents, valuesIn } from './events.ts';
+import type { LimitEnding } from './inspected-events.ts';
 
 type Json = Record<string, unknown>;
 type Event = { type: string; [field: string]: unknown };

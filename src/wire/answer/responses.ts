@@ -1,8 +1,8 @@
 import { isObject } from '../../json/object.ts';
 import { readValue, scanObject } from '../../json/scan.ts';
 import { collectStrings } from '../request/prompt.ts';
-import type { InspectedEvents } from '../wire.ts';
 import { describeError, eventsIn, parseObject, valuesIn } from './events.ts';
+import type { InspectedEvents } from './inspected-events.ts';
 import { countToolCalls } from './tool-items.ts';
 import { usageMember, withTier } from './usage-member.ts';
 

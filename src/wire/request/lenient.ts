@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { removeMember } from '../../json/edit.ts';
 import { readValue, scanObject } from '../../json/scan.ts';
-import type { WireRequest } from '../wire.ts';
 import { readFields } from './fields.ts';
 import { NOTHING_UNSEEN } from './non-text-input.ts';
 import { readServiceObject } from './service-options.ts';
+import type { WireRequest } from './wire-request.ts';
 
 /** A request of which gw reads the model, if it names one; `modelAt` is where. */
 export interface LooseRequest extends WireRequest {

@@ -1,13 +1,13 @@
 import { badRequest } from '../../errors.ts';
 import { type Edit, insertMember, removeMember, replaceValue } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
-import type { WireRequest } from '../wire.ts';
 import { type Fields, memberOf, readFields, scanBody } from './fields.ts';
 import { NOTHING_UNSEEN, type Unseen, type UnseenWords, unseenReaders } from './non-text-input.ts';
 import { readServerTools, type ToolShape } from './server-tools.ts';
 import { readServiceObject } from './service-options.ts';
 import { askForUsage } from './stream-usage.ts';
 import { TERM_FIELDS, termsOf } from './surcharges.ts';
+import type { WireRequest } from './wire-request.ts';
 
 const MAX_OUTPUT_TOKENS = 100_000_000;
 const MAX_MODEL_NAME = 500;

@@ -1,6 +1,6 @@
 import { isObject } from '../../json/object.ts';
 import { type Member, readValue } from '../../json/scan.ts';
-import type { Prompt, WireRequest } from '../wire.ts';
+import type { Prompt, WireRequest } from './wire-request.ts';
 
 /** The fields of a request that a model reads. */
 export interface PromptFields {

@@ -2,7 +2,8 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, onTestFinished, test } from 'vitest';
-import { ClientGone, readBody } from '../../../src/gateway/intake/read-body.ts';
+import { ClientGone } from '../../../src/gateway/intake/client-gone.ts';
+import { readBody } from '../../../src/gateway/intake/read-body.ts';
 import { createBodyMemory } from '../../../src/gateway/state/body-memory.ts';
 
 test('the memory of a body comes back when its client leaves while it is decoded', async () => {

@@ -9,7 +9,9 @@ import { createCalendar } from '../../../src/calendar.ts';
 import { migrate, schemaVersion } from '../../../src/store/database/migrate.ts';
 import { openDatabase } from '../../../src/store/database/open.ts';
 import { createUsageSums } from '../../../src/store/ledger/usage-sums.ts';
-import { GROUPINGS, type Grouping, usageReport } from '../../../src/store/reports/usage-report.ts';
+import type { Grouping } from '../../../src/store/reports/query.ts';
+import { GROUPINGS } from '../../../src/store/reports/query.ts';
+import { usageReport } from '../../../src/store/reports/usage-report.ts';
 import { addProjects, temporaryDirectory } from '../../support/simulator.ts';
 import { checkFile } from '../../support/simulator-check.ts';
 

@@ -4,7 +4,8 @@ import { requestIdAt } from '../../../src/ids.ts';
 import { lastRequestId } from '../../../src/store/database/daemons.ts';
 import { createPruning, type Pruning } from '../../../src/store/database/retention.ts';
 import { inTransaction } from '../../../src/store/database/write.ts';
-import { GROUPINGS, usageReport } from '../../../src/store/reports/usage-report.ts';
+import { GROUPINGS } from '../../../src/store/reports/query.ts';
+import { usageReport } from '../../../src/store/reports/usage-report.ts';
 import { NOON, PROPERTY_TIMEOUT_MS, recordOf, runs } from '../../support/simulator.ts';
 import { openShop, type Shop } from '../../support/simulator-shop.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { SHADOW_PROCESS } from '../../../src/origin.ts';
 import { FLAGS } from '../../../src/store/ledger/record.ts';
 import { getRequest } from '../../../src/store/requests/request-log.ts';
-import { SHADOW_PROCESS } from '../../../src/store/router/shadow-spend.ts';
 import { admissionOf, eventsOf, NOON, recordOf, startDaemon } from '../../support/simulator.ts';
 import { checkDatabase } from '../../support/simulator-check.ts';
 import { openShop } from '../../support/simulator-shop.ts';

@@ -11,7 +11,8 @@ import {
   type RequestRecord,
 } from '../../../src/store/ledger/record.ts';
 import { bucketOf } from '../../../src/store/ledger/usage-bucket.ts';
-import { GROUPINGS, type UsageFigures, usageReport } from '../../../src/store/reports/usage-report.ts';
+import { GROUPINGS } from '../../../src/store/reports/query.ts';
+import { type UsageFigures, usageReport } from '../../../src/store/reports/usage-report.ts';
 import { NO_USAGE } from '../../../src/usage.ts';
 import {
   addProjects,

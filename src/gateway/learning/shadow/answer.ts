@@ -1,7 +1,8 @@
 import { parseObject } from '../../../wire/answer/events.ts';
-import type { InspectedEvents, Wire } from '../../../wire/wire.ts';
-import type { Answered } from '../../metering/meter.ts';
-import { plainBody } from '../../plain-body.ts';
+import type { InspectedEvents } from '../../../wire/answer/inspected-events.ts';
+import type { Wire } from '../../../wire/wire.ts';
+import { plainBody } from '../../intake/decompress.ts';
+import type { Answered } from '../../metering/metered.ts';
 import { headerOf, returnedHeaders } from '../../upstream/headers.ts';
 import type { Receiver } from '../../upstream/send.ts';
 

@@ -1,5 +1,5 @@
 import { applyEdits } from '../../../json/edit.ts';
-import { SHADOW_PROCESS } from '../../../store/router/shadow-spend.ts';
+import { SHADOW_PROCESS } from '../../../origin.ts';
 import { parseObject } from '../../../wire/answer/events.ts';
 import type { Gateway } from '../../context/gateway.ts';
 import type { Job } from '../../context/request-context.ts';

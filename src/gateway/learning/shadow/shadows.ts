@@ -2,35 +2,16 @@ import type { ServerResponse } from 'node:http';
 import { parseShare } from '../../../config/tiers.ts';
 import { GwError, messageOf } from '../../../errors.ts';
 import { type NanoUsd, parseUsd } from '../../../money.ts';
-import type { Tier } from '../../../tiering/share.ts';
-import type { Signs } from '../../../wire/answer/summary.ts';
+import type { Tier } from '../../../routing/tier.ts';
 import type { Gateway } from '../../context/gateway.ts';
-import type { Job } from '../../context/request-context.ts';
-import type { TierChoice } from '../../routing/choose-tier.ts';
+import type { Served, Shadows } from '../../context/shadows.ts';
 import type { RoutedTarget } from '../../state/resolve.ts';
 import { judgeAnswer } from '../rate-answer.ts';
 import { askShadow } from './ask.ts';
 import { isComparable } from './compare.ts';
 
-/** A request that one tier has answered, and what came of it. */
-export interface Served {
-  /** In its client's words. */
-  job: Job;
-  tier: TierChoice;
-  servedBy: Tier;
-  signs: Signs;
-  outputTokens: number;
-}
-
-/** Asks the other tier, now and then, what one has answered already, so that a project learns from both. */
-export interface Shadows {
-  /** Asks once the client has its answer, if it is to be asked at all. */
-  consider(gateway: Gateway, served: Served): void;
-  /** Ends what is under way, and begins nothing more. */
-  close(): Promise<void>;
-}
-
 export interface ShadowsOptions {
+  gateway: () => Gateway;
   /** What shadows of a project have cost since a time, with what is held for those under way. */
   spentSince: (projectId: number, sinceMs: number) => NanoUsd;
   random: () => number;
@@ -41,7 +22,7 @@ const MOST_AT_ONCE = 2;
 const MAX_REQUEST_BYTES = 256 * 1024;
 const TIMEOUT_MS = 120_000;
 
-export function createShadows({ spentSince, random }: ShadowsOptions): Shadows {
+export function createShadows({ gateway: gatewayNow, spentSince, random }: ShadowsOptions): Shadows {
   /** What is under way, and what ends it. */
   const running = new Map<AbortController, Promise<void>>();
   /** What those hold, or are about to. */
@@ -102,7 +83,8 @@ export function createShadows({ spentSince, random }: ShadowsOptions): Shadows {
   }
 
   return {
-    consider(gateway, served) {
+    consider(served) {
+      const gateway = gatewayNow();
       const share = parseShare(gateway.settings()['routing.shadow_share']);
       if (share === 0 || random() >= share || !isEligible(served)) return;
       whenAnswered(served.job.exchange.response, () => begin(gateway, served));

@@ -1,0 +1,37 @@
+/**
+ * Names and aliases of the commands of gw, so that a message can be drawn without loading the commands. A test holds
+ * it equal to the catalog of the command line.
+ */
+export const COMMAND_NAMES: readonly string[] = [
+  'init',
+  'start',
+  'stop',
+  'restart',
+  'status',
+  'serve',
+  'logs',
+  'doctor',
+  'env',
+  'run',
+  'models',
+  'optimize',
+  'route',
+  'usage',
+  'requests',
+  'tail',
+  'dashboard',
+  'top',
+  'budget',
+  'budgets',
+  'prices',
+  'providers',
+  'projects',
+  'plan',
+  'keys',
+  'webhooks',
+  'config',
+  'backup',
+  'completion',
+  'complete',
+  'help',
+];
