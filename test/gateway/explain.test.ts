@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { status } from '../support/scripts.ts';
+import { closeAll, MANY, type SeveralOptions, severalTargets } from '../support/several-targets.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
-import { closeAll, MANY, type SeveralOptions, severalTargets } from './several-targets.ts';
 
 async function start(options: SeveralOptions = {}) {
   const clock = createVirtualClock();

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { formatRequestId } from '../../src/ids.ts';
 import type { LoggedRequest } from '../../src/store/requests/request-log.ts';
-import { closeAll, MANY, MANY_STREAM, severalTargets } from '../gateway/several-targets.ts';
 import { seededRandom } from '../routing/seeded-random.ts';
 import { completion } from '../support/chat-scripts.ts';
 import type { RawResponse } from '../support/client.ts';
 import { hang, html, json, raw, reset, type Script, status } from '../support/scripts.ts';
+import { closeAll, MANY, MANY_STREAM, severalTargets } from '../support/several-targets.ts';
 import { cut, malformedSse, sse } from '../support/sse-scripts.ts';
 
 const LONG = Boolean(process.env.GW_LONG);

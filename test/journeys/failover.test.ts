@@ -1,15 +1,15 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { LoggedRequest } from '../../src/store/requests/request-log.ts';
+import { completion } from '../support/chat-scripts.ts';
+import { createGate } from '../support/gate.ts';
+import { hang, html, json, raw, reset, type Script, status } from '../support/scripts.ts';
 import {
   closeAll,
   MANY,
   MANY_STREAM,
   type SeveralOptions,
   severalTargets,
-} from '../gateway/several-targets.ts';
-import { completion } from '../support/chat-scripts.ts';
-import { createGate } from '../support/gate.ts';
-import { hang, html, json, raw, reset, type Script, status } from '../support/scripts.ts';
+} from '../support/several-targets.ts';
 import { cut, malformedSse, sse } from '../support/sse-scripts.ts';
 
 async function start(options: SeveralOptions = {}) {

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { learnerPath } from '../../src/tiering/learner-file.ts';
-import { closeAll, severalTargets } from '../gateway/several-targets.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { request } from '../support/client.ts';
 import { until } from '../support/gateway.ts';
 import { json, respond } from '../support/scripts.ts';
+import { closeAll, severalTargets } from '../support/several-targets.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 async function start() {

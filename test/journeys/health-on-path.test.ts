@@ -1,15 +1,15 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { seededRandom } from '../routing/seeded-random.ts';
+import { completion } from '../support/chat-scripts.ts';
+import { startGateway } from '../support/gateway.ts';
+import { html, json, reset, respond, type Script, status } from '../support/scripts.ts';
 import {
   closeAll,
   MANY,
   MANY_STREAM,
   type SeveralOptions,
   severalTargets,
-} from '../gateway/several-targets.ts';
-import { seededRandom } from '../routing/seeded-random.ts';
-import { completion } from '../support/chat-scripts.ts';
-import { startGateway } from '../support/gateway.ts';
-import { html, json, reset, respond, type Script, status } from '../support/scripts.ts';
+} from '../support/several-targets.ts';
 import { tmpHome } from '../support/tmp-home.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 

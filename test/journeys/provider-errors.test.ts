@@ -1,14 +1,14 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { startGateway } from '../support/gateway.ts';
+import { DIALECTS, type Refusal } from '../support/provider-errors.ts';
+import { json, raw, type Script } from '../support/scripts.ts';
 import {
   closeAll,
   MANY,
   MANY_STREAM,
   type SeveralOptions,
   severalTargets,
-} from '../gateway/several-targets.ts';
-import { startGateway } from '../support/gateway.ts';
-import { DIALECTS, type Refusal } from '../support/provider-errors.ts';
-import { json, raw, type Script } from '../support/scripts.ts';
+} from '../support/several-targets.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 

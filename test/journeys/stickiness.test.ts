@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { closeAll, type SeveralOptions, severalTargets } from '../gateway/several-targets.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { status } from '../support/scripts.ts';
+import { closeAll, type SeveralOptions, severalTargets } from '../support/several-targets.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 async function start(options: SeveralOptions = {}) {

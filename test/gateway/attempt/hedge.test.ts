@@ -4,9 +4,15 @@ import { createGate } from '../../support/gate.ts';
 import { until } from '../../support/home.ts';
 import { metered } from '../../support/metered.ts';
 import { hang, type Script, status } from '../../support/scripts.ts';
+import {
+  closeAll,
+  MANY,
+  MANY_STREAM,
+  type SeveralOptions,
+  severalTargets,
+} from '../../support/several-targets.ts';
 import { cut, sse } from '../../support/sse-scripts.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
-import { closeAll, MANY, MANY_STREAM, type SeveralOptions, severalTargets } from '../several-targets.ts';
 
 const USUAL_MS = 10;
 /** The first few take this long, so that it is what 95 % take. */

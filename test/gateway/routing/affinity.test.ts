@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Json } from '../../../src/translation/json.ts';
 import { json, type Script, status } from '../../support/scripts.ts';
+import { closeAll, type SeveralOptions, severalTargets } from '../../support/several-targets.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { events, readEvents } from '../../wire/support/event-scripts.ts';
 import { anthropicError, messageBody } from '../../wire/support/messages-shapes.ts';
 import { completedEvents, messageItem, responseBody } from '../../wire/support/responses-shapes.ts';
-import { closeAll, type SeveralOptions, severalTargets } from '../several-targets.ts';
 
 const NAMES = ['a', 'b', 'c'];
 

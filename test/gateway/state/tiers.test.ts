@@ -8,9 +8,9 @@ import { seededRandom } from '../../routing/seeded-random.ts';
 import { completion } from '../../support/chat-scripts.ts';
 import { startGateway, until } from '../../support/gateway.ts';
 import { status } from '../../support/scripts.ts';
+import { closeAll, type SeveralOptions, severalTargets } from '../../support/several-targets.ts';
 import { tmpHome } from '../../support/tmp-home.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
-import { closeAll, type SeveralOptions, severalTargets } from '../several-targets.ts';
 
 /** `a` is the strong tier, `b` the cheap one. */
 async function start(tiers: string, { settings, ...options }: SeveralOptions = {}) {

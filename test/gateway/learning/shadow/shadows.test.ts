@@ -10,9 +10,9 @@ import { createGate } from '../../../support/gate.ts';
 import { startGateway, until } from '../../../support/gateway.ts';
 import { headerOf } from '../../../support/http-message.ts';
 import { hang, json, status } from '../../../support/scripts.ts';
+import { closeAll, type SeveralOptions, severalTargets } from '../../../support/several-targets.ts';
 import { tmpHome } from '../../../support/tmp-home.ts';
 import { startUpstream } from '../../../support/upstream.ts';
-import { closeAll, type SeveralOptions, severalTargets } from '../../several-targets.ts';
 
 const SHADOWS = { 'routing.shadow_share': '100%' };
 const tool = { type: 'function', function: { name: 'f' } };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createCalendar } from '../../src/calendar.ts';
-import { requestIdAt } from '../../src/ids.ts';
-import { usageTrends } from '../../src/store/reports/usage-report.ts';
+import { createCalendar } from '../../../src/calendar.ts';
+import { requestIdAt } from '../../../src/ids.ts';
+import { usageTrends } from '../../../src/store/reports/usage-report.ts';
 import {
   addProjects,
   createWorld,
@@ -9,7 +9,7 @@ import {
   NOON,
   recordOf,
   startDaemon,
-} from '../support/simulator.ts';
+} from '../../support/simulator.ts';
 
 const DAY_MS = 86_400_000;
 const calendar = createCalendar('Australia/Lord_Howe');

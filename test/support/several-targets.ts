@@ -1,6 +1,6 @@
 import type { ProviderSettings } from '../../src/config/settings.ts';
-import { type GatewayOptions, startGateway, type TestGateway } from '../support/gateway.ts';
-import { startUpstream, type Upstream } from '../support/upstream.ts';
+import { type GatewayOptions, startGateway, type TestGateway } from './gateway.ts';
+import { startUpstream, type Upstream } from './upstream.ts';
 
 /** A gateway whose model `many` has a target at each of several upstreams, in this order. */
 export interface SeveralTargets {

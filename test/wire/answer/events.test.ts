@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { dataIn, eventsIn } from '../../src/wire/answer/events.ts';
+import { dataIn, eventsIn } from '../../../src/wire/answer/events.ts';
 
 const line = fc.oneof(
   fc.json().map((json) => `data: ${json}`),

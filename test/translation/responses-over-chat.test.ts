@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { GwError } from '../../../src/errors.ts';
-import type { Json } from '../../../src/translation/json.ts';
-import { createItemMemory } from '../../../src/translation/responses-over-chat/item-memory.ts';
-import { chatRequest } from '../../../src/translation/responses-over-chat/request.ts';
-import { translateForResponses } from '../../../src/translation/responses-over-chat/translator.ts';
-import { messagesOfResponses } from '../../../src/translation/responses-over-messages.ts';
-import { chunkBody, completionBody, errorBody, usageOf } from '../../support/chat-shapes.ts';
-import { hasOpenAiSchema, openAiEventFaults, openAiFaults } from '../../support/openai-schema.ts';
-import { type Event, eventText, readEvents } from '../support/event-scripts.ts';
+import { GwError } from '../../src/errors.ts';
+import type { Json } from '../../src/translation/json.ts';
+import { createItemMemory } from '../../src/translation/responses-over-chat/item-memory.ts';
+import { chatRequest } from '../../src/translation/responses-over-chat/request.ts';
+import { translateForResponses } from '../../src/translation/responses-over-chat/translator.ts';
+import { messagesOfResponses } from '../../src/translation/responses-over-messages.ts';
+import { chunkBody, completionBody, errorBody, usageOf } from '../support/chat-shapes.ts';
+import { hasOpenAiSchema, openAiEventFaults, openAiFaults } from '../support/openai-schema.ts';
+import { type Event, eventText, readEvents } from '../wire/support/event-scripts.ts';
 
 /** The schema of responses takes seconds to compile. */
 const LONG = { timeout: 30_000 };

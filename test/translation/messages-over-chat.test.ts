@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import { GwError } from '../../../src/errors.ts';
-import { chatRequest } from '../../../src/translation/messages-over-chat/request.ts';
-import { translateForMessages } from '../../../src/translation/messages-over-chat/translator.ts';
-import { chunkBody, completionBody, errorBody, usageOf } from '../../support/chat-shapes.ts';
-import { type Event, eventText, readEvents } from '../support/event-scripts.ts';
-import { text, toolUse } from '../support/messages-shapes.ts';
+import { GwError } from '../../src/errors.ts';
+import { chatRequest } from '../../src/translation/messages-over-chat/request.ts';
+import { translateForMessages } from '../../src/translation/messages-over-chat/translator.ts';
+import { chunkBody, completionBody, errorBody, usageOf } from '../support/chat-shapes.ts';
+import { type Event, eventText, readEvents } from '../wire/support/event-scripts.ts';
+import { text, toolUse } from '../wire/support/messages-shapes.ts';
 
 const OPTIONS = { maxTokens: 4096, outputLimit: 'max_completion_tokens' } as const;
 const USER = { role: 'user', content: 'Hi' };

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { GwError } from '../../../src/errors.ts';
-import { messagesRequest } from '../../../src/translation/chat-over-messages/request.ts';
-import { translateForChat } from '../../../src/translation/chat-over-messages/translator.ts';
-import { hasOpenAiSchema, openAiFaults } from '../../support/openai-schema.ts';
-import { eventText, readEvents } from '../support/event-scripts.ts';
+import { GwError } from '../../src/errors.ts';
+import { messagesRequest } from '../../src/translation/chat-over-messages/request.ts';
+import { translateForChat } from '../../src/translation/chat-over-messages/translator.ts';
+import { hasOpenAiSchema, openAiFaults } from '../support/openai-schema.ts';
+import { eventText, readEvents } from '../wire/support/event-scripts.ts';
 import {
   anthropicError,
   messageBody,
@@ -11,7 +11,7 @@ import {
   messageUsage,
   text,
   toolUse,
-} from '../support/messages-shapes.ts';
+} from '../wire/support/messages-shapes.ts';
 
 const OPTIONS = { maxTokens: 4096, outputLimit: 'max_completion_tokens' } as const;
 const USER = { role: 'user', content: 'Hi' };

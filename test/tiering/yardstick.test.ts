@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { learnAll } from '../../../src/tiering/learner.ts';
-import { newLearner } from '../../../src/tiering/learner-state.ts';
-import { readPrompt } from '../../../src/tiering/prompt.ts';
-import { scorePrompt } from '../../../src/tiering/score.ts';
-import { seededRandom } from '../seeded-random.ts';
+import { learnAll } from '../../src/tiering/learner.ts';
+import { newLearner } from '../../src/tiering/learner-state.ts';
+import { readPrompt } from '../../src/tiering/prompt.ts';
+import { scorePrompt } from '../../src/tiering/score.ts';
+import { seededRandom } from '../routing/seeded-random.ts';
 
 const yardstick = resolve(process.env.GW_SHARED ?? '../shared', 'router-eval');
 const present = existsSync(yardstick);

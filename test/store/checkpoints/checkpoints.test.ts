@@ -2,17 +2,17 @@ import { copyFileSync, existsSync, renameSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { Clock } from '../../src/clock.ts';
+import type { Clock } from '../../../src/clock.ts';
 import {
   type Checkpoints,
   type CheckpointsOptions,
   createCheckpoints,
-} from '../../src/store/checkpoints/checkpoints.ts';
-import { type Db, openDatabase } from '../../src/store/database/open.ts';
-import { createGroupCommit, type GroupCommit } from '../../src/store/ledger/group-commit.ts';
-import { startBuiltWorker } from '../../src/worker-calls.ts';
-import { createSetClock, fileDatabase } from '../support/simulator.ts';
-import { createVirtualClock } from '../support/virtual-clock.ts';
+} from '../../../src/store/checkpoints/checkpoints.ts';
+import { type Db, openDatabase } from '../../../src/store/database/open.ts';
+import { createGroupCommit, type GroupCommit } from '../../../src/store/ledger/group-commit.ts';
+import { startBuiltWorker } from '../../../src/worker-calls.ts';
+import { createSetClock, fileDatabase } from '../../support/simulator.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 beforeAll(() => {
   if (!existsSync(new URL('../../dist/store/checkpoints/worker.js', import.meta.url)))
