@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { GwError } from '../../errors.ts';
 
-const FOLDER = join(dirname(fileURLToPath(import.meta.url)), 'migrations');
+const FOLDER = join(dirname(fileURLToPath(import.meta.url)), '..', 'migrations');
 
 interface Journal {
   entries: { idx: number; tag: string }[];
