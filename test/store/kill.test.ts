@@ -13,7 +13,7 @@ import { addProjects, fileDatabase } from '../support/simulator.ts';
 import { checkFile } from '../support/simulator-check.ts';
 
 const SCRIPT = fileURLToPath(new URL('../support/simulator-crash.mjs', import.meta.url));
-const BUILT = fileURLToPath(new URL('../../dist/store/open.js', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../dist/store/database/open.js', import.meta.url));
 const KILLS = process.env.GW_LONG ? 200 : 10;
 const CAPS = [1_500, 1_000_000];
 

@@ -4,10 +4,11 @@
 import { existsSync, statSync } from 'node:fs';
 import { createCalendar } from '../../dist/calendar.js';
 import { requestIdAt } from '../../dist/ids.js';
+import { openDatabase } from '../../dist/store/database/open.js';
 import { bucketOf } from '../../dist/store/ledger/usage-bucket.js';
 import { createUsageSums } from '../../dist/store/ledger/usage-sums.js';
-import { openDatabase } from '../../dist/store/open.js';
-import { GROUPINGS, usageReport } from '../../dist/store/reports.js';
+import { GROUPINGS } from '../../dist/store/reports/query.js';
+import { usageReport } from '../../dist/store/reports/usage-report.js';
 
 const [file, ...sizes] = process.argv.slice(2);
 const [requests = 10_000_000, projects = 50, models = 20, days = 1_095] = sizes.map(Number);

@@ -8,10 +8,10 @@ import { join } from 'node:path';
 import { createCalendar } from '../../dist/calendar.js';
 import { systemClock } from '../../dist/clock.js';
 import { createRequestIds } from '../../dist/ids.js';
-import { setBudget } from '../../dist/store/budgets.js';
+import { createProject } from '../../dist/store/accounts/projects.js';
+import { setBudget } from '../../dist/store/budgets/budgets.js';
+import { openDatabase } from '../../dist/store/database/open.js';
 import { createLedger } from '../../dist/store/ledger/ledger.js';
-import { openDatabase } from '../../dist/store/open.js';
-import { createProject } from '../../dist/store/projects.js';
 import { NO_USAGE } from '../../dist/usage.js';
 
 const requests = Number(process.argv[2] ?? 60_000);

@@ -5,10 +5,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createCalendar } from '../../dist/calendar.js';
 import { systemClock } from '../../dist/clock.js';
 import { createRequestIds } from '../../dist/ids.js';
-import { lastRequestId, registerDaemon } from '../../dist/store/daemons.js';
+import { lastRequestId, registerDaemon } from '../../dist/store/database/daemons.js';
+import { acquireLock } from '../../dist/store/database/lock.js';
+import { openDatabase } from '../../dist/store/database/open.js';
 import { createLedger } from '../../dist/store/ledger/ledger.js';
-import { acquireLock } from '../../dist/store/lock.js';
-import { openDatabase } from '../../dist/store/open.js';
 import { NO_USAGE } from '../../dist/usage.js';
 
 const [path, name] = process.argv.slice(2);

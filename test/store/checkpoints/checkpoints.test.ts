@@ -15,7 +15,7 @@ import { createSetClock, fileDatabase } from '../../support/simulator.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 beforeAll(() => {
-  if (!existsSync(new URL('../../dist/store/checkpoints/worker.js', import.meta.url)))
+  if (!existsSync(new URL('../../../dist/store/checkpoints/worker.js', import.meta.url)))
     throw new Error('there is no dist/store/checkpoints/worker.js: npm run build');
 });
 

@@ -18,7 +18,7 @@ import { checkFile } from '../../support/simulator-check.ts';
 const HOUR_MS = 3_600_000;
 const newPath = () => join(temporaryDirectory(), 'state', 'gw.db');
 const modeOf = (path: string) => statSync(path).mode & 0o777;
-const dist = new URL('../../dist/store/open.js', import.meta.url);
+const dist = new URL('../../../dist/store/database/open.js', import.meta.url);
 
 /** A change that SQLite can only make by building the table anew. */
 const REBUILD = `CREATE TABLE new_projects (id integer PRIMARY KEY NOT NULL, name text NOT NULL, plan text, created_at integer);

@@ -1,8 +1,9 @@
 // Runs the built dashboard with a fault in it: node faulty.mjs component|timer|rejection
-import { BLOCKS } from '../../../dist/cli/output/bars.js';
-import { PLAIN } from '../../../dist/cli/output/palette.js';
-import { createTimeFormat } from '../../../dist/cli/output/time.js';
+
 import { systemClock } from '../../../dist/clock.js';
+import { BLOCKS } from '../../../dist/terminal/bars.js';
+import { PLAIN } from '../../../dist/terminal/palette.js';
+import { createTimeFormat } from '../../../dist/terminal/time.js';
 import { runDashboard } from '../../../dist/tui/run.js';
 
 const [place] = process.argv.slice(2);

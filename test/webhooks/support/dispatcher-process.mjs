@@ -3,8 +3,8 @@
 // crossing of a point it dies (0: never). It exits with 0 once every delivery has ended.
 import { createCalendar } from '../../../dist/calendar.js';
 import { systemRandom } from '../../../dist/ids.js';
+import { openDatabase } from '../../../dist/store/database/open.js';
 import { createLedger } from '../../../dist/store/ledger/ledger.js';
-import { openDatabase } from '../../../dist/store/open.js';
 import { createOutbox } from '../../../dist/store/webhooks/outbox.js';
 import { createDispatcher } from '../../../dist/webhooks/dispatcher.js';
 import { createSend } from '../../../dist/webhooks/send.js';
