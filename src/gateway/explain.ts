@@ -61,9 +61,9 @@ function explainTargets(gateway: Gateway, job: Job, all: readonly RoutedTarget[]
   const { targets, holdsFast } = candidatesAmong(gateway, job, all, first);
   const { ready, blocked } = orderTargets(orderingOf(gateway, job, { targets, holdsFast }));
   return [
-    ...ready.map((place) => explained(gateway, job, targetAt(targets, place), { state: 'next' })),
-    ...blocked.map(({ target: place, availability: { because, waitMs } }) =>
-      explained(gateway, job, targetAt(targets, place), {
+    ...ready.map((candidate) => explained(gateway, job, targetAt(targets, candidate), { state: 'next' })),
+    ...blocked.map(({ target: candidate, availability: { because, waitMs } }) =>
+      explained(gateway, job, targetAt(targets, candidate), {
         // With nobody else to ask it is asked all the same.
         state: all.length > 1 ? 'left_alone' : 'next',
         because,

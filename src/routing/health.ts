@@ -2,10 +2,10 @@ import type { Clock } from '../clock.ts';
 import { costOf, feed } from './balance.ts';
 import { activeBlocks, type BlockReason, block, lift } from './blocks.ts';
 import { abandonProbe, beginAttempt, blockedUntil } from './breaker.ts';
+import { type Candidate, reachOf, targetId } from './candidate.ts';
 import type { Failure } from './failure.ts';
 import { type HealthSnapshot, restoreHealth, saveHealth } from './health-snapshot.ts';
 import { type ResponseHeaders, usedUpMs } from './rate-limits.ts';
-import { reachOf, type Target, targetId } from './target.ts';
 import { newTargetHealth, type TargetHealth, takeFailure, takeSuccess } from './target-health.ts';
 
 export type Availability =
@@ -30,12 +30,12 @@ export interface Attempt {
 }
 
 export interface Health {
-  availabilityOf(target: Target): Availability;
-  begin(target: Target): Attempt;
+  availabilityOf(target: Candidate): Availability;
+  begin(target: Candidate): Attempt;
   /** What one more request would cost: time to first byte and queue, less for more weight. */
-  costOf(target: Target): number;
+  costOf(target: Candidate): number;
   /** The usual time to first byte; undefined before the first answer. */
-  expectedMs(target: Target): number | undefined;
+  expectedMs(target: Candidate): number | undefined;
   snapshot(): HealthSnapshot;
 }
 
@@ -59,7 +59,7 @@ export function createHealth(options: {
   const now = () => ({ nowMs: clock.monotonic(), utcMs: clock.now() });
   const state = restoreHealth(options.snapshot, now());
 
-  function healthOf(target: Target): TargetHealth {
+  function healthOf(target: Candidate): TargetHealth {
     const id = targetId(target);
     let health = state.targets.get(id);
     if (!health) {
@@ -70,7 +70,7 @@ export function createHealth(options: {
     return health;
   }
 
-  function availabilityOf(target: Target): Availability {
+  function availabilityOf(target: Candidate): Availability {
     const { breaker } = healthOf(target);
     // Nearly always; each request asks.
     if (state.blocks.size === 0 && breaker.phase === 'closed') return READY;
@@ -91,7 +91,7 @@ export function createHealth(options: {
     };
   }
 
-  function begin(target: Target): Attempt {
+  function begin(target: Candidate): Attempt {
     const health = healthOf(target);
     const beganMs = clock.monotonic();
     let probing = beginAttempt(health.breaker, beganMs);

@@ -1,12 +1,12 @@
+import { type Candidate, targetId } from './candidate.ts';
 import type { Failure } from './failure.ts';
 import type { Health } from './health.ts';
 import { type Order, type OrderOptions, orderTargets } from './order.ts';
 import { countRequest, type RetryBudget, takeRetry } from './retry-budget.ts';
-import { type Target, targetId } from './target.ts';
 
 /** An attempt of this request that has failed. */
 export interface Tried {
-  target: Target;
+  target: Candidate;
   failure: Failure;
   /** It went to a target that was blocked, for want of a better one. */
   lastResort: boolean;
@@ -20,13 +20,13 @@ export interface NextAttemptOptions extends Omit<OrderOptions, 'health'> {
   /** Until the request's deadline. */
   remainingMs?: number;
   /** Models of a larger context, for the one jump that an overflow allows. */
-  larger?: readonly Target[];
+  larger?: readonly Candidate[];
 }
 
 export type NextAttempt =
-  | { kind: 'attempt'; target: Target; lastResort: boolean }
+  | { kind: 'attempt'; target: Candidate; lastResort: boolean }
   /** Every target has asked to be left alone; the first is back after `waitMs`. */
-  | { kind: 'wait'; target: Target; waitMs: number }
+  | { kind: 'wait'; target: Candidate; waitMs: number }
   | { kind: 'stop'; because: StopReason };
 
 /** `final`: the last failure would be the same elsewhere. `unfit`: no target can serve such a request. */
@@ -75,7 +75,7 @@ function failOpen({ blocked }: Order, isRetry = false): NextAttempt {
 
 function retry(options: NextAttemptOptions, order: Order): NextAttempt {
   const { tried, health, remainingMs = Number.POSITIVE_INFINITY } = options;
-  const inTime = (target: Target) => remainingMs > 0 && (health.expectedMs(target) ?? 0) <= remainingMs;
+  const inTime = (target: Candidate) => remainingMs > 0 && (health.expectedMs(target) ?? 0) <= remainingMs;
   const target = order.ready.find(inTime);
   if (target) return withinBudget(options, { kind: 'attempt', target, lastResort: false });
   if (order.ready.length > 0) return stop('deadline');
@@ -86,9 +86,9 @@ function retry(options: NextAttemptOptions, order: Order): NextAttempt {
 }
 
 /** Once a model's context was too small, only larger ones come into question. */
-function jumpToLarger(options: NextAttemptOptions, from: Target): NextAttempt {
+function jumpToLarger(options: NextAttemptOptions, from: Candidate): NextAttempt {
   const { tried, larger = [], capabilitiesOf } = options;
-  const room = (target: Target) => capabilitiesOf?.(target).contextTokens ?? 0;
+  const room = (target: Candidate) => capabilitiesOf?.(target).contextTokens ?? 0;
   const targets = untried(larger, tried).filter((target) => room(target) > room(from));
   return targets.length > 0 ? retry(options, orderTargets({ ...options, targets })) : stop('final');
 }
@@ -97,7 +97,7 @@ function withinBudget({ budget, nowMs }: NextAttemptOptions, attempt: NextAttemp
   return takeRetry(budget, nowMs) ? attempt : stop('retry_budget');
 }
 
-function untried(targets: readonly Target[], tried: readonly Tried[]): Target[] {
+function untried(targets: readonly Candidate[], tried: readonly Tried[]): Candidate[] {
   const done = new Set(tried.map(({ target }) => targetId(target)));
   return targets.filter((target) => !done.has(targetId(target)));
 }

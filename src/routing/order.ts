@@ -1,16 +1,16 @@
 import { pickOfTwo } from './balance.ts';
+import { type Candidate, targetId } from './candidate.ts';
 import type { Availability, Health } from './health.ts';
 import { type Capabilities, lackOf, type Needs } from './needs.ts';
-import { type Target, targetId } from './target.ts';
 
 export interface OrderOptions {
-  targets: readonly Target[];
+  targets: readonly Candidate[];
   health: Pick<Health, 'availabilityOf' | 'costOf'>;
   random: () => number;
   needs?: Needs;
-  capabilitiesOf?: (target: Target) => Capabilities;
+  capabilitiesOf?: (target: Candidate) => Capabilities;
   /** The target that served this conversation last. */
-  sticky?: Target | undefined;
+  sticky?: Candidate | undefined;
   /** It goes before targets of a better priority too, as what the conversation is made of is best read there. */
   holdsFast?: boolean;
 }
@@ -18,11 +18,11 @@ export interface OrderOptions {
 /** The targets of one request, sorted by what can be done with them now. */
 export interface Order {
   /** To be tried in this order. */
-  ready: Target[];
+  ready: Candidate[];
   /** Kept out for now; the first one back comes first. */
-  blocked: { target: Target; availability: Availability & { ready: false } }[];
+  blocked: { target: Candidate; availability: Availability & { ready: false } }[];
   /** Not able to serve this request at all. */
-  unfit: { target: Target; lacks: (keyof Needs)[] }[];
+  unfit: { target: Candidate; lacks: (keyof Needs)[] }[];
 }
 
 /**
@@ -33,7 +33,7 @@ export interface Order {
 export function orderTargets(options: OrderOptions): Order {
   const { targets, health, needs = {}, capabilitiesOf = () => ({}) } = options;
   const order: Order = { ready: [], blocked: [], unfit: [] };
-  const ready: Target[] = [];
+  const ready: Candidate[] = [];
   for (const target of targets) {
     const lacks = lackOf(capabilitiesOf(target), needs);
     const availability = health.availabilityOf(target);
@@ -46,7 +46,10 @@ export function orderTargets(options: OrderOptions): Order {
   return order;
 }
 
-function rank(targets: readonly Target[], { sticky, holdsFast, health, random }: OrderOptions): Target[] {
+function rank(
+  targets: readonly Candidate[],
+  { sticky, holdsFast, health, random }: OrderOptions,
+): Candidate[] {
   const stickyId = sticky && targetId(sticky);
   const ranked = holdsFast ? targets.filter((target) => targetId(target) === stickyId) : [];
   let left = targets.filter((target) => !ranked.includes(target));

@@ -1,10 +1,10 @@
 import type { Clock } from '../clock.ts';
-import type { Target } from './target.ts';
+import type { Candidate } from './candidate.ts';
 import type { Tier } from './tier.ts';
 
 /** Where a conversation was served last. */
 export interface Pin {
-  target: Target;
+  target: Candidate;
   tier?: Tier;
 }
 

@@ -1,8 +1,8 @@
 import { feed, type Load, newLoad } from './balance.ts';
 import type { BlockReason } from './blocks.ts';
 import { type Breaker, newBreaker, recordFailure, recordSuccess } from './breaker.ts';
+import { accountOf, type Candidate, keyOf, targetId } from './candidate.ts';
 import type { Failure } from './failure.ts';
-import { accountOf, keyOf, type Target, targetId } from './target.ts';
 
 /** What is known of one key and model. */
 export interface TargetHealth {
@@ -38,7 +38,7 @@ export function takeSuccess(health: TargetHealth, ttfbMs: number, nowMs: number)
 /** Takes a failed attempt into the target's health; answers what it means for others. */
 export function takeFailure(
   health: TargetHealth,
-  target: Target,
+  target: Candidate,
   {
     failure,
     elapsedMs,

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { targetId } from '../../src/routing/candidate.ts';
 import { classify } from '../../src/routing/classify.ts';
 import { createHealth } from '../../src/routing/health.ts';
 import { nextAttempt } from '../../src/routing/next-attempt.ts';
 import { newRetryBudget } from '../../src/routing/retry-budget.ts';
-import { targetId } from '../../src/routing/target.ts';
 import { seededRandom } from './seeded-random.ts';
 import { refusal, type Scripted, simulate, target } from './simulation.ts';
 import { virtualClock } from './virtual-clock.ts';

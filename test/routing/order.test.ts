@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
+import type { Candidate } from '../../src/routing/candidate.ts';
 import { createHealth } from '../../src/routing/health.ts';
 import { lackOf } from '../../src/routing/needs.ts';
 import { orderTargets } from '../../src/routing/order.ts';
-import type { Target } from '../../src/routing/target.ts';
 import { seededRandom } from './seeded-random.ts';
 import { target } from './simulation.ts';
 import { virtualClock } from './virtual-clock.ts';
 
 const fresh = () => createHealth({ clock: virtualClock(), random: seededRandom(1) });
-const limit = (health: ReturnType<typeof fresh>, to: Target, cooldownMs: number) => {
+const limit = (health: ReturnType<typeof fresh>, to: Candidate, cooldownMs: number) => {
   const attempt = health.begin(to);
   attempt.failed({ class: 'rate_limit', scope: 'target', next: 'elsewhere', cooldownMs }, 0);
   attempt.ended();

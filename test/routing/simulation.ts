@@ -1,3 +1,4 @@
+import type { Candidate } from '../../src/routing/candidate.ts';
 import { classify } from '../../src/routing/classify.ts';
 import type { UpstreamOutcome } from '../../src/routing/failure.ts';
 import { createHealth, type Health } from '../../src/routing/health.ts';
@@ -8,7 +9,6 @@ import {
   type Tried,
 } from '../../src/routing/next-attempt.ts';
 import { newRetryBudget } from '../../src/routing/retry-budget.ts';
-import type { Target } from '../../src/routing/target.ts';
 import { seededRandom } from './seeded-random.ts';
 import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 
@@ -16,7 +16,7 @@ import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 export type Scripted = { ms: number; outcome: 'ok' | UpstreamOutcome; headers?: Record<string, string> };
 
 export interface Served {
-  attempts: Target[];
+  attempts: Candidate[];
   outcomes: Scripted['outcome'][];
   startMs: number;
   endMs: number;
@@ -28,17 +28,17 @@ export interface Simulation {
   health: Health;
   served: Served[];
   /** Every request that reached an upstream. */
-  hits: { target: Target; atMs: number; endMs: number; outcome: Scripted['outcome'] }[];
+  hits: { target: Candidate; atMs: number; endMs: number; outcome: Scripted['outcome'] }[];
   /** Sends one request now; its attempts run as the clock advances. */
   send(): void;
   /** Sends `count` requests, one every `everyMs`, and lets all of them end. */
   traffic(count: number, everyMs: number): void;
-  hitsOn(target: Target, fromMs?: number, toMs?: number): number;
+  hitsOn(target: Candidate, fromMs?: number, toMs?: number): number;
 }
 
 type Options = Partial<Pick<NextAttemptOptions, 'larger' | 'capabilitiesOf' | 'needs' | 'sticky'>> & {
-  targets: Target[];
-  upstream(target: Target, nowMs: number): Scripted;
+  targets: Candidate[];
+  upstream(target: Candidate, nowMs: number): Scripted;
   seed?: number;
   clock?: VirtualClock;
   health?: Health;
@@ -109,7 +109,7 @@ export function simulate({ targets, upstream, seed = 1, ...rest }: Options): Sim
   };
 }
 
-export function target(provider: string, model = 'm', more: Partial<Target> = {}): Target {
+export function target(provider: string, model = 'm', more: Partial<Candidate> = {}): Candidate {
   return { provider, model, priority: 0, weight: 1, ...more };
 }
 

@@ -26,7 +26,7 @@ export async function failOver(
   const durationMs = gateway.clock.monotonic() - report.sentAt;
   const tried = [
     ...(route.attempts?.tried ?? []),
-    { target: route.target.place, failure, lastResort: route.lastResort },
+    { target: route.target.candidate, failure, lastResort: route.lastResort },
   ];
   let candidates = route.targets;
   for (;;) {
@@ -51,7 +51,7 @@ export async function failOver(
     const admitted = await readmit(gateway, { job, target, first: route.first, spent: attempts.costNanoUsd });
     if (admitted === 'no room') continue;
     if (admitted === 'resolved before') return undefined;
-    pin(gateway, job, target.place);
+    pin(gateway, job, target.candidate);
     return goOn(route, { job, target, admitted, lastResort: next.lastResort, attempts });
   }
 }

@@ -1,7 +1,7 @@
 import { messageOf } from '../../errors.ts';
+import { targetId } from '../../routing/candidate.ts';
 import type { Failure } from '../../routing/failure.ts';
 import { countTime, hedgeAfterMs, takeHedge } from '../../routing/hedge.ts';
-import { targetId } from '../../routing/target.ts';
 import { responsesWire } from '../../wire/apis/responses.ts';
 import { readmit } from '../admission/readmit.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -30,7 +30,7 @@ export function mayHedge(gateway: Gateway, { job, target, route }: Forwarding): 
  */
 export async function hedged(gateway: Gateway, call: Call, route: Route): Promise<Call> {
   const { clock, router } = gateway;
-  const name = `${targetId(route.target.place)} ${call.forwarding.job.asked.stream ? 'stream' : 'whole'}`;
+  const name = `${targetId(route.target.candidate)} ${call.forwarding.job.asked.stream ? 'stream' : 'whole'}`;
   const onContent = () => countTime(router.hedging, name, clock.monotonic() - call.report.sentAt);
   const first = new Racer(gateway, call, onContent);
   let starting: Promise<Racer | undefined> | undefined;
@@ -79,7 +79,7 @@ async function admitSecond(
   if (!route || !takeHedge(gateway.router.hedging)) return undefined;
   const next = nextOf(gateway, route.job, {
     targets: route.targets,
-    tried: [{ target: route.target.place, failure: LATE, lastResort: route.lastResort }],
+    tried: [{ target: route.target.candidate, failure: LATE, lastResort: route.lastResort }],
     remainingMs: remainingMs(gateway, job),
   });
   if (next.kind !== 'attempt' || next.lastResort) return undefined;
@@ -108,7 +108,7 @@ async function concluded(gateway: Gateway, first: Racer, second: Racer): Promise
   const metered = await other.spent();
   if (!route || !otherRoute) return call;
   const { target, lastResort } = otherRoute;
-  route.attempts = withFailed(undefined, [{ target: target.place, failure, lastResort }], {
+  route.attempts = withFailed(undefined, [{ target: target.candidate, failure, lastResort }], {
     target,
     failure,
     outcome: other.isOutrun ? 'outrun' : undefined,
@@ -116,6 +116,6 @@ async function concluded(gateway: Gateway, first: Racer, second: Racer): Promise
     durationMs: other.durationMs,
     metered,
   });
-  if (isSecond) pin(gateway, job, route.target.place);
+  if (isSecond) pin(gateway, job, route.target.candidate);
   return call;
 }

@@ -15,7 +15,7 @@ export function rememberResponse(
   relay: Relay,
 ): void {
   if (!route?.hasOthers || job.wire !== responsesWire || relay.status >= 300) return;
-  for (const id of idsIn(relay)) router.responses.set(id, { target: route.target.place });
+  for (const id of idsIn(relay)) router.responses.set(id, { target: route.target.candidate });
 }
 
 /** Providers choose them, and many are kept. */

@@ -36,7 +36,7 @@ export function startCall(gateway: Gateway, forwarding: Forwarding, outgoing: Ou
     clientIdleMs: gateway.settings()['limits.client_idle_ms'],
     now: () => gateway.clock.monotonic(),
   });
-  const attempt = route && gateway.router.health.begin(route.target.place);
+  const attempt = route && gateway.router.health.begin(route.target.candidate);
   const sentAt = gateway.clock.monotonic();
   if (attempt && several) relay.onContent = () => reportContent(attempt, relay, sentAt);
   const report: CallReport = { relay, sentAt, end: NO_END, failure: undefined };

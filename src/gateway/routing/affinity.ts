@@ -1,5 +1,5 @@
 import { isObject } from '../../json/object.ts';
-import { keyOf, type Target as Place } from '../../routing/target.ts';
+import { type Candidate, keyOf } from '../../routing/candidate.ts';
 import { OWN_THOUGHTS } from '../../translation/own-reasoning-mark.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import { responsesWire } from '../../wire/apis/responses.ts';
@@ -13,11 +13,11 @@ export interface Bond {
   /** `stored`: nobody else has what it points at. `sealed`: it gives reasoning back that others cannot open. */
   kind: 'stored' | 'sealed';
   /** Who answered before, where that is remembered. */
-  home: Place | undefined;
+  home: Candidate | undefined;
 }
 
 /** The bond of a request; `last` is where its conversation was served last. */
-export function bondOf({ router }: Gateway, job: Job, last: Place | undefined): Bond | undefined {
+export function bondOf({ router }: Gateway, job: Job, last: Candidate | undefined): Bond | undefined {
   const isResponse = job.wire === responsesWire;
   const id = isResponse ? storedIdOf(job) : undefined;
   if (id !== undefined) return { kind: 'stored', home: router.responses.get(id)?.target };
@@ -36,7 +36,7 @@ export function withinBond(
   { targets, bond: { kind, home } }: { targets: readonly RoutedTarget[]; bond: Bond },
 ): readonly RoutedTarget[] {
   const isNative = ({ provider }: RoutedTarget) => speaks(provider, wire, gateway);
-  const isHome = ({ place }: RoutedTarget) => home !== undefined && keyOf(place) === keyOf(home);
+  const isHome = ({ candidate }: RoutedTarget) => home !== undefined && keyOf(candidate) === keyOf(home);
   if (kind === 'stored') return targets.some(isHome) ? targets.filter(isHome) : targets.filter(isNative);
   if (wire !== responsesWire || !targets.some((target) => isHome(target) && isNative(target))) return targets;
   return targets.filter((target) => isHome(target) || !isNative(target));

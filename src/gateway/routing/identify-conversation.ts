@@ -12,7 +12,9 @@ const SESSION_HEADERS = ['x-session-id', 'session_id', 'session-id', 'x-claude-c
 export function isDecided({ wire }: Job, targets: readonly RoutedTarget[]): boolean {
   if (targets.length > 1 && (wire.form === 'responses' || wire.form === 'messages')) return true;
   // They are in the order of their priority.
-  return targets.some((target, i) => i > 0 && targets[i - 1]?.place.priority === target.place.priority);
+  return targets.some(
+    (target, i) => i > 0 && targets[i - 1]?.candidate.priority === target.candidate.priority,
+  );
 }
 
 /** The conversation of a request; undefined where it has none that can be read. */

@@ -1,5 +1,6 @@
 import { GwError } from '../../errors.ts';
 import type { NanoUsd } from '../../money.ts';
+import type { Candidate } from '../../routing/candidate.ts';
 import type { Health } from '../../routing/health.ts';
 import type { Capabilities } from '../../routing/needs.ts';
 import {
@@ -10,7 +11,6 @@ import {
 } from '../../routing/next-attempt.ts';
 import type { OrderOptions } from '../../routing/order.ts';
 import { countRequest } from '../../routing/retry-budget.ts';
-import type { Target as Place } from '../../routing/target.ts';
 import type { TokenUsage } from '../../usage.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { Job } from '../context/request-context.ts';
@@ -51,7 +51,7 @@ export function route(gateway: Gateway, job: Job, targets: readonly RoutedTarget
   if (targets.length > 1) return chooseAmong(gateway, job, targets, first);
   // With nobody else to ask, when to come back is the client's to heed, which was told.
   countRequest(gateway.router.budget, gateway.clock.monotonic());
-  pin(gateway, job, first.place);
+  pin(gateway, job, first.candidate);
   return routeTo(job, first, targets, whyOf(job));
 }
 
@@ -90,7 +90,7 @@ export function whyOf({ tier, asked }: Job): string {
 }
 
 /** The conversation stays with this target from now on. */
-export function pin({ router }: Gateway, { conversation, tier }: Job, target: Place): void {
+export function pin({ router }: Gateway, { conversation, tier }: Job, target: Candidate): void {
   if (!conversation) return;
   router.stickiness.set(
     conversation.key,
@@ -98,7 +98,7 @@ export function pin({ router }: Gateway, { conversation, tier }: Job, target: Pl
   );
 }
 
-function pinned({ router }: Gateway, { conversation }: Job): Place | undefined {
+function pinned({ router }: Gateway, { conversation }: Job): Candidate | undefined {
   if (!conversation || conversation.isNew) return undefined;
   return router.stickiness.get(conversation.key)?.target;
 }
@@ -133,16 +133,23 @@ export function orderingOf(
 ): OrderOptions & { health: Health } {
   const { health, random } = gateway.router;
   const sticky = pinned(gateway, job);
-  return { targets: targets.map(({ place }) => place), health, random, capabilitiesOf, sticky, holdsFast };
+  return {
+    targets: targets.map(({ candidate }) => candidate),
+    health,
+    random,
+    capabilitiesOf,
+    sticky,
+    holdsFast,
+  };
 }
 
-export function targetAt(targets: readonly RoutedTarget[], place: Place): RoutedTarget {
-  const found = targets.find((target) => target.place === place);
-  if (!found) throw new Error(`${place.provider}/${place.model} is no target of the request`);
+export function targetAt(targets: readonly RoutedTarget[], candidate: Candidate): RoutedTarget {
+  const found = targets.find((target) => target.candidate === candidate);
+  if (!found) throw new Error(`${candidate.provider}/${candidate.model} is no target of the request`);
   return found;
 }
 
-function capabilitiesOf({ provider, model }: Place): Capabilities {
+function capabilitiesOf({ provider, model }: Candidate): Capabilities {
   const contextTokens = contextOf(provider, model);
   return contextTokens === undefined ? {} : { contextTokens };
 }

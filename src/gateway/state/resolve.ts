@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { notFound } from '../../errors.ts';
 import type { ModelLists } from '../../providers/model-lists.ts';
 import type { Provider } from '../../providers/registry.ts';
-import type { Target as Place } from '../../routing/target.ts';
+import type { Candidate } from '../../routing/candidate.ts';
 import { namesFor, namesInList } from './aliases.ts';
 
 /** A model at a provider. */
@@ -14,8 +14,8 @@ export interface Target {
 
 /** A target that requests can be routed to. */
 export interface RoutedTarget extends Target {
-  /** The same for the router. */
-  place: Place;
+  /** The same target, as the router ranks it. */
+  candidate: Candidate;
   /** It was named by an alias or with its provider; else it is one of several providers that list the model. */
   named: boolean;
 }
@@ -72,7 +72,7 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
         return targets.map((target) => routed(target, group * RANKS + rankOf(target), named));
       }),
     );
-    return found.filter(isFirst).sort((a, b) => a.place.priority - b.place.priority);
+    return found.filter(isFirst).sort((a, b) => a.candidate.priority - b.candidate.priority);
   }
 
   /** Those that speak the client's wire before those that have to be translated for, and the cheapest first. */
@@ -139,11 +139,11 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
 }
 
 function routed({ provider, model }: Target, priority: number, named: boolean): RoutedTarget {
-  return { provider, model, place: placeOf(provider, model, priority), named };
+  return { provider, model, candidate: candidateOf(provider, model, priority), named };
 }
 
-/** What failed with one key may do with another, so the key is part of the place; its hash tells nothing. */
-function placeOf({ name, authHeaders }: Provider, model: string, priority: number): Place {
+/** Identifies the key by its hash: a failure under one key need not affect another. */
+function candidateOf({ name, authHeaders }: Provider, model: string, priority: number): Candidate {
   const keyId = createHash('sha256').update(JSON.stringify(authHeaders)).digest('hex').slice(0, 8);
   return { provider: name, model, keyId, priority, weight: 1 };
 }

@@ -99,5 +99,5 @@ export function createTiers({ settings, resolver, known }: TiersOptions): Tiers 
 }
 
 function putBehind(target: RoutedTarget): RoutedTarget {
-  return { ...target, place: { ...target.place, priority: target.place.priority + BEHIND } };
+  return { ...target, candidate: { ...target.candidate, priority: target.candidate.priority + BEHIND } };
 }

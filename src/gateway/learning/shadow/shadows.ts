@@ -112,7 +112,7 @@ function maySpend({ findProject }: Gateway, { job: { project } }: Served): boole
 /** The first healthy target of the tier that was not asked. */
 function otherTarget({ router }: Gateway, { tier, servedBy }: Served): RoutedTarget | undefined {
   const others = servedBy === 'weak' ? tier.strong : tier.fit;
-  return others.find(({ place }) => router.health.availabilityOf(place).ready);
+  return others.find(({ candidate }) => router.health.availabilityOf(candidate).ready);
 }
 
 /** Nothing that acts on the provider's side, and an answer that another can be held against. */

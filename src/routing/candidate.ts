@@ -1,5 +1,5 @@
-/** A model at a provider, by one of its keys. */
-export interface Target {
+/** A target that the router may choose: a model at a provider, reached with one of its keys. */
+export interface Candidate {
   provider: string;
   model: string;
   keyId?: string;
@@ -19,9 +19,9 @@ export interface Reach {
 }
 
 /** Targets live long and are asked for at each request: their names are made once. */
-const reaches = new WeakMap<Target, Reach>();
+const reaches = new WeakMap<Candidate, Reach>();
 
-export function reachOf(target: Target): Reach {
+export function reachOf(target: Candidate): Reach {
   let reach = reaches.get(target);
   if (!reach) {
     const { provider, keyId = '', model } = target;
@@ -34,14 +34,14 @@ export function reachOf(target: Target): Reach {
   return reach;
 }
 
-export function accountOf(target: Target): string {
+export function accountOf(target: Candidate): string {
   return reachOf(target).account;
 }
 
-export function keyOf(target: Target): string {
+export function keyOf(target: Candidate): string {
   return reachOf(target).key;
 }
 
-export function targetId(target: Target): string {
+export function targetId(target: Candidate): string {
   return reachOf(target).target;
 }
