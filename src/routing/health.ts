@@ -18,8 +18,8 @@ export type Availability =
       hard: boolean;
     };
 
-/** One attempt at a target. Whoever begins it ends it; what it reports before that is up to the upstream. */
-export interface Attempt {
+/** Permission for one attempt at a target. The holder reports how the attempt went and calls `ended` exactly once. */
+export interface HealthPermit {
   /** The first content is there. */
   succeeded(ttfbMs: number, headers: ResponseHeaders): void;
   /** It failed, before or after its first content. */
@@ -31,7 +31,7 @@ export interface Attempt {
 
 export interface Health {
   availabilityOf(target: Candidate): Availability;
-  begin(target: Candidate): Attempt;
+  begin(target: Candidate): HealthPermit;
   /** What one more request would cost: time to first byte and queue, less for more weight. */
   costOf(target: Candidate): number;
   /** The usual time to first byte; undefined before the first answer. */
@@ -91,7 +91,7 @@ export function createHealth(options: {
     };
   }
 
-  function begin(target: Candidate): Attempt {
+  function begin(target: Candidate): HealthPermit {
     const health = healthOf(target);
     const beganMs = clock.monotonic();
     let probing = beginAttempt(health.breaker, beganMs);

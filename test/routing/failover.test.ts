@@ -286,9 +286,9 @@ describe('a restart', () => {
     const clock = virtualClock();
     const random = seededRandom(1);
     const health = createHealth({ clock, random });
-    const attempt = health.begin(a);
-    attempt.failed({ class: 'rate_limit', scope: 'target', next: 'elsewhere', cooldownMs: 30_000 }, 10);
-    attempt.ended();
+    const permit = health.begin(a);
+    permit.failed({ class: 'rate_limit', scope: 'target', next: 'elsewhere', cooldownMs: 30_000 }, 10);
+    permit.ended();
     const restarted = createHealth({ clock: virtualClock(0), random, snapshot: health.snapshot() });
     expect(restarted.availabilityOf(a)).toMatchObject({ waitMs: 30_000 });
   });

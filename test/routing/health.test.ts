@@ -18,10 +18,10 @@ const limited = (cooldownMs?: number): Failure => ({
 function setup() {
   const clock = virtualClock();
   const health = createHealth({ clock, random: seededRandom(1) });
-  const run = (report: (attempt: ReturnType<typeof health.begin>) => void) => {
-    const attempt = health.begin(to);
-    report(attempt);
-    attempt.ended();
+  const run = (report: (permit: ReturnType<typeof health.begin>) => void) => {
+    const permit = health.begin(to);
+    report(permit);
+    permit.ended();
   };
   return { clock, health, run };
 }
@@ -36,7 +36,7 @@ describe('health', () => {
   test('is not mended by an answer to a request that went out before the refusal', () => {
     const { health, run } = setup();
     const early = health.begin(to);
-    run((attempt) => attempt.failed(limited(60_000), 1));
+    run((permit) => permit.failed(limited(60_000), 1));
     early.succeeded(100, {});
     early.ended();
     expect(health.availabilityOf(to)).toMatchObject({ ready: false, because: 'rate_limit' });
@@ -44,14 +44,14 @@ describe('health', () => {
 
   test('is mended by an answer to a last resort', () => {
     const { health, run, clock } = setup();
-    run((attempt) => attempt.failed({ class: 'quota', scope: 'account', next: 'elsewhere' }, 1));
+    run((permit) => permit.failed({ class: 'quota', scope: 'account', next: 'elsewhere' }, 1));
     expect(health.availabilityOf(target('a', 'other'))).toMatchObject({
       ready: false,
       because: 'quota',
       hard: false,
     });
     clock.advance(1_000);
-    run((attempt) => attempt.succeeded(100, {}));
+    run((permit) => permit.succeeded(100, {}));
     expect(health.availabilityOf(target('a', 'other'))).toEqual({ ready: true });
   });
 
@@ -59,7 +59,7 @@ describe('health', () => {
     const { health, run, clock } = setup();
     const waits: number[] = [];
     for (let i = 0; i < 6; i++) {
-      run((attempt) => attempt.failed(limited(), 1));
+      run((permit) => permit.failed(limited(), 1));
       const state = health.availabilityOf(to);
       waits.push(state.ready ? 0 : state.waitMs);
       clock.advance(60_000);
@@ -73,16 +73,16 @@ describe('health', () => {
 
   test('believes "retry after 0" once', () => {
     const { health, run } = setup();
-    run((attempt) => attempt.failed(limited(0), 1));
+    run((permit) => permit.failed(limited(0), 1));
     expect(health.availabilityOf(to)).toEqual({ ready: true });
-    run((attempt) => attempt.failed(limited(0), 1));
+    run((permit) => permit.failed(limited(0), 1));
     expect(health.availabilityOf(to)).toMatchObject({ ready: false, because: 'guess', hard: false });
   });
 
   test('moves traffic away before the 429, where an answer says that a limit is used up', () => {
     const { health, run } = setup();
-    run((attempt) =>
-      attempt.succeeded(100, { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '4s' }),
+    run((permit) =>
+      permit.succeeded(100, { 'x-ratelimit-remaining-requests': '0', 'x-ratelimit-reset-requests': '4s' }),
     );
     expect(health.availabilityOf(to)).toMatchObject({
       ready: false,
@@ -94,9 +94,9 @@ describe('health', () => {
 
   test('tells the end of a rate limit, however long the account is without money', () => {
     const { health, run } = setup();
-    run((attempt) => attempt.failed({ class: 'quota', scope: 'account', next: 'elsewhere' }, 1));
-    run((attempt) =>
-      attempt.failed({ class: 'rate_limit', scope: 'target', next: 'elsewhere', cooldownMs: 1_000 }, 1),
+    run((permit) => permit.failed({ class: 'quota', scope: 'account', next: 'elsewhere' }, 1));
+    run((permit) =>
+      permit.failed({ class: 'rate_limit', scope: 'target', next: 'elsewhere', cooldownMs: 1_000 }, 1),
     );
     expect(health.availabilityOf(to)).toEqual({
       ready: false,
@@ -108,7 +108,7 @@ describe('health', () => {
 
   test('leaves an overloaded target alone for as long as it asks', () => {
     const { health, run } = setup();
-    run((attempt) => attempt.failed({ ...server, cooldownMs: 8_000 }, 1));
+    run((permit) => permit.failed({ ...server, cooldownMs: 8_000 }, 1));
     expect(health.availabilityOf(to)).toMatchObject({
       ready: false,
       because: 'overload',
@@ -119,24 +119,24 @@ describe('health', () => {
 
   test('takes a timeout for a slow answer', () => {
     const { health, run } = setup();
-    run((attempt) => attempt.failed({ class: 'timeout', scope: 'target', next: 'elsewhere' }, 30_000));
+    run((permit) => permit.failed({ class: 'timeout', scope: 'target', next: 'elsewhere' }, 30_000));
     expect(health.expectedMs(to)).toBe(30_000);
   });
 
   test('counts what is in flight once, however often it is ended', () => {
     const { health, run } = setup();
-    run((attempt) => attempt.succeeded(100, {}));
+    run((permit) => permit.succeeded(100, {}));
     const idle = health.costOf(to);
-    const attempt = health.begin(to);
+    const permit = health.begin(to);
     expect(health.costOf(to)).toBeCloseTo(2 * idle, 6);
-    attempt.ended();
-    attempt.ended();
+    permit.ended();
+    permit.ended();
     expect(health.costOf(to)).toBeCloseTo(idle, 6);
   });
 
   test('lets another probe through when the client of one hung up', () => {
     const { health, run, clock } = setup();
-    for (let i = 0; i < 5; i++) run((attempt) => attempt.failed(server, 1));
+    for (let i = 0; i < 5; i++) run((permit) => permit.failed(server, 1));
     clock.advance(5_000);
     const probe = health.begin(to);
     expect(health.availabilityOf(to)).toMatchObject({ ready: false, because: 'breaker' });
@@ -147,7 +147,7 @@ describe('health', () => {
 
   test('does not free the probe of another when a long answer ends', () => {
     const { health, run, clock } = setup();
-    for (let i = 0; i < 5; i++) run((attempt) => attempt.failed(server, 1));
+    for (let i = 0; i < 5; i++) run((permit) => permit.failed(server, 1));
     clock.advance(5_000);
     const first = health.begin(to);
     first.succeeded(100, {});
@@ -173,8 +173,8 @@ describe('what an earlier run knew', () => {
 
   test('is taken up as it was stored', () => {
     const { health, run } = setup();
-    run((attempt) => attempt.succeeded(100, {}));
-    run((attempt) => attempt.failed(limited(60_000), 1));
+    run((permit) => permit.succeeded(100, {}));
+    run((permit) => permit.failed(limited(60_000), 1));
     expect(isHealthSnapshot(JSON.parse(JSON.stringify(health.snapshot())))).toBe(true);
   });
 });

@@ -86,9 +86,9 @@ describe('nextAttempt()', () => {
   test('does not begin what cannot end before the deadline', () => {
     const [fast, slow] = [target('fast'), target('slow')];
     const options = { ...base(), targets: [fast, slow] };
-    const attempt = options.health.begin(slow);
-    attempt.succeeded(5_000, {});
-    attempt.ended();
+    const permit = options.health.begin(slow);
+    permit.succeeded(5_000, {});
+    permit.ended();
     const tried = [{ target: fast, failure: serverError, lastResort: false }];
     expect(nextAttempt({ ...options, tried, remainingMs: 1_000 })).toEqual({
       kind: 'stop',
@@ -125,9 +125,9 @@ describe('nextAttempt()', () => {
     for (let i = 0; i < 50; i++) {
       expect(nextAttempt({ ...options, tried: [], sticky: b })).toMatchObject({ target: b });
     }
-    const attempt = options.health.begin(b);
-    attempt.failed({ class: 'rate_limit', scope: 'target', next: 'elsewhere', cooldownMs: 60_000 }, 1);
-    attempt.ended();
+    const permit = options.health.begin(b);
+    permit.failed({ class: 'rate_limit', scope: 'target', next: 'elsewhere', cooldownMs: 60_000 }, 1);
+    permit.ended();
     expect(nextAttempt({ ...options, tried: [], sticky: b })).toMatchObject({ target: a, lastResort: false });
   });
 });

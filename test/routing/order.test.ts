@@ -9,9 +9,9 @@ import { virtualClock } from './virtual-clock.ts';
 
 const fresh = () => createHealth({ clock: virtualClock(), random: seededRandom(1) });
 const limit = (health: ReturnType<typeof fresh>, to: Candidate, cooldownMs: number) => {
-  const attempt = health.begin(to);
-  attempt.failed({ class: 'rate_limit', scope: 'target', next: 'elsewhere', cooldownMs }, 0);
-  attempt.ended();
+  const permit = health.begin(to);
+  permit.failed({ class: 'rate_limit', scope: 'target', next: 'elsewhere', cooldownMs }, 0);
+  permit.ended();
 };
 
 describe('orderTargets()', () => {
@@ -82,9 +82,9 @@ describe('orderTargets()', () => {
       [fast, 50],
       [slow, 2_000],
     ] as const) {
-      const attempt = health.begin(to);
-      attempt.succeeded(ms, {});
-      attempt.ended();
+      const permit = health.begin(to);
+      permit.succeeded(ms, {});
+      permit.ended();
     }
     for (let i = 0; i < 20; i++) {
       expect(orderTargets({ targets: [slow, fast], health, random }).ready[0]).toBe(fast);

@@ -62,20 +62,20 @@ export function simulate({ targets, upstream, seed = 1, ...rest }: Options): Sim
     }
     const { target, lastResort } = next;
     request.attempts.push(target);
-    const attempt = health.begin(target);
+    const permit = health.begin(target);
     const { ms, outcome, headers = {} } = upstream(target, nowMs);
     hits.push({ target, atMs: nowMs, endMs: nowMs + ms, outcome });
     request.outcomes.push(outcome);
     clock.after(ms, () => {
       if (outcome === 'ok') {
-        attempt.succeeded(ms, headers);
-        attempt.ended();
+        permit.succeeded(ms, headers);
+        permit.ended();
         Object.assign(request, { endMs: clock.monotonic(), end: 'ok' });
         return;
       }
       const failure = classify(outcome, clock.now());
-      attempt.failed(failure, ms);
-      attempt.ended();
+      permit.failed(failure, ms);
+      permit.ended();
       step(request, [...tried, { target, failure, lastResort }]);
     });
   }

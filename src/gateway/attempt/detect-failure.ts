@@ -1,7 +1,7 @@
 import { isObject } from '../../json/object.ts';
 import { classify } from '../../routing/classify.ts';
 import type { Failure, UpstreamOutcome } from '../../routing/failure.ts';
-import { type Attempt, NO_HEADERS } from '../../routing/health.ts';
+import { type HealthPermit, NO_HEADERS } from '../../routing/health.ts';
 import { parseObject, valuesIn } from '../../wire/answer/events.ts';
 import type { Relay } from '../answer/relay.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -11,24 +11,24 @@ import type { CallEnd } from '../upstream/send.ts';
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Tells the health of the target how the attempt ended; answers what went wrong, if something did. */
+/** Reports to the target's health how the attempt ended. Returns the failure, if there was one. */
 export function endAttempt(
   gateway: Gateway,
-  attempt: Attempt,
+  permit: HealthPermit,
   { relay, end, sentAt }: { relay: Relay; end: CallEnd; sentAt: number },
 ): Failure | undefined {
   const outcome = faultOf(relay, end);
   const failure = outcome && classify(outcome, gateway.clock.now());
-  if (failure) attempt.failed(failure, gateway.clock.monotonic() - sentAt);
-  else reportContent(attempt, relay, sentAt);
-  attempt.ended();
+  if (failure) permit.failed(failure, gateway.clock.monotonic() - sentAt);
+  else reportContent(permit, relay, sentAt);
+  permit.ended();
   return failure;
 }
 
 /** The first content is there: the target is well. */
-export function reportContent(attempt: Attempt, relay: Relay, sentAt: number): void {
+export function reportContent(permit: HealthPermit, relay: Relay, sentAt: number): void {
   const { headers, firstByteAt = sentAt } = relay;
-  attempt.succeeded(firstByteAt - sentAt, saysUsedUp(headers) ? recordHeaders(headers) : NO_HEADERS);
+  permit.succeeded(firstByteAt - sentAt, saysUsedUp(headers) ? recordHeaders(headers) : NO_HEADERS);
 }
 
 /** What was wrong with a provider's answer; undefined for a good one. */

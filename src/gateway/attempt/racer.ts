@@ -81,7 +81,7 @@ export class Racer {
 
   #end(end: CallEnd): void {
     const { call } = this;
-    const { report, attempt, forwarding } = call;
+    const { report, permit, forwarding } = call;
     const rival = this.#rival;
     // An end that came as it was given up is nobody's answer any more.
     endCall(this.#gateway, call, this.isOutrun && end.kind === 'complete' ? GIVEN_UP : end);
@@ -90,7 +90,7 @@ export class Racer {
     if (!this.isOutrun && !report.failure && end.kind === 'complete') this.#win();
     if (rival && !rival.hasEnded) forwarding.job.exchange.onGone = rival.call.running.abort;
     this.isLast = rival?.hasEnded === true;
-    if (this.isOutrun) attempt?.outrun(this.durationMs);
+    if (this.isOutrun) permit?.outrun(this.durationMs);
     // At once: the time that the other goes on is not time that this one's provider had.
     if (rival && (this.isOutrun || report.failure))
       this.#spent = report.metered ?? meterReport(this.#gateway, forwarding, report);

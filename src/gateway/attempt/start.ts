@@ -1,4 +1,4 @@
-import type { Attempt } from '../../routing/health.ts';
+import type { HealthPermit } from '../../routing/health.ts';
 import { Relay } from '../answer/relay.ts';
 import type { ServiceHeaders } from '../answer/service-headers.ts';
 import { serviceHeaders } from '../answer/service-headers.ts';
@@ -17,7 +17,7 @@ export interface Call {
   report: CallReport;
   about: ServiceHeaders;
   /** Left out for what is passed through. */
-  attempt: Attempt | undefined;
+  permit: HealthPermit | undefined;
   running: RunningCall;
 }
 
@@ -36,26 +36,26 @@ export function startCall(gateway: Gateway, forwarding: Forwarding, outgoing: Ou
     clientIdleMs: gateway.settings()['limits.client_idle_ms'],
     now: () => gateway.clock.monotonic(),
   });
-  const attempt = route && gateway.router.health.begin(route.target.candidate);
+  const permit = route && gateway.router.health.begin(route.target.candidate);
   const sentAt = gateway.clock.monotonic();
-  if (attempt && several) relay.onContent = () => reportContent(attempt, relay, sentAt);
+  if (permit && several) relay.onContent = () => reportContent(permit, relay, sentAt);
   const report: CallReport = { relay, sentAt, end: NO_END, failure: undefined };
   const running = callProvider(gateway, forwarding, outgoing, relay);
-  return { forwarding, report, about, attempt, running };
+  return { forwarding, report, about, permit, running };
 }
 
 const NO_END: CallEnd = { kind: 'aborted', sent: false };
 
 /** Reads what only the end tells, and lets the router know how it went. */
 export function endCall(gateway: Gateway, call: Call, end: CallEnd): void {
-  const { report, attempt, running } = call;
+  const { report, permit, running } = call;
   report.end = running.close(end);
   try {
     if (report.end.kind === 'complete') report.relay.readEnd();
-    if (attempt) report.failure = endAttempt(gateway, attempt, report);
+    if (permit) report.failure = endAttempt(gateway, permit, report);
   } catch (error) {
     report.metered = meterAtBound(gateway, call.forwarding.admitted, error);
-    attempt?.ended();
+    permit?.ended();
   }
 }
 
