@@ -7,6 +7,3 @@ export interface Origin {
   /** Resolves when the search for it has ended; absent once it has. */
   search?: Promise<void> | undefined;
 }
-
-/** The program that shadow requests are on record of: gw itself asks them. */
-export const SHADOW_PROCESS = 'gw shadow';

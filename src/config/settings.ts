@@ -41,10 +41,6 @@ export interface Settings {
   'routing.deadline_ms': number;
   'routing.first_byte_timeout_ms': number;
   'routing.hedge': Switch;
-  /** A part of the requests, as it was written. */
-  'routing.shadow_share': string;
-  /** Dollars. */
-  'routing.shadow_budget': string;
   'metering.max_tokens_per_second': number;
   'passthrough.unmetered': UnmeteredRule;
   /** Days such as `90d`, or `forever`. */
@@ -262,17 +258,6 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     parse: oneOf(SWITCHES),
     about:
       'where a model has several targets: whether a second one is asked as well when the first is later than in 95 % of cases; both are paid',
-  },
-  'routing.shadow_share': {
-    default: () => '0%',
-    parse: share,
-    about:
-      'the part of the answers with tiers that the other tier is asked for too, in the background, to learn from: such as 2%',
-  },
-  'routing.shadow_budget': {
-    default: () => '0.25',
-    parse: dollars,
-    about: 'dollars that a project may spend a day on asking the other tier too',
   },
   'metering.max_tokens_per_second': {
     default: () => 500,

@@ -6,7 +6,6 @@ import { retentionMs } from '../config/retention.ts';
 import type { ScalarKey } from '../config/settings.ts';
 import { messageOf } from '../errors.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
-import { createShadows } from '../gateway/learning/shadow/shadows.ts';
 import { createDefaultTerms } from '../gateway/state/account-surcharges.ts';
 import { createAdmissionQueue } from '../gateway/state/admission-queue.ts';
 import { createAuthenticator } from '../gateway/state/authenticate.ts';
@@ -35,7 +34,6 @@ import { createPruning } from '../store/database/retention.ts';
 import { inTransaction } from '../store/database/write.ts';
 import { createLedger, type Ledger } from '../store/ledger/ledger.ts';
 import { createRouterStateStore } from '../store/router/router-state.ts';
-import { createShadowSpend } from '../store/router/shadow-spend.ts';
 import { recentTierScores } from '../store/router/tier-scores.ts';
 import { createOutbox } from '../store/webhooks/outbox.ts';
 import { modelsOf } from '../tiering/tier-models.ts';
@@ -185,11 +183,6 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   const settler = createSettler(ledger, clock);
   const tokens = createTokenCounter();
   const compressor = options.compressor ?? createCompressor({ clock, warn: (message) => log.warn(message) });
-  const shadows = createShadows({
-    gateway: () => gateway,
-    spentSince: createShadowSpend(db),
-    random: router.random,
-  });
   const attribution = createAttribution({ enabled: () => current().settings.attribution === 'on', clock });
   const gateway: Gateway = {
     clock,
@@ -207,7 +200,6 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     tiers,
     learners,
     lessons: createLessons(learners),
-    shadows,
     catalog: () => current().catalog,
     ledger,
     settler,
@@ -327,7 +319,6 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     for (const stop of stops) stop();
     await stopMaintenance();
     await dispatcher.stop();
-    await shadows.close();
     await upstreams.close();
     await sandbox.close();
     await tokens.close();

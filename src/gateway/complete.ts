@@ -110,8 +110,7 @@ function forward(gateway: Gateway, forwarding: Forwarding): Promise<Step> {
 }
 
 /** Lets a project learn from a good answer where a tier was chosen for the request. */
-function learn(gateway: Gateway, { forwarding, relay, usage, outcome }: Delivered): void {
-  const { job, route } = forwarding;
-  if (!job.tier || !route || outcome !== 'ok') return;
-  learnFrom(gateway, { ...forwarding, asked: route.job }, job.tier, { relay, usage });
+function learn(gateway: Gateway, { forwarding, relay, outcome }: Delivered): void {
+  const { tier } = forwarding.job;
+  if (tier && outcome === 'ok') learnFrom(gateway, forwarding, tier, relay);
 }

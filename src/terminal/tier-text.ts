@@ -39,7 +39,7 @@ function scoreText({ score, threshold, why, basis }: Recorded): string {
   return `score ${decimal(score)}${side}${reasons}, by ${source}`;
 }
 
-/** What a request was asked for that gw made to learn from: nobody waited for it. */
+/** What a shadow request on an old record was for: earlier versions sent them to the other tier to learn from it. */
 export function shadowText({ of, tier, agrees }: Recorded): string {
   const outcome =
     agrees === null || agrees === undefined

@@ -5,7 +5,6 @@ import type { Grouping, UsageQuery } from '../../store/reports/query.ts';
 import { GROUPINGS } from '../../store/reports/query.ts';
 import { type UsageReport, usageReport, usageTrends } from '../../store/reports/usage-report.ts';
 import { type UsageScope, usageResponse } from '../../store/reports/usage-response.ts';
-import { shadowUsage } from '../../store/router/shadow-spend.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson, tell } from '../context.ts';
@@ -57,20 +56,17 @@ async function run(context: Context, options: Options): Promise<void> {
   else tell(context, usageTable(report, scope, terminalOf(context.stdout, context.env, options), charts));
 }
 
-/** What stands beside the figures: days have their models, the rest has its days. */
+/** What the charts show: the models behind a report by day, the days behind any other. */
 async function readCharts(
   db: Db,
   calendar: Calendar,
   query: UsageQuery,
   { rows }: UsageReport,
 ): Promise<UsageCharts> {
-  const { groupBy, projectId } = query;
-  const from = calendar.startOfDate(query.from);
-  const to = calendar.startOfDate(addDays(query.to, 1));
-  const shadows = shadowUsage(db, { from, to, projectId });
+  const { groupBy } = query;
   if (groupBy === 'day')
-    return { parts: (await usageReport(db, calendar, { ...query, groupBy: 'model' })).rows, shadows };
-  return { parts: rows, trends: await usageTrends(db, calendar, { ...query, groupBy }), shadows };
+    return { parts: (await usageReport(db, calendar, { ...query, groupBy: 'model' })).rows };
+  return { parts: rows, trends: await usageTrends(db, calendar, { ...query, groupBy }) };
 }
 
 function scopeOf({ from, to, groupBy, project }: Options, calendar: Calendar, now: number): UsageScope {

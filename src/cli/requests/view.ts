@@ -47,7 +47,7 @@ export function requestTable(found: LoggedRequest[], timezone: string, terminal:
   return [palette.bold(`Requests (${timezone})`), '', ...table(found, columns, { terminal })].join('\n');
 }
 
-/** The model that served it, or was to; `shadow` where gw asked by itself, to learn how the other tier answers. */
+/** The model that served it, or was to. Old records may be of shadow requests, which gw made itself. */
 function modelText({ model, askedModel, flags }: LoggedRequest): string {
   return `${model || askedModel || '-'}${flags.includes('shadow') ? ' (shadow)' : ''}`;
 }

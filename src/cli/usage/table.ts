@@ -1,7 +1,6 @@
 import { formatUsd } from '../../money.ts';
 import type { UsageFigures, UsageReport, UsageRow } from '../../store/reports/usage-report.ts';
 import type { UsageScope } from '../../store/reports/usage-response.ts';
-import type { ShadowUsage } from '../../store/router/shadow-spend.ts';
 import { bar } from '../../terminal/bars.ts';
 import { fitPoints, peakOf, sparkline } from '../../terminal/chart.ts';
 import { count, plural, tokens } from '../../terminal/numbers.ts';
@@ -18,8 +17,6 @@ export interface UsageCharts {
   parts?: readonly UsageRow[];
   /** The cost of each day, by the key of a row. */
   trends?: ReadonlyMap<string, readonly number[]> | undefined;
-  /** What gw asked by itself, to learn. */
-  shadows?: ShadowUsage;
 }
 
 /** The usage report for people: what the total is made of, a row each with its chart, and what the totals leave out. */
@@ -27,7 +24,7 @@ export function usageTable(
   { rows, total }: UsageReport,
   scope: UsageScope,
   terminal: Terminal,
-  { parts = [], trends, shadows }: UsageCharts = {},
+  { parts = [], trends }: UsageCharts = {},
 ): string {
   const { bold, dim } = terminal.palette;
   const whose = scope.project === null ? 'all projects' : `project ${scope.project}`;
@@ -41,14 +38,9 @@ export function usageTable(
   const chart = trends ? trendColumn(trends, sum, terminal) : barColumn(rows, sum, terminal);
   const lines = table(rows, columnsFor(scope, terminal, chart), { terminal, total: sum });
   const share = stackedBar(partsOf(parts), terminal);
-  return [
-    title,
-    '',
-    ...share,
-    ...(share.length > 0 ? [''] : []),
-    ...lines,
-    ...remarks(total, shadows).map(dim),
-  ].join('\n');
+  return [title, '', ...share, ...(share.length > 0 ? [''] : []), ...lines, ...remarks(total).map(dim)].join(
+    '\n',
+  );
 }
 
 function columnsFor(
@@ -114,12 +106,8 @@ function costOf({ costNanoUsd, unpricedRequests }: UsageFigures): string {
   return costNanoUsd === 0 ? 'unpriced' : `${formatUsd(costNanoUsd)}+?`;
 }
 
-function remarks(total: UsageFigures, shadows?: ShadowUsage): string[] {
+function remarks(total: UsageFigures): string[] {
   const lines: string[] = [];
-  if (shadows && shadows.requests > 0) {
-    const requests = plural(shadows.requests, 'shadow request');
-    lines.push(`${requests} of these, for ${formatUsd(shadows.costNanoUsd)}: routing.shadow_share`);
-  }
   if (total.savedTokens > 0) {
     lines.push(`saved ${formatUsd(total.savedNanoUsd)} and ${plural(total.savedTokens, 'token')}`);
   }

@@ -22,7 +22,6 @@ import type { Settler } from '../state/settle-retry.ts';
 import type { Tiers } from '../state/tiers.ts';
 import type { Upstreams } from '../state/upstream-pools.ts';
 import type { FindProject, HasBudget } from './accounts.ts';
-import type { Shadows } from './shadows.ts';
 
 /** All that the stages of a request work with. What can change while gw runs is asked for anew each time. */
 export interface Gateway {
@@ -41,7 +40,6 @@ export interface Gateway {
   tiers: Tiers;
   learners: Learners;
   lessons: Lessons;
-  shadows: Shadows;
   catalog: () => Catalog;
   calendar: () => Calendar;
   ledger: Ledger;

@@ -12,13 +12,10 @@ export interface TierChoice {
   /** What the cheaper tier lacks for this request. */
   lacks: readonly string[];
   /** Where it would have gone for the dearer price. */
-  strong: readonly RoutedTarget[];
+  strong: RoutedTarget;
   weak: readonly RoutedTarget[];
-  /** Those of the cheaper tier that can take it. */
-  fit: readonly RoutedTarget[];
   /** To learn from how it was answered. */
   prompt: Prompt;
   turns: number;
   wantsJson: boolean;
-  inToolLoop: boolean;
 }

@@ -1,11 +1,9 @@
 import { messageOf } from '../../errors.ts';
-import type { TokenUsage } from '../../usage.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import { type Signs, signsOf, signsOfStream } from '../../wire/answer/summary.ts';
 import type { Sending } from '../admission/admitted.ts';
 import type { Relay } from '../answer/relay.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { Job } from '../context/request-context.ts';
 import type { TierChoice } from '../context/tier-choice.ts';
 import { judgeAnswer } from './rate-answer.ts';
 
@@ -15,12 +13,12 @@ const MAX_BYTES = 1_000_000;
 /** What is left of an answer once it is delivered. */
 type Answer = Pick<Relay, 'lastEvents' | 'unsent'>;
 
-/** Learns from a good answer what shows of its worth, once the client has it, and may ask the other tier as well. */
+/** Learns what the look of a good answer says about its quality, once the client has it. */
 export function learnFrom(
   gateway: Gateway,
-  { job, target, admitted, asked }: Sending & { asked: Job },
+  { job, target, admitted }: Sending,
   tier: TierChoice,
-  { relay, usage }: { relay: Answer; usage: TokenUsage },
+  relay: Answer,
 ): void {
   const { exchange, project, conversation } = job;
   if (!conversation) return;
@@ -28,21 +26,18 @@ export function learnFrom(
   const isWeak = tier.weak.some(
     ({ provider, model }) => provider === target.provider && model === target.model,
   );
-  const servedBy = isWeak ? 'weak' : 'strong';
   setImmediate(() => {
     try {
       const signs = signsIn(relay);
       gateway.lessons.answered({
         id: exchange.id,
         project: project.name,
-        tier: servedBy,
+        tier: isWeak ? 'weak' : 'strong',
         prompt: tier.prompt,
         conversation: conversation.key,
         turns: tier.turns,
         quality: signs && judgeAnswer(signs, { json: tier.wantsJson, limited }),
       });
-      const { outputTokens } = usage;
-      if (signs) gateway.shadows.consider({ job: asked, tier, servedBy, signs, outputTokens });
     } catch (error) {
       gateway.warn(`nothing was learnt from an answer: ${messageOf(error)}`);
     }

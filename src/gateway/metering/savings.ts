@@ -36,10 +36,10 @@ export function savedMoney(
 /** An estimate, in nano-USD, of what the cheaper tier's answer would have cost more of the strong one. */
 export function savedByTier(
   { catalog, clock }: Gateway,
-  { decision, strong: [strong] }: TierChoice,
+  { decision, strong }: TierChoice,
   { usage, costNanoUsd }: Metered,
 ): number | undefined {
-  if (!strong || !decision.applied || decision.tier === 'strong') return undefined;
+  if (!decision.applied || decision.tier === 'strong') return undefined;
   const card = catalog().find(strong.provider.name, strong.model, clock.now());
   return card && costOf(usage, card) - costNanoUsd;
 }

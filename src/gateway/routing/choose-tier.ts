@@ -110,13 +110,11 @@ function decide(
     scored,
     name,
     lacks: weak ? [] : lacks,
-    strong: offer.strong,
+    strong,
     weak: offer.weak,
-    fit,
     prompt,
     turns: turns.length,
     wantsJson: needs.jsonSchema === true,
-    inToolLoop,
   };
 }
 

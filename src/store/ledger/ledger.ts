@@ -2,7 +2,6 @@ import type { Calendar } from '../../calendar.ts';
 import type { Clock } from '../../clock.ts';
 import { formatRequestId, type Random, systemRandom, timeOfRequestId } from '../../ids.ts';
 import { type NanoUsd, usdNumber } from '../../money.ts';
-import { SHADOW_PROCESS } from '../../origin.ts';
 import { NO_USAGE } from '../../usage.ts';
 import { createNames } from '../database/names.ts';
 import type { Db } from '../database/open.ts';
@@ -277,7 +276,7 @@ export function createLedger(options: LedgerOptions): Ledger {
         ...hold,
         status: 0,
         outcome: 'crashed',
-        flags: FLAGS.estimated | (hold.stream ? FLAGS.stream : 0) | shadowFlag(hold),
+        flags: FLAGS.estimated | (hold.stream ? FLAGS.stream : 0),
         usage: NO_USAGE,
         costNanoUsd: hold.amount,
         savedTokens: 0,
@@ -356,9 +355,6 @@ export function createLedger(options: LedgerOptions): Ledger {
 }
 
 const repoOf = ({ origin }: Pick<RequestHead, 'origin'>): string => origin?.repo ?? '';
-/** The mark of what gw asked by itself, which a hold knows by its program. */
-const shadowFlag = ({ origin }: Pick<RequestHead, 'origin'>): number =>
-  origin?.process === SHADOW_PROCESS ? FLAGS.shadow : 0;
 const roomOf = ({ budget, posted, pending }: Standing): NanoUsd => budget.capNanoUsd - posted - pending;
 /** The part of its cap that the budget which is used up most has spent. */
 const spentOfCap = (standings: Standing[]): number =>

@@ -42,7 +42,7 @@ export const FLAGS = {
   optimizedLate: 128,
   /** Went out as it came, to learn what requests cost without the optimizer. */
   heldOut: 256,
-  /** Asked by gw itself, to learn how the other tier answers. */
+  /** Only on old records: a shadow request, which earlier versions sent to the other tier to learn from it. */
   shadow: 512,
 } as const;
 export type Flag = keyof typeof FLAGS;

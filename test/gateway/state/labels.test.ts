@@ -66,37 +66,3 @@ describe('lessons', () => {
     expect(short.filter(({ id }) => lessons.told(id, 1) === 'learnt')).toHaveLength(5_000);
   });
 });
-
-describe('a pair', () => {
-  const other = { tier: 'strong', quality: undefined } as const;
-
-  test.each<[boolean | undefined, number, Label['outcome']]>([
-    [true, 1, { weak: 1, strong: 1 }],
-    [true, 0, { weak: 0, strong: 0 }],
-    [false, 1, { weak: 1, strong: 0 }],
-    [false, 0, { weak: 0 }],
-    [undefined, 1, { weak: 1 }],
-  ])('that agrees (%s) carries over what is said (%d), whenever it comes', (agrees, told, outcome) => {
-    for (const isLate of [false, true]) {
-      const { taught, lessons } = start();
-      const answered = lesson();
-      lessons.answered(answered);
-      if (isLate) lessons.told(answered.id, told);
-      lessons.paired(answered.id, { ...other, agrees });
-      if (!isLate) lessons.told(answered.id, told);
-      expect(taught.at(-1)).toEqual(outcome);
-    }
-  });
-
-  test('tells nothing by itself but how its answer looks', () => {
-    const { taught, lessons } = start();
-    const answered = lesson();
-    lessons.answered(answered);
-    lessons.paired(answered.id, { ...other, agrees: false });
-    expect(taught).toEqual([]);
-    lessons.paired(answered.id, { ...other, agrees: true, quality: 0 });
-    expect(taught).toEqual([{ strong: 0 }]);
-    lessons.paired(lesson().id, { ...other, agrees: true, quality: 0 });
-    expect(taught).toHaveLength(1);
-  });
-});

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { SHADOW_PROCESS } from '../../../src/origin.ts';
 import { FLAGS } from '../../../src/store/ledger/record.ts';
 import { getRequest } from '../../../src/store/requests/request-log.ts';
 import { admissionOf, eventsOf, NOON, recordOf, startDaemon } from '../../support/simulator.ts';
@@ -284,13 +283,6 @@ describe('closeHolds()', () => {
     });
     expect(await shop.settle(dead.id, 5)).toEqual({ kind: 'resolved_before' });
   });
-});
-
-test('closeHolds() marks what gw asked by itself', async () => {
-  const shop = await openShop();
-  const { id } = await shop.admit(40, { origin: { process: SHADOW_PROCESS, repo: '' } });
-  await shop.daemon.ledger.closeHolds(0);
-  expect(await getRequest(shop.db, id)).toMatchObject({ outcome: 'crashed', flags: ['estimated', 'shadow'] });
 });
 
 describe('closeHolds() of a slot that was found dead', () => {
