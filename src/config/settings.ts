@@ -40,7 +40,6 @@ export interface Settings {
   'upstream.idle_timeout_ms': number;
   'routing.deadline_ms': number;
   'routing.first_byte_timeout_ms': number;
-  'routing.hedge': Switch;
   'metering.max_tokens_per_second': number;
   'passthrough.unmetered': UnmeteredRule;
   /** Days such as `90d`, or `forever`. */
@@ -252,12 +251,6 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     parse: whole(100, 60 * MINUTE),
     about:
       'where a model has several targets: how long a stream may take to begin before another one is tried',
-  },
-  'routing.hedge': {
-    default: () => 'off',
-    parse: oneOf(SWITCHES),
-    about:
-      'where a model has several targets: whether a second one is asked as well when the first is later than in 95 % of cases; both are paid',
   },
   'metering.max_tokens_per_second': {
     default: () => 500,

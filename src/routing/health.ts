@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts';
-import { costOf, feed } from './balance.ts';
+import { costOf } from './balance.ts';
 import { activeBlocks, type BlockReason, block, lift } from './blocks.ts';
 import { abandonProbe, beginAttempt, blockedUntil } from './breaker.ts';
 import { type Candidate, reachOf, targetId } from './candidate.ts';
@@ -24,8 +24,6 @@ export interface HealthPermit {
   succeeded(ttfbMs: number, headers: ResponseHeaders): void;
   /** It failed, before or after its first content. */
   failed(failure: Failure, elapsedMs: number): void;
-  /** It was given up, as another was faster. */
-  outrun(elapsedMs: number): void;
   ended(): void;
 }
 
@@ -111,7 +109,6 @@ export function createHealth(options: {
         if (consequence) blockFor(consequence.id, consequence.because, consequence.forMs);
         onChange?.();
       },
-      outrun: (elapsedMs) => feed(health.load, elapsedMs, clock.monotonic()),
       ended() {
         if (!open) return;
         open = false;

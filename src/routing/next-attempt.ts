@@ -41,8 +41,7 @@ const MAX_ATTEMPTS = 3;
 export function nextAttempt(options: NextAttemptOptions): NextAttempt {
   const last = options.tried.at(-1);
   if (!last) return firstAttempt(options);
-  // Of two that were asked at the same time the first may have said so.
-  if (options.tried.some(({ failure }) => failure.next === 'stop')) return stop('final');
+  if (last.failure.next === 'stop') return stop('final');
   if (options.tried.length >= MAX_ATTEMPTS) return stop('attempts');
   const overflowed = options.tried.filter(({ failure }) => failure.next === 'larger_context');
   if (overflowed.length > 1) return stop('final');

@@ -104,12 +104,15 @@ describe('gw requests', () => {
     await cli.run(['projects', 'list']);
     const attempts = [
       { provider: 'openai', model: 'gpt-5', outcome: '429', ms: 120, cost_usd: 0 },
+      // Only on old records: earlier versions asked two targets at once.
+      { provider: 'groq', model: 'gpt-5', outcome: 'outrun', ms: 900, cost_usd: 0.001 },
       { provider: 'azure', model: 'gpt-5', outcome: 'ok', ms: 2_000, cost_usd: 0.0021 },
     ];
     await cli.record({ timeMs: NOON - MINUTE, detail: { attempts } });
     const [request] = await cli.json<{ id: string }[]>(['requests']);
     const { stdout } = await cli.run(['requests', request?.id ?? '']);
     expect(stdout).toMatch(/^attempts +openai\/gpt-5: 429, 120ms, \$0.00$/m);
+    expect(stdout).toMatch(/^ +groq\/gpt-5: outrun, 900ms, \$0.0010$/m);
     expect(stdout).toMatch(/^ +azure\/gpt-5: ok, 2.0s, \$0.0021/m);
   });
 

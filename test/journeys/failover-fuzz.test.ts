@@ -68,7 +68,6 @@ test(
         random: (bytes) => Buffer.from(Array.from({ length: bytes }, () => Math.floor(random() * 256))),
         budget: { period: 'daily', capUsd },
         settings: {
-          'routing.hedge': pick(['on', 'off']),
           'routing.first_byte_timeout_ms': 100,
           'upstream.first_byte_timeout_ms': 200,
           'upstream.idle_timeout_ms': 200,

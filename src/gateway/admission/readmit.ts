@@ -14,10 +14,8 @@ import { noRoomFor } from './refuse.ts';
 interface NextAttempt {
   job: Job;
   target: Target;
-  /** What its attempts so far cost, or may yet. */
+  /** What its attempts so far cost. */
   spent: NanoUsd;
-  /** Nobody needs it, so that it is not made where it is dear. */
-  isExtra?: boolean;
   /** There is no other way to go on: the request is blocked where it has no room. */
   isOnly?: boolean;
 }
@@ -55,9 +53,8 @@ export async function readmitTranslated(
   throw noRoomFor({ ...attempt, calendar: gateway.calendar() }, next);
 }
 
-function isTooDear(gateway: Gateway, readmitting: Readmitting): boolean {
-  const { job, target, first, spent, isExtra = false } = readmitting;
-  if (target.named && !isExtra) return false;
+function isTooDear(gateway: Gateway, { job, target, first, spent }: Readmitting): boolean {
+  if (target.named) return false;
   const next = quoter(gateway, job, target)(inputBound(job, target));
   const before = quoter(gateway, job, first)(next.inputTokens);
   if (next.unpriced || before.unpriced) return next.unpriced !== before.unpriced;
@@ -84,7 +81,7 @@ async function exchange(gateway: Gateway, attempt: NextAttempt): Promise<Admitte
 
 async function holdAgain(
   gateway: Gateway,
-  { job, target, spent, isExtra = false, isOnly = false }: NextAttempt,
+  { job, target, spent, isOnly = false }: NextAttempt,
   quoted: Quote,
   isFinal: boolean,
 ): Promise<Admitted | Full | undefined> {
@@ -102,8 +99,7 @@ async function holdAgain(
     amount: quoted.amount,
     unpriced: quoted.unpriced,
     spent,
-    // What is extra is not worth a shorter answer.
-    ...(isExtra ? {} : { fit: limited.fit }),
+    fit: limited.fit,
     ...(isOnly && isFinal ? { least: quoted.least } : {}),
   });
   if (result.kind === 'resolved_before') return undefined;

@@ -69,8 +69,6 @@ export class Relay implements Receiver {
   onEvents: ((streamedBytes: number) => void) | undefined;
   /** Called when the first content of a stream is there. */
   onContent: (() => void) | undefined;
-  /** Called before the first byte of it goes out. */
-  onStart: (() => void) | undefined;
   #mode: 'gather' | 'hold' | 'stream' | 'pass' = 'gather';
   /** What a stream began with, while it is held back. */
   #heldBack: Buffer[] = [];
@@ -380,7 +378,6 @@ export class Relay implements Receiver {
   }
 
   #writeHead(...more: string[]): void {
-    this.onStart?.();
     const { translator, ownHeaders } = this.#options;
     const own = translator ? translatedHeaders(this.#headers, this.#mode === 'stream') : this.#headers;
     this.#client.head(this.status, own.concat(ownHeaders(), more));

@@ -70,7 +70,7 @@ function goOn(route: Route, { job, target, admitted, lastResort, attempts }: Ste
 }
 
 /** The request in the words of the target's wire; undefined where it cannot be said there. */
-export function crossed(gateway: Gateway, { job }: Route, target: RoutedTarget): Job | undefined {
+function crossed(gateway: Gateway, { job }: Route, target: RoutedTarget): Job | undefined {
   try {
     return cross(job, target, gateway);
   } catch (error) {

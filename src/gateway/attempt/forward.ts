@@ -12,7 +12,6 @@ import type { Outgoing } from '../upstream/send.ts';
 import type { CallReport, Forwarding } from './attempt.ts';
 import { deliver } from './ending.ts';
 import { failOver } from './fail-over.ts';
-import { hedged, mayHedge } from './hedge.ts';
 import { rememberResponse } from './remember-response.ts';
 import { type Settlement, settle } from './settle.ts';
 import { endCall, startCall, trailText } from './start.ts';
@@ -37,27 +36,26 @@ export async function relayAnswer(
   forwarding: Forwarding,
   outgoing: Outgoing,
 ): Promise<Step> {
-  let call = startCall(gateway, forwarding, outgoing);
-  if (forwarding.route && mayHedge(gateway, forwarding)) call = await hedged(gateway, call, forwarding.route);
-  else endCall(gateway, call, await call.running.end);
+  const call = startCall(gateway, forwarding, outgoing);
+  endCall(gateway, call, await call.running.end);
   const { report, about } = call;
-  const { target, route } = call.forwarding;
-  const crossing = crossOver(gateway, call.forwarding, report);
+  const { target, route } = forwarding;
+  const crossing = crossOver(gateway, forwarding, report);
   const crossed = crossing && (await crossing);
   if (crossed) return { next: crossed };
   if (route && route.targets.length > 1) {
-    const next = await tryElsewhere(gateway, call.forwarding, route, report);
+    const next = await tryElsewhere(gateway, forwarding, route, report);
     if (next) return { next };
     if (route.attempts) about.route = trailText(route, report);
   }
   about.isFinal = isFinal(report, route);
   const { relay } = report;
-  if (relay.status === 404) relay.refusal ??= noHostError(gateway, call.forwarding, relay);
+  if (relay.status === 404) relay.refusal ??= noHostError(gateway, forwarding, relay);
   prepare(report);
-  const settlement = await settle(gateway, call.forwarding, report, about);
+  const settlement = await settle(gateway, forwarding, report, about);
   const { usage } = settlement;
   deliver(gateway, report, { provider: target.provider.name, about, usage });
-  return { next: undefined, delivered: { forwarding: call.forwarding, relay: report.relay, ...settlement } };
+  return { next: undefined, delivered: { forwarding, relay, ...settlement } };
 }
 
 /** The request to send instead where the provider has no such endpoint; undefined at once where it has. */

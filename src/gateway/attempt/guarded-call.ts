@@ -10,7 +10,6 @@ import { remainingMs } from './deadline.ts';
 /** A call that runs to its end: the provider's, the client's who leaves, or that of the hold. */
 export interface RunningCall {
   end: Promise<CallEnd>;
-  abort(): void;
   /** To be told the end, says what it means for the request. */
   close(end: CallEnd): CallEnd;
 }
@@ -51,7 +50,6 @@ export function callProvider(
   relay.onLate = call.abort;
   return {
     end: asked.stream || relay.holdsBack ? endOfStream(call.end, relay) : call.end,
-    abort: call.abort,
     close(end) {
       cancel?.();
       exchange.onGone = undefined;

@@ -9,8 +9,6 @@ import type { RoutedTarget } from '../state/resolve.ts';
 export interface EndedAttempt {
   target: RoutedTarget;
   failure: Failure;
-  /** What is said of it, where that is not how it failed. */
-  outcome?: string | undefined;
   /** The answer's HTTP status; 0 without an answer. */
   status: number;
   durationMs: number;
@@ -23,11 +21,11 @@ export function withFailed(
   tried: readonly Tried[],
   ended: EndedAttempt,
 ): Attempts {
-  const { target, failure, metered, outcome = wordFor(failure, ended.status) } = ended;
+  const { target, failure, metered } = ended;
   const total = before ? summed(before, metered) : metered;
   return {
     tried,
-    entries: [...(before?.entries ?? []), entryOf(target, outcome, ended)],
+    entries: [...(before?.entries ?? []), entryOf(target, wordFor(failure, ended.status), ended)],
     usage: total.usage,
     costNanoUsd: total.costNanoUsd,
     flags: total.flags,

@@ -72,14 +72,10 @@ function aboutOf({ job, target, admitted, why, route }: Forwarding): ServiceHead
   };
 }
 
-/** The attempts with the one under way, which is well as long as nothing else is known. */
-export function trailText(
-  { job, why, attempts, target }: Route,
-  report: CallReport | undefined,
-  before: Parameters<typeof attemptsText>[0] = attempts?.entries ?? [],
-): string {
+/** Attempt history including the running attempt, which counts as healthy until it fails. */
+export function trailText({ job, why, attempts, target }: Route, report: CallReport | undefined): string {
   const { provider, model } = target;
   const outcome = report ? wordFor(report.failure, report.relay.status) : 'ok';
-  const text = attemptsText([...before, { provider: provider.name, model, outcome }]);
+  const text = attemptsText([...(attempts?.entries ?? []), { provider: provider.name, model, outcome }]);
   return job.tier ? `${why}; ${text}` : text;
 }

@@ -180,7 +180,7 @@ export interface Attempts {
 export interface AttemptEntry {
   provider: string;
   model: string;
-  /** `ok`, an HTTP status, the class of the failure, or `outrun` by another that was asked at the same time. */
+  /** `ok`, an HTTP status or the class of the failure. */
   outcome: string;
   ms: number;
   cost_usd: number;

@@ -7,8 +7,6 @@ export interface AdmissionQueue {
   admit(admission: Admission, options: WaitOptions): Promise<AdmissionResult>;
   /** Room may have been freed for a line. */
   nudge(line: LineKey): void;
-  /** Whether anybody of a line waits. */
-  isWaiting(line: LineKey): boolean;
 }
 
 export interface WaitOptions {
@@ -143,6 +141,5 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
       return result.then((first) => (first.kind === 'wait' ? join(admission, options, first) : first));
     },
     nudge: pump,
-    isWaiting: (line) => lines.has(line),
   };
 }

@@ -2,7 +2,6 @@ import type { Clock } from '../../clock.ts';
 import type { Random } from '../../ids.ts';
 import { createHealth, type Health } from '../../routing/health.ts';
 import { isHealthSnapshot } from '../../routing/health-snapshot.ts';
-import { type Hedging, newHedging } from '../../routing/hedge.ts';
 import { newRetryBudget, type RetryBudget } from '../../routing/retry-budget.ts';
 import { type Conversations, createConversations } from './affinity-store.ts';
 
@@ -10,8 +9,6 @@ import { type Conversations, createConversations } from './affinity-store.ts';
 export interface Router extends Conversations {
   health: Health;
   budget: RetryBudget;
-  /** How long first contents take, for those who want a second target asked where one is late. */
-  hedging: Hedging;
   /** A number in [0,1). */
   random: () => number;
 }
@@ -45,7 +42,6 @@ export function createRouter({ clock, random, known, save }: RouterOptions): Rou
     ...createConversations(clock, known.conversations),
     health,
     budget: newRetryBudget(),
-    hedging: newHedging(),
     random: chance,
   };
 }
