@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { messageOf } from '../errors.ts';
 import { isObject } from '../json/object.ts';
+import { RETIRED_KEYS } from './retired-settings.ts';
 import {
   DEFINITIONS,
   MAP_KEYS,
@@ -20,6 +21,8 @@ export interface LoadedSettings {
   origins: Record<ScalarKey, Origin>;
   /** What in the file was not understood; those settings have their defaults. */
   problems: string[];
+  /** Settings in the file that this version has no longer; they are ignored. */
+  retired: string[];
 }
 
 export interface LoadOptions {
@@ -48,7 +51,8 @@ export function loadSettings({ file, env = {}, flags = {} }: LoadOptions): Loade
     ...Object.fromEntries(MAP_KEYS.map((map) => [map, mapOf(map, atPath(stored, map), problems)])),
     providers: providersOf(stored.providers, problems),
   } as Settings;
-  return { settings, origins, problems };
+  const retired = RETIRED_KEYS.filter((key) => atPath(stored, key) !== undefined);
+  return { settings, origins, problems, retired };
 }
 
 interface Sources extends Required<LoadOptions> {

@@ -1,6 +1,7 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { loadSettings } from '../config/load.ts';
+import { ignoredMessage } from '../config/retired-settings.ts';
 import type { ScalarKey } from '../config/settings.ts';
 import { GwError, messageOf } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
@@ -27,7 +28,7 @@ export interface ServeOptions {
 export async function serve({ paths, env, flags, background, pasteable }: ServeOptions): Promise<void> {
   makeHome(paths);
   const lock = await takeLock(paths);
-  const { settings } = loadSettings({ file: paths.config, env, flags });
+  const { settings, retired } = loadSettings({ file: paths.config, env, flags });
   const log = createLog({ file: background ? paths.log : undefined, level: settings['log.level'] });
   let daemon: Daemon;
   try {
@@ -49,6 +50,7 @@ export async function serve({ paths, env, flags, background, pasteable }: ServeO
     { port: daemon.port, pid: process.pid, instance: daemon.instanceId, version: VERSION },
     'listening',
   );
+  if (retired.length > 0) log.warn(ignoredMessage(retired, paths.config));
   if (!isLoopback(settings.host)) log.warn({ host: settings.host }, 'other machines can reach gw');
   process.on('unhandledRejection', (error) => log.error({ error: messageOf(error) }, 'unhandled rejection'));
   const signal = await firstSignal();

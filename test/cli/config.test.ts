@@ -107,6 +107,10 @@ describe('gw config', () => {
     [['get', 'aliases.none'], 5, 'no setting "aliases.none". See: gw config list'],
     [['set', 'retention.requests', '0d'], 2, '"0d" is neither a number of days, such as 90d, nor forever'],
     [['set', 'retention.requests', '90'], 2, '"90" is neither'],
+    [['set', 'routing.hedge', 'on'], 2, 'routing.hedge was removed in this version of gw: gw asks a second'],
+    [['set', 'routing.shadow_share', '5%'], 2, 'routing.shadow_share was removed in this version of gw: '],
+    [['get', 'routing.shadow_budget'], 2, 'routing.shadow_budget was removed in this version of gw: '],
+    [['unset', 'routing.hedge'], 2, 'routing.hedge was removed in this version of gw: '],
     [['get', 'colour'], 5, 'no setting "colour". See: gw config list'],
   ])('%j exits with %i', async (args, code, message) => {
     const result = await cliHome().run(['config', ...args]);
@@ -122,6 +126,18 @@ describe('gw config', () => {
     expect(stderr).toContain('warning: log.level in ');
     // It reads the settings for each of its parts.
     expect((await cli.run(['status'])).stderr.match(/warning: /g)).toHaveLength(1);
+  });
+
+  test('unset deletes a setting that this version has no longer from the file, which no command warns of', async () => {
+    const cli = cliHome();
+    writeFileSync(cli.paths.config, '{"routing":{"hedge":"on","deadline_ms":7000}}');
+    expect(await cli.run(['config', 'get', 'routing.deadline_ms'])).toMatchObject({ code: 0, stderr: '' });
+    expect((await cli.run(['config', 'list'])).stdout).not.toContain('hedge');
+    expect(await cli.run(['config', 'unset', 'routing.hedge'])).toMatchObject({
+      code: 0,
+      stderr: `routing.hedge is deleted from ${cli.paths.config}; this version of gw ignored it.\n`,
+    });
+    expect(JSON.parse(readFileSync(cli.paths.config, 'utf8'))).toEqual({ routing: { deadline_ms: 7000 } });
   });
 
   test('a value in the environment that cannot be stops every command with exit code 2', async () => {

@@ -87,6 +87,20 @@ describe('the daemon', () => {
     expect(await cli.exec(['restart', '--host', 'localhost'])).toMatchObject({ code: 0, stderr: '' });
   }, 60_000);
 
+  test('starts with settings of 0.1.0 that it has no longer, and says in one line that it ignores them', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    const routing = { shadow_share: '5%', shadow_budget: '0.50', hedge: 'on', deadline_ms: 7_000 };
+    writeFileSync(cli.paths.config, JSON.stringify({ routing }), { mode: 0o600 });
+    const { code, stderr } = await cli.exec(['start']);
+    const keys = 'routing.hedge, routing.shadow_share, routing.shadow_budget';
+    const line = `${cli.paths.config} sets ${keys}, which this version of gw has removed and ignores.`;
+    expect({ code, lines: stderr.trimEnd().split('\n').length }).toEqual({ code: 0, lines: 1 });
+    expect(stderr).toContain(`warning: ${line} See: `);
+    expect((await cli.run(['logs'])).stdout.split(`warn  ${line}`)).toHaveLength(2);
+    expect((await cli.exec(['config', 'get', 'routing.deadline_ms'])).stdout).toBe('7000\n');
+  }, 60_000);
+
   test('two starts at once make one daemon, and both say where it is', async () => {
     const cli = cliHome();
     stopAfterwards(cli);

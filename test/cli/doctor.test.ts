@@ -81,6 +81,22 @@ describe('gw doctor', () => {
     expect(statSync(cli.paths.credentials).mode & 0o777).toBe(0o600);
   });
 
+  test('finds settings that this version has no longer, and says how to delete them', async () => {
+    const cli = realTimeHome();
+    await cli.run(['projects', 'list']);
+    writeFileSync(cli.paths.config, '{"routing":{"hedge":"on","shadow_budget":"0.5"}}', { mode: 0o600 });
+    const settings = async () => (await examine(cli)).found.filter(({ name }) => name === 'settings');
+    expect(await settings()).toMatchObject(
+      ['routing.hedge', 'routing.shadow_budget'].map((key) => ({
+        state: 'warning',
+        message: expect.stringContaining(`ignored in the file: ${key} was removed in this version of gw: `),
+        mend: `gw config unset ${key}`,
+      })),
+    );
+    for (const key of ['routing.hedge', 'routing.shadow_budget']) await cli.run(['config', 'unset', key]);
+    expect(await settings()).toEqual([]);
+  });
+
   test('tells what takes the room in the database, and which records will go', async () => {
     const cli = realTimeHome();
     const size = async () => (await examine(cli)).found.find(({ name }) => name === 'size');

@@ -48,6 +48,15 @@ describe('loadSettings()', () => {
     expect(problems).toEqual([]);
   });
 
+  test('ignores what this version has no longer, and says what it was', () => {
+    const file = settingsFile({ routing: { hedge: 'on', shadow_share: '5%', deadline_ms: 7_000 } });
+    const { settings, problems, retired } = loadSettings({ file });
+    expect(retired).toEqual(['routing.hedge', 'routing.shadow_share']);
+    expect(problems).toEqual([]);
+    expect(settings['routing.deadline_ms']).toBe(7_000);
+    expect(settings).not.toHaveProperty(['routing.hedge']);
+  });
+
   test('takes an empty environment variable for none', () => {
     expect(loadSettings({ file: settingsFile(), env: { GW_PORT: '' } }).settings.port).toBe(4747);
   });

@@ -10,7 +10,7 @@ import {
 import { terminalOf } from '../../terminal/terminal.ts';
 import { announceChange } from '../announce-change.ts';
 import type { SetUp } from '../command.ts';
-import { changeSetting, unknownSetting } from '../config/change.ts';
+import { changeSetting, deleteRetired, unknownSetting } from '../config/change.ts';
 import { type Entry, originLines, settingLines } from '../config/lines.ts';
 import { noteSlips } from '../config/note-slips.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
@@ -35,7 +35,7 @@ export const config: SetUp = (command, context) => {
   command
     .command('unset <key>')
     .description('go back to the default')
-    .action((key: string) => set(context, key, undefined));
+    .action((key: string) => unset(context, key));
   command
     .command('list')
     .description('list the settings')
@@ -74,6 +74,12 @@ async function set(context: Context, key: string, text: string | undefined): Pro
   if (readSettings(context).origins[key] === 'environment') {
     note(context, `But ${environment} is set, and goes before it.`);
   }
+}
+
+async function unset(context: Context, key: string): Promise<void> {
+  if (!readSettings(context).retired.includes(key)) return set(context, key, undefined);
+  await deleteRetired(context, key);
+  note(context, `${key} is deleted from ${context.paths.config}; this version of gw ignored it.`);
 }
 
 async function list(context: Context, { origin, json }: { origin?: boolean; json?: boolean }): Promise<void> {

@@ -13,6 +13,7 @@ import { checkDisk, checkKeyFiles, checkPermissions } from '../doctor/files.ts';
 import { checkInstall, checkNode, checkPath } from '../doctor/install.ts';
 import { checkOptimizer } from '../doctor/optimizer.ts';
 import { checkProviders } from '../doctor/providers.ts';
+import { checkSettings } from '../doctor/settings.ts';
 import { restoreTerminal } from '../doctor/terminal.ts';
 import { CliError } from '../exit.ts';
 
@@ -60,6 +61,7 @@ async function examine(context: Context, quick: boolean): Promise<Finding[]> {
     checkPath(context),
     ...checkPermissions(paths),
     ...checkKeyFiles(paths),
+    ...checkSettings(context),
     checkDisk(paths),
     database,
     ...(database.state === 'ok' ? [checkDatabaseSize(context)] : []),

@@ -1,3 +1,4 @@
+import { retiredMessage } from '../../config/retired-settings.ts';
 import { openSettingsFile } from '../../config/save.ts';
 import {
   DEFINITIONS,
@@ -10,7 +11,7 @@ import {
 import { messageOf } from '../../errors.ts';
 import { makeHome } from '../../paths.ts';
 import type { Context } from '../context.ts';
-import { CliError, EXIT } from '../exit.ts';
+import { CliError, EXIT, usageError } from '../exit.ts';
 import { checkTiers } from './check-tiers.ts';
 
 /** Sets a setting to what a person wrote, or back to its default; returns the value. Throws for one that cannot be. */
@@ -32,6 +33,12 @@ export async function changeSetting(
   return value;
 }
 
+/** Deletes a setting from the file that this version has no longer. */
+export async function deleteRetired({ paths }: Context, key: string): Promise<void> {
+  const file = await openSettingsFile(paths.config);
+  file.delete(key.split('.'));
+}
+
 function checked<T>(key: string, parse: () => T): T {
   try {
     return parse();
@@ -40,7 +47,10 @@ function checked<T>(key: string, parse: () => T): T {
   }
 }
 
+/** A 2 for a setting that this version has no longer, a 5 for one that never was. */
 export function unknownSetting(key: string): CliError {
+  const retired = retiredMessage(key);
+  if (retired !== undefined) return usageError(retired);
   const holding = SCALAR_KEYS.filter((known) => known.includes(key) || key.includes(known));
   const group = `${key.split('.', 1)[0]}.`;
   const siblings = mapEntryOf(key) ? [] : SCALAR_KEYS.filter((known) => known.startsWith(group));

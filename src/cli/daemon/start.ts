@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { ignoredMessage } from '../../config/retired-settings.ts';
 import { messageOf } from '../../errors.ts';
 import { isLoopback } from '../../loopback.ts';
 import { makeHome } from '../../paths.ts';
@@ -24,13 +25,15 @@ export interface Started {
 
 /** Starts the daemon in the background and waits until it answers; one that runs already is left as it is. */
 export async function startDaemon(context: Context, flags: Flags = {}): Promise<Started> {
-  const { host, port } = readSettings(context, flags).settings;
+  const { settings, retired } = readSettings(context, flags);
+  const { host, port } = settings;
   const before = await findDaemon(context);
   if (before.kind === 'running') return { daemon: before.daemon, already: true };
   if (before.kind === 'silent')
     return { daemon: await untilAnswering(context, () => undefined), already: true };
   await refuseTakenPort(host, port);
   const started = await launch(context, flags);
+  if (retired.length > 0) note(context, `warning: ${ignoredMessage(retired, context.paths.config)}`);
   if (!isLoopback(host)) {
     note(
       context,
