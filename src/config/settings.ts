@@ -27,7 +27,7 @@ export interface Settings {
   'admission.max_wait_ms': number;
   'admission.min_output_tokens': number;
   'admission.max_tool_calls': number;
-  'admission.service_tier': TierRule;
+  'admission.service_tier': ServiceTierRule;
   'admission.host_price': HostPriceRule;
   'optimizer.level': OptimizerLevel;
   'optimizer.deadline_ms': number;
@@ -70,8 +70,8 @@ export const UNMETERED_RULES = ['refuse', 'allow'] as const;
 export type UnmeteredRule = (typeof UNMETERED_RULES)[number];
 
 /** Which tier at OpenAI and Azure serves requests under a budget that name none. */
-export const TIER_RULES = ['default', 'account'] as const;
-export type TierRule = (typeof TIER_RULES)[number];
+export const SERVICE_TIER_RULES = ['default', 'account'] as const;
+export type ServiceTierRule = (typeof SERVICE_TIER_RULES)[number];
 
 /** What the hosts may ask among which OpenRouter chooses for requests under a budget. */
 export const HOST_PRICE_RULES = ['listed', 'any'] as const;
@@ -183,7 +183,7 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
   },
   'admission.service_tier': {
     default: () => 'default',
-    parse: oneOf(TIER_RULES),
+    parse: oneOf(SERVICE_TIER_RULES),
     about:
       "tier at OpenAI and Azure of requests under a budget that name none: default, at the listed price; account, the account's own, which may cost more than was held until an answer tells",
   },

@@ -6,18 +6,18 @@ import { retentionMs } from '../config/retention.ts';
 import type { ScalarKey } from '../config/settings.ts';
 import { messageOf } from '../errors.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
-import { createDefaultTerms } from '../gateway/state/account-surcharges.ts';
+import { createAccountSurcharges } from '../gateway/state/account-surcharges.ts';
 import { createAdmissionQueue } from '../gateway/state/admission-queue.ts';
 import { createAuthenticator } from '../gateway/state/authenticate.ts';
 import { createBodyMemory } from '../gateway/state/body-memory.ts';
 import { createLessons } from '../gateway/state/labels.ts';
 import { createLearners } from '../gateway/state/learner-store.ts';
 import { createResolver } from '../gateway/state/resolve.ts';
-import { createChatOnly } from '../gateway/state/responses-support.ts';
+import { createResponsesSupport } from '../gateway/state/responses-support.ts';
 import { createRouter, type Router } from '../gateway/state/router.ts';
-import { createSettler } from '../gateway/state/settle-retry.ts';
+import { createSettleRetry } from '../gateway/state/settle-retry.ts';
 import { createTiers } from '../gateway/state/tiers.ts';
-import { createUpstreams } from '../gateway/state/upstream-pools.ts';
+import { createUpstreamPools } from '../gateway/state/upstream-pools.ts';
 import { createRequestIds, newId, type Random, systemRandom } from '../ids.ts';
 import type { Paths } from '../paths.ts';
 import { worstCase } from '../pricing/cost.ts';
@@ -175,12 +175,12 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     // Nothing waits for it, and a database that can't be written is told elsewhere.
     save: () => void ledger.write(saveHealth).catch(() => {}),
   });
-  const upstreams = createUpstreams(() => ({
+  const upstreams = createUpstreamPools(() => ({
     connectTimeoutMs: current().settings['upstream.connect_timeout_ms'],
     firstByteTimeoutMs: current().settings['upstream.first_byte_timeout_ms'],
     idleTimeoutMs: current().settings['upstream.idle_timeout_ms'],
   }));
-  const settler = createSettler(ledger, clock);
+  const settleRetry = createSettleRetry(ledger, clock);
   const tokens = createTokenCounter();
   const compressor = options.compressor ?? createCompressor({ clock, warn: (message) => log.warn(message) });
   const attribution = createAttribution({ enabled: () => current().settings.attribution === 'on', clock });
@@ -202,14 +202,14 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     lessons: createLessons(learners),
     catalog: () => current().catalog,
     ledger,
-    settler,
+    settleRetry,
     queue: createAdmissionQueue(ledger, clock),
-    defaultTerms: createDefaultTerms(),
+    accountSurcharges: createAccountSurcharges(),
     bodies: createBodyMemory(() => current().settings['limits.max_memory_bytes']),
     tokens,
     compressor,
     upstreams,
-    chatOnly: createChatOnly(clock.now),
+    responsesSupport: createResponsesSupport(clock.now),
     memory: createItemMemory(),
     warn: (message) => log.warn(message),
     pasteable: options.pasteable ?? ((text) => text),
@@ -234,7 +234,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     send,
     policy,
     random,
-    nudge: dispatcher.nudge,
+    wake: dispatcher.wake,
   });
   let listener: Listener | undefined;
   const health = () => ({
@@ -326,7 +326,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     await attribution.close();
     await learners.close();
     await checkpoints.close();
-    if ((await settler.retry()) > 0)
+    if ((await settleRetry.retry()) > 0)
       log.error('requests could not be settled; their holds close at the next start');
     try {
       inTransaction(db, () => {
@@ -349,7 +349,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   }
   const listening = listener;
   dispatcher.start();
-  onEvents = dispatcher.nudge;
+  onEvents = dispatcher.wake;
   return {
     instanceId,
     port: listening.port,

@@ -4,15 +4,15 @@ import { type NanoUsd, usdNumber } from '../money.ts';
 import { orderTargets } from '../routing/order.ts';
 import type { Standing } from '../store/ledger/balances.ts';
 import { budgetName } from '../store/ledger/terms.ts';
-import { limiting } from './admission/fit.ts';
+import { fittingHold } from './admission/fit.ts';
 import { exactInput, inputBound, isCountable } from './admission/input-tokens.ts';
 import type { Quote } from './admission/quote.ts';
-import { quoter } from './admission/quote-request.ts';
+import { quoteRequest } from './admission/quote-request.ts';
 import type { Gateway } from './context/gateway.ts';
-import type { Job } from './context/request-context.ts';
+import type { RequestContext } from './context/request-context.ts';
 import { tierDetail } from './routing/describe-tier.ts';
 import { candidatesAmong, orderingOf, targetAt, whyOf } from './routing/route.ts';
-import { cross } from './routing/translate.ts';
+import { translateRequest } from './routing/translate.ts';
 import type { RoutedTarget } from './state/resolve.ts';
 
 /** A target as the request would find it now. */
@@ -28,23 +28,27 @@ interface ExplainedTarget {
 }
 
 /** What would become of a request at this moment. It goes through the stages as any other, and leaves no trace. */
-export async function explain(gateway: Gateway, job: Job, targets: readonly RoutedTarget[]): Promise<void> {
-  const explained = explainTargets(gateway, job, targets);
+export async function explain(
+  gateway: Gateway,
+  context: RequestContext,
+  targets: readonly RoutedTarget[],
+): Promise<void> {
+  const explained = explainTargets(gateway, context, targets);
   const [next] = explained;
   const first = targets.find(
     ({ provider, model }) => provider.name === next?.provider && model === next.model,
   );
-  const said = first && saidTo(gateway, job, first);
+  const said = first && saidTo(gateway, context, first);
   const body = JSON.stringify({
     object: 'gw.route',
-    model: job.asked.model,
-    route: job.options.route === false ? 'off' : whyOf(job),
-    tier: job.tier ? tierDetail(job.tier, undefined) : null,
+    model: context.request.model,
+    route: context.options.route === false ? 'off' : whyOf(context),
+    tier: context.tier ? tierDetail(context.tier, undefined) : null,
     targets: explained,
-    saved_tokens: job.savedTokens,
+    saved_tokens: context.savedTokens,
     budget: first && said && !(said instanceof GwError) ? await explainBudget(gateway, said, first) : null,
   });
-  const { response, id } = job.exchange;
+  const { response, id } = context.exchange;
   response.writeHead(200, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(body),
@@ -53,17 +57,21 @@ export async function explain(gateway: Gateway, job: Job, targets: readonly Rout
   response.end(body);
 }
 
-function explainTargets(gateway: Gateway, job: Job, all: readonly RoutedTarget[]): ExplainedTarget[] {
+function explainTargets(
+  gateway: Gateway,
+  context: RequestContext,
+  all: readonly RoutedTarget[],
+): ExplainedTarget[] {
   const [first] = all;
   if (!first) return [];
   // Asked once, whatever is known of it.
-  if (job.options.route === false) return [explained(gateway, job, first, { state: 'next' })];
-  const { targets, holdsFast } = candidatesAmong(gateway, job, all, first);
-  const { ready, blocked } = orderTargets(orderingOf(gateway, job, { targets, holdsFast }));
+  if (context.options.route === false) return [explained(gateway, context, first, { state: 'next' })];
+  const { targets, isPinned } = candidatesAmong(gateway, context, all, first);
+  const { ready, blocked } = orderTargets(orderingOf(gateway, context, { targets, isPinned }));
   return [
-    ...ready.map((candidate) => explained(gateway, job, targetAt(targets, candidate), { state: 'next' })),
+    ...ready.map((candidate) => explained(gateway, context, targetAt(targets, candidate), { state: 'next' })),
     ...blocked.map(({ target: candidate, availability: { because, waitMs } }) =>
-      explained(gateway, job, targetAt(targets, candidate), {
+      explained(gateway, context, targetAt(targets, candidate), {
         // With nobody else to ask it is asked all the same.
         state: all.length > 1 ? 'left_alone' : 'next',
         because,
@@ -85,22 +93,22 @@ function explainTargets(gateway: Gateway, job: Job, all: readonly RoutedTarget[]
 
 function explained(
   gateway: Gateway,
-  job: Job,
+  context: RequestContext,
   target: RoutedTarget,
   found: Pick<ExplainedTarget, 'state' | 'because' | 'wait_ms'>,
 ): ExplainedTarget {
   const { provider, model } = target;
   const named = { provider: provider.name, model };
-  const said = saidTo(gateway, job, target);
+  const said = saidTo(gateway, context, target);
   if (said instanceof GwError) return { ...named, state: 'passed_over', because: said.message };
-  const { amount, unpriced } = quoter(gateway, said, target)(inputBound(said, target));
+  const { amount, unpriced } = quoteRequest(gateway, said, target)(inputBound(said, target));
   return { ...named, ...found, ...(unpriced ? {} : { worst_case_usd: usdNumber(amount) }) };
 }
 
 /** The request in the words of the target's wire, or why that cannot be. */
-function saidTo(gateway: Gateway, job: Job, target: RoutedTarget): Job | GwError {
+function saidTo(gateway: Gateway, context: RequestContext, target: RoutedTarget): RequestContext | GwError {
   try {
-    return cross(job, target, gateway);
+    return translateRequest(context, target, gateway);
   } catch (error) {
     if (error instanceof GwError) return error;
     throw error;
@@ -110,18 +118,22 @@ function saidTo(gateway: Gateway, job: Job, target: RoutedTarget): Job | GwError
 const roomOf = ({ budget, posted, pending }: Standing): NanoUsd => budget.capNanoUsd - posted - pending;
 
 /** Whether the budgets would let it through, by the same steps as an admission. */
-async function explainBudget(gateway: Gateway, job: Job, target: RoutedTarget): Promise<object | null> {
-  const { repo } = job.origin;
-  const standings = (await gateway.ledger.standings(job.project.id)).filter(
+async function explainBudget(
+  gateway: Gateway,
+  context: RequestContext,
+  target: RoutedTarget,
+): Promise<object | null> {
+  const { repo } = context.origin;
+  const standings = (await gateway.ledger.standings(context.project.id)).filter(
     ({ budget }) => budget.repo === '' || budget.repo === repo,
   );
   if (standings.length === 0) return null;
   const tightest = standings.reduce((least, each) => (roomOf(each) < roomOf(least) ? each : least));
   const room = roomOf(tightest);
-  const quoteFor = quoter(gateway, job, target);
-  const cheap = quoteFor(inputBound(job, target));
-  const isTight = !cheap.unpriced && cheap.amount > room && isCountable(job, target);
-  const quoted = isTight ? quoteFor(await exactInput(gateway, job, target, cheap.inputTokens)) : cheap;
+  const quoteFor = quoteRequest(gateway, context, target);
+  const cheap = quoteFor(inputBound(context, target));
+  const isTight = !cheap.unpriced && cheap.amount > room && isCountable(context, target);
+  const quoted = isTight ? quoteFor(await exactInput(gateway, context, target, cheap.inputTokens)) : cheap;
   return {
     name: budgetName(tightest.budget),
     room_usd: usdNumber(Math.max(0, room)),
@@ -133,8 +145,8 @@ async function explainBudget(gateway: Gateway, job: Job, target: RoutedTarget): 
 function outcomeOf(gateway: Gateway, quoted: Quote, standings: readonly Standing[], room: NanoUsd): string {
   if (quoted.unpriced) return 'refused: its price is not known';
   if (quoted.amount === 0 || quoted.amount <= room) return 'admitted';
-  const limited = limiting(gateway, quoted);
-  if (limited.fit(room) !== undefined) {
+  const limited = fittingHold(gateway, quoted);
+  if (limited.fitInto(room) !== undefined) {
     const { outputTokens = quoted.outputTokens } = limited;
     return outputTokens < quoted.outputTokens
       ? `admitted, cut to ${outputTokens} output tokens`

@@ -12,7 +12,7 @@ export interface OrderOptions {
   /** The target that served this conversation last. */
   sticky?: Candidate | undefined;
   /** It goes before targets of a better priority too, as what the conversation is made of is best read there. */
-  holdsFast?: boolean;
+  isPinned?: boolean;
 }
 
 /** The targets of one request, sorted by what can be done with them now. */
@@ -48,10 +48,10 @@ export function orderTargets(options: OrderOptions): Order {
 
 function rank(
   targets: readonly Candidate[],
-  { sticky, holdsFast, health, random }: OrderOptions,
+  { sticky, isPinned, health, random }: OrderOptions,
 ): Candidate[] {
   const stickyId = sticky && targetId(sticky);
-  const ranked = holdsFast ? targets.filter((target) => targetId(target) === stickyId) : [];
+  const ranked = isPinned ? targets.filter((target) => targetId(target) === stickyId) : [];
   let left = targets.filter((target) => !ranked.includes(target));
   while (left.length > 0) {
     const first = Math.min(...left.map(({ priority }) => priority));

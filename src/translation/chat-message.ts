@@ -2,13 +2,13 @@ import { isObject } from '../json/object.ts';
 import type { Json } from './json.ts';
 
 /** What a model thought, by the names that providers give it. */
-export function thoughtOf({ reasoning_content, reasoning }: Json): string {
+export function reasoningOf({ reasoning_content, reasoning }: Json): string {
   if (typeof reasoning_content === 'string') return reasoning_content;
   return typeof reasoning === 'string' ? reasoning : '';
 }
 
 /** A message's text, which some providers give in parts. */
-export function saidIn(content: unknown): string {
+export function textIn(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
   return content.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : '')).join('');

@@ -5,7 +5,7 @@ import { translateForChat } from './chat-over-messages/translator.ts';
 import type { Json } from './json.ts';
 import { chatRequest } from './responses-over-chat/request.ts';
 import { translateForResponses } from './responses-over-chat/translator.ts';
-import type { CrossingOptions, TranslateRequest, Translator } from './translator.ts';
+import type { TranslateRequest, TranslationOptions, Translator } from './translator.ts';
 
 /** A responses request as Anthropic's, by way of a chat completion. Throws GwError 400 by the client's names. */
 export const messagesOfResponses: TranslateRequest = (responses, options) => {
@@ -13,7 +13,7 @@ export const messagesOfResponses: TranslateRequest = (responses, options) => {
   return inClientsWords(() => messagesRequest(chat, options));
 };
 
-export function translateMessagesForResponses(options: CrossingOptions): Translator {
+export function translateMessagesForResponses(options: TranslationOptions): Translator {
   return chain(translateForChat({ ...options, wantsUsage: true }), translateForResponses(options));
 }
 

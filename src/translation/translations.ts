@@ -10,18 +10,18 @@ import { translateForMessages } from './messages-over-chat/translator.ts';
 import { chatRequest as chatOfResponses } from './responses-over-chat/request.ts';
 import { translateForResponses } from './responses-over-chat/translator.ts';
 import { messagesOfResponses, translateMessagesForResponses } from './responses-over-messages.ts';
-import type { CrossingOptions, TranslateRequest, Translator } from './translator.ts';
+import type { TranslateRequest, TranslationOptions, Translator } from './translator.ts';
 
 /** How a client of one wire talks to a provider of another. */
-export interface Crossing {
+export interface Translation {
   /** What goes upstream. */
   wire: Wire;
   translateRequest: TranslateRequest;
-  translateAnswers(options: CrossingOptions): Translator;
+  translateAnswers(options: TranslationOptions): Translator;
 }
 
 /** By the client's endpoint and the provider's wire. One that is not here reaches only providers that have it. */
-const CROSSINGS: Readonly<Record<string, Partial<Record<Provider['wire'], Crossing>>>> = {
+const CROSSINGS: Readonly<Record<string, Partial<Record<Provider['wire'], Translation>>>> = {
   [chatWire.endpoint]: {
     anthropic: {
       wire: as(chatWire, messagesWire),
@@ -55,6 +55,6 @@ function as({ endpoint }: Wire, sent: Wire): Wire {
   return { ...sent, endpoint };
 }
 
-export function findCrossing(endpoint: string, to: Provider['wire']): Crossing | undefined {
+export function findTranslation(endpoint: string, to: Provider['wire']): Translation | undefined {
   return CROSSINGS[endpoint]?.[to];
 }

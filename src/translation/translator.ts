@@ -22,7 +22,7 @@ export interface TranslatorOptions {
 }
 
 /** What any wire's answers are translated with. */
-export interface CrossingOptions extends TranslatorOptions {
+export interface TranslationOptions extends TranslatorOptions {
   /** The client's request, of which some answers repeat much. */
   request: Json;
   /** A new id with its prefix. */
@@ -41,9 +41,9 @@ export interface RequestOptions {
 }
 
 /** What any wire's request is translated with. */
-export interface CrossingRequestOptions extends RequestOptions {
+export interface TranslationRequestOptions extends RequestOptions {
   memory: ItemMemory;
   isCodex: boolean;
 }
 
-export type TranslateRequest = (body: Json, options: CrossingRequestOptions) => Json;
+export type TranslateRequest = (body: Json, options: TranslationRequestOptions) => Json;

@@ -25,7 +25,7 @@ export interface Dispatcher {
   /** Claims no more, waits `graceMs` for the attempts in flight, gives up what is left, and resolves. */
   stop(graceMs?: number): Promise<void>;
   /** Says that an event may have been written. It costs next to nothing. */
-  nudge(): void;
+  wake(): void;
 }
 
 /** The margin is for the event loop: an attempt that ends on time must be booked before another daemon takes it up. */
@@ -48,13 +48,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   let cancelTimer = () => {};
   let stuck = false;
 
-  function nudge(): void {
+  function wake(): void {
     if (!running) return;
     lookAgain = true;
     looking ??= lookUntilQuiet().finally(() => {
       looking = undefined;
       // A nudge that came too late for the last look, and before this one was over.
-      if (lookAgain) nudge();
+      if (lookAgain) wake();
     });
   }
 
@@ -67,7 +67,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       await new Promise(setImmediate);
       waitMs = await look();
     }
-    if (running) cancelTimer = clock.after(waitMs, nudge);
+    if (running) cancelTimer = clock.after(waitMs, wake);
   }
 
   /** Starts what is due, and tells how long it will be until the next look. */
@@ -98,7 +98,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       .catch((error: unknown) => warn(`webhook wh_${claim.endpointId}: ${messageOf(error)}`))
       .finally(() => {
         if (flights.get(claim.id)?.controller === controller) flights.delete(claim.id);
-        nudge();
+        wake();
       });
     flights.set(claim.id, { controller, landed });
   }
@@ -141,7 +141,7 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   return {
     start() {
       running = true;
-      nudge();
+      wake();
     },
     async stop(graceMs = STOP_GRACE_MS) {
       running = false;
@@ -154,6 +154,6 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       await landed;
       cancel();
     },
-    nudge,
+    wake,
   };
 }

@@ -71,23 +71,14 @@ export interface WebhookServiceOptions {
   policy: () => AddressPolicy;
   random?: Random;
   /** Called when something may be due: the dispatcher's `nudge`, where one runs. */
-  nudge?: () => void;
+  wake?: () => void;
 }
 
 /** Loaded when it is first needed: the schemas hold 8 MB with all that they stand on. */
 const validation = () => import('./validate.ts');
 
 export function createWebhookService(options: WebhookServiceOptions): WebhookService {
-  const {
-    db,
-    write,
-    clock,
-    calendar,
-    send,
-    policy,
-    random = systemRandom,
-    nudge = () => undefined,
-  } = options;
+  const { db, write, clock, calendar, send, policy, random = systemRandom, wake = () => undefined } = options;
   const endpoints = createEndpoints(db, write);
 
   async function find(caller: WebhookCaller, id: string): Promise<Endpoint> {
@@ -137,7 +128,7 @@ export function createWebhookService(options: WebhookServiceOptions): WebhookSer
       if (Object.keys(changes).length > 0) await endpoints.update(endpoint.id, changes);
       if (enabled === true) await endpoints.enable(endpoint.id);
       if (enabled === false) await endpoints.disable(endpoint.id, 'disabled by hand', clock.now());
-      nudge();
+      wake();
       return show(caller, id);
     },
     async remove(caller, id) {
@@ -179,12 +170,12 @@ export function createWebhookService(options: WebhookServiceOptions): WebhookSer
       const replayed = newId === undefined ? undefined : await getDelivery(db, newId);
       if (!replayed)
         throw badRequest(`delivery ${id} is still on its way: nothing to replay yet`, 'id', 'delivery_open');
-      nudge();
+      wake();
       return viewDelivery(replayed);
     },
     async replayFailed(caller, query = {}) {
       const replayed = await replayFailed(db, write, await filterOf(caller, query), clock.now());
-      nudge();
+      wake();
       return replayed.length;
     },
   };

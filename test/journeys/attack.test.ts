@@ -957,7 +957,7 @@ test('of a line of waiting requests, all are decided whose time is up at the sam
     },
   };
   // Only who is asked for by the queue; the rest of an admission is the ledger's.
-  const admission = { projectId: 1, amount: 1, final: true } as Admission;
+  const admission = { projectId: 1, amount: 1, isFinal: true } as Admission;
   const wait = { kind: 'wait' } as AdmissionResult;
   const queue = createAdmissionQueue({ admit: () => turn(wait) }, clock);
   const admit = () => queue.admit(admission, { maxWaitMs: 10_000, wanted: () => true });

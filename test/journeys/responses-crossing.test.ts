@@ -11,7 +11,7 @@ import { send, sentBody } from '../wire/support/send.ts';
 const NO_SUCH = '404 page not found';
 
 /** A provider that has chat completions and Anthropic's messages, and no responses. */
-const chatOnly: Script = async (exchange) => {
+const responsesSupport: Script = async (exchange) => {
   const isResponses = exchange.request.path.startsWith('/v1/responses');
   await (isResponses ? respond(404, { 'content-type': 'text/plain' }, NO_SUCH) : provider)(exchange);
 };
@@ -30,7 +30,7 @@ test.each(['mock/test-model', `anthropic/${CLAUDE}`])(
   'a tool loop with parallel calls over %s, plain and streamed',
   async (model) => {
     const gateway = await startBothWires();
-    gateway.upstream.script(chatOnly);
+    gateway.upstream.script(responsesSupport);
     const client = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 });
     const body = { model, tools: TOOLS, instructions: 'Be brief' };
     const plain = await client.responses.create({ ...body, input: 'Hi' });
@@ -71,7 +71,7 @@ test.each(['mock/test-model', `anthropic/${CLAUDE}`])(
 
 test('a provider without responses is found out once, on the hold of the request', async () => {
   const gateway = await startBothWires({ budget: { capUsd: 1, period: 'daily' } });
-  gateway.upstream.script(chatOnly);
+  gateway.upstream.script(responsesSupport);
   const first = await send(gateway, '/v1/responses', { ...BODY, max_output_tokens: 50 });
   expect(first.json()).toMatchObject({ object: 'response', status: 'completed', model: 'test-model' });
   await send(gateway, '/v1/responses', { ...BODY, stream: true });
@@ -88,7 +88,7 @@ test('a provider without responses is found out once, on the hold of the request
 
 test('the search that Codex offers is not booked where there is none', async () => {
   const gateway = await startBothWires({ budget: { capUsd: 10, period: 'daily' } });
-  gateway.upstream.script(chatOnly);
+  gateway.upstream.script(responsesSupport);
   const body = { ...BODY, tools: [...TOOLS, { type: 'web_search' }], max_output_tokens: 50 };
   const headers = { originator: 'codex_exec' };
   for (let i = 0; i < 2; i++)
@@ -146,7 +146,7 @@ test('a provider that refuses both is asked for a response again', async () => {
 
 test('what a chat completion has no word for is refused by its name, and costs nothing', async () => {
   const gateway = await startBothWires();
-  gateway.upstream.script(chatOnly);
+  gateway.upstream.script(responsesSupport);
   const request = { ...BODY, previous_response_id: 'resp_1' };
   for (let i = 0; i < 2; i++) {
     const response = await send(gateway, '/v1/responses', request);
@@ -163,7 +163,7 @@ test('what a chat completion has no word for is refused by its name, and costs n
 
 test('a client that refers to earlier items by their ids is understood', async () => {
   const gateway = await startBothWires();
-  gateway.upstream.script(chatOnly);
+  gateway.upstream.script(responsesSupport);
   const client = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key });
   const first = await client.responses.create({ ...BODY });
   const reference = { type: 'item_reference' as const, id: String(first.output[0]?.id) };
@@ -208,7 +208,7 @@ test("thoughts that Anthropic signed come back to it with the client's next turn
 
 test("errors come in OpenAI's shape, before and within a stream; a cut has no end", async () => {
   const gateway = await startBothWires();
-  gateway.upstream.script(chatOnly);
+  gateway.upstream.script(responsesSupport);
   await send(gateway, '/v1/responses', BODY);
   const chunk = { choices: [{ index: 0, delta: { content: 'Hel' }, finish_reason: null }] };
   const error = { error: { message: 'Overloaded', type: 'server_error' } };

@@ -58,12 +58,12 @@ export interface Ask {
   amount: number;
   least: number;
   cut: boolean;
-  final: boolean;
+  isFinal: boolean;
 }
 
 export type Expected =
   | { kind: 'held'; amount: number; remaining: number | null; spentOfCap: number }
-  | { kind: 'tight' | 'wait' | 'blocked' };
+  | { kind: 'needs_exact_count' | 'wait' | 'blocked' };
 
 export type ExpectedAgain =
   | { kind: 'held'; amount: number; remaining: number | null }
@@ -107,7 +107,7 @@ export class Oracle {
     const line = `${ask.projectId} ${ask.repo}`;
     const behind = this.queued.has(line);
     if (!behind && ask.amount <= room) return hold(ask.amount);
-    if (!ask.final) return { kind: 'tight' };
+    if (!ask.isFinal) return { kind: 'needs_exact_count' };
     if (!behind && ask.cut && room >= ask.least) return hold(Math.min(room, ask.amount));
     if (this.blocks(budgets, ask.least)) {
       this.otherRecords.push({ id: ask.id, projectId: ask.projectId, cost: 0 });
@@ -129,7 +129,7 @@ export class Oracle {
   }
 
   /** Exchanges a hold for what was spent and the next worst case. */
-  readmit(ask: Omit<Ask, 'projectId' | 'final'> & { spent: number; only: boolean }): ExpectedAgain {
+  readmit(ask: Omit<Ask, 'projectId' | 'isFinal'> & { spent: number; only: boolean }): ExpectedAgain {
     const request = this.requests.find((r) => r.id === ask.id && r.open);
     if (!request) return { kind: 'resolved_before' };
     this.entries = this.entries.filter(({ requestId }) => requestId !== ask.id);

@@ -146,7 +146,7 @@ export function admissionOf(id: RequestId, amount: number, fields: Partial<Admis
     stream: false,
     amount,
     least: amount,
-    final: true,
+    isFinal: true,
     blockedRecord: () => recordOf(id, { projectId, status: 402, outcome: 'blocked' }),
     ...fields,
   };

@@ -24,7 +24,7 @@ function exceeded(world: World, times = 1): void {
   world.emit((emit) => {
     for (let i = 0; i < times; i++) emit('budget.exceeded', world.project.id, { n: i });
   });
-  world.dispatcher.nudge();
+  world.dispatcher.wake();
 }
 
 const numbersOf = (receiver: Receiver) =>
@@ -289,7 +289,7 @@ describe('the dispatcher', () => {
       world.emit((emit) => {
         for (let i = 0; i < times; i++) emit('request.blocked', world.project.id, { budget_id: 'web/daily' });
       });
-      world.dispatcher.nudge();
+      world.dispatcher.wake();
     };
     const titles = () =>
       receiver.received.map(({ at, body }) => {
@@ -325,7 +325,7 @@ describe('the dispatcher', () => {
     await world.addEndpoint(`${receiver.url}/`, { format: 'slack' });
     const block = () => {
       world.emit((emit) => emit('request.blocked', world.project.id, { budget_id: 'web/daily' }));
-      world.dispatcher.nudge();
+      world.dispatcher.wake();
     };
     block();
     await world.quiet();

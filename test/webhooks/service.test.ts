@@ -32,7 +32,7 @@ beforeEach(async () => {
     calendar: () => UTC,
     send,
     policy: () => LOCAL,
-    nudge: dispatcher.nudge,
+    wake: dispatcher.wake,
   });
   const { id } = await createProject(db, { name: 'other', now: START });
   web = { project: 'web', projectId: project.id, admin: false };

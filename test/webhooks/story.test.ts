@@ -57,10 +57,10 @@ async function request(): Promise<string> {
     firstByteMs: 1,
   };
   const blockedRecord = (): RequestRecord => ({ ...record, status: 402, outcome: 'blocked', costNanoUsd: 0 });
-  const head = { ...record, stream: false, amount: COST, least: COST, final: true, blockedRecord };
+  const head = { ...record, stream: false, amount: COST, least: COST, isFinal: true, blockedRecord };
   const { kind } = await ledger.admit(head);
   if (kind === 'held') await ledger.settle(record);
-  world.dispatcher.nudge();
+  world.dispatcher.wake();
   return kind;
 }
 

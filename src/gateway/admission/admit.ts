@@ -1,18 +1,18 @@
 import type { Calendar } from '../../calendar.ts';
 import type { Admission, AdmissionResult } from '../../store/ledger/ledger.ts';
 import type { Gateway } from '../context/gateway.ts';
-import { type Job, lineOf } from '../context/request-context.ts';
+import { queueKeyOf, type RequestContext } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
 import { MAX_SEARCH_MS } from '../intake/claim-repository.ts';
 import { ClientGone } from '../intake/client-gone.ts';
 import type { Target } from '../state/resolve.ts';
 import type { Admitted } from './admitted.ts';
-import { blockedStatus, budgetBusy, inClientsWay } from './errors.ts';
-import type { Limited } from './fit.ts';
-import { admittedAs, limiting } from './fit.ts';
+import { blockedStatus, budgetBusy, forCodex } from './errors.ts';
+import type { FittingHold } from './fit.ts';
+import { admittedAs, fittingHold } from './fit.ts';
 import { exactInput, inputBound, isCountable } from './input-tokens.ts';
 import type { Quote } from './quote.ts';
-import { quoter } from './quote-request.ts';
+import { quoteRequest } from './quote-request.ts';
 import type { Asking } from './refuse.ts';
 import { exceeded, unpricedError } from './refuse.ts';
 
@@ -22,17 +22,17 @@ import { exceeded, unpricedError } from './refuse.ts';
  */
 export async function admit(
   gateway: Gateway,
-  job: Job,
+  context: RequestContext,
   target: Target,
   calendar: Calendar,
 ): Promise<Admitted> {
-  const asking = { job, target, calendar };
-  const quoteFor = quoter(gateway, job, target);
-  const cheap = limiting(gateway, quoteFor(inputBound(job, target)));
-  const first = await reserve(gateway, asking, cheap, !isCountable(job, target));
+  const asking = { context, target, calendar };
+  const quoteFor = quoteRequest(gateway, context, target);
+  const cheap = fittingHold(gateway, quoteFor(inputBound(context, target)));
+  const first = await reserve(gateway, asking, cheap, !isCountable(context, target));
   const admitted = outcomeOf(gateway, asking, cheap, first);
   if (admitted) return admitted;
-  const exact = await exactInput(gateway, job, target, cheap.quote.inputTokens);
+  const exact = await exactInput(gateway, context, target, cheap.quote.inputTokens);
   const second = await hold(gateway, asking, quoteFor(exact), true);
   if (!second) throw new Error('a final admission was not decided');
   return second;
@@ -43,22 +43,22 @@ export async function hold(
   gateway: Gateway,
   asking: Asking,
   quoted: Quote,
-  final: boolean,
+  isFinal: boolean,
 ): Promise<Admitted | undefined> {
-  const limited = limiting(gateway, quoted);
-  return outcomeOf(gateway, asking, limited, await reserve(gateway, asking, limited, final));
+  const limited = fittingHold(gateway, quoted);
+  return outcomeOf(gateway, asking, limited, await reserve(gateway, asking, limited, isFinal));
 }
 
 /** Asks the ledger, once it is known where the request comes from, if that matters. */
 function reserve(
   gateway: Gateway,
   asking: Asking,
-  limited: Limited,
-  final: boolean,
+  limited: FittingHold,
+  isFinal: boolean,
 ): Promise<AdmissionResult> {
-  const { origin, project, exchange } = asking.job;
+  const { origin, project, exchange } = asking.context;
   const reserveNow = () =>
-    gateway.queue.admit(admissionOf(gateway, asking, limited, final), {
+    gateway.queue.admit(admissionOf(gateway, asking, limited, isFinal), {
       maxWaitMs: gateway.settings()['admission.max_wait_ms'],
       wanted: () => !exchange.gone,
     });
@@ -68,30 +68,30 @@ function reserve(
 
 function admissionOf(
   gateway: Gateway,
-  { job, target }: Asking,
-  { quote: quoted, fit }: Limited,
-  final: boolean,
+  { context, target }: Asking,
+  { quote: quoted, fitInto }: FittingHold,
+  isFinal: boolean,
 ): Admission {
-  const { exchange, asked } = job;
+  const { exchange, request } = context;
   return {
     id: exchange.id,
-    projectId: job.project.id,
-    line: lineOf(job, gateway.repoBudgets()),
-    origin: job.origin,
-    keyId: job.caller.keyId,
-    endpoint: job.wire.endpoint,
+    projectId: context.project.id,
+    queueKey: queueKeyOf(context, gateway.repoBudgets()),
+    origin: context.origin,
+    keyId: context.caller.keyId,
+    endpoint: context.wire.endpoint,
     provider: target.provider.name,
     model: target.model,
-    askedModel: asked.model,
-    stream: asked.stream,
+    askedModel: request.model,
+    stream: request.stream,
     amount: quoted.amount,
     least: quoted.least,
     unpriced: quoted.unpriced,
-    final,
-    fit,
+    isFinal,
+    fitInto,
     blockedRecord() {
       const ending = { status: blockedStatus(exchange.request.headers), outcome: 'blocked' } as const;
-      return recordOf(job, target, ending, gateway.clock.monotonic());
+      return recordOf(context, target, ending, gateway.clock.monotonic());
     },
   };
 }
@@ -99,23 +99,23 @@ function admissionOf(
 function outcomeOf(
   gateway: Gateway,
   asking: Asking,
-  limited: Limited,
+  limited: FittingHold,
   result: AdmissionResult,
 ): Admitted | undefined {
-  const { job } = asking;
+  const { context } = asking;
   switch (result.kind) {
     case 'held':
-      if (job.tier) gateway.tiers.admitted(job.project.id, result.spentOfCap);
-      return admittedAs(job, result, limited);
-    case 'tight':
-      if (job.exchange.gone) throw new ClientGone();
+      if (context.tier) gateway.tiers.admitted(context.project.id, result.spentOfCap);
+      return admittedAs(context, result, limited);
+    case 'needs_exact_count':
+      if (context.exchange.gone) throw new ClientGone();
       return undefined;
     case 'unpriced':
-      throw inClientsWay(unpricedError(asking, limited.quote, result.standing), job.exchange.request.headers);
+      throw forCodex(unpricedError(asking, limited.quote, result.standing), context.exchange.request.headers);
     case 'blocked':
       throw exceeded(asking, result.standing, limited.quote.least);
     case 'wait':
-      if (job.exchange.gone) throw new ClientGone();
+      if (context.exchange.gone) throw new ClientGone();
       throw budgetBusy(result.standing);
   }
 }

@@ -1,5 +1,5 @@
 import type { NanoUsd } from '../../money.ts';
-import type { Job } from '../context/request-context.ts';
+import type { RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 import type { Quote } from './quote.ts';
 
@@ -22,7 +22,7 @@ export function callsOf({ calls, quote }: Admitted): number | undefined {
 
 /** What is sent, to whom, on what hold. */
 export interface Sending {
-  job: Job;
+  context: RequestContext;
   target: Target;
   admitted: Admitted;
 }

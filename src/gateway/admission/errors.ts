@@ -9,7 +9,7 @@ import type { ServerTool } from '../../wire/request/server-tools.ts';
 import { isFromCodex } from '../intake/is-codex.ts';
 
 /** What the person at the other end needs to act on a refused request. */
-export interface Refusal {
+export interface BudgetRefusal {
   standing: Standing;
   /** The least that the request needs. */
   needed: NanoUsd;
@@ -22,7 +22,7 @@ export interface Refusal {
  * 402, which no client retries (measured with the SDKs and agents that are in use; a 429 starts retry storms), but for
  * Codex: see `inClientsWay`.
  */
-export function budgetExceeded({ standing, needed, model, calendar, headers }: Refusal): GwError {
+export function budgetExceeded({ standing, needed, model, calendar, headers }: BudgetRefusal): GwError {
   const { budget, posted, resetsAt } = standing;
   const name = budgetName(budget);
   const when = `${calendar.dateOf(resetsAt)} ${calendar.timeOfDay(resetsAt)} (${calendar.timezone})`;
@@ -52,7 +52,7 @@ export function budgetExceeded({ standing, needed, model, calendar, headers }: R
 }
 
 /** Codex retries a 402, but shows this kind of 429 and prints the header. Other clients get the error as it is. */
-export function inClientsWay(error: GwError, headers: IncomingHttpHeaders): GwError {
+export function forCodex(error: GwError, headers: IncomingHttpHeaders): GwError {
   if (!isFromCodex(headers)) return error;
   return new GwError(error.message, {
     status: blockedStatus(headers),
@@ -101,7 +101,7 @@ export function priceUnknown(standing: Standing, provider: string, model: string
 }
 
 /** 402: a field of the request makes its cost another than that of its model. */
-export function termsUnknown({ budget }: Standing, field: string): GwError {
+export function surchargeUnknown({ budget }: Standing, field: string): GwError {
   return new GwError(
     `with "${field}" the cost is not that of the model, so budget ${budgetName(budget)} cannot hold it. Leave it out, or use a project without a budget`,
     {

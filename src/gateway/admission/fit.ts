@@ -1,26 +1,26 @@
 import type { NanoUsd } from '../../money.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { Job } from '../context/request-context.ts';
+import type { RequestContext } from '../context/request-context.ts';
 import type { Admitted } from './admitted.ts';
 import type { Quote } from './quote.ts';
 import { fitInto } from './quote.ts';
 
 /** What a budget that has little room makes of a request. */
-export interface Limited {
+export interface FittingHold {
   quote: Quote;
   /** Output tokens of each choice, and calls of the provider's own tools. */
   outputTokens: number | undefined;
   calls: number | undefined;
-  fit(room: NanoUsd): NanoUsd | undefined;
+  fitInto(room: NanoUsd): NanoUsd | undefined;
 }
 
-export function limiting(gateway: Gateway, quoted: Quote): Limited {
+export function fittingHold(gateway: Gateway, quoted: Quote): FittingHold {
   const minOutputTokens = gateway.settings()['admission.min_output_tokens'];
-  const limited: Limited = {
+  const limited: FittingHold = {
     quote: quoted,
     outputTokens: quoted.mustLimit ? quoted.outputTokens : undefined,
     calls: quoted.tools?.calls,
-    fit(room) {
+    fitInto(room) {
       const fitted = fitInto(quoted, room, minOutputTokens);
       if (!fitted) return undefined;
       if (quoted.mayCut) limited.outputTokens = fitted.outputTokens;
@@ -32,9 +32,9 @@ export function limiting(gateway: Gateway, quoted: Quote): Limited {
 }
 
 export function admittedAs(
-  { asked }: Job,
+  { request }: RequestContext,
   { amount, remaining }: { amount: NanoUsd; remaining: NanoUsd | null },
-  { quote: quoted, outputTokens, calls }: Limited,
+  { quote: quoted, outputTokens, calls }: FittingHold,
 ): Admitted {
   // Without a budget there is nothing that a limit would protect.
   const isFree = remaining === null;
@@ -43,6 +43,6 @@ export function admittedAs(
     heldNanoUsd: amount,
     remaining,
     limit: isFree ? undefined : outputTokens,
-    calls: isFree || asked.serverTools?.mostCalls !== undefined ? undefined : calls,
+    calls: isFree || request.serverTools?.mostCalls !== undefined ? undefined : calls,
   };
 }

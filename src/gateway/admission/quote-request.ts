@@ -4,32 +4,36 @@ import { scaleCard } from '../../pricing/price-card.ts';
 import { regionalCard } from '../../pricing/regional.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { Job } from '../context/request-context.ts';
+import type { RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 import type { Quote } from './quote.ts';
 import { quote } from './quote.ts';
-import { toolsFor, toolTerms } from './tool-fees.ts';
+import { toolFees, toolsFor } from './tool-fees.ts';
 
 /** What a request would cost at a target at most, for a number of input tokens. */
-export function quoter(gateway: Gateway, job: Job, target: Target): (inputTokens: number) => Quote {
+export function quoteRequest(
+  gateway: Gateway,
+  context: RequestContext,
+  target: Target,
+): (inputTokens: number) => Quote {
   const { provider, model } = target;
   const found = gateway.catalog().find(provider.name, model, gateway.clock.now());
   const listed = regionalCard(found, provider, model);
-  const heldTenths = gateway.defaultTerms.of(target, job.asked.terms);
+  const heldTenths = gateway.accountSurcharges.of(target, context.request.surcharges);
   const card = listed && heldTenths !== 10 ? scaleCard(listed, heldTenths) : listed;
   const settings = gateway.settings();
-  const asked = toolsFor(job.asked.serverTools, target.model);
+  const request = toolsFor(context.request.serverTools, target.model);
   const tools =
-    asked &&
+    request &&
     !isOwnMachine(target, card) &&
-    toolTerms(asked, {
+    toolFees(request, {
       provider: provider.name,
-      choices: job.asked.choices,
+      choices: context.request.choices,
       fees: settings.fees,
       maxCalls: settings['admission.max_tool_calls'],
     });
   return (inputTokens) =>
-    quote(job.asked, {
+    quote(context.request, {
       provider: provider.name,
       model,
       card,

@@ -4,7 +4,7 @@ import { modelLimits } from '../../pricing/limits.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
 import { UNKNOWN_CONTEXT } from '../../wire/request/non-text-input.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
-import type { ToolTerms } from './tool-fees.ts';
+import type { ToolFees } from './tool-fees.ts';
 
 /** What a request can cost at most. */
 export interface Quote {
@@ -29,7 +29,7 @@ export interface Quote {
   /** Output tokens of each choice that may be billed beyond the limit. */
   beyondLimit: number;
   /** Output tokens of each choice for thoughts, below which no limit is of use. */
-  thoughts: number;
+  reasoningTokens: number;
   /** The most input and output (of each choice) that the model can have at all. */
   possibleTokens: number;
   /** Left out where the provider runs no tools of its own. */
@@ -48,7 +48,7 @@ function possibleTokens(provider: string, model: string): number {
 }
 
 /** The tools of a quote, and how much a round of theirs lets the model read again. */
-export interface HeldTools extends ToolTerms {
+export interface HeldTools extends ToolFees {
   roundTokens: number;
 }
 
@@ -65,7 +65,7 @@ export interface QuoteOptions {
   inputTokens: number;
   /** A request without a limit of its own is not cut below this. */
   minOutputTokens: number;
-  tools?: ToolTerms | undefined;
+  tools?: ToolFees | undefined;
 }
 
 /**
@@ -82,8 +82,8 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
     roundTokens: limits?.contextTokens ?? UNKNOWN_CONTEXT,
   };
   const own = request.maxOutputTokens;
-  const { thoughts = 0 } = request;
-  const outputTokens = own ?? Math.max(known ?? UNKNOWN_MODEL_OUTPUT, thoughts);
+  const { reasoningTokens = 0 } = request;
+  const outputTokens = own ?? Math.max(known ?? UNKNOWN_MODEL_OUTPUT, reasoningTokens);
   const mayCut = own === undefined && request.limitable !== false;
   const quoted: Quote = {
     card,
@@ -96,9 +96,9 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
     least: 0,
     mayCut,
     mustLimit: mayCut && known === undefined,
-    unpriced: card === undefined || request.terms?.unknown !== undefined || tools?.unknown !== undefined,
+    unpriced: card === undefined || request.surcharges?.unknown !== undefined || tools?.unknown !== undefined,
     beyondLimit: request.beyondLimit ?? 0,
-    thoughts,
+    reasoningTokens,
     possibleTokens: possibleTokens(options.provider, options.model),
     tools,
   };
@@ -110,8 +110,8 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
 }
 
 /** What an answer is not cut below: the thoughts that are asked for, and the minimum behind them. */
-function leastOutput({ mayCut, outputTokens, thoughts }: Quote, minOutputTokens: number): number {
-  return mayCut ? Math.min(thoughts + minOutputTokens, outputTokens) : outputTokens;
+function leastOutput({ mayCut, outputTokens, reasoningTokens }: Quote, minOutputTokens: number): number {
+  return mayCut ? Math.min(reasoningTokens + minOutputTokens, outputTokens) : outputTokens;
 }
 
 /** The input that the model reads with so many calls of the provider's tools. */

@@ -1,18 +1,18 @@
 import type { NanoUsd } from '../../money.ts';
 import type { Standing } from '../../store/ledger/balances.ts';
 import type { Gateway } from '../context/gateway.ts';
-import { type Job, lineOf } from '../context/request-context.ts';
+import { queueKeyOf, type RequestContext } from '../context/request-context.ts';
 import type { RoutedTarget, Target } from '../state/resolve.ts';
 import type { Admitted } from './admitted.ts';
-import { admittedAs, limiting } from './fit.ts';
+import { admittedAs, fittingHold } from './fit.ts';
 import { exactInput, inputBound, isCountable } from './input-tokens.ts';
 import type { Quote } from './quote.ts';
-import { quoter } from './quote-request.ts';
+import { quoteRequest } from './quote-request.ts';
 import { noRoomFor } from './refuse.ts';
 
 /** A request that goes on, at another target or in other words. */
 interface NextAttempt {
-  job: Job;
+  context: RequestContext;
   target: Target;
   /** What its attempts so far cost. */
   spent: NanoUsd;
@@ -35,7 +35,7 @@ const MOST_TIMES_DEARER = 2;
 /** Exchanges the hold of a request for that of its next attempt, if a budget has room and it may cost as much. */
 export async function readmit(gateway: Gateway, readmitting: Readmitting): Promise<Readmitted> {
   if (isTooDear(gateway, readmitting)) return 'no room';
-  const next = await exchange(gateway, readmitting);
+  const next = await replaceHold(gateway, readmitting);
   if (next === undefined) return 'resolved before';
   return 'standing' in next ? 'no room' : next;
 }
@@ -48,15 +48,15 @@ export async function readmitTranslated(
   gateway: Gateway,
   attempt: NextAttempt,
 ): Promise<Admitted | undefined> {
-  const next = await exchange(gateway, { ...attempt, isOnly: true });
+  const next = await replaceHold(gateway, { ...attempt, isOnly: true });
   if (next === undefined || !('standing' in next)) return next;
   throw noRoomFor({ ...attempt, calendar: gateway.calendar() }, next);
 }
 
-function isTooDear(gateway: Gateway, { job, target, first, spent }: Readmitting): boolean {
+function isTooDear(gateway: Gateway, { context, target, first, spent }: Readmitting): boolean {
   if (target.named) return false;
-  const next = quoter(gateway, job, target)(inputBound(job, target));
-  const before = quoter(gateway, job, first)(next.inputTokens);
+  const next = quoteRequest(gateway, context, target)(inputBound(context, target));
+  const before = quoteRequest(gateway, context, first)(next.inputTokens);
   if (next.unpriced || before.unpriced) return next.unpriced !== before.unpriced;
   return spent + next.amount > MOST_TIMES_DEARER * before.amount;
 }
@@ -68,44 +68,44 @@ interface Full {
 }
 
 /** Undefined if there is no hold any more. */
-async function exchange(gateway: Gateway, attempt: NextAttempt): Promise<Admitted | Full | undefined> {
-  const { job, target } = attempt;
-  const quoteFor = quoter(gateway, job, target);
-  const cheap = quoteFor(inputBound(job, target));
-  const isFinal = cheap.unpriced || !isCountable(job, target);
+async function replaceHold(gateway: Gateway, attempt: NextAttempt): Promise<Admitted | Full | undefined> {
+  const { context, target } = attempt;
+  const quoteFor = quoteRequest(gateway, context, target);
+  const cheap = quoteFor(inputBound(context, target));
+  const isFinal = cheap.unpriced || !isCountable(context, target);
   const first = await holdAgain(gateway, attempt, cheap, isFinal);
   if (isFinal || !first || !('standing' in first)) return first;
-  const exact = await exactInput(gateway, job, target, cheap.inputTokens);
+  const exact = await exactInput(gateway, context, target, cheap.inputTokens);
   return holdAgain(gateway, attempt, quoteFor(exact), true);
 }
 
 async function holdAgain(
   gateway: Gateway,
-  { job, target, spent, isOnly = false }: NextAttempt,
+  { context, target, spent, isOnly = false }: NextAttempt,
   quoted: Quote,
   isFinal: boolean,
 ): Promise<Admitted | Full | undefined> {
-  const limited = limiting(gateway, quoted);
+  const limited = fittingHold(gateway, quoted);
   const result = await gateway.ledger.readmit({
-    id: job.exchange.id,
-    projectId: job.project.id,
-    origin: job.origin,
-    keyId: job.caller.keyId,
-    endpoint: job.wire.endpoint,
+    id: context.exchange.id,
+    projectId: context.project.id,
+    origin: context.origin,
+    keyId: context.caller.keyId,
+    endpoint: context.wire.endpoint,
     provider: target.provider.name,
     model: target.model,
-    askedModel: job.asked.model,
-    stream: job.asked.stream,
+    askedModel: context.request.model,
+    stream: context.request.stream,
     amount: quoted.amount,
     unpriced: quoted.unpriced,
     spent,
-    fit: limited.fit,
+    fitInto: limited.fitInto,
     ...(isOnly && isFinal ? { least: quoted.least } : {}),
   });
   if (result.kind === 'resolved_before') return undefined;
   // Room may have been freed for those who wait.
-  gateway.queue.nudge(lineOf(job, gateway.repoBudgets()));
+  gateway.queue.wake(queueKeyOf(context, gateway.repoBudgets()));
   if (result.kind === 'refused') return { standing: result.standing, quote: quoted };
   const { amount, remaining } = result;
-  return admittedAs(job, { amount: amount - spent, remaining }, limited);
+  return admittedAs(context, { amount: amount - spent, remaining }, limited);
 }

@@ -2,15 +2,15 @@ import type { Calendar } from '../../calendar.ts';
 import type { GwError } from '../../errors.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Standing } from '../../store/ledger/balances.ts';
-import type { Job } from '../context/request-context.ts';
+import type { RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 import {
   budgetBusy,
   budgetExceeded,
   costUnbounded,
-  inClientsWay,
+  forCodex,
   priceUnknown,
-  termsUnknown,
+  surchargeUnknown,
   toolUnpriced,
 } from './errors.ts';
 import type { Quote } from './quote.ts';
@@ -20,30 +20,34 @@ export function noRoomFor(
   asking: Asking & { spent: NanoUsd },
   { standing, quote: quoted }: { standing: Standing; quote: Quote },
 ): GwError {
-  const { job, spent } = asking;
+  const { context, spent } = asking;
   if (quoted.unpriced)
-    return inClientsWay(unpricedError(asking, quoted, standing), job.exchange.request.headers);
+    return forCodex(unpricedError(asking, quoted, standing), context.exchange.request.headers);
   const needed = spent + quoted.least;
   if (needed <= standing.budget.capNanoUsd - standing.posted) return budgetBusy(standing);
   return exceeded(asking, standing, needed);
 }
 
-export function exceeded({ job, target, calendar }: Asking, standing: Standing, needed: NanoUsd): GwError {
-  const { headers } = job.exchange.request;
-  return inClientsWay(budgetExceeded({ standing, needed, model: target.model, calendar, headers }), headers);
+export function exceeded(
+  { context, target, calendar }: Asking,
+  standing: Standing,
+  needed: NanoUsd,
+): GwError {
+  const { headers } = context.exchange.request;
+  return forCodex(budgetExceeded({ standing, needed, model: target.model, calendar, headers }), headers);
 }
 
 /** What a budget can't hold, and why. */
-export function unpricedError({ job, target }: Asking, quoted: Quote, standing: Standing): GwError {
-  const { wire, asked } = job;
+export function unpricedError({ context, target }: Asking, quoted: Quote, standing: Standing): GwError {
+  const { wire, request } = context;
   if (wire.unreported) return costUnbounded(standing, wire.endpoint);
-  if (asked.terms?.unknown) return termsUnknown(standing, asked.terms.unknown);
+  if (request.surcharges?.unknown) return surchargeUnknown(standing, request.surcharges.unknown);
   if (quoted.card && quoted.tools?.unknown) return toolUnpriced(standing, quoted.tools.unknown);
   return priceUnknown(standing, target.provider.name, target.model);
 }
 
 export interface Asking {
-  job: Job;
+  context: RequestContext;
   target: Target;
   calendar: Calendar;
 }

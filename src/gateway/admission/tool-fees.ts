@@ -4,7 +4,7 @@ import { readImageCost, readToolCalls, tellsToolCalls } from '../../pricing/tool
 import type { ServerTool, ServerTools } from '../../wire/request/server-tools.ts';
 
 /** What the provider's own tools add to a request's cost. */
-export interface ToolTerms {
+export interface ToolFees {
   /** The most calls, of all tools or of each, that the request can make: its own limit, or the one to write into it. */
   calls: number;
   /** The fewest to which they may be cut. */
@@ -21,7 +21,7 @@ export interface ToolTerms {
   unknown: ServerTool | undefined;
 }
 
-export interface ToolTermsOptions {
+export interface ToolFeesOptions {
   provider: string;
   choices: number;
   /** What the user has set, by tool. */
@@ -47,21 +47,21 @@ const IS_RESEARCHER = /\bsonar-deep-research\b/;
 const PASS_OVER_LIMIT: ReadonlySet<string> = new Set(['mistral', 'xai']);
 
 /** The tools of a request to a model: some search without being asked, and OpenRouter does by a suffix of the name. */
-export function toolsFor(asked: ServerTools | undefined, model: string): ServerTools | undefined {
-  const tools: ServerTool[] = asked?.tools.slice() ?? [];
+export function toolsFor(request: ServerTools | undefined, model: string): ServerTools | undefined {
+  const tools: ServerTool[] = request?.tools.slice() ?? [];
   if (IS_SEARCH_MODEL.test(model) && !tools.some(({ name }) => name === 'chat_search')) {
     tools.push({ name: 'chat_search', field: 'model' });
   }
   if (IS_RESEARCHER.test(model)) tools.push({ name: 'deep_research', field: 'model' });
   if (/:online\b/.test(model)) tools.push({ name: 'online', field: 'model' });
   if (tools.length === 0) return undefined;
-  return asked ? { ...asked, tools } : { tools, limit: 'none' };
+  return request ? { ...request, tools } : { tools, limit: 'none' };
 }
 
-export function toolTerms(asked: ServerTools, options: ToolTermsOptions): ToolTerms {
+export function toolFees(request: ServerTools, options: ToolFeesOptions): ToolFees {
   const { provider, choices, fees, maxCalls } = options;
-  const limit = asked.limit === 'all' && PASS_OVER_LIMIT.has(provider) ? 'none' : asked.limit;
-  const tools = asked.tools.flatMap((tool) =>
+  const limit = request.limit === 'all' && PASS_OVER_LIMIT.has(provider) ? 'none' : request.limit;
+  const tools = request.tools.flatMap((tool) =>
     tool.name === 'prompt' ? ANY_TOOL.map((name) => ({ ...tool, name })) : [tool],
   );
   const feeFor = (name: string) => toolFee(provider, name, fees);
@@ -69,7 +69,7 @@ export function toolTerms(asked: ServerTools, options: ToolTermsOptions): ToolTe
   // What is charged by the call can only be held where the calls can be limited, or the user has said what to hold.
   const isKnown = ({ tool, fee }: { tool: ServerTool; fee: ToolFee | undefined }) =>
     fee !== undefined && (limit !== 'none' || fee.per === 'request' || Object.hasOwn(fees, tool.name));
-  const calls = asked.mostCalls ?? maxCalls;
+  const calls = request.mostCalls ?? maxCalls;
   const once = sum(priced, ({ fee }) => (fee?.per === 'request' ? fee.nanoUsd * choices : 0));
   const perCall = priced.map(({ tool, fee }) => ({
     tool,
@@ -83,7 +83,7 @@ export function toolTerms(asked: ServerTools, options: ToolTermsOptions): ToolTe
   const usesAt = (most: number, tool: ServerTool) => tool.mostCalls ?? most;
   return {
     calls,
-    leastCalls: asked.mostCalls ?? Math.min(1, calls),
+    leastCalls: request.mostCalls ?? Math.min(1, calls),
     feesAt(most) {
       if (limit === 'all') return once + most * Math.max(0, ...perCall.map(({ nanoUsd }) => nanoUsd));
       return (

@@ -11,7 +11,7 @@ const NOTHING = Buffer.alloc(0);
  * The events of a stream as they came, as far back as somebody may ask for them; then their text. They are copied:
  * kept by reference, each is a handful of objects that outlive the young garbage, which costs more than its bytes.
  */
-export class KeptEvents {
+export class EventBuffer {
   #store: Buffer = NOTHING;
   #bytes = 0;
   /** Where the last run of events begins. */

@@ -8,12 +8,12 @@ import { parseObject } from '../../wire/answer/events.ts';
 import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
 import type { Wire } from '../../wire/wire.ts';
 import type { Exchange } from '../context/exchange.ts';
-import { plainBody } from '../intake/decompress.ts';
+import { decompressSync } from '../intake/decompress.ts';
 import { headerOf, returnedHeaders, translatedHeaders } from '../upstream/headers.ts';
 import type { Receiver } from '../upstream/send.ts';
-import { KeptEvents } from './event-buffer.ts';
-import { ClientBody } from './response-writer.ts';
-import { AnswerTail, TAIL_BYTES } from './tail-buffer.ts';
+import { EventBuffer } from './event-buffer.ts';
+import { ResponseWriter } from './response-writer.ts';
+import { TAIL_BYTES, TailBuffer } from './tail-buffer.ts';
 
 /** A larger answer that is no stream is passed on as it comes instead of being gathered. */
 const MAX_GATHERED_BYTES = 16 * 1024 * 1024;
@@ -80,15 +80,15 @@ export class Relay implements Receiver {
   #closing: Buffer[] | undefined;
   /** The closing event as it came. */
   #closed: Buffer = NOTHING;
-  #kept: KeptEvents | undefined;
-  #tail: AnswerTail | undefined;
+  #kept: EventBuffer | undefined;
+  #tail: TailBuffer | undefined;
   #resume: () => void = ignore;
-  readonly #client: ClientBody;
+  readonly #client: ResponseWriter;
   readonly #options: RelayOptions;
 
   constructor(options: RelayOptions) {
     this.#options = options;
-    this.#client = new ClientBody(options.exchange, options.clientIdleMs);
+    this.#client = new ResponseWriter(options.exchange, options.clientIdleMs);
   }
 
   head(status: number, rawHeaders: Buffer[], resume: () => void): void {
@@ -117,7 +117,7 @@ export class Relay implements Receiver {
 
   #begin(): void {
     this.#framer = createEventFramer();
-    this.#kept = new KeptEvents(this.#options.wire, () => this.onEvents !== undefined);
+    this.#kept = new EventBuffer(this.#options.wire, () => this.onEvents !== undefined);
   }
 
   /** A client need not wait for the first event to learn that there is an answer. */
@@ -373,7 +373,7 @@ export class Relay implements Receiver {
   }
 
   #keepEnd(bytes: Buffer): void {
-    this.#tail ??= new AnswerTail();
+    this.#tail ??= new TailBuffer();
     this.#tail.add(bytes);
   }
 
@@ -389,6 +389,6 @@ export class Relay implements Receiver {
   }
 
   #plain(body: Buffer): Buffer | undefined {
-    return plainBody(body, headerOf(this.#headers, 'content-encoding'), MAX_GATHERED_BYTES);
+    return decompressSync(body, headerOf(this.#headers, 'content-encoding'), MAX_GATHERED_BYTES);
   }
 }

@@ -10,7 +10,7 @@ const LAST_CHUNK = `0${CRLF}${CRLF}`;
  * itself, each in one write: node makes four of each and gathers them again, a tenth of what a chunk costs.
  * https://www.rfc-editor.org/rfc/rfc9112#section-7.1
  */
-export class ClientBody {
+export class ResponseWriter {
   #chunked = false;
   readonly #exchange: Exchange;
   readonly #idleMs: number;

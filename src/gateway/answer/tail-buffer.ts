@@ -2,7 +2,7 @@
 export const TAIL_BYTES = 64 * 1024;
 
 /** The end of an answer that goes by. */
-export class AnswerTail {
+export class TailBuffer {
   #parts: Buffer[] = [];
   #bytes = 0;
 

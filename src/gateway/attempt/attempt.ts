@@ -6,14 +6,14 @@ import type { Route } from '../routing/route.ts';
 import type { CallEnd } from '../upstream/send.ts';
 
 /** What is sent, and why to this target. */
-export interface Forwarding extends Sending {
+export interface Attempt extends Sending {
   why: string;
   /** Left out for what is passed through, which has one target. */
   route?: Route;
 }
 
 /** How a call went. */
-export interface CallReport {
+export interface AttemptResult {
   relay: Relay;
   sentAt: number;
   end: CallEnd;

@@ -12,7 +12,7 @@ const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
 /** Reports to the target's health how the attempt ended. Returns the failure, if there was one. */
-export function endAttempt(
+export function detectFailure(
   gateway: Gateway,
   permit: HealthPermit,
   { relay, end, sentAt }: { relay: Relay; end: CallEnd; sentAt: number },

@@ -7,10 +7,10 @@ import type { ServiceHeaders } from '../answer/service-headers.ts';
 import { serviceHeaders } from '../answer/service-headers.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { type CallEnd, TOO_LONG } from '../upstream/send.ts';
-import type { CallReport } from './attempt.ts';
+import type { AttemptResult } from './attempt.ts';
 
 /** How a call's end goes on record. */
-export interface Ending {
+export interface RecordedOutcome {
   status: number;
   outcome: Outcome;
   detail: Record<string, unknown> | undefined;
@@ -19,7 +19,7 @@ export interface Ending {
 /** What a budget says no with. */
 const BLOCKED = new Set(['budget_exceeded', 'rate_exceeded']);
 
-export function endingOf(report: CallReport): Ending {
+export function recordedOutcome(report: AttemptResult): RecordedOutcome {
   const { relay, end, failure } = report;
   const { status } = relay;
   switch (end.kind) {
@@ -52,7 +52,7 @@ export function endingOf(report: CallReport): Ending {
 /** The client's side of the end. Throws GwError where nothing of an answer has gone out. */
 export function deliver(
   { pasteable }: Pick<Gateway, 'pasteable'>,
-  report: CallReport,
+  report: AttemptResult,
   { provider, about, usage }: { provider: string; about: ServiceHeaders; usage: TokenUsage },
 ): void {
   const { relay, end, failure } = report;
@@ -72,7 +72,7 @@ export function deliver(
 }
 
 /** A good status with an error or nothing in it, which the client is spared. */
-function isWithheld({ relay, end, failure }: CallReport): boolean {
+function isWithheld({ relay, end, failure }: AttemptResult): boolean {
   return (
     failure !== undefined &&
     end.kind === 'complete' &&
@@ -83,7 +83,7 @@ function isWithheld({ relay, end, failure }: CallReport): boolean {
 }
 
 /** What the answer itself says went wrong. */
-function errorIn(relay: CallReport['relay']): string | undefined {
+function errorIn(relay: AttemptResult['relay']): string | undefined {
   const error = relay.streamError ?? parseObject(relay.body())?.error;
   return error ? describeError(error) : undefined;
 }

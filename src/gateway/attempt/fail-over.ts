@@ -2,13 +2,13 @@ import { GwError } from '../../errors.ts';
 import type { Failure } from '../../routing/failure.ts';
 import { type Readmitted, readmit } from '../admission/readmit.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { Job } from '../context/request-context.ts';
+import type { RequestContext } from '../context/request-context.ts';
 import { nextOf, pin, type Route, targetAt } from '../routing/route.ts';
-import { cross } from '../routing/translate.ts';
+import { translateRequest } from '../routing/translate.ts';
 import type { RoutedTarget } from '../state/resolve.ts';
-import type { CallReport, Forwarding } from './attempt.ts';
+import type { Attempt, AttemptResult } from './attempt.ts';
 import { remainingMs } from './deadline.ts';
-import { withFailed } from './history.ts';
+import { appendFailure } from './history.ts';
 import { meterReport } from './meter-report.ts';
 
 /**
@@ -18,61 +18,70 @@ import { meterReport } from './meter-report.ts';
  */
 export async function failOver(
   gateway: Gateway,
-  forwarding: Forwarding,
+  attempt: Attempt,
   route: Route,
-  report: CallReport,
+  report: AttemptResult,
   failure: Failure,
-): Promise<Forwarding | undefined> {
+): Promise<Attempt | undefined> {
   const durationMs = gateway.clock.monotonic() - report.sentAt;
   const tried = [
-    ...(route.attempts?.tried ?? []),
+    ...(route.history?.tried ?? []),
     { target: route.target.candidate, failure, lastResort: route.lastResort },
   ];
   let candidates = route.targets;
   for (;;) {
-    const next = nextOf(gateway, route.job, {
+    const next = nextOf(gateway, route.context, {
       targets: candidates,
       tried,
-      remainingMs: remainingMs(gateway, forwarding.job),
+      remainingMs: remainingMs(gateway, attempt.context),
     });
-    if (next.kind !== 'attempt' || forwarding.job.exchange.gone) return undefined;
+    if (next.kind !== 'attempt' || attempt.context.exchange.gone) return undefined;
     const target = targetAt(candidates, next.target);
     candidates = candidates.filter((other) => other !== target);
-    const job = crossed(gateway, route, target);
-    if (!job) continue;
-    report.metered ??= await meterReport(gateway, forwarding, report);
-    const attempts = withFailed(route.attempts, tried, {
+    const context = translatedOrNone(gateway, route, target);
+    if (!context) continue;
+    report.metered ??= await meterReport(gateway, attempt, report);
+    const attempts = appendFailure(route.history, tried, {
       target: route.target,
       failure,
       status: report.relay.status,
       durationMs,
       metered: report.metered,
     });
-    const admitted = await readmit(gateway, { job, target, first: route.first, spent: attempts.costNanoUsd });
+    const admitted = await readmit(gateway, {
+      context,
+      target,
+      first: route.first,
+      spent: attempts.costNanoUsd,
+    });
     if (admitted === 'no room') continue;
     if (admitted === 'resolved before') return undefined;
-    pin(gateway, job, target.candidate);
-    return goOn(route, { job, target, admitted, lastResort: next.lastResort, attempts });
+    pin(gateway, context, target.candidate);
+    return goOn(route, { context, target, admitted, lastResort: next.lastResort, attempts });
   }
 }
 
 interface Step extends Pick<Route, 'target' | 'lastResort'> {
-  job: Job;
+  context: RequestContext;
   admitted: Exclude<Readmitted, string>;
-  attempts: NonNullable<Route['attempts']>;
+  attempts: NonNullable<Route['history']>;
 }
 
-function goOn(route: Route, { job, target, admitted, lastResort, attempts }: Step): Forwarding {
+function goOn(route: Route, { context, target, admitted, lastResort, attempts }: Step): Attempt {
   route.target = target;
   route.lastResort = lastResort;
-  route.attempts = attempts;
-  return { job, target, admitted, why: route.why, route };
+  route.history = attempts;
+  return { context, target, admitted, why: route.why, route };
 }
 
 /** The request in the words of the target's wire; undefined where it cannot be said there. */
-function crossed(gateway: Gateway, { job }: Route, target: RoutedTarget): Job | undefined {
+function translatedOrNone(
+  gateway: Gateway,
+  { context }: Route,
+  target: RoutedTarget,
+): RequestContext | undefined {
   try {
-    return cross(job, target, gateway);
+    return translateRequest(context, target, gateway);
   } catch (error) {
     if (error instanceof GwError) return undefined;
     throw error;

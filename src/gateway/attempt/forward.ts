@@ -3,25 +3,25 @@ import type { Failure } from '../../routing/failure.ts';
 import { readmitTranslated } from '../admission/readmit.ts';
 import type { Relay } from '../answer/relay.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { Job } from '../context/request-context.ts';
+import type { RequestContext } from '../context/request-context.ts';
 import type { Route } from '../routing/route.ts';
-import { crossAfter, learnEndpoint } from '../routing/translate.ts';
+import { recordResponsesSupport, translateAfterRefusal } from '../routing/translate.ts';
 import { headerOf } from '../upstream/headers.ts';
 import { noHostError } from '../upstream/openrouter-max-price.ts';
-import type { Outgoing } from '../upstream/send.ts';
-import type { CallReport, Forwarding } from './attempt.ts';
+import type { UpstreamRequest } from '../upstream/send.ts';
+import type { Attempt, AttemptResult } from './attempt.ts';
 import { deliver } from './ending.ts';
 import { failOver } from './fail-over.ts';
 import { rememberResponse } from './remember-response.ts';
 import { type Settlement, settle } from './settle.ts';
-import { endCall, startCall, trailText } from './start.ts';
+import { endAttempt, historyText, startAttempt } from './start.ts';
 
 /** What to forward next, or what has been delivered. */
-export type Step = { next: Forwarding } | { next: undefined; delivered: Delivered };
+export type Step = { next: Attempt } | { next: undefined; delivered: Delivered };
 
 /** An answer that the client has, and how it was settled. */
 export interface Delivered extends Settlement {
-  forwarding: Forwarding;
+  attempt: Attempt;
   relay: Relay;
 }
 
@@ -33,43 +33,43 @@ export interface Delivered extends Settlement {
  */
 export async function relayAnswer(
   gateway: Gateway,
-  forwarding: Forwarding,
-  outgoing: Outgoing,
+  attempt: Attempt,
+  outgoing: UpstreamRequest,
 ): Promise<Step> {
-  const call = startCall(gateway, forwarding, outgoing);
-  endCall(gateway, call, await call.running.end);
+  const call = startAttempt(gateway, attempt, outgoing);
+  endAttempt(gateway, call, await call.running.end);
   const { report, about } = call;
-  const { target, route } = forwarding;
-  const crossing = crossOver(gateway, forwarding, report);
-  const crossed = crossing && (await crossing);
+  const { target, route } = attempt;
+  const translation = crossOver(gateway, attempt, report);
+  const crossed = translation && (await translation);
   if (crossed) return { next: crossed };
   if (route && route.targets.length > 1) {
-    const next = await tryElsewhere(gateway, forwarding, route, report);
+    const next = await tryElsewhere(gateway, attempt, route, report);
     if (next) return { next };
-    if (route.attempts) about.route = trailText(route, report);
+    if (route.history) about.route = historyText(route, report);
   }
   about.isFinal = isFinal(report, route);
   const { relay } = report;
-  if (relay.status === 404) relay.refusal ??= noHostError(gateway, forwarding, relay);
+  if (relay.status === 404) relay.refusal ??= noHostError(gateway, attempt, relay);
   prepare(report);
-  const settlement = await settle(gateway, forwarding, report, about);
+  const settlement = await settle(gateway, attempt, report, about);
   const { usage } = settlement;
   deliver(gateway, report, { provider: target.provider.name, about, usage });
-  return { next: undefined, delivered: { forwarding, relay, ...settlement } };
+  return { next: undefined, delivered: { attempt, relay, ...settlement } };
 }
 
 /** The request to send instead where the provider has no such endpoint; undefined at once where it has. */
 function crossOver(
   gateway: Gateway,
-  forwarding: Forwarding,
-  report: CallReport,
-): Promise<Forwarding | undefined> | undefined {
+  attempt: Attempt,
+  report: AttemptResult,
+): Promise<Attempt | undefined> | undefined {
   if (report.end.kind !== 'complete') return undefined;
-  learnEndpoint(report.relay.status, forwarding, gateway);
-  rememberResponse(gateway, forwarding.job, forwarding.route, report.relay);
+  recordResponsesSupport(report.relay.status, attempt, gateway);
+  rememberResponse(gateway, attempt.context, attempt.route, report.relay);
   try {
-    const job = crossAfter(report.relay, forwarding, gateway);
-    return job && sendTranslated(gateway, forwarding, job, report);
+    const context = translateAfterRefusal(report.relay, attempt, gateway);
+    return context && sendTranslated(gateway, attempt, context, report);
   } catch (error) {
     report.relay.refusal = refusalOf(error);
     return undefined;
@@ -79,15 +79,15 @@ function crossOver(
 /** On a hold of its own: translated, a request may be longer than it was. */
 async function sendTranslated(
   gateway: Gateway,
-  forwarding: Forwarding,
-  job: Job,
-  { relay }: CallReport,
-): Promise<Forwarding | undefined> {
-  const { target, route } = forwarding;
-  const spent = route?.attempts?.costNanoUsd ?? 0;
+  attempt: Attempt,
+  context: RequestContext,
+  { relay }: AttemptResult,
+): Promise<Attempt | undefined> {
+  const { target, route } = attempt;
+  const spent = route?.history?.costNanoUsd ?? 0;
   try {
-    const admitted = await readmitTranslated(gateway, { job, target, spent });
-    return admitted && { ...forwarding, job, admitted };
+    const admitted = await readmitTranslated(gateway, { context, target, spent });
+    return admitted && { ...attempt, context, admitted };
   } catch (error) {
     relay.refusal = refusalOf(error);
     return undefined;
@@ -96,13 +96,13 @@ async function sendTranslated(
 
 async function tryElsewhere(
   gateway: Gateway,
-  forwarding: Forwarding,
+  attempt: Attempt,
   route: Route,
-  report: CallReport,
-): Promise<Forwarding | undefined> {
+  report: AttemptResult,
+): Promise<Attempt | undefined> {
   if (!report.failure || report.relay.started) return undefined;
   try {
-    return await failOver(gateway, forwarding, route, report, report.failure);
+    return await failOver(gateway, attempt, route, report, report.failure);
   } catch (error) {
     // Such as a database that can't be written: what is held for the failed attempt has to be settled all the same.
     gateway.warn(`a request could not go on at another target: ${messageOf(error)}`);
@@ -111,9 +111,9 @@ async function tryElsewhere(
 }
 
 /** Whether none of the accounts that may serve a request has money for it, or takes its key, until somebody sees to it. */
-function isFinal({ failure, relay }: CallReport, route: Route | undefined): boolean {
+function isFinal({ failure, relay }: AttemptResult, route: Route | undefined): boolean {
   if (!failure || !route || headerOf(relay.headers, 'x-should-retry') !== undefined) return false;
-  const tried = route.attempts?.tried ?? [];
+  const tried = route.history?.tried ?? [];
   if (tried.length + 1 < route.targets.length) return false;
   return isLasting(failure) && tried.every((before) => isLasting(before.failure));
 }
@@ -123,7 +123,7 @@ function isLasting({ class: failure, cooldownMs }: Failure): boolean {
 }
 
 /** Makes of a whole answer what the client will be told. The hold has to be settled, whatever is wrong with it. */
-function prepare({ relay, end }: CallReport): void {
+function prepare({ relay, end }: AttemptResult): void {
   if (end.kind !== 'complete' || relay.refusal) return;
   try {
     relay.prepare();

@@ -3,12 +3,12 @@ import { costsNothing } from '../admission/quote.ts';
 import { guardOutput, UNKNOWN_TOKENIZER_SLACK } from '../answer/output-guard.ts';
 import type { Relay } from '../answer/relay.ts';
 import type { Gateway } from '../context/gateway.ts';
-import { type CallEnd, notSent, type Outgoing, send, TOO_LONG } from '../upstream/send.ts';
-import type { Forwarding } from './attempt.ts';
+import { type CallEnd, notSent, send, TOO_LONG, type UpstreamRequest } from '../upstream/send.ts';
+import type { Attempt } from './attempt.ts';
 import { remainingMs } from './deadline.ts';
 
 /** A call that runs to its end: the provider's, the client's who leaves, or that of the hold. */
-export interface RunningCall {
+export interface GuardedCall {
   end: Promise<CallEnd>;
   /** To be told the end, says what it means for the request. */
   close(end: CallEnd): CallEnd;
@@ -16,17 +16,17 @@ export interface RunningCall {
 
 export function callProvider(
   gateway: Gateway,
-  forwarding: Forwarding,
-  outgoing: Outgoing,
+  attempt: Attempt,
+  outgoing: UpstreamRequest,
   relay: Relay,
-): RunningCall {
-  const { job, target, admitted } = forwarding;
-  const { exchange, asked } = job;
+): GuardedCall {
+  const { context, target, admitted } = attempt;
+  const { exchange, request } = context;
   const call = exchange.gone
     ? notSent()
     : send(gateway.upstreams.of(target.provider.origin), outgoing, relay);
   let capped = false;
-  if (asked.stream && admitted.remaining !== null && !costsNothing(admitted.quote)) {
+  if (request.stream && admitted.remaining !== null && !costsNothing(admitted.quote)) {
     const { outputTokens, beyondLimit, choices } = admitted.quote;
     const limit = ((admitted.limit ?? outputTokens) + beyondLimit) * choices;
     const encoding = encodingOf(target.model);
@@ -40,7 +40,7 @@ export function callProvider(
     });
   }
   let late = false;
-  const cancel = afterLimit(gateway, forwarding, () => {
+  const cancel = afterLimit(gateway, attempt, () => {
     if (relay.status !== 0) return;
     late = true;
     call.abort();
@@ -49,7 +49,7 @@ export function callProvider(
   exchange.onGone = call.abort;
   relay.onLate = call.abort;
   return {
-    end: asked.stream || relay.holdsBack ? endOfStream(call.end, relay) : call.end,
+    end: request.stream || relay.holdsBack ? endOfStream(call.end, relay) : call.end,
     close(end) {
       cancel?.();
       exchange.onGone = undefined;
@@ -76,12 +76,12 @@ function endOfStream(call: Promise<CallEnd>, relay: Relay): Promise<CallEnd> {
  */
 function afterLimit(
   gateway: Gateway,
-  { job, route }: Forwarding,
+  { context, route }: Attempt,
   onReached: () => void,
 ): (() => void) | undefined {
   if (!route || route.targets.length < 2) return undefined;
-  const own = job.asked.stream ? gateway.settings()['routing.first_byte_timeout_ms'] : undefined;
-  const leftMs = route.attempts ? Math.max(0, remainingMs(gateway, job)) : undefined;
+  const own = context.request.stream ? gateway.settings()['routing.first_byte_timeout_ms'] : undefined;
+  const leftMs = route.history ? Math.max(0, remainingMs(gateway, context)) : undefined;
   if (own === undefined && leftMs === undefined) return undefined;
   return gateway.clock.after(Math.min(own ?? Infinity, leftMs ?? Infinity), onReached);
 }

@@ -3,10 +3,10 @@ import type { Failure } from '../../routing/failure.ts';
 import type { Tried } from '../../routing/next-attempt.ts';
 import type { TokenUsage } from '../../usage.ts';
 import type { Metered } from '../metering/metered.ts';
-import type { AttemptEntry, Attempts } from '../routing/route.ts';
+import type { AttemptEntry, AttemptHistory } from '../routing/route.ts';
 import type { RoutedTarget } from '../state/resolve.ts';
 
-export interface EndedAttempt {
+export interface FailedAttempt {
   target: RoutedTarget;
   failure: Failure;
   /** The answer's HTTP status; 0 without an answer. */
@@ -16,16 +16,16 @@ export interface EndedAttempt {
 }
 
 /** The attempts with one more that failed, which is the last of `tried`. */
-export function withFailed(
-  before: Attempts | undefined,
+export function appendFailure(
+  before: AttemptHistory | undefined,
   tried: readonly Tried[],
-  ended: EndedAttempt,
-): Attempts {
+  ended: FailedAttempt,
+): AttemptHistory {
   const { target, failure, metered } = ended;
   const total = before ? summed(before, metered) : metered;
   return {
     tried,
-    entries: [...(before?.entries ?? []), entryOf(target, wordFor(failure, ended.status), ended)],
+    entries: [...(before?.entries ?? []), entryOf(target, outcomeWord(failure, ended.status), ended)],
     usage: total.usage,
     costNanoUsd: total.costNanoUsd,
     flags: total.flags,
@@ -33,7 +33,7 @@ export function withFailed(
 }
 
 /** What the attempts cost with the last one. */
-export function summed(before: Attempts, last: Metered): Metered {
+export function summed(before: AttemptHistory, last: Metered): Metered {
   return {
     usage: sumOf(before.usage, last.usage),
     costNanoUsd: before.costNanoUsd + last.costNanoUsd,
@@ -56,7 +56,7 @@ export function entryOf(
 }
 
 /** How an attempt went, in a word. */
-export function wordFor(failure: Failure | undefined, status: number): string {
+export function outcomeWord(failure: Failure | undefined, status: number): string {
   if (status >= 400) return String(status);
   return failure ? failure.class : 'ok';
 }

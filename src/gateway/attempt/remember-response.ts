@@ -4,17 +4,17 @@ import { valuesIn } from '../../wire/answer/events.ts';
 import { responsesWire } from '../../wire/apis/responses.ts';
 import type { Relay } from '../answer/relay.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { Job } from '../context/request-context.ts';
+import type { RequestContext } from '../context/request-context.ts';
 import type { Route } from '../routing/route.ts';
 
 /** Remembers who stores a response, and the conversation that it belongs to. */
 export function rememberResponse(
   { router }: Gateway,
-  job: Job,
+  context: RequestContext,
   route: Route | undefined,
   relay: Relay,
 ): void {
-  if (!route?.hasOthers || job.wire !== responsesWire || relay.status >= 300) return;
+  if (!route?.hasOthers || context.wire !== responsesWire || relay.status >= 300) return;
   for (const id of idsIn(relay)) router.responses.set(id, { target: route.target.candidate });
 }
 

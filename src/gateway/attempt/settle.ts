@@ -3,15 +3,15 @@ import { FLAGS, type RequestRecord } from '../../store/ledger/record.ts';
 import type { TokenUsage } from '../../usage.ts';
 import type { ServiceHeaders } from '../answer/service-headers.ts';
 import type { Gateway } from '../context/gateway.ts';
-import { lineOf } from '../context/request-context.ts';
+import { queueKeyOf } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
 import type { TierChoice } from '../context/tier-choice.ts';
 import type { Metered } from '../metering/metered.ts';
 import { savedByTier, savedMoney } from '../metering/savings.ts';
 import { tierDetail } from '../routing/describe-tier.ts';
-import type { CallReport, Forwarding } from './attempt.ts';
-import { endingOf } from './ending.ts';
-import { entryOf, summed, wordFor } from './history.ts';
+import type { Attempt, AttemptResult } from './attempt.ts';
+import { recordedOutcome } from './ending.ts';
+import { entryOf, outcomeWord, summed } from './history.ts';
 import { meterReport } from './meter-report.ts';
 
 export interface Settlement {
@@ -25,20 +25,20 @@ export interface Settlement {
  */
 export async function settle(
   gateway: Gateway,
-  forwarding: Forwarding,
-  report: CallReport,
+  attempt: Attempt,
+  report: AttemptResult,
   about: ServiceHeaders,
 ): Promise<Settlement> {
-  const { job } = forwarding;
-  const metering = report.metered ?? meterReport(gateway, forwarding, report);
+  const { context } = attempt;
+  const metering = report.metered ?? meterReport(gateway, attempt, report);
   const last = metering instanceof Promise ? await metering : metering;
-  const savedByTierNanoUsd = job.tier && savedByTier(gateway, job.tier, last);
+  const savedByTierNanoUsd = context.tier && savedByTier(gateway, context.tier, last);
   if (savedByTierNanoUsd !== undefined && savedByTierNanoUsd > 0)
     about.route += `; saved=${formatUsd(savedByTierNanoUsd)}`;
-  const record = recordFor(gateway, forwarding, report, { last, savedByTierNanoUsd });
-  job.exchange.recorded = true;
-  const settled = await gateway.settler.settle(record);
-  gateway.queue.nudge(lineOf(job, gateway.repoBudgets()));
+  const record = recordFor(gateway, attempt, report, { last, savedByTierNanoUsd });
+  context.exchange.recorded = true;
+  const settled = await gateway.settleRetry.settle(record);
+  gateway.queue.wake(queueKeyOf(context, gateway.repoBudgets()));
   about.costNanoUsd = record.flags & FLAGS.unpriced ? undefined : record.costNanoUsd;
   about.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
   return { usage: last.usage, outcome: record.outcome };
@@ -47,28 +47,28 @@ export async function settle(
 /** Apart from `settle`: what an async function names, it keeps while it waits. */
 function recordFor(
   gateway: Gateway,
-  forwarding: Forwarding,
-  report: CallReport,
+  attempt: Attempt,
+  report: AttemptResult,
   { last, savedByTierNanoUsd }: { last: Metered; savedByTierNanoUsd: NanoUsd | undefined },
 ): RequestRecord {
-  const { job, target, admitted, route } = forwarding;
+  const { context, target, admitted, route } = attempt;
   const { firstByteAt } = report.relay;
-  const before = route?.attempts;
+  const before = route?.history;
   const { usage, costNanoUsd, flags } = before ? summed(before, last) : last;
-  const ending = endingOf(report);
-  const detail = before ? trailOf(gateway, forwarding, report, last, ending.detail) : ending.detail;
+  const ending = recordedOutcome(report);
+  const detail = before ? historyDetail(gateway, attempt, report, last, ending.detail) : ending.detail;
   return recordOf(
-    job,
+    context,
     target,
     {
       status: ending.status,
       outcome: ending.outcome,
-      detail: job.tier ? tierOf(job.tier, savedByTierNanoUsd, detail) : detail,
+      detail: context.tier ? tierOf(context.tier, savedByTierNanoUsd, detail) : detail,
       usage,
       costNanoUsd,
       flags,
-      savedNanoUsd: savedMoney(job.optimized?.savings ?? [], last.usage, admitted.quote.card),
-      firstByteMs: firstByteAt === undefined ? null : firstByteAt - job.exchange.startedAt,
+      savedNanoUsd: savedMoney(context.optimized?.savings ?? [], last.usage, admitted.quote.card),
+      firstByteMs: firstByteAt === undefined ? null : firstByteAt - context.exchange.startedAt,
     },
     gateway.clock.monotonic(),
   );
@@ -83,14 +83,14 @@ function tierOf(
 }
 
 /** The record's detail where there was more than one attempt. */
-function trailOf(
+function historyDetail(
   gateway: Gateway,
-  { target, route }: Forwarding,
-  { relay, sentAt, failure }: CallReport,
+  { target, route }: Attempt,
+  { relay, sentAt, failure }: AttemptResult,
   metered: Metered,
   detail: Record<string, unknown> | undefined,
 ): Record<string, unknown> {
   const durationMs = gateway.clock.monotonic() - sentAt;
-  const last = entryOf(target, wordFor(failure, relay.status), { durationMs, metered });
-  return { ...detail, attempts: [...(route?.attempts?.entries ?? []), last] };
+  const last = entryOf(target, outcomeWord(failure, relay.status), { durationMs, metered });
+  return { ...detail, attempts: [...(route?.history?.entries ?? []), last] };
 }

@@ -9,18 +9,18 @@ import type { Provider } from '../../providers/registry.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
 import type { TokenCounter } from '../../tokens/counter.ts';
 import type { ItemMemory } from '../../translation/responses-over-chat/item-memory.ts';
-import type { DefaultTerms } from '../state/account-surcharges.ts';
+import type { AccountSurcharges } from '../state/account-surcharges.ts';
 import type { AdmissionQueue } from '../state/admission-queue.ts';
 import type { Authenticator } from '../state/authenticate.ts';
 import type { BodyMemory } from '../state/body-memory.ts';
 import type { Lessons } from '../state/labels.ts';
 import type { Learners } from '../state/learner-store.ts';
 import type { Resolver } from '../state/resolve.ts';
-import type { ChatOnly } from '../state/responses-support.ts';
+import type { ResponsesSupport } from '../state/responses-support.ts';
 import type { Router } from '../state/router.ts';
-import type { Settler } from '../state/settle-retry.ts';
+import type { SettleRetry } from '../state/settle-retry.ts';
 import type { Tiers } from '../state/tiers.ts';
-import type { Upstreams } from '../state/upstream-pools.ts';
+import type { UpstreamPools } from '../state/upstream-pools.ts';
 import type { FindProject, HasBudget } from './accounts.ts';
 
 /** All that the stages of a request work with. What can change while gw runs is asked for anew each time. */
@@ -43,14 +43,14 @@ export interface Gateway {
   catalog: () => Catalog;
   calendar: () => Calendar;
   ledger: Ledger;
-  settler: Settler;
+  settleRetry: SettleRetry;
   queue: AdmissionQueue;
   bodies: BodyMemory;
-  defaultTerms: DefaultTerms;
+  accountSurcharges: AccountSurcharges;
   tokens: TokenCounter;
   compressor: Compressor;
-  upstreams: Upstreams;
-  chatOnly: ChatOnly;
+  upstreams: UpstreamPools;
+  responsesSupport: ResponsesSupport;
   /** What was answered in translation, for clients that refer to it. */
   memory: ItemMemory;
   /** Tells whoever reads the log what a person should know. */

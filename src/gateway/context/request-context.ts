@@ -11,13 +11,13 @@ import type { Exchange } from './exchange.ts';
 import type { TierChoice } from './tier-choice.ts';
 
 /** A request on its way through the stages: what is known once it has been read. */
-export interface Job {
+export interface RequestContext {
   exchange: Exchange;
   caller: Caller;
   project: ProjectRef;
   origin: Origin;
   wire: Wire;
-  asked: WireRequest;
+  request: WireRequest;
   options: ServiceOptions;
   /** Left out where routing does not ask for it. */
   conversation?: Conversation | undefined;
@@ -39,7 +39,10 @@ export interface Optimized {
 }
 
 /** The line in which it waits for room: where repositories have budgets, one's wait is not that of the others. */
-export function lineOf({ project, origin }: Job, repoBudgets: ReadonlySet<number>): number | string {
+export function queueKeyOf(
+  { project, origin }: RequestContext,
+  repoBudgets: ReadonlySet<number>,
+): number | string {
   return origin.repo !== '' && repoBudgets.has(project.id) ? `${project.id} ${origin.repo}` : project.id;
 }
 

@@ -1,6 +1,6 @@
 import { budgetForbidden } from '../../errors.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { Job } from '../context/request-context.ts';
+import type { RequestContext } from '../context/request-context.ts';
 import { repositoryIn } from './select-project.ts';
 
 /**
@@ -8,13 +8,13 @@ import { repositoryIn } from './select-project.ts';
  * they come from. 403 for one that is known to come from another: it would pass the cap of its own. Nothing to wait
  * for, and undefined, where none is named.
  */
-export function countWhereNamed(gateway: Gateway, job: Job): Promise<void> | undefined {
-  const repo = repositoryIn(job.options.budgetId);
-  return repo === '' ? undefined : countIn(repo, gateway, job);
+export function claimRepository(gateway: Gateway, context: RequestContext): Promise<void> | undefined {
+  const repo = repositoryIn(context.options.budgetId);
+  return repo === '' ? undefined : countIn(repo, gateway, context);
 }
 
-async function countIn(repo: string, gateway: Gateway, job: Job): Promise<void> {
-  const { origin, options, project } = job;
+async function countIn(repo: string, gateway: Gateway, context: RequestContext): Promise<void> {
+  const { origin, options, project } = context;
   if (origin.search) await gateway.attribution.searched(origin, MAX_SEARCH_MS);
   if (origin.repo !== '' && origin.repo !== repo) {
     throw budgetForbidden(
@@ -22,7 +22,7 @@ async function countIn(repo: string, gateway: Gateway, job: Job): Promise<void> 
       'service.budget_id',
     );
   }
-  job.origin = { process: origin.process, repo };
+  context.origin = { process: origin.process, repo };
 }
 
 /** How long a request waits to be known where it comes from; what is found later is booked all the same. */

@@ -16,12 +16,12 @@ const DECODERS: Readonly<Record<string, Decode>> = {
 };
 
 /** Whether gw reads bodies of this `content-encoding`, and sends them on decoded. */
-export function canDecode(encoding: string): boolean {
+export function canDecompress(encoding: string): boolean {
   return Object.hasOwn(DECODERS, encoding.trim().toLowerCase());
 }
 
 /** A body without its encoding. Throws GwError 400 for what is not encoded so, and `tooLarge` where it grows too far. */
-export async function decodeBody(
+export async function decompress(
   body: Buffer,
   encoding: string,
   { maxBytes, tooLarge }: { maxBytes: number; tooLarge: () => Error },
@@ -37,7 +37,7 @@ export async function decodeBody(
 }
 
 /** A body unencoded, which gw asks for but not every server listens to; undefined where that can't be had. */
-export function plainBody(body: Buffer, encoding = 'identity', maxBytes: number): Buffer | undefined {
+export function decompressSync(body: Buffer, encoding = 'identity', maxBytes: number): Buffer | undefined {
   if (encoding === 'identity') return body;
   if (encoding !== 'gzip') return undefined;
   try {

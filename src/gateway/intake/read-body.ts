@@ -3,7 +3,7 @@ import { GwError } from '../../errors.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { BodyMemory } from '../state/body-memory.ts';
 import { ClientGone } from './client-gone.ts';
-import { canDecode, decodeBody } from './decompress.ts';
+import { canDecompress, decompress } from './decompress.ts';
 
 export interface BodyLimits {
   /** Of this body. */
@@ -38,7 +38,7 @@ async function decoded(
   response?: ServerResponse,
 ): Promise<Buffer> {
   const { maxBytes, memory } = limits;
-  const body = await decodeBody(bytes, encoding, { maxBytes, tooLarge: () => tooLarge(limits) });
+  const body = await decompress(bytes, encoding, { maxBytes, tooLarge: () => tooLarge(limits) });
   if (body === bytes) return body;
   // Nobody would give back what is taken for a response that has closed.
   if (response?.destroyed) throw new ClientGone();
@@ -110,7 +110,7 @@ function checkType(request: IncomingMessage): void {
     });
   }
   const encoding = request.headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'identity' && !canDecode(encoding)) {
+  if (encoding !== undefined && encoding !== 'identity' && !canDecompress(encoding)) {
     throw new GwError(`the body is encoded as ${encoding}: send it as gzip, deflate, br or unencoded`, {
       status: 415,
       type: 'invalid_request_error',

@@ -1,7 +1,7 @@
 import { parseObject } from '../../wire/answer/events.ts';
-import type { Signs } from '../../wire/answer/summary.ts';
+import type { AnswerSummary } from '../../wire/answer/summary.ts';
 
-export interface Wanted {
+export interface RatingOptions {
   /** The answer was to be JSON. */
   json: boolean;
   /** It had a limit of its own, so that ending there tells nothing. */
@@ -12,7 +12,10 @@ export interface Wanted {
  * How good a whole answer looks from outside, in [0,1]: 0 for a refusal, one that was not finished, arguments of a tool
  * or a form that cannot be read; 1 where a form was asked for and kept. Undefined where it tells nothing.
  */
-export function judgeAnswer({ refused, cut, calls, text }: Signs, wanted: Wanted): number | undefined {
+export function rateAnswer(
+  { refused, cut, calls, text }: AnswerSummary,
+  wanted: RatingOptions,
+): number | undefined {
   if (refused || (cut && !wanted.limited)) return 0;
   if (cut) return undefined;
   const written = calls.map(({ given }) => given).filter((given) => typeof given === 'string');

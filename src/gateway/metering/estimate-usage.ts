@@ -2,7 +2,7 @@ import { tokenBound } from '../../tokens/bound.ts';
 import { encodingOf } from '../../tokens/encoding.ts';
 import { NO_USAGE, type TokenUsage } from '../../usage.ts';
 import { callsOf } from '../admission/admitted.ts';
-import { unseenBound } from '../admission/input-tokens.ts';
+import { nonTextBound } from '../admission/input-tokens.ts';
 import { inputWith } from '../admission/quote.ts';
 import { UNKNOWN_TOKENIZER_SLACK } from '../answer/output-guard.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -21,22 +21,22 @@ export interface Estimate {
  * a provider is taken to have. Never more than was asked for.
  */
 export async function estimateUsage(gateway: Gateway, metering: Metering): Promise<Estimate> {
-  const { job, target, admitted, relay, whole } = metering;
+  const { context, target, admitted, relay, whole } = metering;
   // Before anything is awaited: the time that counting takes is not time that the provider had.
-  const unseen = unseenTokens(gateway, metering);
+  const nonText = unseenTokens(gateway, metering);
   const encoding = encodingOf(target.model);
   const bound = (texts: string[]) => texts.reduce((sum, text) => sum + tokenBound(text), 0);
   // A hold has to be settled even if the counting breaks down.
   const count = async (texts: string[]) =>
     encoding ? gateway.tokens.count(texts, encoding).catch(() => bound(texts)) : bound(texts);
-  const prompt = job.wire.promptOf(job.asked);
+  const prompt = context.wire.promptOf(context.request);
   // The client has the event that was cut, too; what of it is text can't be told.
   const received = whole ? relay.receivedText() : [...relay.receivedText(), relay.unended];
   const [input, visible] = await Promise.all([count(prompt.texts), count(received)]);
   const { choices, beyondLimit } = admitted.quote;
   const most = admitted.quote.outputTokens * choices;
-  const outputTokens = Math.min(visible + unseen, Math.max(most, visible)) + beyondLimit * choices;
-  const pointedAt = unseenBound(prompt.unseen, target);
+  const outputTokens = Math.min(visible + nonText, Math.max(most, visible)) + beyondLimit * choices;
+  const pointedAt = nonTextBound(prompt.nonText, target);
   const inputTokens = input + prompt.tokens + 4 * prompt.items + 3 + pointedAt;
   const first = Math.min(admitted.quote.inputTokens, inputTokens);
   // The rounds that the provider's tools made possible are as unseen as what it wrote in them.

@@ -11,7 +11,7 @@ import { callsOf } from '../admission/admitted.ts';
 import { feesWith, inputWith } from '../admission/quote.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { CallEnd } from '../upstream/send.ts';
-import { plausibleCost, plausibleUsage } from './clamp-usage.ts';
+import { clampCost, clampUsage } from './clamp-usage.ts';
 import { estimateUsage } from './estimate-usage.ts';
 import type { Metered, Metering } from './metered.ts';
 import { NOTHING_USED } from './metered.ts';
@@ -34,30 +34,30 @@ export function meterCall(gateway: Gateway, metering: Metering, end: CallEnd): M
 function meter(gateway: Gateway, metering: Metering): Metered | Promise<Metered> {
   const { relay, admitted } = metering;
   const stated = readUsage(relay.usage);
-  const plausible = stated && plausibleUsage(stated, admitted.quote);
+  const plausible = stated && clampUsage(stated, admitted.quote);
   const reported = plausible?.value;
   if (reported && isAll(reported, metering)) {
     const metered = withCharge(gateway, reported, metering);
     return plausible.wasCut ? asImpossible(gateway, metered) : metered;
   }
   if (relay.status >= 400) return priced(reported ?? NO_USAGE, admitted, 0);
-  const { unreported } = metering.job.wire;
+  const { unreported } = metering.context.wire;
   if (unreported === undefined) return estimated(gateway, metering, reported);
   return { usage: NO_USAGE, costNanoUsd: 0, flags: unreported === 'unmetered' ? FLAGS.unmetered : 0 };
 }
 
 /** At what the provider says that it charged, else at its prices and on the terms that it reports. */
 function withCharge(gateway: Gateway, usage: TokenUsage, metering: Metering): Metered {
-  const { relay, target, admitted, job } = metering;
+  const { relay, target, admitted, context } = metering;
   const charged = readReportedCost(target.provider.name, relay.usage);
   if (charged !== undefined) {
-    const { value, wasCut } = plausibleCost(charged);
+    const { value, wasCut } = clampCost(charged);
     return { usage, costNanoUsd: value, flags: wasCut ? FLAGS.estimated : 0 };
   }
   const { card, listed, heldTenths } = admitted.quote;
-  const { terms } = job.asked;
-  const tenths = billedTenths(terms, relay.usage, target.provider);
-  if (!terms) gateway.defaultTerms.learn(target, tenths);
+  const { surcharges } = context.request;
+  const tenths = billedTenths(surcharges, relay.usage, target.provider);
+  if (!surcharges) gateway.accountSurcharges.learn(target, tenths);
   const isAsHeld = tenths === heldTenths || !listed;
   return withFees(pricedAt(usage, isAsHeld ? card : scaleCard(listed, tenths), 0), metering);
 }
@@ -68,8 +68,8 @@ function asImpossible(gateway: Gateway, metered: Metered): Metered {
 }
 
 /** What is reported is all there is, unless the answer was cut before its end was, or holds text that it leaves out. */
-function isAll({ outputTokens }: TokenUsage, { job, relay, whole }: Metering): boolean {
-  if (job.wire.unreported !== undefined) return true;
+function isAll({ outputTokens }: TokenUsage, { context, relay, whole }: Metering): boolean {
+  if (context.wire.unreported !== undefined) return true;
   if (relay.usageIs === 'opening' || (relay.usageIs === 'so far' && !whole)) return false;
   return outputTokens > 0 || statesOutput(relay.usage) || relay.receivedText().every((text) => text === '');
 }
@@ -123,7 +123,7 @@ function withFees(metered: Metered, { admitted, relay }: Metering): Metered {
   if (!tools) return metered;
   const fees = tools.feesOf(relay.usage);
   // A broken provider may report any number of calls, as of tokens.
-  const { value: costNanoUsd, wasCut } = plausibleCost(
+  const { value: costNanoUsd, wasCut } = clampCost(
     metered.costNanoUsd + (fees ?? feesWith(admitted.quote, callsOf(admitted))),
   );
   const isEstimate = tools.isEstimate || fees === undefined || wasCut;

@@ -1,7 +1,7 @@
 import { badRequest, GwError, notFound } from '../../errors.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { Job } from '../context/request-context.ts';
+import type { RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 
 /** gw counts itself where no provider of the wire has the model. */
@@ -11,19 +11,19 @@ export const COUNT_TOKENS = '/messages/count_tokens';
  * Who gets a request that gw doesn't understand: the provider of the model that it names, else the one that the header
  * `x-service-provider` names, else the only one that speaks the client's wire, or its maker.
  */
-export async function chooseTarget(gateway: Gateway, job: Job, path: string): Promise<Target> {
-  const { asked, exchange } = job;
+export async function chooseTarget(gateway: Gateway, context: RequestContext, path: string): Promise<Target> {
+  const { request, exchange } = context;
   const header = exchange.request.headers['x-service-provider'];
-  const wire = wireOf(job, path);
+  const wire = wireOf(context, path);
   const named = typeof header === 'string' ? byName(gateway, header) : undefined;
-  if (asked.model !== '') {
-    const targets = await targetsOf(gateway, asked.model, wire);
+  if (request.model !== '') {
+    const targets = await targetsOf(gateway, request.model, wire);
     const fitting = targets.find(({ provider }) => (named ? provider === named : provider.wire === wire));
     if (fitting) return fitting;
     const [other] = targets;
     if (!named && other && path === COUNT_TOKENS) return other;
   }
-  return { provider: named ?? byWire(gateway, wire), model: asked.model };
+  return { provider: named ?? byWire(gateway, wire), model: request.model };
 }
 
 /** Models that no provider lists may well exist: fine-tuned ones, new ones. */
@@ -40,7 +40,7 @@ async function targetsOf(
   }
 }
 
-function wireOf({ exchange }: Job, path: string): Provider['wire'] {
+function wireOf({ exchange }: RequestContext, path: string): Provider['wire'] {
   const isAnthropic = exchange.request.headers['anthropic-version'] !== undefined;
   return isAnthropic || /^\/messages(\/|$)/.test(path) ? 'anthropic' : 'openai';
 }

@@ -2,7 +2,7 @@ import { encodingOf } from '../../tokens/encoding.ts';
 import { messagesWire } from '../../wire/apis/messages.ts';
 import { serviceHeaders } from '../answer/service-headers.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { Job } from '../context/request-context.ts';
+import type { RequestContext } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
 import type { Target } from '../state/resolve.ts';
 
@@ -13,19 +13,19 @@ const TOKENS_PER_ITEM = 4;
  * Answers `messages/count_tokens` for a model that no provider of Anthropic's wire serves: nobody can be asked, and gw
  * counts itself.
  */
-export async function countTokens(gateway: Gateway, job: Job, target: Target): Promise<void> {
-  const { texts, items, tokens } = messagesWire.promptOf(messagesWire.parse(job.asked.bytes));
+export async function countTokens(gateway: Gateway, context: RequestContext, target: Target): Promise<void> {
+  const { texts, items, tokens } = messagesWire.promptOf(messagesWire.parse(context.request.bytes));
   const counted = await gateway.tokens.count(texts, encodingOf(target.model) ?? 'o200k_base');
   const body = JSON.stringify({ input_tokens: counted + tokens + items * TOKENS_PER_ITEM });
   const ending = { status: 200, outcome: 'ok' } as const;
-  await gateway.ledger.record(recordOf(job, target, ending, gateway.clock.monotonic()));
-  const about = { id: job.exchange.id, model: target.model, provider: target.provider.name };
-  job.exchange.response.writeHead(200, [
+  await gateway.ledger.record(recordOf(context, target, ending, gateway.clock.monotonic()));
+  const about = { id: context.exchange.id, model: target.model, provider: target.provider.name };
+  context.exchange.response.writeHead(200, [
     'content-type',
     'application/json',
     'content-length',
     String(Buffer.byteLength(body)),
     ...serviceHeaders({ ...about, route: 'counted', savedTokens: 0, costNanoUsd: 0, remainingNanoUsd: null }),
   ]);
-  job.exchange.response.end(body);
+  context.exchange.response.end(body);
 }

@@ -7,8 +7,8 @@ import { relayAnswer } from '../attempt/forward.ts';
 import { recordRefusal } from '../attempt/refusal-record.ts';
 import type { Exchange } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { Job } from '../context/request-context.ts';
-import { countWhereNamed } from '../intake/claim-repository.ts';
+import type { RequestContext } from '../context/request-context.ts';
+import { claimRepository } from '../intake/claim-repository.ts';
 import { bodyLimits, readBody } from '../intake/read-body.ts';
 import { selectProject } from '../intake/select-project.ts';
 import type { Target } from '../state/resolve.ts';
@@ -20,7 +20,7 @@ import { countTokens } from './count-tokens.ts';
 import { unboundedQuote } from './unbounded-quote.ts';
 import { passThroughWire } from './wire.ts';
 
-type Passed = Job & { asked: LooseRequest };
+type PassedThrough = RequestContext & { request: LooseRequest };
 
 /**
  * Any endpoint that gw has no stages for: the request goes to a provider as it came. What the answer says of usage is
@@ -29,35 +29,35 @@ type Passed = Job & { asked: LooseRequest };
 export async function passThrough(gateway: Gateway, exchange: Exchange): Promise<void> {
   const { request } = exchange;
   const path = pathBehindVersion(request.url ?? '');
-  const job = await receive(gateway, exchange, path);
+  const context = await receive(gateway, exchange, path);
   try {
-    await countWhereNamed(gateway, job);
-    const target = await chooseTarget(gateway, job, path);
+    await claimRepository(gateway, context);
+    const target = await chooseTarget(gateway, context, path);
     if (path === COUNT_TOKENS && target.provider.wire !== 'anthropic')
-      return await countTokens(gateway, job, target);
+      return await countTokens(gateway, context, target);
     const quoted = unboundedQuote(gateway, target, costsOf(request.method, path));
-    const admitted = await hold(gateway, { job, target, calendar: gateway.calendar() }, quoted, true);
+    const admitted = await hold(gateway, { context, target, calendar: gateway.calendar() }, quoted, true);
     if (!admitted) throw new Error('a final admission was not decided');
-    const forwarding = { job, target, admitted, why: 'passed-through' };
-    await relayAnswer(gateway, forwarding, {
+    const attempt = { context, target, admitted, why: 'passed-through' };
+    await relayAnswer(gateway, attempt, {
       method: request.method ?? 'GET',
       path: target.provider.basePath + path + queryOf(request.url ?? ''),
       headers: upstreamHeaders(request.rawHeaders, target.provider),
-      body: job.asked.bytes.length === 0 ? null : bodyFor(job.asked, target),
+      body: context.request.bytes.length === 0 ? null : bodyFor(context.request, target),
     });
   } catch (error) {
-    if (error instanceof GwError) await recordRefusal(gateway, job, error);
+    if (error instanceof GwError) await recordRefusal(gateway, context, error);
     throw error;
   }
 }
 
-async function receive(gateway: Gateway, exchange: Exchange, path: string): Promise<Passed> {
-  const { request, response } = exchange;
-  const caller = gateway.authenticator.authenticate(request.headers);
-  const origin = gateway.attribution.originOf(request.socket);
-  const bytes = await readBody(request, bodyLimits(gateway), 'any', response);
-  const asked = readLoosely(bytes, request);
-  const options = withServiceHeaders(asked.options, request.headers);
+async function receive(gateway: Gateway, exchange: Exchange, path: string): Promise<PassedThrough> {
+  const { method, headers, socket } = exchange.request;
+  const caller = gateway.authenticator.authenticate(headers);
+  const origin = gateway.attribution.originOf(socket);
+  const bytes = await readBody(exchange.request, bodyLimits(gateway), 'any', exchange.response);
+  const request = readLoosely(bytes, exchange.request);
+  const options = withServiceHeaders(request.options, headers);
   if (options.explain) {
     throw badRequest(
       `"service.explain" is for completions: what is sent to ${path} is passed on as it is`,
@@ -66,8 +66,8 @@ async function receive(gateway: Gateway, exchange: Exchange, path: string): Prom
     );
   }
   const project = selectProject(caller, options.budgetId, gateway);
-  const wire = passThroughWire(endpointOf(path), costsOf(request.method, path));
-  return { exchange, caller, project, origin, wire, asked, options, savedTokens: 0 };
+  const wire = passThroughWire(endpointOf(path), costsOf(method, path));
+  return { exchange, caller, project, origin, wire, request, options, savedTokens: 0 };
 }
 
 /** The path behind `/v1`, which the provider's base URL has its own of. Throws GwError 404 for one that climbs. */

@@ -26,7 +26,7 @@ export function unboundedQuote(gateway: Gateway, target: Target, costs: Costs): 
     mustLimit: false,
     unpriced: !costsNothing && !isAllowed,
     beyondLimit: 0,
-    thoughts: 0,
+    reasoningTokens: 0,
     possibleTokens: POSSIBLE_TOKENS,
     tools: undefined,
   };

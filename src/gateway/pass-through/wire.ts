@@ -3,7 +3,7 @@ import { addUsage } from '../../wire/answer/add-usage.ts';
 import { dataIn, describeError, parseObject } from '../../wire/answer/events.ts';
 import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
 import { usageMember } from '../../wire/answer/usage-member.ts';
-import { NOTHING_UNSEEN } from '../../wire/request/non-text-input.ts';
+import { TEXT_ONLY } from '../../wire/request/non-text-input.ts';
 import { renameModel } from '../../wire/request/parse.ts';
 import type { Wire } from '../../wire/wire.ts';
 import type { Costs } from './costs.ts';
@@ -25,7 +25,7 @@ export function passThroughWire(endpoint: string, costs: Costs): Wire {
     usageOf: isFree ? () => undefined : usageMember,
     inspect: isFree ? (events) => ({ pass: events }) : inspectAnyEvents,
     textOf: () => [],
-    promptOf: () => ({ texts: [], items: 0, tokens: 0, unseen: NOTHING_UNSEEN }),
+    promptOf: () => ({ texts: [], items: 0, tokens: 0, nonText: TEXT_ONLY }),
   };
 }
 

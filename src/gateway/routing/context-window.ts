@@ -13,7 +13,7 @@ const MAKERS: readonly (readonly [RegExp, string])[] = [
  * How much a model reads and writes at most, as far as is known. At a provider that the user named, such as a second
  * region, a model that is called as its maker calls it is taken to be that one: to choose by, not to count by.
  */
-export function contextOf(provider: string, model: string): number | undefined {
+export function contextWindowOf(provider: string, model: string): number | undefined {
   const known = modelLimits(provider, model)?.contextTokens;
   if (known !== undefined) return known;
   const maker = MAKERS.find(([pattern]) => pattern.test(model))?.[1];

@@ -2,13 +2,13 @@ import { usdNumber } from '../../money.ts';
 import type { TierChoice } from '../context/tier-choice.ts';
 
 /** For the header `x-service-route`: `tier=fast; asked=gpt-5; score=0.21<0.35; why=short; basis=prior; by=share`. */
-export function tierText({ decision, scored, name, lacks }: TierChoice, asked: string): string {
+export function describeTier({ decision, scored, name, lacks }: TierChoice, request: string): string {
   const { applied, tier, threshold, because } = decision;
   const { score, why, basis } = scored;
   const sign = tier === 'strong' ? '>=' : '<';
   const words = [
     applied ? `tier=${name}` : `tier=asked; would=${name}`,
-    `asked=${printable(asked)}`,
+    `asked=${printable(request)}`,
     `score=${threshold === undefined ? score.toFixed(2) : compared(score, sign, threshold)}`,
     ...(why.length > 0 ? [`why=${why.join(',')}`] : []),
     `basis=${basis}`,

@@ -1,15 +1,15 @@
 import { readValue } from '../../json/scan.ts';
 import { conversationKey } from '../../tiering/conversation-key.ts';
 import type { ScoredMessage } from '../../tiering/prompt-text.ts';
-import type { Conversation, Job } from '../context/request-context.ts';
+import type { Conversation, RequestContext } from '../context/request-context.ts';
 import type { RoutedTarget } from '../state/resolve.ts';
-import { type Turns, turnsOf } from './messages.ts';
+import { type PromptMessages, promptMessages } from './messages.ts';
 
 /** Headers by which clients tell their sessions apart. */
 const SESSION_HEADERS = ['x-session-id', 'session_id', 'session-id', 'x-claude-code-session-id'];
 
 /** Whether a request's conversation decides between targets: equals, or such as seal what they give. */
-export function isDecided({ wire }: Job, targets: readonly RoutedTarget[]): boolean {
+export function isDecided({ wire }: RequestContext, targets: readonly RoutedTarget[]): boolean {
   if (targets.length > 1 && (wire.form === 'responses' || wire.form === 'messages')) return true;
   // They are in the order of their priority.
   return targets.some(
@@ -18,13 +18,16 @@ export function isDecided({ wire }: Job, targets: readonly RoutedTarget[]): bool
 }
 
 /** The conversation of a request; undefined where it has none that can be read. */
-export function conversationOf(job: Job): Conversation | undefined {
+export function identifyConversation(context: RequestContext): Conversation | undefined {
   try {
-    const told = toldKey(job);
-    const turns = told === undefined ? turnsOf(job) : undefined;
+    const told = toldKey(context);
+    const turns = told === undefined ? promptMessages(context) : undefined;
     if (told === undefined && !turns) return undefined;
-    const key = told ?? (turns && startKey(job, turns));
-    return { key: `${job.project.id} ${job.asked.model} ${key}`, isNew: !!turns && !isAnswered(turns) };
+    const key = told ?? (turns && startKey(context, turns));
+    return {
+      key: `${context.project.id} ${context.request.model} ${key}`,
+      isNew: !!turns && !isAnswered(turns),
+    };
   } catch {
     // A text inside that is no JSON is the provider's to judge.
     return undefined;
@@ -32,23 +35,23 @@ export function conversationOf(job: Job): Conversation | undefined {
 }
 
 /** What the client says itself. */
-function toldKey({ asked, exchange }: Job): string | undefined {
+function toldKey({ request, exchange }: RequestContext): string | undefined {
   for (const name of SESSION_HEADERS) {
     const sessionId = exchange.request.headers[name];
     if (typeof sessionId === 'string' && sessionId !== '')
       return conversationKey({ sessionId, messages: [] });
   }
-  const member = asked.members.find(({ key }) => key === 'prompt_cache_key');
-  const promptCacheKey = member && readValue(asked.bytes, member);
+  const member = request.members.find(({ key }) => key === 'prompt_cache_key');
+  const promptCacheKey = member && readValue(request.bytes, member);
   if (typeof promptCacheKey !== 'string' || promptCacheKey === '') return undefined;
   return conversationKey({ promptCacheKey, messages: [] });
 }
 
-function startKey({ asked }: Job, turns: Turns): string {
-  const tools = asked.members.find(({ key }) => key === 'tools');
+function startKey({ request }: RequestContext, turns: PromptMessages): string {
+  const tools = request.members.find(({ key }) => key === 'tools');
   return conversationKey({
     messages: startOf(turns),
-    tools: tools && asked.bytes.toString('utf8', tools.start, tools.end),
+    tools: tools && request.bytes.toString('utf8', tools.start, tools.end),
   });
 }
 
@@ -56,7 +59,7 @@ function startKey({ asked }: Job, turns: Turns): string {
 const MOST_LOOKED_AT = 100;
 
 /** All that comes before the first question, and that. */
-function startOf(turns: Turns): ScoredMessage[] {
+function startOf(turns: PromptMessages): ScoredMessage[] {
   const start: ScoredMessage[] = [];
   for (let i = 0; i < Math.min(turns.length, MOST_LOOKED_AT); i++) {
     const turn = turns.at(i);
@@ -66,7 +69,7 @@ function startOf(turns: Turns): ScoredMessage[] {
   return start;
 }
 
-function isAnswered(turns: Turns): boolean {
+function isAnswered(turns: PromptMessages): boolean {
   for (let i = 0; i < Math.min(turns.length, MOST_LOOKED_AT); i++) {
     const { role } = turns.at(i);
     if (role === 'assistant' || role === 'tool') return true;

@@ -1,10 +1,10 @@
 import { isObject } from '../../json/object.ts';
 import { type Member, readValue, scanArray } from '../../json/scan.ts';
 import type { ScoredMessage } from '../../tiering/prompt-text.ts';
-import type { Job } from '../context/request-context.ts';
+import type { RequestContext } from '../context/request-context.ts';
 
 /** A request's conversation in one form for all wires; roles are `user`, `tool` (a result), `system` and the model's. */
-export interface Turns {
+export interface PromptMessages {
   readonly length: number;
   /** Read when it is asked for: of a long conversation routing looks at a few turns at both ends. */
   at(index: number): ScoredMessage;
@@ -14,7 +14,10 @@ export interface Turns {
 const INSTRUCTIONS = ['system', 'instructions'];
 
 /** The turns of a request; undefined where it has no conversation that can be read. */
-export function turnsOf({ wire, asked: { bytes, members } }: Job): Turns | undefined {
+export function promptMessages({
+  wire,
+  request: { bytes, members },
+}: RequestContext): PromptMessages | undefined {
   if (!wire.form) return undefined;
   const find = (keys: readonly string[]) => members.find(({ key }) => keys.includes(key));
   const conversation = find(['messages', 'input']);

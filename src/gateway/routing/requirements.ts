@@ -3,7 +3,7 @@ import { readValue } from '../../json/scan.ts';
 import { capabilitiesOf } from '../../pricing/capabilities.ts';
 import { modelLimits } from '../../pricing/limits.ts';
 import { lackOf, type Needs } from '../../routing/needs.ts';
-import type { Job } from '../context/request-context.ts';
+import type { RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 
 /** Where the three APIs say what form an answer is to have. */
@@ -12,12 +12,12 @@ const FORMATS = ['response_format', 'text', 'output_format', 'output_config'];
 const BYTES_PER_TOKEN = 3;
 
 /** What a request asks of a model, whatever its tier. */
-export function needsOf({ asked }: Job): Needs {
-  const { bytes, members, unseen, maxOutputTokens = 0 } = asked;
+export function requirementsOf({ request }: RequestContext): Needs {
+  const { bytes, members, nonText, maxOutputTokens = 0 } = request;
   return {
     contextTokens: Math.ceil(bytes.length / BYTES_PER_TOKEN) + maxOutputTokens,
     tools: members.some(({ key }) => key === 'tools' || key === 'functions'),
-    vision: unseen.images > 0,
+    vision: nonText.images > 0,
     jsonSchema: members.some((member) => FORMATS.includes(member.key) && isSchema(readValue(bytes, member))),
   };
 }

@@ -13,17 +13,17 @@ import type { OrderOptions } from '../../routing/order.ts';
 import { countRequest } from '../../routing/retry-budget.ts';
 import type { TokenUsage } from '../../usage.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { Job } from '../context/request-context.ts';
+import type { RequestContext } from '../context/request-context.ts';
 import type { RoutedTarget } from '../state/resolve.ts';
-import { bondOf, withinBond } from './affinity.ts';
-import { contextOf } from './context-window.ts';
-import { tierText } from './describe-tier.ts';
-import { canReach } from './translate.ts';
+import { affinityOf, targetsWithAffinity } from './affinity.ts';
+import { contextWindowOf } from './context-window.ts';
+import { describeTier } from './describe-tier.ts';
+import { canTranslateTo } from './translate.ts';
 
 /** Where a request goes, where it may go else, and why. */
 export interface Route {
   /** The request as it was before it was translated for a target. */
-  job: Job;
+  context: RequestContext;
   /** The target of the attempt under way. */
   target: RoutedTarget;
   /** The target of the first attempt. */
@@ -37,35 +37,45 @@ export interface Route {
   /** For the header `x-service-route`. */
   why: string;
   /** The attempts that have failed. */
-  attempts?: Attempts;
+  history?: AttemptHistory;
 }
 
 /**
  * The router's stage: the healthy target of the best priority; among equals, the better of two by time to first byte
  * and requests under way. Throws GwError 429 where each of several targets has asked to be left alone.
  */
-export function route(gateway: Gateway, job: Job, targets: readonly RoutedTarget[]): Route {
+export function route(gateway: Gateway, context: RequestContext, targets: readonly RoutedTarget[]): Route {
   const [first] = targets;
-  if (!first) throw new Error(`no target for ${job.asked.model}`);
-  if (job.options.route === false) return routeTo(job, first, [first], 'off');
-  if (targets.length > 1) return chooseAmong(gateway, job, targets, first);
+  if (!first) throw new Error(`no target for ${context.request.model}`);
+  if (context.options.route === false) return routeTo(context, first, [first], 'off');
+  if (targets.length > 1) return chooseAmong(gateway, context, targets, first);
   // With nobody else to ask, when to come back is the client's to heed, which was told.
   countRequest(gateway.router.budget, gateway.clock.monotonic());
-  pin(gateway, job, first.candidate);
-  return routeTo(job, first, targets, whyOf(job));
+  pin(gateway, context, first.candidate);
+  return routeTo(context, first, targets, whyOf(context));
 }
 
-function routeTo(job: Job, target: RoutedTarget, targets: readonly RoutedTarget[], why: string): Route {
-  return { job, target, first: target, targets, hasOthers: false, lastResort: false, why };
+function routeTo(
+  context: RequestContext,
+  target: RoutedTarget,
+  targets: readonly RoutedTarget[],
+  why: string,
+): Route {
+  return { context, target, first: target, targets, hasOthers: false, lastResort: false, why };
 }
 
-function chooseAmong(gateway: Gateway, job: Job, all: readonly RoutedTarget[], first: RoutedTarget): Route {
-  const { targets, holdsFast } = candidatesAmong(gateway, job, all, first);
-  const next = nextOf(gateway, job, { targets, holdsFast, tried: [] });
+function chooseAmong(
+  gateway: Gateway,
+  context: RequestContext,
+  all: readonly RoutedTarget[],
+  first: RoutedTarget,
+): Route {
+  const { targets, isPinned } = candidatesAmong(gateway, context, all, first);
+  const next = nextOf(gateway, context, { targets, isPinned, tried: [] });
   if (next.kind === 'wait') throw leftAlone(targetAt(targets, next.target), next.waitMs);
-  if (next.kind === 'stop') throw new Error(`no target for ${job.asked.model}: ${next.because}`);
-  pin(gateway, job, next.target);
-  const route = routeTo(job, targetAt(targets, next.target), targets, whyOf(job));
+  if (next.kind === 'stop') throw new Error(`no target for ${context.request.model}: ${next.because}`);
+  pin(gateway, context, next.target);
+  const route = routeTo(context, targetAt(targets, next.target), targets, whyOf(context));
   route.hasOthers = true;
   route.lastResort = next.lastResort;
   return route;
@@ -74,23 +84,28 @@ function chooseAmong(gateway: Gateway, job: Job, all: readonly RoutedTarget[], f
 /** The targets that can take the request at all. */
 export function candidatesAmong(
   gateway: Gateway,
-  job: Job,
+  context: RequestContext,
   all: readonly RoutedTarget[],
   first: RoutedTarget,
-): { targets: readonly RoutedTarget[]; holdsFast: boolean } {
-  const reachable = all.filter((target) => canReach(job.wire, target));
-  const bond = bondOf(gateway, job, pinned(gateway, job));
-  const bound = bond ? withinBond(gateway, job, { targets: reachable, bond }) : reachable;
+): { targets: readonly RoutedTarget[]; isPinned: boolean } {
+  const reachable = all.filter((target) => canTranslateTo(context.wire, target));
+  const affinity = affinityOf(gateway, context, pinned(gateway, context));
+  const bound = affinity
+    ? targetsWithAffinity(gateway, context, { targets: reachable, affinity })
+    : reachable;
   const targets = bound.length > 0 ? bound : reachable;
-  return { targets: targets.length > 0 ? targets : [first], holdsFast: bond?.kind === 'sealed' };
+  return {
+    targets: targets.length > 0 ? targets : [first],
+    isPinned: affinity?.kind === 'encrypted_reasoning',
+  };
 }
 
-export function whyOf({ tier, asked }: Job): string {
-  return tier ? tierText(tier, asked.model) : 'as-asked';
+export function whyOf({ tier, request }: RequestContext): string {
+  return tier ? describeTier(tier, request.model) : 'as-asked';
 }
 
 /** The conversation stays with this target from now on. */
-export function pin({ router }: Gateway, { conversation, tier }: Job, target: Candidate): void {
+export function pin({ router }: Gateway, { conversation, tier }: RequestContext, target: Candidate): void {
   if (!conversation) return;
   router.stickiness.set(
     conversation.key,
@@ -98,7 +113,7 @@ export function pin({ router }: Gateway, { conversation, tier }: Job, target: Ca
   );
 }
 
-function pinned({ router }: Gateway, { conversation }: Job): Candidate | undefined {
+function pinned({ router }: Gateway, { conversation }: RequestContext): Candidate | undefined {
   if (!conversation || conversation.isNew) return undefined;
   return router.stickiness.get(conversation.key)?.target;
 }
@@ -108,13 +123,13 @@ interface Candidates {
   /** The attempts that failed. */
   tried: readonly Tried[];
   remainingMs?: number;
-  holdsFast?: boolean;
+  isPinned?: boolean;
 }
 
 /** Where a request goes next. */
-export function nextOf(gateway: Gateway, job: Job, candidates: Candidates): NextAttempt {
+export function nextOf(gateway: Gateway, context: RequestContext, candidates: Candidates): NextAttempt {
   const { tried, remainingMs } = candidates;
-  const ordering = orderingOf(gateway, job, candidates);
+  const ordering = orderingOf(gateway, context, candidates);
   const options: NextAttemptOptions = Object.assign(ordering, {
     larger: ordering.targets,
     budget: gateway.router.budget,
@@ -128,18 +143,18 @@ export function nextOf(gateway: Gateway, job: Job, candidates: Candidates): Next
 /** What the order of a request's targets goes by. */
 export function orderingOf(
   gateway: Gateway,
-  job: Job,
-  { targets, holdsFast = false }: Pick<Candidates, 'targets' | 'holdsFast'>,
+  context: RequestContext,
+  { targets, isPinned = false }: Pick<Candidates, 'targets' | 'isPinned'>,
 ): OrderOptions & { health: Health } {
   const { health, random } = gateway.router;
-  const sticky = pinned(gateway, job);
+  const sticky = pinned(gateway, context);
   return {
     targets: targets.map(({ candidate }) => candidate),
     health,
     random,
     capabilitiesOf,
     sticky,
-    holdsFast,
+    isPinned,
   };
 }
 
@@ -150,7 +165,7 @@ export function targetAt(targets: readonly RoutedTarget[], candidate: Candidate)
 }
 
 function capabilitiesOf({ provider, model }: Candidate): Capabilities {
-  const contextTokens = contextOf(provider, model);
+  const contextTokens = contextWindowOf(provider, model);
   return contextTokens === undefined ? {} : { contextTokens };
 }
 
@@ -168,7 +183,7 @@ function leftAlone({ provider, model }: RoutedTarget, waitMs: number): GwError {
 }
 
 /** The attempts of a request that have failed, in their order, and what they cost together. */
-export interface Attempts {
+export interface AttemptHistory {
   tried: readonly Tried[];
   entries: readonly AttemptEntry[];
   usage: TokenUsage;

@@ -2,61 +2,66 @@ import { badRequest } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { modelLimits } from '../../pricing/limits.ts';
 import type { Provider } from '../../providers/registry.ts';
-import { findCrossing } from '../../translation/translations.ts';
+import { findTranslation } from '../../translation/translations.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import { responsesWire } from '../../wire/apis/responses.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { Wire } from '../../wire/wire.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { Job } from '../context/request-context.ts';
+import type { RequestContext } from '../context/request-context.ts';
 import { isFromCodex } from '../intake/is-codex.ts';
 import type { Target } from '../state/resolve.ts';
 import { meansNoEndpoint } from '../state/responses-support.ts';
 
-type Crossroads = Pick<Gateway, 'clock' | 'memory' | 'chatOnly'>;
+type TranslationState = Pick<Gateway, 'clock' | 'memory' | 'responsesSupport'>;
 
 /** Anthropic wants a limit on every request; this is for models of which nobody knows how much they write. */
 const DEFAULT_MAX_TOKENS = 8_192;
 
 /** Whether a request of this wire can be brought to a provider. */
-export function canReach(wire: Wire, { provider }: Target): boolean {
-  return provider.wire === wire.family || findCrossing(wire.endpoint, provider.wire) !== undefined;
+export function canTranslateTo(wire: Wire, { provider }: Target): boolean {
+  return provider.wire === wire.family || findTranslation(wire.endpoint, provider.wire) !== undefined;
 }
 
 /**
  * The job in the words of the provider's wire; the very same job where it speaks the client's. Throws GwError 400 for
  * what can't be said there.
  */
-export function cross(job: Job, target: Target, gateway: Crossroads, isChatOnly = false): Job {
-  const { wire, asked } = job;
+export function translateRequest(
+  context: RequestContext,
+  target: Target,
+  gateway: TranslationState,
+  isChatOnly = false,
+): RequestContext {
+  const { wire, request } = context;
   const { provider, model } = target;
   const { clock, memory } = gateway;
-  if (!isChatOnly && speaks(provider, wire, gateway)) return job;
-  const crossing = findCrossing(wire.endpoint, provider.wire);
-  if (!crossing) {
+  if (!isChatOnly && speaksNatively(provider, wire, gateway)) return context;
+  const translation = findTranslation(wire.endpoint, provider.wire);
+  if (!translation) {
     throw badRequest(
-      `"model" ${asked.model} is served by ${provider.name}, which has no /v1/${wire.endpoint}. Use /v1/chat/completions or /v1/messages for it`,
+      `"model" ${request.model} is served by ${provider.name}, which has no /v1/${wire.endpoint}. Use /v1/chat/completions or /v1/messages for it`,
       'model',
       'unsupported_endpoint',
     );
   }
-  const body = parseObject(asked.bytes.toString('utf8'));
+  const body = parseObject(request.bytes.toString('utf8'));
   if (!body) throw badRequest('the body is not valid JSON', undefined, 'invalid_json');
   const known = modelLimits(provider.name, model)?.maxOutputTokens;
-  const translated = crossing.translateRequest(body, {
+  const translated = translation.translateRequest(body, {
     model,
     maxTokens: known ?? DEFAULT_MAX_TOKENS,
     outputLimit: provider.outputLimit,
     memory,
-    isCodex: isFromCodex(job.exchange.request.headers),
+    isCodex: isFromCodex(context.exchange.request.headers),
   });
-  const sent = crossing.wire.parse(Buffer.from(JSON.stringify(translated)));
-  const { wantsUsage } = asked;
+  const sent = translation.wire.parse(Buffer.from(JSON.stringify(translated)));
+  const { wantsUsage } = request;
   return {
-    ...job,
-    wire: crossing.wire,
-    asked: known === undefined ? sent : withLimitOf(sent, asked),
-    translator: crossing.translateAnswers({
+    ...context,
+    wire: translation.wire,
+    request: known === undefined ? sent : withLimitOf(sent, request),
+    translator: translation.translateAnswers({
       model,
       wantsUsage,
       now: clock.now,
@@ -73,35 +78,41 @@ function withLimitOf(sent: WireRequest, { maxOutputTokens }: WireRequest): WireR
 }
 
 /** Whether a provider takes the client's requests as they are. */
-export function speaks(
+export function speaksNatively(
   provider: Provider,
   { family, endpoint }: Wire,
-  { chatOnly }: Pick<Gateway, 'chatOnly'>,
+  { responsesSupport }: Pick<Gateway, 'responsesSupport'>,
 ): boolean {
-  return provider.wire === family && !(endpoint === 'responses' && chatOnly.has(provider));
+  return provider.wire === family && !(endpoint === 'responses' && responsesSupport.isMissing(provider));
 }
 
 /**
  * The job for a provider that turns out to have chat completions alone; undefined where the answer means something
  * else. Throws GwError 400 for what can't be said there.
  */
-export function crossAfter(
+export function translateAfterRefusal(
   answer: { status: number; body(): string },
-  { job, target }: { job: Job; target: Target },
-  gateway: Crossroads,
-): Job | undefined {
-  if (job.wire !== responsesWire || answer.status < 400) return undefined;
-  if (gateway.chatOnly.isKnownOtherwise(target.provider)) return undefined;
-  return meansNoEndpoint(answer.status, answer.body()) ? cross(job, target, gateway, true) : undefined;
+  { context, target }: { context: RequestContext; target: Target },
+  gateway: TranslationState,
+): RequestContext | undefined {
+  if (context.wire !== responsesWire || answer.status < 400) return undefined;
+  if (gateway.responsesSupport.isSupported(target.provider)) return undefined;
+  return meansNoEndpoint(answer.status, answer.body())
+    ? translateRequest(context, target, gateway, true)
+    : undefined;
 }
 
 /** What an answer tells of the provider's endpoints: only a good one is proof, as anything may be refused. */
-export function learnEndpoint(
+export function recordResponsesSupport(
   status: number,
-  { job, target, route }: { job: Job; target: Target; route?: { job: Job } },
-  { chatOnly }: Pick<Gateway, 'chatOnly'>,
+  {
+    context,
+    target,
+    route,
+  }: { context: RequestContext; target: Target; route?: { context: RequestContext } },
+  { responsesSupport }: Pick<Gateway, 'responsesSupport'>,
 ): void {
-  if (status >= 300 || route?.job.wire !== responsesWire || target.provider.wire !== 'openai') return;
-  if (job.wire === responsesWire) chatOnly.learnOtherwise(target.provider);
-  else if (!chatOnly.has(target.provider)) chatOnly.learn(target.provider);
+  if (status >= 300 || route?.context.wire !== responsesWire || target.provider.wire !== 'openai') return;
+  if (context.wire === responsesWire) responsesSupport.markSupported(target.provider);
+  else if (!responsesSupport.isMissing(target.provider)) responsesSupport.markMissing(target.provider);
 }

@@ -1,11 +1,11 @@
 import type { Provider } from '../../providers/registry.ts';
-import type { Terms } from '../../wire/request/surcharges.ts';
+import type { Surcharges } from '../../wire/request/surcharges.ts';
 import type { Target } from './resolve.ts';
 
 /** At how many tenths of the listed prices a target answers requests, as its answers to those without terms tell. */
-export interface DefaultTerms {
+export interface AccountSurcharges {
   /** With the terms of a request, if it has any: the default may come on top of them. */
-  of(target: Target, terms?: Terms): number;
+  of(target: Target, surcharges?: Surcharges): number;
   learn(target: Target, tenths: number): void;
 }
 
@@ -26,15 +26,15 @@ const MAX_REMEMBERED = 1_000;
  * it, so it is held for as the dearer until an answer tells. At a provider of one's own, and where the user leaves the
  * tier to the account, what was sent before the first answer may cost more than was held for it.
  */
-export function createDefaultTerms(): DefaultTerms {
+export function createAccountSurcharges(): AccountSurcharges {
   const told = new Map<string, number>();
   const keyOf = ({ provider, model }: Target) => `${provider.name}/${model}`;
   return {
-    of(target, terms) {
+    of(target, surcharges) {
       const byDefault = (told.size > 0 ? told.get(keyOf(target)) : undefined) ?? assumed(target);
-      if (!terms) return byDefault;
-      const isNamed = Object.hasOwn(terms.byField, FIELD[target.provider.wire]);
-      return isNamed ? terms.tenths : Math.ceil((terms.tenths * byDefault) / LISTED);
+      if (!surcharges) return byDefault;
+      const isNamed = Object.hasOwn(surcharges.byField, FIELD[target.provider.wire]);
+      return isNamed ? surcharges.priceTenths : Math.ceil((surcharges.priceTenths * byDefault) / LISTED);
     },
     learn(target, tenths) {
       // A lesser price is no reason to hold less.

@@ -6,7 +6,7 @@ export interface AdmissionQueue {
   /** As the ledger's `admit`, but `wait` comes back only when the time is up or nobody waits any more. */
   admit(admission: Admission, options: WaitOptions): Promise<AdmissionResult>;
   /** Room may have been freed for a line. */
-  nudge(line: LineKey): void;
+  wake(line: LineKey): void;
 }
 
 export interface WaitOptions {
@@ -15,7 +15,7 @@ export interface WaitOptions {
   wanted(): boolean;
 }
 
-type LineKey = NonNullable<Admission['line']>;
+type LineKey = NonNullable<Admission['queueKey']>;
 
 interface Waiter {
   admission: Admission;
@@ -41,7 +41,7 @@ const POLL_MS = 100;
 
 export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock): AdmissionQueue {
   const lines = new Map<LineKey, Line>();
-  const keyOf = ({ line, projectId }: Admission): LineKey => line ?? projectId;
+  const keyOf = ({ queueKey, projectId }: Admission): LineKey => queueKey ?? projectId;
 
   function join(admission: Admission, options: WaitOptions, last: AdmissionResult): Promise<AdmissionResult> {
     return new Promise((resolve, reject) => {
@@ -124,7 +124,7 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
     const wanted = waiter.options.wanted();
     const outcome = atHead ?? waiter.last;
     // One that was never tried is tried next, as nobody stands before it any more.
-    if (wanted && (!waiter.expired || outcome.kind === 'tight')) return false;
+    if (wanted && (!waiter.expired || outcome.kind === 'needs_exact_count')) return false;
     waiter.cancelTimer();
     waiter.resolve(outcome);
     return true;
@@ -133,13 +133,13 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
   return {
     admit(admission, options) {
       if (lines.size > 0 && lines.has(keyOf(admission)) && admission.amount > 0 && !admission.unpriced) {
-        if (!admission.final) return Promise.resolve({ kind: 'tight' });
-        return join(admission, options, { kind: 'tight' });
+        if (!admission.isFinal) return Promise.resolve({ kind: 'needs_exact_count' });
+        return join(admission, options, { kind: 'needs_exact_count' });
       }
       const result = ledger.admit(admission);
-      if (!admission.final) return result;
+      if (!admission.isFinal) return result;
       return result.then((first) => (first.kind === 'wait' ? join(admission, options, first) : first));
     },
-    nudge: pump,
+    wake: pump,
   };
 }

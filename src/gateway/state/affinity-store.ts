@@ -2,16 +2,16 @@ import type { Clock } from '../../clock.ts';
 import { createStickiness, type SavedPin, type Stickiness } from '../../routing/stickiness.ts';
 
 /** Where conversations were served last, and who made which stored response. */
-export interface Conversations {
+export interface AffinityStore {
   /** Which target each conversation was served by. */
   stickiness: Stickiness;
   /** Which target made each stored response, by its id. */
   responses: Stickiness;
   /** The latest of them, to be kept over a restart; undefined where nothing came to them since the last time. */
-  conversationsToSave(): ConversationsSnapshot | undefined;
+  conversationsToSave(): AffinitySnapshot | undefined;
 }
 
-export interface ConversationsSnapshot {
+export interface AffinitySnapshot {
   /** UTC milliseconds. */
   savedAtMs: number;
   stickiness: SavedPin[];
@@ -24,8 +24,8 @@ const RESPONSES_MS = 30 * 86_400_000;
 const MOST_SAVED = 500;
 
 /** `known` is what an earlier run knew, as it was stored. */
-export function createConversations(clock: Pick<Clock, 'monotonic' | 'now'>, known: unknown): Conversations {
-  const saved = known as Partial<ConversationsSnapshot> | undefined;
+export function createAffinityStore(clock: Pick<Clock, 'monotonic' | 'now'>, known: unknown): AffinityStore {
+  const saved = known as Partial<AffinitySnapshot> | undefined;
   // A clock that was set back must not make them younger.
   const passedMs = Math.max(0, clock.now() - Number(saved?.savedAtMs));
   const stickiness = createStickiness(clock, { known: older(saved?.stickiness, passedMs) });

@@ -6,8 +6,8 @@ const MAX_STEPS = 5;
  * An alias such as `openai/gpt-5 | azure/gpt-5, openrouter/openai/gpt-5` has two groups. Its names may be aliases
  * in turn; within itself it is taken for the model.
  */
-export function namesFor(asked: string, aliases: Readonly<Record<string, string>>): string[][] {
-  return expand(asked, aliases, []);
+export function namesFor(request: string, aliases: Readonly<Record<string, string>>): string[][] {
+  return expand(request, aliases, []);
 }
 
 /** The groups of a list such as an alias has, which stands under a name that is none in itself. */

@@ -58,8 +58,8 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
     anthropic: new Map<string, RoutedTarget[]>(),
   };
 
-  function lookUp(asked: string, family: Provider['wire']): RoutedTarget[] {
-    return targetsOf(namesFor(asked, aliases()), family);
+  function lookUp(request: string, family: Provider['wire']): RoutedTarget[] {
+    return targetsOf(namesFor(request, aliases()), family);
   }
 
   function targetsOf(groups: string[][], family: Provider['wire'], isChosen = false): RoutedTarget[] {
@@ -98,36 +98,36 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
     return { targets: serving.map((provider) => ({ provider, model })), said: false };
   }
 
-  function remember(asked: string, family: Provider['wire'], targets: RoutedTarget[]): RoutedTarget[] {
+  function remember(request: string, family: Provider['wire'], targets: RoutedTarget[]): RoutedTarget[] {
     if (remembered[family].size >= MAX_REMEMBERED) remembered[family].clear();
-    remembered[family].set(asked, targets);
+    remembered[family].set(request, targets);
     return targets;
   }
 
-  async function ask(asked: string, family: Provider['wire']): Promise<RoutedTarget[]> {
+  async function ask(request: string, family: Provider['wire']): Promise<RoutedTarget[]> {
     await lists.refresh();
-    const targets = lookUp(asked, family);
-    if (targets.length > 0) return remember(asked, family, targets);
-    throw notFound(explain(asked), 'model_not_found', 'model');
+    const targets = lookUp(request, family);
+    if (targets.length > 0) return remember(request, family, targets);
+    throw notFound(explain(request), 'model_not_found', 'model');
   }
 
-  function explain(asked: string): string {
+  function explain(request: string): string {
     const tried = lists.all().map(({ provider, models, error }) => {
       if (error !== null) return `${provider.name} (no list: ${error})`;
       return `${provider.name} (${models.length} ${models.length === 1 ? 'model' : 'models'})`;
     });
-    const names = namesFor(asked, aliases()).flat();
-    const alias = names.length === 1 && names[0] === asked ? '' : `, which stands for ${names.join(', ')}`;
+    const names = namesFor(request, aliases()).flat();
+    const alias = names.length === 1 && names[0] === request ? '' : `, which stands for ${names.join(', ')}`;
     const who = tried.length > 0 ? `Asked: ${tried.join(', ')}.` : 'No provider is configured.';
-    return `no provider serves the model "${asked}"${alias}. ${who} Name the provider (provider/model), add one (gw providers add NAME), or see what there is: gw models`;
+    return `no provider serves the model "${request}"${alias}. ${who} Name the provider (provider/model), add one (gw providers add NAME), or see what there is: gw models`;
   }
 
   return {
-    resolve(asked, family) {
-      const known = remembered[family].get(asked);
+    resolve(request, family) {
+      const known = remembered[family].get(request);
       if (known) return known;
-      const targets = lookUp(asked, family);
-      return targets.length > 0 ? remember(asked, family, targets) : ask(asked, family);
+      const targets = lookUp(request, family);
+      return targets.length > 0 ? remember(request, family, targets) : ask(request, family);
     },
     find: lookUp,
     findAll: (models, family) => targetsOf(namesInList(models, aliases()), family, true),

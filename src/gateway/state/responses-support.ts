@@ -3,27 +3,27 @@ import type { Provider } from '../../providers/registry.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 
 /** Which providers have chat completions and no responses, as their answers have told. */
-export interface ChatOnly {
-  has(provider: Provider): boolean;
+export interface ResponsesSupport {
+  isMissing(provider: Provider): boolean;
   /** It has answered a chat completion, where it had none of a response. */
-  learn(provider: Provider): void;
+  markMissing(provider: Provider): void;
   /** It has answered a response: what it refuses from now on is the request. */
-  learnOtherwise(provider: Provider): void;
+  markSupported(provider: Provider): void;
   /** Whether it has been seen to answer responses. */
-  isKnownOtherwise(provider: Provider): boolean;
+  isSupported(provider: Provider): boolean;
 }
 
 /** A provider may have been updated since, or was only broken. */
 const REMEMBERED_MS = 10 * 60_000;
 
-export function createChatOnly(now: () => number): ChatOnly {
+export function createResponsesSupport(now: () => number): ResponsesSupport {
   const until = new Map<string, number>();
   const others = new Set<string>();
   return {
-    has: (provider) => now() < (until.get(addressOf(provider)) ?? 0),
-    learn: (provider) => void until.set(addressOf(provider), now() + REMEMBERED_MS),
-    learnOtherwise: (provider) => void others.add(addressOf(provider)),
-    isKnownOtherwise: (provider) => others.has(addressOf(provider)),
+    isMissing: (provider) => now() < (until.get(addressOf(provider)) ?? 0),
+    markMissing: (provider) => void until.set(addressOf(provider), now() + REMEMBERED_MS),
+    markSupported: (provider) => void others.add(addressOf(provider)),
+    isSupported: (provider) => others.has(addressOf(provider)),
   };
 }
 

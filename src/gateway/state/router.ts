@@ -3,10 +3,10 @@ import type { Random } from '../../ids.ts';
 import { createHealth, type Health } from '../../routing/health.ts';
 import { isHealthSnapshot } from '../../routing/health-snapshot.ts';
 import { newRetryBudget, type RetryBudget } from '../../routing/retry-budget.ts';
-import { type Conversations, createConversations } from './affinity-store.ts';
+import { type AffinityStore, createAffinityStore } from './affinity-store.ts';
 
 /** What the router knows of the targets, and how many second attempts it may still make. */
-export interface Router extends Conversations {
+export interface Router extends AffinityStore {
   health: Health;
   budget: RetryBudget;
   /** A number in [0,1). */
@@ -39,7 +39,7 @@ export function createRouter({ clock, random, known, save }: RouterOptions): Rou
   const snapshot = isHealthSnapshot(known.health) ? known.health : undefined;
   const health = createHealth({ clock, random: chance, snapshot, onChange });
   return {
-    ...createConversations(clock, known.conversations),
+    ...createAffinityStore(clock, known.conversations),
     health,
     budget: newRetryBudget(),
     random: chance,

@@ -4,7 +4,7 @@ import type { Ledger, SettleResult } from '../../store/ledger/ledger.ts';
 import type { RequestRecord } from '../../store/ledger/record.ts';
 
 /** Settles requests, and does not give up on a cost that is due when the database can't be written. */
-export interface Settler {
+export interface SettleRetry {
   /** As the ledger's `settle`. Where it fails for want of storage it still rejects, and is tried again later. */
   settle(record: RequestRecord): Promise<SettleResult>;
   /** Tries once more what could not be settled; returns how many are left. */
@@ -13,7 +13,7 @@ export interface Settler {
 
 const RETRY_MS = 1_000;
 
-export function createSettler(ledger: Pick<Ledger, 'settle'>, clock: Clock): Settler {
+export function createSettleRetry(ledger: Pick<Ledger, 'settle'>, clock: Clock): SettleRetry {
   let due: RequestRecord[] = [];
   let scheduled = false;
 

@@ -15,7 +15,7 @@ export interface TierOffer {
   /** The cheaper tier, and behind it the strong one: what was asked for may answer where the cheaper tier fails. */
   weakFirst: readonly RoutedTarget[];
   /** Where the model that was asked for is served, tiers or no tiers. */
-  asked: readonly RoutedTarget[];
+  request: readonly RoutedTarget[];
 }
 
 /** The tiers that are configured, and what deciding between them goes by. */
@@ -66,7 +66,7 @@ export function createTiers({ settings, resolver, known }: TiersOptions): Tiers 
     const [strongTargets, weakTargets] = [strong, weak.models].map((models) =>
       resolver.findAll(models, family),
     );
-    const asked = resolver.find(model, family);
+    const request = resolver.find(model, family);
     if (!strongTargets?.length || !weakTargets?.length) return undefined;
     return {
       weakName: weak.name,
@@ -75,7 +75,7 @@ export function createTiers({ settings, resolver, known }: TiersOptions): Tiers 
       weak: weakTargets,
       weakFirst: [...weakTargets, ...strongTargets.map(putBehind)],
       // A name of the user's own stands for the strong tier.
-      asked: asked.length > 0 ? asked : strongTargets,
+      request: request.length > 0 ? request : strongTargets,
     };
   }
 

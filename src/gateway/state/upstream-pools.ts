@@ -3,7 +3,7 @@ import { createStallWatch, type StallLimits, type StallWatch } from './stall-wat
 import { Pool } from './undici.ts';
 
 /** Connections to providers, one pool for each origin. */
-export interface Upstreams {
+export interface UpstreamPools {
   /** The way to an origin, made on first use. */
   of(origin: string): Upstream;
   /** Closes all connections; running requests are cut. */
@@ -24,7 +24,7 @@ const MAX_CONNECTIONS = 1024;
 /** Providers keep idle connections for a minute or more; one that says less is obeyed. */
 const KEEP_ALIVE_MS = 30_000;
 
-export function createUpstreams(options: () => UpstreamOptions): Upstreams {
+export function createUpstreamPools(options: () => UpstreamOptions): UpstreamPools {
   const upstreams = new Map<string, { dispatcher: Pool; stalls: StallWatch }>();
   const open = new Set<Pool>();
   let current = options();

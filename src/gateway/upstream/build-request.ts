@@ -2,20 +2,23 @@ import { applyEdits, type Edit } from '../../json/edit.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import type { Sending } from '../admission/admitted.ts';
 import type { Gateway } from '../context/gateway.ts';
-import { pinTier } from './default-service-tier.ts';
+import { defaultServiceTierEdits } from './default-service-tier.ts';
 import { upstreamHeaders } from './headers.ts';
-import { capPrice } from './openrouter-max-price.ts';
-import type { Outgoing } from './send.ts';
-import { withoutOwnThoughts } from './strip-own-reasoning.ts';
+import { maxPriceEdits } from './openrouter-max-price.ts';
+import type { UpstreamRequest } from './send.ts';
+import { stripOwnReasoning } from './strip-own-reasoning.ts';
 
 /** A request as its provider gets it. */
-export function outgoingOf(gateway: Gateway, sending: Sending): Outgoing {
-  const { job, target } = sending;
+export function buildRequest(gateway: Gateway, sending: Sending): UpstreamRequest {
+  const { context, target } = sending;
   const { provider } = target;
   return {
-    path: provider.basePath + job.wire.path + (job.translator ? '' : queryOf(job.exchange.request.url ?? '')),
-    headers: upstreamHeaders(job.exchange.request.rawHeaders, provider, job.translator !== undefined),
-    body: applyEdits(job.asked.bytes, editsFor(gateway, sending)),
+    path:
+      provider.basePath +
+      context.wire.path +
+      (context.translator ? '' : queryOf(context.exchange.request.url ?? '')),
+    headers: upstreamHeaders(context.exchange.request.rawHeaders, provider, context.translator !== undefined),
+    body: applyEdits(context.request.bytes, editsFor(gateway, sending)),
   };
 }
 
@@ -27,18 +30,18 @@ export function queryOf(url: string): string {
 
 /** All that is changed in the client's bytes. */
 function editsFor(gateway: Gateway, sending: Sending): Edit[] {
-  const { job, target, admitted } = sending;
-  const { wire, asked } = job;
-  const edits = [...asked.edits, ...withoutOwnThoughts(job)];
-  if (target.model !== asked.model) edits.push(wire.renameModel(asked, target.model));
+  const { context, target, admitted } = sending;
+  const { wire, request } = context;
+  const edits = [...request.edits, ...stripOwnReasoning(context)];
+  if (target.model !== request.model) edits.push(wire.renameModel(request, target.model));
   if (admitted.limit !== undefined) {
-    edits.push(...wire.limitOutput(asked, admitted.limit, target.provider.outputLimit));
+    edits.push(...wire.limitOutput(request, admitted.limit, target.provider.outputLimit));
   } else if (admitted.remaining !== null && Object.hasOwn(PRESETS, target.provider.name)) {
-    edits.push(...(wire.nameLimit?.(asked, target.provider.outputLimit) ?? []));
+    edits.push(...(wire.nameLimit?.(request, target.provider.outputLimit) ?? []));
   }
-  if (admitted.calls !== undefined) edits.push(...(wire.limitCalls?.(asked, admitted.calls) ?? []));
+  if (admitted.calls !== undefined) edits.push(...(wire.limitCalls?.(request, admitted.calls) ?? []));
   if (gateway.settings()['admission.service_tier'] === 'default')
-    edits.push(...pinTier(job, target, admitted));
-  if (gateway.settings()['admission.host_price'] === 'listed') edits.push(...capPrice(sending));
+    edits.push(...defaultServiceTierEdits(context, target, admitted));
+  if (gateway.settings()['admission.host_price'] === 'listed') edits.push(...maxPriceEdits(sending));
   return edits;
 }

@@ -2,7 +2,7 @@ import { type Edit, insertMember, replaceValue } from '../../json/edit.ts';
 import { readValue } from '../../json/scan.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Admitted } from '../admission/admitted.ts';
-import type { Job } from '../context/request-context.ts';
+import type { RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 
 /** What is sent where has the field, whatever the client asked in. */
@@ -23,9 +23,13 @@ function hasTiers({ name, basePath }: Provider): boolean {
  * Asks for the tier that a budget held for, where the request leaves it to the provider: its account may have one at
  * several times the price as its default, which no answer has told of yet.
  */
-export function pinTier({ asked, wire }: Job, { provider }: Target, { remaining }: Admitted): Edit[] {
+export function defaultServiceTierEdits(
+  { request, wire }: RequestContext,
+  { provider }: Target,
+  { remaining }: Admitted,
+): Edit[] {
   if (remaining === null || !hasTiers(provider) || !PATHS.has(wire.path)) return [];
-  const { bytes, members } = asked;
+  const { bytes, members } = request;
   const member = members.find(({ key }) => key === 'service_tier');
   if (!member) return [insertMember(members, 'service_tier', '"default"')];
   const value = readValue(bytes, member);

@@ -1,5 +1,5 @@
 import { type Provider, WIRE_HEADERS } from '../../providers/registry.ts';
-import { canDecode } from '../intake/decompress.ts';
+import { canDecompress } from '../intake/decompress.ts';
 
 /** Headers of one connection only (RFC 9110, 7.6.1), and those that gw or undici sets itself. */
 const NOT_FORWARDED = new Set([
@@ -64,7 +64,7 @@ export function upstreamHeaders(
     }
     if (isCrossing && name.startsWith(FOREIGN[wire])) continue;
     // Such a body goes on decoded.
-    if (name === 'content-encoding' && canDecode(rawHeaders[i + 1] ?? '')) continue;
+    if (name === 'content-encoding' && canDecompress(rawHeaders[i + 1] ?? '')) continue;
     // The first is what gw read the body by, and a provider might take the last.
     if (name === 'content-type' && headerOf(headers, name) !== undefined) continue;
     headers.push(name, rawHeaders[i + 1] ?? '');

@@ -4,7 +4,7 @@ import { isObject } from '../../json/object.ts';
 import { type Member, readValue, scanObject } from '../../json/scan.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
 import { describeError, parseObject } from '../../wire/answer/events.ts';
-import { unseenTokens } from '../../wire/request/non-text-input.ts';
+import { nonTextTokens } from '../../wire/request/non-text-input.ts';
 import type { Sending } from '../admission/admitted.ts';
 import type { Gateway } from '../context/gateway.ts';
 
@@ -16,7 +16,7 @@ const PATHS = new Set(['/chat/completions', '/completions', '/responses', '/embe
  * The most that a host may ask, in dollars per million tokens, per request and per image:
  * https://openrouter.ai/docs/features/provider-routing#max-price
  */
-export interface Ceiling {
+export interface MaxPrice {
   prompt: number;
   completion: number;
   request: number;
@@ -27,28 +27,31 @@ export interface Ceiling {
  * Keeps OpenRouter, where a budget held for the listed prices, from choosing a dearer host; a lower limit of the
  * request's own stays, and the rest of its `provider` as well.
  */
-export function capPrice(sending: Sending): Edit[] {
-  const ceiling = ceilingOf(sending);
+export function maxPriceEdits(sending: Sending): Edit[] {
+  const ceiling = maxPriceOf(sending);
   if (!ceiling) return [];
-  const { bytes, members } = sending.job.asked;
+  const { bytes, members } = sending.context.request;
   const given = members.filter(({ key }) => key === 'provider');
   if (given.length === 0) return [insertMember(members, 'provider', JSON.stringify({ max_price: ceiling }))];
   return given.flatMap((member) => withCeiling(bytes, member, ceiling));
 }
 
 /** Undefined where a request goes elsewhere, or no budget holds for it. */
-export function ceilingOf({ job: { asked, wire }, target, admitted }: Sending): Ceiling | undefined {
+export function maxPriceOf({ context: { request, wire }, target, admitted }: Sending): MaxPrice | undefined {
   const { listed } = admitted.quote;
   const { provider, model } = target;
   if (admitted.remaining === null || provider.name !== MARKET || !PATHS.has(wire.path)) return undefined;
-  return listed && ceilingFrom(listed, asked.unseen.images > 0 ? imageTokens(model) : undefined);
+  return listed && ceilingFrom(listed, request.nonText.images > 0 ? imageTokens(model) : undefined);
 }
 
 function imageTokens(model: string): number {
-  return unseenTokens({ images: 1, context: false }, model);
+  return nonTextTokens({ images: 1, context: false }, model);
 }
 
-function ceilingFrom({ input, output, perRequestPicoUsd }: PriceCard, perImage: number | undefined): Ceiling {
+function ceilingFrom(
+  { input, output, perRequestPicoUsd }: PriceCard,
+  perImage: number | undefined,
+): MaxPrice {
   const prompt = Number(input.picoUsd);
   return {
     prompt: upTo(prompt / 1e6),
@@ -63,7 +66,7 @@ function upTo(usd: number): number {
   return Number((usd * (1 + 1e-9)).toPrecision(12));
 }
 
-function withCeiling(bytes: Buffer, provider: Member, ceiling: Ceiling): Edit[] {
+function withCeiling(bytes: Buffer, provider: Member, ceiling: MaxPrice): Edit[] {
   const alone = [replaceValue(provider, JSON.stringify({ max_price: ceiling }))];
   try {
     const members = scanObject(bytes.subarray(provider.start, provider.end));
@@ -81,7 +84,7 @@ function withCeiling(bytes: Buffer, provider: Member, ceiling: Ceiling): Edit[] 
 }
 
 /** The request's own limits where they are lower. */
-function lower(bytes: Buffer, offset: number, { start, end }: Member, ceiling: Ceiling): string {
+function lower(bytes: Buffer, offset: number, { start, end }: Member, ceiling: MaxPrice): string {
   const own = readValue(bytes, { start: offset + start, end: offset + end });
   const limits: Record<string, unknown> = isObject(own) ? { ...own } : {};
   for (const [kind, most] of Object.entries(ceiling)) {
@@ -106,7 +109,7 @@ export function noHostError(
   sending: Sending,
   answer: { body(): string },
 ): GwError | undefined {
-  const ceiling = settings()['admission.host_price'] === 'listed' ? ceilingOf(sending) : undefined;
+  const ceiling = settings()['admission.host_price'] === 'listed' ? maxPriceOf(sending) : undefined;
   const body = ceiling ? answer.body() : '';
   if (!ceiling || !NO_HOST.test(body)) return undefined;
   const { provider, model } = sending.target;

@@ -24,13 +24,13 @@ export type CallEnd =
 export const TOO_LONG = 'ANSWER_TOO_LONG';
 
 /** One request to a provider. */
-export interface Call {
+export interface UpstreamCall {
   end: Promise<CallEnd>;
   /** Closes the connection at once. */
   abort(): void;
 }
 
-export interface Outgoing {
+export interface UpstreamRequest {
   /** POST if it is left out. */
   method?: string;
   path: string;
@@ -42,7 +42,7 @@ export interface Outgoing {
  * Sends a request through undici's dispatch, the cheapest way there is (measured against request, stream and fetch);
  * the receiver's methods run inside its parser, without a promise or a stream between.
  */
-export function send(upstream: Upstream, outgoing: Outgoing, receiver: Receiver): Call {
+export function send(upstream: Upstream, outgoing: UpstreamRequest, receiver: Receiver): UpstreamCall {
   const handler = new Handler(receiver, upstream.stalls);
   const end = new Promise<CallEnd>((resolve) => {
     handler.resolve = resolve;
@@ -61,7 +61,7 @@ export function send(upstream: Upstream, outgoing: Outgoing, receiver: Receiver)
 }
 
 /** The call that is not made, as the client went before. */
-export function notSent(): Call {
+export function notSent(): UpstreamCall {
   return { end: Promise.resolve({ kind: 'aborted', sent: false }), abort: () => {} };
 }
 

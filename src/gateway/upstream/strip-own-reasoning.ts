@@ -1,21 +1,21 @@
 import { type Edit, removeElements } from '../../json/edit.ts';
 import { isObject } from '../../json/object.ts';
 import { JsonSyntaxError, readValue, scanArray, scanObject } from '../../json/scan.ts';
-import { OWN_THOUGHTS } from '../../translation/own-reasoning-mark.ts';
+import { OWN_REASONING_MARK } from '../../translation/own-reasoning-mark.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
-import type { Job } from '../context/request-context.ts';
+import type { RequestContext } from '../context/request-context.ts';
 
-const MARK = Buffer.from(`"${OWN_THOUGHTS}`);
+const MARK = Buffer.from(`"${OWN_REASONING_MARK}`);
 
 /**
  * Leaves out the reasoning that came of a translated answer: the provider that gets the request as it is did not sign
  * it and would refuse it. Its turns may be given without (https://docs.claude.com/en/docs/build-with-claude/extended-thinking).
  */
-export function withoutOwnThoughts({ wire, asked, translator }: Job): Edit[] {
-  const { bytes } = asked;
+export function stripOwnReasoning({ wire, request, translator }: RequestContext): Edit[] {
+  const { bytes } = request;
   if (translator || wire.form === undefined || wire.form === 'chat' || bytes.indexOf(MARK) < 0) return [];
   try {
-    return editsIn(asked);
+    return editsIn(request);
   } catch (error) {
     // A text inside that is no JSON is the provider's to judge.
     if (error instanceof JsonSyntaxError) return [];
@@ -75,5 +75,5 @@ function isOwn(bytes: Buffer, place: Place): boolean {
   if (!isObject(value)) return false;
   const { type, encrypted_content, signature } = value;
   const signed = type === 'reasoning' ? encrypted_content : type === 'thinking' ? signature : undefined;
-  return typeof signed === 'string' && signed.startsWith(OWN_THOUGHTS);
+  return typeof signed === 'string' && signed.startsWith(OWN_REASONING_MARK);
 }

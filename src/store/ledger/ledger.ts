@@ -23,13 +23,13 @@ export interface Admission extends RequestHead {
   /** The least it could be run for: with its output cut to the minimum, if it may be cut. */
   least: NanoUsd;
   /** The worst case when its output is cut to what `room` affords; undefined if that is too little to be of use. */
-  fit?: (room: NanoUsd) => NanoUsd | undefined;
+  fitInto?: (room: NanoUsd) => NanoUsd | undefined;
   /** Nobody knows what it costs: `amount` is 0, and it may run only where there is no budget to hold. */
   unpriced?: boolean;
   /** Who waits behind whom: the project, or also the repository where that has budgets of its own. */
-  line?: number | string;
+  queueKey?: number | string;
   /** False on a first look with a cheap bound: where that has no room the answer is `tight`, and nothing is decided. */
-  final: boolean;
+  isFinal: boolean;
   /** The record to write if it is blocked. */
   blockedRecord: () => RequestRecord;
 }
@@ -40,7 +40,7 @@ export type AdmissionResult =
    * `spentOfCap` is the part of its cap that the one which is used up most has spent; 0 without budgets.
    */
   | { kind: 'held'; amount: NanoUsd; remaining: NanoUsd | null; spentOfCap: number }
-  | { kind: 'tight' }
+  | { kind: 'needs_exact_count' }
   /** Its price is unknown and the project has a budget. Nothing is written. */
   | { kind: 'unpriced'; standing: Standing }
   /** There is room once running requests settle. */
@@ -49,7 +49,7 @@ export type AdmissionResult =
   | { kind: 'blocked'; standing: Standing };
 
 /** A running request that goes on at another target. */
-export interface Readmission extends Omit<Admission, 'least' | 'final' | 'blockedRecord'> {
+export interface Readmission extends Omit<Admission, 'least' | 'isFinal' | 'blockedRecord'> {
   /** What its attempts so far have cost, or may have. */
   spent: NanoUsd;
   /** As of an admission, where there is no other way to go on: with no room in this period it is blocked. */
@@ -184,12 +184,12 @@ export function createLedger(options: LedgerOptions): Ledger {
     const [first] = standings;
     if (admission.unpriced && first) return { kind: 'unpriced', standing: first };
     if (standings.length === 0 || admission.amount === 0) return hold(admission, admission.amount, standings);
-    const line = admission.line ?? admission.projectId;
+    const line = admission.queueKey ?? admission.projectId;
     const mustQueue = waiting.has(line);
     const room = roomIn(standings);
     if (!mustQueue && admission.amount <= room) return hold(admission, admission.amount, standings);
-    if (!admission.final) return { kind: 'tight' };
-    const fitted = mustQueue ? undefined : admission.fit?.(room);
+    if (!admission.isFinal) return { kind: 'needs_exact_count' };
+    const fitted = mustQueue ? undefined : admission.fitInto?.(room);
     if (fitted !== undefined && fitted <= room) return hold(admission, fitted, standings);
     const full = fullFor(admission.least, standings);
     if (full) return block(admission, full);
@@ -227,7 +227,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     if (next.unpriced) return undefined;
     const room = roomIn(standings) - next.spent;
     if (next.amount === 0 || next.amount <= room) return next.amount;
-    const fitted = next.fit?.(room);
+    const fitted = next.fitInto?.(room);
     return fitted !== undefined && fitted <= room ? fitted : undefined;
   }
 

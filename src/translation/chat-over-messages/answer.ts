@@ -47,7 +47,7 @@ function chatMessage(blocks: Json[]): Json {
     content: texts.length > 0 ? texts.join('') : null,
     refusal: null,
     ...(calls.length > 0 ? { tool_calls: calls.map(toolCall) } : {}),
-    ...(thinking.length > 0 ? thoughts(thinking) : {}),
+    ...(thinking.length > 0 ? reasoning(thinking) : {}),
   };
 }
 
@@ -56,7 +56,7 @@ function toolCall({ id, name, input }: Json): Json {
 }
 
 /** OpenAI's API has no place for reasoning; these two are where other gateways and DeepSeek put it. */
-function thoughts(blocks: Json[]): Json {
+function reasoning(blocks: Json[]): Json {
   const text = blocks.map(({ thinking }) => (typeof thinking === 'string' ? thinking : '')).join('');
   return { reasoning_content: text, thinking_blocks: blocks };
 }

@@ -1,8 +1,8 @@
 import { isObject } from '../../json/object.ts';
 import { parseObject } from '../../wire/answer/events.ts';
-import { saidIn, thoughtOf } from '../chat-message.ts';
+import { reasoningOf, textIn } from '../chat-message.ts';
 import { answerObject, countIn, type Json, objectsIn } from '../json.ts';
-import { OWN_THOUGHTS } from '../own-reasoning-mark.ts';
+import { OWN_REASONING_MARK } from '../own-reasoning-mark.ts';
 import type { TranslatorOptions } from '../translator.ts';
 
 /** Why a chat completion stopped, in Anthropic's words. */
@@ -36,10 +36,10 @@ export function messageOf(body: Buffer, { model }: TranslatorOptions): Json {
 
 function contentOf(message: Json): Json[] {
   const { content, refusal, tool_calls } = message;
-  const thinking = thoughtOf(message);
-  const said = saidIn(content) || refusal;
+  const thinking = reasoningOf(message);
+  const said = textIn(content) || refusal;
   return [
-    ...(thinking === '' ? [] : [{ type: 'thinking', thinking, signature: OWN_THOUGHTS }]),
+    ...(thinking === '' ? [] : [{ type: 'thinking', thinking, signature: OWN_REASONING_MARK }]),
     ...(typeof said === 'string' && said !== '' ? [{ type: 'text', text: said }] : []),
     ...objectsIn(tool_calls).map(toolUse),
   ];

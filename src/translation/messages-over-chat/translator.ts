@@ -1,8 +1,8 @@
 import { isObject } from '../../json/object.ts';
 import { dataIn, namedEvents, parseObject } from '../../wire/answer/events.ts';
-import { beginsCall, saidIn, thoughtOf } from '../chat-message.ts';
+import { beginsCall, reasoningOf, textIn } from '../chat-message.ts';
 import { EMPTY, type Json, objectsIn } from '../json.ts';
-import { OWN_THOUGHTS } from '../own-reasoning-mark.ts';
+import { OWN_REASONING_MARK } from '../own-reasoning-mark.ts';
 import type { Translator, TranslatorOptions } from '../translator.ts';
 import { errorAnswer, messageError, messageOf, messageUsage, stopReason } from './answer.ts';
 
@@ -79,7 +79,9 @@ function createStream({ model }: TranslatorOptions): Stream {
       out.push(...hush());
       speaking = { kind, index: blocks++ };
       const content_block =
-        kind === 'text' ? { type: kind, text: '' } : { type: kind, thinking: '', signature: OWN_THOUGHTS };
+        kind === 'text'
+          ? { type: kind, text: '' }
+          : { type: kind, thinking: '', signature: OWN_REASONING_MARK };
       out.push({ type: 'content_block_start', index: speaking.index, content_block });
     }
     const delta = kind === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text };
@@ -110,8 +112,8 @@ function createStream({ model }: TranslatorOptions): Stream {
       const out = begin(chunk);
       for (const { delta, finish_reason } of objectsIn(chunk.choices)) {
         const said = isObject(delta) ? delta : {};
-        out.push(...speak('thinking', thoughtOf(said)));
-        out.push(...speak('text', saidIn(said.content)), ...speak('text', said.refusal));
+        out.push(...speak('thinking', reasoningOf(said)));
+        out.push(...speak('text', textIn(said.content)), ...speak('text', said.refusal));
         out.push(...objectsIn(said.tool_calls).flatMap(call));
         if (typeof finish_reason === 'string') finish = finish_reason;
       }

@@ -1,6 +1,6 @@
 import { isObject } from '../../json/object.ts';
 import { parseObject } from '../../wire/answer/events.ts';
-import { saidIn, thoughtOf } from '../chat-message.ts';
+import { reasoningOf, textIn } from '../chat-message.ts';
 import { answerObject, type Json, objectsIn } from '../json.ts';
 import {
   callItem,
@@ -32,9 +32,9 @@ export function responseOf(body: Buffer, options: ResponseOptions): Json {
 
 function outputOf(message: Json, status: ItemStatus, options: ResponseOptions): Json[] {
   const { content, refusal, tool_calls, thinking_blocks } = message;
-  const thought = thoughtOf(message);
+  const thought = reasoningOf(message);
   const signed = objectsIn(thinking_blocks);
-  const said = saidIn(content);
+  const said = textIn(content);
   const parts = [
     ...(said === '' ? [] : [textPart(said)]),
     ...(typeof refusal === 'string' && refusal !== '' ? [refusalPart(refusal)] : []),

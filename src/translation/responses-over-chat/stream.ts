@@ -1,5 +1,5 @@
 import { isObject } from '../../json/object.ts';
-import { beginsCall, saidIn, thoughtOf } from '../chat-message.ts';
+import { beginsCall, reasoningOf, textIn } from '../chat-message.ts';
 import { type Json, objectsIn } from '../json.ts';
 import {
   type Call,
@@ -193,9 +193,9 @@ export function responseStream(options: ResponseOptions): ResponseStream {
       const out = begin(chunk);
       for (const { delta, finish_reason } of objectsIn(chunk.choices)) {
         const said = isObject(delta) ? delta : {};
-        out.push(...speak('thought', thoughtOf(said)));
+        out.push(...speak('thought', reasoningOf(said)));
         out.push(...sign(objectsIn(said.thinking_blocks)));
-        out.push(...speak('text', saidIn(said.content)));
+        out.push(...speak('text', textIn(said.content)));
         out.push(...speak('refusal', typeof said.refusal === 'string' ? said.refusal : ''));
         out.push(...objectsIn(said.tool_calls).flatMap(call));
         if (typeof finish_reason === 'string') finish = finish_reason;

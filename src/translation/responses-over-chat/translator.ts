@@ -1,12 +1,12 @@
 import { dataIn, namedEvents, parseObject } from '../../wire/answer/events.ts';
 import { EMPTY, type Json, objectsIn } from '../json.ts';
-import type { CrossingOptions, Translator } from '../translator.ts';
+import type { TranslationOptions, Translator } from '../translator.ts';
 import { errorAnswer, responseOf } from './answer.ts';
 import { type ResponseEvent, responseStream } from './stream.ts';
 import { toolNames } from './tool-names.ts';
 
 /** Chat completions for a client of responses. */
-export function translateForResponses(options: CrossingOptions): Translator {
+export function translateForResponses(options: TranslationOptions): Translator {
   const { request, memory } = options;
   const responseOptions = { ...options, tools: toolNames(request.tools) };
   const stream = responseStream(responseOptions);

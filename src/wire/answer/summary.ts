@@ -2,7 +2,7 @@ import { isObject } from '../../json/object.ts';
 import { valuesIn } from './events.ts';
 
 /** What shows of an answer from outside, whichever API it came by. */
-export interface Signs {
+export interface AnswerSummary {
   refused: boolean;
   cut: boolean;
   /** The client's tools that it calls. */
@@ -19,7 +19,7 @@ export interface ToolCall {
 type Fields = Record<string, unknown>;
 
 /** Of a whole answer: chat completions, messages and responses alike. */
-export function signsOf(answer: Fields): Signs {
+export function summarizeAnswer(answer: Fields): AnswerSummary {
   const [choice] = listOf(answer.choices);
   const message = isObject(choice?.message) ? choice.message : undefined;
   const parts = message ? [] : [...listOf(answer.content), ...listOf(answer.output)];
@@ -39,13 +39,13 @@ export function signsOf(answer: Fields): Signs {
 }
 
 /** Of a stream's events. Where the first are gone (`isWhole` is false) only its end tells. */
-export function signsOfStream(events: Buffer, isWhole: boolean): Signs {
-  const signs: Signs = { refused: false, cut: false, calls: [], text: '' };
+export function summarizeStream(events: Buffer, isWhole: boolean): AnswerSummary {
+  const signs: AnswerSummary = { refused: false, cut: false, calls: [], text: '' };
   const calls = new Map<unknown, { name: string; given: string }>();
   for (const value of valuesIn(events)) {
     // The last event of a stream of responses has all of it.
     if (isObject(value.response) && Array.isArray(value.response.output) && isOver(value))
-      return signsOf(value.response);
+      return summarizeAnswer(value.response);
     addChunk(signs, calls, value);
     addMessageEvent(signs, calls, value);
   }
@@ -58,7 +58,11 @@ function isOver({ type }: Fields): boolean {
 }
 
 /** Of chat completions. */
-function addChunk(signs: Signs, calls: Map<unknown, { name: string; given: string }>, value: Fields): void {
+function addChunk(
+  signs: AnswerSummary,
+  calls: Map<unknown, { name: string; given: string }>,
+  value: Fields,
+): void {
   const choice = listOf(value.choices).find(({ index }) => (index ?? 0) === 0);
   if (!choice) return;
   if (isCut(choice.finish_reason)) signs.cut = true;
@@ -73,7 +77,7 @@ function addChunk(signs: Signs, calls: Map<unknown, { name: string; given: strin
 
 /** Of Anthropic's messages. */
 function addMessageEvent(
-  signs: Signs,
+  signs: AnswerSummary,
   calls: Map<unknown, { name: string; given: string }>,
   { index, content_block: block, delta }: Fields,
 ): void {

@@ -10,11 +10,11 @@ import {
 } from '../answer/choices.ts';
 import { usageMember } from '../answer/usage-member.ts';
 import { checkList } from '../request/fields.ts';
-import type { UnseenWords } from '../request/non-text-input.ts';
+import type { NonTextWords } from '../request/non-text-input.ts';
 import { beyondLimit, LIMITS } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
-import { thoughts } from '../request/reasoning-budget.ts';
+import { reasoningBudget } from '../request/reasoning-budget.ts';
 import type { ToolShape } from '../request/server-tools.ts';
 import type { Wire } from '../wire.ts';
 
@@ -30,7 +30,7 @@ const GOOGLE_TOOLS = [
   'codeExecution*',
   'enterprise*',
 ];
-export const UNSEEN: UnseenWords = {
+export const UNSEEN: NonTextWords = {
   images: ['image_url'],
   // The last are how the ids of earlier spoken answers begin, and videos and sounds by their address.
   context: [
@@ -81,11 +81,11 @@ export const chatWire: Wire = {
       }
     },
     beyondLimit,
-    thoughts,
+    reasoningBudget,
     // Some generate and bill `best_of` answers, as in the API of before.
     choices: (fields) =>
       Math.max(fields.integer('n', 1, MAX_CHOICES) ?? 1, fields.integer('best_of', 1, MAX_CHOICES) ?? 1),
-    unseen: UNSEEN,
+    nonText: UNSEEN,
     tools: TOOLS,
   }),
   renameModel,

@@ -10,7 +10,7 @@ import type { Fields } from '../request/fields.ts';
 import { beyondLimit, LIMITS } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
-import { thoughts } from '../request/reasoning-budget.ts';
+import { reasoningBudget } from '../request/reasoning-budget.ts';
 import type { Wire } from '../wire.ts';
 import { MAX_CHOICES, TOOLS, UNSEEN } from './chat.ts';
 
@@ -27,8 +27,8 @@ export const completionsWire: Wire = {
     reads: ['prompt', 'messages', 'n', 'best_of', 'prediction', 'reasoning', 'thinking'],
     asksForUsage: true,
     beyondLimit,
-    thoughts,
-    unseen: UNSEEN,
+    reasoningBudget,
+    nonText: UNSEEN,
     tools: TOOLS,
     choices: (fields) => promptsIn(fields) * choicesPerPrompt(fields),
   }),

@@ -8,7 +8,7 @@ const parse = createParser({
   limits: [],
   reads: ['input'],
   // Some embed pictures as well.
-  unseen: { images: ['image_url', 'image'], context: ['file_id', 'video_url', 'audio_url'] },
+  nonText: { images: ['image_url', 'image'], context: ['file_id', 'video_url', 'audio_url'] },
   check(fields) {
     if (fields.find('input')) return;
     throw badRequest('"input" is missing: the text to embed', 'input', 'missing_required_parameter');

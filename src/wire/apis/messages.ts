@@ -20,12 +20,12 @@ const LIMITED = new Set(['web_search', 'web_fetch']);
 
 /** Between calls of tools the model may think more than the limit says: then the budget for that is a limit of its own. */
 function thinkingBeyond(fields: Fields): number | undefined {
-  const budget = thoughts(fields);
+  const budget = reasoningBudget(fields);
   const limit = fields.read('max_tokens');
   return typeof limit === 'number' && budget > limit ? budget : undefined;
 }
 
-function thoughts(fields: Fields): number {
+function reasoningBudget(fields: Fields): number {
   const thinking = fields.read('thinking');
   const budget = isObject(thinking) ? thinking.budget_tokens : undefined;
   return typeof budget === 'number' && budget > 0 ? Math.min(Math.ceil(budget), MAX_THINKING) : 0;
@@ -41,9 +41,9 @@ export const messagesWire: Wire = {
     reads: ['messages', 'thinking'],
     check: (fields, bytes) => checkList(bytes, fields, 'messages', 'the conversation to answer'),
     beyondLimit: thinkingBeyond,
-    thoughts,
+    reasoningBudget,
     // Documents, and tools with which the provider reads in more by itself.
-    unseen: {
+    nonText: {
       images: ['image'],
       context: [
         'document',

@@ -9,7 +9,7 @@ import {
 import { endResponseAtLimit } from '../answer/responses-ending.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
-import { thoughts, thoughtsBeyond } from '../request/reasoning-budget.ts';
+import { reasoningBeyondLimit, reasoningBudget } from '../request/reasoning-budget.ts';
 import type { Wire } from '../wire.ts';
 
 const OPEN_BRACKET = 0x5b;
@@ -44,8 +44,8 @@ export const responsesWire: Wire = {
   parse: createParser({
     limits: LIMITS,
     reads: ['background', 'reasoning'],
-    beyondLimit: (fields) => thoughtsBeyond(fields, LIMITS) || undefined,
-    thoughts,
+    beyondLimit: (fields) => reasoningBeyondLimit(fields, LIMITS) || undefined,
+    reasoningBudget,
     check(fields) {
       if (!fields.boolean('background')) return;
       throw badRequest(
@@ -55,7 +55,7 @@ export const responsesWire: Wire = {
       );
     },
     // Files, earlier items, and tools with which the provider reads in more by itself.
-    unseen: {
+    nonText: {
       images: ['input_image', 'computer_screenshot', 'image_generation_call'],
       context: [
         ...['input_file', 'item_reference', 'web_search*', 'file_search', 'code_interpreter', 'mcp'],

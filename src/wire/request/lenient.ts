@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { removeMember } from '../../json/edit.ts';
 import { readValue, scanObject } from '../../json/scan.ts';
 import { readFields } from './fields.ts';
-import { NOTHING_UNSEEN } from './non-text-input.ts';
+import { TEXT_ONLY } from './non-text-input.ts';
 import { readServiceObject } from './service-options.ts';
 import type { WireRequest } from './wire-request.ts';
 
@@ -31,7 +31,7 @@ export function bareRequest(bytes: Buffer): WireRequest {
     maxOutputTokens: undefined,
     choices: 1,
     wantsUsage: true,
-    unseen: NOTHING_UNSEEN,
+    nonText: TEXT_ONLY,
     edits: [],
   };
 }

@@ -3,16 +3,16 @@ import { spellsLetters } from './escaped-letters.ts';
 import { createTypeReader } from './unusual-types.ts';
 
 /** Input that is billed by another measure than the request's bytes: what a URL, a file or an earlier answer holds. */
-export interface Unseen {
+export interface NonTextInput {
   images: number;
   /** There may be as much more as the model can take in. */
   context: boolean;
 }
 
-export const NOTHING_UNSEEN: Unseen = Object.freeze({ images: 0, context: false });
+export const TEXT_ONLY: NonTextInput = Object.freeze({ images: 0, context: false });
 
 /** The strings that tell images and the rest: whole ones, or with `*` behind it how they begin. */
-export interface UnseenWords {
+export interface NonTextWords {
   images: readonly string[];
   context: readonly string[];
 }
@@ -27,15 +27,15 @@ const BACKSLASH = 0x5c;
 const NO_WORDS: Word[] = [];
 
 /** Looks at the strings of one body while it is scanned. */
-export interface UnseenReader {
+export interface NonTextReader {
   see: SeeString;
-  unseen(): Unseen;
+  nonText(): NonTextInput;
   /** Whether anything is of a type that no plain conversation has: a provider's own tools, for one. */
   hasOddType(): boolean;
 }
 
 /** Makes readers that find the words while a body is scanned; one for each body. No text of a message looks like one. */
-export function unseenReaders({ images, context }: UnseenWords): () => UnseenReader {
+export function nonTextReaders({ images, context }: NonTextWords): () => NonTextReader {
   /** By their first letter: most strings begin with none of these. An escape may stand for any. */
   const words: (Word[] | undefined)[] = new Array(256);
   words[BACKSLASH] = [];
@@ -58,8 +58,8 @@ export function unseenReaders({ images, context }: UnseenWords): () => UnseenRea
         if (word?.isImage) imagesFound++;
         else if (word || spellsLetters(bytes, start, end)) contextFound = true;
       },
-      unseen: () =>
-        imagesFound === 0 && !contextFound ? NOTHING_UNSEEN : { images: imagesFound, context: contextFound },
+      nonText: () =>
+        imagesFound === 0 && !contextFound ? TEXT_ONLY : { images: imagesFound, context: contextFound },
       hasOddType: () => contextFound || types.hasOdd(),
     };
   };
@@ -78,7 +78,11 @@ const TOKENS_PER_IMAGE_4O_MINI = 48_200;
 export const UNKNOWN_CONTEXT = 1_000_000;
 
 /** The bound of the unseen input in tokens of a model that takes in `contextTokens`. */
-export function unseenTokens({ images, context }: Unseen, model: string, contextTokens?: number): number {
+export function nonTextTokens(
+  { images, context }: NonTextInput,
+  model: string,
+  contextTokens?: number,
+): number {
   const perImage = /4o-mini/.test(model) ? TOKENS_PER_IMAGE_4O_MINI : TOKENS_PER_IMAGE;
   return images * perImage + (context ? (contextTokens ?? UNKNOWN_CONTEXT) : 0);
 }

@@ -1,12 +1,12 @@
 import type { Fields } from './fields.ts';
-import { thoughtsBeyond } from './reasoning-budget.ts';
+import { reasoningBeyondLimit } from './reasoning-budget.ts';
 
 /** The fields that limit the output of a chat; some providers know the one, some the other. */
 export const LIMITS: readonly string[] = ['max_tokens', 'max_completion_tokens'];
 
 /** Output that a chat may be billed for beyond its limit. */
 export function beyondLimit(fields: Fields): number | undefined {
-  return predicted(fields) + thoughtsBeyond(fields, LIMITS) || undefined;
+  return predicted(fields) + reasoningBeyondLimit(fields, LIMITS) || undefined;
 }
 
 /** What was predicted of an answer that comes otherwise, in bytes, as no token is shorter than one. */

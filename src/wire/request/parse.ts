@@ -2,11 +2,11 @@ import { badRequest } from '../../errors.ts';
 import { type Edit, insertMember, removeMember, replaceValue } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
 import { type Fields, memberOf, readFields, scanBody } from './fields.ts';
-import { NOTHING_UNSEEN, type Unseen, type UnseenWords, unseenReaders } from './non-text-input.ts';
+import { type NonTextInput, type NonTextWords, nonTextReaders, TEXT_ONLY } from './non-text-input.ts';
 import { readServerTools, type ToolShape } from './server-tools.ts';
 import { readServiceObject } from './service-options.ts';
 import { askForUsage } from './stream-usage.ts';
-import { TERM_FIELDS, termsOf } from './surcharges.ts';
+import { SURCHARGE_FIELDS, surchargesOf } from './surcharges.ts';
 import type { WireRequest } from './wire-request.ts';
 
 const MAX_OUTPUT_TOKENS = 100_000_000;
@@ -23,14 +23,14 @@ export interface RequestShape {
   /** How many answers are asked for; one if it is left out. */
   choices?(fields: Fields): number;
   /** What tells input that the request only points at. */
-  unseen?: UnseenWords;
+  nonText?: NonTextWords;
   /** Fields that tell as much by being there. */
   stored?: readonly string[];
   tools?: ToolShape;
   /** Output that may be billed beyond the limit. */
   beyondLimit?(fields: Fields): number | undefined;
   /** What the model may think by a limit of its own. */
-  thoughts?(fields: Fields): number;
+  reasoningBudget?(fields: Fields): number;
   /** A stream reports its usage only if `stream_options` asks for it. */
   asksForUsage?: boolean;
 }
@@ -42,14 +42,14 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
     'stream',
     'stream_options',
     'service',
-    ...TERM_FIELDS,
+    ...SURCHARGE_FIELDS,
     ...shape.limits,
     ...(shape.reads ?? []),
     ...(shape.stored ?? []),
     ...(shape.tools ? ['tools', ...Object.keys(shape.tools.fields ?? {})] : []),
     ...(shape.tools?.limitField ? [shape.tools.limitField] : []),
   ]);
-  const newReader = shape.unseen && unseenReaders(shape.unseen);
+  const newReader = shape.nonText && nonTextReaders(shape.nonText);
   const stored = shape.stored ?? [];
   return (bytes) => {
     const reader = newReader?.();
@@ -73,11 +73,11 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
       maxOutputTokens: limit,
       choices: shape.choices?.(fields) ?? 1,
       beyondLimit: shape.beyondLimit?.(fields),
-      thoughts: shape.thoughts?.(fields),
-      terms: termsOf(fields),
+      reasoningTokens: shape.reasoningBudget?.(fields),
+      surcharges: surchargesOf(fields),
       serverTools: shape.tools && readServerTools(shape.tools, { bytes, members, fields, hasOddType }),
       wantsUsage: usage?.wantsUsage ?? !shape.asksForUsage,
-      unseen: withStored(reader?.unseen() ?? NOTHING_UNSEEN, fields, stored),
+      nonText: withStored(reader?.nonText() ?? TEXT_ONLY, fields, stored),
       edits: service ? [removeMember(members, service), ...edits] : edits,
     };
   };
@@ -99,9 +99,9 @@ const ODD_LETTERS = /[^a-z\d_]/;
 /** What stands for bytes that are no UTF-8; some decoders drop them. */
 const BAD_BYTES = '\ufffd';
 
-function withStored(unseen: Unseen, fields: Fields, stored: readonly string[]): Unseen {
+function withStored(nonText: NonTextInput, fields: Fields, stored: readonly string[]): NonTextInput {
   const isStored = stored.some((key) => fields.read(key) !== undefined);
-  return isStored ? { ...unseen, context: true } : unseen;
+  return isStored ? { ...nonText, context: true } : nonText;
 }
 
 function readModel(fields: Fields): string {

@@ -35,8 +35,8 @@ export function promptReader({
   stored = NONE,
 }: PromptFields): (request: WireRequest) => Prompt {
   return ({ bytes, members, serverTools }) => {
-    const unseen = { images: 0, context: serverTools !== undefined };
-    const prompt: Prompt = { texts: [], items: 0, tokens: 0, unseen };
+    const nonText = { images: 0, context: serverTools !== undefined };
+    const prompt: Prompt = { texts: [], items: 0, tokens: 0, nonText };
     for (const member of members) {
       if (read.has(member.key)) {
         const value = readOrNot(bytes, member);
@@ -51,7 +51,7 @@ export function promptReader({
         prompt.items += countItems(bytes, member);
         prompt.texts.push(bytes.toString('utf8', member.start, member.end));
       } else if (stored.has(member.key)) {
-        if (readOrNot(bytes, member) !== null) prompt.unseen.context = true;
+        if (readOrNot(bytes, member) !== null) prompt.nonText.context = true;
       } else if (!UNREAD.has(member.key)) {
         // A field of some provider's own, which its model may read.
         prompt.texts.push(bytes.toString('utf8', member.start, member.end));
@@ -80,7 +80,7 @@ function readOrNot(bytes: Buffer, member: Member): unknown {
 function addUnread(bytes: Buffer, { start, end }: Member, prompt: Prompt): void {
   prompt.items += 1;
   prompt.texts.push(bytes.toString('utf8', start, end));
-  prompt.unseen.context = true;
+  prompt.nonText.context = true;
 }
 
 /** Token ids instead of text, or lists of them, as embeddings and legacy completions take them. */
@@ -115,8 +115,8 @@ function collectObject(value: object, prompt: Prompt): void {
   const isImage = typeof type === 'string' && IMAGES.has(type);
   const isFile = typeof type === 'string' && FILES.has(type);
   if (!isText(type)) prompt.items += 1;
-  if (isImage) prompt.unseen.images += 1;
-  if (isFile || isEarlierAudio(value)) prompt.unseen.context = true;
+  if (isImage) prompt.nonText.images += 1;
+  if (isFile || isEarlierAudio(value)) prompt.nonText.context = true;
   for (const [key, item] of Object.entries(value)) {
     if (isLabel(key, item)) continue;
     const read = isImage || isFile ? withoutContents(key, item) : item;

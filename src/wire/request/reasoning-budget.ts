@@ -10,7 +10,7 @@ const MOST_THOUGHTS = 100_000_000;
  * What a request lets the model think, in tokens. OpenRouter takes `reasoning` with a limit in chats and responses
  * (https://openrouter.ai/docs/use-cases/reasoning-tokens), other hosts Anthropic's `thinking` in chats.
  */
-export function thoughts(fields: Fields): number {
+export function reasoningBudget(fields: Fields): number {
   const reasoning = fields.read('reasoning');
   const thinking = fields.read('thinking');
   if (reasoning === undefined && thinking === undefined) return 0;
@@ -23,8 +23,8 @@ export function thoughts(fields: Fields): number {
 }
 
 /** Thoughts that have a larger limit of their own: a host may go by that one. */
-export function thoughtsBeyond(fields: Fields, limits: readonly string[]): number {
-  const most = thoughts(fields);
+export function reasoningBeyondLimit(fields: Fields, limits: readonly string[]): number {
+  const most = reasoningBudget(fields);
   const written = limits.map((key) => fields.read(key)).filter((limit) => typeof limit === 'number');
   return written.length > 0 && most > Math.max(...written) ? most : 0;
 }

@@ -4,9 +4,9 @@ import type { Provider } from '../../providers/registry.ts';
 import type { Fields } from './fields.ts';
 
 /** What a request asks for that its provider charges otherwise than by the price of the model. */
-export interface Terms {
+export interface Surcharges {
   /** The prices are so many tenths of the listed ones. */
-  tenths: number;
+  priceTenths: number;
   /** Of that, what each field is worth. */
   byField: Readonly<Record<string, number>>;
   /** A field by which another model may answer, or something else be charged for that has no price here. */
@@ -39,10 +39,10 @@ const LISTED = 10;
 const PRICED = Object.keys(FACTORS);
 
 /** The fields that are read here. */
-export const TERM_FIELDS: readonly string[] = [...PRICED, ...UNPRICED];
+export const SURCHARGE_FIELDS: readonly string[] = [...PRICED, ...UNPRICED];
 
 /** Undefined where the listed prices hold. */
-export function termsOf(request: Fields): Terms | undefined {
+export function surchargesOf(request: Fields): Surcharges | undefined {
   let byField: Record<string, number> | undefined;
   let unknown = UNPRICED.find((field) => !isEmpty(field, request.read(field)));
   for (const field of PRICED) {
@@ -53,7 +53,7 @@ export function termsOf(request: Fields): Terms | undefined {
     else if (known !== LISTED) byField = { ...byField, [field]: known };
   }
   if (!byField && unknown === undefined) return undefined;
-  return { tenths: productOf(Object.values(byField ?? {})), byField: byField ?? {}, unknown };
+  return { priceTenths: productOf(Object.values(byField ?? {})), byField: byField ?? {}, unknown };
 }
 
 /** Which of them an answer reports, and where that is all there is to it: another may have them without a surcharge. */
@@ -68,10 +68,10 @@ const MAKERS: ReadonlySet<string> = new Set(['openai', 'azure', 'anthropic']);
  * says nothing, and a provider may answer at a lesser one than was asked for: what its maker reports counts, and of
  * others what is dearer.
  */
-export function billedTenths(terms: Terms | undefined, usage: unknown, provider: Provider): number {
-  const asked = terms?.byField ?? NO_FACTORS;
+export function billedTenths(surcharges: Surcharges | undefined, usage: unknown, provider: Provider): number {
+  const asked = surcharges?.byField ?? NO_FACTORS;
   const reported = fields(usage);
-  let tenths = terms?.tenths ?? LISTED;
+  let tenths = surcharges?.priceTenths ?? LISTED;
   for (const field of REPORTED[provider.wire]) {
     const before = asked[field] ?? LISTED;
     const stated = factorOf(field, reported[field]) ?? before;
@@ -88,7 +88,7 @@ function discounted(field: string, value: unknown, tenths: number): number {
   return field === 'service_tier' && value === 'flex' ? LISTED / 2 : tenths;
 }
 
-const NO_FACTORS: Terms['byField'] = {};
+const NO_FACTORS: Surcharges['byField'] = {};
 
 function factorOf(field: string, value: unknown): number | undefined {
   const factors = FACTORS[field];

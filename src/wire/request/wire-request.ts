@@ -1,9 +1,9 @@
 import type { Edit } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
-import type { Unseen } from './non-text-input.ts';
+import type { NonTextInput } from './non-text-input.ts';
 import type { ServerTools } from './server-tools.ts';
 import type { ServiceOptions } from './service-options.ts';
-import type { Terms } from './surcharges.ts';
+import type { Surcharges } from './surcharges.ts';
 
 /** A request as gw reads it: a few facts, and the client's bytes with the edits to make in them. */
 export interface WireRequest {
@@ -19,17 +19,17 @@ export interface WireRequest {
   /** Output tokens of each choice that may be billed beyond the limit. */
   beyondLimit?: number | undefined;
   /** Output tokens of each choice that the model may think, by a limit of their own: a host may go by that one. */
-  thoughts?: number | undefined;
+  reasoningTokens?: number | undefined;
   /** How many answers are asked for. */
   choices: number;
   /** Left out where the listed prices hold. */
-  terms?: Terms | undefined;
+  surcharges?: Surcharges | undefined;
   /** Left out where the provider runs no tools of its own. */
   serverTools?: ServerTools | undefined;
   /** A stream's usage is the client's to see. */
   wantsUsage: boolean;
   /** What it points at, looked for quickly: never less than there is. */
-  unseen: Unseen;
+  nonText: NonTextInput;
   /** Edits that have to be made wherever it goes. */
   edits: Edit[];
 }
@@ -42,5 +42,5 @@ export interface Prompt {
   /** Given as tokens, not as text. */
   tokens: number;
   /** What is in no text. */
-  unseen: Unseen;
+  nonText: NonTextInput;
 }

@@ -3,7 +3,7 @@ import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
-import { ClientBody } from '../../../src/gateway/answer/response-writer.ts';
+import { ResponseWriter } from '../../../src/gateway/answer/response-writer.ts';
 import { openExchange } from '../../../src/gateway/context/exchange.ts';
 
 let server: Server;
@@ -14,10 +14,10 @@ afterEach(() => {
 });
 
 /** A server that answers with what a test writes. */
-async function serving(answer: (body: ClientBody, response: ServerResponse) => void): Promise<number> {
+async function serving(answer: (body: ResponseWriter, response: ServerResponse) => void): Promise<number> {
   server = createServer((request, response) => {
     const exchange = openExchange(1, request, response, 0);
-    answer(new ClientBody(exchange, 60_000), response);
+    answer(new ResponseWriter(exchange, 60_000), response);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { judgeAnswer } from '../../../src/gateway/learning/rate-answer.ts';
-import { signsOf } from '../../../src/wire/answer/summary.ts';
+import { rateAnswer } from '../../../src/gateway/learning/rate-answer.ts';
+import { summarizeAnswer } from '../../../src/wire/answer/summary.ts';
 
 const free = { json: false, limited: false };
 const chat = (message: object, finish_reason = 'stop') => ({ choices: [{ message, finish_reason }] });
@@ -26,20 +26,20 @@ describe('judgeAnswer()', () => {
     ['nothing', {}, undefined],
     ['rubbish', { choices: [null, 3], output: 'x', content: { a: 1 } }, undefined],
   ])('%s', (_name, answer, quality) => {
-    expect(judgeAnswer(signsOf(answer), free)).toBe(quality);
+    expect(rateAnswer(summarizeAnswer(answer), free)).toBe(quality);
   });
 
   test('reads the JSON that was asked for', () => {
     const json = { json: true, limited: false };
-    expect(judgeAnswer(signsOf(chat({ content: '{"a": 1}' })), json)).toBe(1);
-    expect(judgeAnswer(signsOf(chat({ content: 'Here it is: {"a": 1}' })), json)).toBe(0);
-    expect(judgeAnswer(signsOf({ content: [{ type: 'text', text: '{}' }] }), json)).toBe(1);
+    expect(rateAnswer(summarizeAnswer(chat({ content: '{"a": 1}' })), json)).toBe(1);
+    expect(rateAnswer(summarizeAnswer(chat({ content: 'Here it is: {"a": 1}' })), json)).toBe(0);
+    expect(rateAnswer(summarizeAnswer({ content: [{ type: 'text', text: '{}' }] }), json)).toBe(1);
     const output = [{ type: 'message', content: [{ type: 'output_text', text: '{' }] }];
-    expect(judgeAnswer(signsOf({ output }), json)).toBe(0);
+    expect(rateAnswer(summarizeAnswer({ output }), json)).toBe(0);
   });
 
   test('holds nothing against an answer that ends at a limit of its own', () => {
     const limited = { json: true, limited: true };
-    expect(judgeAnswer(signsOf(chat({ content: '{"a":' }, 'length')), limited)).toBeUndefined();
+    expect(rateAnswer(summarizeAnswer(chat({ content: '{"a":' }, 'length')), limited)).toBeUndefined();
   });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { TierChoice } from '../../../src/gateway/context/tier-choice.ts';
-import { tierText } from '../../../src/gateway/routing/describe-tier.ts';
+import { describeTier } from '../../../src/gateway/routing/describe-tier.ts';
 
 function textOf(score: number, threshold: number): string {
   const choice = {
@@ -9,7 +9,7 @@ function textOf(score: number, threshold: number): string {
     name: 'fast',
     lacks: [],
   } as unknown as TierChoice;
-  return tierText(choice, 'gpt-5');
+  return describeTier(choice, 'gpt-5');
 }
 
 test.each([

@@ -1,26 +1,26 @@
 import { expect, test } from 'vitest';
-import { createConversations } from '../../../src/gateway/state/affinity-store.ts';
+import { createAffinityStore } from '../../../src/gateway/state/affinity-store.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const target = { provider: 'a', model: 'm', priority: 0, weight: 1 };
 
 test('conversations and stored responses survive a restart, by the time that passed', async () => {
   const clock = createVirtualClock();
-  const before = createConversations(clock, undefined);
+  const before = createAffinityStore(clock, undefined);
   before.stickiness.set('talk', { target, tier: 'weak' });
   before.responses.set('resp_1', { target });
   const stored = JSON.parse(JSON.stringify(before.conversationsToSave()));
   await clock.advance(300_000);
-  const soon = createConversations(clock, stored);
+  const soon = createAffinityStore(clock, stored);
   expect(soon.stickiness.get('talk')).toEqual({ target, tier: 'weak' });
   await clock.advance(300_000);
-  const late = createConversations(clock, stored);
+  const late = createAffinityStore(clock, stored);
   expect(late.stickiness.get('talk')).toBeUndefined();
   expect(late.responses.get('resp_1')).toEqual({ target });
 });
 
 test('there is nothing to save until one goes on', () => {
-  const conversations = createConversations(createVirtualClock(), undefined);
+  const conversations = createAffinityStore(createVirtualClock(), undefined);
   expect(conversations.conversationsToSave()).toBeUndefined();
   conversations.stickiness.set('talk', { target });
   expect(conversations.conversationsToSave()?.stickiness).toHaveLength(1);
@@ -29,12 +29,12 @@ test('there is nothing to save until one goes on', () => {
 
 test('a clock that was set back makes none of them younger', async () => {
   const clock = createVirtualClock();
-  const before = createConversations(clock, undefined);
+  const before = createAffinityStore(clock, undefined);
   before.stickiness.set('talk', { target });
   const stored = before.conversationsToSave();
   clock.setWallTime(clock.now() - 3_600_000);
   await clock.advance(1);
-  const after = createConversations(clock, stored);
+  const after = createAffinityStore(clock, stored);
   await clock.advance(600_000);
   expect(after.stickiness.get('talk')).toBeUndefined();
 });
@@ -51,6 +51,6 @@ test.each([
     stickiness: [null, 1, {}, { conversation: 'c' }, { conversation: 'c', idleMs: 0, pin: { target: null } }],
   },
 ])('what is stored as %j is as nothing', (stored) => {
-  const { stickiness } = createConversations(createVirtualClock(), stored);
+  const { stickiness } = createAffinityStore(createVirtualClock(), stored);
   expect(stickiness.latest(9)).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createSettler } from '../../../src/gateway/state/settle-retry.ts';
+import { createSettleRetry } from '../../../src/gateway/state/settle-retry.ts';
 import { storageUnavailable } from '../../../src/store/database/storage-error.ts';
 import type { RequestRecord } from '../../../src/store/ledger/record.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
@@ -11,7 +11,7 @@ describe('createSettler()', () => {
     const clock = createVirtualClock();
     const settled: RequestRecord[] = [];
     let full = true;
-    const settler = createSettler(
+    const settler = createSettleRetry(
       {
         async settle(each) {
           if (full) throw storageUnavailable(new Error('database or disk is full'));
@@ -35,7 +35,7 @@ describe('createSettler()', () => {
   it('does not repeat what failed for another reason', async () => {
     const clock = createVirtualClock();
     let tries = 0;
-    const settler = createSettler(
+    const settler = createSettleRetry(
       {
         async settle() {
           tries++;

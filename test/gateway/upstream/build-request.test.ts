@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { GwError } from '../../../src/errors.ts';
-import { outgoingOf } from '../../../src/gateway/upstream/build-request.ts';
+import { buildRequest } from '../../../src/gateway/upstream/build-request.ts';
 import { chatWire } from '../../../src/wire/apis/chat.ts';
 import { responsesWire } from '../../../src/wire/apis/responses.ts';
 import type { Wire } from '../../../src/wire/wire.ts';
@@ -21,11 +21,11 @@ function sent(wire: Wire, body: string, { provider, limit }: { provider: string;
   };
   const admitted = { remaining: 1, quote: { listed: CARD, card: CARD }, limit };
   try {
-    const asked = wire.parse(Buffer.from(body));
-    const job = { asked, wire, exchange: { request: { url: '/v1/x', rawHeaders: [] } } };
-    // Of a gateway and a job it takes these few parts alone.
-    const parts = [gateway, { job, target, admitted }] as unknown as Parameters<typeof outgoingOf>;
-    return outgoingOf(...parts).body?.toString('utf8');
+    const request = wire.parse(Buffer.from(body));
+    const context = { request, wire, exchange: { request: { url: '/v1/x', rawHeaders: [] } } };
+    // buildRequest reads only these parts of the gateway and the attempt.
+    const parts = [gateway, { context, target, admitted }] as unknown as Parameters<typeof buildRequest>;
+    return buildRequest(...parts).body?.toString('utf8');
   } catch (error) {
     if (error instanceof GwError) return undefined;
     throw error;

@@ -78,7 +78,7 @@ describe('admit()', () => {
   test('leaves no trace of a first look that is tight', async () => {
     const shop = await openShop();
     await shop.budget({ period: 'daily', capNanoUsd: 10 });
-    expect(await shop.admit(30, { final: false })).toMatchObject({ kind: 'tight' });
+    expect(await shop.admit(30, { isFinal: false })).toMatchObject({ kind: 'needs_exact_count' });
     expect(shop.news()).toEqual([]);
     expect(shop.db.prepare('SELECT count(*) FROM requests').pluck().get()).toBe(0);
   });
@@ -86,8 +86,12 @@ describe('admit()', () => {
   test('cuts a request to what the budget affords when it may be cut', async () => {
     const shop = await openShop();
     await shop.budget({ period: 'daily', capNanoUsd: 10 });
-    const fit = (room: number) => (room >= 4 ? room - 1 : undefined);
-    expect(await shop.admit(30, { least: 4, fit })).toMatchObject({ kind: 'held', amount: 9, remaining: 1 });
+    const fitInto = (room: number) => (room >= 4 ? room - 1 : undefined);
+    expect(await shop.admit(30, { least: 4, fitInto })).toMatchObject({
+      kind: 'held',
+      amount: 9,
+      remaining: 1,
+    });
   });
 
   test('lets a model that costs nothing pass an exhausted budget', async () => {

@@ -83,7 +83,7 @@ const admit = fc.record({
   amount: money,
   leastPercent: fc.constantFrom(0, 10, 50, 100),
   cut: fc.boolean(),
-  final: fc.boolean(),
+  isFinal: fc.boolean(),
 });
 const settle = fc.record({
   kind: fc.constant('settle' as const),
@@ -142,7 +142,7 @@ const batch = step(
         results.push(failing.catch((error: Error) => error.message));
         expected.push('own fault');
       } else if (command.kind === 'admit') {
-        const { amount, cut, final } = command;
+        const { amount, cut, isFinal } = command;
         const least = Math.ceil((amount * command.leastPercent) / 100);
         const id = daemon.nextId();
         const origin = callFrom(real, id, pick % real.daemons.length, command);
@@ -154,19 +154,19 @@ const batch = step(
           amount,
           least,
           cut,
-          final,
+          isFinal,
         };
-        const fit = (room: number) => (room >= least ? Math.min(room, amount) : undefined);
+        const fitInto = (room: number) => (room >= least ? Math.min(room, amount) : undefined);
         results.push(
           ledger
             .admit(
               admissionOf(ask.id, amount, {
                 projectId: ask.projectId,
-                line: `${ask.projectId} ${ask.repo}`,
+                queueKey: `${ask.projectId} ${ask.repo}`,
                 origin,
                 least,
-                final,
-                ...(cut ? { fit } : {}),
+                isFinal,
+                ...(cut ? { fitInto } : {}),
               }),
             )
             .then(({ kind, ...rest }) => (kind === 'held' ? { kind, ...rest } : { kind })),
@@ -200,12 +200,12 @@ const batch = step(
         takeOver(real, id, pick);
         const least = Math.ceil((amount * command.leastPercent) / 100);
         const spent = Math.floor((held * command.spentPercent) / 100);
-        const fit = (room: number) => (room >= least ? Math.min(room, amount) : undefined);
+        const fitInto = (room: number) => (room >= least ? Math.min(room, amount) : undefined);
         const fields = { projectId, ...originOf(real, id) };
-        const { final: _f, least: _l, blockedRecord: _b, ...head } = admissionOf(id, amount, fields);
+        const { isFinal: _f, least: _l, blockedRecord: _b, ...head } = admissionOf(id, amount, fields);
         results.push(
           ledger
-            .readmit({ ...head, spent, ...(cut ? { fit } : {}), ...(only ? { least } : {}) })
+            .readmit({ ...head, spent, ...(cut ? { fitInto } : {}), ...(only ? { least } : {}) })
             .then(({ kind, ...rest }) => (kind === 'held' ? { kind, ...rest } : { kind })),
         );
         const repo = repoOf(real, id);

@@ -9,7 +9,7 @@ import { openShop, type Shop } from '../../support/simulator-shop.ts';
 const DAY_MS = 86_400_000;
 
 function again(shop: Shop, id: RequestId, amount: number, fields: Partial<Readmission> = {}) {
-  const { final: _f, least: _l, blockedRecord: _b, ...head } = admissionOf(id, amount);
+  const { isFinal: _f, least: _l, blockedRecord: _b, ...head } = admissionOf(id, amount);
   return shop.daemon.ledger.readmit({ ...head, spent: 0, ...fields });
 }
 
@@ -55,8 +55,8 @@ describe('readmit()', () => {
     const shop = await openShop();
     await shop.budget({ period: 'daily', capNanoUsd: 100 });
     const { id } = await shop.admit(80);
-    const fit = (room: number) => (room >= 10 ? room : undefined);
-    expect(await again(shop, id, 90, { spent: 15, fit })).toEqual({
+    const fitInto = (room: number) => (room >= 10 ? room : undefined);
+    expect(await again(shop, id, 90, { spent: 15, fitInto })).toEqual({
       kind: 'held',
       amount: 100,
       remaining: 0,

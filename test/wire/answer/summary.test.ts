@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type Signs, signsOf, signsOfStream } from '../../../src/wire/answer/summary.ts';
+import { type AnswerSummary, summarizeAnswer, summarizeStream } from '../../../src/wire/answer/summary.ts';
 
-const NOTHING: Signs = { refused: false, cut: false, calls: [], text: '' };
+const NOTHING: AnswerSummary = { refused: false, cut: false, calls: [], text: '' };
 const stream = (...values: unknown[]) =>
   Buffer.from(`${values.map((value) => `data: ${JSON.stringify(value)}\n\n`).join('')}data: [DONE]\n\n`);
 const delta = (fields: object, finish_reason: string | null = null) => ({
@@ -9,7 +9,7 @@ const delta = (fields: object, finish_reason: string | null = null) => ({
 });
 
 describe('signsOfStream()', () => {
-  test.each<[string, Buffer, Partial<Signs>]>([
+  test.each<[string, Buffer, Partial<AnswerSummary>]>([
     [
       'a text',
       stream(delta({ content: 'Hel' }), delta({ content: 'lo' }), delta({}, 'stop')),
@@ -73,25 +73,25 @@ describe('signsOfStream()', () => {
     ],
     ['rubbish', stream(1, null, { choices: [null, { delta: 'x' }], delta: 3, index: 'a' }), {}],
   ])('reads %s', (_name, events, signs) => {
-    expect(signsOfStream(events, true)).toEqual({ ...NOTHING, ...signs });
+    expect(summarizeStream(events, true)).toEqual({ ...NOTHING, ...signs });
   });
 
   test('tells by its end alone where the beginning is gone', () => {
     const events = stream(delta({ content: 'lo"}' }), delta({}, 'length'));
-    expect(signsOfStream(events, false)).toEqual({ ...NOTHING, cut: true });
+    expect(summarizeStream(events, false)).toEqual({ ...NOTHING, cut: true });
   });
 });
 
 test('signsOf() reads the calls of all three APIs', () => {
   const called = { name: 'f', arguments: '{"a":1}' };
   const given = { a: 1 };
-  expect(signsOf({ choices: [{ message: { tool_calls: [{ function: called }] } }] }).calls).toEqual([
+  expect(summarizeAnswer({ choices: [{ message: { tool_calls: [{ function: called }] } }] }).calls).toEqual([
     { name: 'f', given: '{"a":1}' },
   ]);
-  expect(signsOf({ content: [{ type: 'tool_use', name: 'f', input: given }] }).calls).toEqual([
+  expect(summarizeAnswer({ content: [{ type: 'tool_use', name: 'f', input: given }] }).calls).toEqual([
     { name: 'f', given },
   ]);
-  expect(signsOf({ output: [{ type: 'function_call', ...called }] }).calls).toEqual([
+  expect(summarizeAnswer({ output: [{ type: 'function_call', ...called }] }).calls).toEqual([
     { name: 'f', given: '{"a":1}' },
   ]);
 });
