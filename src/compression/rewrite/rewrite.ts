@@ -13,7 +13,6 @@ import { dropExemplars } from '../transforms/documents/exemplars.ts';
 import { frameDocuments } from '../transforms/documents/frame.ts';
 import { selectDocuments } from '../transforms/documents/select.ts';
 import type { Scope } from '../transforms/scope.ts';
-import { type Metered, splitMeter } from '../transforms/text/curl-meter.ts';
 import { minifySchemas } from '../transforms/text/schemas.ts';
 import { unpadTables } from '../transforms/text/tables.ts';
 import { BlockRewriter, isPaste } from './rewrite-block.ts';
@@ -37,8 +36,6 @@ interface Outcome {
   exact: boolean;
   /** Every line has its line in the output. */
   inPlace: boolean;
-  /** It stood behind a meter. */
-  metered?: Metered;
 }
 
 /** Rewrites the texts of one message and, once it is known whether that is kept, tells the history. */
@@ -102,22 +99,10 @@ export class Rewriter {
 
   /** What a tool or a shell prints around its result again and again is said once. */
   #rewritePrinted(text: string): string {
-    const { role } = this.#origin;
-    const { level, question } = this.#scope;
-    const metered = level === 'balanced' ? splitMeter(text, question) : undefined;
-    // What a user's text begins with may be said of what a shell printed, unless it stands in columns.
-    if (!metered) return this.#rewriteBetween(text, role === 'user' && !COLUMNS.test(text));
-    this.#trace.used.add('meters');
-    const known = this.#outcomes.length;
-    const body = this.#rewriteBetween(metered.body, false);
-    const [first] = this.#outcomes.slice(known);
-    if (first && metered.body.startsWith(first.text)) first.metered = metered;
-    return metered.mark + body;
-  }
-
-  #rewriteBetween(text: string, mayBeSaid: boolean): string {
     if (/^\s*[[{]/.test(text) || this.#history.same(text)) return this.#rewritePiece(text);
-    const cut = this.#boilerplate.cut(text, mayBeSaid ? 'after' : 'around');
+    // A user may comment on shell output above it. Lines in columns are output, not a comment.
+    const mayBeComment = this.#origin.role === 'user' && !COLUMNS.test(text);
+    const cut = this.#boilerplate.cut(text, mayBeComment ? 'after' : 'around');
     const { head, from, end, tail } = cut;
     if ((head === '' && tail === '') || this.#isLikeEarlier(text, cut)) return this.#rewritePiece(text);
     this.#trace.used.add('boilerplate');
@@ -143,10 +128,8 @@ export class Rewriter {
 
   /** Adds the message's texts to what later ones can refer to. */
   settle(kept: boolean): void {
-    for (const { text, output, exact, inPlace, metered } of this.#outcomes) {
-      // Later messages count the lines of what went out before it.
-      const before = metered && hasPlaces(text, inPlace || !kept) ? metered[kept ? 'mark' : 'printed'] : '';
-      this.#history.add(before + text, this.#origin.source, kept ? output : text, {
+    for (const { text, output, exact, inPlace } of this.#outcomes) {
+      this.#history.add(text, this.#origin.source, kept ? output : text, {
         exact: exact || !kept,
         inPlace: inPlace || !kept,
         tool: this.#origin.tool,
@@ -243,9 +226,4 @@ export class Rewriter {
   #note(transform: string, before: string, after: string): string {
     return this.#trace.note(transform, before, after);
   }
-}
-
-/** Whether later messages may refer to its lines by number; a JSON value in one line is referred to by its keys. */
-function hasPlaces(text: string, inPlace: boolean): boolean {
-  return inPlace && text.trimEnd().includes('\n');
 }
