@@ -14,7 +14,6 @@ import { frameDocuments } from '../transforms/documents/frame.ts';
 import { selectDocuments } from '../transforms/documents/select.ts';
 import type { Scope } from '../transforms/scope.ts';
 import { minifySchemas } from '../transforms/text/schemas.ts';
-import { unpadTables } from '../transforms/text/tables.ts';
 import { BlockRewriter, isPaste } from './rewrite-block.ts';
 import { Trace } from './trace.ts';
 
@@ -153,11 +152,10 @@ export class Rewriter {
     return this.#rewritePastes(head) + between + this.#rewritePastes(tail);
   }
 
-  /** An answer is remembered, as users paste it back. It gets no marks, since the model writes on as it wrote before. */
+  /** Answers are remembered because users paste them back. They get no marks: the model would imitate them. */
   #rewriteAnswer(text: string): string {
-    const plain = this.#note('tables', text, unpadTables(text));
-    const output = this.#scope.level === 'balanced' ? this.#note('filler', plain, dropFiller(plain)) : plain;
-    this.#outcomes.push({ text, output, exact: output === plain, inPlace: output === plain });
+    const output = this.#scope.level === 'balanced' ? this.#note('filler', text, dropFiller(text)) : text;
+    this.#outcomes.push({ text, output, exact: output === text, inPlace: output === text });
     return output;
   }
 
