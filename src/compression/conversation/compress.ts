@@ -6,7 +6,7 @@ import { type Question, readQuestion } from '../prompt/question.ts';
 import { givenIn } from '../prompt/written-arguments.ts';
 import { Boilerplate } from '../repeats/boilerplate.ts';
 import { History } from '../repeats/history.ts';
-import { footerOf } from '../repeats/shell-prompts.ts';
+import { endsWithPrompt } from '../repeats/shell-prompts.ts';
 import { Rewriter } from '../rewrite/rewrite.ts';
 import { frameChat, restoreChat } from '../transforms/chat/chat.ts';
 import { withoutTurns } from '../transforms/chat/transcript.ts';
@@ -47,8 +47,8 @@ export interface Past {
   tokens: number;
   question: Question | undefined;
   calls: Map<string, ToolCall>;
-  /** How the last text of each role ended, where that was with a shell's prompt. */
-  footers: Map<string, string[] | undefined>;
+  /** The roles whose last message was a single text that ended with a shell prompt. */
+  atPrompt: Set<string>;
   /** How the texts of tools began and ended. */
   boilerplate: Boilerplate;
   legends: Legends;
@@ -61,7 +61,7 @@ export function newPast(history = new History()): Past {
     tokens: 0,
     question: undefined,
     calls: new Map(),
-    footers: new Map(),
+    atPrompt: new Set(),
     boilerplate: new Boilerplate(),
     legends: new Legends(),
     history,
@@ -98,12 +98,12 @@ function tryToCompress(message: Message, past: Past, level: Level, report: Messa
     report.tokensBefore = before;
     report.tokensAfter = before;
     past.tokens += before;
-    const footer = past.footers.get(roleOf(message));
+    const followsPrompt = past.atPrompt.has(roleOf(message));
     remember(message, texts, past);
     const origin = originOf(message, past.calls);
     if (!origin) return message;
     const { question, boilerplate } = past;
-    const rewriter = new Rewriter(origin, { level, question, footer, boilerplate }, past.history);
+    const rewriter = new Rewriter(origin, { level, question, followsPrompt, boilerplate }, past.history);
     // Short prompts are only remembered: a later message may refer to them.
     const changed = mapTexts(message, (text) => {
       const output = rewriter.rewrite(text);
@@ -140,7 +140,8 @@ function remember(message: Message, texts: readonly string[], past: Past): void 
 export function rememberAround(message: Message, texts: readonly string[], past: Past): void {
   for (const [id, call] of toolCallsOf(message)) past.calls.set(id, call);
   const [text] = texts;
-  past.footers.set(roleOf(message), text !== undefined && texts.length === 1 ? footerOf(text) : undefined);
+  if (text !== undefined && texts.length === 1 && endsWithPrompt(text)) past.atPrompt.add(roleOf(message));
+  else past.atPrompt.delete(roleOf(message));
 }
 
 /** What later messages can refer to of what went out, as it went out. */
@@ -150,7 +151,7 @@ export function rememberSent(message: Message, output: Message, past: Past): voi
   const role = roleOf(message);
   if (role !== 'tool' && role !== 'function' && role !== 'user') return;
   textsOf(message).forEach((text, i) => {
-    if (role !== 'user' || footerOf(text)) past.boilerplate.add(sent[i] ?? '');
+    if (role !== 'user' || endsWithPrompt(text)) past.boilerplate.add(sent[i] ?? '');
   });
 }
 

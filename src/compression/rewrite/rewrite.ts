@@ -5,7 +5,7 @@ import { keysNamedBy } from '../prompt/question.ts';
 import type { Boilerplate, Cut } from '../repeats/boilerplate.ts';
 import { History } from '../repeats/history.ts';
 import { referToAnswer, referToEarlier } from '../repeats/references.ts';
-import { countFooter, footerOf, splitFooter } from '../repeats/shell-prompts.ts';
+import { endsWithPrompt } from '../repeats/shell-prompts.ts';
 import { frameChat, shortenChat } from '../transforms/chat/chat.ts';
 import { dropFiller } from '../transforms/chat/filler.ts';
 import { thinTranscript } from '../transforms/chat/transcript.ts';
@@ -23,8 +23,8 @@ const REFERENCE_WORTH = 0.8;
 const COLUMNS = /^.*\S {3,}\S/;
 
 export interface RewriteOptions extends Pick<Scope, 'level' | 'question'> {
-  /** How the last text of the same role ended, where that was with a shell's prompt. */
-  footer: readonly string[] | undefined;
+  /** The last message of the same role ended with a shell prompt. */
+  followsPrompt: boolean;
   /** How the texts of tools before began and ended. */
   boilerplate: Boilerplate;
 }
@@ -42,7 +42,7 @@ export class Rewriter {
   readonly #origin: Origin;
   readonly #scope: Scope;
   readonly #history: History;
-  readonly #footer: readonly string[] | undefined;
+  readonly #followsPrompt: boolean;
   readonly #boilerplate: Boilerplate;
   readonly #trace = new Trace();
   readonly #blocks: BlockRewriter;
@@ -51,8 +51,9 @@ export class Rewriter {
   readonly #pasted = new History();
   #remembered = 0;
 
-  constructor(origin: Origin, { level, question, footer, boilerplate }: RewriteOptions, history: History) {
-    this.#footer = footer;
+  constructor(origin: Origin, options: RewriteOptions, history: History) {
+    const { level, question, followsPrompt, boilerplate } = options;
+    this.#followsPrompt = followsPrompt;
     this.#boilerplate = boilerplate;
     this.#origin = origin;
     this.#history = history;
@@ -80,20 +81,14 @@ export class Rewriter {
     if (pieces.length > 1) {
       return pieces.map((piece) => (piece.keep ? piece.text : this.#rewritePiece(piece.text))).join('');
     }
-    const isPrinted = this.#isPrinted(text);
-    const rewrite = (body: string) => (isPrinted ? this.#rewritePrinted(body) : this.#rewritePiece(body));
-    const footer = countFooter(text, this.#footer);
-    if (footer === 0) return rewrite(text);
-    const { body, mark } = splitFooter(text, footer);
-    this.#trace.used.add('footer');
-    return rewrite(body) + mark;
+    return this.#isPrinted(text) ? this.#rewritePrinted(text) : this.#rewritePiece(text);
   }
 
-  /** Whether a tool or a shell wrote it: without a shell's prompt, what a user sends is what the user says. */
+  /** Whether a tool or a shell printed the text. A user message is shell output only where a shell prompt ends it. */
   #isPrinted(text: string): boolean {
     const { role, path } = this.#origin;
     if (role === 'tool') return path === undefined;
-    return role === 'user' && this.#footer !== undefined && footerOf(text) !== undefined;
+    return role === 'user' && this.#followsPrompt && endsWithPrompt(text);
   }
 
   /** What a tool or a shell prints around its result again and again is said once. */
