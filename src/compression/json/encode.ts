@@ -4,7 +4,6 @@ import { writeHead } from './head.ts';
 import { abbreviate, findPrefixes, type Prefixes } from './prefixes.ts';
 import { type Json, JsonArray, type JsonObject } from './read.ts';
 import { cellOf, findShapes, placeOf, type Shape, type Shapes } from './shapes.ts';
-import { groupByStem, type Made, type StemGroup, writeStems } from './stems.ts';
 import { withoutQuotes } from './text.ts';
 
 export interface EncodeOptions {
@@ -33,10 +32,8 @@ export function encodeRecords(root: Json, options: EncodeOptions = {}): string {
     return !keepKey(key) && column?.kind !== 'constant' && column?.kind !== 'derived';
   };
   const prefixes = findPrefixes(root, isWritten);
-  const writer = new RecordWriter({ shapeOf, columns, prefixes, keepKey });
-  const body = writer.value(root);
-  const { hasStems } = writer;
-  return `${writeHead({ columns, prefixes, lines: options.lines === true, hasStems })}\n${body}`;
+  const body = new RecordWriter({ shapeOf, columns, prefixes, keepKey }).value(root);
+  return `${writeHead({ columns, prefixes, lines: options.lines === true })}\n${body}`;
 }
 
 interface Plan {
@@ -51,8 +48,6 @@ class RecordWriter {
   /** For columns that follow from another: the values there that have been written. */
   readonly #known = new Map<Column, Set<Json>>();
   #depth = 0;
-  /** Some texts are written as stems of their keys. */
-  hasStems = false;
 
   constructor(plan: Plan) {
     this.#plan = plan;
@@ -71,17 +66,9 @@ class RecordWriter {
     return `${tag}{${inLine ? entries.join(',') : `\n${entries.join('\n')}\n`}}`;
   }
 
-  /** The fields of an object that is written with its keys; texts that say their key again stand together. */
+  /** The fields of an object that is written with its keys. */
   #entries(object: JsonObject, type: ContainerType | undefined): string[] {
-    const written = object.keys.map((key, i) => this.value(object.values[i] ?? 'null', type, key));
-    const groups = groupByStem(textsOf(object, written, this.#plan.keepKey));
-    const seen = new Set<StemGroup>();
-    return object.keys.flatMap((key, i) => {
-      const group = groups.get(key);
-      if (!group) return [`${key}:${written[i]}`];
-      this.hasStems = true;
-      return seen.size < seen.add(group).size ? [`${writeStems(group)}:"${group.start}"`] : [];
-    });
+    return object.keys.map((key, i) => `${key}:${this.value(object.values[i] ?? 'null', type, key)}`);
   }
 
   /** Rows of the outermost lists stand one a line, and need no brackets there. */
@@ -128,14 +115,4 @@ class RecordWriter {
     const { prefixes, keepKey } = this.#plan;
     return text[0] !== '"' || prefixes.length === 0 || keepKey(key) ? text : abbreviate(text, prefixes);
   }
-}
-
-/** The strings of an object as they are written, without quotes, but for those that stay whole. */
-function textsOf(object: JsonObject, written: readonly string[], keepKey: (key: string) => boolean): Made[] {
-  const texts: Made[] = [];
-  object.keys.forEach((key, i) => {
-    const text = written[i] ?? '';
-    if (text[0] === '"' && !keepKey(key)) texts.push({ key, text: text.slice(1, -1) });
-  });
-  return texts;
 }

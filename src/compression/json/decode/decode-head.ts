@@ -1,5 +1,3 @@
-import { readStems } from '../stems.ts';
-
 /** What the head says of one field of a shape. */
 export interface Field {
   key: string;
@@ -35,7 +33,6 @@ export function readRecordsHead(text: string): { head: RecordsHead; body: string
 
 const DERIVED =
   /^(?:("(?:[^"\\]|\\.)*")|([^",#=[{<]+))=(?:"([^"]*)"\+)?(?:<(key)>|([A-Za-z_][\w-]*))(?:\+"([^"]*)")?(?:,|$)/;
-const STEMS = /^\(([^()]+)\)(\w+)=([A-Za-z_][\w-]*)\+"([^"]*)"(?:,|$)/;
 const WORDS = new Set(['true', 'false', 'null']);
 const FIELD =
   /(?:("(?:[^"\\]|\\.)*")|([^",#=[{<]+))("?)(?:<([^,]+)|=("(?:[^"\\]|\\.)*"|[^",]+)(\+?)|([#[{][^,]*))?(?:,|$)/y;
@@ -44,14 +41,6 @@ function readFields(text: string): Field[] {
   const fields: Field[] = [];
   for (let at = 0; at < text.length; ) {
     const rest = text.slice(at);
-    const stems = STEMS.exec(rest);
-    if (stems) {
-      const [whole, items = '', ending = '', source = '', start = ''] = stems;
-      for (const { key, text: after } of readStems(items, ending, start))
-        fields.push({ key, isText: false, derived: { before: '', source: `"${source}"`, after } });
-      at += whole.length;
-      continue;
-    }
     const made = DERIVED.exec(rest);
     if (made && !WORDS.has(made[5] ?? '')) {
       fields.push(readDerived(made));

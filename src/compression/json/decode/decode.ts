@@ -1,5 +1,4 @@
 import { type Json, JsonArray, JsonObject, readJson } from '../read.ts';
-import { readStems } from '../stems.ts';
 import { readBare } from '../text.ts';
 import { type Field, type RecordsHead, readRecordsHead } from './decode-head.ts';
 
@@ -39,7 +38,6 @@ class BodyReader {
       case '{': {
         const map = new JsonObject();
         this.#each('}', () => {
-          if (this.#peek() === '(') return this.#stems(map);
           const name = this.#primitive();
           map.keys.push(name);
           this.#at++;
@@ -70,18 +68,6 @@ class BodyReader {
   #hasOpenRows(shape: string): boolean {
     const written = this.#fields(shape).filter((field) => field.constant === undefined && !field.derived);
     return this.#depth === 0 && written.length > 1 && this.#text[this.#at + 1] === '\n';
-  }
-
-  /** Fields whose texts are written as stems of their keys. */
-  #stems(map: JsonObject): void {
-    const [whole, items = '', ending = '', start = ''] =
-      /^\(([^()]+)\)(\w+):"([^"]*)"/.exec(this.#text.slice(this.#at)) ?? [];
-    if (whole === undefined) throw new Error(`no keys at ${this.#at}`);
-    for (const { key, text } of readStems(items, ending, start)) {
-      map.keys.push(key);
-      map.values.push(this.#expand(`"${text}"`));
-    }
-    this.#at += whole.length;
   }
 
   #bracketed(shape: string, key: string | undefined): JsonObject {

@@ -74,7 +74,7 @@ const value = fc.letrec((tie) => ({
         Object.fromEntries(keys.flatMap((key, i) => (i in cells ? [[key, cells[i]]] : []))),
       ),
     ),
-  // Rows that say of the same thing the same again, and links that say their key again.
+  // Rows with fields that depend on each other, and links that share their start.
   joined: fc.array(
     fc
       .tuple(text, fc.nat(1), fc.constantFrom('', '{/id}', 's', ',', '-', '\u2028'))
@@ -229,7 +229,7 @@ describe('encodeRecords()', () => {
     expect(canonical(decodeRecords(encodeRecords(json)))).toBe(canonical(json));
   });
 
-  it('says links that repeat their own key together', () => {
+  it('writes the start that many links share once', () => {
     const at = 'https://api.example.org/repos/ann/tools';
     const json = read(
       JSON.stringify({
@@ -243,7 +243,7 @@ describe('encodeRecords()', () => {
     );
     expect(encodeRecords(json).split('\n').slice(1)).toEqual([
       `~="${at}/"`,
-      '{(forks,keys{/key_id},tags,hooks)_url:"~","size":7,"blobs_url":"~git/blobs"}',
+      '{"forks_url":"~forks","size":7,"keys_url":"~keys{/key_id}","tags_url":"~tags","blobs_url":"~git/blobs","hooks_url":"~hooks"}',
     ]);
   });
 
