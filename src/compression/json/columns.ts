@@ -9,8 +9,6 @@ export type Column =
   | Plain
   /** The same primitive in every record; it has no place in the records. */
   | { kind: 'constant'; value: string }
-  /** Every string starts so; records hold the rest. */
-  | { kind: 'prefix'; prefix: string }
   | Derived
   /** Every list, map or record in this place is of one shape, so it needs no tag. */
   | { kind: 'typed'; type: ContainerType };
@@ -27,9 +25,6 @@ export interface ContainerType {
   container: 'record' | 'list' | 'map';
   shape: Shape;
 }
-
-const MIN_PREFIX = 8;
-const URL_START = /^"(?:[a-z]{2,8}:\/\/|\/)/;
 
 export interface ColumnContext {
   shapeOf: Shapes;
@@ -50,7 +45,7 @@ export function columnsOf(shape: Shape, context: ColumnContext): Column[] {
 /** Whether the value is not whole in its own record. */
 function isPart(column: Column): boolean {
   if (column.kind === 'derived') return column.source !== undefined;
-  return column.kind === 'prefix' || (column.kind === 'plain' && column.by !== undefined);
+  return column.kind === 'plain' && column.by !== undefined;
 }
 
 function plain(shape: Shape, place: number, by?: number): Plain {
@@ -79,9 +74,7 @@ function columnAt(
     if (values.every((value) => value === first)) return { kind: 'constant', value: first };
   }
   const type = commonType(values, shapeOf);
-  if (type) return { kind: 'typed', type };
-  const prefix = values.length > 3 ? commonPrefix(values) : '';
-  return prefix === '' ? plain(shape, place, settledBy(shape, place, settlers)) : { kind: 'prefix', prefix };
+  return type ? { kind: 'typed', type } : plain(shape, place, settledBy(shape, place, settlers));
 }
 
 function commonType(values: readonly Json[], shapeOf: Shapes): ContainerType | undefined {
@@ -110,23 +103,4 @@ export function typeOf(value: Json, shapeOf: Shapes): ContainerType | undefined 
   if (!shape) return undefined;
   const alike = children.every((child) => child instanceof JsonObject && shapeOf.get(child) === shape);
   return alike ? { container: value instanceof JsonArray ? 'list' : 'map', shape } : undefined;
-}
-
-/** The start that all of a column's URLs or paths share. Dates and ids stay whole: they are looked up. */
-function commonPrefix(values: readonly Json[]): string {
-  let prefix: string | undefined;
-  for (const value of values) {
-    if (typeof value !== 'string' || !URL_START.test(value)) return '';
-    const text = value.slice(1, -1);
-    prefix = prefix === undefined ? text : prefix.slice(0, sharedLength(prefix, text));
-  }
-  const cut = prefix?.match(/^[^\\]*\//)?.[0];
-  return cut === undefined || cut.length < MIN_PREFIX ? '' : cut;
-}
-
-function sharedLength(a: string, b: string): number {
-  const end = Math.min(a.length, b.length);
-  let at = 0;
-  while (at < end && a.charCodeAt(at) === b.charCodeAt(at)) at++;
-  return at;
 }

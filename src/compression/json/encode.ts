@@ -96,7 +96,6 @@ class RecordWriter {
   #cell(value: Json, column: Column, key: string): string {
     if (column.kind === 'typed') return this.value(value, column.type);
     if (typeof value !== 'string') return this.value(value);
-    if (column.kind === 'prefix') return withoutQuotes(`"${value.slice(1 + column.prefix.length)}`, true);
     if (column.kind !== 'plain') return this.#string(value, key);
     return withoutQuotes(this.#string(value, key), column.isText);
   }

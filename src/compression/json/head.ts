@@ -29,7 +29,6 @@ function legend({ columns, prefixes, lines }: Head): string {
   if (has((column) => column.kind === 'plain' && column.by !== undefined))
     parts.push('a<b: empty as for the same b before');
   if (has((column) => column.kind === 'constant')) parts.push('key=value: in all');
-  if (has((column) => column.kind === 'prefix')) parts.push('key="x"+: all start with x');
   if (has((column) => column.kind === 'derived' && column.source !== undefined))
     parts.push('a=b+"x": b then x');
   if (has((column) => column.kind === 'derived' && column.source === undefined))
@@ -60,8 +59,6 @@ function writeColumn(column: Column, shape: Shape): string {
       return `${column.isText ? '"' : ''}${column.by === undefined ? '' : `<${writeKey(shape.keys[column.by] ?? '')}`}`;
     case 'constant':
       return `=${column.value}`;
-    case 'prefix':
-      return `="${column.prefix}"+`;
     case 'derived':
       return `=${writeDerived(column)}`;
     case 'typed':

@@ -2,7 +2,6 @@
 export interface Field {
   key: string;
   constant?: string;
-  prefix?: string;
   type?: string;
   isText: boolean;
   /** The key whose value settles this one's. */
@@ -35,7 +34,7 @@ const DERIVED =
   /^(?:("(?:[^"\\]|\\.)*")|([^",#=[{<]+))=(?:"([^"]*)"\+)?(?:<(key)>|([A-Za-z_][\w-]*))(?:\+"([^"]*)")?(?:,|$)/;
 const WORDS = new Set(['true', 'false', 'null']);
 const FIELD =
-  /(?:("(?:[^"\\]|\\.)*")|([^",#=[{<]+))("?)(?:<([^,]+)|=("(?:[^"\\]|\\.)*"|[^",]+)(\+?)|([#[{][^,]*))?(?:,|$)/y;
+  /(?:("(?:[^"\\]|\\.)*")|([^",#=[{<]+))("?)(?:<([^,]+)|=("(?:[^"\\]|\\.)*"|[^",]+)|([#[{][^,]*))?(?:,|$)/y;
 
 function readFields(text: string): Field[] {
   const fields: Field[] = [];
@@ -65,11 +64,10 @@ function readDerived([, quoted, bare, before, key, source, after]: RegExpExecArr
   };
 }
 
-function readField([, quoted, bare, mark, by, value, plus, type]: RegExpExecArray): Field {
+function readField([, quoted, bare, mark, by, value, type]: RegExpExecArray): Field {
   const field: Field = { key: quoted ?? `"${bare}"`, isText: mark === '"' };
   if (by !== undefined) field.by = `"${by}"`;
-  if (value !== undefined && plus === '+') field.prefix = value.slice(1, -1);
-  else if (value !== undefined) field.constant = value;
+  if (value !== undefined) field.constant = value;
   if (type !== undefined) field.type = type.replace(/[^\d]/g, '');
   return field;
 }

@@ -111,13 +111,9 @@ class BodyReader {
   }
 
   #cell(field: Field): Json {
-    const { prefix, isText, type } = field;
+    const { isText, type } = field;
     if (type !== undefined) return this.value(type);
     const isQuoted = this.#text[this.#at] === '"';
-    if (prefix !== undefined) {
-      const rest = isQuoted ? this.#primitive() : readBare(this.#bare(), true);
-      return `"${prefix}${rest.slice(1)}`;
-    }
     if (isQuoted || /^(?:[[{(]|#\d)/.test(this.#text.slice(this.#at, this.#at + 2))) return this.value();
     return this.#expand(readBare(this.#bare(), isText));
   }
