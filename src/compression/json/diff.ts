@@ -1,4 +1,4 @@
-import { type Json, JsonArray, JsonObject, readWhole, writeJson } from './read.ts';
+import { type Json, JsonArray, JsonObject, writeJson } from './read.ts';
 
 export interface JsonChange {
   /** Where, as `[17]."status"`. */
@@ -11,7 +11,6 @@ export interface JsonChange {
 }
 
 const MAX_CHANGES = 24;
-const IS_KEY = /^"(?:[^"\\]|\\.)*"$/;
 const MAX_VALUE = 400;
 const ID_KEY = /(?:id|key|name|number|code|sha|slug|email)"$/i;
 
@@ -19,27 +18,6 @@ const ID_KEY = /(?:id|key|name|number|code|sha|slug|email)"$/i;
 export function diffJson(before: Json, after: Json): JsonChange[] | undefined {
   const changes: JsonChange[] = [];
   return compare(before, after, '', '', changes) ? changes : undefined;
-}
-
-/** The earlier JSON text with the changes made, without white space; undoes `diffJson`. */
-export function applyJsonChanges(before: string, changes: readonly JsonChange[]): string {
-  const after = new Map(changes.map((change) => [change.path, change.after]));
-  const root = readWhole(before);
-  if (root === undefined) throw new Error('not JSON');
-  const write = (value: Json, path: string): string => {
-    const changed = after.get(path);
-    if (changed !== undefined) return changed;
-    if (typeof value === 'string') return value;
-    if (value instanceof JsonArray)
-      return `[${value.items.map((item, i) => write(item, `${path}[${i}]`)).join(',')}]`;
-    const fields = value.keys.map((key, i) => `${key}:${write(value.values[i] ?? 'null', `${path}.${key}`)}`);
-    for (const [place, text] of after) {
-      const key = place.startsWith(`${path}.`) ? place.slice(path.length + 1) : '';
-      if (IS_KEY.test(key) && !value.keys.includes(key)) fields.push(`${key}:${text}`);
-    }
-    return `{${fields.join(',')}}`;
-  };
-  return write(root, '');
 }
 
 function compare(a: Json | undefined, b: Json, path: string, label: string, changes: JsonChange[]): boolean {

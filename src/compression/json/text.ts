@@ -29,11 +29,6 @@ export function withoutKeyQuotes(key: string): string {
   return BARE_KEY.test(key) ? key.slice(1, -1) : key;
 }
 
-/** A value that stood without quotes: `isText` where it is text even if it looks like a number. */
-export function readBare(text: string, isText: boolean): string {
-  return isText || !LOOKS_LIKE_JSON.test(text) ? `"${text}"` : text;
-}
-
 /** Whether all values are strings and some look like numbers, so that the head must say that they are text. */
 export function areTextNumbers(values: readonly Json[]): boolean {
   const isString = (value: Json) => typeof value === 'string' && value[0] === '"';

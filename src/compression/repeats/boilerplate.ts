@@ -7,7 +7,6 @@ const MAX_LENGTH = 4000;
 /** So many letters of a line's start tell which one is meant. */
 const NAME = 24;
 const WORTH = 0.7;
-const LINES_MARK = /^\[gw: "([\s\S]{24})…"(?: and (\d+) more lines?)? as before\]$/;
 
 /** A text whose first and last lines are cut off where they stood before, and what to say of them. */
 export interface Cut {
@@ -76,21 +75,6 @@ export class Boilerplate {
     const place = name === undefined ? undefined : this.#places.get(name);
     return place ? Math.min(place.agreed, sharedFrom(place, lines, at)) : 0;
   }
-
-  /** The lines that a mark stands for; undefined for what is none. */
-  linesOf(mark: string): string[] | undefined {
-    const [, name = '', more] = LINES_MARK.exec(mark) ?? [];
-    const place = this.#places.get(name);
-    return place?.lines.slice(place.at, place.at + 1 + Number(more ?? 0));
-  }
-}
-
-/** The text with its first and last lines; undoes `cut`, given what was known then. */
-export function restoreEnds(text: string, known: Boilerplate): string {
-  return text
-    .split('\n')
-    .flatMap((line) => known.linesOf(line) ?? [line])
-    .join('\n');
 }
 
 /** Says of lines by the start of the first that they are as before. */

@@ -44,21 +44,6 @@ export function writeCopy({ earlier, lines, base, stretches }: Copy): string {
   return [`[gw: like ${earlier.name} above; "lines a-b" are the lines there, unchanged]`, ...body].join('\n');
 }
 
-/** Undoes `writeCopy`, given the earlier text. */
-export function restoreCopy(text: string, earlier: string): string {
-  const base = earlier.split('\n');
-  return text
-    .split('\n')
-    .slice(1)
-    .flatMap((line) => {
-      const [, from, end, how] = LINES.exec(line) ?? [];
-      if (from === undefined) return [line];
-      return base.slice(Number(from) - 1, Number(end)).map(wayOf(how ?? ''));
-    })
-    .join('\n');
-}
-
-const LINES = /^\[gw: lines (\d+)-(\d+)(|, numbered from (?:\d+|".*")|, without numbers)\]$/;
 const FROM_NUMBER = /^, numbered from (\d+)$/;
 const FROM_START = /^, numbered from (".*")$/;
 const WITHOUT = ', without numbers';
@@ -102,7 +87,7 @@ function longestWay(
 }
 
 /** What becomes of the lines there: they stay as they are, or have numbers that are other, new or gone. */
-function wayOf(how: string): (line: string, i: number) => string {
+export function wayOf(how: string): (line: string, i: number) => string {
   const number = FROM_NUMBER.exec(how)?.[1];
   if (number !== undefined) return (line, i) => renumber(line, Number(number) + i);
   const start = FROM_START.exec(how)?.[1];

@@ -18,29 +18,6 @@ export function groupListing(text: string, scope: Scope): string {
   return grouped !== undefined && estimateTokens(grouped) <= estimateTokens(text) * WORTH ? grouped : text;
 }
 
-/** Undoes `groupListing`. */
-export function ungroupListing(text: string): string {
-  const [legend, ...lines] = text.split('\n');
-  if (legend === PATHS) {
-    return lines
-      .flatMap((line) => {
-        const [folder, ...names] = line.split(' ');
-        return names.length > 0 && folder?.endsWith('/:')
-          ? names.map((name) => folder.slice(0, -1) + name)
-          : [line];
-      })
-      .join('\n');
-  }
-  if (legend !== MATCHES) return text;
-  let file = '';
-  const out: string[] = [];
-  for (const line of lines) {
-    if (line.startsWith('## ')) file = line.slice(3);
-    else out.push(/^\d+:/.test(line) ? `${file}:${line}` : line);
-  }
-  return out.join('\n');
-}
-
 interface Group {
   head: string | undefined;
   lines: string[];

@@ -2,8 +2,6 @@
 const MIN_LINES = 2;
 const MIN_LENGTH = 80;
 const MAX_CYCLE = 60;
-const AGAIN = /^\[gw: next (\d+) lines as after this line before\]$/;
-const CYCLE = /^\[gw: the last (?:(\d+) lines|line) (\d+) more times\]$/;
 
 /**
  * Lines that stood before in the same text, as a mark: after the first of them, whose last place before is
@@ -35,31 +33,6 @@ export function foldRepeats(text: string): string {
 
 function cycleMark(period: number, times: number): string {
   return `[gw: the last ${period === 1 ? 'line' : `${period} lines`} ${times} more times]`;
-}
-
-/** Undoes `foldRepeats`. */
-export function restoreRepeats(text: string): string {
-  const lines: string[] = [];
-  const lastAt = new Map<string, number>();
-  const push = (line: string) => {
-    lastAt.set(line, lines.length);
-    lines.push(line);
-  };
-  let from = 0;
-  for (const line of text.split('\n')) {
-    const again = AGAIN.exec(line);
-    const cycle = CYCLE.exec(line);
-    if (again) {
-      for (let i = 1; i <= Number(again[1]); i++) push(lines[from + i] ?? '');
-    } else if (cycle) {
-      const period = Number(cycle[1] ?? 1);
-      for (let i = period * Number(cycle[2]); i > 0; i--) push(lines[lines.length - period] ?? '');
-    } else {
-      from = lastAt.get(line) ?? 0;
-      push(line);
-    }
-  }
-  return lines.join('\n');
 }
 
 /** How many lines from `at` on repeat those from `before` up to it, whole times; 0 where that isn't worth a mark. */

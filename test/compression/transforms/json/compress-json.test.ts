@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeRecords } from '../../../../src/compression/json/decode/decode.ts';
-import { decodeLike } from '../../../../src/compression/json/decode/decode-template.ts';
 import { encodeRecords } from '../../../../src/compression/json/encode.ts';
 import { type Json, readJson, writeJson } from '../../../../src/compression/json/read.ts';
 import { encodeLike } from '../../../../src/compression/json/template.ts';
 import { canonical } from '../../canonical.ts';
+import { decodeRecords } from '../../decode/records.ts';
+import { decodeLike } from '../../decode/template.ts';
 
 function read(text: string): Json {
   const found = readJson(text);

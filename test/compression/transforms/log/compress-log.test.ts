@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeLog } from '../../../../src/compression/transforms/log/decode.ts';
 import { encodeLog } from '../../../../src/compression/transforms/log/encode.ts';
 import { withoutPadding } from '../../canonical.ts';
+import { decodeLog } from '../../decode/log.ts';
 
 const value = fc.oneof(
   fc.integer({ min: 0, max: 300 }).map(String),

@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readQuestion } from '../../../../src/compression/prompt/question.ts';
 import type { Scope } from '../../../../src/compression/transforms/scope.ts';
-import { groupListing, ungroupListing } from '../../../../src/compression/transforms/text/listing.ts';
+import { groupListing } from '../../../../src/compression/transforms/text/listing.ts';
+import { ungroupListing } from '../../decode/listing.ts';
 
 const scope = (words = ''): Scope => ({
   level: 'safe',

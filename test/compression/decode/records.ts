@@ -1,6 +1,6 @@
-import { type Json, JsonArray, JsonObject, readJson } from '../read.ts';
-import { readBare } from '../text.ts';
-import { type Field, type RecordsHead, readRecordsHead } from './decode-head.ts';
+import { type Json, JsonArray, JsonObject, readJson } from '../../../src/compression/json/read.ts';
+import { readBare } from './bare-text.ts';
+import { type Field, type RecordsHead, readRecordsHead } from './records-head.ts';
 
 /** Reads back what `encodeRecords` wrote; throws on text that it did not write. */
 export function decodeRecords(text: string): Json {

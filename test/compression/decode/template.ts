@@ -1,6 +1,12 @@
-import { type Json, JsonArray, JsonObject, readJson } from '../read.ts';
-import { fieldOf, likeOf, listIn, type Siblings, siblingsIn } from '../template.ts';
-import { readBare } from '../text.ts';
+import { type Json, JsonArray, JsonObject, readJson } from '../../../src/compression/json/read.ts';
+import {
+  fieldOf,
+  likeOf,
+  listIn,
+  type Siblings,
+  siblingsIn,
+} from '../../../src/compression/json/template.ts';
+import { readBare } from './bare-text.ts';
 
 /** `(value,value,"key":value)`: values by place, and after them fields that what they are read by has not. */
 class Values {

@@ -1,5 +1,5 @@
-import { joinLine, type LogLine, splitLine } from './templates.ts';
-import { expandTime } from './times.ts';
+import { joinLine, type LogLine, splitLine } from '../../../src/compression/transforms/log/templates.ts';
+import { expandTime } from '../../../src/compression/transforms/log/times.ts';
 
 const LEGEND =
   /^\[gw log: (\S)2 a b = line \S2 with a, b for (\S) (\S) \((\S)a b: the same line again(?:, (\S)a b: line \S0)?\)/;
