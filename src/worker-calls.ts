@@ -56,7 +56,7 @@ export function createWorkerCalls<Request, Answer>(
 
   function start(): Session<Answer> {
     const started: Session<Answer> = { worker: startWorker(), open: new Map(), answers: 0 };
-    started.worker.on('message', (reply: Reply<Answer>) => settle(started, reply));
+    started.worker.on('message', (reply: Reply<Answer>) => answer(started, reply));
     started.worker.on('error', (cause) =>
       end(started, new Error(`the ${name} stopped: ${messageOf(cause)}`, { cause })),
     );
@@ -64,7 +64,7 @@ export function createWorkerCalls<Request, Answer>(
     return started;
   }
 
-  function settle(answering: Session<Answer>, reply: Reply<Answer>): void {
+  function answer(answering: Session<Answer>, reply: Reply<Answer>): void {
     const { worker, open } = answering;
     answering.answers++;
     const call = open.get(reply.id);

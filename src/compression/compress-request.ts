@@ -99,9 +99,9 @@ function createFinder(bytes: Buffer): (place: Place) => Range {
   };
 }
 
-function remember<T>(known: Map<number, T>, at: number, find: () => T): T {
-  const found = known.get(at) ?? find();
-  known.set(at, found);
+function remember<T>(cache: Map<number, T>, at: number, find: () => T): T {
+  const found = cache.get(at) ?? find();
+  cache.set(at, found);
   return found;
 }
 

@@ -91,10 +91,10 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
         if (place >= 0) waiting.splice(place, 1);
         resolve(undefined);
       });
-      function end<T>(settle: (value: T) => void): (value: T) => void {
+      function end<T>(callback: (value: T) => void): (value: T) => void {
         return (value) => {
           cancel();
-          settle(value);
+          callback(value);
         };
       }
       waiting.push(call);

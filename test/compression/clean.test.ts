@@ -10,7 +10,7 @@ const scope = (level: Level, words = 'What does it say?'): Scope => ({
   question: readQuestion(words),
   fromTool: true,
   keepKey: () => false,
-  modelOf: () => undefined,
+  templateOf: () => undefined,
   leaveOut: () => {},
 });
 

@@ -3,7 +3,7 @@ import { estimateTokens } from '../prompt/estimate.ts';
 import { type Message, mapTexts, roleOf, type ToolCall, textsOf, toolCallsOf } from '../prompt/message.ts';
 import { originOf } from '../prompt/origin.ts';
 import { type Question, readQuestion } from '../prompt/question.ts';
-import { givenIn } from '../prompt/written-arguments.ts';
+import { writtenArgumentsIn } from '../prompt/written-arguments.ts';
 import { Boilerplate } from '../repeats/boilerplate.ts';
 import { History } from '../repeats/history.ts';
 import { endsWithPrompt } from '../repeats/shell-prompts.ts';
@@ -111,7 +111,7 @@ function tryToCompress(message: Message, past: Past, level: Level, report: Messa
     });
     const after = changed === message ? before : sumTokens(textsOf(changed));
     const wins = past.tokens >= MIN_TOKENS && after <= before * NET_WIN;
-    rewriter.settle(wins);
+    rewriter.commit(wins);
     if (!wins) return message;
     report.transforms.push(...rewriter.used);
     report.tokensAfter = after;
@@ -126,7 +126,7 @@ function tryToCompress(message: Message, past: Past, level: Level, report: Messa
 /** Takes up what later messages need to know of this one. */
 function remember(message: Message, texts: readonly string[], past: Past): void {
   rememberAround(message, texts, past);
-  for (const { text, source } of givenIn(message))
+  for (const { text, source } of writtenArgumentsIn(message))
     past.history.add(text, source, text, { exact: true, inPlace: true });
   if (roleOf(message) !== 'user') return;
   const question = readQuestion(texts.map(ownWords).join('\n'));

@@ -26,7 +26,7 @@ export interface Step {
 type Addition = Parameters<History['add']>;
 
 /** Notes what it takes up, so that it can be made again. */
-class NotingHistory extends History {
+class RecordingHistory extends History {
   additions: Addition[] = [];
 
   override add(...addition: Addition): void {
@@ -41,20 +41,20 @@ export class Conversation {
   readonly steps: Step[] = [];
   /** Characters of text, as a measure of the memory that it takes. */
   size = 0;
-  readonly #history = new NotingHistory();
+  readonly #history = new RecordingHistory();
   readonly #past: Past;
 
   /** Begins with what another has compressed: no more of it is done again than that the history takes it up. */
-  constructor(level: Level, begun: readonly Step[] = []) {
+  constructor(level: Level, prefix: readonly Step[] = []) {
     this.level = level;
     this.#past = newPast(this.#history);
-    for (const step of begun) {
+    for (const step of prefix) {
       for (const addition of step.additions) this.#history.add(...addition);
       rememberAround(step.message, textsOf(step.message), this.#past);
       rememberSent(step.message, step.output, this.#past);
       this.#push(step);
     }
-    const last = begun.at(-1);
+    const last = prefix.at(-1);
     if (last) {
       this.#past.tokens = last.tokens;
       this.#past.question = last.question;

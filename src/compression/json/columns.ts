@@ -1,4 +1,4 @@
-import { type Settler, settledBy, settlersOf } from './dependent-columns.ts';
+import { type Determinant, determinantsOf, determinedBy } from './dependent-columns.ts';
 import { type Derived, derive, type KeysOfRecords } from './derived-columns.ts';
 import { type Json, JsonArray, JsonObject } from './read.ts';
 import { cellOf, type Shape, type Shapes } from './shapes.ts';
@@ -35,15 +35,15 @@ export interface ColumnContext {
 
 /** The column of each place of a shape. */
 export function columnsOf(shape: Shape, context: ColumnContext): Column[] {
-  const settlers = settlersOf(shape);
+  const determinants = determinantsOf(shape);
   return shape.keys.map((key, place) => {
-    const column = columnAt(shape, place, { ...context, settlers });
-    return isPart(column) && context.keepKey(key) ? plain(shape, place) : column;
+    const column = columnAt(shape, place, { ...context, determinants });
+    return isPartial(column) && context.keepKey(key) ? plain(shape, place) : column;
   });
 }
 
 /** Whether the value is not whole in its own record. */
-function isPart(column: Column): boolean {
+function isPartial(column: Column): boolean {
   if (column.kind === 'derived') return column.source !== undefined;
   return column.kind === 'plain' && column.by !== undefined;
 }
@@ -64,7 +64,7 @@ function valuesAt(shape: Shape, place: number): Json[] {
 function columnAt(
   shape: Shape,
   place: number,
-  { shapeOf, keys, settlers }: ColumnContext & { settlers: readonly Settler[] },
+  { shapeOf, keys, determinants }: ColumnContext & { determinants: readonly Determinant[] },
 ): Column {
   const values = valuesAt(shape, place);
   const [first] = values;
@@ -74,7 +74,7 @@ function columnAt(
     if (values.every((value) => value === first)) return { kind: 'constant', value: first };
   }
   const type = commonType(values, shapeOf);
-  return type ? { kind: 'typed', type } : plain(shape, place, settledBy(shape, place, settlers));
+  return type ? { kind: 'typed', type } : plain(shape, place, determinedBy(shape, place, determinants));
 }
 
 function commonType(values: readonly Json[], shapeOf: Shapes): ContainerType | undefined {

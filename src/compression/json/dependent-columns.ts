@@ -10,7 +10,7 @@ const MAX_TRIES = 4;
 const PLAIN_KEY = /^"[A-Za-z_][A-Za-z0-9_-]*"$/;
 
 /** A place whose values come again and again, and may settle those of later ones. */
-export interface Settler {
+export interface Determinant {
   place: number;
   values: readonly string[];
   /** How many different values it has. */
@@ -18,29 +18,33 @@ export interface Settler {
 }
 
 /** The first such places of a shape. */
-export function settlersOf(shape: Shape): Settler[] {
-  const settlers: Settler[] = [];
-  for (let place = 0; place < shape.keys.length && settlers.length < MAX_TRIES; place++) {
+export function determinantsOf(shape: Shape): Determinant[] {
+  const determinants: Determinant[] = [];
+  for (let place = 0; place < shape.keys.length && determinants.length < MAX_TRIES; place++) {
     const values = PLAIN_KEY.test(shape.keys[place] ?? '') ? stringsAt(shape, place) : undefined;
     const kinds = new Set(values).size;
-    if (values && isRepeated(kinds, values.length)) settlers.push({ place, values, kinds });
+    if (values && isRepeated(kinds, values.length)) determinants.push({ place, values, kinds });
   }
-  return settlers;
+  return determinants;
 }
 
 /**
  * The place before this one whose value settles this one's in every record, as a product's name does its
  * number: a list of joined rows says the same of the same thing again and again.
  */
-export function settledBy(shape: Shape, place: number, settlers: readonly Settler[]): number | undefined {
-  const values = settlers.length > 0 ? stringsAt(shape, place) : undefined;
+export function determinedBy(
+  shape: Shape,
+  place: number,
+  determinants: readonly Determinant[],
+): number | undefined {
+  const values = determinants.length > 0 ? stringsAt(shape, place) : undefined;
   const length = values?.reduce((sum, value) => sum + value.length, 0) ?? 0;
   if (!values || length < values.length * MIN_LENGTH) return undefined;
   const kinds = new Set(values).size;
   // Of few values another's follow by chance, and a value that is always the same is said once anyway.
   if (kinds < 2 || !isRepeated(kinds, values.length)) return undefined;
-  return settlers.find(
-    (other) => other.place < place && kinds * 2 >= other.kinds && settles(other.values, values),
+  return determinants.find(
+    (other) => other.place < place && kinds * 2 >= other.kinds && determines(other.values, values),
   )?.place;
 }
 
@@ -48,12 +52,12 @@ function isRepeated(kinds: number, count: number): boolean {
   return count - kinds >= Math.max(MIN_AGAIN, count * MIN_SHARE);
 }
 
-function settles(others: readonly string[], values: readonly string[]): boolean {
-  const known = new Map<string, string>();
+function determines(others: readonly string[], values: readonly string[]): boolean {
+  const dependents = new Map<string, string>();
   return others.every((other, i) => {
     const value = values[i] ?? '';
-    const before = known.get(other);
-    if (before === undefined) known.set(other, value);
+    const before = dependents.get(other);
+    if (before === undefined) dependents.set(other, value);
     return before === undefined || before === value;
   });
 }

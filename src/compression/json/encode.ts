@@ -46,7 +46,7 @@ interface Plan {
 class RecordWriter {
   readonly #plan: Plan;
   /** For columns that follow from another: the values there that have been written. */
-  readonly #known = new Map<Column, Set<Json>>();
+  readonly #written = new Map<Column, Set<Json>>();
   #depth = 0;
 
   constructor(plan: Plan) {
@@ -86,7 +86,7 @@ class RecordWriter {
     this.#plan.columns.get(shape)?.forEach((column, place) => {
       if (column.kind === 'constant' || column.kind === 'derived') return;
       const value = cellOf(record, shape.keys, place);
-      if (value === undefined || this.#isSettled(column, record, shape)) cells.push('');
+      if (value === undefined || this.#isDetermined(column, record, shape)) cells.push('');
       else cells.push(this.#cell(value, column, shape.keys[place] ?? ''));
     });
     this.#depth--;
@@ -101,12 +101,12 @@ class RecordWriter {
   }
 
   /** Whether the value follows from another of its record, for which it has been written before. */
-  #isSettled(column: Column, record: JsonObject, shape: Shape): boolean {
+  #isDetermined(column: Column, record: JsonObject, shape: Shape): boolean {
     if (column.kind !== 'plain' || column.by === undefined) return false;
     const by = cellOf(record, shape.keys, column.by) ?? '';
-    const known = this.#known.get(column);
-    if (known) return known.size === known.add(by).size;
-    this.#known.set(column, new Set([by]));
+    const written = this.#written.get(column);
+    if (written) return written.size === written.add(by).size;
+    this.#written.set(column, new Set([by]));
     return false;
   }
 

@@ -71,18 +71,18 @@ function isKeyedByData(keys: readonly string[]): boolean {
 /** One key order that all rows follow, when they are alike enough that few places stay empty. */
 function unionOfKeys(rows: readonly JsonObject[]): string[] | undefined {
   const union: string[] = [];
-  const known = new Set<string>();
+  const members = new Set<string>();
   let cells = 0;
   for (const row of rows) {
     cells += row.keys.length;
     if (row.keys.length === union.length && row.keys.every((key, i) => key === union[i])) continue;
     let at = 0;
     for (const key of row.keys) {
-      if (known.has(key)) {
+      if (members.has(key)) {
         at = union.indexOf(key) + 1;
         continue;
       }
-      known.add(key);
+      members.add(key);
       union.splice(at++, 0, key);
     }
     if (union.length > 200) return undefined;

@@ -72,12 +72,12 @@ function isId(word: string): boolean {
 
 /** Tells of each key whether the question names it; a document has few keys and each of them often. */
 export function keysNamedBy(question: Question | undefined): (key: string) => boolean {
-  const known = new Map<string, boolean>();
+  const cache = new Map<string, boolean>();
   return (key) => {
-    let named = known.get(key);
+    let named = cache.get(key);
     if (named === undefined) {
       named = namesKey(question, key);
-      known.set(key, named);
+      cache.set(key, named);
     }
     return named;
   };

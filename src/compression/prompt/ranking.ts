@@ -33,9 +33,9 @@ export interface Ranking {
 export function rank(question: string, candidates: readonly Candidate[]): Ranking {
   const memo = new Map<string, string>();
   const stemsOf = (text: string) => contentStems(text, memo);
-  const asked = stemsOf(question);
-  const terms = new Set(asked);
-  const pairs = new Set(asked.slice(1).map((stem, i) => `${asked[i]} ${stem}`));
+  const queryStems = stemsOf(question);
+  const terms = new Set(queryStems);
+  const pairs = new Set(queryStems.slice(1).map((stem, i) => `${queryStems[i]} ${stem}`));
   const texts = candidates.map(({ title, text }) => count(stemsOf(text), stemsOf(title), terms, pairs));
   const mean = texts.reduce((sum, text) => sum + text.length, 0) / Math.max(1, texts.length);
   const weights = weigh([...terms, ...pairs], texts);

@@ -2,7 +2,7 @@ import { isObject } from '../../json/object.ts';
 import { type Message, toolCallsOf } from './message.ts';
 
 /** A text that an assistant gave to a tool, such as a file to write, and how a later one may refer to it. */
-export interface Given {
+export interface WrittenArgument {
   text: string;
   source: string;
 }
@@ -13,8 +13,8 @@ const NAME = /^[\w.-]{1,40}$/;
 const MAX_SHOWN = 80;
 
 /** The long texts among the arguments of a message's calls: an agent often reads what it has just written. */
-export function givenIn(message: Message): Given[] {
-  const given: Given[] = [];
+export function writtenArgumentsIn(message: Message): WrittenArgument[] {
+  const list: WrittenArgument[] = [];
   for (const { name, args } of toolCallsOf(message).values()) {
     if (args.length < MIN_LENGTH) continue;
     const entries = Object.entries(parse(args));
@@ -22,10 +22,10 @@ export function givenIn(message: Message): Given[] {
     const others = JSON.stringify(Object.fromEntries(short));
     for (const [key, text] of entries) {
       if (typeof text !== 'string' || text.length < MIN_LENGTH || !NAME.test(key)) continue;
-      given.push({ text, source: `the ${key} that ${name} ${others} was given` });
+      list.push({ text, source: `the ${key} that ${name} ${others} was given` });
     }
   }
-  return given;
+  return list;
 }
 
 function parse(args: string): object {

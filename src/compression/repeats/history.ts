@@ -1,5 +1,5 @@
 import { type Json, JsonObject, readWhole } from '../json/read.ts';
-import { type JsonModel, outlineOf, startsLike } from '../json/template.ts';
+import { type JsonTemplate, outlineOf, startsWithKeysOf } from '../json/template.ts';
 import { REFERENCE } from '../prompt/marks.ts';
 
 /** A text that came earlier in the conversation and can be referred to. */
@@ -37,7 +37,7 @@ export class History {
   readonly #byText = new Map<string, Earlier>();
   readonly #byLine = new Map<string, Earlier[]>();
   readonly #lastOf = new Map<string, Earlier>();
-  readonly #models = new Map<string, JsonModel[]>();
+  readonly #templates = new Map<string, JsonTemplate[]>();
   readonly #tools = new Set<string>();
   readonly #counts = new Map<string, number>();
 
@@ -71,16 +71,16 @@ export class History {
     const identity = identityOf(value);
     if (identity !== undefined) this.#lastOf.set(identity, earlier);
     // What went out with its keys shows them to what comes later.
-    if (earlier.output.startsWith(REFERENCE) || this.modelOf(value)) return;
-    const models = this.#models.get(outline) ?? [];
-    if (models.length < MAX_HOLDERS) this.#models.set(outline, [...models, { value, name }]);
+    if (earlier.output.startsWith(REFERENCE) || this.templateOf(value)) return;
+    const templates = this.#templates.get(outline) ?? [];
+    if (templates.length < MAX_HOLDERS) this.#templates.set(outline, [...templates, { value, name }]);
   }
 
   /** An earlier JSON value that has the same keys, or the first of them. */
-  modelOf(value: Json): JsonModel | undefined {
-    const models = this.#models.get(outlineOf(value) ?? '') ?? [];
-    if (!(value instanceof JsonObject)) return models[0];
-    return models.find((model) => startsLike(value, model.value));
+  templateOf(value: Json): JsonTemplate | undefined {
+    const templates = this.#templates.get(outlineOf(value) ?? '') ?? [];
+    if (!(value instanceof JsonObject)) return templates[0];
+    return templates.find((model) => startsWithKeysOf(value, model.value));
   }
 
   same(text: string): Earlier | undefined {

@@ -62,7 +62,7 @@ export class Rewriter {
       question,
       fromTool: origin.role === 'tool',
       keepKey: keysNamedBy(question),
-      modelOf: (value) => history.modelOf(value),
+      templateOf: (value) => history.templateOf(value),
       leaveOut: () => {
         this.#trace.exact = false;
       },
@@ -100,12 +100,12 @@ export class Rewriter {
     const { head, from, end, tail } = cut;
     if ((head === '' && tail === '') || this.#isLikeEarlier(text, cut)) return this.#rewritePiece(text);
     this.#trace.used.add('boilerplate');
-    const known = this.#outcomes.length;
+    const count = this.#outcomes.length;
     const body = end > from ? this.#rewritePiece(text.slice(from, end)) : '';
     // Later messages count the lines that the marks stand for.
-    const [first] = this.#outcomes.slice(known);
+    const [first] = this.#outcomes.slice(count);
     if (first && text.startsWith(first.text, from)) first.text = text.slice(0, from) + first.text;
-    const last = this.#outcomes.slice(known).at(-1);
+    const last = this.#outcomes.slice(count).at(-1);
     if (last && text.slice(0, end).endsWith(last.text)) last.text += text.slice(end);
     return head + body + tail;
   }
@@ -121,7 +121,7 @@ export class Rewriter {
   }
 
   /** Adds the message's texts to what later ones can refer to. */
-  settle(kept: boolean): void {
+  commit(kept: boolean): void {
     for (const { text, output, exact, inPlace } of this.#outcomes) {
       this.#history.add(text, this.#origin.source, kept ? output : text, {
         exact: exact || !kept,

@@ -1,5 +1,5 @@
 import type { Json } from '../json/read.ts';
-import type { JsonModel } from '../json/template.ts';
+import type { JsonTemplate } from '../json/template.ts';
 import type { Question } from '../prompt/question.ts';
 
 export type Level = 'off' | 'safe' | 'balanced';
@@ -13,7 +13,7 @@ export interface Scope {
   /** Whether the question names this JSON key (given with its quotes), so that its values stay whole. */
   keepKey: (key: string) => boolean;
   /** An earlier JSON value of the conversation that went out with the same keys. */
-  modelOf: (value: Json) => JsonModel | undefined;
+  templateOf: (value: Json) => JsonTemplate | undefined;
   /** To be called by a transform that leaves something out, so that no later message refers to it as whole. */
   leaveOut: () => void;
 }

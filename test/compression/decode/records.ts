@@ -16,7 +16,7 @@ class BodyReader {
   readonly #text: string;
   readonly #head: RecordsHead;
   /** For fields that follow from another: their values by the other's. */
-  readonly #known = new Map<Field, Map<Json, Json>>();
+  readonly #values = new Map<Field, Map<Json, Json>>();
 
   constructor(text: string, head: RecordsHead) {
     this.#text = text;
@@ -82,9 +82,9 @@ class BodyReader {
     let first = true;
     this.#depth++;
     for (const field of this.#fields(shape)) {
-      const isSaid = field.constant !== undefined || field.derived !== undefined;
-      if (!isSaid && !first) this.#at++;
-      if (!isSaid) first = false;
+      const isInHead = field.constant !== undefined || field.derived !== undefined;
+      if (!isInHead && !first) this.#at++;
+      if (!isInHead) first = false;
       const value = this.#fieldOf(field, record, key);
       if (value === undefined) continue;
       record.keys.push(field.key);
@@ -98,16 +98,16 @@ class BodyReader {
     if (field.constant !== undefined) return field.constant;
     if (field.derived) return makeDerived(field.derived, record, key);
     const isEmpty = /[,)\n]/.test(this.#text[this.#at] ?? '\n');
-    if (field.by !== undefined) return this.#settled(field, record, isEmpty);
+    if (field.by !== undefined) return this.#determined(field, record, isEmpty);
     return isEmpty ? undefined : this.#cell(field);
   }
 
-  #settled(field: Field, record: JsonObject, isEmpty: boolean): Json | undefined {
+  #determined(field: Field, record: JsonObject, isEmpty: boolean): Json | undefined {
     const by = record.values[record.keys.indexOf(field.by ?? '')] ?? '';
-    const known = this.#known.get(field) ?? new Map<Json, Json>();
-    this.#known.set(field, known);
-    if (!isEmpty) known.set(by, this.#cell(field));
-    return known.get(by);
+    const values = this.#values.get(field) ?? new Map<Json, Json>();
+    this.#values.set(field, values);
+    if (!isEmpty) values.set(by, this.#cell(field));
+    return values.get(by);
   }
 
   #cell(field: Field): Json {

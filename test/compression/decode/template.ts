@@ -1,10 +1,10 @@
 import { type Json, JsonArray, JsonObject, readJson } from '../../../src/compression/json/read.ts';
 import {
   fieldOf,
-  likeOf,
   listIn,
   type Siblings,
   siblingsIn,
+  templateFor,
 } from '../../../src/compression/json/template.ts';
 import { readBare } from './bare-text.ts';
 
@@ -17,47 +17,50 @@ class Values {
 
 type Node = string | Values | { list: Node[] } | { keys: string[]; values: Node[] };
 
-/** Reads back what `encodeLike` wrote, given the earlier value that it names; throws on any other text. */
-export function decodeLike(text: string, model?: Json): Json {
-  return resolve(new NodeReader(text, text.indexOf('\n') + 1).node(), model);
+/** Reads back what `encodeByTemplate` wrote, and takes the earlier value that it names; throws on any other text. */
+export function decodeByTemplate(text: string, template?: Json): Json {
+  return resolve(new NodeReader(text, text.indexOf('\n') + 1).node(), template);
 }
 
-function resolve(node: Node, model: Json | undefined): Json {
+function resolve(node: Node, template: Json | undefined): Json {
   if (typeof node === 'string') return node;
-  if (node instanceof Values) return resolveValues(node, model);
-  return resolveWhole(node, model);
+  if (node instanceof Values) return resolveValues(node, template);
+  return resolveWhole(node, template);
 }
 
-function resolveWhole(node: Exclude<Node, string | Values>, model: Json | undefined): JsonArray | JsonObject {
-  const siblings = siblingsIn(model);
+function resolveWhole(
+  node: Exclude<Node, string | Values>,
+  template: Json | undefined,
+): JsonArray | JsonObject {
+  const siblings = siblingsIn(template);
   if ('list' in node) {
     const list = new JsonArray();
-    for (const item of node.list) list.items.push(resolveChild(item, listIn(model), siblings));
+    for (const item of node.list) list.items.push(resolveChild(item, listIn(template), siblings));
     return list;
   }
   const object = new JsonObject();
   node.keys.forEach((key, i) => {
     object.keys.push(key);
-    object.values.push(resolveChild(node.values[i] ?? 'null', fieldOf(model, key), siblings));
+    object.values.push(resolveChild(node.values[i] ?? 'null', fieldOf(template, key), siblings));
   });
   return object;
 }
 
 function resolveChild(node: Node, own: Json | undefined, siblings: Siblings): Json {
-  if (node instanceof Values) return resolveValues(node, likeOf(node.items.length, own, siblings));
+  if (node instanceof Values) return resolveValues(node, templateFor(node.items.length, own, siblings));
   if (typeof node === 'string' || 'list' in node) return resolve(node, own);
   const count = node.keys.length;
-  const object = resolveWhole(node, likeOf(count, own, siblings));
+  const object = resolveWhole(node, templateFor(count, own, siblings));
   if (object instanceof JsonObject) siblings.set(count, object);
   return object;
 }
 
-function resolveValues(node: Values, like: Json | undefined): JsonObject {
-  if (!(like instanceof JsonObject)) throw new Error('values without keys');
+function resolveValues(node: Values, template: Json | undefined): JsonObject {
+  if (!(template instanceof JsonObject)) throw new Error('values without keys');
   const object = new JsonObject();
   node.items.forEach((item, i) => {
-    object.keys.push(like.keys[i] ?? '');
-    object.values.push(resolve(item, like.values[i]));
+    object.keys.push(template.keys[i] ?? '');
+    object.values.push(resolve(item, template.values[i]));
   });
   object.keys.push(...node.keys);
   for (const value of node.more) object.values.push(resolve(value, undefined));

@@ -1,12 +1,12 @@
 import { estimateTokens } from '../../prompt/estimate.ts';
 import { joinLines } from '../../prompt/lines.ts';
 import { dropDates, hasTimes, isStamped, restoreDates } from './dates.ts';
-import { dropSaid, restoreSaid, type Written } from './quoted-speech.ts';
+import { type Dialogue, quoteSpeech, unquoteSpeech } from './quoted-speech.ts';
 
 const MIN_LINES = 8;
 const WORTH = 0.98;
 const LEGEND = /^\[gw chat: .*\]$/;
-const SAID = /"[^"]* said, "…", of (.*?)(?:; |\]$)/;
+const QUOTED_LEGEND = /"[^"]* said, "…", of (.*?)(?:; |\]$)/;
 const DATES = 'a date is left out where the one before holds';
 
 /** A text whose chat is cut out, and put in again in another form. */
@@ -25,19 +25,19 @@ export function shortenChat(text: string): string {
 
 /** The chat that a text holds, in fewer words; undefined where it holds none, or there is little to gain. */
 export function frameChat(text: string): FramedChat | undefined {
-  const isSaid = text.includes(' said, "');
-  const isDated = hasTimes(text);
-  const lines = isSaid || isDated ? text.split('\n') : [];
+  const hasSpeech = text.includes(' said, "');
+  const hasDates = hasTimes(text);
+  const lines = hasSpeech || hasDates ? text.split('\n') : [];
   if (lines.length < MIN_LINES) return undefined;
-  const said = isSaid ? dropSaid(lines) : undefined;
-  const dated = isDated ? dropDates(said?.lines ?? lines) : undefined;
-  if (!said && !dated) return undefined;
-  const out = dated ?? said?.lines ?? lines;
+  const dialogue = hasSpeech ? unquoteSpeech(lines) : undefined;
+  const undatedLines = hasDates ? dropDates(dialogue?.lines ?? lines) : undefined;
+  if (!dialogue && !undatedLines) return undefined;
+  const out = undatedLines ?? dialogue?.lines ?? lines;
   const isMessage = (line: string, i: number) =>
-    line !== lines[i] || (dated !== undefined && isStamped(line));
+    line !== lines[i] || (undatedLines !== undefined && isStamped(line));
   const first = out.findIndex(isMessage);
   const end = out.findLastIndex(isMessage) + 1;
-  const legends = [...(said ? [legendOf(said)] : []), ...(dated ? [DATES] : [])];
+  const legends = [...(dialogue ? [legendOf(dialogue)] : []), ...(undatedLines ? [DATES] : [])];
   const chat = joinLines(lines, first, end);
   const written = `[gw chat: ${legends.join('; ')}]\n${joinLines(out, first, end)}`;
   if (estimateTokens(written) > estimateTokens(chat) * WORTH) return undefined;
@@ -52,10 +52,10 @@ export function restoreChat(text: string): string {
   const at = lines.findIndex((line) => LEGEND.test(line));
   const [legend = ''] = at < 0 ? [] : lines.splice(at, 1);
   const dated = legend.includes(DATES) ? restoreDates(lines) : lines;
-  const speakers = SAID.exec(legend)?.[1]?.split(', ');
-  return (speakers ? restoreSaid({ speakers, lines: dated }) : dated).join('\n');
+  const speakers = QUOTED_LEGEND.exec(legend)?.[1]?.split(', ');
+  return (speakers ? quoteSpeech({ speakers, lines: dated }) : dated).join('\n');
 }
 
-function legendOf({ speakers }: Written): string {
+function legendOf({ speakers }: Dialogue): string {
   return `"Name: …" stands for Name said, "…", of ${speakers.join(', ')}`;
 }

@@ -39,8 +39,8 @@ export function dropDates(lines: readonly string[]): string[] | undefined {
     const stamp = stampOf(line, pattern);
     if (!stamp) return line;
     const date = line.slice(stamp.from, stamp.end);
-    const isSaid = date === before && forms.has(stamp.form) && ++apart < MAX_APART;
-    if (isSaid) return line.slice(0, stamp.from) + line.slice(stamp.end);
+    const isRepeated = date === before && forms.has(stamp.form) && ++apart < MAX_APART;
+    if (isRepeated) return line.slice(0, stamp.from) + line.slice(stamp.end);
     forms.add(stamp.form);
     before = date;
     apart = 0;

@@ -42,11 +42,11 @@ export function dropFiller(text: string): string {
 /** The line without filler, or undefined when it was nothing else. */
 function dropFromLine(line: string): string | undefined {
   const label = LABEL.exec(line)?.[0] ?? '';
-  const said = line.slice(label.length);
-  const left = said.replace(SENTENCE, (sentence) => (isFiller(sentence) ? '' : sentence));
-  if (left === said) return line;
-  if (left.trim() === '') return label === '' ? undefined : line;
-  return label + left.trimEnd();
+  const speech = line.slice(label.length);
+  const rest = speech.replace(SENTENCE, (sentence) => (isFiller(sentence) ? '' : sentence));
+  if (rest === speech) return line;
+  if (rest.trim() === '') return label === '' ? undefined : line;
+  return label + rest.trimEnd();
 }
 
 function isFiller(sentence: string): boolean {

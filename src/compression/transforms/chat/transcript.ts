@@ -19,7 +19,7 @@ const NAMED = /(?<=[\p{Ll},;] )\p{Lu}\p{Ll}{2,}/gu;
 interface Turn {
   when: string;
   who: string;
-  said: string;
+  speech: string;
   quote: string;
 }
 
@@ -32,25 +32,26 @@ export function thinTranscript(text: string, question: Question | undefined): st
   const last = turns.findLastIndex((turn) => turn !== undefined);
   const speakers = [...new Set(turns.map((turn) => turn?.who.toLowerCase() ?? ''))].slice(0, MAX_SPEAKERS);
   const isSpeaker = (name: string) => speakers.some((who) => who.includes(name.toLowerCase()));
-  let left = 0;
-  let asked = false;
+  let omitted = 0;
+  let followsQuestion = false;
   const kept = lines.flatMap((line, i) => {
     const turn = turns[i];
     if (!turn) return [line];
-    const { when, who, said, quote } = turn;
-    const thin = dropFiller(said);
-    const answers = asked;
-    asked = thin.includes('?');
-    if (!answers && i !== last && isSmallTalk(thin, question, isSpeaker)) {
-      left++;
+    const { when, who, speech, quote } = turn;
+    const thin = dropFiller(speech);
+    const isAnswer = followsQuestion;
+    followsQuestion = thin.includes('?');
+    if (!isAnswer && i !== last && isSmallTalk(thin, question, isSpeaker)) {
+      omitted++;
       return [];
     }
-    return [thin === said || thin.trim() === '' ? line : when + who + thin + quote];
+    return [thin === speech || thin.trim() === '' ? line : when + who + thin + quote];
   });
   if (kept.join('\n') === text) return text;
-  return [`[gw: polite phrases${left > 0 ? ` and ${left} turns of small talk` : ''} left out]`, ...kept].join(
-    '\n',
-  );
+  return [
+    `[gw: polite phrases${omitted > 0 ? ` and ${omitted} turns of small talk` : ''} left out]`,
+    ...kept,
+  ].join('\n');
 }
 
 /** The text without what a pasted conversation says, but for how it ends; the text where it holds none. */
@@ -59,8 +60,8 @@ export function withoutTurns(text: string): string {
   const turns = readTurns(lines);
   if (!turns) return text;
   const spoken = turns.flatMap((turn, i) => (turn ? [i] : [])).slice(0, -LAST_TURNS);
-  const left = new Set(spoken);
-  return lines.filter((_, i) => !left.has(i)).join('\n');
+  const omitted = new Set(spoken);
+  return lines.filter((_, i) => !omitted.has(i)).join('\n');
 }
 
 /** The turns among the lines, where most of them are such. */
@@ -79,12 +80,12 @@ function readTurns(lines: readonly string[]): (Turn | undefined)[] | undefined {
 
 function turnOf(line: string): Turn | undefined {
   if (line.length > 4000) return undefined;
-  const [found, when = '', who = '', said = '', quote = ''] = TURN.exec(line) ?? [];
-  return found === undefined ? undefined : { when, who, said, quote };
+  const [found, when = '', who = '', speech = '', quote = ''] = TURN.exec(line) ?? [];
+  return found === undefined ? undefined : { when, who, speech, quote };
 }
 
-function isSmallTalk(said: string, question: Question, isSpeaker: (name: string) => boolean): boolean {
-  if (/[\d?]/.test(said) || said.match(NAMED)?.some((name) => !isSpeaker(name))) return false;
-  const stems = contentStems(said);
+function isSmallTalk(speech: string, question: Question, isSpeaker: (name: string) => boolean): boolean {
+  if (/[\d?]/.test(speech) || speech.match(NAMED)?.some((name) => !isSpeaker(name))) return false;
+  const stems = contentStems(speech);
   return stems.length <= SMALL && !stems.some((stem) => question.stems.has(stem));
 }

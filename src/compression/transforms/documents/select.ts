@@ -29,12 +29,12 @@ const NEEDS_ALL =
  * Leaves out documents that have least to do with the question, in place and without reordering. In a
  * user's message the question is what stands around them; `asked` is the one before, for a tool's result.
  */
-export function selectDocuments(text: string, asked: string | undefined, own: boolean): string {
+export function selectDocuments(text: string, previousQuestion: string | undefined, own: boolean): string {
   if (text.length < MIN_LENGTH) return text;
   const list = findDocuments(text);
   if (!list) return text;
   const around = own ? questionAround(list) : '';
-  const question = contentStems(around).length > 0 ? around : (asked ?? '');
+  const question = contentStems(around).length > 0 ? around : (previousQuestion ?? '');
   const choice = chooseCandidates(question, list.documents);
   if (!choice) return text;
   const left = list.documents.length - choice.kept.size;
@@ -54,10 +54,10 @@ export interface Choice extends Wanted {
 
 /** Which candidates stay; undefined when all should. */
 export function chooseCandidates(question: string, candidates: readonly Candidate[]): Choice | undefined {
-  const asked = labelled(question);
-  const { length } = contentStems(asked);
+  const query = labelled(question);
+  const { length } = contentStems(query);
   if (length === 0 || NEEDS_ALL.test(question)) return undefined;
-  const { scores, order, covered, telling } = rank(asked, candidates);
+  const { scores, order, covered, telling } = rank(query, candidates);
   const best = scores[order[0] ?? 0] ?? 0;
   // Little in common with any: then the ranking says nothing.
   if (best === 0 || (length <= SHORT_QUESTION && covered < MIN_COVERED)) return undefined;
@@ -65,11 +65,11 @@ export function chooseCandidates(question: string, candidates: readonly Candidat
   const kept = order.filter(
     (i, place) => place < least || (place < least * MAX_KEPT_FACTOR && (scores[i] ?? 0) >= NEAR_BEST * best),
   );
-  const named = namedIn(asked, candidates);
+  const named = namedIn(query, candidates);
   const all = new Set([...kept, ...named]);
   if (all.size === candidates.length) return undefined;
   const close = kept.filter((i, place) => (scores[i] ?? 0) >= best * (place < 2 ? WHOLE : WHOLE_BEYOND));
-  return { kept: all, whole: new Set([...close, ...named]), asked: telling };
+  return { kept: all, whole: new Set([...close, ...named]), terms: telling };
 }
 
 /** Candidates whose whole title stands in the question are what it is about, however short they are. */
@@ -83,7 +83,7 @@ function namedIn(question: string, candidates: readonly Candidate[]): number[] {
 
 /** What stands after `Question:`, or all of it: instructions around it say how to answer, not what is asked. */
 function labelled(question: string): string {
-  const found = [...question.matchAll(LABELLED)].map(([, asked]) => asked ?? '');
+  const found = [...question.matchAll(LABELLED)].map(([, query]) => query ?? '');
   return found.length > 0 ? found.join('\n') : question;
 }
 

@@ -4,7 +4,7 @@ export interface Wanted {
   /** Documents of which every sentence stays that none before them has. */
   whole: ReadonlySet<number>;
   /** Stems of what is asked that tell one document from another: a sentence with one stays in any. */
-  asked: ReadonlySet<string>;
+  terms: ReadonlySet<string>;
 }
 
 /** Shorter lines are headings and tags. */
@@ -21,7 +21,7 @@ export class Shortener {
   hasGaps = false;
   readonly #wanted: Wanted;
   /** Retrieved pieces overlap. */
-  readonly #said = new Set<string>();
+  readonly #seen = new Set<string>();
 
   constructor(wanted: Wanted) {
     this.#wanted = wanted;
@@ -29,13 +29,13 @@ export class Shortener {
 
   /** The text of the document at this place, how it begins included. */
   shorten(text: string, place: number): string {
-    let begun = false;
+    let hasBegun = false;
     return text
       .split('\n')
       .map((line) => {
         if (line.length < MIN_LINE || line.length > MAX_LINE) return line;
-        const isFirst = !begun;
-        begun = true;
+        const isFirst = !hasBegun;
+        hasBegun = true;
         return this.#shortenLine(line, place, isFirst);
       })
       .join('\n');
@@ -45,14 +45,14 @@ export class Shortener {
     const isWhole = this.#wanted.whole.has(place);
     const sentences = line.match(SENTENCE) ?? [line];
     const keeps = sentences.map((sentence, i) => {
-      const isNew = sentence.length < MIN_GAP || this.#said.size < this.#said.add(sentence.trim()).size;
-      return isNew && (isWhole || (isFirst && i === 0) || this.#isAsked(sentence));
+      const isNew = sentence.length < MIN_GAP || this.#seen.size < this.#seen.add(sentence.trim()).size;
+      return isNew && (isWhole || (isFirst && i === 0) || this.#hasTerm(sentence));
     });
     return this.#joinKept(sentences, keeps);
   }
 
-  #isAsked(sentence: string): boolean {
-    return contentStems(sentence).some((stem) => this.#wanted.asked.has(stem));
+  #hasTerm(sentence: string): boolean {
+    return contentStems(sentence).some((stem) => this.#wanted.terms.has(stem));
   }
 
   #joinKept(sentences: readonly string[], keeps: readonly boolean[]): string {

@@ -1,7 +1,7 @@
 import { encodeRecords } from '../../json/encode.ts';
 import { JsonArray, writeJson } from '../../json/read.ts';
 import { findJson, type JsonSpan } from '../../json/spans.ts';
-import { encodeLike } from '../../json/template.ts';
+import { encodeByTemplate } from '../../json/template.ts';
 import { estimateTokens } from '../../prompt/estimate.ts';
 import type { Scope } from '../scope.ts';
 import { selectJson } from './select-json.ts';
@@ -24,19 +24,21 @@ export function compressJson(text: string, scope: Scope): string {
 }
 
 function encodeSpan(span: JsonSpan, scope: Scope): string {
-  const { value, left } =
-    scope.level === 'balanced' ? selectJson(span.value, scope.question) : { value: span.value, left: [] };
+  const { value, omissions } =
+    scope.level === 'balanced'
+      ? selectJson(span.value, scope.question)
+      : { value: span.value, omissions: [] };
   const plain = span.lines && value instanceof JsonArray ? value.items : [value];
   const minified = plain.map(writeJson).join('\n');
   const records = encodeRecords(value, { lines: span.lines, keepKey: scope.keepKey });
-  const model = left.length === 0 && !span.lines ? scope.modelOf(value) : undefined;
+  const template = omissions.length === 0 && !span.lines ? scope.templateOf(value) : undefined;
   const forms = [{ text: records, worth: WORTH }];
   if (!span.lines)
-    forms.push({ text: encodeLike(value, model), worth: scope.fromTool ? RESULT_WORTH : WORTH });
+    forms.push({ text: encodeByTemplate(value, template), worth: scope.fromTool ? RESULT_WORTH : WORTH });
   const shorter = shortest(minified, forms);
-  if (left.length === 0) return shorter;
+  if (omissions.length === 0) return shorter;
   scope.leaveOut();
-  return `[gw: left out, as the question doesn't name them: ${summarize(left)}]\n${shorter}`;
+  return `[gw: left out, as the question doesn't name them: ${summarize(omissions)}]\n${shorter}`;
 }
 
 interface Form {
@@ -60,9 +62,9 @@ function shortest(plain: string, forms: readonly Form[]): string {
 }
 
 /** `48 of 50 rows, 46 links (3 times)`: what was left out, like things together. */
-function summarize(left: readonly string[]): string {
+function summarize(omissions: readonly string[]): string {
   const counts = new Map<string, number>();
-  for (const what of left) counts.set(what, (counts.get(what) ?? 0) + 1);
+  for (const what of omissions) counts.set(what, (counts.get(what) ?? 0) + 1);
   const parts = [...counts].map(([what, times]) => (times === 1 ? what : `${what} (${times} times)`));
   return parts.length <= 4 ? parts.join(', ') : `${parts.slice(0, 4).join(', ')} and more`;
 }

@@ -7,7 +7,7 @@ import { Shortener } from '../documents/shorten.ts';
 /** What a selection left out, for the mark that says so. */
 export interface Selection {
   value: Json;
-  left: string[];
+  omissions: string[];
 }
 
 const MIN_ROWS = 8;
@@ -22,11 +22,11 @@ const LINK = /^"(?:https?|git|ssh):\/\/|^"git@/;
 export function selectJson(root: Json, question: Question | undefined): Selection {
   const selector = new Selector(question);
   const value = selector.select(root);
-  return { value, left: selector.left };
+  return { value, omissions: selector.omissions };
 }
 
 class Selector {
-  readonly left: string[] = [];
+  readonly omissions: string[] = [];
   readonly #question: Question | undefined;
   readonly #needles: string[];
   readonly #linksWanted: boolean;
@@ -50,7 +50,7 @@ class Selector {
     const few = list.items.length < MIN_ROWS;
     const choice = few || !areDocuments(list, rows) ? undefined : this.#ranked(list, rows);
     const kept = choice ? choice.kept : few || areDocuments(list, rows) ? undefined : this.#named(rows);
-    if (kept) this.left.push(`${list.items.length - kept.size} of ${list.items.length} rows`);
+    if (kept) this.omissions.push(`${list.items.length - kept.size} of ${list.items.length} rows`);
     const shortener = choice && new Shortener(choice);
     const out = new JsonArray();
     list.items.forEach((item, i) => {
@@ -58,7 +58,7 @@ class Selector {
       const row = this.select(item);
       out.items.push(shortener ? shortenStrings(row, (text) => shortener.shorten(text, i)) : row);
     });
-    if (shortener?.hasGaps) this.left.push('parts of others ("…")');
+    if (shortener?.hasGaps) this.omissions.push('parts of others ("…")');
     return out;
   }
 
@@ -67,9 +67,9 @@ class Selector {
     const isMap =
       entries.length >= MIN_ROWS && object.keys.filter((key) => /\d/.test(key)).length * 2 > entries.length;
     const kept = isMap ? this.#named(entries) : undefined;
-    if (kept) this.left.push(`${entries.length - kept.size} of ${entries.length} entries`);
+    if (kept) this.omissions.push(`${entries.length - kept.size} of ${entries.length} entries`);
     const links = kept ? undefined : this.#links(object);
-    if (links) this.left.push(`${links.size} links`);
+    if (links) this.omissions.push(`${links.size} links`);
     const out = new JsonObject();
     object.keys.forEach((key, i) => {
       if ((kept && !kept.has(i)) || links?.has(i)) return;

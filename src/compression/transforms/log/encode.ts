@@ -50,8 +50,8 @@ export function encodeLog(text: string, options: LogOptions = {}): EncodedLog | 
 }
 
 function chooseSigns(text: string, lines: readonly string[]): Signs | undefined {
-  const taken = new Set(lines.map((line) => line[0]));
-  const [pattern, again, rest] = STARTS.filter((sign) => !taken.has(sign));
+  const starts = new Set(lines.map((line) => line[0]));
+  const [pattern, again, rest] = STARTS.filter((sign) => !starts.has(sign));
   const blank = BLANKS.find((sign) => !text.includes(sign));
   const column = COLUMNS.find((sign) => !text.includes(sign));
   return pattern && again && rest && blank && column

@@ -128,7 +128,7 @@ function similarity(template: readonly (string | null)[], words: readonly string
 
 function measureAffixes(lines: readonly LogLine[], assigned: readonly (Template | undefined)[]): void {
   eachValue(lines, assigned, (template, place, word) => narrow(template.affixes, place, word));
-  for (const template of new Set(assigned)) for (const affix of template?.affixes ?? []) settle(affix);
+  for (const template of new Set(assigned)) for (const affix of template?.affixes ?? []) trimAffix(affix);
   eachValue(lines, assigned, ({ affixes }, place, word) => {
     const affix = affixes[place];
     // What is left of a value must not look like a mark of its own: `"`, or the end of a time or date.
@@ -164,7 +164,7 @@ function narrow(affixes: Affix[], place: number, word: string): void {
 }
 
 /** Cuts affixes at separators, so that names and numbers stay whole, and leaves something of every value. */
-function settle(affix: Affix): void {
+function trimAffix(affix: Affix): void {
   affix.prefix = /^.*[^\p{L}\p{N}.]/u.exec(affix.prefix)?.[0] ?? '';
   affix.suffix = /[^\p{L}\p{N}.].*$/u.exec(affix.suffix)?.[0] ?? '';
   if (affix.prefix.length >= affix.shortest) affix.prefix = '';

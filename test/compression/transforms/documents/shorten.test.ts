@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Shortener } from '../../../../src/compression/transforms/documents/shorten.ts';
 
-const asked = new Set(['rabbit']);
+const terms = new Set(['rabbit']);
 const first = 'The hills above the town were bare for most of the year, and few went there after dark. ';
 const about = 'Only a rabbit or two lived between the stones, as the old shepherd liked to tell. ';
 const other = 'The market was held on Tuesdays, and on every second Friday in the months of summer. ';
@@ -9,7 +9,7 @@ const last = 'Nothing else is known of the place before the railway came to it i
 const text = `[3] The hills\n${first}${about}${other}${last}\n`;
 
 function shortener(whole: number[] = []): Shortener {
-  return new Shortener({ whole: new Set(whole), asked });
+  return new Shortener({ whole: new Set(whole), terms });
 }
 
 describe('a document', () => {

@@ -2,10 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { encodeRecords } from '../../../../src/compression/json/encode.ts';
 import { type Json, readJson, writeJson } from '../../../../src/compression/json/read.ts';
-import { encodeLike } from '../../../../src/compression/json/template.ts';
+import { encodeByTemplate } from '../../../../src/compression/json/template.ts';
 import { canonical } from '../../canonical.ts';
 import { decodeRecords } from '../../decode/records.ts';
-import { decodeLike } from '../../decode/template.ts';
+import { decodeByTemplate } from '../../decode/template.ts';
 
 function read(text: string): Json {
   const found = readJson(text);
@@ -111,35 +111,35 @@ const value = fc.letrec((tie) => ({
     }),
 })).any;
 
-describe('encodeLike()', () => {
-  it('is read back as the same value by decodeLike(), alone and after a model, for any value', {
+describe('encodeByTemplate()', () => {
+  it('is read back as the same value by decodeByTemplate(), alone and after a template, for any value', {
     timeout: 60_000,
   }, () => {
     fc.assert(
       fc.property(value, value, fc.boolean(), (generated, other, alike) => {
         const json = read(JSON.stringify(generated) ?? 'null');
-        expect(writeJson(decodeLike(encodeLike(json)))).toBe(writeJson(json));
-        // Half of the models have the value's own form.
-        const model = read(JSON.stringify(alike ? [other, generated] : [generated, other]) ?? 'null');
+        expect(writeJson(decodeByTemplate(encodeByTemplate(json)))).toBe(writeJson(json));
+        // Half of the templates have the value's own form.
+        const template = read(JSON.stringify(alike ? [other, generated] : [generated, other]) ?? 'null');
         const list = read(JSON.stringify([generated, other]) ?? 'null');
-        const encoded = encodeLike(list, { value: model, name: 'x' });
-        expect(writeJson(decodeLike(encoded, model))).toBe(writeJson(list));
+        const encoded = encodeByTemplate(list, { value: template, name: 'x' });
+        expect(writeJson(decodeByTemplate(encoded, template))).toBe(writeJson(list));
       }),
       { numRuns: process.env.GW_LONG ? 10_000 : 2_000 },
     );
   });
 
   it('leaves out the keys that an earlier value or an object beside it has', () => {
-    const model = read('{"id":"a1","rows":[{"x":1,"y":2}],"note":"first"}');
+    const template = read('{"id":"a1","rows":[{"x":1,"y":2}],"note":"first"}');
     const json = read(
       '{"id":"b2","rows":[{"x":3,"y":4},{"x":5,"y":6}],"note":"second","more":{"k":1,"l":2}}',
     );
-    const encoded = encodeLike(json, { value: model, name: 'the first get' });
+    const encoded = encodeByTemplate(json, { value: template, name: 'the first get' });
     expect(encoded.split('\n')).toEqual([
       '[gw json: (values) keyed as the first get]',
       '(b2,[(3,4),(5,6)],second,"more":{k:1,l:2})',
     ]);
-    expect(encodeLike(read('[{"x":3,"y":4},{"z":1},{"x":5,"y":6}]')).split('\n')).toEqual([
+    expect(encodeByTemplate(read('[{"x":3,"y":4},{"z":1},{"x":5,"y":6}]')).split('\n')).toEqual([
       '[gw json: (values) keyed as the last {} with as many]',
       '[{x:3,y:4},{z:1},(5,6)]',
     ]);
@@ -148,14 +148,14 @@ describe('encodeLike()', () => {
   it('leaves out the quotes that nothing needs', () => {
     const text =
       '{"id":"A-17","at":"2024-05-05T23:00:15","zip":"10148","ok":"true","n":1.50,"not a name":"x","where":"Pine Lane, 9","end":"a]","tags":["new","B 2","",null,"{}"]}';
-    const encoded = encodeLike(read(text));
+    const encoded = encodeByTemplate(read(text));
     expect(encoded.split('\n')).toEqual([
       '[gw json: text without quotes]',
       '{id:A-17,at:2024-05-05T23:00:15,zip:"10148",ok:"true",n:1.50,"not a name":x,where:"Pine Lane, 9",end:"a]",tags:[new,B 2,"",null,"{}"]}',
     ]);
-    expect(writeJson(decodeLike(encoded))).toBe(text);
+    expect(writeJson(decodeByTemplate(encoded))).toBe(text);
     for (const broken of ['{id:}', '{:x}', '[a', '{id:x'])
-      expect(() => decodeLike(`[gw json: text without quotes]\n${broken}`)).toThrow();
+      expect(() => decodeByTemplate(`[gw json: text without quotes]\n${broken}`)).toThrow();
   });
 });
 

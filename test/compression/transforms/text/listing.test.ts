@@ -10,7 +10,7 @@ const scope = (words = ''): Scope => ({
   question: readQuestion(words),
   fromTool: true,
   keepKey: () => false,
-  modelOf: () => undefined,
+  templateOf: () => undefined,
   leaveOut: () => {
     throw new Error('nothing may be left out');
   },
