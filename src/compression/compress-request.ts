@@ -7,32 +7,32 @@ import type { Place } from './turns/turn.ts';
 import { conversationOf, type Form, readTurns } from './turns/turns.ts';
 
 export interface CompressRequest {
-  /** The JSON array that is the conversation. Not a Buffer: that is not what comes out of a thread's mail. */
+  /** The conversation as a JSON array. A Uint8Array, because a Buffer does not survive postMessage. */
   bytes: Uint8Array;
   form: Form;
   level: Level;
 }
 
-/** What compressing a request's conversation changes; tokens are estimates. */
+/** The edits that compress a request's conversation. Token counts are estimates. */
 export interface CompressedRequest {
   edits: Edit[];
   savings: Saving[];
-  /** Of the conversation as it came. */
+  /** Of the uncompressed conversation. */
   originalTokens: number;
-  /** Tells the conversation from others, on each of its turns. */
+  /** Identifies the conversation; the same on each of its turns. */
   conversation: number;
 }
 
-/** What one turn lost. */
+/** Tokens saved in one turn. */
 export interface Saving {
   tokens: number;
-  /** Where in the prompt it stands: what goes out behind its middle. */
+  /** Tokens sent after the middle of this turn: its position in the prompt. */
   tokensBehind: number;
 }
 
 /**
- * Compresses a request's conversation by edits of single strings, so that all around them stays as it came. Throws
- * where it cannot be read for certain; whoever calls sends the original then.
+ * Compresses a request's conversation by edits of single strings; all other bytes stay. Throws if the conversation
+ * is ambiguous; the caller then sends the original.
  */
 export function compressRequest(
   request: CompressRequest,
@@ -76,7 +76,7 @@ interface Range {
   end: number;
 }
 
-/** Finds the bytes of a value by the way to it. Throws where a key on the way stands twice. */
+/** Returns a lookup from a path to the byte range of its value. It throws if a key on the path is duplicated. */
 function createFinder(bytes: Buffer): (place: Place) => Range {
   const arrays = new Map<number, Range[]>();
   const objects = new Map<number, Member[]>();

@@ -5,14 +5,14 @@ import { createWorkerCalls, startBuiltWorker } from '../worker-calls.ts';
 import { type CompressedRequest, type CompressRequest, compressRequest } from './compress-request.ts';
 import { warmUpConversation } from './warm-up.ts';
 
-/** Compresses conversations: short ones at once, long ones in a thread of their own, one after the other. */
+/** Compresses short conversations synchronously, and long ones in a worker thread, one at a time. */
 export interface Compressor {
-  /** Undefined where it is not done within the time, waiting included. Rejects where it cannot be done. */
+  /** Resolves to undefined after `limitMs`, queueing included. Rejects if the request cannot be compressed. */
   compress(
     request: CompressRequest,
     limitMs: number,
   ): CompressedRequest | Promise<CompressedRequest | undefined>;
-  /** Starts the thread ahead of its first call. */
+  /** Starts the thread before its first call. */
   warmUp(): void;
   close(): Promise<void>;
 }
@@ -20,24 +20,24 @@ export interface Compressor {
 export interface CompressorOptions {
   clock?: Clock;
   startWorker?: () => Worker;
-  /** Tells whoever reads the log. */
+  /** Writes to the log. */
   warn?: (message: string) => void;
 }
 
 /**
- * Up to this many bytes it is done at once: that keeps the event loop for less than half a millisecond, and the way
- * to the thread and back takes as long. Twice as many would be felt by the requests beside it.
+ * Up to this many bytes are compressed synchronously. That blocks the event loop for less than 0.5 ms, about as long
+ * as the round trip to the thread. Twice as many would delay concurrent requests.
  */
 const MAX_AT_ONCE = 4 * 1024;
-/** What a thread that starts, or has yet to compile what it runs, may add to the time of a call. */
+/** Extra time for a call while the thread starts or its code is not compiled yet. */
 const START_MS = 1_000;
-/** From so many answers on it is warm. */
+/** The thread counts as warm after this many answers. */
 const WARM_ANSWERS = 4;
-/** A call that takes this much longer than it may has got stuck; until then the rest of its work serves the next turn. */
+/** A call this far past its limit is stuck. Until then it may finish: the next turn reuses its result. */
 const STUCK_MS = 2_000;
-/** On a machine with much to do a thread takes its time to start, and would never get warm if it were stopped for that. */
+/** On a busy machine a thread starts slowly, and would never get warm if it were restarted for that. */
 const STUCK_COLD_MS = 30_000;
-/** An agent may think for minutes between two turns, and the thread remembers what it has compressed. */
+/** An agent may pause for minutes between turns, and the thread caches what it has compressed. */
 const IDLE_MS = 10 * 60_000;
 
 interface Waiting {
@@ -55,7 +55,7 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
     idleMs: IDLE_MS,
     clock,
   });
-  // They wait here and not in the thread, so that what comes too late is not even begun.
+  // Calls queue here, not in the thread, so that an expired one is never started.
   const waiting: Waiting[] = [];
   let busy = false;
   const isWarm = () => calls.answers >= WARM_ANSWERS;
@@ -77,7 +77,7 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
   }
 
   function inThread(request: CompressRequest, limitMs: number): Promise<CompressedRequest | undefined> {
-    // A copy to be given away: what is posted takes the whole memory along that it is a view of.
+    // A copy, because transferring a view transfers its whole ArrayBuffer.
     const bytes = new Uint8Array(request.bytes);
     return new Promise((resolve, reject) => {
       const call: Waiting = {

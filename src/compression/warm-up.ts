@@ -1,6 +1,6 @@
 /**
- * A conversation with something of everything, as JSON: to compress it gets a thread's code loaded and compiled, so
- * that the first prompt does not pay for that.
+ * A conversation with every kind of content, as JSON. Compressing it loads and compiles the code of a thread before
+ * the first prompt.
  */
 export function warmUpConversation(): string {
   return JSON.stringify([

@@ -4,5 +4,5 @@ import { ConversationCache } from './conversation/conversation-cache.ts';
 
 const cache = new ConversationCache();
 
-/** The thread behind `createCompressor`. */
+/** The worker thread of `createCompressor`. */
 answerCalls((request: CompressRequest) => compressRequest(request, cache));

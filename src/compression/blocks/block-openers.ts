@@ -17,12 +17,12 @@ const DATA_LANGUAGES = new Set([
 const PATH = /(?:path|file|name|filename)="([^"]+)"/;
 
 export interface Opener {
-  /** The line that closes it. */
+  /** Index of the closing line. */
   end: number;
   block: (text: string) => Block;
 }
 
-/** What a line opens: a fence, or a tag that is closed further down. */
+/** The block that a line opens: a fence, or a tag with a closing tag further down. */
 export function openerAt(lines: readonly string[], at: number, close: Closers): Opener | undefined {
   const line = lines[at] ?? '';
   const fence = FENCE.exec(line);
@@ -56,7 +56,7 @@ export function closers(lines: readonly string[]): Closers {
   let tags: Map<string, number[]> | undefined;
   return {
     fence(from, mark) {
-      // Code may hold fences of its own: one with a language opens, a bare one closes.
+      // Fences can be nested: one with a language opens, one without closes.
       let depth = 1;
       for (let at = from + 1; at < lines.length; at++) {
         const found = FENCE.exec(lines[at] ?? '');
@@ -69,14 +69,14 @@ export function closers(lines: readonly string[]): Closers {
     tag(from, name) {
       tags ??= closingTags(lines);
       const list = tags.get(name);
-      // Openers come in order, so what lies behind one lies behind all later ones.
+      // Openers are looked up in order, so closing tags above this one are never needed again.
       while (list && (list.at(-1) ?? from + 1) <= from) list.pop();
       return list?.at(-1);
     },
   };
 }
 
-/** Lines of closing tags by name, the last one first. */
+/** Line indexes of closing tags by tag name, last line first. */
 function closingTags(lines: readonly string[]): Map<string, number[]> {
   const tags = new Map<string, number[]>();
   for (let at = lines.length - 1; at >= 0; at--) {

@@ -3,7 +3,7 @@ import type { Block } from './block.ts';
 import { closers, openerAt } from './block-openers.ts';
 import { plainBlocks } from './machine-runs.ts';
 
-/** Splits a text into blocks; joined, they are the text again. */
+/** Splits a text into blocks. Concatenated, the blocks are the text again. */
 export function splitBlocks(text: string, plainIs: 'words' | 'data'): Block[] {
   const lines = text.split('\n');
   const blocks: Block[] = [];

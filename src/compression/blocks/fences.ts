@@ -1,7 +1,7 @@
 import { closers } from './block-openers.ts';
 import { FENCE } from './format-examples.ts';
 
-/** Tells of each line whether it stands in a fence, or opens or closes one. */
+/** For each line, whether it is inside a fence or opens or closes one. */
 export function fencedLines(lines: readonly string[]): boolean[] {
   const fenced = lines.map(() => false);
   const close = closers(lines);

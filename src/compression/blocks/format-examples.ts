@@ -1,9 +1,9 @@
-/** The line that opens a fence. */
+/** A line that opens a fence. */
 export const FENCE = /^ {0,3}(`{3,}|~{3,})[ \t]*([\w+#.-]*)/;
 const SAMPLE =
   /\b(?:formats?|schema|template|structured?|looks? like|like this|as follows|(?:respond|reply|answer) with|return (?:an?|the|your)|examples?)\b/i;
 
-/** Whether JSON at this line shows how an answer should look: then it is an instruction, not data. */
+/** Whether the JSON at this line is a sample of the wanted answer: an instruction, not data. */
 export function isSample(lines: readonly string[], at: number): boolean {
   const first = FENCE.test(lines[at] ?? '') ? lines[at + 1] : lines[at];
   if (!/^\s*[[{]/.test(first ?? '')) return false;

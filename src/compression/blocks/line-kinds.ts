@@ -1,7 +1,7 @@
 const TIME = /\b\d{1,2}:\d{2}:\d{2}\b|\b\d{4}[-/.]\d{2}[-/.]\d{2}|^\W{0,3}\d{5,}\b/;
 const SAMPLE = 120;
 
-/** Whether most of a text's first lines carry a time, as the lines of a log do. */
+/** Whether most of a text's first lines contain a timestamp, like the lines of a log. */
 export function isDated(text: string): boolean {
   const lines = text.split('\n', SAMPLE).filter((line) => line.trim() !== '');
   const dated = lines.filter((line) => TIME.test(line.slice(0, 90))).length;
@@ -11,42 +11,42 @@ export function isDated(text: string): boolean {
 const STARTS =
   /^\W{0,3}(?:\d{5,}\b|\d{1,4}[-/.:]\d{2}|[A-Z][a-z]{2} (?:[A-Z][a-z]{2} )? ?\d{1,2} \d{1,2}:\d{2})/;
 
-/** Whether most lines start with their time: messages, then, and not entries that bear a date. */
+/** Whether most lines start with a timestamp. Then they are messages, not records that happen to contain a date. */
 export function startsDated(text: string): boolean {
   const lines = text.split('\n', SAMPLE).filter((line) => line.trim() !== '');
   return lines.filter((line) => STARTS.test(line)).length * 2 > lines.length;
 }
 
-/** A line of code, unless a search found it: then its file's name stands before it. */
+/** A line of code. A search result is excluded: it starts with its file name. */
 const CODE =
   /^(?!\S+:\d+:).*(?:[{};]|\):|[)\]],|=>)$|^\s*(?:return|import|from|def|const|let|var|if|for|while|function|class|public|private)\b/;
 
-/** What runners of tests print and no source has: banners, and verdicts at the start of lines. */
+/** Output that only test runners print: banners, and verdicts at the start of lines. */
 const TEST_RUN =
   /^(?:={5,} .*={5,}$|_{5,} .*_{5,}$|--- (?:PASS|FAIL|SKIP): |(?:PASS|FAIL|ok) {1,4}\t?\S|\s*[✓✔✕✗×] |test result: |Tests?: +\d)/m;
 
-/** What TOML and INI files are made of: sections, and settings in them. */
+/** Sections and settings of TOML and INI files. */
 const SECTION = /^\[\[?[\w.": -]+\]\]?$/;
 const SETTING = /^\s*[\w.-]+ ?= ?\S/;
 
 const FRAME = /^\s+(?:at \S.*[:(]|File ".{1,300}", line \d)/;
 
-/** The head of an entry of `git log`, whose message is indented. */
+/** The first line of a `git log` entry, whose message is indented. */
 const COMMIT = /^commit [0-9a-f]{40}\b/m;
 
-/** Whether a text is what a runner of tests printed. */
+/** Whether a text is the output of a test runner. */
 export function isTestRun(text: string): boolean {
   return TEST_RUN.test(text);
 }
 
 /**
- * Whether a text is source code or configuration: then every line is meant as it is, however alike they
- * are. It has the line ends of code, or most of it is indented.
+ * Whether a text is source code or configuration, in which repeated lines must stay. Its lines end like code, or
+ * most of them are indented.
  */
 export function isSource(text: string): boolean {
   const lines = text.split('\n', SAMPLE).filter((line) => line.trim() !== '');
   const code = lines.filter((line) => line.length < 500 && CODE.test(line)).length;
-  // The frames of a stack trace are indented as code is.
+  // Stack frames are indented like code.
   if (lines.filter((line) => FRAME.test(line)).length * 5 >= lines.length) return false;
   const indented = lines.filter((line) => /^(?: {2}|\t)/.test(line)).length;
   if (isDated(text) || isTestRun(text) || COMMIT.test(text)) return false;
@@ -58,13 +58,13 @@ function isSettings(lines: readonly string[]): boolean {
   return settings * 2 > lines.length && lines.some((line) => SECTION.test(line));
 }
 
-/** Whether a text is a table with a head line, whose rows are data rather than messages. */
+/** Whether a text is a table with a header line, so that its rows are data rather than messages. */
 export function isTable(text: string): boolean {
   const [head = '', ...rows] = text.split('\n', SAMPLE).filter((line) => line.trim() !== '');
   if (/\d/.test(head)) return false;
   const mark = [',', ';', '\t', '|'].find((sign) => head.includes(sign)) ?? /\s+/;
   const columns = head.trim().split(mark).length;
-  // A last column of a listing may have blanks in it.
+  // The last column of a listing may contain spaces.
   const most = typeof mark === 'string' ? columns : columns + 3;
   const like = rows.filter((row) => {
     const cells = row.trim().split(mark).length;

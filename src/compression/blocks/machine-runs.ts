@@ -3,16 +3,16 @@ import { joinLines } from '../prompt/lines.ts';
 import type { Block } from './block.ts';
 import { isSample } from './format-examples.ts';
 
-/** Machine output shorter than both may be something that the user means word by word. */
+/** Machine output below both limits may be text that the user wants read literally. */
 const MIN_RUN_LINES = 8;
 const MIN_RUN_LENGTH = 600;
-/** A sentence, or an item of a person's list. */
+/** A sentence, or an item of a handwritten list. */
 const PROSE = /^(?:\d{1,3}[.)] |[-*] )?[A-Z][a-z']+,? [a-z]+,? [a-z]/;
 const MAX_ODD_LINES = 3;
 const MAX_LAST_LINES = 4;
 const MAX_LAST_LENGTH = 400;
 
-/** Text outside fences and tags: a tool's is data; of a user's, JSON and runs of machine output are. */
+/** Splits text outside fences and tags. From a tool all of it is data; from a user only JSON and machine output. */
 export function plainBlocks(lines: string[], from: number, end: number, kind: 'words' | 'data'): Block[] {
   if (kind === 'data') return [{ kind, text: joinLines(lines, from, end) }];
   const blocks: Block[] = [];
@@ -37,7 +37,7 @@ export function plainBlocks(lines: string[], from: number, end: number, kind: 'w
   return blocks;
 }
 
-/** A short paragraph at the end of a message is likely what is asked, whatever signs it has. */
+/** A short paragraph at the end of a message is probably the question, whatever characters it contains. */
 function startOfLastWords(lines: readonly string[], from: number): number {
   let last = lines.length;
   while (last > from && lines[last - 1]?.trim() === '') last--;
@@ -47,7 +47,7 @@ function startOfLastWords(lines: readonly string[], from: number): number {
   return lines.length;
 }
 
-/** Where the machine output that starts at `from` ends; a few odd lines amid it belong to it, blank ones too. */
+/** End of the machine output that starts at `from`. It may contain blank lines and a few lines of other kinds. */
 function endOfRun(lines: readonly string[], from: number, end: number): number {
   let last = from - 1;
   for (let at = from; at < end && at - last <= MAX_ODD_LINES; at++) {
@@ -58,7 +58,7 @@ function endOfRun(lines: readonly string[], from: number, end: number): number {
   return last + 1;
 }
 
-/** JSON ends where its brackets do: what follows may be the question, whatever signs it has. */
+/** JSON ends with its closing bracket. The text after it may be the question, whatever characters it contains. */
 function endOfJson(lines: readonly string[], from: number, end: number): number {
   const STARTS = /^\s*[[{]/;
   let at = from;
@@ -81,9 +81,9 @@ function lengthOf(lines: readonly string[], from: number, end: number): number {
   return length;
 }
 
-/** A line that a program printed rather than a person: indented, a path, a prompt, or figures and signs. */
+/** Whether a program wrote this line: indentation, a path, a prompt, or many digits and symbols. */
 function isMachineLine(line: string): boolean {
-  // A sign and then blanks is a gutter, as test runners print it.
+  // A symbol followed by spaces is a gutter, as test runners print it.
   if (/^(?:[ \t]+\S|[A-Z>] {3}|\$ |[-=+|#>]{3}|[[{](?:["\d{[]|\s*$)|[}\]])/.test(line)) return true;
   if (/^[a-z]+ [0-9a-f]{40}\b/.test(line)) return true;
   if (!line.includes(' ')) return line.length > 3 && /[/._:,=]/.test(line);

@@ -21,7 +21,7 @@ export interface CompressOptions {
   level: Level;
 }
 
-/** What happened to one message; tokens are estimates. */
+/** What compression did to one message. Token counts are estimates. */
 export interface MessageReport {
   transforms: string[];
   tokensBefore: number;
@@ -29,33 +29,33 @@ export interface MessageReport {
 }
 
 export interface Compressed {
-  /** As many messages as came in; an unchanged one is the same object. */
+  /** One for each input message; an unchanged message is the same object. */
   messages: Message[];
   report: MessageReport[];
 }
 
-/** Nothing is changed before this many tokens have come: short prompts are meant word by word. */
+/** Nothing is changed until the conversation has this many tokens: short prompts are meant literally. */
 export const MIN_TOKENS = 500;
 /** A message is changed only if it keeps at most this share of its tokens. */
 const NET_WIN = 0.95;
 
-/** Fewer content words than this ask nothing by themselves. */
+/** A message with fewer content words than this asks nothing by itself. */
 const MIN_STEMS = 3;
 
-/** What is known when a message's turn comes: everything before it. */
+/** State that compressing a message depends on: everything before it. */
 export interface Past {
   tokens: number;
   question: Question | undefined;
   calls: Map<string, ToolCall>;
   /** The roles whose last message was a single text that ended with a shell prompt. */
   atPrompt: Set<string>;
-  /** How the texts of tools began and ended. */
+  /** First and last lines of earlier tool output. */
   boilerplate: Boilerplate;
   legends: Legends;
   history: History;
 }
 
-/** Nothing has gone by. */
+/** The state before the first message. */
 export function newPast(history = new History()): Past {
   return {
     tokens: 0,
@@ -69,8 +69,8 @@ export function newPast(history = new History()): Past {
 }
 
 /**
- * Compresses chat messages. The output for message i depends on messages 0..i only, so a conversation
- * that grows keeps its compressed prefix byte for byte. Never throws: on any doubt the original goes out.
+ * Compresses chat messages. The output for message i depends on messages 0..i only, so the compressed prefix of a
+ * growing conversation keeps its bytes. Never throws: in doubt the original is sent.
  */
 export function compress(messages: readonly Message[], options: CompressOptions): Compressed {
   const past = newPast();
@@ -83,7 +83,7 @@ export function compress(messages: readonly Message[], options: CompressOptions)
   return out;
 }
 
-/** Compresses the next message of a conversation, takes it up into the past, and reports on it. */
+/** Compresses the next message of a conversation, adds it to the past, and fills in its report. */
 export function compressOne(message: Message, past: Past, level: Level, report: MessageReport): Message {
   if (level === 'off') return message;
   const output = tryToCompress(message, past, level, report);
@@ -104,7 +104,7 @@ function tryToCompress(message: Message, past: Past, level: Level, report: Messa
     if (!origin) return message;
     const { question, boilerplate } = past;
     const rewriter = new Rewriter(origin, { level, question, followsPrompt, boilerplate }, past.history);
-    // Short prompts are only remembered: a later message may refer to them.
+    // Short prompts are only recorded: a later message may refer to them.
     const changed = mapTexts(message, (text) => {
       const output = rewriter.rewrite(text);
       return output === text ? text : past.legends.shorten(output);
@@ -117,13 +117,13 @@ function tryToCompress(message: Message, past: Past, level: Level, report: Messa
     report.tokensAfter = after;
     return changed;
   } catch {
-    // A transform that fails must not cost the request: the message goes out as it came.
+    // A failing transform must not fail the request: the message is sent unchanged.
     report.tokensAfter = report.tokensBefore;
     return message;
   }
 }
 
-/** Takes up what later messages need to know of this one. */
+/** Records the state that later messages depend on. */
 function remember(message: Message, texts: readonly string[], past: Past): void {
   rememberAround(message, texts, past);
   for (const { text, source } of writtenArgumentsIn(message))
@@ -131,12 +131,12 @@ function remember(message: Message, texts: readonly string[], past: Past): void 
   if (roleOf(message) !== 'user') return;
   const question = readQuestion(texts.map(ownWords).join('\n'));
   if (!question) return;
-  // "Go on" is no question of its own.
+  // A message such as "Go on" continues the question before it.
   const goesOn = past.question && question.stems.size < MIN_STEMS && question.exact.length === 0;
   past.question = goesOn ? readQuestion(`${past.question?.text}\n${question.text}`) : question;
 }
 
-/** What later messages need to know besides the question: it follows from the message alone. */
+/** Records the state, besides the question, that follows from the message alone. */
 export function rememberAround(message: Message, texts: readonly string[], past: Past): void {
   for (const [id, call] of toolCallsOf(message)) past.calls.set(id, call);
   const [text] = texts;
@@ -144,7 +144,7 @@ export function rememberAround(message: Message, texts: readonly string[], past:
   else past.atPrompt.delete(roleOf(message));
 }
 
-/** What later messages can refer to of what went out, as it went out. */
+/** Records the output that later messages can refer to. */
 export function rememberSent(message: Message, output: Message, past: Past): void {
   const sent = textsOf(output);
   past.legends.add(sent);
@@ -155,7 +155,7 @@ export function rememberSent(message: Message, output: Message, past: Past): voi
   });
 }
 
-/** Lines that frame a paste or stand for one: fences, tags, file names as headings, marks. */
+/** Lines around a paste or in its place: fences, tags, file names as headings, marks. */
 const FRAME =
   /^(?:[`~]{3}.*|\[gw[: ].{0,400}\]|<\/?[a-z][^>\n]{0,300}>|(?:#{1,6} |\*\*|File: )?`?[\w./@-]{1,200}\.\w{1,12}`?(?:\*\*)?:?)$/gim;
 

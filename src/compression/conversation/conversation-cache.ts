@@ -1,17 +1,17 @@
 import type { Level, Message } from './compress.ts';
 import { Conversation } from './conversation.ts';
 
-/** Characters of text that are kept; with what is known of them a conversation takes some five times as much memory. */
+/** Characters of text to keep. With its state, a conversation takes about five times as much memory. */
 const MAX_SIZE = 4_000_000;
-/** A client that rewrites its last messages on each turn (reminders that move along) forks no further back. */
+/** Clients that rewrite their last messages on each turn (moving reminders) fork within this many messages. */
 const TAIL = 4;
 
 /**
- * The conversations that were compressed last. One that goes on is compressed from where it had come to, which is
- * what makes agents cheap: they send all of it with every turn. What comes out is the same without it.
+ * LRU cache of compressed conversations. Agents resend the whole conversation on every turn; only its new messages
+ * are compressed. The output is the same without the cache.
  */
 export class ConversationCache {
-  /** The one used last comes first. */
+  /** Most recently used first. */
   #kept: Conversation[] = [];
   readonly #maxSize: number;
 
@@ -19,7 +19,7 @@ export class ConversationCache {
     this.#maxSize = maxSize;
   }
 
-  /** The messages, each compressed. */
+  /** Returns the conversation with all messages compressed. */
   compress(messages: readonly Message[], level: Level): Conversation {
     const conversation = this.#begin(messages, level);
     for (const message of messages.slice(conversation.steps.length)) conversation.add(message);
@@ -37,7 +37,7 @@ export class ConversationCache {
     }
     if (!found) return new Conversation(level);
     const isWhole = most === found.steps.length;
-    // Where another conversation has only begun alike, that one is kept beside it.
+    // A conversation that only shares its beginning with this one is kept as well.
     if (most >= found.steps.length - TAIL) this.#kept = this.#kept.filter((kept) => kept !== found);
     return isWhole ? found : new Conversation(level, found.steps.slice(0, most));
   }

@@ -12,20 +12,20 @@ import {
   rememberSent,
 } from './compress.ts';
 
-/** A message that was compressed, and what was known then. */
+/** A compressed message and the state after it. */
 export interface Step {
   message: Message;
   output: Message;
   report: MessageReport;
   tokens: number;
   question: Question | undefined;
-  /** What the history took up of it. */
+  /** What it added to the history. */
   additions: Addition[];
 }
 
 type Addition = Parameters<History['add']>;
 
-/** Notes what it takes up, so that it can be made again. */
+/** Records its additions, so that the history can be rebuilt. */
 class RecordingHistory extends History {
   additions: Addition[] = [];
 
@@ -35,16 +35,16 @@ class RecordingHistory extends History {
   }
 }
 
-/** A conversation that is compressed message by message as it grows. */
+/** A conversation, compressed message by message as it grows. */
 export class Conversation {
   readonly level: Level;
   readonly steps: Step[] = [];
-  /** Characters of text, as a measure of the memory that it takes. */
+  /** Characters of text: a measure of memory use. */
   size = 0;
   readonly #history = new RecordingHistory();
   readonly #past: Past;
 
-  /** Begins with what another has compressed: no more of it is done again than that the history takes it up. */
+  /** Starts from steps of another conversation. They are only added to the history, not compressed again. */
   constructor(level: Level, prefix: readonly Step[] = []) {
     this.level = level;
     this.#past = newPast(this.#history);
@@ -69,7 +69,7 @@ export class Conversation {
     return this.#push({ message, output, report, tokens, question, additions: this.#history.additions });
   }
 
-  /** With how many of these messages it begins. */
+  /** How many of these messages it shares from the start. */
   sharedWith(messages: readonly Message[]): number {
     const most = Math.min(messages.length, this.steps.length);
     let shared = 0;
@@ -91,7 +91,7 @@ function lengthOf(message: Message): number {
   return [...textsOf(message), ...args].reduce((sum, text) => sum + text.length, MESSAGE_OVERHEAD);
 }
 
-/** Whether two turns (as readTurns makes them) are the same to the transforms. */
+/** Deep equality of two turns as `readTurns` makes them. */
 function isSame(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== 'object' || typeof other !== 'object' || one === null || other === null) return false;

@@ -1,17 +1,17 @@
-/** How a message's data is written, in full, with the kind of that. */
+/** The full legend of an encoding, and its kind. */
 const LEGEND = /^\[gw (json|log): .*\]$/gm;
-/** What a near copy is like, and how that is told. */
+/** The heading of a near copy, and the legend in it. */
 const LIKE = /^(\[gw: like .* above)(; "lines a-b" are the lines there, unchanged)\]$/gm;
-/** So many messages on a legend is said again, to be found. */
+/** A legend is repeated after this many messages, so that it stays easy to find. */
 const MAX_APART = 24;
 
-/** What the conversation has been told of how gw writes things: the same need not be said each time. */
+/** The legends that the conversation already contains, so that each is not repeated with every message. */
 export class Legends {
-  /** The last legend of each kind, and the message that says it. */
+  /** The last legend of each kind, and the index of its message. */
   readonly #last = new Map<string, { line: string; at: number }>();
   #messages = 0;
 
-  /** The text without what the last legends of their kinds have said. */
+  /** Shortens each legend that equals the last one of its kind. */
   shorten(text: string): string {
     const here = new Map<string, string>();
     const isKnown = (kind: string, line: string) => {
@@ -24,7 +24,7 @@ export class Legends {
       .replace(LIKE, (line, like: string, legend: string) => (isKnown('like', legend) ? `${like}]` : line));
   }
 
-  /** Takes up the legends of what went out as the next message. */
+  /** Records the legends of the next message as it was sent. */
   add(texts: readonly string[]): void {
     this.#messages++;
     for (const text of texts) {

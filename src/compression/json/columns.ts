@@ -4,20 +4,20 @@ import { type Json, JsonArray, JsonObject } from './read.ts';
 import { cellOf, type Shape, type Shapes } from './shapes.ts';
 import { areTextNumbers } from './text.ts';
 
-/** What holds for every value of one place of a shape, and is therefore said once. */
+/** How one field of a shape is written. The head states it once for all records. */
 export type Column =
   | Plain
-  /** The same primitive in every record; it has no place in the records. */
+  /** The same primitive in every record; left out of the records. */
   | { kind: 'constant'; value: string }
   | Derived
-  /** Every list, map or record in this place is of one shape, so it needs no tag. */
+  /** Every list, map or record in this field has one shape, so it needs no tag. */
   | { kind: 'typed'; type: ContainerType };
 
 export interface Plain {
   kind: 'plain';
-  /** All values are text, though some look like numbers. */
+  /** All values are strings, though some look like numbers. */
   isText: boolean;
-  /** The place whose value settles this one, so that it is written once for each of them. */
+  /** The field that determines this one, so that each pair of values is written once. */
   by: number | undefined;
 }
 
@@ -29,11 +29,11 @@ export interface ContainerType {
 export interface ColumnContext {
   shapeOf: Shapes;
   keys: KeysOfRecords;
-  /** Whether the strings under a key stay whole. */
+  /** Whether the strings under a key must stay whole. */
   keepKey: (key: string) => boolean;
 }
 
-/** The column of each place of a shape. */
+/** The column for each key of a shape. */
 export function columnsOf(shape: Shape, context: ColumnContext): Column[] {
   const determinants = determinantsOf(shape);
   return shape.keys.map((key, place) => {
@@ -42,7 +42,7 @@ export function columnsOf(shape: Shape, context: ColumnContext): Column[] {
   });
 }
 
-/** Whether the value is not whole in its own record. */
+/** Whether a record of this column may not contain its whole value. */
 function isPartial(column: Column): boolean {
   if (column.kind === 'derived') return column.source !== undefined;
   return column.kind === 'plain' && column.by !== undefined;
@@ -90,7 +90,7 @@ function commonType(values: readonly Json[], shapeOf: Shapes): ContainerType | u
   return common;
 }
 
-/** The shape that a value consists of: itself, all items of a list, or all values of a keyed object. */
+/** The shape of a record, of all items of a list, or of all values of a map. */
 export function typeOf(value: Json, shapeOf: Shapes): ContainerType | undefined {
   if (typeof value === 'string') return undefined;
   if (value instanceof JsonObject) {

@@ -1,23 +1,23 @@
 import type { Json } from './read.ts';
 import { cellOf, type Shape } from './shapes.ts';
 
-/** Shorter values, quotes included, are as cheap as looking them up. */
+/** Values below this mean length, quotes included, are as cheap to repeat. */
 const MIN_LENGTH = 8;
-/** So many rows say it again: of fewer, one value may follow from another by chance. */
+/** This many rows must repeat a value. With fewer, a dependency may be coincidence. */
 const MIN_AGAIN = 6;
 const MIN_SHARE = 0.25;
 const MAX_TRIES = 4;
 const PLAIN_KEY = /^"[A-Za-z_][A-Za-z0-9_-]*"$/;
 
-/** A place whose values come again and again, and may settle those of later ones. */
+/** A field with repeated values, which may determine the values of later fields. */
 export interface Determinant {
   place: number;
   values: readonly string[];
-  /** How many different values it has. */
+  /** Number of distinct values. */
   kinds: number;
 }
 
-/** The first such places of a shape. */
+/** The first fields of a shape that may be determinants. */
 export function determinantsOf(shape: Shape): Determinant[] {
   const determinants: Determinant[] = [];
   for (let place = 0; place < shape.keys.length && determinants.length < MAX_TRIES; place++) {
@@ -29,8 +29,8 @@ export function determinantsOf(shape: Shape): Determinant[] {
 }
 
 /**
- * The place before this one whose value settles this one's in every record, as a product's name does its
- * number: a list of joined rows says the same of the same thing again and again.
+ * The earlier field whose value determines this one's in every record (a functional dependency), as a product's name
+ * determines its number in joined rows.
  */
 export function determinedBy(
   shape: Shape,
@@ -41,7 +41,7 @@ export function determinedBy(
   const length = values?.reduce((sum, value) => sum + value.length, 0) ?? 0;
   if (!values || length < values.length * MIN_LENGTH) return undefined;
   const kinds = new Set(values).size;
-  // Of few values another's follow by chance, and a value that is always the same is said once anyway.
+  // Few distinct values depend on others by coincidence, and a constant is written once anyway.
   if (kinds < 2 || !isRepeated(kinds, values.length)) return undefined;
   return determinants.find(
     (other) => other.place < place && kinds * 2 >= other.kinds && determines(other.values, values),
@@ -62,7 +62,7 @@ function determines(others: readonly string[], values: readonly string[]): boole
   });
 }
 
-/** The values of a place, where every record has a primitive there. */
+/** The values of a field, if every record has a primitive there. */
 function stringsAt(shape: Shape, place: number): string[] | undefined {
   const values: string[] = [];
   for (const record of shape.records) {

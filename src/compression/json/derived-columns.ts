@@ -1,26 +1,26 @@
 import { type Json, JsonArray, JsonObject } from './read.ts';
 import { cellOf, type Shape, type Shapes } from './shapes.ts';
 
-/** A place whose strings are all made of another place's value: links are of their row's id or address. */
+/** A field whose strings all contain another field's value, as links contain their row's id or address. */
 export interface Derived {
   kind: 'derived';
   before: string;
-  /** The key whose value it is made of; undefined for the key that the record itself stands under. */
+  /** The key of the other field; undefined for the key of the record itself. */
   source: string | undefined;
   after: string;
 }
 
-/** Keys under which records stand, where they are written. */
+/** The keys of records in objects that are written with their keys. */
 export type KeysOfRecords = ReadonlyMap<JsonObject, string>;
 
-/** Shorter values are in other values by chance. */
+/** Shorter values are contained in others by coincidence. */
 const MIN_SOURCE = 3;
 const MIN_GAIN = 4;
 const MAX_TRIES = 8;
 const PLAIN_KEY = /^"[A-Za-z_][A-Za-z0-9_-]*"$/;
 const JSON_WORD = /^"(?:true|false|null)"$/;
 
-/** How a place of all records follows from one before it, if it does. */
+/** How a field can be derived from an earlier one in all records, if it can. */
 export function derive(shape: Shape, place: number, keys: KeysOfRecords): Derived | undefined {
   const [first] = shape.records;
   const value = first && textOf(cellOf(first, shape.keys, place));
@@ -29,7 +29,7 @@ export function derive(shape: Shape, place: number, keys: KeysOfRecords): Derive
   if (own) return { kind: 'derived', before: '', source: undefined, after: '' };
   const isSame = shape.records.every((record) => cellOf(record, shape.keys, place) === `"${value}"`);
   for (const { key, source, from } of sourcesOf(first, value, shape.keys.slice(0, place))) {
-    // A value that is the same in all is said once as it is.
+    // A constant is written once anyway.
     if (isSame && source.length < key.length + MIN_GAIN) continue;
     const at = value.indexOf(source);
     const before = value.slice(0, at);
@@ -49,7 +49,7 @@ interface Source {
   from: number;
 }
 
-/** The values of a record that a later one holds, the longest first. */
+/** The earlier fields whose value is part of this one, longest value first. */
 function sourcesOf(record: JsonObject, value: string, keys: readonly string[]): Source[] {
   const sources: Source[] = [];
   keys.forEach((key, from) => {
@@ -61,17 +61,17 @@ function sourcesOf(record: JsonObject, value: string, keys: readonly string[]): 
   return sources.sort((a, b) => b.source.length - a.source.length || a.from - b.from).slice(0, MAX_TRIES);
 }
 
-/** The text in a string's quotes. */
+/** A string without its quotes. */
 function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' && value[0] === '"' ? value.slice(1, -1) : undefined;
 }
 
-/** What a string or number may be part of. */
+/** A primitive as it may appear inside a string. */
 function inner(value: Json | undefined): string | undefined {
   return typeof value === 'string' ? (textOf(value) ?? value) : undefined;
 }
 
-/** The keys of objects in objects that are written with their keys. */
+/** Finds the key of each object in an object that is written with its keys. */
 export function keysOfRecords(root: Json, shapeOf: Shapes): KeysOfRecords {
   const keys = new Map<JsonObject, string>();
   const walk = (value: Json): void => {

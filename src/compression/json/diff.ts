@@ -1,11 +1,11 @@
 import { type Json, JsonArray, JsonObject, writeJson } from './read.ts';
 
 export interface JsonChange {
-  /** Where, as `[17]."status"`. */
+  /** Path, such as `[17]."status"`. */
   path: string;
-  /** What tells the row apart, such as `order_id "#W1"`. */
+  /** Identifies the row, such as `order_id "#W1"`. */
   label: string;
-  /** Empty for a list or an object, which is to be seen above, and for what is new. */
+  /** Empty for a new field, and for a list or an object, which the earlier text shows. */
   before: string;
   after: string;
 }
@@ -14,7 +14,7 @@ const MAX_CHANGES = 24;
 const MAX_VALUE = 400;
 const ID_KEY = /(?:id|key|name|number|code|sha|slug|email)"$/i;
 
-/** The values that differ between two JSON values; undefined when they are of another form, or too many differ. */
+/** The differences between two JSON values; undefined if they differ in form or in too many places. */
 export function diffJson(before: Json, after: Json): JsonChange[] | undefined {
   const changes: JsonChange[] = [];
   return compare(before, after, '', '', changes) ? changes : undefined;
@@ -28,12 +28,12 @@ function compare(a: Json | undefined, b: Json, path: string, label: string, chan
     });
   }
   if (a instanceof JsonObject && b instanceof JsonObject && a.keys.every((key, i) => key === b.keys[i])) {
-    // Fields that came to the end are changes from nothing.
+    // Appended fields are changes from nothing.
     return b.values.every((value, i) => compare(a.values[i], value, `${path}.${b.keys[i]}`, label, changes));
   }
   const after = writeJson(b);
   if (a !== undefined && writeJson(a) === after) return true;
-  // A list or object of another form at the top is another answer, and so is a long one; not a change.
+  // Another form at the root, or a long value, is a different result rather than a change.
   if (path === '' || changes.length >= MAX_CHANGES || after.length > MAX_VALUE) return false;
   changes.push({ path, label, before: typeof a === 'string' ? a : '', after });
   return true;

@@ -7,18 +7,18 @@ import { cellOf, findShapes, placeOf, type Shape, type Shapes } from './shapes.t
 import { withoutQuotes } from './text.ts';
 
 export interface EncodeOptions {
-  /** Keys whose strings stay whole, because the question names them. */
+  /** Whether the strings under a key stay whole, because the question names it. */
   keepKey?: (key: string) => boolean;
-  /** The items of the list stood one a line, without brackets. */
+  /** The list was written as JSON lines: one item a line, without brackets. */
   lines?: boolean;
 }
 
-/** Lists of more rows than this put each on its own line. */
+/** Lists with more rows than this have one row a line. */
 const ROWS_IN_LINE = 3;
 
 /**
- * Writes a JSON value as records: keys once per shape, then values by place. Whatever is said once
- * (constants, prefixes) stands in the head, in JSON's own spelling. `decodeRecords` reads it back.
+ * Writes a JSON value as records: the keys of each shape once, then values by position. The head states what all
+ * records share (constants, prefixes). Lossless but for the order of keys.
  */
 export function encodeRecords(root: Json, options: EncodeOptions = {}): string {
   const { shapes, shapeOf } = findShapes(root);
@@ -45,7 +45,7 @@ interface Plan {
 
 class RecordWriter {
   readonly #plan: Plan;
-  /** For columns that follow from another: the values there that have been written. */
+  /** For each dependent column, the determinant values that have been written. */
   readonly #written = new Map<Column, Set<Json>>();
   #depth = 0;
 
@@ -53,7 +53,7 @@ class RecordWriter {
     this.#plan = plan;
   }
 
-  /** A value; `type` is what the head already says about its place. */
+  /** Writes a value; `type` is what the head already states about it. */
   value(value: Json, type?: ContainerType, key = ''): string {
     if (typeof value === 'string') return this.#string(value, key);
     const own = typeOf(value, this.#plan.shapeOf);
@@ -71,7 +71,7 @@ class RecordWriter {
     return object.keys.map((key, i) => `${key}:${this.value(object.values[i] ?? 'null', type, key)}`);
   }
 
-  /** Rows of the outermost lists stand one a line, and need no brackets there. */
+  /** Rows of the outermost lists have a line each and need no brackets. */
   #rows(list: JsonArray, shape: Shape): string {
     const inLine = this.#depth > 0 || list.items.length <= ROWS_IN_LINE;
     const rows = list.items.map((row) => this.#cells(row as JsonObject, shape));
@@ -100,7 +100,7 @@ class RecordWriter {
     return withoutQuotes(this.#string(value, key), column.isText);
   }
 
-  /** Whether the value follows from another of its record, for which it has been written before. */
+  /** Whether the value is determined by another of its record and has been written for that before. */
   #isDetermined(column: Column, record: JsonObject, shape: Shape): boolean {
     if (column.kind !== 'plain' || column.by === undefined) return false;
     const by = cellOf(record, shape.keys, column.by) ?? '';

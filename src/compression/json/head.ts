@@ -6,14 +6,14 @@ import type { Shape } from './shapes.ts';
 export interface Head {
   columns: Map<Shape, Column[]>;
   prefixes: Prefixes;
-  /** The items of the list stood one a line, without brackets. */
+  /** The list was written as JSON lines: one item a line, without brackets. */
   lines: boolean;
 }
 
-/** A key that can stand without its quotes. */
+/** A key that can be written without quotes. */
 const BARE_KEY = /^"[A-Za-z_$@][A-Za-z0-9_ .$@/-]*"$/;
 
-/** What a reader of records needs first: the legend, the prefixes, and the columns of each shape. */
+/** Writes what a reader of records needs first: legend, prefixes, and the columns of each shape. */
 export function writeHead(head: Head): string {
   const lines: string[] = [];
   for (const { sign, text } of head.prefixes) lines.push(`${sign}="${text}"`);

@@ -1,6 +1,6 @@
 import { type Json, JsonArray, type JsonObject } from './read.ts';
 
-/** Long starts of URLs and paths that many strings share; `"~x"` stands for the text of `~` followed by x. */
+/** Long prefixes that many URLs and paths share; `"~x"` stands for the text of `~` followed by x. */
 export type Prefixes = readonly Prefix[];
 
 export interface Prefix {
@@ -8,23 +8,23 @@ export interface Prefix {
   text: string;
 }
 
-/** Whether a field of an object is written out where it stands, so that a prefix could shorten it. */
+/** Whether a field of an object is written out in its place, so that a prefix can shorten it. */
 export type IsWritten = (object: JsonObject, place: number) => boolean;
 
-/** Those are taken that no string starts with; each is one token, or part of one. */
+/** Candidates for signs; one that a string starts with is not used. Each is at most one token. */
 const SIGNS = [...'~$*!^%@&;'];
 const MIN_LENGTH = 16;
 const MAX_PREFIX = 200;
-/** In characters: what a prefix must save in all, and what a string saves nothing by. */
+/** In characters: the least that a prefix must save in total, and its cost in each string. */
 const MIN_GAIN = 40;
 const SIGN_COST = 8;
 const MAX_STRINGS = 20_000;
-/** Up to so many strings a prefix may also be an address without what follows it, such as `.git` or `{/id}`. */
+/** Up to this many strings, a prefix may also end before a suffix such as `.git` or `{/id}`. */
 const MAX_CLOSELY = 2000;
 const AFTER_SLASH = /(?<=\/)/g;
 const AROUND_SIGNS = /(?<=\/)|(?=[/.{?#:])|$/g;
 
-/** Chooses the prefixes that save most, and for each a sign that no string starts with. */
+/** Chooses the prefixes that save most, each with a sign that no string starts with. */
 export function findPrefixes(root: Json, isWritten: IsWritten): Prefixes {
   const texts = new Map<string, number>();
   const starts = new Set<string>();
@@ -44,7 +44,7 @@ export function findPrefixes(root: Json, isWritten: IsWritten): Prefixes {
   return prefixes;
 }
 
-/** `"~x"` for a string that starts with the prefix of that sign, itself otherwise. */
+/** Returns `"~x"` for a string that starts with the prefix of `~`, otherwise the string itself. */
 export function abbreviate(text: string, prefixes: Prefixes): string {
   let found: Prefix | undefined;
   for (const prefix of prefixes) {
@@ -54,9 +54,9 @@ export function abbreviate(text: string, prefixes: Prefixes): string {
 }
 
 interface Found {
-  /** How often each string occurs that may have a prefix. */
+  /** Occurrences of each string that may have a prefix. */
   texts: Map<string, number>;
-  /** The first characters of all strings. */
+  /** First characters of all strings. */
   starts: Set<string>;
   isWritten: IsWritten;
 }
@@ -79,7 +79,7 @@ function collectText(value: string, { texts, starts }: Found): void {
   texts.set(text, (texts.get(text) ?? 0) + 1);
 }
 
-/** Where a prefix of the text may end. */
+/** Positions where a prefix of the text may end. */
 function cutsIn(text: string, cut: RegExp): number[] {
   const cuts: number[] = [];
   cut.lastIndex = MIN_LENGTH - 1;
@@ -90,7 +90,7 @@ function cutsIn(text: string, cut: RegExp): number[] {
   return cuts;
 }
 
-/** What a prefix could be, and what it would save by the prefixes that are chosen so far. */
+/** A possible prefix, and what it would save beyond the prefixes chosen so far. */
 interface Candidate {
   text: string;
   gain: number;
@@ -99,12 +99,12 @@ interface Candidate {
 interface Shared {
   text: string;
   count: number;
-  /** So much of it a chosen prefix already stands for. */
+  /** Length that a chosen prefix already covers. */
   covered: number;
   candidates: Candidate[];
 }
 
-/** Prefixes that would pay; most starts are of one string alone, and what saves too little never saves more. */
+/** Prefixes that save enough. Most candidates occur in one string only, and a gain that is too small never grows. */
 function findCandidates(texts: ReadonlyMap<string, number>): { strings: Shared[]; candidates: Candidate[] } {
   const byText = new Map<string, Candidate>();
   const isCut = texts.size > MAX_CLOSELY ? AFTER_SLASH : AROUND_SIGNS;

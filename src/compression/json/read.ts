@@ -1,6 +1,6 @@
 /**
- * A JSON value read without loss: a primitive is its text as written (`1.0`, `-0`, `"\u00e9"`), because
- * `JSON.parse` would respell it.
+ * A JSON value, read without loss. A primitive is its source text (`1.0`, `-0`, `"\u00e9"`), because `JSON.parse`
+ * would normalize it.
  */
 export type Json = string | JsonArray | JsonObject;
 
@@ -17,31 +17,31 @@ export class JsonObject {
 export interface JsonRead {
   value: Json;
   end: number;
-  /** Values met on the way: one for each primitive, list and object. */
+  /** Number of values read: primitives, lists and objects. */
   size: number;
 }
 
 const MAX_DEPTH = 60;
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: which a JSON string may not have
+// biome-ignore lint/suspicious/noControlCharactersInRegex: not allowed in JSON strings
 const PLAIN_STRING = /"[^"\\\u0000-\u001f]*"/y;
 const WORDS = ['true', 'false', 'null'];
 
-/** Reads the JSON value at `start`; undefined when it is not JSON, is nested too deep or repeats a key. */
+/** Reads the JSON value at `start`; undefined if it is not JSON, too deeply nested, or has duplicate keys. */
 export function readJson(text: string, start = 0): JsonRead | undefined {
   const reader = new Reader(text, start);
   const value = reader.value(0);
   return value === undefined ? undefined : { value, end: reader.at, size: reader.size };
 }
 
-/** The JSON value that a text consists of; undefined when it is anything else. */
+/** Reads a text that is a single JSON value; undefined if it is anything else. */
 export function readWhole(text: string): Json | undefined {
   const read = readJson(text);
   return read && text.slice(read.end).trim() === '' ? read.value : undefined;
 }
 
-/** How far a read got before it failed; lets a caller that tries many places stop in time. */
+/** Like `readJson`, but a failed read returns where it failed, so that a caller can bound its retries. */
 export function readJsonOrReach(text: string, start: number): JsonRead | number {
   const reader = new Reader(text, start);
   const value = reader.value(0);
@@ -117,7 +117,7 @@ class Reader {
   string(): string | undefined {
     const start = this.at;
     if (this.#text.charCodeAt(start) !== 0x22) return undefined;
-    // Nearly all strings are plain, and a pattern finds their end without a step for each character.
+    // Fast path: a regular expression finds the end of strings without escapes.
     PLAIN_STRING.lastIndex = start;
     if (PLAIN_STRING.test(this.#text)) {
       this.at = PLAIN_STRING.lastIndex;
@@ -157,7 +157,7 @@ class Reader {
   }
 }
 
-/** The shortest JSON text of a value, every primitive as it was written. */
+/** Writes a value as minified JSON, every primitive as it was written. */
 export function writeJson(value: Json): string {
   if (typeof value === 'string') return value;
   if (value instanceof JsonArray) return `[${value.items.map(writeJson).join(',')}]`;

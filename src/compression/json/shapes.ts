@@ -1,16 +1,16 @@
 import { type Json, type JsonArray, JsonObject } from './read.ts';
 
-/** Objects with one list of keys; each is written as a record `(value,value)` in the order of `keys`. */
+/** Objects with the same keys. Each is written as a record `(value,value)` in the order of `keys`. */
 export interface Shape {
   id: number;
   keys: readonly string[];
   records: JsonObject[];
 }
 
-/** Which shape an object has; an object without one is written with its keys. */
+/** The shape of each object. An object without one is written with its keys. */
 export type Shapes = Map<JsonObject, Shape>;
 
-/** Finds the objects that share their keys; near-alike rows of one list share a shape with empty places. */
+/** Finds objects with the same keys. Similar rows of one list share a shape, with gaps for missing keys. */
 export function findShapes(root: Json): { shapes: Shape[]; shapeOf: Shapes } {
   const byKeys = new Map<string, Shape>();
   walk(root, byKeys);
@@ -23,12 +23,12 @@ export function findShapes(root: Json): { shapes: Shape[]; shapeOf: Shapes } {
   return { shapes, shapeOf };
 }
 
-/** The value of `key` in a record, or undefined when it has no such key. */
+/** The value of a key in a record; undefined if the record lacks the key. */
 export function cellOf(record: JsonObject, keys: readonly string[], place: number): Json | undefined {
   return record.values[placeOf(record.keys, keys[place] ?? '', place)];
 }
 
-/** Where a key stands, or -1: at the same place as in other rows like this one, as a rule. */
+/** Index of a key, or -1. `usual` is tried first: its index in most rows. */
 export function placeOf(keys: readonly string[], key: string, usual: number): number {
   return keys[usual] === key ? usual : keys.indexOf(key);
 }
@@ -62,13 +62,13 @@ function add(byKeys: Map<string, Shape>, keys: readonly string[], records: JsonO
   else byKeys.set(signature, { id: 0, keys, records: [...records] });
 }
 
-/** Keys that are data (dates, ids) name no columns: taken for a shape, values would drift from their keys. */
+/** Keys that are data (dates, ids) are no column names: as a shape they would separate values from their keys. */
 function isKeyedByData(keys: readonly string[]): boolean {
   const data = keys.filter((key) => /\d\D?\d\D?\d/.test(key) || key.length > 60).length;
   return data * 2 > keys.length;
 }
 
-/** One key order that all rows follow, when they are alike enough that few places stay empty. */
+/** A key order that all rows follow, if the rows are similar enough to leave few gaps. */
 function unionOfKeys(rows: readonly JsonObject[]): string[] | undefined {
   const union: string[] = [];
   const members = new Set<string>();

@@ -5,17 +5,17 @@ export interface JsonSpan {
   start: number;
   end: number;
   value: Json;
-  /** It is a list of values that stood one a line, without brackets. */
+  /** JSON lines: values one a line, read as a list. */
   lines: boolean;
 }
 
-/** Shorter JSON is as likely a sample of the wanted format as it is data. */
+/** Shorter JSON may well be a sample of the wanted format. */
 const MIN_LENGTH = 200;
 
-/** JSON values that start and end at line ends, with at least `MIN_LENGTH` characters; lines of values count as one. */
+/** Finds JSON values on lines of their own, `MIN_LENGTH` characters or longer. JSON lines count as one value. */
 export function findJson(text: string): JsonSpan[] {
   const spans: JsonSpan[] = [];
-  // A failed read reaches as far as the text is JSON; this much in vain is enough.
+  // Bounds the total length of failed reads.
   let patience = text.length;
   for (let at = nextStart(text, 0); at >= 0 && patience > 0; ) {
     const read = readJsonOrReach(text, at);
@@ -58,7 +58,7 @@ function nextStart(text: string, from: number): number {
   return found ? found.index + found[0].length - 1 : -1;
 }
 
-/** The end of the line if nothing but blanks follows `at` on it, else -1. */
+/** The end of the line if only white space follows `at`, else -1. */
 function endOfLine(text: string, at: number): number {
   let end = at;
   while (text[end] === ' ' || text[end] === '\t' || text[end] === '\r') end++;

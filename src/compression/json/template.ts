@@ -1,21 +1,21 @@
 import { type Json, JsonArray, JsonObject } from './read.ts';
 import { withoutItemQuotes, withoutKeyQuotes, withoutQuotes } from './text.ts';
 
-/** A JSON value that went out with its keys, and how to tell the reader which one is meant. */
+/** An earlier JSON value that was sent with its keys, and the name by which a later one refers to it. */
 export interface JsonTemplate {
   value: Json;
   name: string;
 }
 
-/** Objects that were written with their keys, by how many they have: what a `(value,value)` near them is read by. */
+/** Objects written with their keys, by number of keys: they supply the keys of a `(value,value)` beside them. */
 export type Siblings = Map<number, JsonObject>;
 
-/** Fewer values in brackets don't pay for looking their keys up. */
+/** Objects with fewer keys are written with them. */
 const MIN_KEYS = 2;
 
 /**
- * Writes an object without its keys, `(value,value)`, where one beside it or the same one in an earlier JSON
- * value shows them; all else as JSON, but without the quotes that nothing needs. `decodeLike` reads it back.
+ * Writes an object without its keys, `(value,value)`, if a sibling or the same object of an earlier JSON value (the
+ * template) has them. Everything else is JSON without needless quotes. Lossless.
  */
 export function encodeByTemplate(value: Json, template?: JsonTemplate): string {
   const own = new Set<JsonObject>();
@@ -26,7 +26,7 @@ export function encodeByTemplate(value: Json, template?: JsonTemplate): string {
   return `[gw json: (values) keyed as ${places.join(', or ')}]\n${body}`;
 }
 
-/** `own` collects the objects of this value that others are read by. */
+/** `own` collects the objects of this value that serve as templates for others. */
 function write(value: Json, template: Json | undefined, own: Set<JsonObject>): string {
   if (typeof value === 'string') return withoutItemQuotes(value);
   if (value instanceof JsonObject && startsWithKeysOf(value, template))
@@ -64,20 +64,20 @@ function writeValues(value: JsonObject, template: JsonObject, own: Set<JsonObjec
   return `(${cells.join(',')})`;
 }
 
-/** Under what a JSON value is kept to be a model of later ones: its first keys, or those of its first row. */
+/** The key under which a template is looked up: the first keys of the value or of its first row. */
 export function outlineOf(value: Json): string | undefined {
   const row = value instanceof JsonArray ? value.items[0] : value;
   if (!(row instanceof JsonObject) || row.keys.length < MIN_KEYS) return undefined;
   return `${value === row ? '' : '[]'}${row.keys.slice(0, MIN_KEYS).join(',')}`;
 }
 
-/** Whether an object has the keys of another in their order, and perhaps more after them. */
+/** Whether an object starts with the keys of the template, in order. */
 export function startsWithKeysOf(value: JsonObject, template: Json | undefined): template is JsonObject {
   if (!(template instanceof JsonObject) || template.keys.length < MIN_KEYS) return false;
   return template.keys.every((key, i) => key === value.keys[i]);
 }
 
-/** The object that so many values in brackets are read by: the model's own field, else the last sibling. */
+/** The object that supplies the keys for `count` values: the template's own field, else the last sibling. */
 export function templateFor(
   count: number,
   own: Json | undefined,
@@ -86,7 +86,7 @@ export function templateFor(
   return own instanceof JsonObject && own.keys.length === count ? own : siblings.get(count);
 }
 
-/** What the items or fields of a value are read by when the same place of an earlier value had such. */
+/** The siblings that the template supplies for the items or fields of a value. */
 export function siblingsIn(template: Json | undefined): Siblings {
   const siblings: Siblings = new Map();
   if (template === undefined || typeof template === 'string') return siblings;
@@ -97,12 +97,12 @@ export function siblingsIn(template: Json | undefined): Siblings {
   return siblings;
 }
 
-/** What the lists in a list are read by. */
+/** The template for lists in a list. */
 export function listIn(template: Json | undefined): Json | undefined {
   return template instanceof JsonArray ? template.items.find((item) => item instanceof JsonArray) : undefined;
 }
 
-/** A field of an object, by its key. */
+/** The template for a field of an object. */
 export function fieldOf(template: Json | undefined, key: string): Json | undefined {
   return template instanceof JsonObject ? template.values[template.keys.indexOf(key)] : undefined;
 }

@@ -1,20 +1,20 @@
 /**
- * Everything that gw writes into a message carries this; a text that has it is left alone, which makes
- * compression idempotent, and no encoding has to be told from a client's own look-alike.
+ * Starts everything that gw writes into a message. A text that contains it is left alone: compression is idempotent,
+ * and a client's own text is never mistaken for an encoding.
  */
 export const MARK = '[gw';
 
-/** What a text starts with that stands in for an earlier one. */
+/** Starts a reference to an earlier text. */
 export const REFERENCE = '[gw: ';
 
-/** A user's fence around text that must stay: from this mark to the next one, or to the end. */
+/** A user's mark around text that must stay: from one mark to the next, or to the end. */
 const KEEP = /<!--\s*\/?gw:keep\s*-->/g;
 
 export function isMarked(text: string): boolean {
   return text.includes(MARK);
 }
 
-/** Splits a text at its keep marks: odd pieces (the marks among them) must not be touched. */
+/** Splits a text at its keep marks. Pieces with `keep`, which include the marks, must not change. */
 export function splitAtKeeps(text: string): { text: string; keep: boolean }[] {
   if (!text.includes('gw:keep')) return [{ text, keep: false }];
   const pieces: { text: string; keep: boolean }[] = [];

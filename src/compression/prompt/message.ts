@@ -1,10 +1,10 @@
-/** A chat message as parsed from JSON; gw knows a few of its fields and keeps the rest. */
+/** A chat message as parsed from JSON. gw reads a few of its fields and keeps the rest. */
 export type Message = Readonly<Record<string, unknown>>;
 
-/** A call that an assistant made, as far as it helps to read its result. */
+/** A tool call, reduced to what helps to interpret its result. */
 export interface ToolCall {
   name: string;
-  /** The arguments' JSON text. */
+  /** The arguments as JSON text. */
   args: string;
 }
 
@@ -12,7 +12,7 @@ export function roleOf(message: Message): string {
   return typeof message.role === 'string' ? message.role : '';
 }
 
-/** The texts of a message, in order: its content, or those of its content parts that are text. */
+/** The texts of a message in order: its content, or its text parts. */
 export function textsOf(message: Message): string[] {
   const { content } = message;
   if (typeof content === 'string') return [content];
@@ -20,7 +20,7 @@ export function textsOf(message: Message): string[] {
   return content.map(textOfPart).filter((text) => text !== undefined);
 }
 
-/** The message with each text replaced; itself when none changed. */
+/** The message with each text mapped; the same object if none changed. */
 export function mapTexts(message: Message, change: (text: string) => string): Message {
   const { content } = message;
   if (typeof content === 'string') {

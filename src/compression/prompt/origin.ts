@@ -1,30 +1,30 @@
 import { type Message, roleOf, type ToolCall, textsOf } from './message.ts';
 
-/** Where a message's text is from, and so what may be done with it. */
+/** The source of a message's text, which decides what may be done with it. */
 export interface Origin {
   role: 'system' | 'user' | 'assistant' | 'tool';
-  /** How a later message may refer to it, such as the tool call that it answers. */
+  /** How a later message refers to it, such as by the tool call that it answers. */
   source: string;
   /** The tool that printed it. */
   tool?: string;
-  /** The file that was read, whose lines may be edited next. */
+  /** The path of the file that was read. Its lines may be edited next. */
   path?: string;
 }
 
 const MAX_ARGS = 100;
-/** So many letters of an answer's or a block's start tell it from others. */
+/** An answer or a block is named by this many of its first characters. */
 const MAX_NAME = 40;
-/** Files of these kinds hold records, not source: their lines are read, not edited. */
+/** Extensions of files that contain records rather than source: read, not edited. */
 const DATA_FILE = /\.(?:log|out|err|txt|csv|tsv|jsonl|ndjson)(?:\.\d+)?$/i;
 const FILE_KEYS = ['path', 'file', 'file_path', 'filename', 'filepath', 'target_file', 'uri'];
 const READ = /read|open|cat|view|get_?file|show|fetch_?file|load/i;
 
-/** Where a message's text is from; undefined for roles whose text is not touched. */
+/** The source of a message's text; undefined for roles whose text never changes. */
 export function originOf(message: Message, calls: ReadonlyMap<string, ToolCall>): Origin | undefined {
   const role = roleOf(message);
   if (role === 'system' || role === 'developer') return { role: 'system', source: 'the system message' };
   if (role === 'assistant') {
-    // What stands beside a tool call is part of the agent's work.
+    // Text beside a tool call is part of the agent's reasoning, and stays.
     return message.tool_calls === undefined ? { role, source: nameOf(message) } : undefined;
   }
   if (role === 'user') return { role, source: 'the block' };
@@ -39,18 +39,18 @@ export function originOf(message: Message, calls: ReadonlyMap<string, ToolCall>)
   return { role: 'tool', source, tool: call.name, ...(isFile ? { path } : {}) };
 }
 
-/** An answer is told from others by how it starts. */
+/** Names an answer by its first words. */
 function nameOf(message: Message): string {
   return `the answer ${quotedStart(textsOf(message)[0] ?? '')}`;
 }
 
-/** How a text starts, to tell it from others. */
+/** The start of a text in quotes, as its name. */
 export function quotedStart(text: string): string {
   const start = startOf(text.trimStart(), MAX_NAME);
   return `"${start.split('\n', 1)[0]?.trimEnd()}…"`;
 }
 
-/** Its first letters, without half a character. */
+/** The first characters of a text, without splitting a surrogate pair. */
 function startOf(text: string, length: number): string {
   return text.slice(0, length).replace(/[\ud800-\udbff]$/, '');
 }

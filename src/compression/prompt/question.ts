@@ -1,19 +1,19 @@
 import { contentStems } from './words.ts';
 
-/** What the user wants to know, as far as it can be told from words alone. */
+/** The user's question, as far as keywords reveal it. */
 export interface Question {
   text: string;
   /** Stems of its content words. */
   stems: ReadonlySet<string>;
-  /** Ids, paths, quoted phrases and other strings that must be found as they are, lower case. */
+  /** Ids, paths, quoted phrases and other strings to match literally, in lower case. */
   exact: readonly string[];
-  /** It wants JSON back, so that JSON must stay as it is. */
+  /** The answer should be JSON, so JSON must not change. */
   wantsJson: boolean;
-  /** It wants a pasted file back, so that every line of it counts. */
+  /** The answer should be a pasted file, so every line of it counts. */
   wantsFile: boolean;
 }
 
-/** More than this much of a message's own words is not a question but material; its ends are read. */
+/** Longer text is material rather than a question; only its two ends are read. */
 const MAX_QUESTION = 3000;
 
 const OTHERS =
@@ -29,7 +29,7 @@ const FILE_BACK =
 const QUOTED = /"([^"\n]{3,200})"|`([^`\n]{3,200})`|“([^”\n]{3,200})”/g;
 const WORD = /[^\s,;?!"'`()<>{}“”]+/g;
 
-/** Reads the user's own words; undefined when there are none. */
+/** Reads the user's own words; undefined if there are none. */
 export function readQuestion(words: string): Question | undefined {
   const text = words.length <= MAX_QUESTION ? words : `${words.slice(0, 1500)}\n${words.slice(-1500)}`;
   if (text.trim() === '') return undefined;
@@ -42,7 +42,7 @@ export function readQuestion(words: string): Question | undefined {
   };
 }
 
-/** Whether a text holds one of the strings that the question names. */
+/** Whether a text contains one of the exact strings of the question. */
 export function mentions(question: Question | undefined, text: string): boolean {
   if (!question || question.exact.length === 0) return false;
   const lower = text.toLowerCase();
@@ -59,7 +59,7 @@ function exactStrings(text: string): string[] {
   return [...found].slice(0, 200);
 }
 
-/** A word that no prose has: with figures, inner signs or inner capitals. */
+/** A word unlike prose: with digits, inner punctuation or inner capitals. */
 function isId(word: string): boolean {
   if (word.length < 2 || /^\d{1,2}$/.test(word)) return false;
   return (
@@ -70,7 +70,7 @@ function isId(word: string): boolean {
   );
 }
 
-/** Tells of each key whether the question names it; a document has few keys and each of them often. */
+/** A cached `namesKey`: a document has few keys and repeats them often. */
 export function keysNamedBy(question: Question | undefined): (key: string) => boolean {
   const cache = new Map<string, boolean>();
   return (key) => {
@@ -83,29 +83,29 @@ export function keysNamedBy(question: Question | undefined): (key: string) => bo
   };
 }
 
-/** Whether the question names a JSON key (given with its quotes): every word of it. */
+/** Whether the question contains every word of a JSON key (passed with its quotes). */
 export function namesKey(question: Question | undefined, key: string): boolean {
   if (!question) return false;
   const stems = contentStems(key.replace(/_|(?<=[a-z])(?=[A-Z])/g, ' '));
   return stems.length > 0 && stems.every((stem) => question.stems.has(stem));
 }
 
-/** Whether the question asks about other rows or lines than the ones that it names: totals, extremes, comparisons. */
+/** Whether the question needs more rows or lines than it names: totals, extremes, comparisons. */
 export function needsOthers(question: Question): boolean {
   return OTHERS.test(withoutQuotes(question.text));
 }
 
-/** Whether the user wants something done rather than told; then what is read may be changed next. */
+/** Whether the user gives a task rather than a question. Then the text may be edited next. */
 export function isTask(question: Question): boolean {
   return TASK.test(withoutQuotes(question.text));
 }
 
-/** What is quoted names a thing, whatever words it has. */
+/** A quoted phrase is a name, whatever words it contains. */
 function withoutQuotes(text: string): string {
   return text.replace(QUOTED, '"…"');
 }
 
-/** Whether the question asks about named things alone. */
+/** Whether the question only asks about things that it names. */
 export function isLookup(question: Question): boolean {
   const { text } = question;
   return (

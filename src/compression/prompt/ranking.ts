@@ -7,29 +7,29 @@ export interface Candidate {
 
 const K1 = 1.2;
 const B = 0.6;
-/** Two words of the question side by side say more than the two apart. */
+/** Weight of two adjacent words of the question. */
 const PAIR_WEIGHT = 0.5;
 const TITLE_WEIGHT = 1.2;
-/** A word that stands in none may say how to answer rather than what is asked; it counts so much. */
+/** Weight of a word that no candidate contains: it may describe the answer rather than the topic. */
 const ABSENT = 0.5;
-/** How many best ones may lead to others. */
+/** How many of the best candidates may lead to others. */
 const HOPS = 3;
 const HOP_WEIGHT = 0.45;
-/** So many first letters make `Tunisia` and `Tunisian` one, read from so much of a text. */
+/** Length of a word root (`Tunisia`, `Tunisian`), and how much of a text is searched for roots. */
 const ROOT = 6;
 const ROOTS_FROM = 4000;
 
 export interface Ranking {
   scores: number[];
-  /** The candidates' places, the best one first. */
+  /** Indexes of the candidates, best first. */
   order: number[];
-  /** How much of what the question asks for stands in the best ones, by weight. */
+  /** Share of the question's terms, by weight, that the best candidates contain. */
   covered: number;
-  /** Stems of the question that tell candidates apart: those that not half of them have, if there are such. */
+  /** Discriminative stems of the question: those in fewer than half of the candidates, or all if none are. */
   telling: ReadonlySet<string>;
 }
 
-/** How well each candidate answers the question: BM25 on stems and pairs, titles, coverage, and a second hop. */
+/** Ranks candidates by BM25 on stems and pairs, titles, coverage, and a second hop. */
 export function rank(question: string, candidates: readonly Candidate[]): Ranking {
   const memo = new Map<string, string>();
   const stemsOf = (text: string) => contentStems(text, memo);
@@ -63,7 +63,7 @@ function orderOf(scores: readonly number[]): number[] {
 interface Counted {
   length: number;
   counts: Map<string, number>;
-  /** Stems of the question that the title has, or starts like, and how far that counts. */
+  /** Stems of the question that the title contains, with the weight of the match. */
   title: Map<string, number>;
 }
 
@@ -126,7 +126,7 @@ function scoreOf(
   return best === 0 ? 0 : score * (1 + covered / best);
 }
 
-/** A document that one of the best names may hold the other half of the answer. */
+/** A document whose title one of the best mentions may contain the other half of the answer. */
 function addHops(
   scores: readonly number[],
   candidates: readonly Candidate[],
@@ -143,7 +143,7 @@ function addHops(
     const roots = new Set(rootsOf(candidates[top]?.text ?? ''));
     for (const other of order) {
       if (other === top) continue;
-      // A word that many titles have names none of them.
+      // A word in many titles identifies none of them.
       const own = (names[other] ?? []).filter(
         (root) => (holders.get(root) ?? 0) <= 2 + candidates.length / 20,
       );

@@ -10,7 +10,7 @@ const STOP = new Set(
 
 const WORD = /[\p{L}\p{N}]+/gu;
 
-/** Stems of a text's content words, in order; many texts are read faster with one `memo`. */
+/** Stems of a text's content words, in order. Share one `memo` between texts for speed. */
 export function contentStems(text: string, memo = new Map<string, string>()): string[] {
   const stems: string[] = [];
   for (const word of plain(text).match(WORD) ?? []) {
@@ -25,13 +25,13 @@ export function contentStems(text: string, memo = new Map<string, string>()): st
   return stems;
 }
 
-/** Lower case, without accents: `Santería` is asked for as `santeria`. */
+/** Lower case without accents: `Santería` matches `santeria`. */
 function plain(text: string): string {
   const lower = text.toLowerCase();
   return /[\u00c0-\u024f]/.test(lower) ? lower.normalize('NFD').replace(/\p{M}/gu, '') : lower;
 }
 
-/** A word without its commonest English endings: `cities`, `city` -> `citi`; `writes`, `writing` -> `writ`. */
+/** Strips common English endings: `cities`, `city` -> `citi`; `writes`, `writing` -> `writ`. */
 export function stem(word: string): string {
   if (word.length < 4 || /[^a-z]/.test(word)) return word;
   const base = word

@@ -1,7 +1,7 @@
 import { isObject } from '../../json/object.ts';
 import { type Message, toolCallsOf } from './message.ts';
 
-/** A text that an assistant gave to a tool, such as a file to write, and how a later one may refer to it. */
+/** A text that an assistant passed to a tool, such as a file to write, and its name for later references. */
 export interface WrittenArgument {
   text: string;
   source: string;
@@ -9,10 +9,10 @@ export interface WrittenArgument {
 
 const MIN_LENGTH = 300;
 const NAME = /^[\w.-]{1,40}$/;
-/** Shorter arguments tell the call from others. */
+/** Arguments up to this length are shown, to identify the call. */
 const MAX_SHOWN = 80;
 
-/** The long texts among the arguments of a message's calls: an agent often reads what it has just written. */
+/** The long texts among the tool arguments of a message: an agent often reads back what it has just written. */
 export function writtenArgumentsIn(message: Message): WrittenArgument[] {
   const list: WrittenArgument[] = [];
   for (const { name, args } of toolCallsOf(message).values()) {

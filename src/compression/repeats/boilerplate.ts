@@ -1,34 +1,34 @@
 import { estimateTokens } from '../prompt/estimate.ts';
 import { MARK } from '../prompt/marks.ts';
 
-/** How many of a text's first and last lines may be cut off, and how far from its start and end. */
+/** At most this many first and last lines are cut, within this many characters of the start and end. */
 const MAX_LINES = 12;
 const MAX_LENGTH = 4000;
-/** So many letters of a line's start tell which one is meant. */
+/** A line is named by this many of its first characters. */
 const NAME = 24;
 const WORTH = 0.7;
 
-/** A text whose first and last lines are cut off where they stood before, and what to say of them. */
+/** A text without the first and last lines that an earlier text had, and the marks in their place. */
 export interface Cut {
   head: string;
-  /** Where in the text what is left starts and ends. */
+  /** The range of the text that is left. */
   from: number;
   end: number;
   tail: string;
 }
 
-/** Where a line stood, and how many lines from it on were the same wherever it stood. */
+/** The last occurrence of a line, and how many lines from it on were the same at all occurrences. */
 interface Place {
   lines: readonly string[];
   at: number;
   agreed: number;
 }
 
-/** The lines that tools print around their results again and again: notes, heads of tables, banners; as they went out. */
+/** The lines that tools repeat around their results, as sent: notes, table headers, banners. */
 export class Boilerplate {
   readonly #places = new Map<string, Place>();
 
-  /** Remembers the lines of a text: those in its midst too, as a mark must not mean one or the other. */
+  /** Records all lines of a text, the middle ones too: a mark must not be ambiguous. */
   add(text: string): void {
     const lines = bodyOf(text).split('\n');
     for (let at = 0; at < lines.length; at++) this.#addLine(lines, at);
@@ -43,7 +43,7 @@ export class Boilerplate {
     this.#places.set(name, { lines, at, agreed });
   }
 
-  /** Cuts off the first and last lines that stood before, where saying so is shorter; or the last ones `after` a first. */
+  /** Cuts the first and last lines that occurred before if a mark is shorter; `after` keeps the first lines. */
   cut(text: string, where: 'around' | 'after' = 'around'): Cut {
     const start = where === 'after' ? [] : endsOf(text).head;
     const first = start.slice(0, this.#countHead(start));
@@ -77,13 +77,13 @@ export class Boilerplate {
   }
 }
 
-/** Says of lines by the start of the first that they are as before. */
+/** The mark for repeated lines, named by the start of the first. */
 function markOf(lines: readonly string[]): string {
   const more = lines.length - 1;
   return `[gw: "${nameOf(lines[0] ?? '')}…"${more > 0 ? ` and ${more} more line${more > 1 ? 's' : ''}` : ''} as before]`;
 }
 
-/** How much of a text its first lines take, their line ends included. */
+/** Length of the first lines of a text, with their newlines. */
 function lengthOf(lines: readonly string[], most: number): number {
   return Math.min(
     most,
@@ -97,7 +97,7 @@ function isWorth(lines: readonly string[]): boolean {
 
 function nameOf(line: string): string | undefined {
   const name = line.trimStart().slice(0, NAME);
-  // Half a character could not be written, and a mark of ours names nothing.
+  // A name must not split a surrogate pair or be a mark of gw.
   return name.length < NAME || /[\ud800-\udbff]$/.test(name) || name.startsWith(MARK) ? undefined : name;
 }
 
@@ -117,7 +117,7 @@ function bodyOf(text: string): string {
   return text.endsWith('\n') ? text.slice(0, -1) : text;
 }
 
-/** A text's first and last lines, whole ones; the same list where they are all. */
+/** The first and last whole lines of a text; the same list twice for a short text. */
 function endsOf(text: string): { head: readonly string[]; tail: readonly string[] } {
   const body = bodyOf(text);
   if (body.length <= MAX_LENGTH) {

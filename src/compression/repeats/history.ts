@@ -2,12 +2,12 @@ import { type Json, JsonObject, readWhole } from '../json/read.ts';
 import { type JsonTemplate, outlineOf, startsWithKeysOf } from '../json/template.ts';
 import { REFERENCE } from '../prompt/marks.ts';
 
-/** A text that came earlier in the conversation and can be referred to. */
+/** An earlier text of the conversation that can be referred to. */
 export interface Earlier {
   text: string;
-  /** How to tell the reader which one is meant. */
+  /** Its name in references. */
   name: string;
-  /** What went out for it. */
+  /** What was sent for it. */
   output: string;
   /** Nothing of it was left out. */
   exact: boolean;
@@ -15,11 +15,11 @@ export interface Earlier {
   byUser: boolean;
 }
 
-/** What became of a text. */
+/** How a text was sent. */
 export interface Fate {
   /** Nothing of it was left out. */
   exact: boolean;
-  /** Every line of it has its line in the output, so that lines can be referred to by number. */
+  /** Each line has its line in the output, so lines can be referred to by number. */
   inPlace: boolean;
   /** The tool that printed it. */
   tool?: string | undefined;
@@ -27,12 +27,12 @@ export interface Fate {
 }
 
 const MIN_LENGTH = 300;
-/** Lines shorter than this are everywhere and tell nothing. */
+/** Shorter lines occur everywhere and identify nothing. */
 const MIN_LINE = 14;
-/** A line in more texts than this says little about which one is meant. */
+/** A line in more texts than this hardly identifies any of them. */
 const MAX_HOLDERS = 12;
 
-/** The texts that have gone by, findable by what they hold. */
+/** The earlier texts of a conversation, indexed by content. */
 export class History {
   readonly #byText = new Map<string, Earlier>();
   readonly #byLine = new Map<string, Earlier[]>();
@@ -70,13 +70,13 @@ export class History {
     if (value === undefined || outline === undefined) return;
     const identity = identityOf(value);
     if (identity !== undefined) this.#lastOf.set(identity, earlier);
-    // What went out with its keys shows them to what comes later.
+    // A value that was sent with its keys is a template for later ones.
     if (earlier.output.startsWith(REFERENCE) || this.templateOf(value)) return;
     const templates = this.#templates.get(outline) ?? [];
     if (templates.length < MAX_HOLDERS) this.#templates.set(outline, [...templates, { value, name }]);
   }
 
-  /** An earlier JSON value that has the same keys, or the first of them. */
+  /** An earlier JSON value whose keys this one starts with. */
   templateOf(value: Json): JsonTemplate | undefined {
     const templates = this.#templates.get(outlineOf(value) ?? '') ?? [];
     if (!(value instanceof JsonObject)) return templates[0];
@@ -87,13 +87,13 @@ export class History {
     return this.#byText.get(text);
   }
 
-  /** The last text from this source of which nothing was left out; or else the last JSON of the same thing. */
+  /** The last complete text from this source, or else the last JSON value with the same identity. */
   lastOf(source: string, value?: Json): Earlier | undefined {
     const identity = value === undefined ? undefined : identityOf(value);
     return this.#lastOf.get(source) ?? (identity === undefined ? undefined : this.#lastOf.get(identity));
   }
 
-  /** The unchanged text that shares most with these lines, if it shares a good part of them; perhaps no user's. */
+  /** The in-place text that shares most with these lines, more than a quarter; `notByUser` skips user texts. */
   nearest(lines: readonly string[], notByUser = false): Earlier | undefined {
     const shared = new Map<Earlier, number>();
     let all = 0;
@@ -116,7 +116,7 @@ export class History {
   }
 }
 
-/** What tells a JSON object from others with the same keys: its first value, where that is an id or a name. */
+/** Identifies a JSON object among those with the same keys: by its first value, if that is an id or a name. */
 function identityOf(value: Json): string | undefined {
   if (!(value instanceof JsonObject)) return undefined;
   const [first] = value.values;
@@ -124,7 +124,7 @@ function identityOf(value: Json): string | undefined {
   return isName ? `${outlineOf(value)}\n${first}` : undefined;
 }
 
-/** A line without the number that a file viewer put before it: an insertion renumbers all lines below. */
+/** A line without the line number of a file viewer, which changes with every insertion above. */
 export function keyOfLine(line: string): string {
   return NUMBER.test(line) ? line.replace(NUMBER, '') : line;
 }

@@ -1,20 +1,20 @@
 import { type Earlier, keyOfLine, NUMBER } from './history.ts';
 
-/** Fewer lines, or shorter ones, are cheaper written out. */
+/** Shorter runs are cheaper written out. */
 export const MIN_LINES = 4;
 const MIN_LENGTH = 100;
-/** Unchanged lines kept beside a change, so that its place is seen. */
+/** Unchanged lines kept next to a change as context. */
 const CONTEXT = 1;
 const MAX_CANDIDATES = 8;
 
-/** A stretch of the text: lines of its own, or lines of the earlier text from `base` on. */
+/** A run of lines: new, or a copy of the earlier text from line `base` on. */
 interface Stretch {
   from: number;
   end: number;
   base?: number;
 }
 
-/** A text of which an earlier one holds some lines. */
+/** A text that shares runs of lines with an earlier one. */
 export interface Copy {
   earlier: Earlier;
   lines: readonly string[];
@@ -22,7 +22,7 @@ export interface Copy {
   stretches: readonly Stretch[];
 }
 
-/** How a text goes over from an earlier one; undefined where no stretch of it is worth it. */
+/** Aligns a text with an earlier one; undefined if no shared run is worth a reference. */
 export function copyOf(earlier: Earlier, lines: readonly string[]): Copy | undefined {
   const base = earlier.text.split('\n');
   const stretches = align(lines, base);
@@ -30,7 +30,7 @@ export function copyOf(earlier: Earlier, lines: readonly string[]): Copy | undef
   return isCopy ? { earlier, lines, base, stretches } : undefined;
 }
 
-/** How much of the earlier text stands in it, in characters. */
+/** Characters that are copied from the earlier text. */
 export function copiedLength({ lines, stretches }: Copy): number {
   return stretches.reduce(
     (sum, stretch) => sum + (stretch.base === undefined ? 0 : lengthOf(lines, stretch)),
@@ -38,7 +38,7 @@ export function copiedLength({ lines, stretches }: Copy): number {
   );
 }
 
-/** The text with references for its copied lines. */
+/** Writes the text with references for its copied lines. */
 export function writeCopy({ earlier, lines, base, stretches }: Copy): string {
   const body = stretches.flatMap((stretch) => write(stretch, lines, base));
   return [`[gw: like ${earlier.name} above; "lines a-b" are the lines there, unchanged]`, ...body].join('\n');
@@ -65,7 +65,7 @@ function write(
   return out;
 }
 
-/** How most of a stretch's lines go over from those there, from the first on. */
+/** The line-number change that explains most lines of a run, from its first line on. */
 function longestWay(
   lines: readonly string[],
   { from, end, base: there = 0 }: Stretch,
@@ -86,7 +86,7 @@ function longestWay(
   return best;
 }
 
-/** What becomes of the lines there: they stay as they are, or have numbers that are other, new or gone. */
+/** How a line of the earlier text changes: not at all, or its number is changed, added or removed. */
 export function wayOf(how: string): (line: string, i: number) => string {
   const number = FROM_NUMBER.exec(how)?.[1];
   if (number !== undefined) return (line, i) => renumber(line, Number(number) + i);
@@ -99,14 +99,14 @@ export function wayOf(how: string): (line: string, i: number) => string {
   return how === WITHOUT ? (line) => line.replace(NUMBER, '') : (line) => line;
 }
 
-/** The line with another number, the number's column kept at its width. */
+/** Replaces the number of a line and keeps the width of its column. */
 function renumber(line: string, number: number): string {
   return line.replace(/^(\s*)(\d+)/, (_, blanks: string, old: string) => {
     return String(number).padStart(blanks.length === 0 ? 0 : blanks.length + old.length, ' ');
   });
 }
 
-/** Cuts the text into what stands in the base, in its order, and what doesn't. */
+/** Splits the text into runs that the base contains and runs that it does not. */
 function align(lines: readonly string[], base: readonly string[]): Stretch[] {
   const keys = lines.map(keyOfLine);
   const baseKeys = base.map(keyOfLine);
@@ -139,7 +139,7 @@ function longestRun(
   next: number,
 ): { place: number; length: number } | undefined {
   let best: { place: number; length: number } | undefined;
-  // What follows the run before is the likeliest; then the first places.
+  // The line after the last run is the likeliest match, then the first occurrences.
   const candidates = base[next] === keys[at] ? [next, ...places] : places;
   for (const place of candidates.slice(0, MAX_CANDIDATES)) {
     let length = 0;
@@ -155,7 +155,7 @@ function longestRun(
   return best;
 }
 
-/** Leaves the lines next to a change written out. */
+/** Shortens a run by the context lines next to a change. */
 function trim(stretch: Stretch, lines: number): Stretch | undefined {
   const head = stretch.from === 0 ? 0 : CONTEXT;
   const tail = stretch.end === lines ? 0 : CONTEXT;

@@ -3,12 +3,12 @@ import { readWhole } from '../json/read.ts';
 import type { History } from './history.ts';
 import { copiedLength, copyOf, MIN_LINES, writeCopy } from './near-copies.ts';
 
-/** A shorter text is not worth the look. */
+/** Shorter texts are not looked up. */
 const MIN_PASTE = 400;
 
 /**
- * A later copy refers to the earlier one, a near copy gives its changes; undefined when there is none.
- * `source` names where the text is from, such as the tool call.
+ * A reference to an earlier copy of a text, with the changes of a near copy; undefined if there is none. `source`
+ * names the origin of the text, such as its tool call.
  */
 export function referToEarlier(text: string, source: string, history: History): string | undefined {
   const same = history.same(text);
@@ -30,8 +30,8 @@ function referByJson(text: string, source: string, history: History): string | u
 }
 
 /**
- * A user's words with what they hold of an earlier answer or tool result as references: that is not their own. Only
- * where it is most of that, since lines are hard to find by their number in the midst of what has no numbers.
+ * A user's words with references for what they quote of an earlier answer or tool result. Only if they quote most of
+ * it: a few lines are hard to find by number in a text without line numbers.
  */
 export function referToAnswer(text: string, history: History): string | undefined {
   if (text.length < MIN_PASTE) return undefined;

@@ -18,7 +18,7 @@ import { cleanTerminal } from '../transforms/text/terminal.ts';
 import { dropPassed } from '../transforms/text/test-runs.ts';
 import type { Trace } from './trace.ts';
 
-/** What data goes through, in order. */
+/** Transforms for all data, in order. */
 const VALUES: readonly Transform[] = [
   { name: 'terminal', apply: cleanTerminal },
   { name: 'html', apply: readHtml },
@@ -26,7 +26,7 @@ const VALUES: readonly Transform[] = [
   { name: 'json', apply: compressJson },
 ];
 
-/** What lines go through that are not code. */
+/** Transforms for lines that are not code, in order. */
 const LINES: readonly Transform[] = [
   { name: 'look-up', apply: lookUp },
   { name: 'listing', apply: groupListing },
@@ -36,10 +36,10 @@ const LINES: readonly Transform[] = [
   { name: 'chat', apply: shortenChat },
 ];
 
-/** Transforms that mark single places, so that the rest is still data for others. */
+/** Transforms that only mark single places; the rest of the text stays data for the others. */
 const MARKS_FEW = new Set(['passed-tests', 'repeated-lines', 'base64']);
 
-/** Rewrites data and code by what they are, whatever message they stand in. */
+/** Rewrites a block by its kind, whatever message contains it. */
 export class BlockRewriter {
   readonly #scope: Scope;
   readonly #trace: Trace;
@@ -49,7 +49,7 @@ export class BlockRewriter {
     this.#trace = trace;
   }
 
-  /** A tool's result: all of it is data or, with the path of a file that was read, its source. */
+  /** Rewrites a tool result: all of it is data, or source if a file was read. */
   rewriteResult(text: string, path: string | undefined): string {
     if (path !== undefined) return this.#foldCode(text, { path, mayBeEdited: true });
     const documents = frameDocuments(text);
@@ -70,7 +70,7 @@ export class BlockRewriter {
     return text !== values.text || isSource(text) ? text : this.#run(LINES, text).text;
   }
 
-  /** Runs transforms until one has marked the text: the others would take its marks for data. */
+  /** Runs transforms until one has marked the text: later ones would take its marks for data. */
   #run(transforms: readonly Transform[], text: string): { text: string; done: boolean } {
     let current = text;
     for (const { name, apply } of transforms) {
@@ -95,16 +95,16 @@ export class BlockRewriter {
 }
 
 /**
- * Words are the writer's own, and so is fenced code: its bytes never change. Level `balanced` only may fold
- * or refer to a whole file that is fenced under its name, since half of what is pasted to be asked about
- * comes so; the lines that stay are still byte for byte.
+ * Whether a block was pasted and may be rewritten. Words and fenced code are the author's own and keep their bytes.
+ * Only `balanced` may fold or refer to a whole file that is fenced under its name, as files are often pasted; the
+ * lines that stay keep their bytes.
  */
 export function isPaste(block: Block, level: Level): boolean {
   if (block.kind !== 'code' || !block.fenced) return block.kind !== 'words';
   return level === 'balanced' && block.path !== undefined;
 }
 
-/** Every line of a diff is meant as it is. */
+/** Diffs stay as they are: every line counts. */
 function isDiff(text: string): boolean {
   return /^@@ -\d+/m.test(text);
 }

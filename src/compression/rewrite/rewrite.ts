@@ -17,15 +17,15 @@ import { minifySchemas } from '../transforms/text/schemas.ts';
 import { BlockRewriter, isPaste } from './rewrite-block.ts';
 import { Trace } from './trace.ts';
 
-/** A reference must be so much shorter than what it stands for. */
+/** A reference may take at most this share of the length of its text. */
 const REFERENCE_WORTH = 0.8;
-/** A first line that nobody writes by hand. */
+/** A first line in columns, as nobody writes by hand. */
 const COLUMNS = /^.*\S {3,}\S/;
 
 export interface RewriteOptions extends Pick<Scope, 'level' | 'question'> {
   /** The last message of the same role ended with a shell prompt. */
   followsPrompt: boolean;
-  /** How the texts of tools before began and ended. */
+  /** First and last lines of earlier tool output. */
   boilerplate: Boilerplate;
 }
 
@@ -33,11 +33,11 @@ interface Outcome {
   text: string;
   output: string;
   exact: boolean;
-  /** Every line has its line in the output. */
+  /** Each line has its line in the output. */
   inPlace: boolean;
 }
 
-/** Rewrites the texts of one message and, once it is known whether that is kept, tells the history. */
+/** Rewrites the texts of one message. `commit` then adds them to the history. */
 export class Rewriter {
   readonly #origin: Origin;
   readonly #scope: Scope;
@@ -47,7 +47,7 @@ export class Rewriter {
   readonly #trace = new Trace();
   readonly #blocks: BlockRewriter;
   readonly #outcomes: Outcome[] = [];
-  /** What this message has pasted so far; it may show a whole session, with one file again and again. */
+  /** What this message has pasted so far: it may show a whole session that repeats one file. */
   readonly #pasted = new History();
   #remembered = 0;
 
@@ -91,7 +91,7 @@ export class Rewriter {
     return role === 'user' && this.#followsPrompt && endsWithPrompt(text);
   }
 
-  /** What a tool or a shell prints around its result again and again is said once. */
+  /** Replaces boilerplate around tool or shell output. */
   #rewritePrinted(text: string): string {
     if (/^\s*[[{]/.test(text) || this.#history.same(text)) return this.#rewritePiece(text);
     // A user may comment on shell output above it. Lines in columns are output, not a comment.
@@ -102,7 +102,7 @@ export class Rewriter {
     this.#trace.used.add('boilerplate');
     const count = this.#outcomes.length;
     const body = end > from ? this.#rewritePiece(text.slice(from, end)) : '';
-    // Later messages count the lines that the marks stand for.
+    // Line numbers in later references count the lines behind the marks.
     const [first] = this.#outcomes.slice(count);
     if (first && text.startsWith(first.text, from)) first.text = text.slice(0, from) + first.text;
     const last = this.#outcomes.slice(count).at(-1);
@@ -110,7 +110,7 @@ export class Rewriter {
     return head + body + tail;
   }
 
-  /** Whether it is shorter to refer to an earlier text than to cut off what stood before, too. */
+  /** Whether a reference to an earlier text is at least as short as cutting the boilerplate. */
   #isLikeEarlier(text: string, { head, from, end, tail }: Cut): boolean {
     const { source } = this.#origin;
     const whole = this.#worthIt(referToEarlier(text, source, this.#history), text);
@@ -120,7 +120,7 @@ export class Rewriter {
     return whole.length <= head.length + (reference ?? body).length + tail.length;
   }
 
-  /** Adds the message's texts to what later ones can refer to. */
+  /** Adds the message's texts to the history; `kept`: the rewritten message is sent. */
   commit(kept: boolean): void {
     for (const { text, output, exact, inPlace } of this.#outcomes) {
       this.#history.add(text, this.#origin.source, kept ? output : text, {
@@ -138,7 +138,7 @@ export class Rewriter {
     const text = this.#leaveOutWhole(piece);
     if (role === 'system') return text === piece ? this.#note('schemas', text, minifySchemas(text)) : text;
     if (text !== piece) return text;
-    // A tool's result is one thing to refer to; in a user's message each pasted block is.
+    // A tool result is referred to as a whole; a user message by each pasted block.
     if (role === 'tool') return this.#referOr(text, () => this.#blocks.rewriteResult(text, path));
     const documents = frameDocuments(text);
     if (!documents) return this.#rewritePastes(text);
@@ -154,7 +154,7 @@ export class Rewriter {
     return output;
   }
 
-  /** What concerns a whole text: documents that say nothing to the question, examples beyond the first. */
+  /** Transforms of a whole text: drops examples beyond the first ones, irrelevant documents and small talk. */
   #leaveOutWhole(text: string): string {
     const { level, question } = this.#scope;
     const { role, path } = this.#origin;
@@ -186,7 +186,7 @@ export class Rewriter {
       .join('');
   }
 
-  /** What a user pastes of an earlier answer refers to it; all else are their own words. */
+  /** Replaces quotes of an earlier answer by references; everything else is the user's own words. */
   #rewriteWords(text: string): string {
     const reference = this.#worthIt(referToAnswer(text, this.#history), text);
     return reference === undefined ? text : this.#note('repeated', text, reference);
@@ -212,7 +212,7 @@ export class Rewriter {
 
   #worthIt(reference: string | undefined, text: string): string | undefined {
     if (reference === undefined || reference.length >= text.length * REFERENCE_WORTH) return undefined;
-    // A block ends with its line, and the reference must not run into the next.
+    // A block ends with a newline; without one the reference would run into the next block.
     return text.endsWith('\n') ? `${reference}\n` : reference;
   }
 

@@ -1,12 +1,12 @@
-/** The one transform that leaves every line in its place. */
+/** The only transform that keeps every line in its place. */
 const IN_PLACE = 'line-numbers';
 
-/** What was done to the texts of a message, and what is still there of the one at hand. */
+/** The transforms applied to a message, and how complete its current text still is. */
 export class Trace {
   readonly used = new Set<string>();
   /** Nothing of the text was left out. */
   exact = true;
-  /** Every line of it has its line in the output. */
+  /** Each line has its line in the output. */
   inPlace = true;
 
   begin(): void {
@@ -14,7 +14,7 @@ export class Trace {
     this.inPlace = true;
   }
 
-  /** The text after a transform, which is noted where it changed something. */
+  /** Returns the text after a transform, and records the transform if it changed the text. */
   note(transform: string, before: string, after: string): string {
     if (after === before) return after;
     this.used.add(transform);

@@ -1,6 +1,6 @@
 import { objectOf, type Turn, turnOf } from './turn.ts';
 
-/** A message of chat completions: https://platform.openai.com/docs/api-reference/chat/create */
+/** Reads a chat completions message: https://platform.openai.com/docs/api-reference/chat/create */
 export function chatTurns(item: unknown, index: number): Turn[] {
   const { role, content, tool_calls, tool_call_id } = objectOf(item);
   const about = { role, ...(tool_calls === undefined ? {} : { tool_calls }), tool_call_id };

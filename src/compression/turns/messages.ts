@@ -3,8 +3,8 @@ import { callOf, objectOf, type Turn, turnOf } from './turn.ts';
 const isText = (type: unknown) => type === 'text';
 
 /**
- * A message of Anthropic's API: https://docs.anthropic.com/en/api/messages. Tool results stand within user messages,
- * and each is a turn of its own.
+ * Reads a message of Anthropic's API: https://docs.anthropic.com/en/api/messages. Tool results are parts of user
+ * messages; each becomes a turn of its own.
  */
 export function messagesTurns(item: unknown, index: number): Turn[] {
   const { role, content } = objectOf(item);
@@ -31,7 +31,7 @@ export function messagesTurns(item: unknown, index: number): Turn[] {
   return turns;
 }
 
-/** The tool calls of an assistant's message; its words stay as they are beside calls and thoughts. */
+/** The tool calls of an assistant message: an empty list beside reasoning alone. Text beside either stays. */
 function callsIn(content: unknown): { tool_calls?: unknown[] } {
   if (!Array.isArray(content)) return {};
   const others = content.map(objectOf).filter(({ type }) => type !== 'text');

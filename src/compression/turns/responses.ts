@@ -3,7 +3,7 @@ import { callOf, objectOf, type Place, type Turn, turnOf } from './turn.ts';
 const TEXTS: readonly unknown[] = ['input_text', 'output_text', 'text'];
 const isText = (type: unknown) => TEXTS.includes(type);
 
-/** An item of a response's input: https://platform.openai.com/docs/api-reference/responses/create */
+/** Reads an input item of a response: https://platform.openai.com/docs/api-reference/responses/create */
 export function responsesTurns(item: unknown, index: number): Turn[] {
   const {
     type = 'message',
@@ -18,7 +18,7 @@ export function responsesTurns(item: unknown, index: number): Turn[] {
   } = objectOf(item);
   switch (type) {
     case 'message': {
-      // What an assistant says may stand beside calls, which come as later items: it stays as it is.
+      // Calls follow as later items, so an assistant message may stand beside calls: it stays as it is.
       const about = role === 'assistant' ? { role, tool_calls: [] } : { role };
       return [turnOf(content, [index, 'content'], { isText, about })];
     }
@@ -41,7 +41,7 @@ export function responsesTurns(item: unknown, index: number): Turn[] {
   }
 }
 
-/** What commands printed: a text, or what each wrote to its two streams. */
+/** Reads shell output: a text, or stdout and stderr of each command. */
 function shellTurn(output: unknown, place: Place, callId: unknown): Turn {
   const about = { role: 'tool', tool_call_id: callId };
   if (!Array.isArray(output)) return turnOf(output, place, { isText, about });

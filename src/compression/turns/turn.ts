@@ -1,16 +1,16 @@
 import { isObject } from '../../json/object.ts';
 import type { Message } from '../prompt/message.ts';
 
-/** The way to a value from the array that is the conversation: indexes and keys. */
+/** Path from the conversation array to a value: indexes and keys. */
 export type Place = readonly (number | string)[];
 
-/** A turn as the transforms read it, whatever the form, and where each of its texts stands in the request. */
+/** A turn in the form that transforms read, and the path of each of its texts in the request. */
 export interface Turn {
   message: Message;
   places: Place[];
 }
 
-/** A turn of the texts that `part` finds in a content, whether a string or a list of parts. */
+/** Makes a turn from content that is a string or a list of parts; `isText` selects the parts by type. */
 export function turnOf(
   content: unknown,
   place: Place,
@@ -28,12 +28,12 @@ export function turnOf(
   return { message: { ...about, content: parts }, places };
 }
 
-/** The value's fields; none where it is no object. */
+/** The value as an object; empty if it is none. */
 export function objectOf(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
 }
 
-/** A tool call as chat completions write it. */
+/** A tool call in the chat completions format. */
 export function callOf(id: unknown, name: unknown, args: unknown): Record<string, unknown> {
   return { id, function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args ?? {}) } };
 }

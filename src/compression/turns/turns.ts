@@ -5,7 +5,7 @@ import { messagesTurns } from './messages.ts';
 import { responsesTurns } from './responses.ts';
 import type { Turn } from './turn.ts';
 
-/** Whose words a conversation is written in: chat completions, Anthropic's messages, responses. */
+/** The API that a conversation is written for: chat completions, Anthropic's messages, responses. */
 export type Form = 'chat' | 'messages' | 'responses';
 
 const READERS: Record<Form, (item: unknown, index: number) => Turn[]> = {
@@ -14,13 +14,13 @@ const READERS: Record<Form, (item: unknown, index: number) => Turn[]> = {
   responses: responsesTurns,
 };
 
-/** The turns of a conversation in order; what gw does not know has none. Throws where it is no array. */
+/** The turns of a conversation in order; unknown items have none. Throws if it is not an array. */
 export function readTurns(conversation: unknown, form: Form): Turn[] {
   if (!Array.isArray(conversation)) throw new Error('the conversation is not an array');
   return conversation.flatMap(READERS[form]);
 }
 
-/** A number for a conversation, below 2^48: a hash of all that comes before its first answer. */
+/** An id for a conversation, below 2^48: a hash of everything before its first answer. */
 export function conversationOf(turns: readonly Turn[]): number {
   const hash = createHash('sha256');
   for (const { message } of turns) {

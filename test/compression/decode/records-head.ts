@@ -4,7 +4,7 @@ export interface Field {
   constant?: string;
   type?: string;
   isText: boolean;
-  /** The key whose value settles this one's. */
+  /** The key that determines this one's value. */
   by?: string;
   derived?: { before: string; source: string | undefined; after: string };
 }

@@ -9,7 +9,7 @@ const LEGEND = /^\[gw chat: .*\]$/;
 const QUOTED_LEGEND = /"[^"]* said, "…", of (.*?)(?:; |\]$)/;
 const DATES = 'a date is left out where the one before holds';
 
-/** A text whose chat is cut out, and put in again in another form. */
+/** A text around a chat, and the chat before and after shortening. */
 export interface FramedChat {
   head: string;
   chat: string;
@@ -17,13 +17,13 @@ export interface FramedChat {
   tail: string;
 }
 
-/** What every message of a pasted chat says again, said once: its date, and that somebody said it. */
+/** Drops what every message of a pasted chat repeats: its date, and `said`. */
 export function shortenChat(text: string): string {
   const { head, written, tail } = frameChat(text) ?? { head: text, written: '', tail: '' };
   return head + written + tail;
 }
 
-/** The chat that a text holds, in fewer words; undefined where it holds none, or there is little to gain. */
+/** Finds and shortens the chat in a text; undefined if there is none, or too little to gain. */
 export function frameChat(text: string): FramedChat | undefined {
   const hasSpeech = text.includes(' said, "');
   const hasDates = hasTimes(text);

@@ -3,32 +3,32 @@ const DATE = `(?:\\d{4}[-/.]\\d{1,2}[-/.]\\d{1,2}|\\d{1,2}[-/.]\\d{1,2}[-/.]\\d{
 const TIME = '(?<![\\w:])\\d{1,2}:\\d{2}(?::\\d{2}(?:\\.\\d+)?)?(?:[ \\u202f][AaPp]\\.?[Mm]\\b\\.?)?';
 const ANY_TIME = /\d:\d{2}/;
 const TIMES = /\d:\d{2}/g;
-/** A line's start, its date with what joins it to the time, and the rest. */
+/** The start of a line, then the date with the separator between it and the time. */
 const DATE_FIRST = new RegExp(`^(.{0,40}?)(${DATE}(?:, | at |T| ))(?=${TIME})`);
 const TIME_FIRST = new RegExp(`^(.{0,40}?${TIME})((?: on |, | )${DATE})`);
 const TIME_ALONE = new RegExp(`^(.{0,40}?)${TIME}`);
-/** Who writes, when not named before the time: `] Ann: `, ` - Ann: `, `] <ann> `. In a log no sign stands between. */
+/** The author after the time: `] Ann: `, ` - Ann: `, `] <ann> `. Logs lack the separator. */
 const SPEAKER = /^(?:[\])] ?(?:- )?| - )(?:<([^<>\n]{1,40})>|(\p{L}[^:<>[\](){}=/\n]{0,39}):)(?= |$)/u;
 const LEVEL = /^(?:trace|debug|info|notice|warn(?:ing)?|err(?:or)?|crit(?:ical)?|fatal|severe)$/i;
-/** More than the time may stand before a message; none of it is read. */
+/** Only this much of a line is searched for its time and author. */
 const MAX_HEAD = 120;
 
 const MIN_LINES = 8;
 const MIN_OF_SPEAKER = 3;
-/** A date that holds on is said again after so many messages, to be found by who reads in the middle. */
+/** A date is repeated after this many messages, for readers who start in the middle. */
 const MAX_APART = 12;
 
-/** A line that tells when it was written. */
+/** The timestamp of a line. */
 interface Stamp {
-  /** Where its date starts and ends, the sign that joins it to the time included. */
+  /** The range of its date, with the separator to the time. */
   from: number;
   end: number;
-  /** Tells lines that are stamped in the same way. */
+  /** The same for lines with the same timestamp format. */
   form: string;
   speaker: string | undefined;
 }
 
-/** The lines of a chat without dates that still hold; undefined where it is no chat that has such. */
+/** Drops the dates of a chat that repeat the previous one; undefined if the lines are no dated chat. */
 export function dropDates(lines: readonly string[]): string[] | undefined {
   const pattern = isChat(lines, DATE_FIRST) ? DATE_FIRST : isChat(lines, TIME_FIRST) ? TIME_FIRST : undefined;
   if (!pattern) return undefined;
@@ -46,11 +46,11 @@ export function dropDates(lines: readonly string[]): string[] | undefined {
     apart = 0;
     return line;
   });
-  // A line that only mentions a time could be taken for one without its date.
+  // A line that only mentions a time could be mistaken for one whose date was dropped.
   return restoreDates(out).every((line, i) => line === lines[i]) ? out : undefined;
 }
 
-/** Whether a line of a chat tells when it was written. */
+/** Whether a line has a timestamp with a date. */
 export function isStamped(line: string): boolean {
   return stampOf(line) !== undefined;
 }
@@ -76,12 +76,12 @@ export function restoreDates(lines: readonly string[]): string[] {
   });
 }
 
-/** Whether a text has as many times as a chat that is worth the look. */
+/** Whether a text contains enough times to be a chat worth parsing. */
 export function hasTimes(text: string): boolean {
   return (text.match(TIMES)?.length ?? 0) >= MIN_LINES;
 }
 
-/** Whether enough lines carry a date, and at least two people wrote nearly all of them. */
+/** Whether enough lines have a date, and at least two authors wrote nearly all of them. */
 function isChat(lines: readonly string[], pattern: RegExp): boolean {
   const speakers = new Map<string, number>();
   let stamped = 0;
@@ -91,7 +91,7 @@ function isChat(lines: readonly string[], pattern: RegExp): boolean {
     stamped++;
     const { speaker } = stamp;
     if (speaker !== undefined) speakers.set(speaker, (speakers.get(speaker) ?? 0) + 1);
-    // A log tells so soon.
+    // A log is recognized early.
     else if (stamped >= MIN_LINES && speakers.size === 0) return false;
   }
   const counts = [...speakers.values()].filter((count) => count >= MIN_OF_SPEAKER);
@@ -118,7 +118,7 @@ function stampOf(line: string, pattern?: RegExp): Stamp | undefined {
   return { from, end, form, speaker: LEVEL.test(speaker ?? '') ? undefined : speaker };
 }
 
-/** What a line's start looks like, whatever the words and numbers. */
+/** The format of the start of a line: words and numbers are replaced by placeholders. */
 function shapeOf(start: string): string {
   return start.replace(/\p{L}[\p{L}\p{N}_'.-]*(?: \p{L}[\p{L}\p{N}_'.-]*)*/gu, 'a').replace(/\d+/g, '0');
 }

@@ -1,6 +1,6 @@
 import { fencedLines } from '../../blocks/fences.ts';
 
-/** Sentences that say nothing but that someone is polite. Each is matched as a whole sentence. */
+/** Polite phrases without content. Each pattern matches a whole sentence. */
 const POLITE = [
   /^(?:[Ii]t(?:'s| is) )?(?:[Ss]o |[Rr]eally )?(?:[Gg]ood|[Gg]reat|[Nn]ice|[Ll]ovely) to (?:see|hear from|meet|talk to|chat with|catch up with) you(?: again| too)?$/,
   /^[Hh]ow (?:are|have) you(?: been| doing)?(?: today| lately)?$/,
@@ -26,10 +26,10 @@ const POLITE = [
 ];
 const SENTENCE = /[^.!?\n]{1,200}[.!?]+(?=\s|$)[ \t]*/g;
 const MAX_SENTENCE = 180;
-/** Who says a line, and perhaps when; it stays. */
+/** The author of a line, and perhaps its time; it stays. */
 const LABEL = /^(?:\[[^\]\n]{1,40}\] ?)?[A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?: /;
 
-/** A text without sentences of mere politeness; what is left is word for word, fenced code included. */
+/** Drops polite phrases. All other text, fenced code included, stays word for word. */
 export function dropFiller(text: string): string {
   const lines = text.split('\n');
   const fenced = fencedLines(lines);
@@ -39,7 +39,7 @@ export function dropFiller(text: string): string {
     .join('\n');
 }
 
-/** The line without filler, or undefined when it was nothing else. */
+/** The line without filler; undefined if nothing else is left. */
 function dropFromLine(line: string): string | undefined {
   const label = LABEL.exec(line)?.[0] ?? '';
   const speech = line.slice(label.length);

@@ -2,13 +2,13 @@ const QUOTED_SPEECH = /^(\p{Lu}[\p{L}\p{N}_'.-]{0,20}(?: [\p{L}\p{N}_'.-]{1,20})
 const WRITTEN = /^([^:]{1,70}): (.*)$/;
 const MIN_LINES = 8;
 
-/** The lines of a chat that is told, `Ann said, "Hello."`, as one that is written, `Ann: Hello.` */
+/** Reported speech (`Ann said, "Hello."`) as lines of a dialogue (`Ann: Hello.`). */
 export interface Dialogue {
   speakers: readonly string[];
   lines: readonly string[];
 }
 
-/** Writes what people said after their names alone; undefined where it is no chat that is told. */
+/** Turns reported speech into a dialogue; undefined if the lines are not reported speech. */
 export function unquoteSpeech(lines: readonly string[]): Dialogue | undefined {
   const counts = new Map<string, number>();
   let total = 0;
@@ -21,11 +21,11 @@ export function unquoteSpeech(lines: readonly string[]): Dialogue | undefined {
   const speakers = [...counts.keys()];
   if (total < MIN_LINES || speakers.length < 2 || speakers.length * 4 > total) return undefined;
   const dialogue = { speakers, lines: lines.map((line) => line.replace(QUOTED_SPEECH, '$1: $2')) };
-  // A line that was written so could be taken for one that was said.
+  // A line that already looks like dialogue could be mistaken for reported speech.
   return quoteSpeech(dialogue).every((line, i) => line === lines[i]) ? dialogue : undefined;
 }
 
-/** Undoes `dropSaid`. */
+/** Undoes `unquoteSpeech`. */
 export function quoteSpeech({ speakers, lines }: Dialogue): string[] {
   const names = new Set(speakers);
   return lines.map((line) => {

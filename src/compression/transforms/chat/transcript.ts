@@ -2,18 +2,18 @@ import type { Question } from '../../prompt/question.ts';
 import { contentStems } from '../../prompt/words.ts';
 import { dropFiller } from './filler.ts';
 
-/** When it was said, in brackets or before a dash; who said it; what; and a closing quotation mark. */
+/** Time, in brackets or before a dash; speaker; speech; closing quotation mark. */
 const TURN =
   /^((?:\[[^\]\n]{1,40}\] ?|\([^)\n]{1,40}\) ?){0,2}(?:\d[\d/.,: \u202fapmAPM]{3,30} - )?)(<[^<>\n]{1,30}> |[A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?(?: said, "|: ?"?))(\S.*?)("?)$/;
 const MIN_TURNS = 20;
-/** A turn with no more content words than this, none of them in the question, is small talk; what asks is not. */
+/** A turn with at most this many content words, none of them in the question, is small talk unless it asks. */
 const SMALL = 4;
-/** What was said last may be what is asked. */
+/** The last turns may be the question. */
 const LAST_TURNS = 2;
 const MAX_SPEAKERS = 50;
 const SAMPLE = 60;
 
-/** A capital within a sentence: a name of something. */
+/** A capitalized word within a sentence: a name. */
 const NAMED = /(?<=[\p{Ll},;] )\p{Lu}\p{Ll}{2,}/gu;
 
 interface Turn {
@@ -23,7 +23,7 @@ interface Turn {
   quote: string;
 }
 
-/** A pasted conversation without polite phrases and small talk; answers to questions stay. */
+/** Drops polite phrases and small talk from a pasted conversation; answers to questions stay. */
 export function thinTranscript(text: string, question: Question | undefined): string {
   if (!question) return text;
   const lines = text.split('\n');
@@ -54,7 +54,7 @@ export function thinTranscript(text: string, question: Question | undefined): st
   ].join('\n');
 }
 
-/** The text without what a pasted conversation says, but for how it ends; the text where it holds none. */
+/** Drops all turns of a pasted conversation but the last ones. */
 export function withoutTurns(text: string): string {
   const lines = text.split('\n');
   const turns = readTurns(lines);
@@ -64,10 +64,10 @@ export function withoutTurns(text: string): string {
   return lines.filter((_, i) => !omitted.has(i)).join('\n');
 }
 
-/** The turns among the lines, where most of them are such. */
+/** The turn on each line; undefined unless most lines are turns. */
 function readTurns(lines: readonly string[]): (Turn | undefined)[] | undefined {
   if (lines.length < MIN_TURNS) return undefined;
-  // A conversation shows at its start; what else is long is not read to its end.
+  // A conversation shows in its first lines; other long texts are not scanned to the end.
   const start = lines.slice(0, SAMPLE).filter((line) => turnOf(line) !== undefined).length;
   if (start * 5 < Math.min(lines.length, SAMPLE)) return undefined;
   const turns = lines.map(turnOf);

@@ -6,7 +6,7 @@ import { type Body, findBodies } from './outline.ts';
 export interface SourceFile {
   path?: string | undefined;
   language?: string | undefined;
-  /** A tool read it, so that the next call may edit it. */
+  /** A tool read the file, so the next call may edit it. */
   mayBeEdited?: boolean;
   fenced?: boolean;
 }
@@ -23,13 +23,14 @@ const LANGUAGES = new Set(
 );
 const WHOLE =
   /\b(?:complete|entire|whole|full|every|all)\b[^.?!\n]{0,30}\b(?:files?|modules?|code|classes|functions|methods)\b|\b(?:review|summar(?:y|ise|ize)|overview|document|audit|translate|port|architecture)\b/i;
-/** What is asked for is shown in the answer, not edited in the file. */
+/** The code is to be shown in the answer, not edited in the file. */
 const SHOWN =
   /\b(?:show|return|print|give|write out|reply with)\b[^.?!\n]{0,40}\b(?:functions?|methods?|class|code|version|implementation|snippet)\b/i;
 const COMMENT = /^\s*(?:\/\*|\*|\/\/|#(?!include|define|if|endif|\[)|"""|''')/;
+
 /**
- * Folds the bodies of definitions that the question has nothing to do with. Only for a known language and
- * a question that names something in the code; a file that is about to be edited stays whole.
+ * Folds the bodies of definitions that are irrelevant to the question. Only for known languages and questions that
+ * name something in the code; a file that is about to be edited stays whole.
  */
 export function foldCode(text: string, file: SourceFile, question: Question | undefined): string {
   if (!question || !isKnown(file) || WHOLE.test(question.text)) return text;
@@ -81,7 +82,7 @@ function writeFolded(lines: readonly string[], source: readonly string[], ranges
   return [...out, ...lines.slice(at)].join('\n');
 }
 
-/** Long comments, but for the one above a definition that stays. */
+/** Long comments, except those above a definition that stays. */
 function commentsOf(source: readonly string[], kept: readonly Body[]): Range[] {
   const heads = new Set(kept.map((body) => body.head));
   const comments: Range[] = [];
@@ -105,7 +106,7 @@ function isNamedFile({ path }: SourceFile, question: Question): boolean {
   return base !== undefined && base !== '' && question.text.toLowerCase().includes(base);
 }
 
-/** Whether a head line defines this name rather than mentions it as a type or an argument. */
+/** Whether a head line defines this name, rather than uses it as a type or an argument. */
 function isDefined(name: string, head: string): boolean {
   const at = head.search(/[(:=<{]/);
   return (at < 0 ? head : head.slice(0, at + 1)).includes(name) || head.includes(`function ${name}`);

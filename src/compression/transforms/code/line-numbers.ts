@@ -6,8 +6,8 @@ const PREFIX = /^ *(\d{1,6})(?:\t|→|: |\| ?)/;
 const MIN_LINES = 20;
 
 /**
- * A file viewer pads its line numbers to one width; the blanks cost two tokens a line and say nothing. What
- * the question names in the file stays as it was printed, since the next call may have to quote it.
+ * Removes the padding of line numbers in file viewer output, which costs two tokens a line. Code that the question
+ * names stays as printed, since the next call may have to quote it.
  */
 export function unpadNumbers(text: string, question: Question | undefined): string {
   if (!PADDED.test(text.slice(0, 1000))) return text;
@@ -20,7 +20,7 @@ export function unpadNumbers(text: string, question: Question | undefined): stri
   return lines.map((line, i) => (named[i] || !PREFIX.test(line) ? line : line.trimStart())).join('\n');
 }
 
-/** Whether the lines are numbered one by one; the last numbers may have no padding left. */
+/** Whether the lines are numbered consecutively; the last numbers may have no padding. */
 function isViewed(lines: readonly string[]): boolean {
   let next: number | undefined;
   let numbered = 0;

@@ -8,7 +8,7 @@ const KEYWORDS = new Set(
   ),
 );
 
-/** Identifiers of the question: what is quoted, and what no prose has. Without one, nothing tells what matters. */
+/** The identifiers in a question: quoted words, and words unlike prose. */
 export function namesIn(question: Question): Set<string> {
   const quoted = [...question.text.matchAll(/`([^`\n]+)`/g)].flatMap(([, code]) => wordsIn(code ?? ''));
   const odd = wordsIn(question.text).filter((word) => /_|[a-z][A-Z]|\$/.test(word));
@@ -16,7 +16,7 @@ export function namesIn(question: Question): Set<string> {
   return new Set([...quoted, ...odd, ...called]);
 }
 
-/** A line's identifiers but for keywords. */
+/** The identifiers in a text, without keywords. */
 export function wordsIn(text: string): string[] {
   return (text.match(WORD) ?? []).filter((word) => !KEYWORDS.has(word));
 }
@@ -25,13 +25,13 @@ const LEADS = /^(?:@|#\[)/;
 const MAX_BLOCK = 500;
 const CLOSES = /^(?:[})\]]|end\b)/;
 
-/** Which lines belong to what the question names: those that hold a name, and the block that each opens. */
+/** Marks the lines that contain a name of the question, and the blocks that they open. */
 export function findNamed(source: readonly string[], question: Question | undefined): boolean[] {
   const named = source.map(() => false);
   const names = question ? namesIn(question) : new Set<string>();
   if (names.size === 0) return named;
   for (let at = 0, end = 0; at < source.length; at++) {
-    // What a block holds, its own blocks hold no more of.
+    // Nested blocks are already included.
     if (at < end || !wordsIn(source[at] ?? '').some((word) => names.has(word))) continue;
     let from = at;
     while (from > end && LEADS.test((source[from - 1] ?? '').trim())) from--;
@@ -48,7 +48,7 @@ function endOfBlock(source: readonly string[], head: number): number {
   return brace ?? endOfIndented(source, head, indent);
 }
 
-/** A closing line as far in as the head; a text in quotes before it may lie further out than both. */
+/** Finds the closing line with the same indentation as the head. A string literal between may be indented less. */
 function endOfBraces(source: readonly string[], head: number, indent: number): number | undefined {
   for (let at = head + 1; at < source.length && at < head + MAX_BLOCK; at++) {
     const line = source[at] ?? '';
@@ -57,7 +57,7 @@ function endOfBraces(source: readonly string[], head: number, indent: number): n
   return undefined;
 }
 
-/** What is indented deeper, and the lines that close it. */
+/** Finds the end of the deeper indented lines and their closing lines. */
 function endOfIndented(source: readonly string[], head: number, indent: number): number {
   let end = head + 1;
   for (let at = head + 1; at < source.length; at++) {

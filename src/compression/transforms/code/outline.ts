@@ -1,8 +1,8 @@
-/** A stretch of lines that may be folded: what stands between a definition's first and last line. */
+/** Foldable lines: those between the first and last line of a definition. */
 export interface Body {
-  /** The line that opens it. */
+  /** The line that opens the definition. */
   head: number;
-  /** Its first and (exclusive) last line. */
+  /** First line and (exclusive) end of the body. */
   from: number;
   end: number;
 }
@@ -12,11 +12,11 @@ const MIN_BODY = 4;
 export const OPENS_BRACE = /[{([]\s*(?:\/\/.*)?$/;
 const CLOSES_BRACE = /^[})\]]/;
 const OPENS_PYTHON = /^(?:async\s+def|def|class)\s/;
-/** A block of these holds definitions rather than statements, so it is looked into instead of folded. */
+/** Blocks that contain definitions rather than statements: searched instead of folded. */
 const CONTAINER =
   /^(?:(?:export|default|abstract|public|private|internal|static|pub(?:\([a-z]+\))?|declare|final|sealed|open|data|unsafe)\s+)*(?:class|interface|impl|trait|enum|struct|namespace|module|mod|object|extension|protocol|package)\b|^(?:describe|context|suite)\b|^(?:module\.exports|export default)\b/;
 
-/** The definitions' bodies of a source text, outermost first, found by indentation alone. */
+/** Finds the bodies of definitions by indentation, outermost first. */
 export function findBodies(lines: readonly string[]): Body[] {
   const indents = lines.map(indentOf);
   const bodies: Body[] = [];
@@ -44,14 +44,14 @@ function collect(
   }
 }
 
-/** The line after a Python signature, which may go over several lines. */
+/** The line after a Python signature, which may span several lines. */
 function afterSignature(lines: readonly string[], at: number, end: number): number {
   let line = at;
   while (line < end && line < at + 30 && !/:\s*(?:#.*)?$/.test(lines[line] ?? '')) line++;
   return line + 1;
 }
 
-/** A body ends where the indentation falls back; the blank lines before that are not of it. */
+/** A body ends where the indentation falls back; it excludes the blank lines before that. */
 function endOfBody(
   lines: readonly string[],
   indents: readonly number[],
@@ -68,7 +68,7 @@ function endOfBody(
   return last;
 }
 
-/** `} else {` at the head's own depth goes on with its block. */
+/** `} else {` at the depth of the head continues its block. */
 function isContinuation(line: string, indent: number, head: number): boolean {
   return indent === head && CLOSES_BRACE.test(line.trim()) && OPENS_BRACE.test(line);
 }

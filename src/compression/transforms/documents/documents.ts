@@ -1,4 +1,4 @@
-/** A list of numbered or tagged documents in a text, as retrieval puts them into prompts. */
+/** A list of numbered or tagged documents in a text, as retrieval adds them to prompts. */
 export interface DocumentList {
   /** The text before the first document, and after the last. */
   head: string;
@@ -7,17 +7,17 @@ export interface DocumentList {
 }
 
 export interface Document {
-  /** The document as it stands, its heading and what separates it from the next included. */
+  /** The whole document, with its heading and the separator after it. */
   text: string;
   title: string;
 }
 
 const MIN_DOCUMENTS = 4;
-/** Shorter lists of entries are lists, not documents. */
+/** Lists with a shorter mean entry are not documents. */
 const MIN_MEAN_LENGTH = 150;
 const TAGS = 'document|doc|passage|result|source|chunk|article|snippet|context|search_result';
 const OPEN = new RegExp(`^[ \\t]*<(${TAGS})(?:\\s[^<>\\n]{0,300})?>`, 'gm');
-/** Not articles, sections, items: contracts and specifications have such, and every one of them counts. */
+/** Excludes article, section and item: in contracts and specifications every one of them counts. */
 const NAMES = 'document|doc|passage|source|chunk|result|context|snippet|search result|evidence|excerpt';
 const NUMBERED = new RegExp(
   `^(?:#{1,4} |\\*\\*)?(?:(?:${NAMES})[ #:]{0,2}[\\[(]?(\\d{1,4})[\\])]?|\\[(\\d{1,4})\\](?=[ \\t(:]))`,
@@ -26,7 +26,7 @@ const NUMBERED = new RegExp(
 
 const TITLED = /^(?:wikipedia )?(?:title|source|document|passage)(?: title)?: (?=\S)/gim;
 
-/** Finds the documents of a text; undefined when it is no such list. */
+/** Finds the documents of a text; undefined if it has none. */
 export function findDocuments(text: string): DocumentList | undefined {
   const list = findTagged(text) ?? findNumbered(text) ?? findTitled(text);
   if (!list || list.documents.length < MIN_DOCUMENTS) return undefined;
@@ -40,7 +40,7 @@ export function findTagged(text: string): DocumentList | undefined {
   let name: string | undefined;
   let end = 0;
   for (const found of text.matchAll(OPEN)) {
-    // The first kind of tag that repeats is the document; what it holds may have tags as well.
+    // The first name of a closed tag is the document; tags inside it are skipped.
     if (found.index < end || (name !== undefined && found[1] !== name)) continue;
     const close = closeOf(text, found.index, found[1] ?? '');
     if (close === 'none') return undefined;
@@ -55,7 +55,7 @@ export function findTagged(text: string): DocumentList | undefined {
   return cut(text, starts, end, titleOfTagged);
 }
 
-/** Where a document ends; `inner` when another one starts in it (`<document_content>` is another tag). */
+/** The end of a document; `inner` if another one starts inside it (`<document_content>` is a different tag). */
 function closeOf(text: string, start: number, name: string): number | 'inner' | 'none' {
   const next = new RegExp(`<${name}[\\s>]`, 'g');
   next.lastIndex = start + 1;
@@ -65,7 +65,7 @@ function closeOf(text: string, start: number, name: string): number | 'inner' | 
   return inner === undefined ? 'none' : 'inner';
 }
 
-/** Documents that each start with a line such as `Title: ...` after a blank line. */
+/** Finds documents that start with a line such as `Title: ...` after a blank line. */
 function findTitled(text: string): DocumentList | undefined {
   const starts: number[] = [];
   for (const { index } of text.matchAll(TITLED)) {
@@ -86,7 +86,7 @@ function findNumbered(text: string): DocumentList | undefined {
   return starts.length < MIN_DOCUMENTS ? undefined : cutOpen(text, starts);
 }
 
-/** Cuts where nothing closes a document: the last one ends at a blank line, unless the others have such. */
+/** Cuts documents without closing tags. The last one ends at a blank line, unless the others contain blank lines. */
 function cutOpen(text: string, starts: readonly number[]): DocumentList {
   const last = starts.at(-1) ?? 0;
   const others = text.slice(starts[0], last).trimEnd();
@@ -121,6 +121,6 @@ function titleOfOpen(text: string): string {
   const named = /\(title: ([^)\n]*(?:\([^)\n]*\))?[^)\n]*)\)/i.exec(line);
   if (named) return named[1]?.trim() ?? '';
   const rest = line.replace(TITLED, '').replace(/^[#*\s]*(?:[a-z ]+)?[\s#:]*[[(]?\d+[\])]?[\s:.*-]*/i, '');
-  // A heading stands alone on its line; a long line is the text itself.
+  // A heading has its own line; a long line is the text itself.
   return rest.length <= 100 ? rest.trim() : '';
 }

@@ -7,20 +7,20 @@ const ANSWER = new RegExp(
   `^(?:#{1,4} |\\*\\*)?(?:${ANSWERS})(?: ?#?\\d{1,4})?(?:\\*\\*)?\\s?[:.)](?:\\*\\*)?[ \\t]*\\S`,
   'im',
 );
-/** As many worked examples as show the form; beyond that a model learns little from more. */
+/** Enough examples to show the format; a model learns little from more. */
 const KEPT = 8;
 const MIN_EXAMPLES = 12;
 
 /**
- * Of many worked examples the first ones stay, whole. Which ones does not depend on the question, so that
- * a system message with examples is the same for every request.
+ * Keeps the first of many worked examples, whole. The choice does not depend on the question, so that a system
+ * message with examples is the same for every request.
  */
 export function dropExemplars(text: string): string {
   const starts = startsOf(text);
   if (starts.length < MIN_EXAMPLES) return text;
   const pieces = starts.map((start, i) => text.slice(start, starts[i + 1] ?? text.length));
   const solved = pieces.findIndex((piece) => !ANSWER.test(piece));
-  // The first one without an answer is the task; it and all after it stay.
+  // The first example without an answer is the task. It and everything after it stays.
   const count = solved < 0 ? pieces.length - 1 : solved;
   if (count < MIN_EXAMPLES) return text;
   const from = starts[KEPT] ?? 0;
@@ -29,7 +29,7 @@ export function dropExemplars(text: string): string {
   return `${text.slice(0, from)}[gw: ${count - KEPT} more examples of this form left out]${gap}${text.slice(to)}`;
 }
 
-/** Where examples start: the commonest of the labels, when a blank line stands before it. */
+/** Where examples start: at the most common label, after a blank line. */
 function startsOf(text: string): number[] {
   const byLabel = new Map<string, number[]>();
   for (const found of text.matchAll(START)) {

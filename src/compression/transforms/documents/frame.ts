@@ -1,13 +1,13 @@
 import { estimateTokens } from '../../prompt/estimate.ts';
 import { findTagged } from './documents.ts';
 
-/** The tags of so few documents cost less than a line about them. */
+/** The tags of fewer documents cost less than the legend. */
 const MIN_DOCUMENTS = 4;
 const WORTH = 0.95;
-/** Tags before a document's text, and short elements among them such as its title. */
+/** Tags before the text of a document, with short elements such as its title. */
 const HEADER = /^(?:[ \t]*<[A-Za-z][^<>\n]{0,300}>(?:[^<>\n]{0,300}<\/[A-Za-z][\w-]*>)?\n?)+/;
 const CLOSING = /^<\/[A-Za-z][\w-]*>\s*$/;
-/** What differs from header to header: the values of attributes, and the texts of elements. */
+/** The variable parts of a header: attribute values and element texts. */
 const VALUE = /(?<==")[^"<>\n]*(?=")|(?<=>)[^<>\n]+(?=<\/)/g;
 const NAMES = 'abcdefghij';
 const BETWEEN = ' | ';
@@ -20,7 +20,7 @@ interface Parts {
   trailer: string;
 }
 
-/** A text whose documents are cut out, and put in again in another form. */
+/** A text around its documents, and the documents before and after framing. */
 export interface Framed {
   head: string;
   documents: string;
@@ -28,7 +28,7 @@ export interface Framed {
   tail: string;
 }
 
-/** Says the tags that all documents of a text stand in once, and of each its values and its text. */
+/** Writes the tags that all documents of a text share once, and for each document its values and its text. */
 export function frameDocuments(text: string): Framed | undefined {
   const list = findTagged(text);
   if (!list || list.documents.length < MIN_DOCUMENTS) return undefined;
@@ -38,7 +38,7 @@ export function frameDocuments(text: string): Framed | undefined {
   const body = parts.map(({ values, content }) => `§ ${values.join(BETWEEN)}\n${content}`);
   const framed = `${legendOf(first)}\n${body.join('\n')}`;
   const all = list.documents.map((document) => document.text).join('');
-  // The line end after the last one is none of its own.
+  // The newline after the last document is not part of it.
   const documents = all.endsWith('\n') ? all.slice(0, -1) : all;
   const restored = unframeDocuments(framed);
   if (restored !== documents && restored !== `${documents}\n`) return undefined;
@@ -46,7 +46,7 @@ export function frameDocuments(text: string): Framed | undefined {
   return { head: list.head, documents, framed, tail: text.slice(list.head.length + documents.length) };
 }
 
-/** Undoes `frameDocuments`; undefined for a text that it did not write. */
+/** Undoes `frameDocuments`; undefined for any other text. */
 export function unframeDocuments(framed: string): string | undefined {
   const end = framed.indexOf('\n');
   const [, header, trailer] = (LEGEND.exec(framed.slice(0, end)) ?? []).map(spell);
@@ -72,7 +72,7 @@ function split(document: string): Parts {
   };
 }
 
-/** Where the closing tags at a document's end start, the line end before each included. */
+/** Where the closing tags at the end of a document start, with the newline before each. */
 function startOfClosing(document: string, from: number): number {
   let end = document.length;
   for (;;) {

@@ -3,18 +3,18 @@ import { contentStems, wordsOf } from '../../prompt/words.ts';
 import { type DocumentList, findDocuments } from './documents.ts';
 import { Shortener, type Wanted } from './shorten.ts';
 
-/** At least this many stay, and a share of a long list; what scores near the best stays as well. */
+/** The least number that stays, plus a share of a long list; scores near the best stay as well. */
 const MIN_KEPT = 3;
 const KEPT_SHARE = 0.01;
 const NEAR_BEST = 0.55;
 const MAX_KEPT_FACTOR = 2;
-/** What scores less than this of the best one stays for its sentences that hold a word of the question. */
+/** Documents below this share of the best score keep only sentences with a word of the question. */
 const WHOLE = 0.35;
-/** Beyond the best two it takes more. */
+/** The threshold beyond the best two. */
 const WHOLE_BEYOND = 0.8;
 /**
- * When the best ones hold less than this of what a short question asks for, one may answer it in other
- * words; a long one that has so little in common with them asks about something else.
+ * If the best documents cover less than this of a short question, one may answer it in other words, so all stay. Only
+ * a short question: a long one with so little in common asks about something else.
  */
 const MIN_COVERED = 0.25;
 const SHORT_QUESTION = 8;
@@ -26,8 +26,8 @@ const NEEDS_ALL =
   /\b(?:summar(?:y|ies|i[sz]e)|translate|classify|proofread|compare|contrast|overview|rank|each|every|(?:list|extract|find|name|count) (?:all|every|the)|how many (?:documents|passages|sources|articles|results))\b|\ball (?:of )?(?:the |these |those )?(?:documents|passages|sources|articles|chunks|results|pages|texts|snippets)\b/i;
 
 /**
- * Leaves out documents that have least to do with the question, in place and without reordering. In a
- * user's message the question is what stands around them; `asked` is the one before, for a tool's result.
+ * Drops the documents that are least relevant to the question; the others keep their order. In a user message the
+ * question is the text around them, else `previousQuestion`.
  */
 export function selectDocuments(text: string, previousQuestion: string | undefined, own: boolean): string {
   if (text.length < MIN_LENGTH) return text;
@@ -52,14 +52,14 @@ export interface Choice extends Wanted {
   kept: ReadonlySet<number>;
 }
 
-/** Which candidates stay; undefined when all should. */
+/** Chooses the candidates that stay; undefined if all should. */
 export function chooseCandidates(question: string, candidates: readonly Candidate[]): Choice | undefined {
   const query = labelled(question);
   const { length } = contentStems(query);
   if (length === 0 || NEEDS_ALL.test(question)) return undefined;
   const { scores, order, covered, telling } = rank(query, candidates);
   const best = scores[order[0] ?? 0] ?? 0;
-  // Little in common with any: then the ranking says nothing.
+  // With little in common the ranking means nothing.
   if (best === 0 || (length <= SHORT_QUESTION && covered < MIN_COVERED)) return undefined;
   const least = MIN_KEPT + Math.floor(KEPT_SHARE * candidates.length);
   const kept = order.filter(
@@ -72,7 +72,7 @@ export function chooseCandidates(question: string, candidates: readonly Candidat
   return { kept: all, whole: new Set([...close, ...named]), terms: telling };
 }
 
-/** Candidates whose whole title stands in the question are what it is about, however short they are. */
+/** Candidates whose whole title is part of the question. */
 function namedIn(question: string, candidates: readonly Candidate[]): number[] {
   const words = ` ${wordsOf(question).join(' ')} `;
   return candidates.flatMap(({ title }, i) => {
@@ -81,7 +81,7 @@ function namedIn(question: string, candidates: readonly Candidate[]): number[] {
   });
 }
 
-/** What stands after `Question:`, or all of it: instructions around it say how to answer, not what is asked. */
+/** The text after `Question:`, or all of it. Instructions around it describe the answer, not the topic. */
 function labelled(question: string): string {
   const found = [...question.matchAll(LABELLED)].map(([, query]) => query ?? '');
   return found.length > 0 ? found.join('\n') : question;

@@ -1,33 +1,33 @@
 import { contentStems } from '../../prompt/words.ts';
 
 export interface Wanted {
-  /** Documents of which every sentence stays that none before them has. */
+  /** Documents that keep every sentence that no earlier one contains. */
   whole: ReadonlySet<number>;
-  /** Stems of what is asked that tell one document from another: a sentence with one stays in any. */
+  /** Discriminative stems of the question: a sentence with one stays in any document. */
   terms: ReadonlySet<string>;
 }
 
 /** Shorter lines are headings and tags. */
 const MIN_LINE = 150;
 const MAX_LINE = 20_000;
-/** A gap shorter than this is not worth its sign. */
+/** A shorter gap is not worth its mark. */
 const MIN_GAP = 60;
 const GAP = '… ';
 const SENTENCE = /.+?(?:[.!?]["”’)\]]*\s+(?=["“‘([]?[\p{Lu}\d])|$)/gu;
 
-/** Leaves out what earlier documents have said, and of those least wanted all that has no word of the question. */
+/** Drops sentences that earlier documents contain, and irrelevant sentences of the documents that are not `whole`. */
 export class Shortener {
   /** Something was left out. */
   hasGaps = false;
   readonly #wanted: Wanted;
-  /** Retrieved pieces overlap. */
+  /** Sentences of earlier documents: retrieved chunks overlap. */
   readonly #seen = new Set<string>();
 
   constructor(wanted: Wanted) {
     this.#wanted = wanted;
   }
 
-  /** The text of the document at this place, how it begins included. */
+  /** Shortens the document at this index; its first sentence stays. */
   shorten(text: string, place: number): string {
     let hasBegun = false;
     return text

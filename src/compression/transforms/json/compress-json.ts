@@ -6,12 +6,12 @@ import { estimateTokens } from '../../prompt/estimate.ts';
 import type { Scope } from '../scope.ts';
 import { selectJson } from './select-json.ts';
 
-/** Other forms must beat JSON without its white space by this much to be worth their legend. */
+/** Other forms must take at most this share of the tokens of minified JSON to be worth their legend. */
 const WORTH = 0.95;
-/** Text without quotes takes some 5 % fewer tokens than is estimated; but what a user pastes keeps its form for little. */
+/** For tool results a template needs no margin: text without quotes takes 5 % fewer tokens than estimated. */
 const RESULT_WORTH = 1;
 
-/** JSON values in data become records: each key once, each row by place. Exact; see `decodeRecords` and `decodeLike`. */
+/** Writes JSON values as records or by template, whichever is shorter. Lossless. */
 export function compressJson(text: string, scope: Scope): string {
   if (scope.question?.wantsJson) return text;
   let out = '';
@@ -43,11 +43,11 @@ function encodeSpan(span: JsonSpan, scope: Scope): string {
 
 interface Form {
   text: string;
-  /** The share of the plain form's tokens that it may take. */
+  /** The share of the minified form's tokens that it may take. */
   worth: number;
 }
 
-/** The shortest form that is worth its legend, or the plain one. */
+/** The shortest form that is worth its legend, or the minified one. */
 function shortest(plain: string, forms: readonly Form[]): string {
   const most = estimateTokens(plain);
   let least = Number.POSITIVE_INFINITY;
@@ -61,7 +61,7 @@ function shortest(plain: string, forms: readonly Form[]): string {
   return best;
 }
 
-/** `48 of 50 rows, 46 links (3 times)`: what was left out, like things together. */
+/** Summarizes omissions, such as `48 of 50 rows, 46 links (3 times)`. */
 function summarize(omissions: readonly string[]): string {
   const counts = new Map<string, number>();
   for (const what of omissions) counts.set(what, (counts.get(what) ?? 0) + 1);

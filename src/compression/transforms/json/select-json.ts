@@ -4,21 +4,21 @@ import { wordsOf } from '../../prompt/words.ts';
 import { type Choice, chooseCandidates } from '../documents/select.ts';
 import { Shortener } from '../documents/shorten.ts';
 
-/** What a selection left out, for the mark that says so. */
+/** A JSON value without its omissions, and what they are, for the mark. */
 export interface Selection {
   value: Json;
   omissions: string[];
 }
 
 const MIN_ROWS = 8;
-/** More matches than this share of the rows, and the question isn't about single rows. */
+/** If more than this share of the rows match, the question is not about single rows. */
 const MAX_SHARE = 0.25;
 const SAMPLES = 1;
-/** Rows with at least this much text are documents and are ranked. */
+/** Rows with at least this mean length are documents, which are ranked. */
 const DOCUMENT_LENGTH = 250;
 const MIN_LINKS = 6;
 const LINK = /^"(?:https?|git|ssh):\/\/|^"git@/;
-/** Leaves out of a JSON value what a look-up doesn't need: rows that it doesn't name, links that it doesn't ask for. */
+/** Drops what a look-up does not need: rows that it does not name, links that it does not ask for. */
 export function selectJson(root: Json, question: Question | undefined): Selection {
   const selector = new Selector(question);
   const value = selector.select(root);
@@ -79,7 +79,7 @@ class Selector {
     return out;
   }
 
-  /** The rows that hold what the question names, when they are few; the first one stays as a sample. */
+  /** The rows that contain what the question names, if they are few, plus the first row as a sample. */
   #named(rows: readonly string[]): Set<number> | undefined {
     if (!this.#question || needsOthers(this.#question)) return undefined;
     const lower = rows.map((row) => row.toLowerCase());
@@ -119,7 +119,7 @@ function areDocuments(list: JsonArray, rows: readonly string[]): boolean {
   return length >= DOCUMENT_LENGTH * rows.length && list.items.every(hasLongText);
 }
 
-/** A row with its strings shortened; an escape stays whole, since only whole sentences go. */
+/** A row with shortened strings. Escapes stay intact because only whole sentences are dropped. */
 function shortenStrings(row: Json, shorten: (text: string) => string): Json {
   if (!(row instanceof JsonObject)) return row;
   const out = new JsonObject();
@@ -147,7 +147,7 @@ function titleOf(item: Json): string {
   return typeof value === 'string' ? value.slice(1, -1) : '';
 }
 
-/** The longest runs of the question's words that stand in a row, two words or more: names without quotes. */
+/** The longest phrases of two or more words of the question that a row contains: names without quotes. */
 function phrasesIn(question: string, rows: readonly string[]): string[] {
   const words = wordsOf(question).slice(0, 80);
   const all = rows.join('\n');

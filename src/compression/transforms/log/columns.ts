@@ -3,8 +3,8 @@ import { type LogLine, mergeLines, type Template } from './templates.ts';
 const MAX_COLUMNS = 9;
 
 /**
- * How many first words are columns of the log (time, host, process, ...): in nearly every line they have
- * figures or are the same.
+ * How many leading words are columns of the log (time, host, process, ...): in nearly every line they contain digits
+ * or are the same.
  */
 export function countColumns(lines: readonly LogLine[]): number {
   const filled = lines.filter((line) => line.words.length > 0);
@@ -22,7 +22,7 @@ export function countColumns(lines: readonly LogLine[]): number {
   return MAX_COLUMNS;
 }
 
-/** A line as its columns and, in one piece, the rest. */
+/** Splits a line into its columns and the rest as one word. */
 export function splitColumns(line: LogLine, columns: number): LogLine | undefined {
   if (line.words.length <= columns) return undefined;
   let at = 0;
@@ -35,7 +35,7 @@ export function splitColumns(line: LogLine, columns: number): LogLine | undefine
   };
 }
 
-/** For lines that follow no pattern: the commonest outline of their columns as a pattern with an open end. */
+/** A template for lines without a pattern: the most common outline of their columns, then an open end. */
 export function columnTemplate(lines: readonly LogLine[]): Template | undefined {
   const byOutline = new Map<string, LogLine[]>();
   for (const line of lines) {

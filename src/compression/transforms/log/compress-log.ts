@@ -7,11 +7,11 @@ import { GAP, selectLogLines } from './select.ts';
 
 const MIN_LINES = 12;
 const WORTH = 0.93;
-/** An error that occurs more often than this, or in more than so many lines, is no longer news. */
+/** An error that occurs more often than this, or in a larger share of lines, is not rare. */
 const RARE = 10;
 const RARE_SHARE = 1 / 20;
 const ALWAYS_RARE = 4;
-/** What is not dated may be a test run, where each line of one trouble may be another test's. */
+/** Undated text may be a test run, in which similar errors belong to different tests. */
 const RARE_UNDATED = 25;
 const TROUBLE =
   /error|fail|exception|fatal|panic|warn|critical|abort|denied|refused|timed? ?out|unable|cannot|can't|could not|not found|invalid|unexpected|traceback|segfault|corrupt|missing|emerg|alert|severe|assert|killed|reject|unreachable|mismatch|violation|overflow|out of memory|deadlock|^E {2,}/i;
@@ -20,13 +20,13 @@ const NUMBERED = /^\s*\d+[\t:|]/;
 const EVENT =
   /\b(?:info|debug|trace|verbose|notice|warn(?:ing)?|err(?:or)?|fatal|passed|failed|skipped|pass|fail|ok|get|post|put|delete|http)\b/i;
 
-/** Questions about how often something happened: then every line counts. */
+/** Questions about frequency, for which every line counts. */
 const COUNTS =
   /\b(?:how (?:many|often)|count|number of|total|average|frequen(?:t|cy)|distribution|statistics|histogram|per (?:second|minute|hour|day)|timeline)\b/i;
 
 /**
- * Repetitive lines become patterns and values; rare trouble and what the question names stay whole. At
- * level `balanced` most lines of a pattern go.
+ * Writes repetitive lines as patterns and values; rare errors and lines that the question names stay whole. Level
+ * `balanced` drops most lines of a pattern.
  */
 export function compressLog(text: string, scope: Scope): string {
   if (text.split('\n', MIN_LINES).length < MIN_LINES || isNumbered(text)) return text;
@@ -36,13 +36,13 @@ export function compressLog(text: string, scope: Scope): string {
   const isNamed = (line: string) => mentions(scope.question, line);
   const isTrouble = (line: string) => TROUBLE.test(line);
   const kinds = new Set<string>();
-  // The first of each kind stays whole, too, so that every message can be quoted.
+  // The first error of each kind stays whole too, so that every message can be quoted.
   const isFirst = (line: string) => kinds.size < kinds.add(line.replace(/\d+/g, '0')).size;
   const rare = rareIn(text);
   const encoded = encodeLog(text, {
     keepLine: (line, count) => (isTrouble(line) && (count <= rare || isFirst(line))) || isNamed(line),
   });
-  // What isn't dated may be code or prose with a few like lines in it.
+  // Undated text may be code or prose with a few similar lines.
   if (!encoded || (encoded.coded * 5 < encoded.lines * 2 && !isDated(text))) return text;
   const shortest = estimateTokens(encoded.text) <= estimateTokens(text) * WORTH ? encoded.text : text;
   if (
@@ -61,7 +61,7 @@ export function compressLog(text: string, scope: Scope): string {
   return short;
 }
 
-/** The lines that stay follow patterns as well; what stood whole in the whole log still does. */
+/** Encodes the selected lines; lines that stay whole in the full log stay whole here too. */
 function encodeSelected(selected: string, isWhole: (line: string) => boolean): string {
   const end = selected.indexOf('\n');
   const encoded = encodeLog(selected.slice(end + 1), { keepLine: isWhole });
@@ -74,14 +74,14 @@ function rareIn(text: string): number {
   return Math.min(RARE, Math.max(ALWAYS_RARE, Math.ceil(lines * RARE_SHARE)));
 }
 
-/** Lines with times, levels or outcomes: of such, like ones can stand for each other. */
+/** Whether the lines are events, with times, levels or outcomes. Similar events can represent each other. */
 function tellsOfEvents(text: string): boolean {
   if (startsDated(text)) return true;
   const lines = text.split('\n', 200).filter((line) => line.trim() !== '');
   return lines.filter((line) => EVENT.test(line)).length * 4 > lines.length;
 }
 
-/** Numbered lines are a file, whose every line is meant as it is. */
+/** Whether the lines are numbered, like those of a file, in which every line counts. */
 function isNumbered(text: string): boolean {
   const lines = text.split('\n', 60);
   return lines.filter((line) => NUMBERED.test(line)).length * 2 > lines.length;

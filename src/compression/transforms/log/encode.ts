@@ -3,36 +3,36 @@ import { joinLine, type LogLine, mineTemplates, splitLine, type Template } from 
 import { END_OF_DATE, shortenTime } from './times.ts';
 
 export interface LogOptions {
-  /** Lines that stay as they are, whatever pattern they follow. */
+  /** Lines to keep as they are, whatever pattern they follow. */
   keepLine?: (line: string, count: number) => boolean;
 }
 
 export interface EncodedLog {
   text: string;
-  /** Lines as logs have them that became values of a pattern. */
+  /** Number of log-like lines that were written as values of a pattern. */
   coded: number;
   lines: number;
-  /** Lines that stay as they are because `keepLine` says so. */
+  /** Lines that `keepLine` kept. */
   kept: ReadonlySet<string>;
 }
 
-/** A line and the template that it is written by. */
+/** A line and its template, if it is written by one. */
 interface Coded {
   line: LogLine;
   template: Template | undefined;
 }
 
-/** A pattern costs its own line; fewer lines than this don't pay for it. */
+/** A pattern costs a line; it needs at least this many lines to pay off. */
 const MIN_COUNT = 3;
 const DITTO = '"';
-/** Characters that may start a line of values (no line starts so), and stand for a value in a pattern (no line has one). */
+/** Signs that start a line of values (no line starts with it) or mark a value in a pattern (no line contains it). */
 const STARTS = ['@', '~', '%', '!', '&', ';', '$'];
 const BLANKS = ['*', '_', '…', '¤'];
 const COLUMNS = ['^', '°', '›', '¨'];
 
 /**
- * Writes repetitive lines as a pattern's number and values; undefined where the signs that it needs are
- * taken. `decodeLog` reads it back, with runs of blanks as one blank.
+ * Writes repetitive lines as the number of a pattern and its values; undefined if no signs are free. Lossless, except
+ * that runs of spaces become one space.
  */
 export function encodeLog(text: string, options: LogOptions = {}): EncodedLog | undefined {
   const raw = text.split('\n');
@@ -77,7 +77,7 @@ function chooseTemplates(
   });
 }
 
-/** Lines of no pattern share the log's columns at least: one more pattern, whose last value is the rest. */
+/** Lines without a pattern still share the columns of the log: adds a pattern whose last value is the rest. */
 function addOpenTemplate(chosen: Coded[], columns: number, kept: ReadonlySet<string>): Template | undefined {
   if (columns === 0) return undefined;
   const split = chosen.map(({ line, template }) => {
@@ -93,7 +93,10 @@ function addOpenTemplate(chosen: Coded[], columns: number, kept: ReadonlySet<str
   return open;
 }
 
-/** Values are told apart by blanks, and `"` means something, as do `.` `:` and ends of dates at the start of columns. */
+/**
+ * Whether a line can be written as values. Spaces separate values; `"` is a sign, and so are `.`, `:` and the end of
+ * a date at the start of a column.
+ */
 function isPlain(line: LogLine, words: number, columns: number): boolean {
   if (/[^\S \t]/.test(line.text)) return false;
   for (let i = 0; i < words; i++) {
@@ -103,17 +106,17 @@ function isPlain(line: LogLine, words: number, columns: number): boolean {
   return true;
 }
 
-/** Words in quotes, and signs that stand alone, are of configuration and of prose rather than of a log. */
+/** Whether a line is like a log. Quoted words and separate punctuation belong to configuration and prose. */
 function isProper(line: LogLine): boolean {
   return !line.words.some((word) => /^[".:]/.test(word) || END_OF_DATE.test(word));
 }
 
 interface Signs {
-  /** Starts a line of another pattern than the line above. */
+  /** Starts a line with a different pattern than the line above. */
   pattern: string;
-  /** Starts a line of the same pattern. */
+  /** Starts a line with the same pattern. */
   again: string;
-  /** Starts a line of the pattern with an open end. */
+  /** Starts a line with the open-ended pattern. */
   open: string;
   blank: string;
   column: string;

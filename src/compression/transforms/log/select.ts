@@ -1,24 +1,24 @@
 import { mineTemplates, splitLine } from './templates.ts';
 
 export interface LogSelection {
-  /** Lines that the question names. */
+  /** Whether the question names a line. */
   isNamed: (line: string) => boolean;
-  /** Lines that tell of trouble. */
+  /** Whether a line reports an error. */
   isTrouble: (line: string) => boolean;
-  /** Of one pattern, no more lines of trouble than this are all news. */
+  /** Up to this many error lines of one pattern are all kept. */
   maxTrouble: number;
 }
 
 const MIN_LINES = 20;
-/** A pattern with no more lines than this is news; of others, this many stand for all. */
+/** A pattern with at most this many lines is kept whole; of others this many lines are kept. */
 const SAMPLES = 2;
-/** A gap shorter than its mark is not worth it. */
+/** A shorter gap is not worth its mark. */
 const MIN_GAP = 2;
-/** What a line for left-out lines starts with. */
+/** Starts a line that stands for dropped lines. */
 export const GAP = '… ';
 const MARK = '[gw: lines like others left out, "… n" for n of them]';
 
-/** Leaves out log lines that say what others of their pattern say; rare lines, trouble and named lines stay. */
+/** Drops log lines that repeat their pattern; rare lines, errors and named lines stay. */
 export function selectLogLines(
   text: string,
   { isNamed, isTrouble, maxTrouble }: LogSelection,
@@ -31,7 +31,7 @@ export function selectLogLines(
     const template = templates[i];
     if (!template || template.count <= SAMPLES || i === 0 || i === lines.length - 1) return true;
     const trouble = isTrouble(line);
-    // Trouble is told apart by its words, even where a pattern has taken some for values.
+    // Errors are distinguished by their words, even where the pattern treats some as values.
     const kind = trouble ? line.replace(/\d+/g, '0') : template;
     const number = (seen.get(kind) ?? 0) + 1;
     seen.set(kind, number);
@@ -40,7 +40,7 @@ export function selectLogLines(
   return withGaps(lines, keeps, MARK);
 }
 
-/** The kept lines, with `… n` for each gap and a mark that explains it; undefined when nothing goes. */
+/** The kept lines, with `… n` for each gap and a mark that explains it; undefined if nothing is dropped. */
 export function withGaps(
   lines: readonly string[],
   keeps: readonly boolean[],

@@ -1,19 +1,19 @@
 import { END_OF_DATE } from './times.ts';
 
-/** A line split at blanks and separators. */
+/** A line, split at white space and separators. */
 export interface LogLine {
   text: string;
   words: readonly string[];
-  /** What stands before each word, and after the last; runs of blanks as one. */
+  /** The separators before each word and after the last; runs of spaces as one. */
   gaps: readonly string[];
 }
 
-/** Lines that say the same with other values: `null` marks the words that differ. */
+/** The pattern of similar lines: `null` marks the words that differ. */
 export interface Template {
   words: (string | null)[];
   gaps: readonly string[];
   count: number;
-  /** For each word that differs, what all its values start and end with. */
+  /** For each word that differs, the prefix and suffix of all its values. */
   affixes: Affix[];
 }
 
@@ -24,10 +24,10 @@ interface Affix {
   shortest: number;
 }
 
-/** Two lines are of one template when at least this share of their words without figures is equal. */
+/** Lines share a template if at least this share of their words without digits is equal. */
 const SIMILAR = 0.55;
 const MAX_WORDS = 60;
-/** Templates of one outline that a line is compared with; more would make mining slow. */
+/** At most this many templates of one outline are compared with a line, for speed. */
 const MAX_RIVALS = 24;
 const WORD_OR_GAP = /[^\s,|=;]+|[\s,|=;]+/g;
 const IS_GAP = /^[\s,|=;]/;
@@ -37,7 +37,7 @@ export function splitLine(text: string): LogLine {
   const words: string[] = [];
   const gaps: string[] = [];
   for (const piece of text.match(WORD_OR_GAP) ?? []) {
-    // Padding says nothing, but the blanks that a line starts with are its indentation.
+    // Padding is dropped, but leading spaces are indentation.
     if (IS_GAP.test(piece))
       gaps[words.length] = piece.length > 1 && words.length > 0 ? piece.replace(/[ \t]+/g, ' ') : piece;
     else {
@@ -49,7 +49,7 @@ export function splitLine(text: string): LogLine {
   return { text, words, gaps };
 }
 
-/** The line that words and gaps make, with runs of blanks as one. */
+/** Joins words and gaps into a line. */
 export function joinLine(words: readonly string[], gaps: readonly string[]): string {
   let line = '';
   for (let i = 0; i < words.length; i++) line += `${gaps[i]}${words[i]}`;
@@ -57,8 +57,8 @@ export function joinLine(words: readonly string[], gaps: readonly string[]): str
 }
 
 /**
- * Groups lines by template (in the manner of Drain: same outline first, then the most similar one), in one
- * pass; undefined stands for a line that is empty or too long.
+ * Groups lines by template in one pass, like the Drain log parser: same outline first, then the most similar template.
+ * Undefined for an empty or too long line.
  */
 export function mineTemplates(lines: readonly LogLine[]): (Template | undefined)[] {
   const byOutline = new Map<string, Template[]>();
@@ -76,7 +76,7 @@ export function mineTemplates(lines: readonly LogLine[]): (Template | undefined)
   return assigned;
 }
 
-/** The template of all given lines, which have one outline. */
+/** The template of lines that share an outline. */
 export function mergeLines(lines: readonly LogLine[]): Template | undefined {
   let template: Template | undefined;
   for (const line of lines) template = merge(template, line);
@@ -119,7 +119,7 @@ function similarity(template: readonly (string | null)[], words: readonly string
       same++;
       all++;
     } else if (!DIGIT.test(word) || (typeof other === 'string' && !DIGIT.test(other))) {
-      // A word with figures against another such word is a value, not a difference.
+      // Two words with digits are values, which do not count as a difference.
       all++;
     }
   }
@@ -131,7 +131,7 @@ function measureAffixes(lines: readonly LogLine[], assigned: readonly (Template 
   for (const template of new Set(assigned)) for (const affix of template?.affixes ?? []) trimAffix(affix);
   eachValue(lines, assigned, ({ affixes }, place, word) => {
     const affix = affixes[place];
-    // What is left of a value must not look like a mark of its own: `"`, or the end of a time or date.
+    // The rest of a value must not look like a sign: `"`, or the end of a time or date.
     const rest = word.slice(affix?.prefix.length);
     if (affix && affix.prefix !== '' && (/^[".:]/.test(rest) || END_OF_DATE.test(rest))) affix.prefix = '';
   });
@@ -163,7 +163,7 @@ function narrow(affixes: Affix[], place: number, word: string): void {
   affix.suffix = affix.suffix.slice(affix.suffix.length - sharedEnd(affix.suffix, word));
 }
 
-/** Cuts affixes at separators, so that names and numbers stay whole, and leaves something of every value. */
+/** Cuts an affix at separators, so that names and numbers stay whole and no value becomes empty. */
 function trimAffix(affix: Affix): void {
   affix.prefix = /^.*[^\p{L}\p{N}.]/u.exec(affix.prefix)?.[0] ?? '';
   affix.suffix = /[^\p{L}\p{N}.].*$/u.exec(affix.suffix)?.[0] ?? '';

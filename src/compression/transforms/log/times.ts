@@ -1,10 +1,10 @@
 const TIME = /^[[(]?\d[\d.:-]*:\d\d[\d.:]*[\])]?$|^\d{4}-\d\d-\d\d-\d\d\.\d\d\.[\d.]+$/;
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
-/** The end of a date, as the dates of a log that goes from day to day are written. */
+/** The end of a date: month and day, or day. */
 export const END_OF_DATE = /^-\d\d(?:-\d\d)?$/;
 
-/** A time or date as what differs from the one before it (`.821`, `:02.897`, `-07`); itself when that is no shorter. */
+/** The end of a time or date that differs from the one before (`.821`, `:02.897`, `-07`), or the whole value. */
 export function shortenTime(before: string, value: string): string {
   let at = 0;
   while (at < value.length && before[at] === value[at]) at++;
@@ -15,7 +15,7 @@ export function shortenTime(before: string, value: string): string {
   return at > 2 && expandTime(before, rest) === value ? rest : value;
 }
 
-/** Undoes `shortenTime`: times of one log have one length, so the end is replaced. */
+/** Undoes `shortenTime`. The times of a log have the same length, so the end is replaced. */
 export function expandTime(before: string, rest: string): string {
   if (DATE.test(before) && END_OF_DATE.test(rest)) return before.slice(0, before.length - rest.length) + rest;
   const first = rest[0];

@@ -3,12 +3,12 @@ import type { Scope } from '../scope.ts';
 const MIN_LENGTH = 400;
 const SHOWN = 24;
 
-/** Long base64, which no model reads, becomes its start and length; level `balanced` only. */
+/** Replaces long base64, which no model reads, by its start and length; level `balanced` only. */
 export function foldBlobs(text: string, scope: Scope): string {
   if (scope.level !== 'balanced') return text;
   let out = '';
   let from = 0;
-  // A run that long has a character at a multiple of its length, so the others need no look.
+  // A run of this length covers a multiple of it, so only those positions are checked.
   for (let at = MIN_LENGTH - 1; at < text.length; at += MIN_LENGTH) {
     let start = at;
     let end = at;
@@ -19,7 +19,7 @@ export function foldBlobs(text: string, scope: Scope): string {
       out += `${text.slice(from, start + SHOWN)}… [gw: base64, ${end - start} characters]`;
       from = end;
     }
-    // The run is dealt with as a whole.
+    // Continues after the run.
     while (at + MIN_LENGTH < end) at += MIN_LENGTH;
   }
   return from === 0 ? text : out + text.slice(from);
@@ -30,7 +30,7 @@ function isBase64(code: number): boolean {
   return isLetter || (code >= 47 && code <= 57) || code === 43 || code === 61;
 }
 
-/** A run of one letter, or of plain words without blanks, is something else. */
+/** Whether a run is random enough: not one repeated letter, nor words without spaces. */
 function isRandom(sample: string): boolean {
   const kinds = [/[A-Z]/g, /[a-z]/g, /\d/g].map((kind) => sample.match(kind)?.length ?? 0);
   return kinds.every((count) => count > 20);

@@ -28,7 +28,7 @@ const ENTITIES: Record<string, string> = {
   '#39': "'",
 };
 
-/** The text of an HTML page, for a question that isn't about its markup; level `balanced` only. */
+/** Replaces an HTML page by its text, unless the question is about its markup; level `balanced` only. */
 export function readHtml(text: string, scope: Scope): string {
   if (scope.level !== 'balanced' || !PAGE.test(text.slice(0, 200))) return text;
   if (!scope.question || ABOUT_MARKUP.test(scope.question.text)) return text;

@@ -10,9 +10,9 @@ const PATHS = '[gw: each folder, then the names in it]';
 const MATCH = /^((?:[A-Za-z]:)?(?=[^\s:]*[A-Za-z])[^\s:]*[/.\\][^\s:]*):(\d+:.*)$/;
 const PATH = /^(\S*\/)([^\s/]+\/?)$/;
 
-/** Search results go under their file's name, lists of paths under their folder; both can be read back. */
+/** Groups search results by file and paths by folder. Lossless. */
 export function groupListing(text: string, scope: Scope): string {
-  // A log's lines may start like a path and a number, and patterns say more of them.
+  // Log lines may start like a path and a number; log patterns compress them better.
   if (isDated(text)) return text;
   const grouped = regroup(text, MATCH, scope, writeMatches) ?? regroup(text, PATH, scope, writePaths);
   return grouped !== undefined && estimateTokens(grouped) <= estimateTokens(text) * WORTH ? grouped : text;
@@ -23,7 +23,7 @@ interface Group {
   lines: string[];
 }
 
-/** Groups neighbouring lines by what the pattern's first group holds; others stand alone. */
+/** Groups adjacent lines by the first capture of the pattern; other lines stay as they are. */
 function regroup(
   text: string,
   pattern: RegExp,
@@ -37,7 +37,7 @@ function regroup(
   for (const line of lines) {
     const found = line.length < 2000 ? pattern.exec(line) : null;
     if (found) matched++;
-    // What the question names stays whole, path and all.
+    // Lines that the question names keep their path.
     const head = found && !mentions(scope.question, line) ? found[1] : undefined;
     const last = groups.at(-1);
     if (last && last.head === head) last.lines.push(head === undefined ? line : (found?.[2] ?? ''));
@@ -50,7 +50,7 @@ function writeMatches(groups: readonly Group[]): string | undefined {
   const lines = groups.flatMap((group) =>
     group.head === undefined ? group.lines : [`## ${group.head}`, ...group.lines],
   );
-  // A line that looks like one of ours would be misread.
+  // A line that looks like a heading or a grouped match would be ambiguous.
   if (
     groups.some((group) => group.head === undefined && group.lines.some((line) => /^(?:## |\d+:)/.test(line)))
   )

@@ -4,7 +4,7 @@ import { withGaps } from '../log/select.ts';
 import type { Scope } from '../scope.ts';
 
 const MIN_LINES = 25;
-/** More lines than this share, and the question is not about single ones. */
+/** If more than this share of lines is named, the question is not about single lines. */
 const MAX_SHARE = 0.2;
 const WORTH = 0.93;
 const BEFORE = 1;
@@ -12,7 +12,7 @@ const AFTER = 3;
 const HEAD = 2;
 const MARK = '[gw: lines that the question doesn\'t name left out, "… n" for n of them]';
 
-/** Of any listing, what the question names: level `balanced` only. */
+/** Keeps what the question names of a listing; level `balanced` only. */
 export function lookUp(text: string, scope: Scope): string {
   const selected = scope.level === 'balanced' ? selectNamedLines(text, scope.question) : undefined;
   if (selected === undefined || estimateTokens(selected) > estimateTokens(text) * WORTH) return text;
@@ -20,7 +20,7 @@ export function lookUp(text: string, scope: Scope): string {
   return selected;
 }
 
-/** For a question about a named thing: the lines that name it, those beside them, and headings. */
+/** For a question about a named thing, keeps the lines that name it, adjacent lines and headings. */
 function selectNamedLines(text: string, question: Question | undefined): string | undefined {
   if (!question || !isLookup(question)) return undefined;
   const lines = text.split('\n');
@@ -35,7 +35,7 @@ function selectNamedLines(text: string, question: Question | undefined): string 
   return withGaps(lines, keeps, MARK);
 }
 
-/** Whether lines are entries that stand for themselves, as in listings and logs, not prose or Markdown. */
+/** Whether lines are independent records, as in listings and logs, not prose or Markdown. */
 function areRecords(lines: readonly string[]): boolean {
   const filled = lines.slice(0, 200).filter((line) => line.trim() !== '');
   const share = (pattern: RegExp) =>
@@ -44,7 +44,7 @@ function areRecords(lines: readonly string[]): boolean {
   return length < 300 && share(/[a-z)][.!?]$/) < 0.25 && share(/^#{1,4} \S/) < 0.02;
 }
 
-/** A line that says what the lines under it are about, as `ls -R` writes them. */
+/** Whether a line is a heading for the lines below, as `ls -R` writes them. */
 function isHeading(line: string): boolean {
   return line.length < 120 && /^[^\s:][^:]*:$/.test(line);
 }

@@ -1,12 +1,11 @@
-/** A run must be worth more than its mark. */
+/** A shorter run is not worth its mark. */
 const MIN_LINES = 2;
 const MIN_LENGTH = 80;
 const MAX_CYCLE = 60;
 
 /**
- * Lines that stood before in the same text, as a mark: after the first of them, whose last place before is
- * where the copy is found, or, when they follow on their copy, as how many times more. `restoreRepeats`
- * undoes it.
+ * Replaces repeated lines of a text by marks. The first line of a repeated run stays: its last occurrence tells where
+ * the copy starts. A run that directly follows its copy becomes a repeat count. Lossless.
  */
 export function foldRepeats(text: string): string {
   const lines = text.split('\n');
@@ -35,7 +34,7 @@ function cycleMark(period: number, times: number): string {
   return `[gw: the last ${period === 1 ? 'line' : `${period} lines`} ${times} more times]`;
 }
 
-/** How many lines from `at` on repeat those from `before` up to it, whole times; 0 where that isn't worth a mark. */
+/** How many lines from `at` on repeat the lines between `before` and `at`, in whole cycles; 0 if not worth a mark. */
 function cycleLength(lines: readonly string[], before: number, at: number): number {
   const period = at - before;
   if (period > MAX_CYCLE) return 0;
@@ -45,7 +44,7 @@ function cycleLength(lines: readonly string[], before: number, at: number): numb
   return length >= MIN_LINES && lengthOf(lines, at, length) >= MIN_LENGTH ? length : 0;
 }
 
-/** How many lines after `at` equal those after `before`; the copy may not run into itself. */
+/** How many lines after `at` equal those after `before`, without overlap. */
 function runLength(lines: readonly string[], before: number, at: number): number {
   let run = 0;
   while (

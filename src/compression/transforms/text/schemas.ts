@@ -3,7 +3,7 @@ import { findJson } from '../../json/spans.ts';
 
 const SCHEMA = /"(?:parameters|input_schema|inputSchema|properties|function)"\s*:/;
 
-/** Tool schemas in a system message lose their white space and nothing else: they stay the same JSON. */
+/** Minifies the tool schemas in a system message. */
 export function minifySchemas(text: string): string {
   if (!SCHEMA.test(text)) return text;
   let out = '';

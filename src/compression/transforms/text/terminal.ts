@@ -2,20 +2,20 @@ import type { Scope } from '../scope.ts';
 
 /** Escape sequences: CSI, OSC, character sets, single letters. */
 const ESCAPES =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences start with one
   /\u001b(?:\[[0-9;:?<=>]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)|[()#][0-9A-Za-z]|[=>78cDEHMNOZ])/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: a backspace
 const ERASED = /[^\n\b]\u0008/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what only a terminal prints
+// biome-ignore lint/suspicious/noControlCharactersInRegex: printed only to terminals
 const SIGNS = /[\u001b\b]|\r(?!\n|$)/;
-/** A line of one sign and blanks in turn: it says no more when it is short, but each sign is a token. */
+/** A rule of symbols and spaces in turn, such as `- - -`; each symbol is a token. */
 const DOTTED_RULE = /^([-_=*~.#+])(?: \1){9,} ?$/gm;
 const MANY_BLANK_LINES = /\n{4,}/g;
 
-/** What a terminal shows of its output: colours, repainted progress bars and padding say nothing in a prompt. */
+/** Reduces output to what a terminal shows: drops colours, overwritten progress bars and padding. */
 export function cleanTerminal(text: string, scope: Scope): string {
   let out = text.replace(DOTTED_RULE, '$1 $1 $1');
-  // What a user pasted may be an indented list of theirs; only signs of a terminal tell.
+  // A user's paste may be an indented list; only control characters prove that it is terminal output.
   if (!scope.fromTool && !SIGNS.test(text)) return out;
   if (out.includes('\u001b')) out = out.replace(ESCAPES, '');
   if (out.includes('\b')) out = out.replace(ERASED, '');
@@ -26,7 +26,7 @@ export function cleanTerminal(text: string, scope: Scope): string {
     .replace(MANY_BLANK_LINES, '\n\n\n');
 }
 
-/** Of a line that was painted over, what was painted last. */
+/** The last content of a line that was overwritten with carriage returns. */
 function lastPaint(line: string): string {
   const end = line.endsWith('\r') ? line.length - 1 : line.length;
   const from = end === 0 ? 0 : line.lastIndexOf('\r', end - 1) + 1;

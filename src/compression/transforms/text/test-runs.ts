@@ -3,12 +3,12 @@ import { mentions, needsOthers } from '../../prompt/question.ts';
 import { withGaps } from '../log/select.ts';
 import type { Scope } from '../scope.ts';
 
-/** Fewer lines than this stay. */
+/** Fewer passed tests than this stay. */
 const MIN_LINES = 3;
-/** A line that tells of one passed test, as pytest, unittest, go, cargo, mocha, jest and TAP print it. */
+/** A passed test in the output of pytest, unittest, go, cargo, mocha, jest or TAP. */
 const PASSED =
   /^\S+(?:::|\s).{0,300}\s(?:PASSED|ok)\s*(?:\[ *\d+%\])?$|^\S+ \.\.\. ok$|^\s*--- PASS: |^\s*[✓✔] |^ok \d+ |^PASS(?:ED)? \S+$/;
-/** A verdict as it came, and in the summary at the end. */
+/** A failed test when it ran, and in the summary at the end. */
 const VERDICT = /^(\S.{0,300}?) (?:FAILED|ERROR)\s*(?:\[ *\d+%\])?$/;
 const SUMMARY = /^(?:FAILED|ERROR) (\S.{0,300}?)(?: - .*)?$/;
 const ABOUT_PASSED =
@@ -16,8 +16,7 @@ const ABOUT_PASSED =
 const MARK = '[gw: passed tests and verdicts that the summary repeats left out, "… n" for n of them]';
 
 /**
- * A test run without the tests that passed, for a question about those that did not, nor what its summary says
- * again; level `balanced` only.
+ * Drops passed tests, and verdicts that the summary repeats, unless the question is about them; level `balanced` only.
  */
 export function dropPassed(text: string, scope: Scope): string {
   const { level, question } = scope;

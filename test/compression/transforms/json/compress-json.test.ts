@@ -192,7 +192,7 @@ describe('encodeRecords()', () => {
     ]);
   });
 
-  it('says what follows from another field where that comes first', () => {
+  it('writes a value that another field determines once', () => {
     const item = (name: string, id: number) => ({
       id,
       name,
@@ -218,7 +218,7 @@ describe('encodeRecords()', () => {
     ]);
   });
 
-  it('finds what another field settles where rows have fields less', () => {
+  it('finds what another field determines where rows lack fields', () => {
     const rows = Array.from({ length: 20 }, (_, i) => ({
       ...(i % 5 ? { note: `note ${i}` } : {}),
       product: `P-${(i * 7) % 3}`,
