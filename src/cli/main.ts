@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { VERSION } from '../version.ts';
 import { processContext } from './context.ts';
 import { EXIT } from './exit.ts';
 import { runCli } from './run-cli.ts';
@@ -16,11 +16,6 @@ export async function main(): Promise<void> {
   });
   // What was to be done is done, whether or not somebody reads of it.
   process.stderr.on('error', () => {});
-  const context = processContext({ program: fileURLToPath(new URL('bin/gw', ROOT)), version: version() });
+  const context = processContext({ program: fileURLToPath(new URL('bin/gw', ROOT)), version: VERSION });
   process.exitCode = await runCli(process.argv.slice(2), context);
-}
-
-function version(): string {
-  const manifest = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as { version: string };
-  return manifest.version;
 }

@@ -11,13 +11,13 @@ import { projectsWithRepoBudgets } from '../store/budgets/budgets.ts';
 import type { Db } from '../store/database/open.ts';
 import { createConfigurationWatch } from '../store/database/write.ts';
 
-/** What the user can change while gw runs, as it stands. */
+/** A snapshot of everything that the user can change while gw runs. */
 export interface Configuration {
   settings: Settings;
   calendar: Calendar;
   registry: Registry;
   catalog: Catalog;
-  /** The projects that have budgets of single repositories. */
+  /** The projects with repository budgets. */
   repoBudgets: ReadonlySet<number>;
   problems: string[];
 }
@@ -27,42 +27,43 @@ export interface ConfigurationOptions extends LoadOptions {
   db: Db;
   sandbox: NonNullable<RegistryOptions['sandbox']>;
   now: () => number;
-  /** Called after each change, before the next request. */
-  onChange: (configuration: Configuration) => void;
 }
 
 export interface LiveConfiguration {
   current(): Configuration;
-  /** Reads anew what another process has changed; costs one pragma, and no promise, when nothing has. */
+  /** Reloads if another process has changed something; otherwise costs one pragma and no promise. */
   refresh(): void | Promise<void>;
-  /** Reads all anew. */
+  /** Reloads unconditionally. */
   reload(): Promise<void>;
+  /** Calls the listener after each reload, before the next request. Listeners run in the order of registration. */
+  onChange(listener: (configuration: Configuration) => void): void;
 }
 
 /**
- * Settings, providers, prices: read when gw starts, and again as soon as the database says that a command changed
- * something, so that a change holds for the next request.
+ * Loads settings, providers and prices when gw starts, and reloads them when the database shows that a command has
+ * changed something, so that a change applies from the next request on.
  */
 export async function createConfiguration(options: ConfigurationOptions): Promise<LiveConfiguration> {
   const watch = createConfigurationWatch(options.db);
+  const listeners: ((configuration: Configuration) => void)[] = [];
   let current = await read(options, undefined);
-  /** While a change is being read, no request goes on with what was before. */
+  /** While this is pending, new requests wait for the new configuration. */
   let loading: Promise<void> | undefined;
 
-  /** What cannot be read leaves all as it was. */
+  /** If the configuration can't be read, the previous one stays in force. */
   async function load(): Promise<void> {
     current = await read(options, current).catch((error) => ({ ...current, problems: [messageOf(error)] }));
-    options.onChange(current);
+    for (const listener of listeners) listener(current);
   }
 
-  /** One look serves all requests that come in within a turn of the event loop. */
-  let looked = false;
+  /** One check serves all requests of an event-loop turn. */
+  let isChecked = false;
   const nextTurn = () => {
-    looked = false;
+    isChecked = false;
   };
-  function changed(): boolean {
-    if (looked) return false;
-    looked = true;
+  function hasChanged(): boolean {
+    if (isChecked) return false;
+    isChecked = true;
     setImmediate(nextTurn);
     return watch.changed();
   }
@@ -76,14 +77,15 @@ export async function createConfiguration(options: ConfigurationOptions): Promis
   };
   return {
     current: () => current,
-    refresh: () => (changed() ? reload() : loading),
+    refresh: () => (hasChanged() ? reload() : loading),
     reload,
+    onChange: (listener) => void listeners.push(listener),
   };
 }
 
 async function read(
   options: ConfigurationOptions,
-  before: Configuration | undefined,
+  previous: Configuration | undefined,
 ): Promise<Configuration> {
   const { settings, problems } = loadSettings(options);
   const registry = buildRegistry({
@@ -92,18 +94,18 @@ async function read(
     env: options.env ?? {},
     sandbox: options.sandbox,
   });
-  const sameZone = before?.calendar.timezone === settings.timezone;
+  const sameZone = previous?.calendar.timezone === settings.timezone;
   return {
     settings,
-    calendar: sameZone ? before.calendar : createCalendar(settings.timezone),
+    calendar: sameZone ? previous.calendar : createCalendar(settings.timezone),
     registry,
-    catalog: createCatalog({ overrides: await overridesOf(options.db), now: options.now }),
+    catalog: createCatalog({ overrides: await readOverrides(options.db), now: options.now }),
     repoBudgets: projectsWithRepoBudgets(options.db),
     problems: [...problems, ...registry.problems.map(({ name, message }) => `provider ${name} ${message}`)],
   };
 }
 
-async function overridesOf(db: Db): Promise<PriceOverride[]> {
+async function readOverrides(db: Db): Promise<PriceOverride[]> {
   return (await listPrices(db)).map(({ provider, ...price }) => ({
     ...price,
     provider: provider === '' ? null : provider,

@@ -1,19 +1,22 @@
 import type { Clock } from '../clock.ts';
 
+/** Does a few milliseconds of its work; resolves with whether there is more. */
+export type MaintenanceStep = () => Promise<boolean>;
+
 export interface MaintenanceOptions {
   clock: Clock;
-  /** Each does a few milliseconds of its work, and tells whether there is more. */
-  steps: readonly (() => Promise<boolean>)[];
+  steps: readonly MaintenanceStep[];
   onError: (error: unknown) => void;
 }
 
 const EVERY_MS = 60_000;
-/** Between two steps: what a step keeps requests waiting for is lost among them. */
+/** The pause between two steps lets waiting requests run, so that the delay by a step does not add up. */
 const PAUSE_MS = 50;
 
 /**
- * Does the housekeeping once a minute, step by step, until it is stopped. `stop` resolves when nothing runs any more.
- * Several daemons on a database may do it at once: a step looks for what there is to do in the transaction that does it.
+ * Runs the steps once a minute, one after the other, until stopped. The returned function stops them; it resolves when
+ * nothing runs any more. Several daemons on one database may do this at once: a step looks for its work in the same
+ * transaction that does it.
  */
 export function startMaintenance({ clock, steps, onError }: MaintenanceOptions): () => Promise<void> {
   let stopped = false;
@@ -38,7 +41,7 @@ export function startMaintenance({ clock, steps, onError }: MaintenanceOptions):
   async function loop(): Promise<void> {
     while (!stopped) {
       await pause(EVERY_MS);
-      // A full disk or a lock: the next minute tries again.
+      // After a full disk or a lock, the next minute tries again.
       await run().catch(onError);
     }
   }

@@ -1,18 +1,18 @@
-import type { Clock } from '../clock.ts';
 import { deadDaemons, orphanedSlots, unregisterDaemon } from '../store/database/daemons.ts';
 import type { Db } from '../store/database/open.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
 
 export interface RecoveryOptions {
   db: Db;
-  ledger: Ledger;
+  ledger: Pick<Ledger, 'closeHolds'>;
+  /** This daemon, which is not to be taken for dead. */
   own: { instanceId: string; lockPath: string };
-  /** Told how many holds of which dead daemon were closed. */
+  /** Called for each dead daemon whose holds were closed. */
   onClosed: (closed: { slot: number; holds: number }) => void;
 }
 
 /**
- * Closes the holds of daemons that died: what was sent may have been billed, so each is posted at the held amount
+ * Closes the holds of daemons that died. Their requests may have been billed, so each is posted at the held amount
  * and flagged as estimated.
  */
 export async function recover({ db, ledger, own, onClosed }: RecoveryOptions): Promise<void> {
@@ -25,23 +25,4 @@ export async function recover({ db, ledger, own, onClosed }: RecoveryOptions): P
     unregisterDaemon(db, instanceId);
   }
   for (const slot of orphanedSlots(db)) await close(slot);
-}
-
-const SWEEP_EVERY_MS = 5_000;
-
-/** Does a job now and then until it is stopped; the next run waits for the one before. */
-export function repeat(clock: Clock, job: () => Promise<void>, everyMs = SWEEP_EVERY_MS): () => void {
-  let stopped = false;
-  let cancel = () => {};
-  const schedule = () => {
-    if (stopped) return;
-    cancel = clock.after(everyMs, () => {
-      void job().finally(schedule);
-    });
-  };
-  schedule();
-  return () => {
-    stopped = true;
-    cancel();
-  };
 }

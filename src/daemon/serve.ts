@@ -7,8 +7,9 @@ import { GwError, messageOf } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 import { makeHome, type Paths } from '../paths.ts';
 import { acquireLock, type FileLock } from '../store/database/lock.ts';
+import { VERSION } from '../version.ts';
 import { writing } from '../write-fault.ts';
-import { boot, type Daemon, VERSION } from './boot.ts';
+import { boot, type Daemon } from './boot.ts';
 import { createLog } from './log.ts';
 
 export interface ServeOptions {

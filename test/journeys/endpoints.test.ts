@@ -1,6 +1,6 @@
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
-import { VERSION } from '../../src/daemon/boot.ts';
+import { VERSION } from '../../src/version.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { usageOf } from '../support/chat-shapes.ts';
 import { request } from '../support/client.ts';

@@ -11,6 +11,8 @@ export interface Router extends AffinityStore {
   budget: RetryBudget;
   /** A number in [0,1). */
   random: () => number;
+  /** Calls the listener soon after the health of a target has changed. */
+  onHealthChange(listener: () => void): void;
 }
 
 export interface RouterOptions {
@@ -18,21 +20,20 @@ export interface RouterOptions {
   random: Random;
   /** What an earlier run knew, as it was stored. */
   known: { health: unknown; conversations: unknown };
-  /** Stores the health; called soon after it has changed. */
-  save: () => void;
 }
 
-/** A storm of failures is saved as one, and a kill loses no more than this. */
-const SAVE_AFTER_MS = 500;
+/** A burst of changes is reported once. The listener saves the health, so a kill loses no more than this. */
+const REPORT_AFTER_MS = 500;
 
-export function createRouter({ clock, random, known, save }: RouterOptions): Router {
+export function createRouter({ clock, random, known }: RouterOptions): Router {
+  const listeners: (() => void)[] = [];
   let isDue = false;
   const onChange = () => {
     if (isDue) return;
     isDue = true;
-    clock.after(SAVE_AFTER_MS, () => {
+    clock.after(REPORT_AFTER_MS, () => {
       isDue = false;
-      save();
+      for (const listener of listeners) listener();
     });
   };
   const chance = () => random(4).readUInt32BE(0) / 2 ** 32;
@@ -43,5 +44,6 @@ export function createRouter({ clock, random, known, save }: RouterOptions): Rou
     health,
     budget: newRetryBudget(),
     random: chance,
+    onHealthChange: (listener) => void listeners.push(listener),
   };
 }

@@ -91,6 +91,10 @@ export interface Ledger {
   write<T>(command: () => T): Promise<T>;
   /** The budgets of a project as they stand. */
   standings(projectId: number): Promise<Standing[]>;
+  /** Calls the listener after each transaction that wrote events. */
+  onEvents(listener: () => void): void;
+  /** Calls the listener after each transaction. */
+  onCommit(listener: () => void): void;
   flush(): void;
   /** Lets every write wait, until the function is called that it returns. */
   pause(): () => void;
@@ -103,16 +107,14 @@ export interface LedgerOptions {
   /** This daemon's slot; its holds carry it. */
   slot: number;
   random?: Random;
-  /** Called when a transaction that wrote events has committed. */
-  onEvents?: () => void;
-  /** Called after each transaction. */
-  onCommit?: () => void;
 }
 
 export function createLedger(options: LedgerOptions): Ledger {
   const { db, clock, calendar, slot, random = systemRandom } = options;
   const names = createNames(db);
   const insertEvent = createEvents(db, () => clock.now(), random);
+  const eventListeners: (() => void)[] = [];
+  const commitListeners: (() => void)[] = [];
   let emitted = false;
   let foreign = false;
   const emit: EmitEvent = (...event) => {
@@ -154,9 +156,9 @@ export function createLedger(options: LedgerOptions): Ledger {
         foreign = false;
         rollups.clear();
         waiting.clear();
-        if (emitted && committed) options.onEvents?.();
+        if (emitted && committed) for (const listener of eventListeners) listener();
         emitted = false;
-        if (committed) options.onCommit?.();
+        if (committed) for (const listener of commitListeners) listener();
       },
     },
     clock,
@@ -348,6 +350,8 @@ export function createLedger(options: LedgerOptions): Ledger {
     closeHolds: (deadSlot, instanceId) => submit(() => closeHolds(deadSlot, instanceId)),
     sumNextHour: (before) => submit(() => sums.sumNextHour(before)),
     write,
+    onEvents: (listener) => void eventListeners.push(listener),
+    onCommit: (listener) => void commitListeners.push(listener),
     standings: (projectId) => submit(() => balances.standings(projectId)),
     flush,
     pause,

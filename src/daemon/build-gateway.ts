@@ -1,0 +1,109 @@
+import { createAttribution } from '../attribution/attribution.ts';
+import { type Compressor, createCompressor } from '../compression/compressor.ts';
+import type { Gateway } from '../gateway/context/gateway.ts';
+import { createDefaultTerms } from '../gateway/state/account-surcharges.ts';
+import { createAdmissionQueue } from '../gateway/state/admission-queue.ts';
+import { createAuthenticator } from '../gateway/state/authenticate.ts';
+import { createBodyMemory } from '../gateway/state/body-memory.ts';
+import { createLessons } from '../gateway/state/labels.ts';
+import { createLearners } from '../gateway/state/learner-store.ts';
+import { createResolver, type Target } from '../gateway/state/resolve.ts';
+import { createChatOnly } from '../gateway/state/responses-support.ts';
+import type { Router } from '../gateway/state/router.ts';
+import { createSettler } from '../gateway/state/settle-retry.ts';
+import { createTiers } from '../gateway/state/tiers.ts';
+import { createUpstreams } from '../gateway/state/upstream-pools.ts';
+import { createRequestIds } from '../ids.ts';
+import { worstCase } from '../pricing/cost.ts';
+import type { ModelLists } from '../providers/model-lists.ts';
+import { createBudgetLookup, createCallerLookup, createProjectLookup } from '../store/accounts/callers.ts';
+import { lastRequestId } from '../store/database/daemons.ts';
+import { recentTierScores } from '../store/router/tier-scores.ts';
+import { modelsOf } from '../tiering/tier-models.ts';
+import { createTokenCounter } from '../tokens/counter.ts';
+import { createItemMemory } from '../translation/responses-over-chat/item-memory.ts';
+import type { Configuration } from './configuration.ts';
+import type { BootOptions, Core } from './open-core.ts';
+
+export interface BuildGatewayOptions extends Core {
+  lists: ModelLists;
+  router: Router;
+  compressor: Compressor | undefined;
+  pasteable: BootOptions['pasteable'];
+}
+
+/** The usage at which the prices of targets are compared. */
+const COMPARED_USAGE = { inputTokens: 1_000_000, outputTokens: 1_000_000, choices: 1 };
+
+/** Makes the gateway: everything that the stages of a request work with. */
+export function buildGateway(options: BuildGatewayOptions): Gateway {
+  const { db, ledger, slot, configuration, lists, router, clock, calendar, paths, warn } = options;
+  const { current } = configuration;
+  const settings = () => current().settings;
+  const providers = () => current().registry.providers;
+
+  const authenticator = createAuthenticator(createCallerLookup(db));
+  const resolver = createResolver({
+    providers,
+    aliases: () => settings().aliases,
+    lists,
+    priceOf: (target) => comparablePrice(target, current(), clock.now()),
+  });
+  const tiers = createTiers({ settings, resolver, known: recentTierScores(db) });
+  configuration.onChange(() => {
+    authenticator.forget();
+    resolver.forget();
+    tiers.forget();
+  });
+  const learners = createLearners({
+    home: paths.home,
+    clock,
+    models: () => modelsOf(settings().tiers),
+    warn,
+  });
+
+  return {
+    clock,
+    calendar,
+    nextId: createRequestIds(slot, () => clock.now(), lastRequestId(db)),
+    settings,
+    authenticator,
+    findProject: createProjectLookup(db),
+    hasBudget: createBudgetLookup(db),
+    attribution: createAttribution({ enabled: () => settings().attribution === 'on', clock }),
+    repoBudgets: () => current().repoBudgets,
+    providers,
+    resolver,
+    router,
+    tiers,
+    learners,
+    lessons: createLessons(learners),
+    catalog: () => current().catalog,
+    ledger,
+    settler: createSettler(ledger, clock),
+    queue: createAdmissionQueue(ledger, clock),
+    defaultTerms: createDefaultTerms(),
+    bodies: createBodyMemory(() => settings()['limits.max_memory_bytes']),
+    tokens: createTokenCounter(),
+    compressor: options.compressor ?? createCompressor({ clock, warn }),
+    upstreams: createUpstreams(() => upstreamTimeouts(current())),
+    chatOnly: createChatOnly(clock.now),
+    memory: createItemMemory(),
+    warn,
+    pasteable: options.pasteable ?? ((text) => text),
+  };
+}
+
+/** What the compared usage costs at a target, in nano-USD; undefined when the price is unknown. */
+function comparablePrice({ provider, model }: Target, { catalog }: Configuration, now: number) {
+  const card = catalog.find(provider.name, model, now);
+  return card && worstCase(COMPARED_USAGE, card);
+}
+
+function upstreamTimeouts({ settings }: Configuration) {
+  return {
+    connectTimeoutMs: settings['upstream.connect_timeout_ms'],
+    firstByteTimeoutMs: settings['upstream.first_byte_timeout_ms'],
+    idleTimeoutMs: settings['upstream.idle_timeout_ms'],
+  };
+}

@@ -1,0 +1,27 @@
+import { createOutbox } from '../store/webhooks/outbox.ts';
+import { addressPolicy } from '../webhooks/address-check.ts';
+import { createDispatcher, type Dispatcher } from '../webhooks/dispatcher.ts';
+import { createSend } from '../webhooks/send.ts';
+import { createWebhookService, type WebhookService } from '../webhooks/service.ts';
+import type { Core } from './open-core.ts';
+
+export interface BuildWebhooksOptions extends Core {
+  /** Where gw listens; read anew for each delivery. */
+  address: Readonly<{ host: string; port: number }>;
+}
+
+/** Makes the dispatcher, which delivers events, and the service behind the webhook endpoints. */
+export function buildWebhooks(options: BuildWebhooksOptions): {
+  dispatcher: Dispatcher;
+  service: WebhookService;
+} {
+  const { db, ledger, clock, random, calendar, address, warn } = options;
+  const { write } = ledger;
+  const policy = () => addressPolicy(address);
+  const send = createSend({ policy, clock });
+  const outbox = createOutbox(db, write);
+  const dispatcher = createDispatcher({ outbox, send, clock, random, calendar, warn });
+  const { nudge } = dispatcher;
+  const service = createWebhookService({ db, write, clock, calendar, send, policy, random, nudge });
+  return { dispatcher, service };
+}

@@ -1,0 +1,80 @@
+import type { Clock } from '../clock.ts';
+import type { Compressor } from '../compression/compressor.ts';
+import { retentionMs } from '../config/retention.ts';
+import { messageOf } from '../errors.ts';
+import { createPruning } from '../store/database/retention.ts';
+import { judgeOptimizer } from './judge-optimizer.ts';
+import { type MaintenanceStep, startMaintenance } from './maintain.ts';
+import type { Core } from './open-core.ts';
+
+export interface JobsOptions extends Core {
+  compressor: Pick<Compressor, 'warmUp'>;
+  saveConversations: () => Promise<void>;
+}
+
+/** Late enough that the daemon has started: loads what the first long prompt will need. */
+const WARM_UP_AFTER_MS = 500;
+const SWEEP_EVERY_MS = 5_000;
+/** A daemon that is killed loses at most this much of the conversations. */
+const SAVE_CONVERSATIONS_EVERY_MS = 60_000;
+const JUDGE_EVERY_MS = 3_600_000;
+/** An hour's usage is summed this long after its end, when nearly all of its requests have ended. */
+const SUM_AFTER_MS = 10 * 60_000;
+
+/** Starts the timers and the periodic jobs. The returned function stops them; it resolves when the last job has ended. */
+export function startJobs(options: JobsOptions): () => Promise<void> {
+  const { clock, ledger, compressor, log } = options;
+  const onError = (error: unknown) => log.error({ error: messageOf(error) }, 'a background job failed');
+  const every = (intervalMs: number, job: () => Promise<void>) =>
+    repeat(clock, intervalMs, () => job().catch(onError));
+
+  const stops = [
+    clock.after(WARM_UP_AFTER_MS, compressor.warmUp),
+    every(SWEEP_EVERY_MS, options.recover),
+    every(SWEEP_EVERY_MS, ledger.roll),
+    every(JUDGE_EVERY_MS, () => judgeOptimizer(options)),
+    every(SAVE_CONVERSATIONS_EVERY_MS, options.saveConversations),
+  ];
+  const stopMaintenance = startMaintenance({ clock, steps: maintenanceSteps(options), onError });
+  return () => {
+    for (const stop of stops) stop();
+    return stopMaintenance();
+  };
+}
+
+function maintenanceSteps({ db, clock, ledger, configuration }: Core): MaintenanceStep[] {
+  const pruning = createPruning(db);
+  const prune = (kind: 'requests' | 'deliveries' | 'events') => async () => {
+    const keepMs = retentionMs(configuration.current().settings['retention.requests']);
+    return keepMs !== undefined && ledger.write(() => pruning[kind](clock.now(), keepMs));
+  };
+  return [
+    async () => {
+      // Without requests, nothing else notices that the retention setting has changed.
+      await configuration.refresh();
+      return false;
+    },
+    () => ledger.sumNextHour(clock.now() - SUM_AFTER_MS),
+    prune('requests'),
+    prune('deliveries'),
+    prune('events'),
+    () => ledger.write(() => pruning.minutes(clock.now())),
+  ];
+}
+
+/** Runs `job` after each interval until the returned function is called. Runs never overlap. */
+function repeat(clock: Clock, intervalMs: number, job: () => Promise<void>): () => void {
+  let stopped = false;
+  let cancel = () => {};
+  const schedule = () => {
+    if (stopped) return;
+    cancel = clock.after(intervalMs, () => {
+      void job().finally(schedule);
+    });
+  };
+  schedule();
+  return () => {
+    stopped = true;
+    cancel();
+  };
+}

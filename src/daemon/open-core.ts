@@ -1,0 +1,97 @@
+import type { Calendar } from '../calendar.ts';
+import { type Clock, systemClock } from '../clock.ts';
+import type { Compressor } from '../compression/compressor.ts';
+import type { ScalarKey } from '../config/settings.ts';
+import { newId, type Random, systemRandom } from '../ids.ts';
+import type { Paths } from '../paths.ts';
+import { type Sandbox, startSandbox } from '../providers/sandbox.ts';
+import { type Checkpoints, createCheckpoints } from '../store/checkpoints/checkpoints.ts';
+import { registerDaemon } from '../store/database/daemons.ts';
+import { type Db, openDatabase } from '../store/database/open.ts';
+import { createLedger, type Ledger } from '../store/ledger/ledger.ts';
+import { createConfiguration, type LiveConfiguration } from './configuration.ts';
+import type { Logger } from './log.ts';
+import { recover } from './recover.ts';
+
+export interface BootOptions {
+  paths: Paths;
+  env: Record<string, string | undefined>;
+  flags?: Partial<Record<ScalarKey, unknown>>;
+  log: Logger;
+  clock?: Clock;
+  random?: Random;
+  compressor?: Compressor;
+  /** Rewrites the commands in a message to the name by which gw was run. */
+  pasteable?: ((text: string) => string) | undefined;
+}
+
+/** What the other parts of the daemon are built on: database, configuration, ledger. */
+export interface Core {
+  instanceId: string;
+  /** UTC milliseconds. */
+  startedAt: number;
+  paths: Paths;
+  clock: Clock;
+  random: Random;
+  log: Logger;
+  warn: (message: string) => void;
+  db: Db;
+  /** This daemon's row in the database; its request ids and holds carry the number. */
+  slot: number;
+  sandbox: Sandbox;
+  configuration: LiveConfiguration;
+  calendar: () => Calendar;
+  ledger: Ledger;
+  checkpoints: Checkpoints;
+  /** Closes the holds of daemons that died. */
+  recover: () => Promise<void>;
+}
+
+/** A statement may block the event loop no longer than this; the ledger retries without blocking. */
+const BUSY_TIMEOUT_MS = 20;
+
+/** Opens the database, loads the configuration, and brings the ledger up to date. */
+export async function openCore(options: BootOptions): Promise<Core> {
+  const { paths, env, flags = {}, log, clock = systemClock, random = systemRandom } = options;
+  const instanceId = newId('gw', random);
+  const startedAt = clock.now();
+  const warn = (message: string) => log.warn(message);
+
+  const db = await openDatabase(paths.database, { busyTimeoutMs: BUSY_TIMEOUT_MS });
+  const own = { instanceId, lockPath: paths.lock };
+  const slot = registerDaemon(db, { ...own, pid: process.pid, startedAt });
+  const sandbox = await startSandbox();
+  const configuration = await createConfiguration({
+    file: paths.config,
+    credentialsFile: paths.credentials,
+    env,
+    flags,
+    db,
+    sandbox,
+    now: () => clock.now(),
+  });
+  const calendar = () => configuration.current().calendar;
+
+  const ledger = createLedger({ db, clock, calendar, slot, random });
+  const checkpoints = createCheckpoints({ db, path: paths.database, pause: ledger.pause, clock, warn });
+  ledger.onCommit(checkpoints.committed);
+  const onClosed = (closed: object) => log.warn(closed, 'closed the holds of a daemon that died');
+  const recoverHolds = () => recover({ db, ledger, own, onClosed });
+  await recoverHolds();
+  await ledger.roll();
+
+  const store = { db, slot, ledger, checkpoints, recover: recoverHolds };
+  return {
+    instanceId,
+    startedAt,
+    paths,
+    clock,
+    random,
+    log,
+    warn,
+    sandbox,
+    configuration,
+    calendar,
+    ...store,
+  };
+}
