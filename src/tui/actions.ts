@@ -2,7 +2,7 @@ import type { Calendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
 import { formatUsd } from '../money.ts';
 import type { Db } from '../store/database/open.ts';
-import type { Command, Done } from './command.ts';
+import type { Command, Done } from './state/command.ts';
 
 export interface ActionOptions {
   /** Opens the database for a change, and closes it. */

@@ -4,10 +4,10 @@ import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import type { Look } from '../terminal/look.ts';
 import { Dashboard } from './dashboard.tsx';
-import type { Size } from './layout.ts';
-import { reduce } from './reduce.ts';
 import type { Source } from './source.ts';
-import { type Action, initialState, type State } from './state.ts';
+import type { Size } from './state/layout.ts';
+import { reduce } from './state/reduce.ts';
+import { type Action, initialState, type State } from './state/state.ts';
 import { useKeys } from './use-keys.ts';
 import { useDetail, usePolling } from './use-polling.ts';
 

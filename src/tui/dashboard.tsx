@@ -3,7 +3,6 @@ import type { DashboardData } from '../store/dashboard/reader.ts';
 import type { Look } from '../terminal/look.ts';
 import { originText, servedBy, shortRepo } from '../terminal/request-words.ts';
 import { textLine } from '../terminal/styled-lines.ts';
-import { layoutOf, type Place } from './layout.ts';
 import { Blocked } from './panels/blocked.tsx';
 import { Budgets } from './panels/budgets.tsx';
 import { Detail } from './panels/detail.tsx';
@@ -16,7 +15,8 @@ import { Requests } from './panels/requests.tsx';
 import { type Spender, Spenders } from './panels/spenders.tsx';
 import { Today } from './panels/today.tsx';
 import { Webhooks } from './panels/webhooks.tsx';
-import { budgetsOf, feedOf, focusOf, newerThanHeld, type State } from './state.ts';
+import { layoutOf, type Place } from './state/layout.ts';
+import { budgetsOf, feedOf, focusOf, newerThanHeld, type State } from './state/state.ts';
 
 export interface DashboardProps {
   state: State;

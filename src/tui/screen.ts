@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import type { Size } from './layout.ts';
+import type { Size } from './state/layout.ts';
 
 /** A terminal that frames are painted on. */
 export type Tty = NodeJS.WriteStream;

@@ -1,9 +1,9 @@
 import { renderToString } from 'ink';
 import type { Clock } from '../clock.ts';
 import { Dashboard, type DashboardProps } from './dashboard.tsx';
-import type { Size } from './layout.ts';
 import type { Source } from './source.ts';
-import { initialState, receive } from './state.ts';
+import type { Size } from './state/layout.ts';
+import { initialState, receive } from './state/state.ts';
 
 export interface SnapshotOptions extends Omit<DashboardProps, 'state'> {
   source: Source;

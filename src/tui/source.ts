@@ -2,8 +2,8 @@ import type { RequestId } from '../ids.ts';
 import type { FeedFilter } from '../store/dashboard/feed.ts';
 import type { DashboardData, Window } from '../store/dashboard/reader.ts';
 import type { LoggedRequest } from '../store/requests/request-log.ts';
-import type { Command, Done } from './command.ts';
-import type { DaemonView } from './daemon-view.ts';
+import type { Command, Done } from './state/command.ts';
+import type { DaemonView } from './state/daemon-view.ts';
 
 /** Where the dashboard gets what it shows, and what it can do. */
 export interface Source {

@@ -1,6 +1,6 @@
 import { type Key, useInput } from 'ink';
 import type { Dispatch } from 'react';
-import type { Action } from './state.ts';
+import type { Action } from './state/state.ts';
 
 /** Sends each key that is pressed to the reducer, by its name. */
 export function useKeys(dispatch: Dispatch<Action>): void {

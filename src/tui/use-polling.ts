@@ -2,7 +2,7 @@ import { type Dispatch, useEffect, useRef } from 'react';
 import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import type { Source } from './source.ts';
-import { type Action, detailId, type State } from './state.ts';
+import { type Action, detailId, type State } from './state/state.ts';
 
 const POLL_MS = 1_000;
 const DAEMON_POLL_MS = 3_000;

@@ -2,10 +2,10 @@ import { setImmediate } from 'node:timers/promises';
 import { cleanup, render } from 'ink-testing-library';
 import { afterEach, describe, expect, test } from 'vitest';
 import { App } from '../../src/tui/app.tsx';
-import type { Command } from '../../src/tui/command.ts';
-import type { DaemonView } from '../../src/tui/daemon-view.ts';
-import type { Size } from '../../src/tui/layout.ts';
 import type { Source } from '../../src/tui/source.ts';
+import type { Command } from '../../src/tui/state/command.ts';
+import type { DaemonView } from '../../src/tui/state/daemon-view.ts';
+import type { Size } from '../../src/tui/state/layout.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { LOOK, NOW, rowAt, sampleData, sampleRequest } from './support/sample.ts';
 

@@ -4,8 +4,8 @@ import type { Look } from '../../src/terminal/look.ts';
 import { COLOURED } from '../../src/terminal/palette.ts';
 import { widthOf } from '../../src/terminal/text.ts';
 import { Dashboard } from '../../src/tui/dashboard.tsx';
-import { reduce } from '../../src/tui/reduce.ts';
-import type { State } from '../../src/tui/state.ts';
+import { reduce } from '../../src/tui/state/reduce.ts';
+import type { State } from '../../src/tui/state/state.ts';
 import { ASCII_LOOK, LOOK, NOW, rowAt, sampleData, sampleRequest, sampleState } from './support/sample.ts';
 
 function draw(state: State, look: Look = LOOK): string {

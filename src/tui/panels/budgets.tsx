@@ -2,8 +2,8 @@ import { budgetName, type Standing } from '../../store/budgets/budgets.ts';
 import type { Look } from '../../terminal/look.ts';
 import { pasteable } from '../../terminal/pasteable.ts';
 import { heading, textLine } from '../../terminal/styled-lines.ts';
-import { BUDGET_LABELS, budgetLines, type Shape, WIDE_BUDGET_FROM } from '../budget-lines.ts';
-import { topFor } from '../selection.ts';
+import { topFor } from '../state/selection.ts';
+import { BUDGET_LABELS, budgetLines, type Shape, WIDE_BUDGET_FROM } from './budget-lines.ts';
 import { Lines } from './lines.tsx';
 
 export interface BudgetsProps {

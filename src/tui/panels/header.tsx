@@ -3,7 +3,7 @@ import { pasteable } from '../../terminal/pasteable.ts';
 import { type Cell, lineOf } from '../../terminal/styled-lines.ts';
 import { widthOf } from '../../terminal/text.ts';
 import { duration } from '../../terminal/time.ts';
-import type { DaemonView } from '../daemon-view.ts';
+import type { DaemonView } from '../state/daemon-view.ts';
 import { Lines } from './lines.tsx';
 
 export interface HeaderProps {

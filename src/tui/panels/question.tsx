@@ -2,8 +2,8 @@ import { budgetName } from '../../store/budgets/budgets.ts';
 import type { Look } from '../../terminal/look.ts';
 import { heading, textLine } from '../../terminal/styled-lines.ts';
 import { wrap } from '../../terminal/text.ts';
-import type { Dialog } from '../dialog.ts';
-import { topFor } from '../selection.ts';
+import type { Dialog } from '../state/dialog.ts';
+import { topFor } from '../state/selection.ts';
 import { Lines } from './lines.tsx';
 
 export interface QuestionProps {

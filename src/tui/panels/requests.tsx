@@ -5,8 +5,8 @@ import { feedCells, feedColumns, feedHeader } from '../../terminal/feed-line.ts'
 import type { Look } from '../../terminal/look.ts';
 import { count } from '../../terminal/numbers.ts';
 import { heading, lineOf, textLine } from '../../terminal/styled-lines.ts';
-import type { FeedEntry } from '../feed-entry.ts';
-import { topFor } from '../selection.ts';
+import type { FeedEntry } from '../state/feed-entry.ts';
+import { topFor } from '../state/selection.ts';
 import { Lines } from './lines.tsx';
 
 export interface RequestsProps {

@@ -3,7 +3,7 @@ import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
 import { plural } from '../../terminal/numbers.ts';
 import { pasteable } from '../../terminal/pasteable.ts';
 import { heading, lineOf, textLine } from '../../terminal/styled-lines.ts';
-import { topFor } from '../selection.ts';
+import { topFor } from '../state/selection.ts';
 import { Lines } from './lines.tsx';
 
 export interface WebhooksProps {

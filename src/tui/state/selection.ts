@@ -1,5 +1,5 @@
-import { budgetName, type Standing } from '../store/budgets/budgets.ts';
-import type { WebhookHealth } from '../store/dashboard/webhook-health.ts';
+import { budgetName, type Standing } from '../../store/budgets/budgets.ts';
+import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
 import { budgetsOf, feedOf, focusOf, type State } from './state.ts';
 
 /** By so many rows, or to an end. */

@@ -1,11 +1,11 @@
-import { formatUsd } from '../money.ts';
-import { budgetLabel, budgetName, type Standing } from '../store/budgets/budgets.ts';
-import { gauge } from '../terminal/bars.ts';
-import { forecastWords, mark, shareOf } from '../terminal/budget-words.ts';
-import { type Look, MARKS, styleOf } from '../terminal/look.ts';
-import { percent } from '../terminal/numbers.ts';
-import { type Cell, lineOf } from '../terminal/styled-lines.ts';
-import { duration } from '../terminal/time.ts';
+import { formatUsd } from '../../money.ts';
+import { budgetLabel, budgetName, type Standing } from '../../store/budgets/budgets.ts';
+import { gauge } from '../../terminal/bars.ts';
+import { forecastWords, mark, shareOf } from '../../terminal/budget-words.ts';
+import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
+import { percent } from '../../terminal/numbers.ts';
+import { type Cell, lineOf } from '../../terminal/styled-lines.ts';
+import { duration } from '../../terminal/time.ts';
 
 /** How a budget is laid out: all on one line, the least on one line, or all on two lines. */
 export type Shape = 'wide' | 'narrow' | 'pair';

@@ -1,6 +1,6 @@
-import type { Standing } from '../store/budgets/budgets.ts';
-import { forecastOf } from '../store/budgets/forecast.ts';
-import { shareOf } from '../terminal/budget-words.ts';
+import type { Standing } from '../../store/budgets/budgets.ts';
+import { forecastOf } from '../../store/budgets/forecast.ts';
+import { shareOf } from '../../terminal/budget-words.ts';
 
 /** Most urgent first: full ones, then those that run out, the soonest first, then the fullest. */
 export function byUrgency(standings: readonly Standing[], now: number): Standing[] {

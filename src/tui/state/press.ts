@@ -1,8 +1,8 @@
-import { formatRequestId } from '../ids.ts';
-import { budgetName } from '../store/budgets/budgets.ts';
-import { FEED_KINDS } from '../store/dashboard/feed.ts';
-import { WINDOWS } from '../store/dashboard/reader.ts';
-import { clean } from '../terminal/text.ts';
+import { formatRequestId } from '../../ids.ts';
+import { budgetName } from '../../store/budgets/budgets.ts';
+import { FEED_KINDS } from '../../store/dashboard/feed.ts';
+import { WINDOWS } from '../../store/dashboard/reader.ts';
+import { clean } from '../../terminal/text.ts';
 import { askAmount, askForKey, askForPause, askForReplay, askForRevocation } from './dialog.ts';
 import { pressInDialog } from './press-dialog.ts';
 import { type Move, moveTo, selectedBudget, selectedWebhook } from './selection.ts';

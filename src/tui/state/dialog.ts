@@ -1,7 +1,7 @@
-import { formatUsd, NANO_PER_USD, parseUsd, usdNumber } from '../money.ts';
-import { budgetName, type Standing } from '../store/budgets/budgets.ts';
-import type { DashboardData } from '../store/dashboard/reader.ts';
-import type { WebhookHealth } from '../store/dashboard/webhook-health.ts';
+import { formatUsd, NANO_PER_USD, parseUsd, usdNumber } from '../../money.ts';
+import { budgetName, type Standing } from '../../store/budgets/budgets.ts';
+import type { DashboardData } from '../../store/dashboard/reader.ts';
+import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
 import type { Command, Done } from './command.ts';
 
 /** A question that is being asked; nothing is changed before its last `y`. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { formatRequestId } from '../../src/ids.ts';
-import { reduce } from '../../src/tui/reduce.ts';
-import { type Action, feedOf, newerThanHeld, type State } from '../../src/tui/state.ts';
-import { NOW, rowAt, sampleData, sampleState } from './support/sample.ts';
+import { formatRequestId } from '../../../src/ids.ts';
+import { reduce } from '../../../src/tui/state/reduce.ts';
+import { type Action, feedOf, newerThanHeld, type State } from '../../../src/tui/state/state.ts';
+import { NOW, rowAt, sampleData, sampleState } from '../support/sample.ts';
 
 const pressing = (state: State, ...keys: string[]) =>
   keys.reduce((before, key) => reduce(before, { type: 'press', key }), state);

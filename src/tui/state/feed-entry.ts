@@ -1,4 +1,4 @@
-import type { DashboardData } from '../store/dashboard/reader.ts';
+import type { DashboardData } from '../../store/dashboard/reader.ts';
 
 type Row = DashboardData['requests'][number];
 

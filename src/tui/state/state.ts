@@ -1,8 +1,8 @@
-import type { RequestId } from '../ids.ts';
-import type { Standing } from '../store/budgets/budgets.ts';
-import type { FeedFilter } from '../store/dashboard/feed.ts';
-import type { DashboardData, Window } from '../store/dashboard/reader.ts';
-import type { LoggedRequest } from '../store/requests/request-log.ts';
+import type { RequestId } from '../../ids.ts';
+import type { Standing } from '../../store/budgets/budgets.ts';
+import type { FeedFilter } from '../../store/dashboard/feed.ts';
+import type { DashboardData, Window } from '../../store/dashboard/reader.ts';
+import type { LoggedRequest } from '../../store/requests/request-log.ts';
 import { byUrgency } from './budget-order.ts';
 import type { Done } from './command.ts';
 import type { DaemonView } from './daemon-view.ts';

@@ -1,5 +1,5 @@
-import type { NanoUsd } from '../money.ts';
-import type { BudgetPeriod } from '../store/budgets/budgets.ts';
+import type { NanoUsd } from '../../money.ts';
+import type { BudgetPeriod } from '../../store/budgets/budgets.ts';
 
 /** What the dashboard can change. */
 export type Command =

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Layout, layoutOf, type PanelName } from '../../src/tui/layout.ts';
+import { type Layout, layoutOf, type PanelName } from '../../../src/tui/state/layout.ts';
 
 const few = { budgets: 3, models: 2, callers: 2, blocked: 1, webhooks: 2 };
 

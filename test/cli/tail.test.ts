@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { cliHome } from '../cli/cli-home.ts';
+import { cliHome } from './cli-home.ts';
 
 /** The lines that a process prints, as they come. */
 function linesOf(child: ChildProcess): () => Promise<string> {
