@@ -2,21 +2,21 @@ import type { Calendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
 import { formatUsd } from '../money.ts';
 import type { Db } from '../store/database/open.ts';
-import type { Command, Done } from './state/command.ts';
+import type { Command, CommandResult } from './state/command.ts';
 
 export interface ActionOptions {
-  /** Opens the database for a change, and closes it. */
+  /** Opens the database for one change and closes it afterwards. */
   withStore: <T>(work: (db: Db) => Promise<T>) => Promise<T>;
   calendar: Calendar;
   clock: Clock;
 }
 
 /**
- * Carries out what was confirmed by the store's own functions, as the commands of that name do: daemons read what
- * changed before their next request, and it works while none runs. What they need is loaded when it is needed.
+ * Executes confirmed commands with the store's own functions, as the commands of gw do: a daemon sees the change
+ * before its next request, and no daemon has to be running. Modules are loaded when a command first needs them.
  */
 export function createActions({ withStore, calendar, clock }: ActionOptions) {
-  return (command: Command): Promise<Done> =>
+  return (command: Command): Promise<CommandResult> =>
     withStore((db) => perform(db, command, { calendar, now: clock.now() }));
 }
 
@@ -24,7 +24,7 @@ async function perform(
   db: Db,
   command: Command,
   { calendar, now }: { calendar: Calendar; now: number },
-): Promise<Done> {
+): Promise<CommandResult> {
   switch (command.kind) {
     case 'raise_budget': {
       const { budgetName, setBudget } = await import('../store/budgets/budgets.ts');
@@ -33,19 +33,19 @@ async function perform(
       const terms = { period, repo, capNanoUsd, ...(windowMs === null ? {} : { windowMs }) };
       const { budget } = await setBudget(db, await getProject(db, command.project), terms, { calendar, now });
       return {
-        message: `Budget ${budgetName(budget)} is ${formatUsd(budget.capNanoUsd)}, from the next request on.`,
+        message: `Raised budget ${budgetName(budget)} to ${formatUsd(budget.capNanoUsd)}, from the next request on.`,
       };
     }
     case 'create_key': {
       const { findProject } = await import('../store/accounts/find-project.ts');
       const { createKey } = await import('../store/accounts/keys.ts');
       const { id, key } = await createKey(db, { projectId: findProject(db, command.project), now });
-      return { message: `Key ${id} of project ${command.project}:`, secret: key };
+      return { message: `Created key ${id} for project ${command.project}:`, secret: key };
     }
     case 'revoke_key': {
       const { revokeKey } = await import('../store/accounts/keys.ts');
       await revokeKey(db, command.id, now);
-      return { message: `Key ${command.id} no longer works.` };
+      return { message: `Revoked key ${command.id}.` };
     }
     case 'replay_webhook': {
       const { replayFailed } = await import('../store/webhooks/delivery-log.ts');
@@ -53,7 +53,7 @@ async function perform(
       const write = async <T>(change: () => T) => inTransaction(db, change);
       const { length } = await replayFailed(db, write, { endpointId: command.id }, now);
       return {
-        message: `${length} ${length === 1 ? 'delivery is' : 'deliveries are'} on the way to wh_${command.id}.`,
+        message: `Queued ${length} ${length === 1 ? 'delivery' : 'deliveries'} to wh_${command.id}.`,
       };
     }
     case 'pause_project':
@@ -62,7 +62,9 @@ async function perform(
       const pause = command.kind === 'pause_project';
       await setPaused(db, command.project, pause ? now : null);
       return {
-        message: `Project ${command.project} is ${pause ? 'paused: its requests are refused' : 'resumed'}.`,
+        message: pause
+          ? `Paused project ${command.project}. gw refuses its requests until it is resumed.`
+          : `Resumed project ${command.project}.`,
       };
     }
   }

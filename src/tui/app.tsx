@@ -11,12 +11,12 @@ import { type Action, initialState, type State } from './state/state.ts';
 import { useKeys } from './use-keys.ts';
 import { useDetail, usePolling } from './use-polling.ts';
 
-/** The terminal as the dashboard needs it. */
+/** The part of a terminal that the dashboard uses. */
 export interface Surface {
   size(): Size;
-  /** Returns its end. */
+  /** Returns the function that removes the listener. */
   onResize(listener: () => void): () => void;
-  /** Puts text on the clipboard, where the terminal lets it. */
+  /** Puts text on the clipboard, if the terminal supports it. */
   copy(text: string): void;
 }
 
@@ -30,7 +30,7 @@ export interface AppProps {
   readonly: boolean;
 }
 
-/** The dashboard as it runs: state in a reducer, everything else in hooks. Exits with the exit code. */
+/** The running dashboard: state in a reducer, effects in hooks. Exits with the exit code. */
 export function App({ source, surface, clock, look, version, baseUrl, readonly }: AppProps) {
   const [state, dispatch] = useReducer(reduce, undefined, () =>
     initialState({ size: surface.size(), readonly, now: clock.now() }),
@@ -43,18 +43,18 @@ export function App({ source, surface, clock, look, version, baseUrl, readonly }
   return <Dashboard state={state} version={version} baseUrl={baseUrl} look={look} />;
 }
 
-/** Carries out the command that was confirmed. */
+/** Executes a confirmed command. */
 function useCommands({ dialog }: State, dispatch: Dispatch<Action>, source: Source): void {
   useEffect(() => {
     if (dialog?.kind !== 'working') return;
     source.perform(dialog.command).then(
-      (done) => dispatch({ type: 'done', done }),
+      (result) => dispatch({ type: 'done', result }),
       (error) => dispatch({ type: 'failed', message: messageOf(error) }),
     );
   }, [dialog, dispatch, source]);
 }
 
-/** Follows the terminal's size, copies, and quits. */
+/** Follows the terminal's size, copies to the clipboard, and quits. */
 function useSurface({ copy, quit }: State, dispatch: Dispatch<Action>, surface: Surface): void {
   const { exit } = useApp();
   useEffect(

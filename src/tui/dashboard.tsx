@@ -15,7 +15,7 @@ import { Requests } from './panels/requests.tsx';
 import { type Spender, Spenders } from './panels/spenders.tsx';
 import { Today } from './panels/today.tsx';
 import { Webhooks } from './panels/webhooks.tsx';
-import { layoutOf, type Place } from './state/layout.ts';
+import { layoutOf, type PanelBox } from './state/layout.ts';
 import { budgetsOf, feedOf, focusOf, newerThanHeld, type State } from './state/state.ts';
 
 export interface DashboardProps {
@@ -26,13 +26,13 @@ export interface DashboardProps {
   look: Look;
 }
 
-/** The whole screen as the state is. */
+/** Renders a state as the whole screen. */
 export function Dashboard(props: DashboardProps) {
   const { state, look } = props;
   const { size, data } = state;
   const layout = layoutOf(size, countsOf(data));
   if (layout.kind === 'too_small') {
-    const text = `terminal too small (${size.columns}x${size.rows}): 40x8 or more`;
+    const text = `terminal too small (${size.columns}x${size.rows}): needs 40x8`;
     return <Lines lines={[textLine(text, size.columns, look)]} width={size.columns} height={1} />;
   }
   const { width, height, columns, gap } = layout;
@@ -52,29 +52,29 @@ export function Dashboard(props: DashboardProps) {
 }
 
 interface MiddleProps extends DashboardProps {
-  columns: Place[][];
+  columns: PanelBox[][];
   gap: number;
   width: number;
   height: number;
 }
 
-/** The panels, or what stands in their place: a question, the help, the detail of a request. */
+/** The panels, or what replaces them: a dialog, the help, the detail of a request. */
 function Middle(props: MiddleProps) {
   const { state, look, columns, gap, width, height } = props;
   const { data, dialog } = state;
   if (dialog) return <Question dialog={dialog} width={width} height={height} look={look} />;
   if (state.help) return <Help readonly={state.readonly} width={width} height={height} look={look} />;
   if (!data) return <Lines lines={[]} width={width} height={height} />;
-  const hasDetail = columns.some((places) => places.some(({ panel }) => panel === 'detail'));
+  const hasDetail = columns.some((panels) => panels.some(({ panel }) => panel === 'detail'));
   if (state.detailOpen && !hasDetail) {
     return <Detail request={state.detail} width={width} height={height} look={look} />;
   }
   return (
     <Box columnGap={gap}>
-      {columns.map((places) => (
-        <Box key={places[0]?.panel} flexDirection="column">
-          {places.map((place) => (
-            <Panel key={place.panel} {...props} place={place} data={data} />
+      {columns.map((panels) => (
+        <Box key={panels[0]?.panel} flexDirection="column">
+          {panels.map((box) => (
+            <Panel key={box.panel} {...props} box={box} data={data} />
           ))}
         </Box>
       ))}
@@ -82,18 +82,12 @@ function Middle(props: MiddleProps) {
   );
 }
 
-function Panel({
-  state,
-  baseUrl,
-  look,
-  place,
-  data,
-}: DashboardProps & { place: Place; data: DashboardData }) {
-  const { width, height } = place;
+function Panel({ state, baseUrl, look, box, data }: DashboardProps & { box: PanelBox; data: DashboardData }) {
+  const { width, height } = box;
   const { selected, now } = state;
   const focus = focusOf(state);
   const size = { width, height, look };
-  switch (place.panel) {
+  switch (box.panel) {
     case 'today':
       return <Today data={data} {...size} />;
     case 'budgets':
@@ -113,7 +107,7 @@ function Panel({
           entries={feedOf(state)}
           selected={selected.request}
           filter={state.filter}
-          newer={state.held ? newerThanHeld(state) : undefined}
+          newer={state.heldFeed ? newerThanHeld(state) : undefined}
           focused={focus === 'requests'}
           baseUrl={baseUrl}
           {...size}
@@ -148,7 +142,7 @@ function callerSpender({ process, repo, ...figures }: DashboardData['callers'][n
   return { name: originText({ process, repo: shortRepo(repo) }), ...figures };
 }
 
-/** When there was a daemon: it was seen, or else it wrote the newest request. */
+/** When a daemon last ran: when it was last seen, or else the time of the newest request. */
 function seenAt({ seenAt, data }: State): number | null {
   return seenAt ?? data?.requests[0]?.timeMs ?? null;
 }

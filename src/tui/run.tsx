@@ -10,25 +10,25 @@ export interface RunOptions extends Omit<AppProps, 'surface'> {
 const SIGNALS = { SIGTERM: 143, SIGINT: 130 } as const;
 
 /**
- * Runs the dashboard until it is quit and returns the exit code. The terminal is brought back on every way out: a
- * key, a signal, a fault in a component or anywhere else, the end of the process.
+ * Runs the dashboard until the user quits and returns the exit code. Every way out restores the terminal: a key, a
+ * signal, an exception in a component or elsewhere, the exit of the process.
  */
 export async function runDashboard({ stdout, stdin, ...props }: RunOptions): Promise<number> {
   const screen = enterScreen(stdout);
   let restored = false;
   const restore = () => {
-    // Of a terminal that is gone, setRawMode tells by an 'error' event, which leads back here.
+    // On a terminal that is gone, setRawMode emits an 'error' event, which leads back here.
     if (restored) return;
     restored = true;
     screen.leave();
     if (stdin.isTTY) stdin.setRawMode(false);
   };
-  const ends = new AbortController();
-  const { signal } = ends;
+  const listening = new AbortController();
+  const { signal } = listening;
   on(process, 'exit', restore, signal);
   for (const [name, code] of Object.entries(SIGNALS)) on(process, name, () => leaveWith(code), signal);
   on(process, 'SIGHUP', hangUp, signal);
-  // A terminal that is gone tells by the end of its input too, or by nothing else.
+  // A terminal that is gone may also end its input, or do only that.
   for (const event of ['end', 'close', 'error']) on(stdin, event, hangUp, signal);
   const fault = new Promise<never>((_resolve, reject) => {
     on(process, 'uncaughtException', reject, signal);
@@ -41,8 +41,8 @@ export async function runDashboard({ stdout, stdin, ...props }: RunOptions): Pro
   }
 
   /**
-   * Ends by the signal itself, now: Node's own way out resets the terminal, and dumps core where that is gone.
-   * With no listener left, Ink's included, the signal does what it does by default.
+   * Ends the process by the signal itself: Node's own exit resets the terminal, and dumps core if that is gone.
+   * With no listener left, Ink's included, the signal has its default effect.
    */
   function hangUp(): void {
     restore();
@@ -53,7 +53,7 @@ export async function runDashboard({ stdout, stdin, ...props }: RunOptions): Pro
   let unmount = () => {};
   try {
     const app = render(<App {...props} surface={screen} />, {
-      // Ink uses of it what `frames` has.
+      // Ink uses only what `frames` has.
       stdout: screen.frames as unknown as Tty,
       stdin,
       debug: true,
@@ -66,7 +66,7 @@ export async function runDashboard({ stdout, stdin, ...props }: RunOptions): Pro
   } finally {
     unmount();
     restore();
-    ends.abort();
+    listening.abort();
   }
 }
 

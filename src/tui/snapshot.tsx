@@ -11,7 +11,7 @@ export interface SnapshotOptions extends Omit<DashboardProps, 'state'> {
   size: Size;
 }
 
-/** The dashboard as text, as it would look now. */
+/** Renders one frame of the dashboard as text. */
 export async function snapshot({ source, clock, size, ...props }: SnapshotOptions): Promise<string> {
   const now = clock.now();
   const start = initialState({ size, readonly: true, now });

@@ -2,16 +2,16 @@ import type { RequestId } from '../ids.ts';
 import type { FeedFilter } from '../store/dashboard/feed.ts';
 import type { DashboardData, Window } from '../store/dashboard/reader.ts';
 import type { LoggedRequest } from '../store/requests/request-log.ts';
-import type { Command, Done } from './state/command.ts';
+import type { Command, CommandResult } from './state/command.ts';
 import type { DaemonView } from './state/daemon-view.ts';
 
-/** Where the dashboard gets what it shows, and what it can do. */
+/** Where the dashboard reads its data and sends its commands. */
 export interface Source {
-  /** Whether the database was written to since this was asked last. */
+  /** Whether the database has changed since the last call. */
   changed(): boolean;
   read(query: { window: Window; filter: FeedFilter; now: number }): DashboardData;
   request(id: RequestId): Promise<LoggedRequest | undefined>;
   daemon(): Promise<DaemonView>;
-  /** Carries a command out. Rejects with what a person should read. */
-  perform(command: Command): Promise<Done>;
+  /** Executes a command. Rejects with an error whose message is for the user. */
+  perform(command: Command): Promise<CommandResult>;
 }

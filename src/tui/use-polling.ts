@@ -1,6 +1,7 @@
 import { type Dispatch, useEffect, useRef } from 'react';
 import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
+import type { LoggedRequest } from '../store/requests/request-log.ts';
 import type { Source } from './source.ts';
 import { type Action, detailId, type State } from './state/state.ts';
 
@@ -8,14 +9,14 @@ const POLL_MS = 1_000;
 const DAEMON_POLL_MS = 3_000;
 const MINUTE_MS = 60_000;
 
-/** Keeps the state up to date. Where nothing was written nothing is read, but for the turn of a minute. */
+/** Keeps the state up to date. Reads only after a write, and at the start of each minute. */
 export function usePolling(state: State, dispatch: Dispatch<Action>, source: Source, clock: Clock): void {
   const { window, filter, paused } = state;
   const readMinute = useRef(-1);
 
   useEffect(() => {
     if (paused) return;
-    // A new window or filter, or the end of a pause, shows at once.
+    // A new window or filter, or the end of a pause, takes effect at once.
     readMinute.current = -1;
     return repeat(clock, POLL_MS, () => {
       const now = clock.now();
@@ -33,33 +34,33 @@ export function usePolling(state: State, dispatch: Dispatch<Action>, source: Sou
   }, [window, filter, paused, dispatch, source, clock]);
 
   useEffect(() => {
-    let asking = false;
+    let isPending = false;
     return repeat(clock, DAEMON_POLL_MS, () => {
-      if (asking) return;
-      asking = true;
+      if (isPending) return;
+      isPending = true;
       void source.daemon().then((daemon) => {
-        asking = false;
+        isPending = false;
         dispatch({ type: 'daemon', daemon, now: clock.now() });
       });
     });
   }, [dispatch, source, clock]);
 }
 
-/** Fetches the request that the detail is of. */
+/** Fetches the request that the detail shows. */
 export function useDetail(state: State, dispatch: Dispatch<Action>, source: Source): void {
   const id = detailId(state);
   useEffect(() => {
     if (id === null) return;
-    let wanted = true;
-    const take = (detail: Action) => {
-      if (wanted) dispatch(detail);
+    let isCurrent = true;
+    const show = (detail: LoggedRequest | null) => {
+      if (isCurrent) dispatch({ type: 'detail', detail });
     };
     source.request(id).then(
-      (found) => take({ type: 'detail', detail: found ?? null }),
-      () => take({ type: 'detail', detail: null }),
+      (request) => show(request ?? null),
+      () => show(null),
     );
     return () => {
-      wanted = false;
+      isCurrent = false;
     };
   }, [id, dispatch, source]);
 }

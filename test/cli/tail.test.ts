@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { cliHome } from './cli-home.ts';
 
-/** The lines that a process prints, as they come. */
+/** Reads the lines that a process prints, one at a time. */
 function linesOf(child: ChildProcess): () => Promise<string> {
   onTestFinished(() => void child.kill('SIGKILL'));
   if (!child.stdout) throw new Error('no stdout');
@@ -12,11 +12,11 @@ function linesOf(child: ChildProcess): () => Promise<string> {
   return async () => (await lines.next()).value as string;
 }
 
-/** A message on stderr says that it follows from here on. */
+/** Resolves with the message on stderr that gw is following. */
 const waiting = (child: ChildProcess) => (child.stderr ? once(child.stderr, 'data') : undefined);
 
 describe('gw tail', () => {
-  test('prints the last requests, then each as it comes, a line each', async () => {
+  test('prints the last requests, then each new one, one per line', async () => {
     const cli = cliHome();
     const now = Date.now();
     await cli.run(['projects', 'list']);
@@ -38,13 +38,13 @@ describe('gw tail', () => {
     expect(await next()).toMatch(/ 502 +upstream unreachable$/);
   });
 
-  test('prints JSON, an object a line, of what was asked for', async () => {
+  test('prints the matching requests as JSON lines', async () => {
     const cli = cliHome();
     await cli.run(['projects', 'add', 'web']);
     const child = cli.spawn(['tail', '--json', '-p', 'web', '-s', 'ok', '-n', '5']);
     const next = linesOf(child);
     const first = next();
-    // It says nothing before the first line, so requests are made until one comes through.
+    // gw prints nothing before the first line, so record requests until one comes through.
     for (let found = false; !found; ) {
       await cli.record(
         { timeMs: Date.now(), projectId: 1 },
@@ -64,14 +64,14 @@ describe('gw tail', () => {
     });
   });
 
-  test('refuses a count that is none', async () => {
+  test('rejects a count that is not a number', async () => {
     const { code, stderr } = await cliHome().run(['tail', '-n', 'x']);
     expect([code, stderr]).toEqual([2, 'gw: --lines x is not a whole number from 0 to 10000\n']);
   });
 });
 
 describe('gw dashboard --json', () => {
-  test('tells what it shows, in the words of the commands that tell a part of it', async () => {
+  test('prints what the dashboard shows, in the fields of the other commands', async () => {
     const cli = cliHome();
     await cli.run(['budget', 'set', '5']);
     await cli.record(

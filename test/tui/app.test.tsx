@@ -11,7 +11,7 @@ import { LOOK, NOW, rowAt, sampleData, sampleRequest } from './support/sample.ts
 
 afterEach(cleanup);
 
-/** The dashboard on a clock that stands still, with a source that a test changes. */
+/** Starts the dashboard on a virtual clock, with a source that the test controls. */
 async function started({ readonly = false } = {}) {
   const clock = createVirtualClock(NOW);
   const performed: Command[] = [];
@@ -86,13 +86,13 @@ async function started({ readonly = false } = {}) {
 }
 
 describe('the running dashboard', () => {
-  test('shows what is there at once', async () => {
+  test('shows its data at once', async () => {
     const { frame } = await started();
     expect(frame()).toContain('running localhost:4747');
     expect(frame()).toContain('X ci/monthly');
   });
 
-  test('draws nothing and reads nothing while nothing is written, but at the turn of a minute', async () => {
+  test('reads and draws nothing until a write or the next minute', async () => {
     const { world, advance, frames } = await started();
     const drawn = frames.length;
     await advance(48_000);
@@ -101,7 +101,7 @@ describe('the running dashboard', () => {
     expect(world.reads).toBe(2);
   });
 
-  test('shows what is written within a second', async () => {
+  test('shows a write within a second', async () => {
     const { world, advance, frame } = await started();
     world.data.requests.unshift(rowAt(-1, { model: 'o4-mini' }));
     world.written = true;
@@ -110,7 +110,7 @@ describe('the running dashboard', () => {
     expect(frame()).toContain('o4-mini');
   });
 
-  test('stands still while it is paused, and catches up after', async () => {
+  test('does not update while paused, and catches up after that', async () => {
     const { world, advance, frame, press } = await started();
     await press('p');
     expect(frame()).toContain('PAUSED');
@@ -122,7 +122,7 @@ describe('the running dashboard', () => {
     expect(frame()).toContain('o4-mini');
   });
 
-  test('says within three seconds that the daemon is gone', async () => {
+  test('shows within three seconds that the daemon is gone', async () => {
     const { world, advance, frame } = await started();
     world.daemon = { kind: 'stopped' };
     await advance(3_000);
@@ -130,7 +130,7 @@ describe('the running dashboard', () => {
     expect(frame()).toContain('14:02:09');
   });
 
-  test('says that the database cannot be read, and goes on once it can', async () => {
+  test('reports an unreadable database, and recovers', async () => {
     const { world, advance, frame } = await started();
     world.fault = new Error('disk I/O error');
     world.written = true;
@@ -148,7 +148,7 @@ describe('the running dashboard', () => {
     expect(frame()).not.toContain('claude-sonnet-4     529');
   });
 
-  test('takes keys that come in one piece one by one', async () => {
+  test('handles keys that arrive in one chunk one by one', async () => {
     const { frame, press } = await started();
     await press('/gpt\r');
     expect(frame()).toContain('REQUESTS (all "gpt")');
@@ -164,7 +164,7 @@ describe('the running dashboard', () => {
     expect(frame()).toContain('too small');
   });
 
-  test('carries out what is confirmed, shows what came of it, and copies a new key', async () => {
+  test('executes a confirmed command, shows the result, and copies a new key', async () => {
     const { frame, press, performed, copied } = await started();
     await press('n', '\r', 'y');
     expect(performed).toEqual([{ kind: 'create_key', project: 'agents' }]);

@@ -16,7 +16,7 @@ function draw(state: State, look: Look = LOOK): string {
 }
 
 const pressing = (state: State, ...keys: string[]) =>
-  keys.reduce((before, key) => reduce(before, { type: 'press', key }), state);
+  keys.reduce((current, key) => reduce(current, { type: 'press', key }), state);
 
 describe('the dashboard', () => {
   test.each([
@@ -29,7 +29,7 @@ describe('the dashboard', () => {
     await expect(frame).toMatchFileSnapshot(`snapshots/${columns}x${rows}.txt`);
   });
 
-  test('is never as high or wider than the terminal', () => {
+  test('is lower than the terminal and never wider', () => {
     for (const [columns, rows] of [40, 59, 60, 79, 80, 99, 100, 140, 211].flatMap((columns) =>
       [8, 14, 15, 24, 27, 28, 40, 61].map((rows) => [columns, rows] as const),
     )) {
@@ -40,10 +40,10 @@ describe('the dashboard', () => {
   });
 
   test('says when the terminal is too small', () => {
-    expect(draw(sampleState(39, 7))).toBe('terminal too small (39x7): 40x8 or more');
+    expect(draw(sampleState(39, 7))).toBe('terminal too small (39x7): needs 40x8');
   });
 
-  test('draws with ASCII alone where it is asked to', () => {
+  test('draws in plain ASCII on request', () => {
     const data = { ...sampleData(), requests: [rowAt(2)] };
     for (const [columns, rows] of [
       [80, 24],
@@ -54,7 +54,7 @@ describe('the dashboard', () => {
     }
   });
 
-  test('tells the same in colour and without', () => {
+  test('shows the same text with and without colours', () => {
     const state = sampleState(140, 40);
     const coloured = draw(state, { ...LOOK, palette: COLOURED });
     expect(coloured).toContain('\u001b[31m');
@@ -63,7 +63,7 @@ describe('the dashboard', () => {
     expect(plain.replaceAll(/ +$/gm, '')).toBe(draw(state).replaceAll(/ +$/gm, ''));
   });
 
-  test('keeps columns straight under wide characters', () => {
+  test('keeps columns aligned around wide characters', () => {
     const lines = draw(sampleState(80, 24)).split('\n');
     const plain = lines.find((line) => line.includes('14:02:09')) ?? '';
     const wide = lines.find((line) => line.includes('深度求索')) ?? '';
@@ -71,7 +71,7 @@ describe('the dashboard', () => {
     expect(wide).toContain('unpriced');
   });
 
-  test('lets nothing from outside act on the terminal', () => {
+  test('removes control characters from outside text', () => {
     const evil = 'm\u001b[2Jodel\u0007\u202e\n\u009b31m';
     const data = {
       ...sampleData(),
@@ -85,13 +85,13 @@ describe('the dashboard', () => {
     expect(frame.split('\n').length).toBe(39);
   });
 
-  test('makes one line of equal refusals in a row', () => {
+  test('collapses a run of equal refusals into one line', () => {
     const frame = draw(sampleState(80, 24));
     expect(frame).toContain('x24 ci/monthly full since 13:39');
     expect(frame.match(/ci\/monthly full/g)).toHaveLength(1);
   });
 
-  test('puts the most urgent budget first, and says in words how it stands', () => {
+  test('lists the most urgent budget first, with its state in words', () => {
     const lines = draw(sampleState(80, 24)).split('\n');
     const at = lines.findIndex((line) => line.includes('BUDGETS'));
     expect(lines[at + 1]).toMatch(/^ X ci\/monthly .* 100% .* BLOCK {2}until Dec 1/);
@@ -108,14 +108,14 @@ describe('the dashboard', () => {
     expect(draw(state, { ...LOOK, gw: `/srv/${'long/'.repeat(9)}gw` })).toContain('run: gw start');
   });
 
-  test('shows what to copy while there are no requests', () => {
+  test('shows commands to copy while there are no requests', () => {
     const data = { ...sampleData(), requests: [] };
     const frame = draw(sampleState(80, 24, data));
     expect(frame).toContain('eval "$(gw env)"');
     expect(frame).toContain('curl http://localhost:4747/v1/chat/completions');
   });
 
-  test('shows the whole trail of a request', () => {
+  test('shows everything on record about a request', () => {
     const detail = {
       attempts: [
         { provider: 'anthropic', model: 'claude-sonnet-4', outcome: '529', ms: 180, cost_usd: 0 },
@@ -150,17 +150,17 @@ describe('the dashboard', () => {
     `);
   });
 
-  test('shows every key in the help, and none that changes something when read-only', () => {
+  test('lists every key in the help, but no action when read-only', () => {
     const state = pressing(sampleState(80, 24), '?');
     expect(draw(state)).toContain('raise the selected budget');
     expect(draw({ ...state, readonly: true })).not.toContain('raise the selected budget');
   });
 
-  test('shows a new key whole on the narrowest terminal', () => {
+  test('shows a new key in full on the narrowest terminal', () => {
     const secret = `sk-gw-${'0123456789'.repeat(4)}abc`;
     const state = reduce(sampleState(40, 12), {
       type: 'done',
-      done: { message: 'Key 3 of project ci:', secret },
+      result: { message: 'Created key 3 for project ci:', secret },
     });
     expect(draw(state).replaceAll(/\s/g, '')).toContain(secret);
   });

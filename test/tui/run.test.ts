@@ -47,7 +47,7 @@ async function ended(terminal: Terminal, code: number): Promise<string> {
 }
 
 describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, () => {
-  test('shows traffic, a block, every size and the death of the daemon, and leaves the terminal as it was', async () => {
+  test('shows traffic, a block, every size and the death of the daemon, and restores the terminal', async () => {
     const cli = cliHome();
     stopAfterwards(cli);
     await cli.exec(['start']);
@@ -92,12 +92,12 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     );
     await terminal.press('q');
     const screen = await ended(terminal, 0);
-    // A slow shell writes its prompt after what is typed.
+    // A slow shell prints its prompt after the typed text.
     expect(screen).toMatch(/^.*gw top; echo code=\$\?/);
     expect(screen).not.toContain('BUDGETS');
   });
 
-  test('does what each key says, without a daemon', async () => {
+  test('obeys every key, without a daemon', async () => {
     const cli = cliHome();
     await cli.run(['projects', 'add', 'web']);
     await cli.run(['budget', 'set', '5']);
@@ -137,25 +137,25 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     await terminal.until(/REQUESTS \(all\) ─+$/m);
 
     await terminal.press('1', 'b');
-    await terminal.until(/New cap of default\/daily: \$10_/);
+    await terminal.until(/New cap for default\/daily: \$10_/);
     await terminal.press('Enter');
     await terminal.until(/Raise default\/daily from \$5\.00 to \$10\.00\?/);
     await terminal.press('y');
-    await terminal.until(/Budget default\/daily is \$10\.00/);
+    await terminal.until(/Raised budget default\/daily to \$10\.00/);
     await terminal.press('Enter');
     await terminal.until(/\$0\.00\/\$10\.00/);
     await terminal.press('n');
-    await terminal.until(/of which project\?[\s\S]*> default[\s\S]* web/);
+    await terminal.until(/for which project\?[\s\S]*> default[\s\S]* web/);
     await terminal.press('j', 'Enter');
-    await terminal.until(/Make a key of project web\?/);
+    await terminal.until(/Create a key for project web\?/);
     await terminal.press('y');
     await terminal.until(/sk-gw-\S{43}/);
     await terminal.press('Enter', 's', 'j', 'Enter', 'y');
-    await terminal.until(/Project web is paused/);
+    await terminal.until(/Paused project web/);
     await terminal.press('Enter');
     await terminal.until(/paused: web/);
     await terminal.press('x', 'y');
-    await terminal.until(/Key 1 no longer works/);
+    await terminal.until(/Revoked key 1\./);
     await terminal.press('Enter', 'r');
     await terminal.until(/no webhooks yet/);
     await terminal.press('C-c');
@@ -164,13 +164,13 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     expect(keys).toMatchObject([{ id: 1, revoked_at: expect.any(String) }]);
   });
 
-  test('killed with SIGKILL leaves a broken terminal, which gw doctor --fix mends', async () => {
+  test('leaves a broken terminal on SIGKILL, which gw doctor --fix repairs', async () => {
     const { terminal, pid } = await withPid();
     process.kill(pid, 'SIGKILL');
     await terminal.until(/code=137/);
     expect(await terminal.isWhole()).toBe(false);
     await terminal.type(`${process.execPath} ${PROGRAM} doctor --fix; echo done=$?`);
-    // The terminal may be raw: a line ends as a key says.
+    // The terminal may be in raw mode, where C-j ends a line.
     await terminal.press('C-j');
     await terminal.until(/done=\d/);
     expect(await terminal.isWhole()).toBe(true);
@@ -180,20 +180,20 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     ['SIGTERM', 143],
     ['SIGHUP', 129],
     ['SIGINT', 130],
-  ] as const)('brings the terminal back on %s', async (name, code) => {
+  ] as const)('restores the terminal on %s', async (name, code) => {
     const { terminal, pid } = await withPid();
     process.kill(pid, name);
     await ended(terminal, code);
   });
 
-  test('ends with its terminal', async () => {
+  test('exits when its terminal closes', async () => {
     const { terminal, pid } = await withPid();
     await terminal.close();
     await expect.poll(() => isAlive(pid), { timeout: 5_000 }).toBe(false);
   });
 
   test.each(['component', 'timer', 'rejection'])(
-    'brings the terminal back after a fault in a %s',
+    'restores the terminal after a fault in a %s',
     async (place) => {
       const terminal = await openTerminal({ env: { PATH: process.env.PATH ?? '' } });
       await terminal.type(`${process.execPath} ${FAULTY} ${place}; echo code=$?`);
@@ -203,7 +203,7 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     },
   );
 
-  test('prints once where the output is no terminal, and with --once', async () => {
+  test('prints one frame if the output is not a terminal, and with --once', async () => {
     const cli = cliHome();
     await cli.record({ timeMs: Date.now() });
     const { code, stdout } = await cli.exec(['dashboard']);

@@ -27,7 +27,7 @@ describe('enterScreen()', () => {
     expect(take()).toBe('');
   });
 
-  test('blanks the lines that a lower frame leaves behind', () => {
+  test('clears the extra lines of a taller frame before', () => {
     const { screen, take } = terminal();
     screen.frames.write('one\ntwo');
     take();
@@ -35,7 +35,7 @@ describe('enterScreen()', () => {
     expect(take()).toContain('\u001b[2;1H\u001b[0m\u001b[K');
   });
 
-  test('never writes a line break, nor below the terminal', () => {
+  test('never writes a line break or below the last row', () => {
     const { screen, take } = terminal(20, 2);
     screen.frames.write('one\ntwo\nthree');
     const text = take();
@@ -43,7 +43,7 @@ describe('enterScreen()', () => {
     expect(text).not.toContain('three');
   });
 
-  test('clears and paints all of it anew after a resize', () => {
+  test('clears and repaints everything after a resize', () => {
     const { screen, tty, take } = terminal();
     screen.frames.write('one\ntwo');
     take();
@@ -58,7 +58,7 @@ describe('enterScreen()', () => {
     expect([resized, screen.size().columns, screen.frames.columns]).toEqual([1, 10, 10]);
   });
 
-  test('brings the terminal back once, and writes nothing after', () => {
+  test('restores the terminal once, and writes nothing after that', () => {
     const { screen, tty, take } = terminal();
     take();
     screen.leave();
@@ -69,7 +69,7 @@ describe('enterScreen()', () => {
     expect(tty.listenerCount('resize')).toBe(0);
   });
 
-  test('copies by OSC 52', () => {
+  test('copies with OSC 52', () => {
     const { screen, take } = terminal();
     take();
     screen.copy('req_1');

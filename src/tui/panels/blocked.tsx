@@ -13,24 +13,24 @@ export interface BlockedProps {
   look: Look;
 }
 
-/** What was refused, by the budget that refused it. */
+/** Refused requests, by the budget that refused them. */
 export function Blocked({ blocked, width, height, look }: BlockedProps) {
   const { times } = look;
   const name = Math.min(22, Math.floor(width / 3));
-  const lines = blocked.slice(0, height - 1).map(({ budget, count: refused, lastAt, model }) =>
+  const lines = blocked.slice(0, height - 1).map(({ budget, count: refusals, lastAt, model }) =>
     lineOf(
       [
         { text: ` ${MARKS.bad}`, width: 2, style: styleOf(MARKS.bad, look) },
         { text: budgetLabel(budget), width: name },
-        { text: `x${count(refused)}`, width: 7, align: 'right', style: styleOf(MARKS.bad, look) },
+        { text: `x${count(refusals)}`, width: 7, align: 'right', style: styleOf(MARKS.bad, look) },
         { text: `last ${times.time(lastAt).slice(0, 5)}  ${model}`, width: width - name - 12 },
       ],
       look,
     ),
   );
-  const shown =
-    lines.length > 0 ? lines : [textLine('   nothing was refused', width, look, look.palette.dim)];
+  const body =
+    lines.length > 0 ? lines : [textLine('   no requests were refused', width, look, look.palette.dim)];
   return (
-    <Lines lines={[heading({ title: 'BLOCKED' }, width, look), ...shown]} width={width} height={height} />
+    <Lines lines={[heading({ title: 'BLOCKED' }, width, look), ...body]} width={width} height={height} />
   );
 }

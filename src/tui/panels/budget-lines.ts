@@ -7,34 +7,34 @@ import { percent } from '../../terminal/numbers.ts';
 import { type Cell, lineOf } from '../../terminal/styled-lines.ts';
 import { duration } from '../../terminal/time.ts';
 
-/** How a budget is laid out: all on one line, the least on one line, or all on two lines. */
+/** The layout of a budget: everything on one line, the essentials on one line, or everything on two lines. */
 export type Shape = 'wide' | 'narrow' | 'pair';
 
 export interface BudgetLineOptions {
   shape: Shape;
   pausedProjects: readonly string[];
-  /** The name of the selected one. */
+  /** The name of the selected budget. */
   selected: string | null;
   now: number;
   width: number;
   look: Look;
 }
 
-/** From this width on, one line holds all. */
+/** The least width at which one line holds everything. */
 export const WIDE_BUDGET_FROM = 76;
 const WIDTHS = { mark: 2, percent: 4, spent: 18, left: 9, forecast: 14, shortForecast: 11 };
 const NAME_CELLS = 20;
 const PAIR_GAUGE_CELLS = 16;
-const LEFT_NAMED_FROM = 44;
+const LABEL_LEFT_FROM = 44;
 
-/** What stands above the amounts of the wide shape. */
+/** The column labels of the wide shape. */
 export const BUDGET_LABELS = [
   'spent/cap'.padStart(WIDTHS.spent),
   'left'.padStart(WIDTHS.left),
   ' forecast'.padEnd(WIDTHS.forecast),
 ].join(' ');
 
-/** A budget as lines of exactly the width. */
+/** Renders a budget as lines of exactly the width. */
 export function budgetLines(standing: Standing, options: BudgetLineOptions): string[] {
   const { shape, width, look } = options;
   switch (shape) {
@@ -81,7 +81,7 @@ function narrowCells(standing: Standing, options: BudgetLineOptions): Cell[] {
   return [mark, nameCell(standing, options, name), percent, left, forecast];
 }
 
-/** What all shapes have, and the style that tells of the state. */
+/** The cells that all shapes share, and the style that shows the state. */
 function partsOf(standing: Standing, { selected, look }: BudgetLineOptions) {
   const sign = mark(standing);
   const style = styleOf(sign, look);
@@ -107,8 +107,8 @@ function gaugeCell(standing: Standing, look: Look, width: number): Cell {
 
 function amountsText(standing: Standing, options: BudgetLineOptions): string {
   const left = leftText(standing);
-  const named = left === BLOCKED || options.width < LEFT_NAMED_FROM ? left : `${left} left`;
-  return `${spentText(standing)}  ${named}  ${forecastOrPause(standing, options)}`;
+  const labelled = left === BLOCKED || options.width < LABEL_LEFT_FROM ? left : `${left} left`;
+  return `${spentText(standing)}  ${labelled}  ${forecastOrPause(standing, options)}`;
 }
 
 function spentText({ budget, posted }: Standing): string {
@@ -116,7 +116,7 @@ function spentText({ budget, posted }: Standing): string {
   return `${formatUsd(posted)}/${formatUsd(budget.capNanoUsd)}${window}`;
 }
 
-/** `1h` for `1h00m`. */
+/** Like `duration`, but `1h` for `1h00m`. */
 function shortDuration(ms: number): string {
   return duration(ms).replace(/(?<=[hm])00[ms]$/, '');
 }

@@ -10,7 +10,7 @@ export interface BudgetsProps {
   /** Most urgent first. */
   standings: readonly Standing[];
   pausedProjects: readonly string[];
-  /** The name of the selected one. */
+  /** The name of the selected budget. */
   selected: string | null;
   focused: boolean;
   now: number;
@@ -19,17 +19,17 @@ export interface BudgetsProps {
   look: Look;
 }
 
-/** The budgets with what is spent and left of them, and for how long that will do. */
+/** The budgets: what is spent, what is left, and how long that will last. */
 export function Budgets(props: BudgetsProps) {
   const { standings, selected, width, height, look, focused } = props;
   const shape = shapeFor(props);
-  const shown = Math.max(1, Math.floor((height - 1) / (shape === 'pair' ? 2 : 1)));
+  const rows = Math.max(1, Math.floor((height - 1) / (shape === 'pair' ? 2 : 1)));
   const at = standings.findIndex(({ budget }) => budgetName(budget) === selected);
-  const top = topFor(at, shown, standings.length);
-  const title = standings.length > shown ? `BUDGETS (${standings.length})` : 'BUDGETS';
+  const top = topFor(at, rows, standings.length);
+  const title = standings.length > rows ? `BUDGETS (${standings.length})` : 'BUDGETS';
   const labels = shape === 'wide' ? BUDGET_LABELS.padStart(width) : '';
   const lines = standings
-    .slice(top, top + shown)
+    .slice(top, top + rows)
     .flatMap((standing) => budgetLines(standing, { ...props, shape }));
   const none = textLine(
     pasteable('   none: spending is not limited. To cap it: gw budget set 5', look.gw),
@@ -45,7 +45,7 @@ export function Budgets(props: BudgetsProps) {
   );
 }
 
-/** Where there is height for it, a budget in a narrow column gets two lines. */
+/** In a narrow column a budget gets two lines if all budgets fit that way. */
 function shapeFor({ standings, width, height }: BudgetsProps): Shape {
   if (width >= WIDE_BUDGET_FROM) return 'wide';
   return height - 1 >= standings.length * 2 ? 'pair' : 'narrow';

@@ -4,7 +4,7 @@ import { textLine } from '../../terminal/styled-lines.ts';
 import { Lines } from './lines.tsx';
 
 export interface FooterProps {
-  /** The search as it is typed. */
+  /** The search being typed; null when there is none. */
   search: string | null;
   notice: string | null;
   readonly: boolean;
@@ -12,11 +12,11 @@ export interface FooterProps {
   look: Look;
 }
 
-/** The keys, or what is being typed, or what a key did. */
+/** The search being typed, else the notice of the last key press, else the keys. */
 export function Footer({ search, notice, readonly, width, look }: FooterProps) {
   if (search !== null) {
     const line = textLine(
-      ` search model or project: ${search}_   enter to search, esc to leave`,
+      ` search model or project: ${search}_   enter to search, esc to cancel`,
       width,
       look,
     );
@@ -44,7 +44,7 @@ const KEYS = ['1-3 panel', 'j/k move', 'enter detail', 'f filter', '/ search', '
 const ACTIONS = ['b raise budget', 'n new key', 'x revoke key', 's pause project', 'r replay'];
 const LAST = '? help  q quit';
 
-/** As many keys as fit, and always the one that tells the rest. */
+/** As many keys as fit, and always the key for the help. */
 function keysFor(width: number, readonly: boolean): string {
   let line = '';
   for (const key of readonly ? KEYS : [...KEYS, ...ACTIONS]) {

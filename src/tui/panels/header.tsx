@@ -9,7 +9,7 @@ import { Lines } from './lines.tsx';
 export interface HeaderProps {
   version: string;
   daemon: DaemonView;
-  /** When it was seen last; null if never. */
+  /** When it was last seen; null if never. */
   seenAt: number | null;
   now: number;
   paused: boolean;
@@ -20,20 +20,20 @@ export interface HeaderProps {
   look: Look;
 }
 
-/** One line: what runs where, and whether the screen is live. */
+/** One line: the state and address of the daemon, and whether the display is live. */
 export function Header(props: HeaderProps) {
   const { version, width, look, problem } = props;
   const { mark, text } = problem === null ? stateOf(props) : { mark: MARKS.bad, text: problem };
   const right = rightOf(props);
   const name = width < 60 ? 'gw' : `gw ${version}`;
   const room = Math.max(8, width - widthOf(name) - widthOf(right) - 6);
-  // Half a path is of no use to anybody.
-  const told = pasteable(text, look.gw);
+  // The path to gw is shown whole or not at all.
+  const message = pasteable(text, look.gw);
   const cells: Cell[] = [
     { text: '', width: 0 },
     { text: name, width: widthOf(name), style: look.palette.bold },
     { text: '', width: 0 },
-    { text: widthOf(told) <= room ? told : text, width: room, style: styleOf(mark, look) },
+    { text: widthOf(message) <= room ? message : text, width: room, style: styleOf(mark, look) },
     { text: right, width: widthOf(right) },
   ];
   return <Lines lines={[lineOf(cells, look)]} width={width} height={1} />;
@@ -58,9 +58,9 @@ function stateOf({ daemon, seenAt, now, look, width }: HeaderProps): { mark: str
 }
 
 function rightOf({ daemon, paused, readonly, pausedProjects, now, look, width }: HeaderProps): string {
-  const stopped = pausedProjects.length > 0 && width >= 80 ? `paused: ${pausedProjects.join(', ')}  ` : '';
-  // Nothing is live of a daemon that is down: what it is stands at the left.
+  const pauses = pausedProjects.length > 0 && width >= 80 ? `paused: ${pausedProjects.join(', ')}  ` : '';
+  // The left side says when the daemon is down; nothing is live then.
   const live = daemon.kind === 'running' || daemon.kind === 'unknown' ? 'live  ' : '';
   const state = `${readonly && width >= 60 ? 'read-only  ' : ''}${paused ? 'PAUSED  ' : live}`;
-  return `${stopped.slice(0, 30)}${state}${look.times.time(now).slice(0, 5)}`;
+  return `${pauses.slice(0, 30)}${state}${look.times.time(now).slice(0, 5)}`;
 }

@@ -19,24 +19,24 @@ const KEYS: readonly [string, string][] = [
   ['/', 'search by model or project'],
   ['w', 'window: hour, day, month'],
   ['p', 'pause the display'],
-  ['c', 'copy the id of what is selected'],
+  ['c', 'copy the id of the selected row'],
   ['q', 'quit'],
 ];
 
 const ACTIONS: readonly [string, string][] = [
   ['b', 'raise the selected budget'],
-  ['n', 'make a key, shown once'],
+  ['n', 'create a key, shown once'],
   ['x', 'revoke a key'],
   ['s', 'pause or resume a project'],
-  ['r', 'replay what failed at a webhook'],
+  ['r', 'replay the failed deliveries of a webhook'],
 ];
 
-/** What the keys do, and what the signs mean. */
+/** Explains the keys and the marks. */
 export function Help({ readonly, width, height, look }: HelpProps) {
   const keys = readonly ? KEYS : [...KEYS.slice(0, -1), ...ACTIONS, ...KEYS.slice(-1)];
   const lines = [
     heading({ title: 'KEYS' }, width, look),
-    ...keys.map(([key, what]) => textLine(` ${pad(key, 12)}${what}`, width, look)),
+    ...keys.map(([key, effect]) => textLine(` ${pad(key, 12)}${effect}`, width, look)),
     '',
     textLine(' X full, blocked or off   ! near the cap, failed   ~ estimated', width, look),
     textLine(' p95: 19 of 20 of the last 500 requests were faster', width, look),

@@ -7,15 +7,15 @@ export interface LinesProps {
 }
 
 /**
- * Lines that fit already, as one text: a node for each line would cost Yoga and Ink a multiple at every frame.
- * What is too much is cut at the bottom, what is missing stays blank.
+ * Renders lines of the right width as one text node: a node for each line would cost Yoga and Ink several times as
+ * much at every frame. Extra lines are cut off at the bottom; missing lines stay blank.
  */
 export function Lines({ lines, width, height }: LinesProps) {
   if (height <= 0) return null;
-  const shown = Array.from({ length: height }, (_, i) => lines[i] ?? '');
+  const rows = Array.from({ length: height }, (_, i) => lines[i] ?? '');
   return (
     <Box width={width} height={height} flexShrink={0}>
-      <Text>{shown.join('\n')}</Text>
+      <Text>{rows.join('\n')}</Text>
     </Box>
   );
 }

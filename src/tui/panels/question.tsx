@@ -13,7 +13,7 @@ export interface QuestionProps {
   look: Look;
 }
 
-/** A question, in the place of the panels: nothing that moves distracts from it. */
+/** A dialog. It replaces the panels, so that nothing that moves distracts from it. */
 export function Question({ dialog, width, height, look }: QuestionProps) {
   const lines = ['', ...linesOf(dialog, height - 4)].flatMap((line) =>
     wrap(line, width - 2).map((part) => ` ${part}`),
@@ -36,9 +36,9 @@ function titleOf({ kind }: Dialog): string {
 function linesOf(dialog: Dialog, room: number): string[] {
   switch (dialog.kind) {
     case 'choose': {
-      const shown = Math.max(1, room - 2);
-      const top = topFor(dialog.index, shown, dialog.options.length);
-      const options = dialog.options.slice(top, top + shown);
+      const rows = Math.max(1, room - 2);
+      const top = topFor(dialog.index, rows, dialog.options.length);
+      const options = dialog.options.slice(top, top + rows);
       return [
         dialog.title,
         '',
@@ -47,7 +47,7 @@ function linesOf(dialog: Dialog, room: number): string[] {
     }
     case 'amount':
       return [
-        `New cap of ${budgetName(dialog.standing.budget)}: $${dialog.text}_`,
+        `New cap for ${budgetName(dialog.standing.budget)}: $${dialog.text}_`,
         ...(dialog.problem === undefined ? [] : ['', `! ${dialog.problem}`]),
       ];
     case 'confirm':
@@ -56,8 +56,10 @@ function linesOf(dialog: Dialog, room: number): string[] {
       return ['...'];
     case 'done':
       return [
-        dialog.done.message,
-        ...(dialog.done.secret === undefined ? [] : ['', dialog.done.secret, '', 'It is shown this once.']),
+        dialog.result.message,
+        ...(dialog.result.secret === undefined
+          ? []
+          : ['', dialog.result.secret, '', 'Copy it now: gw will not show it again.']),
       ];
     case 'failed':
       return [`! ${dialog.message}`];
@@ -67,15 +69,15 @@ function linesOf(dialog: Dialog, room: number): string[] {
 function keysOf(dialog: Dialog): string {
   switch (dialog.kind) {
     case 'choose':
-      return 'j/k move  enter choose  esc leave';
+      return 'j/k move  enter choose  esc cancel';
     case 'amount':
-      return 'enter go on  esc leave';
+      return 'enter continue  esc cancel';
     case 'confirm':
       return 'y yes  n no';
     case 'working':
       return '';
     case 'done':
-      return dialog.done.secret === undefined ? 'enter close' : 'c copy  enter close';
+      return dialog.result.secret === undefined ? 'enter close' : 'c copy  enter close';
     case 'failed':
       return 'any key closes this';
   }

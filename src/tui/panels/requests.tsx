@@ -13,27 +13,27 @@ export interface RequestsProps {
   entries: readonly FeedEntry[];
   selected: RequestId | null;
   filter: FeedFilter;
-  /** How many came since the feed is held; undefined while it runs. */
+  /** How many requests came in since the feed was held; undefined while it follows. */
   newer: number | undefined;
   focused: boolean;
-  /** Where clients send requests, for a feed without any. */
+  /** Where clients send requests; shown while there are none. */
   baseUrl: string;
   width: number;
   height: number;
   look: Look;
 }
 
-/** The newest requests, a line each. */
+/** The newest requests, one per line. */
 export function Requests(props: RequestsProps) {
   const { entries, selected, width, height, look, focused } = props;
   const columns = feedColumns(width);
-  const shown = Math.max(0, height - 2);
+  const visible = Math.max(0, height - 2);
   const top = topFor(
     entries.findIndex(({ row }) => row.id === selected),
-    shown,
+    visible,
     entries.length,
   );
-  const rows = entries.slice(top, top + shown).map((entry) =>
+  const rows = entries.slice(top, top + visible).map((entry) =>
     lineOf(
       feedCells(entry.row, columns, look, {
         selected: entry.row.id === selected,

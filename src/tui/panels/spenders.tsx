@@ -5,7 +5,7 @@ import { tokens } from '../../terminal/numbers.ts';
 import { heading, lineOf } from '../../terminal/styled-lines.ts';
 import { Lines } from './lines.tsx';
 
-/** What money went to: a model, or a program in a repository. */
+/** A model, or a program in a repository, and what it cost. */
 export interface Spender {
   name: string;
   requests: number;
@@ -14,7 +14,7 @@ export interface Spender {
 
 export interface SpendersProps {
   title: string;
-  /** Dearest first. */
+  /** Highest cost first. */
   spenders: readonly Spender[];
   width: number;
   height: number;
@@ -23,7 +23,7 @@ export interface SpendersProps {
 
 const WIDTHS = { requests: 7, cost: 10 };
 
-/** Where the money went, as bars. */
+/** A bar chart of costs. */
 export function Spenders({ title, spenders, width, height, look }: SpendersProps) {
   const most = spenders[0]?.costNanoUsd ?? 0;
   const room = width - WIDTHS.requests - WIDTHS.cost - 5;

@@ -17,10 +17,10 @@ export interface TodayProps {
 
 const TITLES = { hour: 'THIS HOUR', day: 'TODAY', month: 'THIS MONTH' } as const;
 const UNITS = { hour: '$/min', day: '$/h', month: '$/day' } as const;
-/** Below this height the chart is one line. */
+/** The least height of a chart with several lines. */
 const CHART_FROM = 5;
 
-/** The totals of the window, and its spend as a chart. */
+/** The totals of the window, and a chart of its spend. */
 export function Today({ data, width, height, look }: TodayProps) {
   const lines = [titleOf(data, width, look), totalsLine(data, width, look)];
   const chart =
@@ -30,11 +30,11 @@ export function Today({ data, width, height, look }: TodayProps) {
 
 function titleOf({ window, span, now }: DashboardData, width: number, look: Look): string {
   const { times, timezone } = look;
-  const about =
+  const bounds =
     window === 'hour'
       ? `since ${times.time(span.start).slice(0, 5)}`
       : `resets ${window === 'day' ? times.time(span.end).slice(0, 5) : times.moment(span.end, now)}`;
-  return heading({ title: `${TITLES[window]} (${timezone}, ${about})` }, width, look);
+  return heading({ title: `${TITLES[window]} (${timezone}, ${bounds})` }, width, look);
 }
 
 function totalsLine({ totals, p95Ms }: DashboardData, width: number, look: Look): string {
@@ -68,7 +68,7 @@ function flatChart({ series, window }: DashboardData, width: number, look: Look)
   return `${look.palette.dim(unit)}${look.palette.accent(chart)}${look.palette.dim(peak)}`;
 }
 
-/** A chart with its highest value at the left and its times below. */
+/** A column chart with its highest value on the left and times below. */
 function tallChart(
   { series, window, span, now }: DashboardData,
   width: number,

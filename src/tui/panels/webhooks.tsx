@@ -16,16 +16,16 @@ export interface WebhooksProps {
   look: Look;
 }
 
-/** Where events are sent, and whether they arrive. */
+/** The webhooks, and whether their deliveries arrive. */
 export function Webhooks({ webhooks, selected, focused, now, width, height, look }: WebhooksProps) {
-  const shown = height - 1;
+  const rows = height - 1;
   const top = topFor(
     webhooks.findIndex(({ id }) => id === selected),
-    shown,
+    rows,
     webhooks.length,
   );
   const name = Math.min(34, Math.floor(width * 0.45));
-  const lines = webhooks.slice(top, top + shown).map((webhook) => {
+  const lines = webhooks.slice(top, top + rows).map((webhook) => {
     const mark = markOf(webhook);
     return lineOf(
       [

@@ -2,7 +2,7 @@ import type { Standing } from '../../store/budgets/budgets.ts';
 import { forecastOf } from '../../store/budgets/forecast.ts';
 import { shareOf } from '../../terminal/budget-words.ts';
 
-/** Most urgent first: full ones, then those that run out, the soonest first, then the fullest. */
+/** Sorts by urgency: full budgets, then those that will run out, soonest first, then the fullest. */
 export function byUrgency(standings: readonly Standing[], now: number): Standing[] {
   return [...standings].sort((a, b) => urgency(a, now) - urgency(b, now) || shareOf(b) - shareOf(a));
 }

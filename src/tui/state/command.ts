@@ -1,7 +1,7 @@
 import type { NanoUsd } from '../../money.ts';
 import type { BudgetPeriod } from '../../store/budgets/budgets.ts';
 
-/** What the dashboard can change. */
+/** A change that the dashboard can make. */
 export type Command =
   | {
       kind: 'raise_budget';
@@ -17,8 +17,8 @@ export type Command =
   | { kind: 'pause_project'; project: string }
   | { kind: 'resume_project'; project: string };
 
-/** What came of a command. A secret is shown once. */
-export interface Done {
+/** The outcome of a command. A secret is shown once. */
+export interface CommandResult {
   message: string;
   secret?: string;
 }

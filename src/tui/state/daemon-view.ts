@@ -1,7 +1,7 @@
-/** The daemon as the header shows it. */
+/** The state of the daemon, as the header shows it. */
 export type DaemonView =
   | { kind: 'unknown' }
   | { kind: 'running'; address: string; pid: number; startedAt: number }
-  /** It lives and does not answer. */
+  /** Its process is alive but does not answer. */
   | { kind: 'silent'; pid: number }
   | { kind: 'stopped' };

@@ -2,15 +2,15 @@ import { formatUsd, NANO_PER_USD, parseUsd, usdNumber } from '../../money.ts';
 import { budgetName, type Standing } from '../../store/budgets/budgets.ts';
 import type { DashboardData } from '../../store/dashboard/reader.ts';
 import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
-import type { Command, Done } from './command.ts';
+import type { Command, CommandResult } from './command.ts';
 
-/** A question that is being asked; nothing is changed before its last `y`. */
+/** An open dialog. Nothing changes before the user confirms with `y`. */
 export type Dialog =
   | { kind: 'choose'; title: string; options: Choice[]; index: number }
   | { kind: 'amount'; standing: Standing; text: string; problem?: string }
   | { kind: 'confirm'; question: string; command: Command }
   | { kind: 'working'; command: Command }
-  | { kind: 'done'; done: Done }
+  | { kind: 'done'; result: CommandResult }
   | { kind: 'failed'; message: string };
 
 export interface Choice {
@@ -18,21 +18,22 @@ export interface Choice {
   next: Dialog;
 }
 
-/** Asks for a new cap; twice the old one is proposed. */
+/** Asks for a new cap and proposes twice the old one. */
 export function askAmount(standing: Standing): Dialog {
   const { capNanoUsd } = standing.budget;
   const proposed = Math.max(capNanoUsd * 2, capNanoUsd === 0 ? NANO_PER_USD : 0);
   return { kind: 'amount', standing, text: String(usdNumber(proposed)) };
 }
 
-/** Reads the amount that was typed: the question that follows, or the same one with what is wrong. */
+/** Parses the amount as typed. Returns the dialog to confirm it, or the same dialog with the problem. */
 export function confirmAmount(dialog: Extract<Dialog, { kind: 'amount' }>): Dialog {
   const { standing, text } = dialog;
   const { budget } = standing;
   const capNanoUsd = parseUsd(text);
-  if (capNanoUsd === undefined) return { ...dialog, problem: 'an amount in dollars, such as 20 or 0.50' };
+  if (capNanoUsd === undefined)
+    return { ...dialog, problem: 'enter an amount in dollars, such as 20 or 0.50' };
   if (capNanoUsd <= budget.capNanoUsd)
-    return { ...dialog, problem: `more than ${formatUsd(budget.capNanoUsd)}` };
+    return { ...dialog, problem: `enter more than ${formatUsd(budget.capNanoUsd)}` };
   return {
     kind: 'confirm',
     question: `Raise ${budgetName(budget)} from ${formatUsd(budget.capNanoUsd)} to ${formatUsd(capNanoUsd)}?`,
@@ -49,12 +50,12 @@ export function confirmAmount(dialog: Extract<Dialog, { kind: 'amount' }>): Dial
 
 export function askForKey({ projects }: DashboardData): Dialog {
   return choose(
-    'Make a key of which project?',
+    'Create a key for which project?',
     projects.map(({ name }) => ({
       label: name,
       next: {
         kind: 'confirm',
-        question: `Make a key of project ${name}? It is shown once.`,
+        question: `Create a key for project ${name}? It is shown only once.`,
         command: { kind: 'create_key', project: name },
       },
     })),
@@ -71,7 +72,7 @@ export function askForRevocation({ keys }: DashboardData): Dialog {
         label: `${project}  ${kind} ${name}`,
         next: {
           kind: 'confirm',
-          question: `Revoke ${kind} ${name} of ${project}? It stops working with its next request.`,
+          question: `Revoke ${kind} ${name} of ${project}? It stops working at once.`,
           command: { kind: 'revoke_key', id },
         },
       };
@@ -88,7 +89,7 @@ export function askForPause({ projects }: DashboardData): Dialog {
         kind: 'confirm',
         question: paused
           ? `Resume project ${name}?`
-          : `Pause project ${name}? Its requests are refused until it is resumed.`,
+          : `Pause project ${name}? gw refuses its requests until it is resumed.`,
         command: { kind: paused ? 'resume_project' : 'pause_project', project: name },
       },
     })),
@@ -96,18 +97,18 @@ export function askForPause({ projects }: DashboardData): Dialog {
 }
 
 export function askForReplay({ id, host, failed }: WebhookHealth): Dialog {
-  if (failed === 0) return { kind: 'failed', message: `Nothing failed at wh_${id} (${host}).` };
-  const what = failed === 1 ? 'the failed delivery' : `${failed} failed deliveries`;
+  if (failed === 0) return { kind: 'failed', message: `No failed deliveries to wh_${id} (${host}).` };
+  const deliveries = failed === 1 ? 'the failed delivery' : `${failed} failed deliveries`;
   return {
     kind: 'confirm',
-    question: `Send ${what} to wh_${id} (${host}) again?`,
+    question: `Send ${deliveries} to wh_${id} (${host}) again?`,
     command: { kind: 'replay_webhook', id },
   };
 }
 
-/** One choice is no choice. */
+/** A single option is chosen right away. */
 function choose(title: string, options: Choice[]): Dialog {
   const [first, second] = options;
-  if (!first) return { kind: 'failed', message: 'There is none.' };
+  if (!first) return { kind: 'failed', message: 'Nothing to choose from.' };
   return second ? { kind: 'choose', title, options, index: 0 } : first.next;
 }

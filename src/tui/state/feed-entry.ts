@@ -2,16 +2,16 @@ import type { DashboardData } from '../../store/dashboard/reader.ts';
 
 type Row = DashboardData['requests'][number];
 
-/** A line of the feed: a request, or equal refusals in a row. */
+/** A line of the feed: one request, or a run of equal refusals. */
 export interface FeedEntry {
-  /** The newest of them. */
+  /** The newest of the run. */
   row: Row;
   count: number;
-  /** When the first of them came in. */
+  /** When the oldest of the run came in; UTC milliseconds. */
   since: number;
 }
 
-/** Makes one line of refusals by the same budget that follow each other: an agent in a loop makes hundreds. */
+/** Collapses consecutive refusals by the same budget into one line: an agent in a loop causes hundreds. */
 export function collapseFeed(rows: readonly Row[]): FeedEntry[] {
   const entries: FeedEntry[] = [];
   for (const row of rows) {

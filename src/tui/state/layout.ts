@@ -3,11 +3,11 @@ export interface Size {
   rows: number;
 }
 
-/** What the layout needs to know of the content. */
+/** How many rows each panel has to show. */
 export interface Counts {
   budgets: number;
   models: number;
-  /** None where gw does not look for them. */
+  /** 0 if attribution is off. */
   callers: number;
   blocked: number;
   webhooks: number;
@@ -23,16 +23,16 @@ export type PanelName =
   | 'blocked'
   | 'webhooks';
 
-export interface Place {
+export interface PanelBox {
   panel: PanelName;
   width: number;
   height: number;
 }
 
-/** Where everything goes: a line at the top and at the bottom, and columns of panels between. */
+/** A header line, columns of panels, and a footer line. */
 export type Layout =
   | { kind: 'too_small' }
-  | { kind: 'panels'; width: number; height: number; columns: Place[][]; gap: number };
+  | { kind: 'panels'; width: number; height: number; columns: PanelBox[][]; gap: number };
 
 const MIN_COLUMNS = 40;
 const MIN_ROWS = 8;
@@ -43,8 +43,8 @@ const GAP = 2;
 const HEADER_AND_FOOTER = 2;
 
 /**
- * Decides what fits. The frame is a line less than the terminal: one as high would scroll it, and wipe what can be
- * scrolled back to.
+ * Decides which panels fit. The frame is one line shorter than the terminal: a frame of its full height would scroll
+ * it and wipe the scrollback.
  */
 export function layoutOf({ columns, rows }: Size, counts: Counts): Layout {
   if (columns < MIN_COLUMNS || rows < MIN_ROWS) return { kind: 'too_small' };
@@ -64,21 +64,21 @@ export function layoutOf({ columns, rows }: Size, counts: Counts): Layout {
   };
 }
 
-function oneColumn(width: number, height: number, counts: Counts): Place[] {
-  const fixed: Place[] = [{ panel: 'today', width, height: 3 }];
+function oneColumn(width: number, height: number, counts: Counts): PanelBox[] {
+  const fixed: PanelBox[] = [{ panel: 'today', width, height: 3 }];
   const room = height - 3;
   const budgets = 1 + clamp(counts.budgets, 1, Math.max(2, Math.floor(room / 4)));
   const webhooks = counts.webhooks > 0 ? 1 + clamp(counts.webhooks, 1, Math.max(1, Math.floor(room / 9))) : 0;
   let left = room - budgets - webhooks;
-  const extra: Place[] = [];
-  // The feed keeps ten lines before anything else gets one.
-  for (const [panel, wanted] of [
+  const extra: PanelBox[] = [];
+  // The feed keeps at least ten lines.
+  for (const [panel, rows] of [
     ['blocked', counts.blocked],
     ['models', counts.models],
     ['callers', counts.callers],
   ] as const) {
-    const lines = 1 + clamp(wanted, 1, 4);
-    if (wanted === 0 || left - lines < 10) continue;
+    const lines = 1 + clamp(rows, 1, 4);
+    if (rows === 0 || left - lines < 10) continue;
     extra.push({ panel, width, height: lines });
     left -= lines;
   }
@@ -91,7 +91,7 @@ function oneColumn(width: number, height: number, counts: Counts): Place[] {
   ];
 }
 
-function leftColumn(width: number, height: number): Place[] {
+function leftColumn(width: number, height: number): PanelBox[] {
   const today = clamp(Math.floor(height / 4), 7, 10);
   const detail = clamp(Math.floor(height / 3), 8, 16);
   return [
@@ -101,20 +101,20 @@ function leftColumn(width: number, height: number): Place[] {
   ];
 }
 
-/** Each panel has what it needs, up to its share, and a blank line below; the last one has the rest. */
-function rightColumn(width: number, height: number, counts: Counts): Place[] {
+/** Each panel gets the lines it needs, up to its share, and a blank line; the last one gets the rest. */
+function rightColumn(width: number, height: number, counts: Counts): PanelBox[] {
   const callers = height >= CALLERS_FROM && counts.callers > 0;
   const shares = [
-    { panel: 'budgets' as const, wanted: 2 * counts.budgets, most: Math.floor(height * 0.35) },
-    { panel: 'models' as const, wanted: counts.models, most: Math.floor(height / (callers ? 6 : 5)) },
-    ...(callers ? [{ panel: 'callers' as const, wanted: counts.callers, most: Math.floor(height / 8) }] : []),
-    { panel: 'blocked' as const, wanted: counts.blocked, most: Math.floor(height / 8) },
+    { panel: 'budgets' as const, rows: 2 * counts.budgets, most: Math.floor(height * 0.35) },
+    { panel: 'models' as const, rows: counts.models, most: Math.floor(height / (callers ? 6 : 5)) },
+    ...(callers ? [{ panel: 'callers' as const, rows: counts.callers, most: Math.floor(height / 8) }] : []),
+    { panel: 'blocked' as const, rows: counts.blocked, most: Math.floor(height / 8) },
   ];
-  const places = shares.map(({ panel, wanted, most }): Place => {
-    return { panel, width, height: 2 + clamp(wanted, 1, most) };
+  const boxes = shares.map(({ panel, rows, most }): PanelBox => {
+    return { panel, width, height: 2 + clamp(rows, 1, most) };
   });
-  const used = places.reduce((sum, place) => sum + place.height, 0);
-  return [...places, { panel: 'webhooks', width, height: height - used }];
+  const used = boxes.reduce((sum, { height }) => sum + height, 0);
+  return [...boxes, { panel: 'webhooks', width, height: height - used }];
 }
 
 function clamp(value: number, least: number, most: number): number {

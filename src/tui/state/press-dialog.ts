@@ -3,19 +3,19 @@ import type { State } from './state.ts';
 
 const AMOUNT = /^[\d.,$]$/;
 
-/** What a key does while a question is asked. Escape takes it back, until the answer is being carried out. */
+/** Handles a key while a dialog is open. Escape closes the dialog unless its command is already running. */
 export function pressInDialog(state: State, dialog: Dialog, key: string): State {
   if (dialog.kind === 'working') return state;
   if (key === 'escape') return { ...state, dialog: null };
   const next = nextDialog(dialog, key);
   if (next !== undefined) return { ...state, dialog: next };
-  const secret = dialog.kind === 'done' ? dialog.done.secret : undefined;
+  const secret = dialog.kind === 'done' ? dialog.result.secret : undefined;
   return key === 'c' && secret !== undefined
     ? { ...state, copy: { text: secret }, notice: 'copied the key' }
     : state;
 }
 
-/** The dialog after a key, null once it is closed; undefined for a key that means nothing here. */
+/** The dialog after a key: null when the key closes it, undefined when the key does nothing here. */
 function nextDialog(dialog: Exclude<Dialog, { kind: 'working' }>, key: string): Dialog | null | undefined {
   switch (dialog.kind) {
     case 'choose':
@@ -28,8 +28,8 @@ function nextDialog(dialog: Exclude<Dialog, { kind: 'working' }>, key: string): 
       if (key === 'y') return { kind: 'working', command: dialog.command };
       return key === 'n' || key === 'q' ? null : undefined;
     case 'done':
-      // A key that is shown once does not go with a key pressed by chance.
-      return key === 'enter' || (key === 'q' && dialog.done.secret === undefined) ? null : undefined;
+      // A secret is shown only once, so a stray key press must not close it.
+      return key === 'enter' || (key === 'q' && dialog.result.secret === undefined) ? null : undefined;
     case 'failed':
       return null;
   }
@@ -37,7 +37,7 @@ function nextDialog(dialog: Exclude<Dialog, { kind: 'working' }>, key: string): 
 
 function pressInChoice(dialog: Extract<Dialog, { kind: 'choose' }>, key: string): Dialog | null | undefined {
   const { options, index } = dialog;
-  const to = (place: number) => ({ ...dialog, index: Math.max(0, Math.min(options.length - 1, place)) });
+  const to = (next: number) => ({ ...dialog, index: Math.max(0, Math.min(options.length - 1, next)) });
   if (key === 'j' || key === 'down') return to(index + 1);
   if (key === 'k' || key === 'up') return to(index - 1);
   if (key === 'enter') return options[index]?.next;

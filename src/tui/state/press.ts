@@ -24,9 +24,9 @@ const MOVES: Readonly<Record<string, Move>> = {
   end: 'last',
 };
 
-/** What a key does, wherever the screen is: dialogs and the search take keys before the panels do. */
-export function press(before: State, key: string): State {
-  const state = before.notice === null ? before : { ...before, notice: null };
+/** The state after a key press. A dialog, the search and the help take keys before the panels do. */
+export function press(previous: State, key: string): State {
+  const state = previous.notice === null ? previous : { ...previous, notice: null };
   if (key === 'ctrl-c') return { ...state, quit: INTERRUPTED };
   if (state.dialog) return pressInDialog(state, state.dialog, key);
   if (state.search !== null) return pressInSearch(state, state.search, key);
@@ -37,7 +37,7 @@ export function press(before: State, key: string): State {
 function pressInSearch(state: State, text: string, key: string): State {
   if (key === 'escape') return { ...state, search: null };
   if (key === 'enter') {
-    return following({ ...state, search: null, filter: { ...state.filter, text: text.trim() } });
+    return followFeed({ ...state, search: null, filter: { ...state.filter, text: text.trim() } });
   }
   if (key === 'backspace') return { ...state, search: text.slice(0, -1) };
   return [...key].length > 1 ? state : { ...state, search: (text + clean(key)).slice(0, MAX_SEARCH) };
@@ -62,7 +62,7 @@ function pressInPanels(state: State, key: string): State {
     case 'enter':
       return enter(state);
     case 'f':
-      return following({
+      return followFeed({
         ...state,
         filter: { ...state.filter, kind: nextOf(FEED_KINDS, state.filter.kind) },
       });
@@ -79,7 +79,7 @@ function pressInPanels(state: State, key: string): State {
   }
 }
 
-/** The keys that change something; each opens a dialog that asks first. */
+/** Handles the keys that change something. Each opens a dialog that asks for confirmation. */
 function pressAction(state: State, key: string): State {
   const { data } = state;
   if (!data) return state;
@@ -88,7 +88,7 @@ function pressAction(state: State, key: string): State {
       const standing = selectedBudget(state);
       return standing
         ? { ...state, dialog: askAmount(standing) }
-        : notice(state, 'no budgets yet: gw budget set 5');
+        : notice(state, 'no budgets yet. To set one: gw budget set 5');
     }
     case 'n':
       return { ...state, dialog: askForKey(data) };
@@ -100,14 +100,14 @@ function pressAction(state: State, key: string): State {
       const webhook = selectedWebhook(state);
       return webhook
         ? { ...state, dialog: askForReplay(webhook) }
-        : notice(state, 'no webhooks yet: gw webhooks add URL');
+        : notice(state, 'no webhooks yet. To add one: gw webhooks add URL');
     }
     default:
       return state;
   }
 }
 
-/** Enter is the nearest thing to do with what is selected. */
+/** Enter performs the main action on the selected row. */
 function enter(state: State): State {
   switch (focusOf(state)) {
     case 'requests':
@@ -122,16 +122,16 @@ function enter(state: State): State {
   }
 }
 
-/** Escape closes what was opened last: the detail, then the selection, then the filter. */
+/** Escape closes the detail, else clears the selection, else the filter. */
 function goBack(state: State): State {
   if (state.detailOpen) return { ...state, detailOpen: false };
-  if (state.held) return following(state);
+  if (state.heldFeed) return followFeed(state);
   return { ...state, filter: { kind: 'all', text: '' } };
 }
 
-/** Lets the feed run again. */
-function following(state: State): State {
-  return { ...state, held: null, detailOpen: false, selected: { ...state.selected, request: null } };
+/** Clears the selection, so that the feed follows new requests again. */
+function followFeed(state: State): State {
+  return { ...state, heldFeed: null, detailOpen: false, selected: { ...state.selected, request: null } };
 }
 
 function copyId(state: State): State {

@@ -2,34 +2,37 @@ import { budgetName, type Standing } from '../../store/budgets/budgets.ts';
 import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
 import { budgetsOf, feedOf, focusOf, type State } from './state.ts';
 
-/** By so many rows, or to an end. */
+/** A number of rows, or an end of the list. */
 export type Move = number | 'first' | 'last';
 
-/** Moves the selection in the panel that has the keys. */
+/** Moves the selection in the focused panel. */
 export function moveTo(state: State, move: Move): State {
   switch (focusOf(state)) {
     case 'budgets': {
-      const budget = moved(budgetsOf(state).map(nameOf), state.selected.budget, move);
+      const budget = moveFrom(budgetsOf(state).map(nameOf), state.selected.budget, move);
       return { ...state, selected: { ...state.selected, budget } };
     }
     case 'webhooks': {
       const ids = (state.data?.webhooks ?? []).map(({ id }) => id);
-      return { ...state, selected: { ...state.selected, webhook: moved(ids, state.selected.webhook, move) } };
+      return {
+        ...state,
+        selected: { ...state.selected, webhook: moveFrom(ids, state.selected.webhook, move) },
+      };
     }
     case 'requests':
       return moveInFeed(state, move);
   }
 }
 
-/** The first selection holds the feed: what is looked at must not run away. */
+/** Selecting a request holds the feed, so that the row does not scroll away. */
 function moveInFeed(state: State, move: Move): State {
-  const held = feedOf(state);
-  const request = moved(
-    held.map(({ row }) => row.id),
+  const heldFeed = feedOf(state);
+  const request = moveFrom(
+    heldFeed.map(({ row }) => row.id),
     state.selected.request,
     move,
   );
-  return request === null ? state : { ...state, held, selected: { ...state.selected, request } };
+  return request === null ? state : { ...state, heldFeed, selected: { ...state.selected, request } };
 }
 
 /** The selected budget, else the most urgent one. */
@@ -38,21 +41,21 @@ export function selectedBudget(state: State): Standing | undefined {
   return all.find((standing) => nameOf(standing) === state.selected.budget) ?? all[0];
 }
 
-/** The selected webhook, else the first that failed. */
+/** The selected webhook, else the first with failed deliveries. */
 export function selectedWebhook({ data, selected }: State): WebhookHealth | undefined {
   const all = data?.webhooks ?? [];
   return all.find(({ id }) => id === selected.webhook) ?? all.find(({ failed }) => failed > 0) ?? all[0];
 }
 
-/** The first of `count` rows to show of `length`, so that the selected one is among them and nothing jumps. */
+/** The index of the first of `count` visible rows out of `length`, such that the selected row is visible. */
 export function topFor(selected: number, count: number, length: number): number {
   if (selected < 0) return 0;
-  // Half a screen above it: where it stood last is not remembered.
+  // The previous scroll position is not kept, so the selected row is centred.
   const centred = selected - Math.floor(count / 2);
   return Math.max(0, Math.min(centred, length - count));
 }
 
-function moved<T>(all: readonly T[], current: T | null, move: Move): T | null {
+function moveFrom<T>(all: readonly T[], current: T | null, move: Move): T | null {
   if (all.length === 0) return null;
   const at = current === null ? -1 : all.indexOf(current);
   const to = move === 'first' ? 0 : move === 'last' ? all.length - 1 : at < 0 && move < 0 ? 0 : at + move;

@@ -4,7 +4,7 @@ import type { FeedFilter } from '../../store/dashboard/feed.ts';
 import type { DashboardData, Window } from '../../store/dashboard/reader.ts';
 import type { LoggedRequest } from '../../store/requests/request-log.ts';
 import { byUrgency } from './budget-order.ts';
-import type { Done } from './command.ts';
+import type { CommandResult } from './command.ts';
 import type { DaemonView } from './daemon-view.ts';
 import type { Dialog } from './dialog.ts';
 import { collapseFeed, type FeedEntry } from './feed-entry.ts';
@@ -14,35 +14,36 @@ export const PANELS = ['budgets', 'requests', 'webhooks'] as const;
 /** A panel whose rows can be selected. */
 export type PanelId = (typeof PANELS)[number];
 
-/** All that the screen depends on. */
+/** Everything that the screen depends on. */
 export interface State {
   size: Size;
   readonly: boolean;
   daemon: DaemonView;
-  /** When it was seen that the daemon is gone. */
+  /** When a running daemon was found to be gone. */
   seenAt: number | null;
   now: number;
   data: DashboardData | null;
-  /** Why the database cannot be read. */
+  /** Why the database can't be read. */
   problem: string | null;
   window: Window;
   filter: FeedFilter;
-  /** The display stands still. */
+  /** The display does not update. */
   paused: boolean;
   focus: PanelId;
-  /** What is selected in each panel, by name or id. A selected request holds the feed as it was. */
+  /** The selected row of each panel, by name or id. */
   selected: { budget: string | null; request: RequestId | null; webhook: number | null };
-  held: FeedEntry[] | null;
+  /** The feed as it was when a request was selected; null while it follows new requests. */
+  heldFeed: FeedEntry[] | null;
   detail: LoggedRequest | null;
   detailOpen: boolean;
   help: boolean;
-  /** The search as it is typed. */
+  /** The search being typed. */
   search: string | null;
   dialog: Dialog | null;
   notice: string | null;
-  /** What goes to the clipboard; a new object each time. */
+  /** Text to copy to the clipboard; a new object for each copy. */
   copy: { text: string } | null;
-  /** The exit code, once it is time. */
+  /** The exit code; null until the user quits. */
   quit: number | null;
 }
 
@@ -52,7 +53,7 @@ export type Action =
   | { type: 'daemon'; daemon: DaemonView; now: number }
   | { type: 'detail'; detail: LoggedRequest | null }
   | { type: 'resize'; size: Size }
-  | { type: 'done'; done: Done }
+  | { type: 'done'; result: CommandResult }
   | { type: 'failed'; message: string }
   | { type: 'press'; key: string };
 
@@ -70,7 +71,7 @@ export function initialState({ size, readonly, now }: { size: Size; readonly: bo
     paused: false,
     focus: 'requests',
     selected: { budget: null, request: null, webhook: null },
-    held: null,
+    heldFeed: null,
     detail: null,
     detailOpen: false,
     help: false,
@@ -82,38 +83,38 @@ export function initialState({ size, readonly, now }: { size: Size; readonly: bo
   };
 }
 
-/** The panel that has the keys: where the terminal is too small for the one that was chosen, the one that is there. */
+/** The panel that receives keys. If the terminal is too small to show the chosen one, it is one that is shown. */
 export function focusOf({ size, focus }: State): PanelId {
-  const layout = layoutOf(size, NOTHING);
+  const layout = layoutOf(size, NO_ROWS);
   if (layout.kind === 'too_small') return focus;
-  const isShown = (panel: PanelId) => layout.columns.flat().some((place) => place.panel === panel);
+  const isShown = (panel: PanelId) => layout.columns.flat().some((box) => box.panel === panel);
   return isShown(focus) || isShown('requests') ? focus : 'budgets';
 }
 
-const NOTHING = { budgets: 0, models: 0, callers: 0, blocked: 0, webhooks: 0 };
+const NO_ROWS = { budgets: 0, models: 0, callers: 0, blocked: 0, webhooks: 0 };
 
-/** The rows of the feed: those that a selection holds, else the newest. */
+/** The rows of the feed: the held ones, else the newest. */
 export function feedOf(state: State): FeedEntry[] {
-  return state.held ?? collapseFeed(state.data?.requests ?? []);
+  return state.heldFeed ?? collapseFeed(state.data?.requests ?? []);
 }
 
-/** How many requests came since the feed is held. */
-export function newerThanHeld({ held, data }: State): number {
-  const newest = held?.[0]?.row.id;
+/** How many requests came in since the feed was held. */
+export function newerThanHeld({ heldFeed, data }: State): number {
+  const newest = heldFeed?.[0]?.row.id;
   return newest === undefined ? 0 : (data?.requests ?? []).filter(({ id }) => id > newest).length;
 }
 
-/** The budgets as they are listed. */
+/** The budgets in the order of the panel. */
 export function budgetsOf({ data }: State): Standing[] {
   return byUrgency(data?.budgets ?? [], data?.now ?? 0);
 }
 
-/** The request that the detail is of: the selected one, else the newest. */
+/** The request that the detail shows: the selected one, else the newest. */
 export function detailId(state: State): RequestId | null {
   return state.selected.request ?? feedOf(state)[0]?.row.id ?? null;
 }
 
-/** Takes what happened outside; keys are in press.ts. */
+/** The state after anything but a key press; press.ts has those. */
 export function receive(state: State, action: Exclude<Action, { type: 'press' }>): State {
   switch (action.type) {
     case 'data':
@@ -127,13 +128,13 @@ export function receive(state: State, action: Exclude<Action, { type: 'press' }>
     case 'resize':
       return { ...state, size: action.size };
     case 'done':
-      return { ...state, dialog: { kind: 'done', done: action.done } };
+      return { ...state, dialog: { kind: 'done', result: action.result } };
     case 'failed':
       return { ...state, dialog: { kind: 'failed', message: action.message } };
   }
 }
 
-/** The same state where nothing changed: it costs no frame. */
+/** Returns the same object if nothing changed, which saves a frame. */
 function withDaemon(state: State, daemon: DaemonView, now: number): State {
   if (JSON.stringify(daemon) === JSON.stringify(state.daemon)) return state;
   const isGone = state.daemon.kind === 'running' && daemon.kind !== 'running';

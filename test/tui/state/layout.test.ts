@@ -9,7 +9,7 @@ function panelsOf(layout: Layout): PanelName[] {
 }
 
 describe('layoutOf()', () => {
-  test('has one column at 80x24, with the feed as its highest panel', () => {
+  test('has one column at 80x24, with the feed as its tallest panel', () => {
     const layout = layoutOf({ columns: 80, rows: 24 }, few);
     expect(panelsOf(layout)).toEqual(['today', 'budgets', 'requests', 'webhooks']);
     if (layout.kind !== 'panels') throw new Error('no panels');
@@ -31,7 +31,7 @@ describe('layoutOf()', () => {
     ]);
   });
 
-  test('puts what 80 columns leave out below the feed where the terminal is high', () => {
+  test('adds panels below the feed of a narrow but tall terminal', () => {
     expect(panelsOf(layoutOf({ columns: 80, rows: 50 }, few))).toEqual([
       'today',
       'budgets',
@@ -43,14 +43,14 @@ describe('layoutOf()', () => {
     ]);
   });
 
-  test('shows budgets alone below 60x15, and nothing below 40x8', () => {
+  test('shows only budgets below 60x15, and nothing below 40x8', () => {
     expect(panelsOf(layoutOf({ columns: 59, rows: 40 }, few))).toEqual(['budgets']);
     expect(panelsOf(layoutOf({ columns: 100, rows: 14 }, few))).toEqual(['budgets']);
     expect(layoutOf({ columns: 39, rows: 24 }, few)).toEqual({ kind: 'too_small' });
     expect(layoutOf({ columns: 80, rows: 7 }, few)).toEqual({ kind: 'too_small' });
   });
 
-  test('fills the frame exactly, a line less than the terminal, whatever there is to show', () => {
+  test('fills the frame exactly, one line less than the terminal, for any content', () => {
     const counts = fc.record({
       budgets: fc.nat(40),
       models: fc.nat(20),
@@ -67,13 +67,13 @@ describe('layoutOf()', () => {
         const layout = layoutOf(terminal, content);
         if (layout.kind !== 'panels') throw new Error('too small');
         expect(layout.height).toBe(terminal.rows - 1);
-        const widths = layout.columns.map((places) => places[0]?.width ?? 0);
+        const widths = layout.columns.map((boxes) => boxes[0]?.width ?? 0);
         expect(widths.reduce((sum, width) => sum + width, 0)).toBe(
           terminal.columns - (widths.length - 1) * layout.gap,
         );
-        for (const places of layout.columns) {
-          expect(places.reduce((sum, { height }) => sum + height, 0)).toBe(terminal.rows - 3);
-          expect(Math.min(...places.map(({ height }) => height))).toBeGreaterThanOrEqual(2);
+        for (const boxes of layout.columns) {
+          expect(boxes.reduce((sum, { height }) => sum + height, 0)).toBe(terminal.rows - 3);
+          expect(Math.min(...boxes.map(({ height }) => height))).toBeGreaterThanOrEqual(2);
         }
       }),
     );

@@ -5,11 +5,11 @@ import { type Action, feedOf, newerThanHeld, type State } from '../../../src/tui
 import { NOW, rowAt, sampleData, sampleState } from '../support/sample.ts';
 
 const pressing = (state: State, ...keys: string[]) =>
-  keys.reduce((before, key) => reduce(before, { type: 'press', key }), state);
+  keys.reduce((current, key) => reduce(current, { type: 'press', key }), state);
 const start = () => sampleState(80, 24);
 
 describe('the feed', () => {
-  test('runs until a row is selected, then holds still and counts what comes', () => {
+  test('follows new requests until a row is selected, then holds and counts them', () => {
     const running = start();
     const held = pressing(running, 'j', 'j');
     const rows = feedOf(held);
@@ -29,7 +29,7 @@ describe('the feed', () => {
     expect(followed.selected.request).toBeNull();
   });
 
-  test('moves to its ends and no further', () => {
+  test('stops at its ends', () => {
     const rows = feedOf(start());
     expect(pressing(start(), 'G', 'j').selected.request).toBe(rows.at(-1)?.row.id);
     expect(pressing(start(), 'G', 'g', 'k').selected.request).toBe(rows[0]?.row.id);
@@ -39,11 +39,11 @@ describe('the feed', () => {
   test('follows again when the filter changes', () => {
     const state = pressing(start(), 'j', 'f');
     expect(state.filter.kind).toBe('blocked');
-    expect(state.held).toBeNull();
+    expect(state.heldFeed).toBeNull();
     expect(pressing(state, 'f', 'f', 'f').filter.kind).toBe('all');
   });
 
-  test('is searched by what is typed, once enter is pressed', () => {
+  test('is searched for the typed text when enter is pressed', () => {
     const typing = pressing(start(), '/', ...'q?clauude'.split(''), 'up', 'backspace', 'backspace');
     expect(typing.search).toBe('q?clauu');
     expect(typing.filter.text).toBe('');
@@ -54,14 +54,14 @@ describe('the feed', () => {
 });
 
 describe('keys', () => {
-  test('go to the panel that was chosen', () => {
+  test('go to the chosen panel', () => {
     const state = pressing(start(), '1', 'j', 'j', '3', 'G', 'tab');
     expect(state.selected).toEqual({ budget: 'agents/daily', request: null, webhook: 2 });
     expect(state.focus).toBe('budgets');
     expect(pressing(state, 'shift-tab').focus).toBe('webhooks');
   });
 
-  test('go to the budgets where the terminal shows nothing else', () => {
+  test('go to the budgets if the terminal shows nothing else', () => {
     const small = sampleState(50, 12);
     expect(pressing(small, 'j').selected).toEqual({ budget: 'ci/monthly', request: null, webhook: null });
     expect(pressing(small, 'j', 'j', 'enter').dialog).toMatchObject({ kind: 'amount', text: '10' });
@@ -78,7 +78,7 @@ describe('keys', () => {
     expect(pressing(start(), 'enter', 'escape').detailOpen).toBe(false);
   });
 
-  test('copy the id of what is selected', () => {
+  test('copy the id of the selected row', () => {
     const state = pressing(start(), 'j', 'c');
     expect(state.copy?.text).toBe(formatRequestId(feedOf(state)[0]?.row.id ?? 0));
     expect(state.notice).toContain('copied req_');
@@ -87,27 +87,27 @@ describe('keys', () => {
     expect(pressing(start(), '3', 'c').copy?.text).toBe('wh_1');
   });
 
-  test('quit with 0, and with 130 wherever one is by Ctrl-C', () => {
+  test('quit with 0, and with 130 on Ctrl-C everywhere', () => {
     expect(pressing(start(), 'q').quit).toBe(0);
-    for (const place of [[], ['/'], ['?'], ['b'], ['n'], ['b', 'enter', 'y']]) {
-      expect(pressing(start(), ...place, 'ctrl-c').quit).toBe(130);
+    for (const keys of [[], ['/'], ['?'], ['b'], ['n'], ['b', 'enter', 'y']]) {
+      expect(pressing(start(), ...keys, 'ctrl-c').quit).toBe(130);
     }
   });
 
-  test('mean nothing where they have no meaning', () => {
+  test('without a meaning do nothing', () => {
     for (const key of ['z', '9', '0', ' ', '\u001b', 'é']) expect(pressing(start(), key)).toEqual(start());
   });
 });
 
 describe('changes', () => {
-  test('raise a budget once the amount is higher and confirmed', () => {
-    const asked = pressing(start(), '1', 'j', 'j', 'b');
-    expect(asked.dialog).toMatchObject({ kind: 'amount', text: '10' });
-    const cleared = pressing(asked, 'backspace', 'backspace', 'x');
+  test('raise a budget once a higher amount is confirmed', () => {
+    const open = pressing(start(), '1', 'j', 'j', 'b');
+    expect(open.dialog).toMatchObject({ kind: 'amount', text: '10' });
+    const cleared = pressing(open, 'backspace', 'backspace', 'x');
     expect(pressing(cleared, 'enter').dialog).toMatchObject({
       problem: expect.stringContaining('an amount'),
     });
-    expect(pressing(cleared, '4', 'enter').dialog).toMatchObject({ problem: 'more than $5.00' });
+    expect(pressing(cleared, '4', 'enter').dialog).toMatchObject({ problem: 'enter more than $5.00' });
     const confirm = pressing(cleared, '1', '2', '.', '5', 'enter');
     expect(confirm.dialog).toMatchObject({
       kind: 'confirm',
@@ -141,11 +141,11 @@ describe('changes', () => {
     expect(command('r', 'y')).toEqual({ kind: 'replay_webhook', id: 1 });
     expect(command('3', 'G', 'enter')).toMatchObject({
       kind: 'failed',
-      message: 'Nothing failed at wh_2 (ci.example.com).',
+      message: 'No failed deliveries to wh_2 (ci.example.com).',
     });
   });
 
-  test('are taken back by escape until they are being carried out', () => {
+  test('are cancelled by escape until they are confirmed', () => {
     for (const keys of [['b'], ['b', 'enter'], ['n'], ['x', 'enter'], ['s'], ['r']]) {
       expect(pressing(start(), ...keys, 'escape').dialog).toBeNull();
     }
@@ -153,15 +153,15 @@ describe('changes', () => {
     expect(pressing(working, 'escape', 'q', 'y').dialog).toBe(working.dialog);
   });
 
-  test('cannot be asked for when read-only', () => {
+  test('are not available when read-only', () => {
     const state = { ...start(), readonly: true };
     for (const key of ['b', 'n', 'x', 's', 'r']) expect(pressing(state, key)).toBe(state);
     expect(pressing(state, '1', 'enter').dialog).toBeNull();
     expect(pressing(state, '3', 'enter').dialog).toBeNull();
   });
 
-  test('show a secret until it is closed on purpose, and let it be copied', () => {
-    const done: Action = { type: 'done', done: { message: 'Key 3:', secret: 'sk-gw-x' } };
+  test('show a secret until it is closed on purpose, and can copy it', () => {
+    const done: Action = { type: 'done', result: { message: 'Created key 3:', secret: 'sk-gw-x' } };
     const state = reduce(start(), done);
     expect(pressing(state, 'q', 'j').dialog).toBe(state.dialog);
     expect(pressing(state, 'c').copy).toEqual({ text: 'sk-gw-x' });
@@ -171,7 +171,7 @@ describe('changes', () => {
 });
 
 describe('the daemon', () => {
-  test('costs no frame while it stays as it is, and is remembered when it goes', () => {
+  test('causes no frame while unchanged; when it goes, the time is kept', () => {
     const state = start();
     const same = { ...state.daemon };
     expect(reduce(state, { type: 'daemon', daemon: same, now: NOW + 5_000 })).toBe(state);
@@ -179,7 +179,7 @@ describe('the daemon', () => {
     expect(gone.seenAt).toBe(NOW + 9_000);
   });
 
-  test('a database that cannot be read is said once, and forgotten when it can', () => {
+  test('an unreadable database is reported once, until it is readable again', () => {
     const problem: Action = { type: 'problem', message: 'disk I/O error' };
     const state = reduce(start(), problem);
     expect(reduce(state, problem)).toBe(state);
