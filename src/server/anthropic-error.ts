@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { ErrorType, GwError } from '../errors.ts';
 import { formatRequestId, type RequestId } from '../ids.ts';
 
-/** What Anthropic calls each kind of error: https://docs.anthropic.com/en/api/errors */
+/** Anthropic's names for the types of errors: https://docs.anthropic.com/en/api/errors */
 const TYPES: Record<ErrorType, string> = {
   authentication_error: 'authentication_error',
   permission_error: 'permission_error',
@@ -15,17 +15,17 @@ const TYPES: Record<ErrorType, string> = {
 
 const MESSAGES_PATH = /^(\/+v1)*\/+messages(\/|\?|$)/;
 
-/** Whether the client speaks Anthropic's wire, and so reads its errors. */
+/** Whether the client uses Anthropic's API and so expects its errors. */
 export function speaksAnthropic({ url = '', headers }: IncomingMessage): boolean {
   return headers['anthropic-version'] !== undefined || MESSAGES_PATH.test(url);
 }
 
-/** An error in Anthropic's shape, with gw's own fields beside its two. */
+/** An error in Anthropic's shape, with gw's fields beside `type` and `message`. */
 export function anthropicErrorBody({ message, status, type, param, code, fields }: GwError, id: RequestId) {
-  const own = status === 413 ? 'request_too_large' : status === 504 ? 'timeout_error' : TYPES[type];
+  const anthropicType = status === 413 ? 'request_too_large' : status === 504 ? 'timeout_error' : TYPES[type];
   return {
     type: 'error',
-    error: { ...fields, type: own, message, param, code },
+    error: { ...fields, type: anthropicType, message, param, code },
     request_id: formatRequestId(id),
   };
 }

@@ -6,7 +6,6 @@ import type { Gateway } from '../gateway/context/gateway.ts';
 import { ClientGone } from '../gateway/intake/client-gone.ts';
 import { passThrough } from '../gateway/pass-through/pass-through.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
-import type { Caller } from '../store/accounts/callers.ts';
 import type { Db } from '../store/database/open.ts';
 import type { WebhookService } from '../webhooks/service.ts';
 import { chatWire } from '../wire/apis/chat.ts';
@@ -15,10 +14,11 @@ import { embeddingsWire } from '../wire/apis/embeddings.ts';
 import { messagesWire } from '../wire/apis/messages.ts';
 import { compactWire, responsesWire } from '../wire/apis/responses.ts';
 import type { Wire } from '../wire/wire.ts';
-import { speaksAnthropic } from './anthropic-error.ts';
+import { budgetRoutes } from './budget-routes.ts';
 import { feedbackEndpoint } from './feedback-endpoint.ts';
 import { createGuard } from './guard.ts';
-import { getModel, listModels } from './models-endpoint.ts';
+import { createJsonHandlers } from './json-handlers.ts';
+import { modelRoutes } from './models-endpoint.ts';
 import { requestEndpoint } from './request-endpoint.ts';
 import { respondError, respondJson, respondUnreadable } from './respond.ts';
 import { createRouter, queryOf, type RouteTable } from './routes.ts';
@@ -30,23 +30,23 @@ export interface ApiOptions {
   db: Db;
   lists: ModelLists;
   webhooks: WebhookService;
-  /** The host that gw listens on, as it was configured. */
+  /** The configured host that gw listens on. */
   boundTo: string;
-  /** Looks for changed settings, keys, budgets and prices; called before each request. */
+  /** Picks up changed settings, keys, budgets and prices; called before each request. */
   refresh: () => void | Promise<void>;
-  /** Reads all anew; `refresh` notices what other processes change, not what this one does. */
+  /** Reloads them after a change by this process, which `refresh` does not notice. */
   reload: () => Promise<void>;
   health: () => Record<string, unknown>;
-  /** Told of errors that are gw's own fault. */
+  /** Called with each error that is a fault of gw. */
   onInternalError: (error: unknown, request: IncomingMessage) => void;
 }
 
 export interface Api {
-  /** Takes a request from node:http, answers it, and throws nothing. */
+  /** Answers a request from node:http; never throws. */
   onRequest: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Answers what is no HTTP request. */
+  /** Answers bytes that are not an HTTP request. */
   onUnreadable: (error: NodeJS.ErrnoException, socket: Duplex) => void;
-  /** Resolves when no request is being worked on: answered, recorded and all. */
+  /** Resolves when no request is being processed: each is answered and recorded. */
   whenIdle(): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export function createApi(options: ApiOptions): Api {
       if (error instanceof ClientGone) response.destroy();
       else {
         respondError(response, error, id, {
-          onInternalError: (fault) => onInternalError(fault, request),
+          onInternalError: (cause) => onInternalError(cause, request),
           pasteable: gateway.pasteable,
         });
       }
@@ -97,37 +97,8 @@ export function createApi(options: ApiOptions): Api {
 
 function routesOf({ gateway, db, lists, webhooks, health, reload }: ApiOptions): RouteTable {
   const completion = (wire: Wire) => (exchange: Exchange) => complete(gateway, wire, exchange);
-  /** An endpoint that answers with JSON to a caller with a key. */
-  const json =
-    (
-      answer: (
-        caller: Caller,
-        exchange: Exchange,
-        parameters: Readonly<Record<string, string>>,
-      ) => Promise<unknown>,
-    ) =>
-    async (exchange: Exchange, parameters: Readonly<Record<string, string>>) => {
-      const caller = gateway.authenticator.authenticate(exchange.request.headers);
-      respondJson(exchange.response, 200, await answer(caller, exchange, parameters), { id: exchange.id });
-    };
-
+  const json = createJsonHandlers(gateway.authenticator);
   const feedback = feedbackEndpoint(db, gateway);
-  const models = () => ({ lists, catalog: gateway.catalog() });
-  const budgets = () => ({
-    db,
-    ledger: gateway.ledger,
-    calendar: gateway.calendar(),
-    now: gateway.clock.now(),
-  });
-  // Loaded when it is first needed: its schemas hold 8 MB with all that they stand on.
-  const budgetsEndpoint = () => import('./budgets-endpoint.ts');
-  /** With the change in force. */
-  const inForce = async <T>(change: Promise<T>): Promise<T> => {
-    const changed = await change;
-    await reload();
-    return changed;
-  };
-
   return {
     'POST /v1/complete': completion(chatWire),
     'POST /v1/chat/completions': completion(chatWire),
@@ -144,36 +115,11 @@ function routesOf({ gateway, db, lists, webhooks, health, reload }: ApiOptions):
         findProject: gateway.findProject,
       }),
     ),
-    'GET /v1/budgets': json(async (caller, { request }) =>
-      (await budgetsEndpoint()).listBudgetsEndpoint(caller, queryOf(request.url ?? ''), budgets()),
-    ),
-    'PUT /v1/budgets': json(async (caller, { request }) =>
-      inForce((await budgetsEndpoint()).putBudgetEndpoint(caller, request, budgets())),
-    ),
-    'DELETE /v1/budgets/{project}/{period}': json(async (caller, { request }, parameters) =>
-      inForce(
-        (await budgetsEndpoint()).deleteBudgetEndpoint(
-          caller,
-          { ...queryOf(request.url ?? ''), ...parameters },
-          budgets(),
-        ),
-      ),
-    ),
-    'GET /v1/models': json((_caller, { request }) =>
-      listModels(models(), speaksAnthropic(request), queryOf(request.url ?? '')),
-    ),
-    'GET /v1/models/{id}': json((_caller, { request }, { id = '' }) =>
-      getModel(models(), id, speaksAnthropic(request)),
-    ),
-    'GET /v1/models/{provider}/{id}': json((_caller, { request }, { provider, id }) =>
-      getModel(models(), `${provider}/${id}`, speaksAnthropic(request)),
-    ),
-    'GET /v1/models/{provider}/{vendor}/{id}': json((_caller, { request }, { provider, vendor, id }) =>
-      getModel(models(), `${provider}/${vendor}/${id}`, speaksAnthropic(request)),
-    ),
-    // A tuned model is its provider's to delete.
+    ...budgetRoutes({ gateway, db, json, reload }),
+    ...modelRoutes(json, () => ({ lists, catalog: gateway.catalog() })),
+    // A tuned model belongs to its provider, which deletes it.
     'DELETE /v1/models/{id}': (exchange) => passThrough(gateway, exchange),
-    ...webhookRoutes(gateway, webhooks),
+    ...webhookRoutes(json, webhooks),
     'GET /v1/requests/{id}': json((caller, _exchange, { id = '' }) => requestEndpoint(caller, id, db)),
     'POST /v1/requests/{id}/feedback': json((caller, { request }, { id = '' }) =>
       feedback(caller, id, request),

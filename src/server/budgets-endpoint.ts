@@ -31,7 +31,7 @@ const Body = z.strictObject({
   repo: z.string().startsWith('/').max(200).optional(),
 });
 
-/** `GET /v1/budgets`: the budgets of the key's project, or of `project_id`, or all for an admin key, as they stand. */
+/** `GET /v1/budgets`: the standings of the key's project or of `project_id`; an admin key without one sees all. */
 export async function listBudgetsEndpoint(
   caller: Caller,
   query: Record<string, string>,
@@ -44,7 +44,10 @@ export async function listBudgetsEndpoint(
   return { object: 'list', data: standings.flat().map((standing) => budgetResponse(standing, context.now)) };
 }
 
-/** `PUT /v1/budgets`: makes or changes a project's budget for a period. Only an admin key may: a cap guards against the rest. */
+/**
+ * `PUT /v1/budgets`: creates or changes a project's budget for a period. Needs an admin key: a cap limits what other
+ * keys can do. Throws GwError 400, 403 and 404.
+ */
 export async function putBudgetEndpoint(caller: Caller, request: IncomingMessage, context: BudgetsContext) {
   mustBeAdmin(caller);
   const body = parse(await readJson(request));
@@ -52,11 +55,11 @@ export async function putBudgetEndpoint(caller: Caller, request: IncomingMessage
   const capNanoUsd = parseUsd(decimal(body.cap_usd));
   if (capNanoUsd === undefined) {
     throw badRequest(
-      `"cap_usd" is ${JSON.stringify(body.cap_usd)}: use an amount from 0 to 1000000 with at most 9 places`,
+      `"cap_usd" is ${JSON.stringify(body.cap_usd)}: use an amount from 0 to 1000000 with at most 9 decimal places`,
       'cap_usd',
     );
   }
-  await turn(context);
+  await waitForTurn(context);
   const standing = await setBudget(
     context.db,
     project,
@@ -72,31 +75,31 @@ export async function putBudgetEndpoint(caller: Caller, request: IncomingMessage
   return budgetResponse(standing, context.now);
 }
 
-/** `DELETE /v1/budgets/{project}/{period}`, with `?repo=` for that of a repository. Throws GwError 404. */
+/** `DELETE /v1/budgets/{project}/{period}`; `?repo=` selects a repository's budget. Throws GwError 403 and 404. */
 export async function deleteBudgetEndpoint(
   caller: Caller,
   { project: name = '', period = '', repo = '' }: Readonly<Record<string, string>>,
   context: BudgetsContext,
 ) {
   mustBeAdmin(caller);
-  const known = PERIODS.find((each) => each === period);
-  if (!known) throw notFound(`no budget "${name}/${period}". See: gw budget list`, 'budget_not_found');
+  const knownPeriod = PERIODS.find((each) => each === period);
+  if (!knownPeriod) throw notFound(`no budget "${name}/${period}". See: gw budget list`, 'budget_not_found');
   const project = await ownProject(caller, name, context.db);
-  await turn(context);
-  await removeBudget(context.db, project, known, context.now, repo);
-  const id = budgetName({ projectName: name, period: known, repo });
+  await waitForTurn(context);
+  await removeBudget(context.db, project, knownPeriod, context.now, repo);
+  const id = budgetName({ projectName: name, period: knownPeriod, repo });
   return { object: 'budget.deleted', id, deleted: true };
 }
 
-/** A change of budgets is a transaction beside the ledger's: it begins when those may, as the log is not being moved. */
-async function turn({ ledger }: BudgetsContext): Promise<void> {
+/** Waits until the ledger may write: a budget changes in a transaction of its own, which a checkpoint must not meet. */
+async function waitForTurn({ ledger }: BudgetsContext): Promise<void> {
   await ledger.write(() => {});
 }
 
 function parse(value: unknown): z.infer<typeof Body> {
-  const parsed = Body.safeParse(value);
-  if (parsed.success) return parsed.data;
-  const [issue] = parsed.error.issues;
+  const result = Body.safeParse(value);
+  if (result.success) return result.data;
+  const [issue] = result.error.issues;
   if (issue?.code === 'unrecognized_keys') {
     const [key = ''] = issue.keys;
     throw badRequest(
@@ -110,10 +113,10 @@ function parse(value: unknown): z.infer<typeof Body> {
   if (field === 'cap_usd') {
     throw badRequest('"cap_usd" must be an amount in dollars, such as 5 or "0.50"', field);
   }
-  throw badRequest(`"${field}": ${issue?.message ?? 'not understood'}`, field);
+  throw badRequest(`"${field}": ${issue?.message ?? 'invalid value'}`, field);
 }
 
-/** An amount as people write it: what is below a millionth reads `1e-7` as a number's text. */
+/** The amount in decimal notation: `String` writes numbers below a millionth as `1e-7`. */
 function decimal(amount: number | string): string {
   if (typeof amount === 'string') return amount;
   const text = amount.toFixed(9);
@@ -122,7 +125,7 @@ function decimal(amount: number | string): string {
 
 function mustBeAdmin(caller: Caller): void {
   if (caller.admin) return;
-  throw new GwError('budgets are changed with an admin key, or with: gw budget set AMOUNT', {
+  throw new GwError('changing budgets needs an admin key. Without one: gw budget set AMOUNT', {
     status: 403,
     type: 'permission_error',
     code: 'admin_required',

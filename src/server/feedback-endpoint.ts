@@ -9,43 +9,43 @@ import type { LoggedRequest } from '../store/requests/request-log.ts';
 import { readJson } from './read-json.ts';
 import { ownRequest } from './request-endpoint.ts';
 
-/** `POST /v1/requests/{id}/feedback`: says how good an answer was. Throws GwError 400 and 404. */
+/** `POST /v1/requests/{id}/feedback`: rates an answer. Throws GwError 400 and 404. */
 export function feedbackEndpoint(
   db: Db,
   { ledger, lessons }: Pick<Gateway, 'ledger' | 'lessons'>,
 ): (caller: Caller, id: string, request: IncomingMessage) => Promise<Record<string, unknown>> {
   const store = createFeedbackStore(db);
-  return async (caller, id, request) => {
-    const score = scoreIn(await readJson(request));
-    const found = await ownRequest(caller, id, db);
-    await ledger.write(() => store(found.id, score));
-    const heard = lessons.told(found.id, score);
-    const because = heard === 'not_remembered' ? whyUnknown(found) : heard;
+  return async (caller, id, message) => {
+    const score = parseScore(await readJson(message));
+    const request = await ownRequest(caller, id, db);
+    await ledger.write(() => store(request.id, score));
+    const result = lessons.told(request.id, score);
+    const because = result === 'not_remembered' ? whyUnknown(request) : result;
     const learnt = because === 'learnt';
     return { object: 'feedback', request_id: id, score, learnt, ...(learnt ? {} : { because }) };
   };
 }
 
-/** Why there is no prompt to learn from; those of answers given before a restart are remembered no more. */
+/** Why there is no prompt to learn from. gw forgets the prompts of answers from before a restart. */
 function whyUnknown({ outcome, detail }: LoggedRequest): 'no_answer' | 'no_tiers' | 'not_remembered' {
   if (outcome !== 'ok') return 'no_answer';
   return detail.tier === undefined ? 'no_tiers' : 'not_remembered';
 }
 
-/** `{"score": 0.7}` or `{"good": true}`. */
-function scoreIn(body: unknown): number {
-  const given = isObject(body) ? body : {};
-  const unknown = Object.keys(given).find((key) => key !== 'score' && key !== 'good');
+/** The score in `{"score": 0.7}` or `{"good": true}`. */
+function parseScore(body: unknown): number {
+  const fields = isObject(body) ? body : {};
+  const unknown = Object.keys(fields).find((key) => key !== 'score' && key !== 'good');
   if (unknown !== undefined) {
-    throw badRequest(`"${unknown}" is not a field: there are score and good`, unknown, 'unknown_parameter');
+    throw badRequest(`unknown field "${unknown}": use score or good`, unknown, 'unknown_parameter');
   }
-  const { score, good } = given;
+  const { score, good } = fields;
   if (score !== undefined && good !== undefined)
-    throw badRequest('give "score" or "good", not both', 'score');
+    throw badRequest('both "score" and "good" are set: use one of them', 'score');
   if (typeof good === 'boolean') return good ? 1 : 0;
   if (typeof score === 'number' && score >= 0 && score <= 1) return score;
   throw badRequest(
-    'say how good the answer was: {"score": 0 to 1} or {"good": true or false}',
+    'the body has no valid rating: use {"score": 0.7}, from 0 to 1, or {"good": true}',
     good === undefined ? 'score' : 'good',
   );
 }

@@ -5,19 +5,19 @@ import { badRequest, GwError } from '../errors.ts';
 import { isLoopback } from '../loopback.ts';
 
 /**
- * Refuses what a web page could send through a browser: a foreign `Host` (DNS rebinding) or a foreign `Origin`.
- * The port does not matter, the name does.
+ * Refuses requests that a web page could send through a browser: those with a foreign `Host` (DNS rebinding) or a
+ * foreign `Origin`. Compares host names only, not ports.
  */
 export function createGuard(boundTo: string): (request: IncomingMessage) => void {
   const accepted = new Set<string>();
   const ownNames = [boundTo, hostname().toLowerCase()];
   const isOwn = (name: string) => isLoopback(name) || ownNames.includes(name);
-  // Rebinding needs a name. Bound to more than loopback, gw is reached by any of the machine's addresses.
+  // Rebinding needs a name. If gw listens beyond loopback, clients reach it by any address of the machine.
   const isOwnAddress = (name: string) => !isLoopback(boundTo) && isIP(name.replace(/^\[|\]$/g, '')) !== 0;
   return (request) => {
     const { host, origin } = request.headers;
     if (host === undefined)
-      throw badRequest('the Host header is missing: send localhost', undefined, 'missing_host');
+      throw badRequest('the Host header is missing: use "Host: localhost"', undefined, 'missing_host');
     if (countHosts(request) !== 1) throw foreign('Host', host);
     if (!accepted.has(host)) {
       const name = hostName(host);
@@ -41,14 +41,14 @@ function countHosts({ rawHeaders }: IncomingMessage): number {
 }
 
 function hostName(host: string): string {
-  // What would be a user, a path or a query to the URL parser is none of a host.
+  // The URL parser would read these characters as the start of a user, a path or a query.
   if (/[/?#@\\\s]/.test(host) || !URL.canParse(`http://${host}`)) return '';
   return new URL(`http://${host}`).hostname;
 }
 
-function foreign(what: string, value: string | undefined): GwError {
+function foreign(part: string, value: string | undefined): GwError {
   return new GwError(
-    `the ${what} "${value ?? ''}" is not gw's: requests must be made to localhost, 127.0.0.1 or [::1], not through a web page of another site`,
+    `${part} "${value ?? ''}" is not allowed: send requests to localhost, 127.0.0.1 or [::1], and not from a web page of another site`,
     { status: 403, type: 'permission_error', code: 'forbidden_host' },
   );
 }

@@ -4,9 +4,9 @@ import type { Duplex } from 'node:stream';
 
 export interface Listener {
   port: number;
-  /** Stops taking connections and closes idle ones; resolves when the last request has ended. */
+  /** Stops accepting connections and closes idle ones; resolves when the last request has ended. */
   close(): Promise<void>;
-  /** Cuts what still runs. */
+  /** Closes the connections of running requests. */
   cut(): void;
 }
 
@@ -14,7 +14,7 @@ export interface ListenOptions {
   host: string;
   port: number;
   onRequest: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Told of bytes that are no HTTP request; ends the connection. */
+  /** Called with bytes that are not an HTTP request; ends the connection. */
   onUnreadable: (error: NodeJS.ErrnoException, socket: Duplex) => void;
 }
 
@@ -23,17 +23,17 @@ const KEEP_ALIVE_MS = 65_000;
 const CLOSE_IDLE_EVERY_MS = 50;
 
 /**
- * Listens on a host and port. `localhost` is both 127.0.0.1 and ::1, as clients resolve it to either; a machine
- * without IPv6 does with the first. Rejects as `listen` does (EADDRINUSE, EACCES, EADDRNOTAVAIL).
+ * Listens on a host and port. `localhost` is both 127.0.0.1 and ::1, since clients resolve it to either; a machine
+ * without IPv6 gets the first only. Rejects as `server.listen` does (EADDRINUSE, EACCES, EADDRNOTAVAIL).
  */
 export async function listen({ host, port, ...handlers }: ListenOptions): Promise<Listener> {
   const hosts = host === 'localhost' ? ['127.0.0.1', '::1'] : [host];
   const servers: Server[] = [];
-  let bound = port;
+  let boundPort = port;
   for (const [i, each] of hosts.entries()) {
     const server = createHttpServer(handlers);
     try {
-      bound = await bind(server, each, bound);
+      boundPort = await bind(server, each, boundPort);
       servers.push(server);
     } catch (error) {
       const isOptional = i > 0 && isUnavailable(error);
@@ -43,10 +43,10 @@ export async function listen({ host, port, ...handlers }: ListenOptions): Promis
     }
   }
   return {
-    port: bound,
+    port: boundPort,
     close: async () => {
       const closed = Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-      // A connection is idle as soon as its last answer has ended, and its client would keep it for a minute.
+      // A connection becomes idle when its last response ends, and its client would keep it for a minute.
       const sweep = setInterval(() => {
         for (const server of servers) server.closeIdleConnections();
       }, CLOSE_IDLE_EVERY_MS);
@@ -63,16 +63,17 @@ function createHttpServer({ onRequest, onUnreadable }: Omit<ListenOptions, 'host
   const server = createServer(
     {
       headersTimeout: HEADERS_TIMEOUT_MS,
-      // A slow upload is the client's business; the size is bounded.
+      // A slow upload is up to the client; its size is bounded.
       requestTimeout: 0,
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: 32 * 1024,
       noDelay: true,
-      // What Node would answer to these two has no body: the one is refused by the guard, the other may be passed over.
+      // Node's own response to a missing Host has no body; the guard refuses it instead.
       requireHostHeader: false,
     },
     onRequest,
   );
+  // Node would refuse an unknown expectation without a body. A server may ignore it: RFC 9110, section 10.1.1.
   server.on('checkExpectation', onRequest);
   server.on('clientError', onUnreadable);
   return server;

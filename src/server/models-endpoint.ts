@@ -1,9 +1,13 @@
+import type { IncomingMessage } from 'node:http';
 import { notFound } from '../errors.ts';
 import type { Catalog } from '../pricing/catalog.ts';
 import { modelLimits } from '../pricing/limits.ts';
 import type { Rate } from '../pricing/rate.ts';
 import type { ListedModel, ModelLists } from '../providers/model-lists.ts';
 import type { Provider } from '../providers/registry.ts';
+import { speaksAnthropic } from './anthropic-error.ts';
+import type { ToHandler } from './json-handlers.ts';
+import { queryOf, type RouteTable } from './routes.ts';
 
 export interface ModelsContext {
   lists: ModelLists;
@@ -12,14 +16,31 @@ export interface ModelsContext {
 
 type Model = Record<string, unknown> & { id: string };
 
-/** A model in OpenAI's shape: all that its provider says of it, what it takes in and writes, and what it costs. */
+/** The routes of models. */
+export function modelRoutes(json: ToHandler, context: () => ModelsContext): RouteTable {
+  const get = (id: string, request: IncomingMessage) => getModel(context(), id, speaksAnthropic(request));
+  return {
+    'GET /v1/models': json((_caller, { request }) =>
+      listModels(context(), speaksAnthropic(request), queryOf(request.url ?? '')),
+    ),
+    'GET /v1/models/{id}': json((_caller, { request }, { id = '' }) => get(id, request)),
+    'GET /v1/models/{provider}/{id}': json((_caller, { request }, { provider, id }) =>
+      get(`${provider}/${id}`, request),
+    ),
+    'GET /v1/models/{provider}/{vendor}/{id}': json((_caller, { request }, { provider, vendor, id }) =>
+      get(`${provider}/${vendor}/${id}`, request),
+    ),
+  };
+}
+
+/** A model in OpenAI's shape: its provider's own fields, its limits, and its prices. */
 function modelOf(provider: Provider, { id, raw }: ListedModel, catalog: Catalog): Model {
   const limits = modelLimits(provider.name, id);
   const card = catalog.find(provider.name, id);
   return {
     context_window: limits?.contextTokens ?? null,
     max_output_tokens: limits?.maxOutputTokens ?? null,
-    // Dollars per million tokens; null: nobody knows.
+    // Dollars per million tokens; null if unknown.
     pricing: card
       ? {
           input: perMillion(card.input),
@@ -35,7 +56,7 @@ function modelOf(provider: Provider, { id, raw }: ListedModel, catalog: Catalog)
   };
 }
 
-/** Seconds; 0 where nobody tells. Anthropic writes it as a date. */
+/** UTC seconds, 0 if unknown. Anthropic sends a date. */
 function createdAt({ created, created_at }: ListedModel['raw']): number {
   if (Number.isInteger(created)) return Number(created);
   return Math.floor(Date.parse(String(created_at)) / 1000) || 0;
@@ -46,13 +67,13 @@ function perMillion({ picoUsd }: Rate): number {
   return Number(picoUsd) / 1e6;
 }
 
-/** `provider/model`, the name under which gw serves it without doubt. */
+/** `provider/model`, the name that is unambiguous in gw. */
 function nameOf(provider: Provider, id: string): string {
   return id.startsWith(`${provider.name}/`) ? id : `${provider.name}/${id}`;
 }
 
-/** `GET /v1/models`: what the providers list, merged. A provider that does not answer is named in `errors`. */
-export async function listModels(
+/** `GET /v1/models`: the merged lists of the providers. `errors` names those that do not answer. */
+async function listModels(
   { lists, catalog }: ModelsContext,
   isAnthropic: boolean,
   query: Readonly<Record<string, string>>,
@@ -72,16 +93,16 @@ export async function listModels(
   };
 }
 
-/** The page that one of Anthropic's clients asks for, with what it expects of each model; all of them by default. */
+/** A page of models as Anthropic's API has them; all of them by default. */
 function anthropicPage(all: Model[], { limit, after_id, before_id }: Readonly<Record<string, string>>) {
   const after = all.findIndex(({ id }) => id === after_id) + 1;
   const before = all.findIndex(({ id }) => id === before_id);
-  const most = Math.min(Math.max(Number(limit) || all.length, 1), all.length);
-  const start = before >= 0 ? Math.max(before - most, 0) : after;
-  const data = all.slice(start, before >= 0 ? before : start + most);
+  const pageSize = Math.min(Math.max(Number(limit) || all.length, 1), all.length);
+  const start = before >= 0 ? Math.max(before - pageSize, 0) : after;
+  const data = all.slice(start, before >= 0 ? before : start + pageSize);
   return {
     data: data.map(anthropicModel),
-    has_more: before >= 0 ? start > 0 : start + most < all.length,
+    has_more: before >= 0 ? start > 0 : start + pageSize < all.length,
     first_id: data[0]?.id ?? null,
     last_id: data.at(-1)?.id ?? null,
   };
@@ -92,17 +113,17 @@ function anthropicModel(model: Model): Model {
   return { display_name: model.id, created_at, ...model, type: 'model' };
 }
 
-/** `GET /v1/models/{id}`, by full name or by the provider's own, and under the name asked for. Throws GwError 404. */
-export async function getModel(
+/** `GET /v1/models/{id}`: takes `provider/model` or the provider's own id, and returns it as `id`. Throws GwError 404. */
+async function getModel(
   { lists, catalog }: ModelsContext,
   id: string,
   isAnthropic: boolean,
 ): Promise<Record<string, unknown>> {
   await lists.refresh();
   for (const { provider, models } of lists.all()) {
-    const found = models.find((model) => model.id === id || nameOf(provider, model.id) === id);
-    if (!found) continue;
-    const model = { ...modelOf(provider, found, catalog), id };
+    const listed = models.find((model) => model.id === id || nameOf(provider, model.id) === id);
+    if (!listed) continue;
+    const model = { ...modelOf(provider, listed, catalog), id };
     return isAnthropic ? anthropicModel(model) : model;
   }
   throw notFound(`no provider lists the model "${id}". See: gw models`, 'model_not_found', 'model');

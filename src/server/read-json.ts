@@ -10,6 +10,6 @@ export async function readJson(request: IncomingMessage): Promise<unknown> {
   try {
     return JSON.parse(bytes.toString('utf8'));
   } catch {
-    throw badRequest('the body is not JSON', undefined, 'invalid_json');
+    throw badRequest('the request body is not valid JSON', undefined, 'invalid_json');
   }
 }

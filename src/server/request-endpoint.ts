@@ -5,17 +5,17 @@ import type { Db } from '../store/database/open.ts';
 import { getRequest, type LoggedRequest } from '../store/requests/request-log.ts';
 import { requestResponse } from '../store/requests/request-response.ts';
 
-/** `GET /v1/requests/{id}`: one request record. A project key sees its own project's. Throws GwError 404. */
+/** `GET /v1/requests/{id}`: one request record. A project key sees its own project's only. Throws GwError 404. */
 export async function requestEndpoint(caller: Caller, id: string, db: Db): Promise<Record<string, unknown>> {
   return requestResponse(await ownRequest(caller, id, db));
 }
 
 /** A request that the caller may see. Throws GwError 404. */
 export async function ownRequest(caller: Caller, id: string, db: Db): Promise<LoggedRequest> {
-  const parsed = parseRequestId(id);
-  const found = parsed === undefined ? undefined : await getRequest(db, parsed);
-  if (!found || (found.project !== caller.project && !caller.admin)) {
+  const requestId = parseRequestId(id);
+  const request = requestId === undefined ? undefined : await getRequest(db, requestId);
+  if (!request || (request.project !== caller.project && !caller.admin)) {
     throw notFound(`no request "${id}". See: gw requests`, 'request_not_found', 'id');
   }
-  return found;
+  return request;
 }

@@ -4,7 +4,7 @@ import { GwError, messageOf } from '../errors.ts';
 import { formatRequestId, type RequestId } from '../ids.ts';
 import { anthropicErrorBody, speaksAnthropic } from './anthropic-error.ts';
 
-/** Answers with JSON. Does nothing when the client is gone. */
+/** Responds with JSON. Does nothing if the client is gone. */
 export function respondJson(
   response: ServerResponse,
   status: number,
@@ -23,13 +23,13 @@ export function respondJson(
 }
 
 export interface ErrorOptions {
-  /** Told of errors that are gw's own fault. */
+  /** Called with each error that is a fault of gw. */
   onInternalError: (error: unknown) => void;
-  /** Gives the commands in a message the name that gw is run by here. */
+  /** Rewrites the commands in a message to the name by which gw was run. */
   pasteable: (text: string) => string;
 }
 
-/** The one place where an error becomes an answer. An answer that has begun is broken off. */
+/** The one place where an error becomes a response. A response that has begun is cut off. */
 export function respondError(
   response: ServerResponse,
   error: unknown,
@@ -41,25 +41,25 @@ export function respondError(
     response.destroy();
     return;
   }
-  const known = error instanceof GwError ? error : internalError(error, id);
-  const body = speaksAnthropic(response.req) ? anthropicErrorBody(known, id) : errorBody(known);
-  body.error.message = pasteable(known.message);
-  if ('command' in known.fields) Object.assign(body.error, { command: pasteable(`${known.fields.command}`) });
-  respondJson(response, known.status, body, { id, headers: asciiHeaders(known.headers) });
+  const fault = error instanceof GwError ? error : internalError(error, id);
+  const body = speaksAnthropic(response.req) ? anthropicErrorBody(fault, id) : errorBody(fault);
+  body.error.message = pasteable(fault.message);
+  if ('command' in fault.fields) Object.assign(body.error, { command: pasteable(`${fault.fields.command}`) });
+  respondJson(response, fault.status, body, { id, headers: asciiHeaders(fault.headers) });
 }
 
 const UNREADABLE_STATUS: Record<string, number> = { HPE_HEADER_OVERFLOW: 431, ERR_HTTP_REQUEST_TIMEOUT: 408 };
 
-/** Answers bytes that are no HTTP request, or cuts an answer that has begun, and ends the connection. */
+/** Answers bytes that are not an HTTP request, or cuts off a response that has begun, and ends the connection. */
 export function respondUnreadable(socket: Duplex, cause: NodeJS.ErrnoException, id: RequestId): void {
-  // As node's own handler looks: the answer that is under way on the connection, if any.
-  const { _httpMessage: begun } = socket as { _httpMessage?: ServerResponse };
-  if (!socket.writable || begun?.headersSent || cause.code === 'ECONNRESET') {
+  // As in Node's own handler: the response in progress on the connection, if any.
+  const { _httpMessage: current } = socket as { _httpMessage?: ServerResponse };
+  if (!socket.writable || current?.headersSent || cause.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
   const status = UNREADABLE_STATUS[cause.code ?? ''] ?? 400;
-  const error = new GwError(`the request cannot be read as HTTP/1.1 (${cause.code ?? cause.message})`, {
+  const error = new GwError(`could not parse the request as HTTP/1.1 (${cause.code ?? cause.message})`, {
     status,
     type: 'invalid_request_error',
     code: 'unreadable_request',
@@ -76,7 +76,7 @@ export function errorBody({ message, type, param, code, fields }: GwError) {
 
 function internalError(error: unknown, id: RequestId): GwError {
   return new GwError(
-    `gw failed on this request (${messageOf(error)}); ${formatRequestId(id)} in gw logs has more`,
+    `internal error: ${messageOf(error)}. For details, look for ${formatRequestId(id)} in: gw logs`,
     {
       status: 500,
       type: 'api_error',
@@ -86,7 +86,7 @@ function internalError(error: unknown, id: RequestId): GwError {
   );
 }
 
-/** Messages can hold what people named things; a header takes only printable ASCII. */
+/** Header values can contain names that users chose; only printable ASCII is allowed. */
 function asciiHeaders(headers: Record<string, string>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, value.replace(/[^\x20-\x7e]/g, '?')]),

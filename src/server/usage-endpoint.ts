@@ -16,17 +16,17 @@ export interface UsageContext {
   findProject: (name: string) => { id: number; name: string } | undefined;
 }
 
-/** `GET /v1/usage`: reads the rollups only. Throws GwError 400, 403, 404. */
+/** `GET /v1/usage`: a report from the rollups. Throws GwError 400, 403 and 404. */
 export async function usageEndpoint(caller: Caller, query: Record<string, string>, context: UsageContext) {
   const { calendar, now } = context;
-  const to = date(query.to, 'to') ?? calendar.dateOf(now);
-  const from = date(query.from, 'from') ?? addDays(to, 1 - DEFAULT_DAYS);
+  const to = parseDate(query.to, 'to') ?? calendar.dateOf(now);
+  const from = parseDate(query.from, 'from') ?? addDays(to, 1 - DEFAULT_DAYS);
   if (from > to) throw badRequest(`"from" (${from}) is after "to" (${to})`, 'from');
   const project = projectOf(caller, query.project_id, context);
   const usageQuery: UsageQuery = {
     from,
     to,
-    groupBy: grouping(query.group_by),
+    groupBy: parseGrouping(query.group_by),
     ...(project ? { projectId: project.id } : {}),
   };
   const report = await usageReport(context.db, calendar, usageQuery);
@@ -37,18 +37,17 @@ export async function usageEndpoint(caller: Caller, query: Record<string, string
   });
 }
 
-function date(value: string | undefined, name: string): string | undefined {
+function parseDate(value: string | undefined, name: string): string | undefined {
   if (value === undefined || value === '') return undefined;
-  if (!isDate(value))
-    throw badRequest(`"${name}" is "${value}", which is no date of the form YYYY-MM-DD`, name);
+  if (!isDate(value)) throw badRequest(`"${name}" is "${value}": use a date of the form YYYY-MM-DD`, name);
   return value;
 }
 
-function grouping(value: string | undefined): Grouping {
+function parseGrouping(value: string | undefined): Grouping {
   if (value === undefined || value === '') return 'day';
-  const found = GROUPINGS.find((known) => known === value);
-  if (!found) throw badRequest(`"group_by" is "${value}": use one of ${GROUPINGS.join(', ')}`, 'group_by');
-  return found;
+  const groupBy = GROUPINGS.find((each) => each === value);
+  if (!groupBy) throw badRequest(`"group_by" is "${value}": use one of ${GROUPINGS.join(', ')}`, 'group_by');
+  return groupBy;
 }
 
 function projectOf(caller: Caller, name: string | undefined, { findProject }: UsageContext) {

@@ -78,10 +78,10 @@ describe('paths and methods', () => {
 
 test.each([
   ['/', 'the base URL ends in /v1'],
-  ['/v1', 'it is the base URL'],
-  ['/v1/', 'it is the base URL'],
-  ['/v1/usage/of', 'gw has no such endpoint'],
-])('nothing is at %s: %s', async (path, hint) => {
+  ['/v1', 'this is the base URL'],
+  ['/v1/', 'this is the base URL'],
+  ['/v1/usage/of', 'no endpoint at /v1/usage/of'],
+])('%s is no endpoint: %s', async (path, hint) => {
   const answer = await (await startGateway()).get(path);
   expect([answer.status, errorOf(answer)]).toMatchObject([
     404,

@@ -15,7 +15,7 @@ import { request } from '../support/client.ts';
 import { startGateway } from '../support/gateway.ts';
 import { addProjects, createWorld, fileDatabase, startDaemon } from '../support/simulator.ts';
 
-/** Puts a body to a gateway of its own. */
+/** Sends a PUT with this body to a new gateway. */
 async function put(body: string) {
   const gateway = await startGateway();
   const headers = { authorization: `Bearer ${gateway.adminKey}`, 'content-type': 'application/json' };
@@ -30,12 +30,12 @@ describe('PUT /v1/budgets', () => {
     ['"0.000000001"', 1e-9],
     ['0.1', 0.1],
     ['1e6', 1_000_000],
-  ])('takes a cap of %s', async (cap, cap_usd) => {
+  ])('accepts a cap of %s', async (cap, cap_usd) => {
     expect(await put(`{"cap_usd":${cap}}`)).toMatchObject({ status: 200, body: { cap_usd } });
   });
 
   test.each(['1e-10', '0.30000000000000004', '-1e-9', '1e7', '"1e-7"', 'true', 'null'])(
-    'refuses a cap of %s by its name',
+    'refuses a cap of %s and names the field',
     async (cap) => {
       expect(await put(`{"cap_usd":${cap}}`)).toMatchObject({
         status: 400,
@@ -44,7 +44,7 @@ describe('PUT /v1/budgets', () => {
     },
   );
 
-  test('refuses a body that no setting makes room for, without naming one', async () => {
+  test('refuses a body over the fixed limit, without naming a setting', async () => {
     const { status, body } = await put(`{"cap_usd":"${'0'.repeat(70_000)}"}`);
     expect([status, body]).toMatchObject([
       413,
@@ -59,7 +59,7 @@ describe('PUT /v1/budgets', () => {
     ['{"cap_usd":5,"period":"weekly"}', 'period', /daily/],
     ['{"cap_usd":5,"period":"rolling"}', 'window_seconds', /window/],
     ['{"cap_usd":5,"period":"daily","window_seconds":3600}', 'window_seconds', /rolling/],
-  ])('says of %s what is wrong with it', async (body, param, message) => {
+  ])('explains what is wrong with %s', async (body, param, message) => {
     expect(await put(body)).toMatchObject({
       status: 400,
       body: { error: { type: 'invalid_request_error', param, message: expect.stringMatching(message) } },
@@ -67,7 +67,7 @@ describe('PUT /v1/budgets', () => {
   });
 });
 
-/** What a thread does that moves the log: the ledger's transactions wait, and no other gets through. */
+/** Blocks writes as a checkpoint does: the ledger's transactions wait, and any other fails. */
 async function whileTheLogIsMoved(answer: (caller: Caller, context: BudgetsContext) => Promise<unknown>) {
   const path = await fileDatabase();
   const [db, thread] = await Promise.all([openDatabase(path, { busyTimeoutMs: 0 }), openDatabase(path)]);
@@ -93,7 +93,7 @@ async function whileTheLogIsMoved(answer: (caller: Caller, context: BudgetsConte
   return answered;
 }
 
-describe('while the log of the database is moved', () => {
+describe('during a checkpoint', () => {
   test('GET /v1/budgets waits for it', async () => {
     expect(
       await whileTheLogIsMoved((caller, context) => listBudgetsEndpoint(caller, {}, context)),

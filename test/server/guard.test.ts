@@ -6,7 +6,7 @@ import { createGuard } from '../../src/server/guard.ts';
 import { openConnection, type RawResponse } from '../support/client.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 
-/** Sends these header lines with a GET of /health, and nothing else. */
+/** Sends GET /health with exactly these header lines. */
 async function health(gateway: TestGateway, lines: string[], target = '/health'): Promise<RawResponse> {
   const connection = await openConnection(gateway.url);
   await connection.send(`GET ${target} HTTP/1.1\r\n${lines.map((line) => `${line}\r\n`).join('')}\r\n`);
@@ -25,7 +25,7 @@ describe('the Host header', () => {
     '127.1.2.3:80',
     '[::1]',
     '[::1]:4747',
-  ])('%s is ours', async (host) => {
+  ])('%s is accepted', async (host) => {
     const gateway = await startGateway();
     expect((await health(gateway, [`host: ${host}`])).status).toBe(200);
   });
@@ -67,7 +67,7 @@ describe('the Host header', () => {
     ['localhost', 'evil.com'],
     ['evil.com', 'localhost'],
     ['localhost', 'localhost'],
-  ])('that stands twice (%s, %s) is refused, known or not', async (...hosts) => {
+  ])("is refused when sent twice (%s, %s), even if both are gw's own", async (...hosts) => {
     const gateway = await startGateway();
     const lines = hosts.map((host) => `host: ${host}`);
     for (let i = 0; i < 2; i++) {
@@ -76,7 +76,7 @@ describe('the Host header', () => {
     }
   });
 
-  test('that is missing is a bad request', async () => {
+  test('is a bad request when missing', async () => {
     const gateway = await startGateway();
     const answer = await health(gateway, []);
     expect(answer.status).toBe(400);
@@ -85,7 +85,7 @@ describe('the Host header', () => {
   });
 });
 
-test('an expectation that gw does not know is passed over, and guarded like any other request', async () => {
+test('an unknown expectation is ignored, and its request guarded like any other', async () => {
   const gateway = await startGateway();
   expect((await health(gateway, ['host: localhost', 'expect: 200-ok'])).status).toBe(200);
   expect((await health(gateway, ['host: evil.com', 'expect: 200-ok'])).status).toBe(403);
@@ -93,7 +93,7 @@ test('an expectation that gw does not know is passed over, and guarded like any 
 
 describe('the Origin header', () => {
   test.each(['http://localhost:3000', 'https://127.0.0.1', 'http://[::1]:8080'])(
-    '%s is ours',
+    '%s is accepted',
     async (origin) => {
       const gateway = await startGateway();
       const answer = await health(gateway, ['host: localhost', `origin: ${origin}`]);
@@ -116,20 +116,20 @@ describe('the Origin header', () => {
 });
 
 test.each(['http://localhost/health', 'http://evil.com/health', '*', 'evil.com:443'])(
-  'the request target %s is refused: gw is no proxy',
+  'the request target %s is refused: gw is not a forward proxy',
   async (target) => {
     const gateway = await startGateway();
     expect((await health(gateway, ['host: localhost'], target)).status).toBeGreaterThanOrEqual(400);
   },
 );
 
-test('a host name that gw was told to listen on is its own', async () => {
+test('the host that gw is configured to listen on is accepted', async () => {
   const gateway = await startGateway({ settings: { host: '127.0.0.2' } });
   const answer = await fetch(`http://127.0.0.2:${gateway.daemon.port}/health`);
   expect(answer.status).toBe(200);
 });
 
-test('isLoopback() knows this machine by address, not by the look of a name', () => {
+test('isLoopback() goes by the address, not by what a name looks like', () => {
   for (const name of ['localhost', '127.0.0.1', '127.255.255.254', '[::1]', '::1'])
     expect(isLoopback(name)).toBe(true);
   for (const name of ['127.1', '127.evil.com', '128.0.0.1', '[::2]', 'localhost.', ''])
@@ -137,23 +137,23 @@ test('isLoopback() knows this machine by address, not by the look of a name', ()
 });
 
 describe('createGuard() for a wider address', () => {
-  /** Only what the guard reads of a request. */
+  /** The part of a request that the guard reads. */
   const asked = (host: string, origin?: string) =>
     ({ headers: { host, origin }, rawHeaders: ['Host', host], url: '/health' }) as unknown as IncomingMessage;
   const guard = createGuard('0.0.0.0');
 
   test.each(['10.0.0.5:4747', '192.168.1.5', '[fd00::1]:4747', 'localhost', hostname()])(
-    'lets %s in',
+    'accepts %s',
     (host) => {
       expect(() => guard(asked(host))).not.toThrow();
     },
   );
 
-  test('refuses other names, which is what rebinding needs', () => {
-    expect(() => guard(asked('evil.com'))).toThrow('is not gw');
+  test('refuses other names, which DNS rebinding needs', () => {
+    expect(() => guard(asked('evil.com'))).toThrow('is not allowed');
   });
 
-  test('refuses a page of another address', () => {
-    expect(() => guard(asked('10.0.0.5', 'http://10.0.0.9'))).toThrow('is not gw');
+  test('refuses a page from another address', () => {
+    expect(() => guard(asked('10.0.0.5', 'http://10.0.0.9'))).toThrow('is not allowed');
   });
 });

@@ -21,7 +21,7 @@ async function listening(host: string, handlers: Partial<Handlers> = {}) {
 }
 
 describe('listen()', () => {
-  test('on localhost answers on both loopback addresses, on one port', async () => {
+  test('answers on both loopback addresses of localhost, on one port', async () => {
     const { port } = await listening('localhost');
     expect((await request(`http://127.0.0.1:${port}/`, { method: 'GET' })).text()).toBe('hello');
     const socket = connect({ host: '::1', port });
@@ -30,11 +30,11 @@ describe('listen()', () => {
       socket.once('error', (error: NodeJS.ErrnoException) => resolve(error.code));
     });
     socket.destroy();
-    // A machine without IPv6 does with the first.
+    // A machine without IPv6 has the first only.
     expect(['connected', 'EADDRNOTAVAIL', 'EAFNOSUPPORT', 'ENETUNREACH']).toContain(outcome);
   });
 
-  test('on a port that is taken rejects with EADDRINUSE', async () => {
+  test('rejects with EADDRINUSE on a port in use', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken.once('listening', resolve));
     const address = taken.address();
@@ -43,7 +43,7 @@ describe('listen()', () => {
     taken.close();
   });
 
-  test('on an address that is not ours rejects', async () => {
+  test('rejects on an address of another machine', async () => {
     await expect(listen({ host: '192.0.2.1', port: 0, ...HELLO })).rejects.toMatchObject({
       code: 'EADDRNOTAVAIL',
     });
@@ -51,7 +51,7 @@ describe('listen()', () => {
 });
 
 describe('close()', () => {
-  test('waits for the answer under way and for no idle connection', async () => {
+  test('waits for a running response, but not for idle connections', async () => {
     const gate = deferred<void>();
     const { port, close } = await listening('127.0.0.1', {
       onRequest: (incoming, response) => {
@@ -79,7 +79,7 @@ describe('close()', () => {
     await busy.closed;
   });
 
-  test('is over at once when the rest is cut', async () => {
+  test('resolves at once after cut()', async () => {
     const { port, close, cut } = await listening('127.0.0.1', { onRequest: () => {} });
     const connection = await openConnection(`http://127.0.0.1:${port}`);
     await connection.send('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n');

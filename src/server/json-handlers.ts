@@ -1,0 +1,24 @@
+import type { Exchange } from '../gateway/context/exchange.ts';
+import type { Authenticator } from '../gateway/state/authenticate.ts';
+import type { Caller } from '../store/accounts/callers.ts';
+import { respondJson } from './respond.ts';
+import type { Handler, PathParameters } from './routes.ts';
+
+/** Computes the response body of an endpoint, or throws GwError. */
+export type JsonEndpoint = (
+  caller: Caller,
+  exchange: Exchange,
+  parameters: PathParameters,
+) => Promise<unknown>;
+
+/** Turns an endpoint into a handler that authenticates the caller and responds with JSON. */
+export type ToHandler = (endpoint: JsonEndpoint, status?: number) => Handler;
+
+export function createJsonHandlers(authenticator: Authenticator): ToHandler {
+  return (endpoint, status = 200) =>
+    async (exchange, parameters) => {
+      const { request, response, id } = exchange;
+      const caller = authenticator.authenticate(request.headers);
+      respondJson(response, status, await endpoint(caller, exchange, parameters), { id });
+    };
+}
