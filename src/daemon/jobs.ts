@@ -12,7 +12,7 @@ export interface JobsOptions extends Core {
   saveConversations: () => Promise<void>;
 }
 
-/** Late enough that the daemon has started: loads what the first long prompt will need. */
+/** The warm-up loads what the first long prompt needs, once the daemon has started. */
 const WARM_UP_AFTER_MS = 500;
 const SWEEP_EVERY_MS = 5_000;
 /** A daemon that is killed loses at most this much of the conversations. */
@@ -21,7 +21,7 @@ const JUDGE_EVERY_MS = 3_600_000;
 /** An hour's usage is summed this long after its end, when nearly all of its requests have ended. */
 const SUM_AFTER_MS = 10 * 60_000;
 
-/** Starts the timers and the periodic jobs. The returned function stops them; it resolves when the last job has ended. */
+/** Starts the timers and the periodic jobs. The returned function stops them and waits for a running maintenance step. */
 export function startJobs(options: JobsOptions): () => Promise<void> {
   const { clock, ledger, compressor, log } = options;
   const onError = (error: unknown) => log.error({ error: messageOf(error) }, 'a background job failed');

@@ -7,18 +7,18 @@ export type { Logger } from 'pino';
 const MAX_LOG_BYTES = 5 * 1024 * 1024;
 const CHECK_EVERY_MS = 60_000;
 
-/** What looks like a key, wherever it stands. */
+/** Matches text that looks like a key. */
 const SECRETS =
   /\b(sk-[A-Za-z0-9_-]{8,}|Bearer\s+[^\s"\\]+|whsec_[A-Za-z0-9+/=]+|gsk_\w{8,}|xai-\w{8,}|AIza[\w-]{8,})/g;
 
-/** A text with what looks like a key taken out. */
+/** Replaces everything that looks like a key. */
 export function redact(text: string): string {
   return text.replace(SECRETS, (secret) => `${secret.slice(0, 6)}[redacted]`);
 }
 
 /**
- * The daemon's log: JSON lines in a file of at most 5 MB, the one before kept as `.old`; to the terminal when gw runs
- * in the foreground. Secrets are taken out of every line on its way.
+ * The daemon's log: JSON lines, to stderr in the foreground, else to a file. A file of 5 MB is rotated, and one old
+ * file is kept as `.old`. Keys are redacted from every line.
  */
 export function createLog(options: { file: string | undefined; level: LogLevel }): Logger {
   const { file, level } = options;

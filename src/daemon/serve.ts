@@ -16,15 +16,15 @@ export interface ServeOptions {
   paths: Paths;
   env: Record<string, string | undefined>;
   flags: Partial<Record<ScalarKey, unknown>>;
-  /** Log to the file instead of the terminal. */
+  /** Logs to the file instead of the terminal. */
   background: boolean;
-  /** Gives the commands in a message the name that gw is run by here. */
+  /** Rewrites the commands in a message to the name by which gw was run. */
   pasteable?: (text: string) => string;
 }
 
 /**
- * Runs the daemon until SIGTERM or SIGINT, which drain it; a second one exits at once. Resolves when all is settled
- * and closed. Throws what a person should read when it can't start.
+ * Runs the daemon until SIGTERM or SIGINT, which drain it; a second signal exits at once. Resolves when everything is
+ * settled and closed. If the daemon can't start, throws an error whose message is for the user.
  */
 export async function serve({ paths, env, flags, background, pasteable }: ServeOptions): Promise<void> {
   makeHome(paths);
@@ -42,7 +42,7 @@ export async function serve({ paths, env, flags, background, pasteable }: ServeO
   try {
     writeInfo(paths, daemon, flags);
   } catch (error) {
-    // No command would find it.
+    // Without the file, no command would find the daemon.
     await daemon.stop();
     lock.release();
     throw error;
@@ -65,40 +65,43 @@ export async function serve({ paths, env, flags, background, pasteable }: ServeO
 const LOCK_TRIES = 10;
 const LOCK_PAUSE_MS = 100;
 
-/** Another gw may be looking whether this one lives, which takes the lock for an instant. */
+/** Retries, since a gw that checks whether a daemon is alive takes the lock for an instant. */
 async function takeLock(paths: Paths): Promise<FileLock> {
   for (let i = 0; i < LOCK_TRIES; i++) {
     const lock = acquireLock(paths.lock);
     if (lock) return lock;
     await sleep(LOCK_PAUSE_MS);
   }
-  throw new GwError(`a gw daemon is running already in ${paths.home}. See: gw status`, {
+  throw new GwError(`a gw daemon is already running in ${paths.home}. See: gw status`, {
     status: 503,
     type: 'api_error',
     code: 'already_running',
   });
 }
 
-/** Information for people and commands, whole or not there; the truth is `/health` with the same instance id. */
+/**
+ * Writes the address of the daemon for people and commands, atomically. It may be out of date: only a `/health` with
+ * the same instance id proves that the daemon runs.
+ */
 function writeInfo(
   paths: Paths,
   { instanceId, port, host, startedAt }: Daemon,
   flags: ServeOptions['flags'],
 ): void {
   const info = { instanceId, pid: process.pid, port, host, startedAt, version: VERSION, flags };
-  const written = `${paths.daemonInfo}.new`;
+  const temporary = `${paths.daemonInfo}.new`;
   writing(paths.daemonInfo, () => {
-    writeFileSync(written, `${JSON.stringify(info)}\n`, { mode: 0o600 });
-    renameSync(written, paths.daemonInfo);
+    writeFileSync(temporary, `${JSON.stringify(info)}\n`, { mode: 0o600 });
+    renameSync(temporary, paths.daemonInfo);
   });
 }
 
 function firstSignal(): Promise<NodeJS.Signals> {
   return new Promise((resolve) => {
-    let asked = false;
+    let received = false;
     const onSignal = (signal: NodeJS.Signals) => {
-      if (asked) process.exit(1);
-      asked = true;
+      if (received) process.exit(1);
+      received = true;
       resolve(signal);
     };
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onSignal);
@@ -108,8 +111,8 @@ function firstSignal(): Promise<NodeJS.Signals> {
 function portError(error: unknown, port: number): GwError | undefined {
   const code = (error as NodeJS.ErrnoException).code;
   if (code !== 'EADDRINUSE' && code !== 'EACCES') return undefined;
-  const why = code === 'EADDRINUSE' ? 'is in use' : 'may not be used by you';
-  return new GwError(`port ${port} ${why}. Try: gw start --port ${port + 1}`, {
+  const reason = code === 'EADDRINUSE' ? 'is in use' : 'needs privileges that you do not have';
+  return new GwError(`port ${port} ${reason}. Try: gw start --port ${port + 1}`, {
     status: 503,
     type: 'api_error',
     code: code === 'EADDRINUSE' ? 'port_in_use' : 'port_forbidden',

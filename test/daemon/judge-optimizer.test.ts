@@ -6,7 +6,7 @@ import { until } from '../support/home.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const HOUR = 3_600_000;
-/** As the ledger marks the level. */
+/** The bit by which the ledger marks the level. */
 const SAFE = 2 ** 48;
 const ROWS = JSON.stringify(
   Array.from({ length: 40 }, (_, id) => ({ id, name: `item ${id}`, state: 'active' })),
@@ -19,7 +19,7 @@ const LONG = {
   ],
 };
 
-/** As if conversations had cost so much each: compressed, and held out. */
+/** Inserts conversations with these costs each, in nano-USD: compressed and held out. */
 function seed(gateway: TestGateway, treated: number, heldOut: number, now: number): void {
   const insert = gateway.db.prepare('INSERT INTO optimizer_trials VALUES (?, ?, 0, 0, ?, 1, 1000, ?, ?)');
   for (let i = 0; i < 60; i++) {
@@ -34,7 +34,7 @@ async function sentWhole(gateway: TestGateway): Promise<boolean> {
   return sent.messages[1]?.content === ROWS;
 }
 
-test('the optimizer switches itself off where it costs more than it saves, and a person has the last word', async () => {
+test('the optimizer switches itself off when it costs more than it saves, and the user can override that', async () => {
   const clock = createVirtualClock();
   const gateway = await startGateway({ clock });
   expect(await sentWhole(gateway)).toBe(false);
@@ -55,7 +55,7 @@ test('the optimizer switches itself off where it costs more than it saves, and a
   expect(await sentWhole(gateway)).toBe(true);
   gateway.configure({ 'optimizer.projects': { default: 'safe' } });
   expect(await sentWhole(gateway)).toBe(false);
-  // The evidence of before is not held against it.
+  // Earlier evidence no longer counts.
   await clock.advance(HOUR);
   expect((await readTrials(gateway.db, gateway.project.id, 'safe')).length).toBeLessThanOrEqual(1);
   expect(await sentWhole(gateway)).toBe(false);
@@ -63,8 +63,8 @@ test('the optimizer switches itself off where it costs more than it saves, and a
 
 test.each([
   ['it pays', 1_000_000, 2_000_000],
-  ['there is no telling', 1_000_000, 1_000_001],
-])('it stays on where %s', async (_, treated, heldOut) => {
+  ['the difference is not certain', 1_000_000, 1_000_001],
+])('it stays on when %s', async (_, treated, heldOut) => {
   const clock = createVirtualClock();
   const gateway = await startGateway({ clock });
   seed(gateway, treated, heldOut, clock.now());

@@ -12,7 +12,7 @@ const ROUNDS = process.env.GW_LONG ? 100 : 10;
 const CLIENTS = 12;
 const SEED = process.env.GW_SEED ?? String(Date.now());
 
-/** Sends request after request until the daemon is gone; returns the ids of those whose end was read. */
+/** Sends requests until the daemon is gone; returns the ids of those whose response was read to its end. */
 async function keepAsking(url: string, key: string, body: object): Promise<string[]> {
   const acknowledged: string[] = [];
   for (;;) {
@@ -24,7 +24,7 @@ async function keepAsking(url: string, key: string, body: object): Promise<strin
   }
 }
 
-test(`kill -9 at ${ROUNDS} random points under load (GW_SEED=${SEED}): nothing acknowledged is lost, and all holds are closed`, {
+test(`kill -9 at ${ROUNDS} random points under load (GW_SEED=${SEED}): no acknowledged request is lost, and all holds are closed`, {
   timeout: ROUNDS * 10_000,
 }, async () => {
   const random = seededRandom(SEED);
@@ -40,7 +40,7 @@ test(`kill -9 at ${ROUNDS} random points under load (GW_SEED=${SEED}): nothing a
     const clients = Array.from({ length: CLIENTS }, (_, i) =>
       keepAsking(daemon.url, home.key, { ...(i % 2 ? STREAM : PLAIN), max_tokens: 100 }),
     );
-    // The point of the kill is in time, so nothing but time can choose it.
+    // The point of the kill is a point in time, so only a timer can choose it.
     await new Promise((resolve) => setTimeout(resolve, 20 + random(2).readUInt16LE() / 150));
     daemon.kill('SIGKILL');
     await daemon.exited;
@@ -78,6 +78,6 @@ test(`kill -9 at ${ROUNDS} random points under load (GW_SEED=${SEED}): nothing a
   });
   expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
   expect(db.prepare('SELECT count(*) FROM daemons').pluck().get()).toBe(0);
-  // What reached the provider is on record: nothing was forwarded that is not accounted for.
+  // Every request that reached the provider is on record.
   expect(upstream.requests.length).toBeLessThanOrEqual(records.length);
 });

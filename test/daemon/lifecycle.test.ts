@@ -35,7 +35,7 @@ async function send({ home, daemon }: Setting, body: object) {
   return connection;
 }
 
-/** A stream that has brought its first word and waits at the gate. */
+/** A stream that has sent its first word and waits at the gate. */
 async function runningStream(setting: Setting) {
   const gate: Gate = createGate();
   setting.upstream.queue(sse(['one', 'two'], { pace: gate.pass }));
@@ -46,7 +46,7 @@ async function runningStream(setting: Setting) {
 }
 
 describe('starting', SLOW, () => {
-  test('writes who it is, and keeps its files to itself', async () => {
+  test('writes its address, in files that only the owner can read', async () => {
     const { home, daemon } = await setUp();
     const info = JSON.parse(readFileSync(home.paths.daemonInfo, 'utf8'));
     const health = (await request(`http://127.0.0.1:${daemon.port}/health`, { method: 'GET' })).json();
@@ -63,16 +63,16 @@ describe('starting', SLOW, () => {
     }
   });
 
-  test('a second time in the same home is refused, and the first goes on', async () => {
+  test('a second time in the same home is refused, and the first daemon keeps running', async () => {
     const setting = await setUp();
     const second = runServe(setting.home.paths.home);
     const { code } = await second.exited;
     expect(code).not.toBe(0);
-    expect(second.stderr()).toContain('running already');
+    expect(second.stderr()).toContain('already running');
     expect((await (await send(setting, PLAIN)).response()).status).toBe(200);
   });
 
-  test('on a port that is taken says so', async () => {
+  test('on a port in use says so', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken.once('listening', resolve));
     const address = taken.address();
@@ -88,7 +88,7 @@ describe('starting', SLOW, () => {
 
 describe('stopping', SLOW, () => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    'by %s lets a running stream end, settles it, and leaves',
+    'by %s lets a running stream end, settles it, and exits',
     async (signal) => {
       const setting = await setUp();
       const { home, daemon } = setting;
@@ -106,7 +106,7 @@ describe('stopping', SLOW, () => {
       gate.openForGood();
       const answer = await connection.response();
       expect([answer.complete, answer.text().endsWith('data: [DONE]\n\n')]).toEqual([true, true]);
-      // The client keeps its connection; that holds nothing up.
+      // The client keeps its connection open, which must not delay the stop.
       expect(await daemon.exited).toEqual({ code: 0, signal: null });
       expect(performance.now() - ended).toBeLessThan(5_000);
       expect(await home.records()).toMatchObject([{ outcome: 'ok', flags: ['stream'] }]);
@@ -117,7 +117,7 @@ describe('stopping', SLOW, () => {
     },
   );
 
-  test('with idle connections only does not wait for them', async () => {
+  test('does not wait for idle connections', async () => {
     const setting = await setUp();
     const connection = await send(setting, PLAIN);
     expect((await connection.response()).status).toBe(200);
@@ -127,7 +127,7 @@ describe('stopping', SLOW, () => {
     expect(performance.now() - asked).toBeLessThan(5_000);
   });
 
-  test('by a second signal is at once; the next start closes the hold at the held amount', async () => {
+  test('is immediate on a second signal; the next start closes the hold at the held amount', async () => {
     const setting = await setUp();
     const { home, daemon } = setting;
     const { connection } = await runningStream(setting);

@@ -19,13 +19,13 @@ describe('redact()', () => {
     'xai-abcdefgh1234',
     'AIzaSyA-bcdefgh1234',
     'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
-  ])('takes %s out of a text', (secret) => {
+  ])('redacts %s', (secret) => {
     const text = redact(`the key ${secret} is wrong`);
     expect(text).not.toContain(secret.slice(8));
     expect(text).toMatch(/^the key .*\[redacted\] is wrong$/);
   });
 
-  test('takes a bearer token out of a line of JSON and leaves the rest', () => {
+  test('redacts a bearer token in a JSON line and keeps the rest', () => {
     const line = JSON.stringify({ error: 'sent "Bearer abc.def-ghi" there', url: '/v1', msg: 'x' });
     const parsed = JSON.parse(redact(line));
     expect(parsed).toMatchObject({ url: '/v1', msg: 'x' });
@@ -33,7 +33,7 @@ describe('redact()', () => {
     expect(JSON.parse(redact(JSON.stringify({ error: 'Bearer abc', msg: 'x' }))).msg).toBe('x');
   });
 
-  test('leaves what is none', () => {
+  test('keeps text that is no key', () => {
     for (const text of ['task-force one', 'sk-short', 'the bearer of news', 'ask-me-anything-now']) {
       expect(redact(text)).toBe(text);
     }
@@ -41,7 +41,7 @@ describe('redact()', () => {
 });
 
 describe('createLog()', () => {
-  test('writes lines of JSON that only their owner reads, from its level on', () => {
+  test('writes JSON lines from its level up to a file that only the owner can read', () => {
     const file = join(tmpHome(), 'gw.log');
     const log = createLog({ file, level: 'warn' });
     log.info('too quiet');
@@ -51,7 +51,7 @@ describe('createLog()', () => {
     expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
-  test('puts a file of more than 5 MB aside, over the one before', () => {
+  test('rotates a file of more than 5 MB over the previous one', () => {
     const file = join(tmpHome(), 'gw.log');
     writeFileSync(`${file}.old`, 'older');
     writeFileSync(file, 'x'.repeat(5 * 1024 * 1024));
@@ -60,7 +60,7 @@ describe('createLog()', () => {
     expect(JSON.parse(readFileSync(file, 'utf8')).msg).toBe('new');
   });
 
-  test('looks at the size while it runs', () => {
+  test('rotates while it runs', () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const file = join(tmpHome(), 'gw.log');
@@ -72,7 +72,7 @@ describe('createLog()', () => {
     expect(JSON.parse(readFileSync(file, 'utf8')).msg).toBe('new');
   });
 
-  test('goes on in a file that is smaller', () => {
+  test('appends to a smaller file', () => {
     const file = join(tmpHome(), 'gw.log');
     writeFileSync(file, '{"msg":"before"}\n');
     createLog({ file, level: 'info' }).info('after');
@@ -81,7 +81,7 @@ describe('createLog()', () => {
   });
 });
 
-test('no key is in the log, the database or an answer, whatever goes wrong', {
+test('no key appears in the log, the database or a response, whatever goes wrong', {
   timeout: 30_000,
 }, async () => {
   const upstream = await startUpstream();
@@ -133,7 +133,7 @@ test('no key is in the log, the database or an answer, whatever goes wrong', {
   }
   daemon.kill('SIGTERM');
   expect((await daemon.exited).code).toBe(0);
-  // The provider has the provider's key, so the canaries are live.
+  // The provider did receive its key, so the canaries are live.
   const seen = upstream.requests.map(({ head }) => head.raw.toString()).join();
   expect(seen).toContain('Bearer canary-stored-key-1234');
   expect(seen).toContain('Bearer canary-env-key-9012');

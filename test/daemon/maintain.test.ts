@@ -4,7 +4,7 @@ import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const MINUTE = 60_000;
 
-/** A step with so much to do; it tells the times at which it was called. */
+/** A step with this much work, which records the times of its calls. */
 function work(clock: { monotonic(): number }, left: number) {
   const calls: number[] = [];
   const step = async () => {
@@ -19,7 +19,7 @@ const never = (error: unknown) => {
 };
 
 describe('startMaintenance()', () => {
-  test('does each kind of work step by step with pauses, and looks for more once a minute', async () => {
+  test('runs the steps in order with pauses, once a minute', async () => {
     const clock = createVirtualClock();
     const [sums, records] = [work(clock, 2), work(clock, 0)];
     const stop = startMaintenance({ clock, steps: [sums.step, records.step], onError: never });
@@ -31,7 +31,7 @@ describe('startMaintenance()', () => {
     await stop();
   });
 
-  test('tells of a step that fails, and tries again a minute later', async () => {
+  test('reports a step that fails, and tries again a minute later', async () => {
     const clock = createVirtualClock();
     const errors: unknown[] = [];
     let calls = 0;
@@ -46,7 +46,7 @@ describe('startMaintenance()', () => {
     await stop();
   });
 
-  test('stops between two steps, after the one that runs', async () => {
+  test('stops after the running step', async () => {
     const clock = createVirtualClock();
     const endless = work(clock, Number.POSITIVE_INFINITY);
     const stop = startMaintenance({ clock, steps: [endless.step], onError: never });
@@ -57,7 +57,7 @@ describe('startMaintenance()', () => {
     expect(clock.timers).toBe(0);
   });
 
-  test('stops before it has begun', async () => {
+  test('stops before the first step', async () => {
     const clock = createVirtualClock();
     const { calls, step } = work(clock, 1);
     await startMaintenance({ clock, steps: [step], onError: never })();

@@ -9,7 +9,7 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const WHOLE = '/v1/usage?from=2026-01-01&to=2026-12-31';
 
-/** A daemon that has answered three requests a hundred days ago and one now. */
+/** A daemon that answered three requests a hundred days ago and one now. */
 async function afterHundredDays(settings: TestSettings = {}) {
   const clock = createVirtualClock();
   const gateway = await startGateway({ clock, settings });
@@ -20,7 +20,7 @@ async function afterHundredDays(settings: TestSettings = {}) {
   return { clock, gateway, before };
 }
 
-test('records older than 90 days go within a minute, and reports keep what they added up to', async () => {
+test('records older than 90 days are deleted within a minute, and reports keep their totals', async () => {
   const { clock, gateway, before } = await afterHundredDays();
   const [oldest, , , newest] = (await gateway.records()).map(
     ({ id }) => `/v1/requests/${formatRequestId(id)}`,
@@ -35,7 +35,7 @@ test('records older than 90 days go within a minute, and reports keep what they 
   ]);
 });
 
-test('all records stay where retention.requests is forever, and a change holds without a request', async () => {
+test('records are kept while retention.requests is forever, and a change applies without a request', async () => {
   const { clock, gateway, before } = await afterHundredDays({ 'retention.requests': 'forever' });
   await clock.advance(5 * MINUTE);
   expect(await gateway.records()).toHaveLength(4);

@@ -13,7 +13,7 @@ import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const TEN_CENTS = { ...PLAIN, max_tokens: 1 };
 
-describe('two daemons with homes of their own on one database', () => {
+describe('two daemons with separate homes on one database', () => {
   async function two(capUsd: number): Promise<[TestGateway, TestGateway]> {
     const database = join(tmpHome(), 'shared.db');
     const price = { input: 0, output: 100_000 };
@@ -21,7 +21,7 @@ describe('two daemons with homes of their own on one database', () => {
     return [first, await startGateway({ database, price })];
   }
 
-  test('keep one cap between them', { timeout: 30_000 }, async () => {
+  test('share one cap', { timeout: 30_000 }, async () => {
     const gateways = await two(5);
     for (const { upstream } of gateways) upstream.script(completion({ usage: usageOf(5, 1) }));
     const answers = await Promise.all(
@@ -45,7 +45,7 @@ describe('two daemons with homes of their own on one database', () => {
     expect(events).toBe(1);
   });
 
-  test('do not take one another for dead, and see each other’s keys', async () => {
+  test('do not take each other for dead, and see each other’s keys', async () => {
     const [first, second] = await two(5);
     const slots = first.db.prepare('SELECT slot FROM daemons ORDER BY slot').pluck().all();
     expect(slots).toEqual([0, 1]);
@@ -53,7 +53,7 @@ describe('two daemons with homes of their own on one database', () => {
     expect(answer.status).toBe(200);
   });
 
-  test('wait for room that the other frees', async () => {
+  test('wait for room that the other daemon frees', async () => {
     const [first, second] = await two(0.1);
     first.upstream.queue(hang());
     const holding = await first.open(TEN_CENTS);
@@ -62,13 +62,13 @@ describe('two daemons with homes of their own on one database', () => {
     const waiting = second.post({ ...TEN_CENTS });
     await second.get('/health');
     first.upstream.script(completion());
-    // The first request is given up, but may have cost its ten cents: then there is none left for the second.
+    // The first request is aborted, but may have cost its ten cents, which leaves no room for the second.
     holding.hangUp();
     expect((await waiting).status).toBe(402);
   });
 });
 
-test('a daemon that lives closes the holds of one that was killed', { timeout: 30_000 }, async () => {
+test('a running daemon closes the holds of one that was killed', { timeout: 30_000 }, async () => {
   const database = join(tmpHome(), 'shared.db');
   const upstream = await startUpstream();
   const home = await prepareHome(tmpHome(), {

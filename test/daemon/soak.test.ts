@@ -13,13 +13,13 @@ import { prepareHome, type TestHome } from '../support/home.ts';
 import { spawnDaemon } from '../support/spawned.ts';
 import { tmpHome } from '../support/tmp-home.ts';
 
-/** GW_SOAK_SECONDS=120 makes it short; by itself it runs with the long tests only. */
+/** Runs with the long tests only, or with GW_SOAK_SECONDS, such as 120 for a short run. */
 const SECONDS = Number(process.env.GW_SOAK_SECONDS ?? 1_800);
 const PER_SECOND = 500;
 const TURN_MS = 20;
 const MAX_LOG_BYTES = 64e6;
 
-/** The provider of the bench, in a process of its own. Returns its URL. */
+/** Starts the bench's provider in a separate process. Returns its URL. */
 async function startProvider(): Promise<string> {
   const script = join(import.meta.dirname, '../bench/upstream.mjs');
   const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -28,7 +28,7 @@ async function startProvider(): Promise<string> {
   return `http://127.0.0.1:${Number(port)}/v1`;
 }
 
-/** Sends at an even pace, every fifth a stream, whatever the answers take. Resolves with what went wrong. */
+/** Sends requests at an even rate, every fifth a stream, without waiting for responses. Resolves with the errors. */
 async function load(origin: string, key: string, ended: AbortSignal) {
   const pool = new Pool(origin, { connections: 400 });
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
@@ -48,7 +48,7 @@ async function load(origin: string, key: string, ended: AbortSignal) {
 
   const started = performance.now();
   const timer = setInterval(() => {
-    // By the clock, as a busy machine leaves turns out.
+    // By the clock, since a busy machine skips timer ticks.
     const due = ((performance.now() - started) / 1_000) * PER_SECOND;
     while (sent < due) {
       const request = send(sent++ % 5 === 0).catch((error) => void faults.push(String(error)));
@@ -63,7 +63,7 @@ async function load(origin: string, key: string, ended: AbortSignal) {
   return { sent, faults };
 }
 
-/** Reads as the dashboard does, at its pace. */
+/** Reads what the dashboard reads, as often. */
 async function watchDashboard({ paths }: TestHome): Promise<void> {
   const db = await openDatabase(paths.database, { readonly: true });
   const reader = createDashboardReader(db, createCalendar('UTC'));
@@ -77,7 +77,7 @@ async function watchDashboard({ paths }: TestHome): Promise<void> {
   });
 }
 
-/** Asks for reports as people do; collects the exit codes. */
+/** Runs report commands now and then; collects the exit codes. */
 function watchUsage(home: string): { codes: Promise<unknown>[]; stop(): void } {
   const codes: Promise<unknown>[] = [];
   const gw = join(import.meta.dirname, '../../bin/gw');

@@ -16,7 +16,7 @@ async function lockable() {
     budget: { period: 'daily', capUsd: 1 },
     mayLog: /a background job failed/,
   });
-  /** Lets gw's tries fail until something has come of them. */
+  /** Lets gw's retries fail until their effect shows. */
   async function outlast<T>(answer: Promise<T>): Promise<T> {
     let done = false;
     void answer.finally(() => {
@@ -37,8 +37,8 @@ async function lockable() {
   };
 }
 
-describe('a database that another process keeps locked', () => {
-  test('forwards nothing that cannot be accounted for, and serves again when it is free', async () => {
+describe('a database that another process has locked', () => {
+  test('forwards nothing that gw cannot record, and serves again after the lock', async () => {
     const { gateway, outlast, lock, unlock } = await lockable();
     lock();
     for (const body of [PLAIN, STREAM]) {
@@ -53,7 +53,7 @@ describe('a database that another process keeps locked', () => {
     expect((await gateway.post({ ...PLAIN, max_tokens: 5 })).status).toBe(200);
   });
 
-  test('for a moment only is waited for', async () => {
+  test('is waited for if the lock is short', async () => {
     const { gateway, lock, unlock } = await lockable();
     lock();
     const answer = gateway.post({ ...PLAIN, max_tokens: 5 });
@@ -66,7 +66,7 @@ describe('a database that another process keeps locked', () => {
     ['plain', PLAIN, json(200, { usage: USAGE })],
     ['streaming', STREAM, sse(['Hi'], { usage: USAGE })],
   ])(
-    'when a %s answer is to be settled ends it in an error, and books it later',
+    'ends a %s response that cannot be settled in an error, and books it later',
     async (_name, body, script) => {
       const { gateway, clock, outlast, lock, unlock } = await lockable();
       const gate = createGate();
