@@ -65,7 +65,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   });
   address.port = listener.port;
   webhooks.dispatcher.start();
-  ledger.onEvents(webhooks.dispatcher.nudge);
+  ledger.onEvents(webhooks.dispatcher.wake);
 
   return {
     instanceId,
@@ -102,7 +102,7 @@ async function closeParts(parts: Parts): Promise<void> {
   await gateway.attribution.close();
   await gateway.learners.close();
   await parts.checkpoints.close();
-  if ((await gateway.settler.retry()) > 0)
+  if ((await gateway.settleRetry.retry()) > 0)
     log.error('requests could not be settled; their holds close at the next start');
   try {
     inTransaction(db, parts.saveState);

@@ -1,18 +1,18 @@
 import { createAttribution } from '../attribution/attribution.ts';
 import { type Compressor, createCompressor } from '../compression/compressor.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
-import { createDefaultTerms } from '../gateway/state/account-surcharges.ts';
+import { createAccountSurcharges } from '../gateway/state/account-surcharges.ts';
 import { createAdmissionQueue } from '../gateway/state/admission-queue.ts';
 import { createAuthenticator } from '../gateway/state/authenticate.ts';
 import { createBodyMemory } from '../gateway/state/body-memory.ts';
 import { createLessons } from '../gateway/state/labels.ts';
 import { createLearners } from '../gateway/state/learner-store.ts';
 import { createResolver, type Target } from '../gateway/state/resolve.ts';
-import { createChatOnly } from '../gateway/state/responses-support.ts';
+import { createResponsesSupport } from '../gateway/state/responses-support.ts';
 import type { Router } from '../gateway/state/router.ts';
-import { createSettler } from '../gateway/state/settle-retry.ts';
+import { createSettleRetry } from '../gateway/state/settle-retry.ts';
 import { createTiers } from '../gateway/state/tiers.ts';
-import { createUpstreams } from '../gateway/state/upstream-pools.ts';
+import { createUpstreamPools } from '../gateway/state/upstream-pools.ts';
 import { createRequestIds } from '../ids.ts';
 import { worstCase } from '../pricing/cost.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
@@ -80,14 +80,14 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     lessons: createLessons(learners),
     catalog: () => current().catalog,
     ledger,
-    settler: createSettler(ledger, clock),
+    settleRetry: createSettleRetry(ledger, clock),
     queue: createAdmissionQueue(ledger, clock),
-    defaultTerms: createDefaultTerms(),
+    accountSurcharges: createAccountSurcharges(),
     bodies: createBodyMemory(() => settings()['limits.max_memory_bytes']),
     tokens: createTokenCounter(),
     compressor: options.compressor ?? createCompressor({ clock, warn }),
-    upstreams: createUpstreams(() => upstreamTimeouts(current())),
-    chatOnly: createChatOnly(clock.now),
+    upstreams: createUpstreamPools(() => upstreamTimeouts(current())),
+    responsesSupport: createResponsesSupport(clock.now),
     memory: createItemMemory(),
     warn,
     pasteable: options.pasteable ?? ((text) => text),

@@ -21,7 +21,7 @@ export function buildWebhooks(options: BuildWebhooksOptions): {
   const send = createSend({ policy, clock });
   const outbox = createOutbox(db, write);
   const dispatcher = createDispatcher({ outbox, send, clock, random, calendar, warn });
-  const { nudge } = dispatcher;
-  const service = createWebhookService({ db, write, clock, calendar, send, policy, random, nudge });
+  const { wake } = dispatcher;
+  const service = createWebhookService({ db, write, clock, calendar, send, policy, random, wake });
   return { dispatcher, service };
 }
