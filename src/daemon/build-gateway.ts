@@ -19,7 +19,7 @@ import type { ModelLists } from '../providers/model-lists.ts';
 import { createBudgetLookup, createCallerLookup, createProjectLookup } from '../store/accounts/callers.ts';
 import { lastRequestId } from '../store/database/daemons.ts';
 import { recentTierScores } from '../store/router/tier-scores.ts';
-import { modelsOf } from '../tiering/tier-models.ts';
+import { modelsOf } from '../tiering/learner/tier-models.ts';
 import { createTokenCounter } from '../tokens/counter.ts';
 import { createItemMemory } from '../translation/responses-over-chat/item-memory.ts';
 import type { Configuration } from './configuration.ts';

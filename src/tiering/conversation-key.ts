@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type ScoredMessage, textOf } from './prompt-text.ts';
+import { type ScoredMessage, textOf } from './prompt.ts';
 
 export interface ConversationSigns {
   /** The client's own session header, if it sent one. */

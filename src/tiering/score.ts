@@ -1,7 +1,7 @@
-import { learntScore } from './learner.ts';
-import type { LearnerState } from './learner-state.ts';
+import { learntScore } from './learner/learner.ts';
+import type { LearnerState } from './learner/learner-state.ts';
+import { isProven } from './learner/proof.ts';
 import type { Prompt } from './prompt.ts';
-import { isProven } from './proof.ts';
 
 /** How much a prompt needs the strong tier, who says so, and why. */
 export interface TierScore {

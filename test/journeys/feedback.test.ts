@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { learnerPath } from '../../src/tiering/learner-file.ts';
+import { learnerPath } from '../../src/tiering/learner/learner-file.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { request } from '../support/client.ts';
 import { until } from '../support/gateway.ts';

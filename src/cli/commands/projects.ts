@@ -6,7 +6,7 @@ import { createProject, listProjects, removeProject, setPaused } from '../../sto
 import { table } from '../../terminal/table.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
-import { learnerPath } from '../../tiering/learner-file.ts';
+import { learnerPath } from '../../tiering/learner/learner-file.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { readSettings } from '../settings.ts';

@@ -2,7 +2,7 @@ import { plural } from '../../terminal/numbers.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { clean, pad } from '../../terminal/text.ts';
 import type { TierDecision } from '../../tiering/decide-tier.ts';
-import type { LearnerState } from '../../tiering/learner-state.ts';
+import type { LearnerState } from '../../tiering/learner/learner-state.ts';
 import { scorePrompt, type TierScore } from '../../tiering/score.ts';
 import { type Context, note, sayJson, tell } from '../context.ts';
 import { readRequestFile } from '../request-file.ts';

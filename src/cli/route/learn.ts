@@ -1,8 +1,8 @@
 import { count, plural } from '../../terminal/numbers.ts';
 import { placeOf } from '../../tiering/conversation-key.ts';
-import { type Label, learnAll } from '../../tiering/learner.ts';
-import type { LearnerState } from '../../tiering/learner-state.ts';
-import { isProven } from '../../tiering/proof.ts';
+import { type Label, learnAll } from '../../tiering/learner/learner.ts';
+import type { LearnerState } from '../../tiering/learner/learner-state.ts';
+import { isProven } from '../../tiering/learner/proof.ts';
 import { type Context, note, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { type JsonObject, readLines } from '../jsonl.ts';

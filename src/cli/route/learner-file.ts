@@ -1,10 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { findProject } from '../../store/accounts/find-project.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
-import { deserialiseLearner } from '../../tiering/codec.ts';
-import { learnerPath, writeLearner } from '../../tiering/learner-file.ts';
-import { type LearnerState, learnAbout, newLearner } from '../../tiering/learner-state.ts';
-import { modelsOf } from '../../tiering/tier-models.ts';
+import { deserialiseLearner } from '../../tiering/learner/codec.ts';
+import { learnerPath, writeLearner } from '../../tiering/learner/learner-file.ts';
+import { type LearnerState, learnAbout, newLearner } from '../../tiering/learner/learner-state.ts';
+import { modelsOf } from '../../tiering/learner/tier-models.ts';
 import { writing } from '../../write-fault.ts';
 import type { Context } from '../context.ts';
 import { CliError } from '../exit.ts';

@@ -1,5 +1,5 @@
-import { learn } from '../../tiering/learner.ts';
-import { type LearnerState, newLearner } from '../../tiering/learner-state.ts';
+import { learn } from '../../tiering/learner/learner.ts';
+import { type LearnerState, newLearner } from '../../tiering/learner/learner-state.ts';
 import type { Prompt } from '../../tiering/prompt.ts';
 import { scorePrompt } from '../../tiering/score.ts';
 import { usageError } from '../exit.ts';

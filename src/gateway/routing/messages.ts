@@ -1,6 +1,6 @@
 import { isObject } from '../../json/object.ts';
 import { type Member, readValue, scanArray } from '../../json/scan.ts';
-import type { ScoredMessage } from '../../tiering/prompt-text.ts';
+import type { ScoredMessage } from '../../tiering/prompt.ts';
 import type { RequestContext } from '../context/request-context.ts';
 
 /** A request's conversation in one form for all wires; roles are `user`, `tool` (a result), `system` and the model's. */

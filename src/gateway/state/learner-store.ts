@@ -1,10 +1,10 @@
 import { readFile, stat } from 'node:fs/promises';
 import type { Clock } from '../../clock.ts';
 import { messageOf } from '../../errors.ts';
-import { deserialiseLearner } from '../../tiering/codec.ts';
-import { type Label, learn } from '../../tiering/learner.ts';
-import { learnerPath, writeLearner } from '../../tiering/learner-file.ts';
-import { type LearnerState, learnAbout, newLearner } from '../../tiering/learner-state.ts';
+import { deserialiseLearner } from '../../tiering/learner/codec.ts';
+import { type Label, learn } from '../../tiering/learner/learner.ts';
+import { learnerPath, writeLearner } from '../../tiering/learner/learner-file.ts';
+import { type LearnerState, learnAbout, newLearner } from '../../tiering/learner/learner-state.ts';
 
 /** What projects have learnt about their prompts, in memory. */
 export interface Learners {

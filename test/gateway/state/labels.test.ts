@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createLessons, type Lesson } from '../../../src/gateway/state/labels.ts';
-import type { Label } from '../../../src/tiering/learner.ts';
+import type { Label } from '../../../src/tiering/learner/learner.ts';
 import { readPrompt } from '../../../src/tiering/prompt.ts';
 
 let next = 1;

@@ -1,10 +1,10 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { createLearners, type Learners } from '../../../src/gateway/state/learner-store.ts';
-import { deserialiseLearner, serialiseLearner } from '../../../src/tiering/codec.ts';
-import { learn } from '../../../src/tiering/learner.ts';
-import { learnerPath, writeLearner } from '../../../src/tiering/learner-file.ts';
-import { type LearnerState, learnAbout, newLearner } from '../../../src/tiering/learner-state.ts';
+import { deserialiseLearner, serialiseLearner } from '../../../src/tiering/learner/codec.ts';
+import { learn } from '../../../src/tiering/learner/learner.ts';
+import { learnerPath, writeLearner } from '../../../src/tiering/learner/learner-file.ts';
+import { type LearnerState, learnAbout, newLearner } from '../../../src/tiering/learner/learner-state.ts';
 import { readPrompt } from '../../../src/tiering/prompt.ts';
 import { until } from '../../support/gateway.ts';
 import { tmpHome } from '../../support/tmp-home.ts';

@@ -1,8 +1,8 @@
 import { writeFileSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { learnAll } from '../../../src/tiering/learner.ts';
-import { learnerPath, writeLearner } from '../../../src/tiering/learner-file.ts';
-import { newLearner } from '../../../src/tiering/learner-state.ts';
+import { learnAll } from '../../../src/tiering/learner/learner.ts';
+import { learnerPath, writeLearner } from '../../../src/tiering/learner/learner-file.ts';
+import { newLearner } from '../../../src/tiering/learner/learner-state.ts';
 import { readPrompt } from '../../../src/tiering/prompt.ts';
 import { seededRandom } from '../../routing/seeded-random.ts';
 import { completion } from '../../support/chat-scripts.ts';

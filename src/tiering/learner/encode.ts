@@ -1,11 +1,24 @@
-import { PRIOR_CENTRE, type PriorScore, saturate } from './prior.ts';
-import type { Scan } from './scan.ts';
+import { PRIOR_CENTRE, type PriorScore, saturate } from '../prior.ts';
+import type { Prompt } from '../prompt.ts';
+import type { Scan } from '../scan.ts';
+import { ngramBuckets } from './ngrams.ts';
 
-/** How many numbers `features` answers. */
+/** A prompt as a head's input vector. */
+export interface Encoded {
+  buckets: Int32Array;
+  features: Float32Array;
+}
+
+/** Length of the vector that `features` returns. */
 export const FEATURE_COUNT = 24;
 
-/** What a learnt head sees of a prompt besides its n-grams: each between about -1 and 1. */
-export function features(counts: Scan, prior: PriorScore): Float32Array {
+/** Encodes a prompt for the heads. Only done for projects that have learnt something. */
+export function encode(prompt: Prompt): Encoded {
+  return { buckets: ngramBuckets(prompt.text), features: features(prompt.counts, prompt.prior) };
+}
+
+/** The hand-written features, each scaled to about -1 to 1. The first one is the intercept. */
+function features(counts: Scan, prior: PriorScore): Float32Array {
   const words = counts.words + 1;
   return Float32Array.of(
     1,

@@ -1,5 +1,5 @@
+import { PRIOR_CENTRE } from '../prior.ts';
 import { sigmoid } from './head.ts';
-import { PRIOR_CENTRE } from './prior.ts';
 
 /**
  * What the prior alone would predict for one tier: a logistic line through its value, learnt from the same labels

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { sigmoid } from '../../src/tiering/head.ts';
-import { fitStack, type Inputs } from '../../src/tiering/stack.ts';
-import { seededRandom } from '../routing/seeded-random.ts';
+import { sigmoid } from '../../../src/tiering/learner/head.ts';
+import { fitStack, type Inputs } from '../../../src/tiering/learner/stack.ts';
+import { seededRandom } from '../../routing/seeded-random.ts';
 
 /** Inputs at random, with outcomes that a chance decides which is known. */
 function drawn(count: number, seed: number, logOdds: (inputs: Inputs) => number) {

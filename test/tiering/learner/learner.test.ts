@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { deserialiseLearner, LEARNER_BYTES, serialiseLearner } from '../../src/tiering/codec.ts';
-import { type Label, learn, learnAll, learntScore } from '../../src/tiering/learner.ts';
-import { learnAbout, newLearner } from '../../src/tiering/learner-state.ts';
-import { readPrompt } from '../../src/tiering/prompt.ts';
-import { isProven } from '../../src/tiering/proof.ts';
-import { scorePrompt } from '../../src/tiering/score.ts';
-import { modelsOf } from '../../src/tiering/tier-models.ts';
-import { seededRandom } from '../routing/seeded-random.ts';
+import { deserialiseLearner, LEARNER_BYTES, serialiseLearner } from '../../../src/tiering/learner/codec.ts';
+import { type Label, learn, learnAll, learntScore } from '../../../src/tiering/learner/learner.ts';
+import { learnAbout, newLearner } from '../../../src/tiering/learner/learner-state.ts';
+import { isProven } from '../../../src/tiering/learner/proof.ts';
+import { modelsOf } from '../../../src/tiering/learner/tier-models.ts';
+import { readPrompt } from '../../../src/tiering/prompt.ts';
+import { scorePrompt } from '../../../src/tiering/score.ts';
+import { seededRandom } from '../../routing/seeded-random.ts';
 
 const ask = (text: string) => readPrompt([{ role: 'user', content: text }]);
 const HARD = ['glacier', 'turbine', 'lattice', 'sextant'];

@@ -1,6 +1,14 @@
-import { FEATURE_COUNT } from './features.ts';
-import { copyOf, featureSum, type Head, newHead, ngramSum } from './head.ts';
-import { type Example, type Heads, teachAll } from './heads.ts';
+import { FEATURE_COUNT } from './encode.ts';
+import {
+  copyOf,
+  type Example,
+  featureSum,
+  type Head,
+  type Heads,
+  newHead,
+  ngramSum,
+  teachAll,
+} from './head.ts';
 import { BUCKETS } from './ngrams.ts';
 import { fitStack, type Inputs, type Stack } from './stack.ts';
 

@@ -1,5 +1,6 @@
 import { rivalChance } from './baseline.ts';
-import { chance, type Encoded } from './head.ts';
+import type { Encoded } from './encode.ts';
+import { chance } from './head.ts';
 import type { LearnerState, TierState } from './learner-state.ts';
 import { certainty, update } from './running-variance.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { promptText } from '../../src/tiering/prompt-text.ts';
+import { promptText } from '../../src/tiering/prompt.ts';
 
 test('promptText() takes the last user turn', () => {
   const messages = [

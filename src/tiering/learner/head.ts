@@ -1,11 +1,5 @@
-import { FEATURE_COUNT } from './features.ts';
+import { type Encoded, FEATURE_COUNT } from './encode.ts';
 import { BUCKETS } from './ngrams.ts';
-
-/** A prompt as a head sees it. */
-export interface Encoded {
-  buckets: Int32Array;
-  features: Float32Array;
-}
 
 /** Logistic regression over hashed n-grams and hand features: the chance that one tier answers well. */
 export interface Head {
@@ -97,4 +91,34 @@ function ngramValue(prompt: Encoded): number {
 
 export function sigmoid(z: number): number {
   return 1 / (1 + Math.exp(-z));
+}
+
+/** How well each tier answered a prompt, in [0,1]; a tier that was not asked is left out. */
+export interface Outcome {
+  weak?: number;
+  strong?: number;
+}
+
+/** A prompt as heads read it, and what came of it. */
+export interface Example {
+  encoded: Encoded;
+  outcome: Outcome;
+}
+
+/** The heads of the two tiers. */
+export interface Heads {
+  weak: Head;
+  strong: Head;
+}
+
+export function teach(heads: Heads, { encoded, outcome }: Example): void {
+  if (outcome.weak !== undefined) step(heads.weak, encoded, outcome.weak);
+  if (outcome.strong !== undefined) step(heads.strong, encoded, outcome.strong);
+}
+
+/** Goes through the examples so many times. */
+export function teachAll(heads: Heads, examples: readonly Example[], epochs: number): void {
+  for (let epoch = 0; epoch < epochs; epoch++) {
+    for (const example of examples) teach(heads, example);
+  }
 }

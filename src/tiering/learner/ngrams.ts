@@ -1,4 +1,4 @@
-import { codeUnits, excerpt } from './code-units.ts';
+import { codeUnits, excerpt } from '../code-units.ts';
 
 /** Buckets that n-grams are hashed into. */
 export const BUCKET_BITS = 17;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { BUCKETS, ngramBuckets } from '../../src/tiering/ngrams.ts';
+import { BUCKETS, ngramBuckets } from '../../../src/tiering/learner/ngrams.ts';
 
 test('ngramBuckets() answers distinct buckets in range, the same each time', () => {
   fc.assert(

@@ -1,5 +1,5 @@
-import { namesIn, parseTiers } from '../config/tiers.ts';
-import { placeOf } from './conversation-key.ts';
+import { namesIn, parseTiers } from '../../config/tiers.ts';
+import { placeOf } from '../conversation-key.ts';
 
 /** Numbers up to here are exact in 32 bits of float, as heads are stored. */
 const MOST = 2 ** 24 - 1;

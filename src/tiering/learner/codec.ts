@@ -1,4 +1,4 @@
-import { FEATURE_COUNT } from './features.ts';
+import { FEATURE_COUNT } from './encode.ts';
 import { type LearnerState, newLearner, type TierState } from './learner-state.ts';
 import { BUCKETS } from './ngrams.ts';
 

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { crossFit } from '../../src/tiering/cross-fit.ts';
-import { chance, newHead, step } from '../../src/tiering/head.ts';
-import type { Example, Heads } from '../../src/tiering/heads.ts';
-import { encode, readPrompt } from '../../src/tiering/prompt.ts';
-import { seededRandom } from '../routing/seeded-random.ts';
+import { crossFit } from '../../../src/tiering/learner/cross-fit.ts';
+import { encode } from '../../../src/tiering/learner/encode.ts';
+import type { Example, Heads } from '../../../src/tiering/learner/head.ts';
+import { chance, newHead, step } from '../../../src/tiering/learner/head.ts';
+import { readPrompt } from '../../../src/tiering/prompt.ts';
+import { seededRandom } from '../../routing/seeded-random.ts';
 
 const encoded = (text: string) => encode(readPrompt([{ role: 'user', content: text }]));
 const newHeads = (): Heads => ({ weak: newHead(), strong: newHead() });

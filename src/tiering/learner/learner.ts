@@ -1,10 +1,10 @@
+import { PRIOR_CENTRE } from '../prior.ts';
+import type { Prompt } from '../prompt.ts';
 import { teachRival } from './baseline.ts';
 import { crossFit } from './cross-fit.ts';
-import { chance, copyOf, type Encoded, familiarity, sigmoid } from './head.ts';
-import { type Heads, type Outcome, teach, teachAll } from './heads.ts';
+import { type Encoded, encode } from './encode.ts';
+import { chance, copyOf, familiarity, type Heads, type Outcome, sigmoid, teach, teachAll } from './head.ts';
 import type { LearnerState } from './learner-state.ts';
-import { PRIOR_CENTRE } from './prior.ts';
-import { encode, type Prompt } from './prompt.ts';
 import { validate } from './proof.ts';
 import { newRunning, standardise, update } from './running-variance.ts';
 
