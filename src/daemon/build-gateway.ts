@@ -19,7 +19,7 @@ import type { ModelLists } from '../providers/model-lists.ts';
 import { createBudgetLookup, createCallerLookup, createProjectLookup } from '../store/accounts/callers.ts';
 import { lastRequestId } from '../store/database/daemons.ts';
 import { recentTierScores } from '../store/router/tier-scores.ts';
-import { modelsOf } from '../tiering/learner/tier-models.ts';
+import { modelsFingerprint } from '../tiering/learner/tier-models.ts';
 import { createTokenCounter } from '../tokens/counter.ts';
 import { createItemMemory } from '../translation/responses-over-chat/item-memory.ts';
 import type { Configuration } from './configuration.ts';
@@ -58,7 +58,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
   const learners = createLearners({
     home: paths.home,
     clock,
-    models: () => modelsOf(settings().tiers),
+    models: () => modelsFingerprint(settings().tiers),
     warn,
   });
 

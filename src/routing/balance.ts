@@ -1,40 +1,40 @@
-/** What is known of a target's speed. */
+/** A target's response time and queue. */
 export interface Load {
   /** Moving average of the time to first byte, in milliseconds; undefined before the first answer. */
   averageMs?: number;
-  /** When the average was last fed. */
-  fedAtMs: number;
+  /** When the average was last updated. */
+  updatedAtMs: number;
   inFlight: number;
 }
 
-/** The average forgets by half in about 7 s, so that a target that was slow is asked again now and then. */
+/** Time constant of the average. Its half-life is about 7 s, so that a slow target is retried now and then. */
 const DECAY_MS = 10_000;
-const UNKNOWN_MS = 1_000;
+const UNMEASURED_MS = 1_000;
 
 export function newLoad(): Load {
-  return { fedAtMs: 0, inFlight: 0 };
+  return { updatedAtMs: 0, inFlight: 0 };
 }
 
-/** Feeds a time to first byte. A slower one counts at once, a faster one gradually: caution is cheap. */
-export function feed(load: Load, ttfbMs: number, nowMs: number): void {
+/** Updates the average with a time to first byte. A slower one counts at once, a faster one gradually (peak EWMA). */
+export function recordTtfb(load: Load, ttfbMs: number, nowMs: number): void {
   const average = load.averageMs ?? 0;
-  const kept = Math.exp(-Math.max(0, nowMs - load.fedAtMs) / DECAY_MS);
-  load.averageMs = ttfbMs > average ? ttfbMs : average * kept + ttfbMs * (1 - kept);
-  load.fedAtMs = nowMs;
+  const decay = Math.exp(-Math.max(0, nowMs - load.updatedAtMs) / DECAY_MS);
+  load.averageMs = ttfbMs > average ? ttfbMs : average * decay + ttfbMs * (1 - decay);
+  load.updatedAtMs = nowMs;
 }
 
-/** What one more request would cost here: the faded average times the queue it joins, less for more weight. */
+/** Cost of one more request: the decayed average times the queue it would join, divided by the weight. */
 export function costOf(load: Load, weight: number, nowMs: number): number {
-  const faded = Math.exp(-Math.max(0, nowMs - load.fedAtMs) / DECAY_MS);
-  // A target without an answer yet costs nothing, so it is tried; while it is being tried it is no bargain.
-  const unknown = load.inFlight === 0 ? 0 : UNKNOWN_MS;
-  const averageMs = load.averageMs === undefined ? unknown : load.averageMs * faded;
+  const decay = Math.exp(-Math.max(0, nowMs - load.updatedAtMs) / DECAY_MS);
+  // An unmeasured target costs nothing, so that it gets tried; while its first request runs, it counts as slow.
+  const assumedMs = load.inFlight === 0 ? 0 : UNMEASURED_MS;
+  const averageMs = load.averageMs === undefined ? assumedMs : load.averageMs * decay;
   return (averageMs * (load.inFlight + 1)) / weight;
 }
 
 /**
- * Power of two choices: two drawn by weight, the cheaper one taken. Against always taking the cheapest of all,
- * requests that decide at the same moment don't all go to one place.
+ * Power of two choices: draws two items by weight and takes the cheaper one. If every request took the cheapest of
+ * all, requests that arrive together would all go to the same target.
  */
 export function pickOfTwo<T>(
   items: readonly T[],

@@ -1,5 +1,5 @@
 /**
- * Who is left alone, why, and until when (monotonic milliseconds), under the ids of target.ts: an account,
+ * What gets no requests, why, and until when (monotonic milliseconds). The ids are those of candidate.ts: an account,
  * a key, or a key and model together.
  */
 export type Blocks = Map<string, Block>;
@@ -10,31 +10,31 @@ export interface Block {
   untilMs: number;
 }
 
-/** `rate_limit`: it said how long; `guess`: it did not. */
+/** `rate_limit`: a rate limit whose end the upstream stated. `guess`: one whose end it did not state. */
 export type BlockReason = 'rate_limit' | 'guess' | 'used_up' | 'overload' | 'quota' | 'auth' | 'breaker';
 
-/** Blocks an id; of two blocks the longer one stands, but a limit that was told stands before all others. */
-export function block(blocks: Blocks, id: string, wanted: Block): void {
-  const known = blocks.get(id);
-  const isTold = wanted.because === 'rate_limit';
-  const wasTold = known?.because === 'rate_limit' && known.untilMs > wanted.sinceMs;
-  const stands = isTold === wasTold ? wanted.untilMs > (known?.untilMs ?? 0) : isTold;
-  if (!known || stands) blocks.set(id, wanted);
+/** Blocks an id. Of two blocks the longer one stands, but a rate limit with a stated end outranks all others. */
+export function block(blocks: Blocks, id: string, next: Block): void {
+  const current = blocks.get(id);
+  const nextIsStated = next.because === 'rate_limit';
+  const currentIsStated = current?.because === 'rate_limit' && current.untilMs > next.sinceMs;
+  const replaces = nextIsStated === currentIsStated ? next.untilMs > (current?.untilMs ?? 0) : nextIsStated;
+  if (!current || replaces) blocks.set(id, next);
 }
 
-/** The blocks that hold now, the longest first. Those whose time is over are forgotten. */
+/** The active blocks of these ids, longest first. Deletes expired ones. */
 export function activeBlocks(blocks: Blocks, ids: readonly string[], nowMs: number): Block[] {
   const active: Block[] = [];
   for (const id of ids) {
-    const found = blocks.get(id);
-    if (!found) continue;
-    if (found.untilMs > nowMs) active.push(found);
+    const entry = blocks.get(id);
+    if (!entry) continue;
+    if (entry.untilMs > nowMs) active.push(entry);
     else blocks.delete(id);
   }
   return active.sort((a, b) => b.untilMs - a.untilMs);
 }
 
-/** Lifts what an attempt that began after the block has disproved by succeeding. */
+/** Lifts the blocks that began before a successful attempt did, since its success disproves them. */
 export function lift(blocks: Blocks, ids: readonly string[], attemptBeganMs: number): void {
   for (const id of ids) {
     if ((blocks.get(id)?.sinceMs ?? Number.POSITIVE_INFINITY) < attemptBeganMs) blocks.delete(id);

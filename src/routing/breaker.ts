@@ -2,31 +2,31 @@
  * A circuit breaker for one key and model.
  *
  *     closed --5 failures in a row, or half of 10 or more within 30 s--> open
- *     open --its time is over--> half open: one probe at a time
+ *     open --wait is over--> half open: one probe at a time
  *     half open --2 probes succeed--> closed        half open --a probe fails--> open, for longer
  */
 export interface Breaker {
   phase: 'closed' | 'open' | 'half_open';
   /** Attempts of the last 30 s while closed, oldest first. */
-  recent: Counted[];
+  recent: AttemptCount[];
   failuresInARow: number;
-  /** How often it opened since it was last closed: each time doubles the wait. */
+  /** How often it has opened since it was last closed. Each opening doubles the wait. */
   openings: number;
   openUntilMs: number;
   probeSuccesses: number;
-  /** Until when the probe under way keeps others out; a probe that never reports must not block for ever. */
+  /** Until when the running probe keeps other requests out. Bounded, in case the probe never reports. */
   probeUntilMs: number;
 }
 
-/** The attempts of a second, in one count: one by one, those of 30 s are hundreds of thousands under load. */
-interface Counted {
+/** Attempts of one second. Counted together, since under load 30 s see hundreds of thousands of attempts. */
+interface AttemptCount {
   sinceMs: number;
   attempts: number;
   failures: number;
 }
 
 const WINDOW_MS = 30_000;
-const COUNTED_MS = 1_000;
+const BUCKET_MS = 1_000;
 const MIN_ATTEMPTS = 10;
 const FAILURE_RATE = 0.5;
 const MAX_IN_A_ROW = 5;
@@ -47,7 +47,7 @@ export function newBreaker(): Breaker {
   };
 }
 
-/** Until when the breaker keeps requests out; 0 if one may pass now. */
+/** Until when the breaker keeps requests out; 0 if a request may pass now. */
 export function blockedUntil(breaker: Breaker, nowMs: number): number {
   if (breaker.phase === 'closed') return 0;
   const until = breaker.phase === 'open' ? breaker.openUntilMs : breaker.probeUntilMs;
@@ -55,8 +55,8 @@ export function blockedUntil(breaker: Breaker, nowMs: number): number {
 }
 
 /**
- * A request goes out; answers whether it is a probe. A probe keeps others out until it reports. A request that
- * goes out although the breaker is open (there was nowhere else to go) serves as one too.
+ * Begins an attempt. Returns whether it is a probe, which keeps other requests out until it reports. A request sent
+ * as a last resort while the breaker is open is a probe too.
  */
 export function beginAttempt(breaker: Breaker, nowMs: number): boolean {
   if (breaker.phase === 'closed' || breaker.probeUntilMs > nowMs) return false;
@@ -65,7 +65,7 @@ export function beginAttempt(breaker: Breaker, nowMs: number): boolean {
   return true;
 }
 
-/** The probe ended without saying anything about the upstream, such as by the client's hanging up. */
+/** Ends a probe that says nothing about the upstream, for example because the client disconnected. */
 export function abandonProbe(breaker: Breaker): void {
   breaker.probeUntilMs = 0;
 }
@@ -73,7 +73,7 @@ export function abandonProbe(breaker: Breaker): void {
 export function recordSuccess(breaker: Breaker, nowMs: number): void {
   if (breaker.phase === 'closed') {
     breaker.failuresInARow = 0;
-    remember(breaker, nowMs, true);
+    countAttempt(breaker, nowMs, true);
   } else if (breaker.phase === 'half_open') {
     breaker.probeUntilMs = 0;
     breaker.probeSuccesses++;
@@ -81,17 +81,17 @@ export function recordSuccess(breaker: Breaker, nowMs: number): void {
   }
 }
 
-/** `waitMs` is what the upstream asked for; without it, or at 0, the wait doubles each time, with jitter, up to a minute. */
+/** `waitMs`: the wait that the upstream asked for. Without it, or at 0: exponential backoff with jitter, up to 60 s. */
 export function recordFailure(
   breaker: Breaker,
   nowMs: number,
   { waitMs, random }: { waitMs?: number | undefined; random: () => number },
 ): void {
-  // Requests that were under way when it opened tell nothing new.
+  // A request that was running when the breaker opened is no news.
   if (breaker.phase === 'open') return;
-  remember(breaker, nowMs, false);
+  countAttempt(breaker, nowMs, false);
   breaker.failuresInARow++;
-  if (breaker.phase === 'closed' && !isTooMuch(breaker)) return;
+  if (breaker.phase === 'closed' && !shouldOpen(breaker)) return;
   const doubled = Math.min(MAX_OPEN_MS, BASE_OPEN_MS * 2 ** breaker.openings);
   breaker.phase = 'open';
   breaker.openUntilMs = nowMs + (waitMs || doubled * (0.5 + random() / 2));
@@ -101,10 +101,10 @@ export function recordFailure(
   breaker.recent = [];
 }
 
-function remember({ recent }: Breaker, atMs: number, ok: boolean): void {
+function countAttempt({ recent }: Breaker, atMs: number, ok: boolean): void {
   while ((recent[0]?.sinceMs ?? atMs) <= atMs - WINDOW_MS) recent.shift();
   let last = recent.at(-1);
-  if (!last || atMs >= last.sinceMs + COUNTED_MS) {
+  if (!last || atMs >= last.sinceMs + BUCKET_MS) {
     last = { sinceMs: atMs, attempts: 0, failures: 0 };
     recent.push(last);
   }
@@ -112,13 +112,13 @@ function remember({ recent }: Breaker, atMs: number, ok: boolean): void {
   if (!ok) last.failures++;
 }
 
-function isTooMuch({ failuresInARow, recent }: Breaker): boolean {
+function shouldOpen({ failuresInARow, recent }: Breaker): boolean {
   if (failuresInARow >= MAX_IN_A_ROW) return true;
-  const attempts = sum(recent, (counted) => counted.attempts);
-  const failures = sum(recent, (counted) => counted.failures);
+  const attempts = sum(recent, (count) => count.attempts);
+  const failures = sum(recent, (count) => count.failures);
   return attempts >= MIN_ATTEMPTS && failures >= FAILURE_RATE * attempts;
 }
 
-function sum(recent: readonly Counted[], count: (counted: Counted) => number): number {
-  return recent.reduce((total, counted) => total + count(counted), 0);
+function sum(recent: readonly AttemptCount[], field: (count: AttemptCount) => number): number {
+  return recent.reduce((total, count) => total + field(count), 0);
 }

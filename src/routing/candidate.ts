@@ -3,22 +3,22 @@ export interface Candidate {
   provider: string;
   model: string;
   keyId?: string;
-  /** Targets of the lowest number are tried first. */
+  /** Lower numbers are tried first. */
   priority: number;
-  /** How strongly it is preferred among targets of one priority: above 0, usually 1. */
+  /** Share of the traffic relative to candidates of the same priority: above 0, usually 1. */
   weight: number;
 }
 
-/** The three reaches that a failure can have; health is kept under these names. */
+/** Ids of what a failure can affect. Health is stored under them. */
 export interface Reach {
   account: string;
   key: string;
   target: string;
-  /** All three. */
+  /** All three of them. */
   ids: readonly string[];
 }
 
-/** Targets live long and are asked for at each request: their names are made once. */
+/** Candidates live long and each request needs their ids, so these are built once. */
 const reaches = new WeakMap<Candidate, Reach>();
 
 export function reachOf(target: Candidate): Reach {

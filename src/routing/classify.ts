@@ -17,7 +17,7 @@ const SCOPE_AND_NEXT: Record<FailureClass, Pick<Failure, 'scope' | 'next'>> = {
   client_abort: { scope: 'none', next: 'stop' },
 };
 
-/** What a failed attempt means: whom it condemns, what to try next, and how long to wait. */
+/** Classifies a failed attempt: what it affects, what to try next, and how long to wait. */
 export function classify(outcome: UpstreamOutcome, nowMs: number): Failure {
   const failure = classOf(outcome);
   const wait = outcome.kind === 'response' ? cooldownMs(outcome.headers, outcome.body, nowMs) : undefined;
@@ -44,7 +44,7 @@ function classByStatus(status: number): FailureClass {
   if (status === 402) return 'quota';
   if (status === 429) return 'rate_limit';
   if (status === 408 || status === 504) return 'timeout';
-  // 409 and 425 speak of the moment, not of the request.
+  // 409 and 425 are about the server's state at the moment, not about the request.
   if (status === 409 || status === 425 || status >= 500) return 'server';
   return 'invalid_request';
 }

@@ -1,16 +1,15 @@
 import { parseCount, parseDuration, untilDate } from './duration.ts';
-import { limitsOf, type ResponseHeaders, usedUpMs } from './rate-limits.ts';
+import { exhaustedMs, limitsOf, type ResponseHeaders } from './rate-limits.ts';
 import { readUpstreamError } from './upstream-error.ts';
 
-/** No provider's word is taken for longer than a day. */
+/** Cap on what a provider asks for: one day. */
 const MAX_COOLDOWN_MS = 86_400_000;
 const IN_WORDS = /(?:try again|retry|retry after)\s+(?:in|after)\s+((?:\d+(?:\.\d+)?\s*[a-z]+\s*)+)/i;
 const UNITS = /^(?:\d+(?:\.\d+)?\s*(?:milliseconds?|ms|minutes?|seconds?|hours?|days?|[dhms])(?![a-z])\s*)+/i;
 
 /**
- * How long an upstream that refused asks to be left alone, in milliseconds from `nowMs` (UTC); undefined if it
- * doesn't say, or says something that is no time (negative, garbage). The most exact statement counts:
- * retry-after-ms, then retry-after, then the error's own words, then the resets of its limits.
+ * How long to wait after a refusal, in milliseconds from `nowMs` (UTC). Undefined if the upstream states no valid
+ * time. The most precise source wins: retry-after-ms, then retry-after, the error message, and the rate limits' resets.
  */
 export function cooldownMs(headers: ResponseHeaders, body: unknown, nowMs: number): number | undefined {
   const wait =
@@ -18,7 +17,7 @@ export function cooldownMs(headers: ResponseHeaders, body: unknown, nowMs: numbe
     parseCount(headers['x-ms-retry-after-ms']) ??
     retryAfterMs(headers['retry-after'], nowMs) ??
     statedMs(body) ??
-    usedUpMs(headers, nowMs) ??
+    exhaustedMs(headers, nowMs) ??
     soonestResetMs(headers, nowMs);
   return wait === undefined ? undefined : Math.min(wait, MAX_COOLDOWN_MS);
 }
@@ -33,11 +32,11 @@ function retryAfterMs(value: string | undefined, nowMs: number): number | undefi
 function statedMs(body: unknown): number | undefined {
   const error = readUpstreamError(body);
   if (!error || error.retryDelayMs !== undefined) return error?.retryDelayMs;
-  const stated = UNITS.exec(IN_WORDS.exec(error.message)?.[1] ?? '')?.[0];
-  return stated === undefined ? undefined : parseDuration(stated);
+  const duration = UNITS.exec(IN_WORDS.exec(error.message)?.[1] ?? '')?.[0];
+  return duration === undefined ? undefined : parseDuration(duration);
 }
 
-/** Where no limit is marked as used up, the first one to move is the best guess. */
+/** The earliest reset, as a guess when no limit is marked as exhausted. */
 function soonestResetMs(headers: ResponseHeaders, nowMs: number): number | undefined {
   const resets = limitsOf(headers, nowMs).map(({ resetMs }) => resetMs);
   return resets.length === 0 ? undefined : Math.min(...resets);

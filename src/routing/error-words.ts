@@ -3,10 +3,10 @@ import type { UpstreamError } from './upstream-error.ts';
 
 type NamedClass = Exclude<FailureClass, 'server' | 'network' | 'timeout' | 'client_abort'>;
 
-/** Failures that providers report under statuses that alone would mean something else. */
+/** Failures that providers report with a status that would be classified differently on its own. */
 const RULES: { class: NamedClass; names: Set<string>; message?: RegExp }[] = [
   {
-    // A budget of requests under way: it frees itself, unlike a balance.
+    // A budget for concurrent requests: unlike a balance, it frees up by itself.
     class: 'rate_limit',
     names: new Set(['openrouter_in_flight_budget']),
   },
@@ -21,7 +21,7 @@ const RULES: { class: NamedClass; names: Set<string>; message?: RegExp }[] = [
       'payment_required',
       'insufficient_credits',
     ]),
-    // Anthropic reports an empty balance and a spend cap as 400 invalid_request_error, so only the words tell.
+    // Anthropic reports an empty balance and a spend cap as 400 invalid_request_error; only the message tells.
     message:
       /credit balance is too low|specified api usage limits|insufficient (?:credits?|balance|funds)|out of call volume quota|(?:spend|spending|monthly|credit) (?:cap|limit)|used all available credits/i,
   },
@@ -31,14 +31,14 @@ const RULES: { class: NamedClass; names: Set<string>; message?: RegExp }[] = [
     message: /api key not valid/i,
   },
   {
-    // A response, an item or a conversation that another account stores, or reasoning that another one has sealed.
+    // A response, item or conversation stored by another account, or reasoning that another account encrypted.
     class: 'not_its_own',
     names: new Set(['previous_response_not_found', 'invalid_encrypted_content']),
     message:
       /\b(?:response|conversation|item) with id \S+ (?:was )?not found|^invalid `?previous_response_id`?|invalid `?signature`? in `?thinking`? block|encrypted content .*could not be (?:verified|decrypted)/is,
   },
   {
-    // Also a 403, of a key that may use other models: no reason to take the key out.
+    // Some providers answer 403 here. The key works for other models, so it must not be blocked.
     class: 'invalid_request',
     names: new Set(['model_not_found', 'deploymentnotfound']),
   },
@@ -59,14 +59,16 @@ const RULES: { class: NamedClass; names: Set<string>; message?: RegExp }[] = [
   },
 ];
 
-const MAY_SPEAK = new Set([400, 402, 403, 404, 413, 422, 429]);
+/** Statuses whose meaning the message may change. */
+const AMBIGUOUS_STATUSES = new Set([400, 402, 403, 404, 413, 422, 429]);
 
-/** The class that an error's names or words give away; undefined where the status has to tell. */
+/** Classifies an error by its codes or message. Undefined if only the status tells. */
 export function classByWords(error: UpstreamError, status: number): NamedClass | undefined {
-  for (const { class: found, names, message } of RULES) {
-    if (error.names.some((name) => names.has(name))) return found;
-    // Messages may quote the prompt: they are only believed where the status leaves the question open.
-    if (message && (status < 400 || MAY_SPEAK.has(status)) && message.test(error.message)) return found;
+  for (const { class: failureClass, names, message } of RULES) {
+    if (error.names.some((name) => names.has(name))) return failureClass;
+    // Messages may quote the prompt, so they only count when the status is ambiguous.
+    if (message && (status < 400 || AMBIGUOUS_STATUSES.has(status)) && message.test(error.message))
+      return failureClass;
   }
   return undefined;
 }
@@ -88,9 +90,9 @@ const STATUS_BY_NAME: Record<string, number> = {
   deadline_exceeded: 504,
 };
 
-/** The status that counts: the answer's own, else what an error inside a good answer says, else a bad gateway. */
-export function statusOf(answered: number, error: UpstreamError): number {
-  if (answered >= 400) return answered;
+/** The effective status: the response's if it is an error, else the one stated in a 2xx body's error, else 502. */
+export function statusOf(responseStatus: number, error: UpstreamError): number {
+  if (responseStatus >= 400) return responseStatus;
   if (error.status !== undefined) return error.status;
   for (const name of error.names) {
     const status = STATUS_BY_NAME[name];

@@ -1,12 +1,12 @@
 import type { ResponseHeaders } from './rate-limits.ts';
 
-/** How an attempt at an upstream went wrong, as the forwarder saw it. */
+/** How an attempt failed, as the gateway observed it. */
 export type UpstreamOutcome =
-  /** An error status, or an error event or body under a good one. */
+  /** An error status, or a 2xx response with an error event or error body. */
   | { kind: 'response'; status: number; headers: ResponseHeaders; body: unknown }
-  /** No answer, or one that broke off before its first content: the socket's error code. */
+  /** No response, or one that broke off before its first content. `code` is the socket's error code. */
   | { kind: 'socket'; code: string }
-  /** A good status with nothing of use in it: no choices, an HTML page, a stream that ended without content. */
+  /** A 2xx response without content: no choices, an HTML page, or a stream that ended early. */
   | { kind: 'empty' }
   | { kind: 'client_abort' };
 
@@ -19,12 +19,12 @@ export type FailureClass =
   | 'timeout'
   | 'invalid_request'
   | 'context_overflow'
-  /** What the request points at, or what it gives back sealed, is another provider's. */
+  /** The request refers to a stored object, or carries encrypted reasoning, of another provider or account. */
   | 'not_its_own'
   | 'content_filter'
   | 'client_abort';
 
-/** Whom a failure says something about: key and model together, every model of the key, the whole account, nobody. */
+/** What a failure affects: the key and model together, every model of the key, the whole account, or nothing. */
 export type FailureScope = 'target' | 'key' | 'account' | 'none';
 
 export type NextStep = 'elsewhere' | 'larger_context' | 'stop';
@@ -33,6 +33,6 @@ export interface Failure {
   class: FailureClass;
   scope: FailureScope;
   next: NextStep;
-  /** How long the upstream asked to be left alone, if it did. */
+  /** Wait that the upstream asked for, if it did. */
   cooldownMs?: number;
 }

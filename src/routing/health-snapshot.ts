@@ -1,8 +1,8 @@
-import { feed } from './balance.ts';
+import { recordTtfb } from './balance.ts';
 import type { BlockReason, Blocks } from './blocks.ts';
 import { newTargetHealth, type TargetHealth } from './target-health.ts';
 
-/** What survives a restart: times as what was left of them, as the monotonic clock starts anew. */
+/** Health that survives a restart. Times are stored as remaining durations, since the monotonic clock restarts. */
 export interface HealthSnapshot {
   /** UTC milliseconds. */
   savedAtMs: number;
@@ -10,7 +10,7 @@ export interface HealthSnapshot {
   targets: { id: string; openings: number; openLeftMs: number; averageMs?: number }[];
 }
 
-/** Whether a value that was stored, perhaps by another version, has the form of a snapshot. */
+/** Whether a stored value, possibly of another version, has the shape of a snapshot. */
 export function isHealthSnapshot(value: unknown): value is HealthSnapshot {
   const { savedAtMs, blocks, targets } = (value ?? {}) as Partial<Record<keyof HealthSnapshot, unknown>>;
   return (
@@ -24,7 +24,7 @@ function isListWith(list: unknown, numbers: readonly string[]): boolean {
   return (
     Array.isArray(list) &&
     list.every(
-      (each) => typeof each?.id === 'string' && numbers.every((name) => typeof each[name] === 'number'),
+      (item) => typeof item?.id === 'string' && numbers.every((name) => typeof item[name] === 'number'),
     )
   );
 }
@@ -57,16 +57,16 @@ export function saveHealth({ blocks, targets }: HealthState, { nowMs, utcMs }: N
 export function restoreHealth(snapshot: HealthSnapshot | undefined, { nowMs, utcMs }: Now): HealthState {
   const state: HealthState = { blocks: new Map(), targets: new Map() };
   if (!snapshot) return state;
-  // A clock that was set back must not lengthen what was left.
-  const passedMs = Math.max(0, utcMs - snapshot.savedAtMs);
+  // A clock that was set back must not lengthen the remaining durations.
+  const elapsedMs = Math.max(0, utcMs - snapshot.savedAtMs);
   for (const { id, because, leftMs } of snapshot.blocks) {
-    state.blocks.set(id, { because, sinceMs: nowMs, untilMs: nowMs + leftMs - passedMs });
+    state.blocks.set(id, { because, sinceMs: nowMs, untilMs: nowMs + leftMs - elapsedMs });
   }
   for (const { id, openings, openLeftMs, averageMs } of snapshot.targets) {
     const health = newTargetHealth();
     if (openings > 0)
-      Object.assign(health.breaker, { phase: 'open', openings, openUntilMs: nowMs + openLeftMs - passedMs });
-    if (averageMs !== undefined) feed(health.load, averageMs, nowMs);
+      Object.assign(health.breaker, { phase: 'open', openings, openUntilMs: nowMs + openLeftMs - elapsedMs });
+    if (averageMs !== undefined) recordTtfb(health.load, averageMs, nowMs);
     state.targets.set(id, health);
   }
   return state;

@@ -5,12 +5,12 @@ import { abandonProbe, beginAttempt, blockedUntil } from './breaker.ts';
 import { type Candidate, reachOf, targetId } from './candidate.ts';
 import type { Failure } from './failure.ts';
 import { type HealthSnapshot, restoreHealth, saveHealth } from './health-snapshot.ts';
-import { type ResponseHeaders, usedUpMs } from './rate-limits.ts';
-import { newTargetHealth, type TargetHealth, takeFailure, takeSuccess } from './target-health.ts';
+import { exhaustedMs, type ResponseHeaders } from './rate-limits.ts';
+import { applyFailure, applySuccess, newTargetHealth, type TargetHealth } from './target-health.ts';
 
 export type Availability =
   | { ready: true }
-  /** `hard`: a rate limit, before whose end a request would only be refused; the rest may be tried as a last resort. */
+  /** `hard`: a rate limit with a stated end, until which requests are refused. Others may be tried as a last resort. */
   | {
       ready: false;
       because: BlockReason;
@@ -18,39 +18,40 @@ export type Availability =
       hard: boolean;
     };
 
-/** Permission for one attempt at a target. The holder reports how the attempt went and calls `ended` exactly once. */
+/** Permission for one attempt at a target. The holder reports how the attempt went and must call `ended`. */
 export interface HealthPermit {
-  /** The first content is there. */
+  /** The first content has arrived. */
   succeeded(ttfbMs: number, headers: ResponseHeaders): void;
-  /** It failed, before or after its first content. */
+  /** The attempt failed, before or after its first content. */
   failed(failure: Failure, elapsedMs: number): void;
+  /** Releases the permit. Later calls do nothing. */
   ended(): void;
 }
 
 export interface Health {
   availabilityOf(target: Candidate): Availability;
   begin(target: Candidate): HealthPermit;
-  /** What one more request would cost: time to first byte and queue, less for more weight. */
+  /** Cost of one more request, by time to first byte, queue and weight. */
   costOf(target: Candidate): number;
-  /** The usual time to first byte; undefined before the first answer. */
+  /** Average time to first byte; undefined before the first response. */
   expectedMs(target: Candidate): number | undefined;
   snapshot(): HealthSnapshot;
 }
 
-/** An answer's headers may say that a limit is used up for hours; by then other things will be known. */
-const MAX_USED_UP_MS = 60_000;
+/** Cap on blocks for an exhausted limit: headers may name hours, but newer responses will tell sooner. */
+const MAX_EXHAUSTED_MS = 60_000;
 
-/** Of an answer that says nothing about limits. */
+/** For a response whose headers say nothing about limits. */
 export const NO_HEADERS: ResponseHeaders = Object.freeze({});
 
 const READY: Availability = Object.freeze({ ready: true });
 
-/** The health of every target, made of what attempts report; a snapshot of an earlier run is taken up. */
+/** Tracks the health of every target from what attempts report. Starts from the snapshot of an earlier run. */
 export function createHealth(options: {
   clock: Pick<Clock, 'now' | 'monotonic'>;
   random: () => number;
   snapshot?: HealthSnapshot | undefined;
-  /** Something has changed that a restart should not forget. */
+  /** Called when something changes that should survive a restart. */
   onChange?: (() => void) | undefined;
 }): Health {
   const { clock, random, onChange } = options;
@@ -70,7 +71,7 @@ export function createHealth(options: {
 
   function availabilityOf(target: Candidate): Availability {
     const { breaker } = healthOf(target);
-    // Nearly always; each request asks.
+    // The common case, on the path of each request.
     if (state.blocks.size === 0 && breaker.phase === 'closed') return READY;
     const nowMs = clock.monotonic();
     const blocks = activeBlocks(state.blocks, reachOf(target).ids, nowMs);
@@ -78,7 +79,7 @@ export function createHealth(options: {
     const longest = blocks[0];
     if (!longest && breakerUntilMs === 0) return READY;
     const limit = blocks.find(({ because }) => because === 'rate_limit');
-    // From its end on the target may be tried as a last resort, whatever else speaks against it.
+    // Reported before longer blocks: once the limit ends, the target may be tried as a last resort.
     if (limit) return { ready: false, because: 'rate_limit', waitMs: limit.untilMs - nowMs, hard: true };
     const byBreaker = breakerUntilMs > (longest?.untilMs ?? 0);
     return {
@@ -98,15 +99,15 @@ export function createHealth(options: {
     return {
       succeeded(ttfbMs, headers) {
         probing = false;
-        takeSuccess(health, ttfbMs, clock.monotonic());
+        applySuccess(health, ttfbMs, clock.monotonic());
         if (state.blocks.size > 0) lift(state.blocks, reachOf(target).ids, beganMs);
-        const forMs = headers === NO_HEADERS ? undefined : usedUpMs(headers, clock.now());
-        if (forMs !== undefined) blockFor(targetId(target), 'used_up', Math.min(forMs, MAX_USED_UP_MS));
+        const forMs = headers === NO_HEADERS ? undefined : exhaustedMs(headers, clock.now());
+        if (forMs !== undefined) blockFor(targetId(target), 'used_up', Math.min(forMs, MAX_EXHAUSTED_MS));
       },
       failed(failure, elapsedMs) {
         const nowMs = clock.monotonic();
-        const consequence = takeFailure(health, target, { failure, elapsedMs, nowMs, random });
-        if (consequence) blockFor(consequence.id, consequence.because, consequence.forMs);
+        const failureBlock = applyFailure(health, target, { failure, elapsedMs, nowMs, random });
+        if (failureBlock) blockFor(failureBlock.id, failureBlock.because, failureBlock.forMs);
         onChange?.();
       },
       ended() {
@@ -132,7 +133,7 @@ export function createHealth(options: {
   };
 }
 
-/** Clients can name any model of a provider, so there is no end of targets. */
+/** Clients can name any model of a provider, so the number of targets is unbounded. */
 const MAX_TARGETS = 2_000;
 
 function forgetIdle(targets: Map<string, TargetHealth>): void {

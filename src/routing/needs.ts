@@ -1,14 +1,14 @@
-/** What a request asks of a model, whatever its tier. */
+/** What a request requires of a model, in any tier. */
 export interface Needs {
   /** Input and output together. */
   contextTokens?: number;
   tools?: boolean;
   vision?: boolean;
-  /** A strict JSON schema for the answer. */
+  /** A strict JSON schema for the response. */
   jsonSchema?: boolean;
 }
 
-/** What a model can do; what is not known is left out. */
+/** What a model can do. Undefined when unknown. */
 export interface Capabilities {
   contextTokens?: number;
   tools?: boolean;
@@ -18,7 +18,7 @@ export interface Capabilities {
 
 const FEATURES = ['tools', 'vision', 'jsonSchema'] as const;
 
-/** What a model is known to lack for a request; what is not known about it is not held against it. */
+/** What a model is known to lack for a request. Unknown capabilities don't count as lacking. */
 export function lackOf(capabilities: Capabilities, needs: Needs): (keyof Needs)[] {
   const lack: (keyof Needs)[] = FEATURES.filter(
     (feature) => needs[feature] && capabilities[feature] === false,

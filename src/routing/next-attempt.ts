@@ -4,11 +4,11 @@ import type { Health } from './health.ts';
 import { type Order, type OrderOptions, orderTargets } from './order.ts';
 import { countRequest, type RetryBudget, takeRetry } from './retry-budget.ts';
 
-/** An attempt of this request that has failed. */
+/** A failed attempt of this request. */
 export interface Tried {
   target: Candidate;
   failure: Failure;
-  /** It went to a target that was blocked, for want of a better one. */
+  /** The target was blocked, but there was no better one. */
   lastResort: boolean;
 }
 
@@ -17,26 +17,26 @@ export interface NextAttemptOptions extends Omit<OrderOptions, 'health'> {
   tried: readonly Tried[];
   budget: RetryBudget;
   nowMs: number;
-  /** Until the request's deadline. */
+  /** Time until the request's deadline. */
   remainingMs?: number;
-  /** Models of a larger context, for the one jump that an overflow allows. */
+  /** Candidates with a larger context window, for the one retry after a context overflow. */
   larger?: readonly Candidate[];
 }
 
 export type NextAttempt =
   | { kind: 'attempt'; target: Candidate; lastResort: boolean }
-  /** Every target has asked to be left alone; the first is back after `waitMs`. */
+  /** Every target is rate limited; the first one is back after `waitMs`. */
   | { kind: 'wait'; target: Candidate; waitMs: number }
   | { kind: 'stop'; because: StopReason };
 
-/** `final`: the last failure would be the same elsewhere. `unfit`: no target can serve such a request. */
+/** `final`: any other target would fail the same way. `unfit`: no target can serve the request. */
 export type StopReason = 'final' | 'attempts' | 'none_left' | 'retry_budget' | 'deadline' | 'unfit';
 
 const MAX_ATTEMPTS = 3;
 
 /**
- * Says where a request goes next, with the health of this moment. At most three attempts, each at another target;
- * a second one only while the retry budget lasts and the deadline leaves time for it.
+ * Decides where a request goes next, by the current health. There are at most three attempts, each at another target;
+ * retries need room in the retry budget and time before the deadline.
  */
 export function nextAttempt(options: NextAttemptOptions): NextAttempt {
   const last = options.tried.at(-1);
@@ -58,8 +58,8 @@ function firstAttempt(options: NextAttemptOptions): NextAttempt {
 }
 
 /**
- * With every target blocked, one that only the breaker or a guess keeps out is better than nothing. An account without
- * money, or a key that is refused, is not asked by the same request again.
+ * When every target is blocked, tries one without a hard block as a last resort. A retry skips accounts without credit
+ * and rejected keys.
  */
 function failOpen({ blocked }: Order, isRetry = false): NextAttempt {
   const soft = blocked.find(
@@ -78,13 +78,13 @@ function retry(options: NextAttemptOptions, order: Order): NextAttempt {
   const target = order.ready.find(inTime);
   if (target) return withinBudget(options, { kind: 'attempt', target, lastResort: false });
   if (order.ready.length > 0) return stop('deadline');
-  // One last resort a request: in a total outage the attempts must not multiply.
+  // One last resort per request: in a total outage attempts must not multiply.
   const next = tried.some(({ lastResort }) => lastResort) ? stop('none_left') : failOpen(order, true);
   if (next.kind === 'attempt') return inTime(next.target) ? withinBudget(options, next) : stop('deadline');
   return stop('none_left');
 }
 
-/** Once a model's context was too small, only larger ones come into question. */
+/** After a context overflow, only models with a larger context window are tried. */
 function jumpToLarger(options: NextAttemptOptions, from: Candidate): NextAttempt {
   const { tried, larger = [], capabilitiesOf } = options;
   const room = (target: Candidate) => capabilitiesOf?.(target).contextTokens ?? 0;

@@ -9,26 +9,25 @@ export interface OrderOptions {
   random: () => number;
   needs?: Needs;
   capabilitiesOf?: (target: Candidate) => Capabilities;
-  /** The target that served this conversation last. */
+  /** The candidate that served this conversation last. */
   sticky?: Candidate | undefined;
-  /** It goes before targets of a better priority too, as what the conversation is made of is best read there. */
+  /** Puts the sticky candidate before better priorities: only it can read the conversation's encrypted parts. */
   isPinned?: boolean;
 }
 
-/** The targets of one request, sorted by what can be done with them now. */
+/** The candidates of one request, by current availability. */
 export interface Order {
-  /** To be tried in this order. */
+  /** Available, in the order to try them. */
   ready: Candidate[];
-  /** Kept out for now; the first one back comes first. */
+  /** Blocked for now; the one that is back first comes first. */
   blocked: { target: Candidate; availability: Availability & { ready: false } }[];
-  /** Not able to serve this request at all. */
+  /** Unable to serve this request. */
   unfit: { target: Candidate; lacks: (keyof Needs)[] }[];
 }
 
 /**
- * Orders targets: those that can't serve the request are out, then the lowest priority number comes first; among
- * equals the one that the conversation sticks to, then the better of two drawn at random, again and again. Health
- * and priority win over stickiness.
+ * Orders candidates by priority. Within a priority the conversation's sticky candidate comes first, then the others by
+ * repeated power of two choices. Health and priority win over stickiness.
  */
 export function orderTargets(options: OrderOptions): Order {
   const { targets, health, needs = {}, capabilitiesOf = () => ({}) } = options;
@@ -55,13 +54,13 @@ function rank(
   let left = targets.filter((target) => !ranked.includes(target));
   while (left.length > 0) {
     const first = Math.min(...left.map(({ priority }) => priority));
-    const candidates = left.filter(({ priority }) => priority === first);
-    const picked =
-      candidates.find((target) => targetId(target) === stickyId) ??
-      pickOfTwo(candidates, { weightOf: ({ weight }) => weight, cost: health.costOf, random });
-    if (!picked) break;
-    ranked.push(picked);
-    left = left.filter((target) => target !== picked);
+    const peers = left.filter(({ priority }) => priority === first);
+    const next =
+      peers.find((target) => targetId(target) === stickyId) ??
+      pickOfTwo(peers, { weightOf: ({ weight }) => weight, cost: health.costOf, random });
+    if (!next) break;
+    ranked.push(next);
+    left = left.filter((target) => target !== next);
   }
   return ranked;
 }

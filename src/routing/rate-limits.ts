@@ -3,18 +3,18 @@ import { parseCount, parseDuration, untilDate } from './duration.ts';
 /** Response headers, names in lower case. */
 export type ResponseHeaders = Readonly<Record<string, string | undefined>>;
 
-/** One of the limits that an answer's headers tell of. */
+/** A rate limit that a response's headers report. */
 export interface Limit {
-  /** Undefined where the header is missing or no number. */
+  /** Undefined when the header is missing or not a number. */
   remaining?: number;
-  /** Milliseconds until there is room again. */
+  /** Milliseconds until the limit resets. */
   resetMs: number;
 }
 
 const RESET_NAMES = [/^x-ratelimit-reset()(-.+)?$/, /^anthropic-ratelimit-(.+)-reset()$/] as const;
 
 /**
- * Every limit whose reset is told: x-ratelimit-reset, x-ratelimit-reset-requests, -tokens (OpenAI, Azure,
+ * All rate limits with a reset header: x-ratelimit-reset, x-ratelimit-reset-requests, -tokens (OpenAI, Azure,
  * OpenRouter) and anthropic-ratelimit-requests-reset, -tokens-reset and so on.
  */
 export function limitsOf(headers: ResponseHeaders, nowMs: number): Limit[] {
@@ -29,8 +29,8 @@ export function limitsOf(headers: ResponseHeaders, nowMs: number): Limit[] {
   return limits;
 }
 
-/** Until when a limit is used up; undefined while there is room in all. Any answer may tell, also a good one. */
-export function usedUpMs(headers: ResponseHeaders, nowMs: number): number | undefined {
+/** Milliseconds until no limit is exhausted; undefined while none is. Successful responses may report this too. */
+export function exhaustedMs(headers: ResponseHeaders, nowMs: number): number | undefined {
   const waits = limitsOf(headers, nowMs).filter(({ remaining }) => remaining === 0);
   return waits.length === 0 ? undefined : Math.max(...waits.map(({ resetMs }) => resetMs));
 }
@@ -41,7 +41,7 @@ function remainingNameOf(resetName: string): string | undefined {
   return anthropic ? `anthropic-ratelimit-${anthropic[1]}-remaining` : undefined;
 }
 
-/** A reset is a duration (`6m0s`), a date, seconds from now, or an instant in seconds or milliseconds. */
+/** A reset is a duration (`6m0s`), a date, seconds from now, or a Unix time in seconds or milliseconds. */
 function parseReset(value: string, nowMs: number): number | undefined {
   const number = parseCount(value);
   if (number === undefined) return parseDuration(value) ?? untilDate(value, nowMs);

@@ -1,9 +1,9 @@
 /**
- * How many second attempts may be made, so that an outage does not multiply the traffic: a fifth of the requests
- * of the last 10 seconds and 10 a second besides (the figures of Finagle's retry budget).
+ * Limits retries, so that an outage does not multiply the traffic: a fifth of the requests of the last 10 seconds plus
+ * 10 per second, as in Finagle's RetryBudget.
  */
 export interface RetryBudget {
-  /** One entry for each second that saw traffic, oldest first. */
+  /** One entry for each second with traffic, oldest first. */
   seconds: { second: number; requests: number; retries: number }[];
 }
 
@@ -36,8 +36,8 @@ export function takeRetry(budget: RetryBudget, nowMs: number): boolean {
 
 function currentSecond(budget: RetryBudget, nowMs: number): RetryBudget['seconds'][number] {
   const second = Math.floor(nowMs / 1_000);
-  const running = budget.seconds.at(-1);
-  if (running?.second === second) return running;
+  const latest = budget.seconds.at(-1);
+  if (latest?.second === second) return latest;
   budget.seconds = budget.seconds.filter((entry) => entry.second > second - LIFE_SECONDS);
   const current = { second, requests: 0, retries: 0 };
   budget.seconds.push(current);

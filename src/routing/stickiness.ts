@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts';
 import type { Candidate } from './candidate.ts';
 import type { Tier } from './tier.ts';
 
-/** Where a conversation was served last. */
+/** What served a conversation last. */
 export interface Pin {
   target: Candidate;
   tier?: Tier;
@@ -11,13 +11,13 @@ export interface Pin {
 export interface Stickiness {
   get(conversation: string): Pin | undefined;
   set(conversation: string, pin: Pin): void;
-  /** So many of the conversations that were served last, the last one at the end. */
-  latest(most: number): SavedPin[];
-  /** How often a conversation was served. */
+  /** The `count` most recently served conversations, oldest first. */
+  latest(count: number): SavedPin[];
+  /** How often `set` was called. */
   readonly changes: number;
 }
 
-/** A pin as it survives a restart: by how long ago it was used, as the monotonic clock starts anew. */
+/** A pin that survives a restart. Its age is stored as a duration, since the monotonic clock restarts. */
 export interface SavedPin {
   conversation: string;
   pin: Pin;
@@ -25,45 +25,45 @@ export interface SavedPin {
 }
 
 export interface StickinessOptions {
-  /** How long conversations are remembered after their last turn. */
+  /** How long a conversation is remembered after its last turn. */
   idleMs?: number;
-  /** Those of an earlier run. */
-  known?: readonly SavedPin[];
+  /** The pins of an earlier run. */
+  savedPins?: readonly SavedPin[];
 }
 
-/** The life of a provider's prompt cache. */
+/** Lifetime of a provider's prompt cache. */
 const IDLE_MS = 600_000;
 const MAX_CONVERSATIONS = 10_000;
 
-/** Remembers conversations for ten minutes after their last turn, or as long as is said. */
+/** Remembers what served each conversation, for ten minutes after its last turn unless the options say otherwise. */
 export function createStickiness(
   clock: Pick<Clock, 'monotonic'>,
-  { idleMs: mostIdleMs = IDLE_MS, known = [] }: StickinessOptions = {},
+  { idleMs: maxIdleMs = IDLE_MS, savedPins = [] }: StickinessOptions = {},
 ): Stickiness {
-  // In the order of last use, so that the first entry is always the one that is idle longest.
+  // Ordered by last use: the first entry has been idle longest.
   const pins = new Map<string, { pin: Pin; usedAtMs: number }>();
   let changes = 0;
-  for (const { conversation, pin, idleMs } of known) {
-    if (idleMs < mostIdleMs) pins.set(conversation, { pin, usedAtMs: clock.monotonic() - idleMs });
+  for (const { conversation, pin, idleMs } of savedPins) {
+    if (idleMs < maxIdleMs) pins.set(conversation, { pin, usedAtMs: clock.monotonic() - idleMs });
   }
   return {
     get(conversation) {
-      const known = pins.get(conversation);
-      return known && clock.monotonic() - known.usedAtMs < mostIdleMs ? known.pin : undefined;
+      const entry = pins.get(conversation);
+      return entry && clock.monotonic() - entry.usedAtMs < maxIdleMs ? entry.pin : undefined;
     },
     set(conversation, pin) {
       changes++;
       pins.delete(conversation);
       pins.set(conversation, { pin, usedAtMs: clock.monotonic() });
       for (const [oldest, { usedAtMs }] of pins) {
-        if (pins.size <= MAX_CONVERSATIONS && clock.monotonic() - usedAtMs < mostIdleMs) break;
+        if (pins.size <= MAX_CONVERSATIONS && clock.monotonic() - usedAtMs < maxIdleMs) break;
         pins.delete(oldest);
       }
     },
-    latest(most) {
+    latest(count) {
       const now = clock.monotonic();
       return [...pins]
-        .slice(-most)
+        .slice(-count)
         .map(([conversation, { pin, usedAtMs }]) => ({ conversation, pin, idleMs: now - usedAtMs }));
     },
     get changes() {

@@ -1,19 +1,19 @@
-import { feed, type Load, newLoad } from './balance.ts';
+import { type Load, newLoad, recordTtfb } from './balance.ts';
 import type { BlockReason } from './blocks.ts';
 import { type Breaker, newBreaker, recordFailure, recordSuccess } from './breaker.ts';
 import { accountOf, type Candidate, keyOf, targetId } from './candidate.ts';
 import type { Failure } from './failure.ts';
 
-/** What is known of one key and model. */
+/** The health of one key and model. */
 export interface TargetHealth {
   breaker: Breaker;
   load: Load;
-  /** Refusals in a row whose end was not told: each doubles the guess. */
-  untoldLimits: number;
+  /** Consecutive rate limits without a stated end. Each doubles the guessed wait. */
+  unstatedLimits: number;
 }
 
-/** Whom a failure blocks, and for how long. */
-export interface Consequence {
+/** What a failure blocks, and for how long. */
+export interface FailureBlock {
   id: string;
   because: BlockReason;
   forMs: number;
@@ -25,18 +25,18 @@ const FIRST_GUESS_MS = 5_000;
 const LONGEST_GUESS_MS = 60_000;
 
 export function newTargetHealth(): TargetHealth {
-  return { breaker: newBreaker(), load: newLoad(), untoldLimits: 0 };
+  return { breaker: newBreaker(), load: newLoad(), unstatedLimits: 0 };
 }
 
-/** Takes an answer into the target's health. */
-export function takeSuccess(health: TargetHealth, ttfbMs: number, nowMs: number): void {
+/** Records a success in the target's health. */
+export function applySuccess(health: TargetHealth, ttfbMs: number, nowMs: number): void {
   recordSuccess(health.breaker, nowMs);
-  feed(health.load, ttfbMs, nowMs);
-  health.untoldLimits = 0;
+  recordTtfb(health.load, ttfbMs, nowMs);
+  health.unstatedLimits = 0;
 }
 
-/** Takes a failed attempt into the target's health; answers what it means for others. */
-export function takeFailure(
+/** Records a failed attempt in the target's health. Returns what it blocks, if anything. */
+export function applyFailure(
   health: TargetHealth,
   target: Candidate,
   {
@@ -45,7 +45,7 @@ export function takeFailure(
     nowMs,
     random,
   }: { failure: Failure; elapsedMs: number; nowMs: number; random: () => number },
-): Consequence | undefined {
+): FailureBlock | undefined {
   const waitMs = failure.cooldownMs;
   switch (failure.class) {
     case 'client_abort':
@@ -54,7 +54,7 @@ export function takeFailure(
     case 'content_filter':
     case 'context_overflow':
     case 'not_its_own':
-      // The request was at fault; that the upstream said so shows that it is well.
+      // The request was at fault; that the upstream says so shows that it is healthy.
       recordSuccess(health.breaker, nowMs);
       return undefined;
     case 'quota':
@@ -65,7 +65,7 @@ export function takeFailure(
       if (waitMs) return { id: targetId(target), because: 'rate_limit', forMs: waitMs };
       return { id: targetId(target), because: 'guess', forMs: guessLimit(health, waitMs, random) };
     case 'timeout':
-      feed(health.load, elapsedMs, nowMs);
+      recordTtfb(health.load, elapsedMs, nowMs);
       recordFailure(health.breaker, nowMs, { waitMs, random });
       return undefined;
     case 'server':
@@ -75,10 +75,10 @@ export function takeFailure(
   }
 }
 
-/** Where the end of a rate limit is not told, or told to be now: now is believed once. */
-function guessLimit(health: TargetHealth, toldMs: number | undefined, random: () => number): number {
-  const doublings = toldMs === undefined ? health.untoldLimits : health.untoldLimits - 1;
-  health.untoldLimits++;
+/** Guesses the wait for a rate limit without a stated end. A stated wait of 0 is believed once. */
+function guessLimit(health: TargetHealth, statedMs: number | undefined, random: () => number): number {
+  const doublings = statedMs === undefined ? health.unstatedLimits : health.unstatedLimits - 1;
+  health.unstatedLimits++;
   if (doublings < 0) return 0;
   return Math.min(LONGEST_GUESS_MS, FIRST_GUESS_MS * 2 ** doublings) * (0.5 + random() / 2);
 }

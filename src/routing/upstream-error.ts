@@ -1,13 +1,13 @@
 /**
- * The error of an upstream's answer, whatever its dialect:
+ * The error in an upstream's response, from any API:
  * OpenAI and Azure `{error:{message,type,code}}`, Anthropic `{type:'error',error:{type,message}}`,
  * OpenRouter `{error:{code:429,message,metadata}}`, Gemini `{error:{code,message,status,details}}` or a list of that.
  */
 export interface UpstreamError {
   message: string;
-  /** Every code, type and status that the error names, lower case. */
+  /** All codes, types and statuses in the error, in lower case. */
   names: string[];
-  /** The HTTP status that the error itself states; within a stream it is the only one. */
+  /** HTTP status stated in the error itself. Within a stream it is the only status. */
   status?: number;
   /** Gemini's RetryInfo, in milliseconds. */
   retryDelayMs?: number;
@@ -15,7 +15,7 @@ export interface UpstreamError {
 
 type Fields = Record<string, unknown>;
 
-/** Finds the error in a parsed body; undefined if it holds none. */
+/** Finds the error in a parsed body. Undefined if there is none. */
 export function readUpstreamError(body: unknown): UpstreamError | undefined {
   const outer = fieldsOf(Array.isArray(body) ? body[0] : body);
   if (!outer)
@@ -33,7 +33,7 @@ export function readUpstreamError(body: unknown): UpstreamError | undefined {
   };
 }
 
-/** Azure's gateway answers `{statusCode,message}` without an `error` around it. */
+/** Azure's gateway responds with `{statusCode,message}`, without an `error` around it. */
 function isBareError(outer: Fields): boolean {
   return typeof outer.message === 'string' && ('statusCode' in outer || 'code' in outer);
 }
@@ -42,11 +42,11 @@ function namesOf(error: Fields): string[] {
   const inner = fieldsOf(error.innererror) ?? fieldsOf(error.inner_error);
   const metadata = fieldsOf(error.metadata);
   const details = listOf(error.details).map(fieldsOf);
-  const named = [error.code, error.type, error.status, inner?.code, metadata?.limit_source];
-  for (const detail of details) named.push(detail?.reason);
-  // OpenRouter says with these fields, not with a code, that a moderator refused the input.
-  if (metadata && ('flagged_input' in metadata || 'reasons' in metadata)) named.push('content_filter');
-  return named.filter((name) => typeof name === 'string').map((name) => name.toLowerCase());
+  const names = [error.code, error.type, error.status, inner?.code, metadata?.limit_source];
+  for (const detail of details) names.push(detail?.reason);
+  // OpenRouter reports input refused by moderation with these fields, not with a code.
+  if (metadata && ('flagged_input' in metadata || 'reasons' in metadata)) names.push('content_filter');
+  return names.filter((name) => typeof name === 'string').map((name) => name.toLowerCase());
 }
 
 function retryDelayOf(details: unknown): number | undefined {

@@ -1,17 +1,22 @@
 import { createHash } from 'node:crypto';
 import { type ScoredMessage, textOf } from './prompt.ts';
 
-export interface ConversationSigns {
-  /** The client's own session header, if it sent one. */
+export interface ConversationIdentity {
+  /** Value of the client's session header, if it sent one. */
   sessionId?: string;
   promptCacheKey?: string;
   messages: readonly ScoredMessage[];
   tools?: unknown;
 }
 
-/** The same for every turn of a conversation: what the client says it is, else a hash of how it began. */
-export function conversationKey({ sessionId, promptCacheKey, messages, tools }: ConversationSigns): string {
-  // Clients choose these names, of any length and perhaps after people; and keys are stored.
+/** A key that all turns of a conversation share: the client's own id, or else a hash of the conversation's start. */
+export function conversationKey({
+  sessionId,
+  promptCacheKey,
+  messages,
+  tools,
+}: ConversationIdentity): string {
+  // Hashed because keys are stored, and a client's id may be of any length and name a person.
   if (sessionId) return `session:${hashOf(sessionId)}`;
   if (promptCacheKey) return `cache:${hashOf(promptCacheKey)}`;
   const firstUser = messages.find((message) => message.role === 'user');
@@ -24,7 +29,7 @@ function hashOf(text: string): string {
   return createHash('sha256').update(text).digest('base64url');
 }
 
-/** A number in [0,1) that a conversation keeps: its place among equals. */
-export function placeOf(key: string): number {
+/** Hashes a key to a number in [0,1). */
+export function unitHash(key: string): number {
   return createHash('sha256').update(key).digest().readUInt32BE(0) / 2 ** 32;
 }

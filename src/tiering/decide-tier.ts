@@ -1,5 +1,5 @@
 import type { Tier } from '../routing/tier.ts';
-import { placeOf } from './conversation-key.ts';
+import { unitHash } from './conversation-key.ts';
 import type { TierScore } from './score.ts';
 import { type ScoreWindow, shareUnderPressure, tierByShare } from './share.ts';
 
@@ -8,28 +8,28 @@ export interface TierQuestion {
   window: ScoreWindow;
   /** The share of requests that the user wants on the strong tier, if one was set. */
   share?: number;
-  /** Of the tightest budget; 0 where there is none. */
+  /** Spent share of the tightest budget; 0 when there is no budget. */
   spentOfCap?: number;
-  /** The key of the conversation, which also settles ties. */
+  /** The conversation's key, which also breaks ties. */
   conversation: string;
   /** The tier that served the conversation last. */
   pinned?: Tier | undefined;
   inToolLoop?: boolean;
-  /** The request gives reasoning back that the other tier's provider cannot open. */
+  /** The request carries encrypted reasoning that the other tier's provider can't decrypt. */
   isSealed?: boolean;
-  /** A tier that the request asked for as its least; exempt from the budget's pressure. */
+  /** Lowest tier that the request allows; exempt from budget pressure. */
   minTier?: Tier;
-  /** What the weak tier would save on this turn, and what the lost prompt cache would cost. */
+  /** What the weak tier would save on this turn, and what losing the prompt cache would cost. */
   savingNanoUsd?: number;
   cacheLossNanoUsd?: number;
 }
 
 export interface TierDecision {
   tier: Tier;
-  /** False: `tier` is recorded and told, but the request keeps the model it asked for. */
+  /** When false, `tier` is only recorded and reported; the request keeps the model it names. */
   applied: boolean;
   threshold?: number;
-  /** What settled it, beyond the score. */
+  /** What decided, beyond the score. */
   because:
     | 'needs'
     | 'min_tier'
@@ -42,15 +42,15 @@ export interface TierDecision {
     | 'cold_start';
 }
 
-/** Less gain than this is not worth the strong tier's price, where the user set no share. */
+/** Expected gain from which the strong tier is worth its price. Used when the user set no share. */
 const WORTHWHILE_GAIN = 0.05;
-/** What a cold start is judged by when it is only recorded. */
+/** Share that a cold start's decision is computed with. */
 const UNSET_SHARE = 0.5;
 
 /**
- * Which tier a request takes. With a share, the scores above its running quantile go to the strong tier; without
- * one nothing is applied until the project's own labels have proved what the strong tier gains. A budget that
- * runs down lowers the share, a conversation keeps its tier.
+ * Decides which tier serves a request. With a share, scores above the running quantile go to the strong tier. Without
+ * one, no decision is applied until the learner has proved itself on the project's labels. A budget that runs low
+ * reduces the share, and a conversation keeps its tier.
  */
 export function decideTier(question: TierQuestion): TierDecision {
   const { pinned, inToolLoop = false, minTier, share, scored, spentOfCap = 0 } = question;
@@ -61,19 +61,19 @@ export function decideTier(question: TierQuestion): TierDecision {
   if (coldStart) return { ...byShare(question, UNSET_SHARE), applied: false, because: 'cold_start' };
   const strongShare = shareUnderPressure(share ?? 1, spentOfCap);
   if (strongShare === 0) return { tier: 'weak', applied: true, because: share === 0 ? 'share' : 'budget' };
-  const wanted = share === undefined ? byGain(question, strongShare) : byShare(question, strongShare);
+  const choice = share === undefined ? byGain(question, strongShare) : byShare(question, strongShare);
   const { savingNanoUsd = 0, cacheLossNanoUsd = 0 } = question;
-  const tier = tierOfTurn({ pinned, wanted: wanted.tier, inToolLoop, savingNanoUsd, cacheLossNanoUsd });
-  return tier === wanted.tier ? wanted : { ...wanted, tier, because: 'sticky' };
+  const tier = tierOfTurn({ pinned, choice: choice.tier, inToolLoop, savingNanoUsd, cacheLossNanoUsd });
+  return tier === choice.tier ? choice : { ...choice, tier, because: 'sticky' };
 }
 
 function byShare({ window, scored, conversation }: TierQuestion, share: number): TierDecision {
-  const ranked = tierByShare(window, { score: scored.score, share, tieBreak: placeOf(conversation) });
+  const ranked = tierByShare(window, { score: scored.score, share, tieBreak: unitHash(conversation) });
   if (!ranked) return { tier: 'strong', applied: false, because: 'cold_start' };
   return { ...ranked, applied: true, because: 'share' };
 }
 
-/** What is worth it goes to the strong tier, as far as the budget's pressure leaves room there. */
+/** Sends prompts with enough gain to the strong tier, as far as budget pressure allows. */
 function byGain(question: TierQuestion, strongShare: number): TierDecision {
   const { gain = 0 } = question.scored;
   if (gain < WORTHWHILE_GAIN) return { tier: 'weak', applied: true, because: 'gain' };
@@ -82,24 +82,24 @@ function byGain(question: TierQuestion, strongShare: number): TierDecision {
 }
 
 /**
- * The tier of a conversation's next turn: up at any time; down only where that saves more than the lost prompt
- * cache costs, and never within a tool loop.
+ * The tier of a conversation's next turn. It may go up at any turn, and down only if that saves more than the lost
+ * prompt cache costs. It never changes within a tool loop.
  */
 export function tierOfTurn({
   pinned,
-  wanted,
+  choice,
   inToolLoop,
   savingNanoUsd,
   cacheLossNanoUsd,
 }: {
   pinned: Tier | undefined;
-  wanted: Tier;
+  choice: Tier;
   inToolLoop: boolean;
   savingNanoUsd: number;
   cacheLossNanoUsd: number;
 }): Tier {
-  if (pinned === undefined || pinned === wanted) return wanted;
+  if (pinned === undefined || pinned === choice) return choice;
   if (inToolLoop) return pinned;
-  if (wanted === 'strong') return 'strong';
+  if (choice === 'strong') return 'strong';
   return savingNanoUsd > cacheLossNanoUsd ? 'weak' : 'strong';
 }

@@ -1,6 +1,6 @@
 /**
- * Kinds of words that say something about how hard a request is to answer well. The lists are written by hand
- * from what the words mean; no data set was mined for them.
+ * Kinds of words that indicate how hard a request is to answer well. The lists were written by hand, from the words'
+ * meanings and not from a data set.
  */
 export type WordKind = 'condition' | 'negation' | 'comparison' | 'writing' | 'code' | 'maths';
 
@@ -28,7 +28,7 @@ const WORDS: Record<WordKind, string> = {
     'combinations binomial factorial probability remainder digits subset subsets area ratio',
 };
 
-/** The bit of each kind in the answer of `kindsOf`. */
+/** Bit of each kind in the result of `kindsOf`. */
 export const KIND_BITS: Record<WordKind, number> = {
   condition: 1,
   negation: 2,
@@ -38,9 +38,9 @@ export const KIND_BITS: Record<WordKind, number> = {
   comparison: 32,
 };
 
-/** `a` and `A` alike, as far as ASCII goes; no other letter becomes one of ASCII's. */
-const LOWER = 32;
-const PLACES = 2048;
+/** Setting this bit lower-cases an ASCII letter, and turns no other letter into an ASCII letter. */
+const LOWER_CASE_BIT = 32;
+const SLOTS = 2048;
 const LONGEST_WORD = 14;
 
 interface Entry {
@@ -48,39 +48,39 @@ interface Entry {
   kinds: number;
 }
 
-// Found by length and a few letters, so that most words of a prompt cost one look and no string is made of them.
-const entries: Entry[][] = Array.from({ length: PLACES }, () => []);
+// A hash table keyed by length and three letters: most words of a prompt cost one lookup and no string is allocated.
+const entries: Entry[][] = Array.from({ length: SLOTS }, () => []);
 for (const [kind, words] of Object.entries(WORDS)) {
   for (const word of words.split(' ')) enter(word, KIND_BITS[kind as WordKind]);
 }
 
 function enter(word: string, bit: number): void {
   const units = Uint16Array.from(word, (char) => char.charCodeAt(0));
-  const place = entries[placeOf(units, 0, units.length)] ?? [];
-  const known = place.find((entry) => entry.word === word);
-  if (known) known.kinds |= bit;
-  else place.push({ word, kinds: bit });
+  const slot = entries[slotOf(units, 0, units.length)] ?? [];
+  const entry = slot.find((other) => other.word === word);
+  if (entry) entry.kinds |= bit;
+  else slot.push({ word, kinds: bit });
 }
 
-/** The kinds that a word belongs to, as bits; capitals don't matter. */
+/** The kinds that a word belongs to, as bits. Case-insensitive. */
 export function kindsOf(units: Uint16Array, from: number, end: number): number {
   if (end - from > LONGEST_WORD) return 0;
-  for (const { word, kinds } of entries[placeOf(units, from, end)] ?? []) {
+  for (const { word, kinds } of entries[slotOf(units, from, end)] ?? []) {
     if (word.length === end - from && isAt(units, from, word)) return kinds;
   }
   return 0;
 }
 
-function placeOf(units: Uint16Array, from: number, end: number): number {
-  const first = (units[from] ?? 0) | LOWER;
-  const middle = (units[(from + end) >> 1] ?? 0) | LOWER;
-  const last = (units[end - 1] ?? 0) | LOWER;
-  return (first * 337 + middle * 47 + last * 7 + end - from) & (PLACES - 1);
+function slotOf(units: Uint16Array, from: number, end: number): number {
+  const first = (units[from] ?? 0) | LOWER_CASE_BIT;
+  const middle = (units[(from + end) >> 1] ?? 0) | LOWER_CASE_BIT;
+  const last = (units[end - 1] ?? 0) | LOWER_CASE_BIT;
+  return (first * 337 + middle * 47 + last * 7 + end - from) & (SLOTS - 1);
 }
 
 function isAt(units: Uint16Array, from: number, word: string): boolean {
   for (let i = 0; i < word.length; i++) {
-    if (((units[from + i] ?? 0) | LOWER) !== word.charCodeAt(i)) return false;
+    if (((units[from + i] ?? 0) | LOWER_CASE_BIT) !== word.charCodeAt(i)) return false;
   }
   return true;
 }

@@ -1,6 +1,6 @@
 import type { Scan } from './scan.ts';
 
-/** How much a prompt needs the strong tier, before anything was learnt, and the words that explain it. */
+/** How much a prompt needs the strong tier, by hand-set weights, with keywords that explain the score. */
 export interface PriorScore {
   /** In [0,1]. */
   score: number;
@@ -10,23 +10,23 @@ export interface PriorScore {
 }
 
 /**
- * The weights are set by hand and rounded: tried out against public benchmark results, fitted to none. They say:
- * much to read, conditions, negations, enumerations and quantities that are compared make a request hard, figures
- * without text do not; writing tasks are done well by small models; code and mathematics need the strong tier
- * whatever their length; choosing among given answers is easier than producing one.
+ * The weights are set by hand and rounded. They were tried on public benchmark results but not fitted to them. Length,
+ * conditions, negations, enumerations and compared quantities make a request hard; figures without text don't.
+ * Small models do writing tasks well. Code and mathematics need the strong tier at any length. Multiple choice is
+ * easier than a free answer.
  */
 const TECHNICAL_LEVEL = 3.5;
 const TECHNICAL_PULL = 0.6;
 const CHOICE_RELIEF = 0.8;
-/** The value of a middling prompt, which scores a half. */
+/** The `z` of an average prompt, which scores 0.5. */
 export const PRIOR_CENTRE = 2.7;
 
-/** Scores the counts of a prompt with hand-set weights. */
+/** Scores a prompt's counts. */
 export function priorScore(counts: Scan): PriorScore {
   const choice = counts.options >= 2;
   const code = choice ? 0 : Math.min(1, (1.5 * counts.code) / 2);
   const technical = choice ? 0 : Math.min(1, code + mathsMarks(counts) / 2);
-  // The `if`, `not` and commas of code are no conditions that a person set.
+  // The `if`, `not` and commas of code are syntax, not conditions set by a person.
   const prose = proseEffort(counts) + (choice ? 0 : comparedEffort(counts));
   const effort = 0.5 * Math.log1p(counts.words) + (1 - code) * prose;
   const z = effort + technical * TECHNICAL_PULL * (TECHNICAL_LEVEL - effort) - (choice ? CHOICE_RELIEF : 0);
@@ -52,12 +52,12 @@ function proseEffort(counts: Scan): number {
   );
 }
 
-/** `Twice as many as the rest`: each takes a step of its own. */
+/** Each comparison of quantities, such as `twice as many as the rest`, is one more step to solve. */
 function comparedEffort({ comparison, numbers }: Scan): number {
   return 0.3 * saturate(Math.min(comparison, numbers), 3);
 }
 
-/** Grows from 0 to 1, and is a half at `half`: the tenth comma says less than the first. */
+/** Grows from 0 to 1 and is 0.5 at `half`: the tenth comma counts less than the first. */
 export function saturate(count: number, half: number): number {
   return count / (count + half);
 }

@@ -1,7 +1,7 @@
 import { codeUnits } from './code-units.ts';
 import { KIND_BITS, kindsOf, type WordKind } from './lexicon.ts';
 
-/** What one pass over a prompt counts. */
+/** Counts from one pass over a prompt. */
 export interface Scan extends Record<WordKind, number> {
   words: number;
   numbers: number;
@@ -11,16 +11,16 @@ export interface Scan extends Record<WordKind, number> {
   questions: number;
   /** LaTeX commands such as `\frac`. */
   latex: number;
-  /** Operators: ^ = < > + * and their like. */
+  /** Mathematical operators such as `^`, `=`, `<`, `+` and `∑`. */
   operators: number;
-  /** Brackets, braces, semicolons, backticks. */
+  /** Braces, brackets, opening parentheses, semicolons and backticks. */
   brackets: number;
   quotes: number;
   capitals: number;
   longWords: number;
   letters: number;
   nonAscii: number;
-  /** Lines that begin like an answer to choose: `A.`, `B)`, `(C)`. */
+  /** Lines that begin like a multiple-choice option: `A.`, `B)`, `(C)`. */
   options: number;
   listItems: number;
 }
@@ -37,7 +37,7 @@ const BACKSLASH = 9;
 const STOP = 10;
 const QUESTION = 11;
 
-/** What each UTF-16 code unit is; 0 for what nothing is counted of. */
+/** Class of each UTF-16 code unit; 0 when it is not counted. */
 const KIND = Uint8Array.from({ length: 0x10000 }, (_, code) => kindOfCode(code));
 
 function kindOfCode(code: number): number {
@@ -60,7 +60,7 @@ function kindOfCode(code: number): number {
   return marks[char] ?? 0;
 }
 
-/** Counts in one pass; 8,000 characters at most are read. */
+/** Scans a text in one pass. Reads at most 8,000 characters. */
 export function scan(text: string): Scan {
   const { units, length } = codeUnits(text);
   const counts = emptyScan();
@@ -147,12 +147,15 @@ function countMark(counts: Scan, kind: number | undefined, units: Uint16Array, a
   }
 }
 
-/** A full stop ends a sentence where no letter or digit follows it. */
+/** A stop ends a sentence if white space or the end of the text follows. */
 function countSentence(counts: Scan, units: Uint16Array, at: number): void {
   if (!((units[at + 1] ?? 0) > 32)) counts.sentences++;
 }
 
-/** `A.`, `(B)`, `c.` begin an answer to choose (not `a)`, which more often is a part of a question); `-`, `1.` an item. */
+/**
+ * `A.`, `(B)` and `c.` begin an option; `a)` does not, since it more often begins a part of a question. `-` and `1.`
+ * begin a list item.
+ */
 function countLineStart(counts: Scan, units: Uint16Array, from: number): void {
   let at = from;
   while (isBlankAt(units, at)) at++;

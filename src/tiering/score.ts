@@ -3,17 +3,17 @@ import type { LearnerState } from './learner/learner-state.ts';
 import { isProven } from './learner/proof.ts';
 import type { Prompt } from './prompt.ts';
 
-/** How much a prompt needs the strong tier, who says so, and why. */
+/** How much a prompt needs the strong tier, and why. */
 export interface TierScore {
   /** In [0,1]. */
   score: number;
   basis: 'prior' | 'learnt';
-  /** By how much the strong tier is expected to do better; only what was learnt can tell. */
+  /** Expected gain of the strong tier over the weak tier. Undefined when the prior scored. */
   gain?: number;
   why: string[];
 }
 
-/** Scores with what the project has learnt once that is proven, else with the prior. */
+/** Scores with the project's learner once it has proved itself, and with the prior until then. */
 export function scorePrompt(prompt: Prompt, learner?: LearnerState): TierScore {
   const { score, why } = prompt.prior;
   if (!learner || !isProven(learner)) return { score, basis: 'prior', why };

@@ -1,29 +1,29 @@
 import { describe, expect, test } from 'vitest';
-import { costOf, feed, newLoad, pickOfTwo } from '../../src/routing/balance.ts';
+import { costOf, newLoad, pickOfTwo, recordTtfb } from '../../src/routing/balance.ts';
 import { seededRandom } from './seeded-random.ts';
 
 describe('the moving average', () => {
   test('follows a slower answer at once and a faster one gradually', () => {
     const load = newLoad();
-    feed(load, 100, 0);
-    feed(load, 900, 1_000);
+    recordTtfb(load, 100, 0);
+    recordTtfb(load, 900, 1_000);
     expect(load.averageMs).toBe(900);
-    feed(load, 100, 2_000);
+    recordTtfb(load, 100, 2_000);
     expect(load.averageMs).toBeGreaterThan(800);
-    feed(load, 100, 60_000);
+    recordTtfb(load, 100, 60_000);
     expect(load.averageMs).toBeCloseTo(100, -1);
   });
 
   test('fades in the cost while nothing is asked', () => {
     const load = newLoad();
-    feed(load, 2_000, 0);
+    recordTtfb(load, 2_000, 0);
     expect(costOf(load, 1, 0)).toBe(2_000);
     expect(costOf(load, 1, 40_000)).toBeLessThan(40);
   });
 
   test('costs more with every request in flight, less with more weight', () => {
     const load = newLoad();
-    feed(load, 100, 0);
+    recordTtfb(load, 100, 0);
     load.inFlight = 3;
     expect(costOf(load, 1, 0)).toBe(400);
     expect(costOf(load, 2, 0)).toBe(200);

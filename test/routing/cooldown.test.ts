@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cooldownMs } from '../../src/routing/cooldown.ts';
-import { usedUpMs } from '../../src/routing/rate-limits.ts';
+import { exhaustedMs } from '../../src/routing/rate-limits.ts';
 
 const NOW = Date.UTC(2026, 10, 20, 12, 0, 0);
 const wait = (headers: Record<string, string>, body: unknown = {}) => cooldownMs(headers, body, NOW);
@@ -107,12 +107,12 @@ describe('cooldownMs()', () => {
   });
 });
 
-describe('usedUpMs()', () => {
+describe('exhaustedMs()', () => {
   test('is nothing while there is room', () => {
     expect(
-      usedUpMs({ 'x-ratelimit-remaining-tokens': '10', 'x-ratelimit-reset-tokens': '1s' }, NOW),
+      exhaustedMs({ 'x-ratelimit-remaining-tokens': '10', 'x-ratelimit-reset-tokens': '1s' }, NOW),
     ).toBeUndefined();
-    expect(usedUpMs({}, NOW)).toBeUndefined();
+    expect(exhaustedMs({}, NOW)).toBeUndefined();
   });
 
   test('is the last of the resets that must pass', () => {
@@ -122,6 +122,6 @@ describe('usedUpMs()', () => {
       'x-ratelimit-remaining-tokens': '0',
       'x-ratelimit-reset-tokens': '1s',
     };
-    expect(usedUpMs(headers, NOW)).toBe(3_000);
+    expect(exhaustedMs(headers, NOW)).toBe(3_000);
   });
 });

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { createStickiness } from '../../src/routing/stickiness.ts';
-import { tierOfTurn } from '../../src/tiering/decide-tier.ts';
 import { target } from './simulation.ts';
 import { virtualClock } from './virtual-clock.ts';
 
@@ -36,12 +35,12 @@ describe('stickiness of an earlier run', () => {
       clock.advance(1_000);
       before.set(name, { target: target(name), tier: 'weak' });
     }
-    const known = before.latest(2);
-    expect(known.map(({ conversation, idleMs }) => [conversation, idleMs])).toEqual([
+    const savedPins = before.latest(2);
+    expect(savedPins.map(({ conversation, idleMs }) => [conversation, idleMs])).toEqual([
       ['b', 1_000],
       ['c', 0],
     ]);
-    const pins = createStickiness(clock, { known });
+    const pins = createStickiness(clock, { savedPins });
     expect(pins.get('old')).toBeUndefined();
     expect(pins.get('b')).toEqual({ target: target('b'), tier: 'weak' });
     clock.advance(599_000);
@@ -49,25 +48,7 @@ describe('stickiness of an earlier run', () => {
   });
 
   test('that was idle for too long is not taken up', () => {
-    const known = [{ conversation: 'c', pin: { target: target('a') }, idleMs: 600_000 }];
-    expect(createStickiness(virtualClock(), { known }).latest(9)).toEqual([]);
-  });
-});
-
-describe('tierOfTurn()', () => {
-  const turn = { inToolLoop: false, savingNanoUsd: 100, cacheLossNanoUsd: 1_000 };
-
-  test('takes what is wanted at the first turn', () => {
-    expect(tierOfTurn({ ...turn, pinned: undefined, wanted: 'weak' })).toBe('weak');
-  });
-
-  test('goes up at any time but within a tool loop', () => {
-    expect(tierOfTurn({ ...turn, pinned: 'weak', wanted: 'strong' })).toBe('strong');
-    expect(tierOfTurn({ ...turn, pinned: 'weak', wanted: 'strong', inToolLoop: true })).toBe('weak');
-  });
-
-  test('goes down only where that saves more than the lost cache costs', () => {
-    expect(tierOfTurn({ ...turn, pinned: 'strong', wanted: 'weak' })).toBe('strong');
-    expect(tierOfTurn({ ...turn, pinned: 'strong', wanted: 'weak', savingNanoUsd: 2_000 })).toBe('weak');
+    const savedPins = [{ conversation: 'c', pin: { target: target('a') }, idleMs: 600_000 }];
+    expect(createStickiness(virtualClock(), { savedPins }).latest(9)).toEqual([]);
   });
 });

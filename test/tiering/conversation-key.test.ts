@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { conversationKey, placeOf } from '../../src/tiering/conversation-key.ts';
+import { conversationKey, unitHash } from '../../src/tiering/conversation-key.ts';
 
 const start = [
   { role: 'system', content: 'You help.' },
@@ -33,8 +33,8 @@ describe('conversationKey()', () => {
 });
 
 test('placeOf() spreads keys over [0,1) and answers the same each time', () => {
-  const places = Array.from({ length: 1_000 }, (_, i) => placeOf(`key ${i}`));
+  const places = Array.from({ length: 1_000 }, (_, i) => unitHash(`key ${i}`));
   expect(places.every((place) => place >= 0 && place < 1)).toBe(true);
   expect(Math.abs(places.reduce((sum, place) => sum + place, 0) / 1_000 - 0.5)).toBeLessThan(0.05);
-  expect(placeOf('key 7')).toBe(places[7]);
+  expect(unitHash('key 7')).toBe(places[7]);
 });

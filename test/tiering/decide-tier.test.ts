@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { decideTier, type TierQuestion } from '../../src/tiering/decide-tier.ts';
+import { decideTier, type TierQuestion, tierOfTurn } from '../../src/tiering/decide-tier.ts';
 
 const window = Array.from({ length: 500 }, (_, i) => i / 500);
 const scored = (score: number, gain?: number): TierQuestion['scored'] => ({
@@ -96,5 +96,23 @@ describe('decideTier()', () => {
     const equal = Array(500).fill(0.5);
     const ask = () => decideTier({ window: equal, conversation: 'x', scored: scored(0.5), share: 0.5 });
     expect(ask()).toEqual(ask());
+  });
+});
+
+describe('tierOfTurn()', () => {
+  const turn = { inToolLoop: false, savingNanoUsd: 100, cacheLossNanoUsd: 1_000 };
+
+  test('goes where the score says at the first turn', () => {
+    expect(tierOfTurn({ ...turn, pinned: undefined, choice: 'weak' })).toBe('weak');
+  });
+
+  test('goes up at any time except within a tool loop', () => {
+    expect(tierOfTurn({ ...turn, pinned: 'weak', choice: 'strong' })).toBe('strong');
+    expect(tierOfTurn({ ...turn, pinned: 'weak', choice: 'strong', inToolLoop: true })).toBe('weak');
+  });
+
+  test('goes down only if that saves more than the lost cache costs', () => {
+    expect(tierOfTurn({ ...turn, pinned: 'strong', choice: 'weak' })).toBe('strong');
+    expect(tierOfTurn({ ...turn, pinned: 'strong', choice: 'weak', savingNanoUsd: 2_000 })).toBe('weak');
   });
 });

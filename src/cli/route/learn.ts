@@ -1,5 +1,5 @@
 import { count, plural } from '../../terminal/numbers.ts';
-import { placeOf } from '../../tiering/conversation-key.ts';
+import { unitHash } from '../../tiering/conversation-key.ts';
 import { type Label, learnAll } from '../../tiering/learner/learner.ts';
 import type { LearnerState } from '../../tiering/learner/learner-state.ts';
 import { isProven } from '../../tiering/learner/proof.ts';
@@ -73,5 +73,5 @@ export function outcomeOf(line: JsonObject, field: string): number | undefined {
 /** Numbers in [0,1) that are the same each time: the same labels teach the same. */
 function fixedOrder(): () => number {
   let place = 0;
-  return () => placeOf(String(place++));
+  return () => unitHash(String(place++));
 }

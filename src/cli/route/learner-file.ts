@@ -3,8 +3,8 @@ import { findProject } from '../../store/accounts/find-project.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { deserialiseLearner } from '../../tiering/learner/codec.ts';
 import { learnerPath, writeLearner } from '../../tiering/learner/learner-file.ts';
-import { type LearnerState, learnAbout, newLearner } from '../../tiering/learner/learner-state.ts';
-import { modelsOf } from '../../tiering/learner/tier-models.ts';
+import { type LearnerState, newLearner, setModels } from '../../tiering/learner/learner-state.ts';
+import { modelsFingerprint } from '../../tiering/learner/tier-models.ts';
 import { writing } from '../../write-fault.ts';
 import type { Context } from '../context.ts';
 import { CliError } from '../exit.ts';
@@ -25,14 +25,14 @@ export async function learnerFileOf(context: Context, project: string): Promise<
   // The default project is there before the database is.
   if (project !== DEFAULT_PROJECT) await withStore(context, async (db) => findProject(db, project));
   const file = learnerPath(context.paths.home, project);
-  const models = modelsOf(readSettings(context).settings.tiers);
+  const models = modelsFingerprint(readSettings(context).settings.tiers);
   return {
     begin: () => newLearner(models),
     read() {
       if (!existsSync(file)) return undefined;
       const state = deserialiseLearner(readFileSync(file));
       if (state) {
-        learnAbout(state, models);
+        setModels(state, models);
         return state;
       }
       throw new CliError(

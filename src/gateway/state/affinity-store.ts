@@ -28,10 +28,10 @@ export function createAffinityStore(clock: Pick<Clock, 'monotonic' | 'now'>, kno
   const saved = known as Partial<AffinitySnapshot> | undefined;
   // A clock that was set back must not make them younger.
   const passedMs = Math.max(0, clock.now() - Number(saved?.savedAtMs));
-  const stickiness = createStickiness(clock, { known: older(saved?.stickiness, passedMs) });
+  const stickiness = createStickiness(clock, { savedPins: older(saved?.stickiness, passedMs) });
   const responses = createStickiness(clock, {
     idleMs: RESPONSES_MS,
-    known: older(saved?.responses, passedMs),
+    savedPins: older(saved?.responses, passedMs),
   });
   let changes = 0;
   return {

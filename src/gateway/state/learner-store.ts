@@ -4,7 +4,7 @@ import { messageOf } from '../../errors.ts';
 import { deserialiseLearner } from '../../tiering/learner/codec.ts';
 import { type Label, learn } from '../../tiering/learner/learner.ts';
 import { learnerPath, writeLearner } from '../../tiering/learner/learner-file.ts';
-import { type LearnerState, learnAbout, newLearner } from '../../tiering/learner/learner-state.ts';
+import { type LearnerState, newLearner, setModels } from '../../tiering/learner/learner-state.ts';
 
 /** What projects have learnt about their prompts, in memory. */
 export interface Learners {
@@ -54,7 +54,7 @@ export function createLearners({ home, clock, models, warn }: LearnersOptions): 
 
   async function look(project: string, known: Known): Promise<void> {
     await readNew(project, known);
-    if (known.state) learnAbout(known.state, models());
+    if (known.state) setModels(known.state, models());
   }
 
   async function readNew(project: string, known: Known): Promise<void> {

@@ -3,70 +3,70 @@ import { type LearnerState, newLearner, type TierState } from './learner-state.t
 import { BUCKETS } from './ngrams.ts';
 
 /**
- * A learner as bytes, about 515 KB whatever it learnt: a 32-bit version; its few numbers as 32-bit floats; and the
- * weight of each n-gram in 16 bits.
+ * The file format of a learner, always about 515 KB: a 32-bit version, the scalars as 32-bit floats, and 16 bits for
+ * the weight of each n-gram bucket.
  */
 const VERSION = 0x67770002;
-const SPREADS = ['outcomeProof', 'gainProof', 'gains', 'priors'] as const;
+const STATS = ['outcomeProof', 'gainProof', 'gains', 'priors'] as const;
 const TIERS = ['weak', 'strong'] as const;
 const FLOATS_PER_TIER = 4 + FEATURE_COUNT + 2;
-const FLOATS = 1 + 3 * SPREADS.length + TIERS.length * FLOATS_PER_TIER;
+const FLOATS = 1 + 3 * STATS.length + TIERS.length * FLOATS_PER_TIER;
 const FLOAT_BYTES = 4;
 const WEIGHT_BYTES = 2;
-const LARGEST_WEIGHT = 32_767;
-const BODY_AT = FLOAT_BYTES * (1 + FLOATS);
+const MAX_INT16 = 32_767;
+const BODY_OFFSET = FLOAT_BYTES * (1 + FLOATS);
 
-export const LEARNER_BYTES = BODY_AT + TIERS.length * WEIGHT_BYTES * BUCKETS;
+export const LEARNER_BYTES = BODY_OFFSET + TIERS.length * WEIGHT_BYTES * BUCKETS;
 
 export function serialiseLearner(state: LearnerState): Buffer {
   const buffer = Buffer.alloc(LEARNER_BYTES);
   buffer.writeUInt32LE(VERSION, 0);
-  const spreads = SPREADS.flatMap((name) => [state[name].count, state[name].mean, state[name].variance]);
-  const scales = TIERS.map((tier) => largest(state[tier].head.ngramWeights) / LARGEST_WEIGHT);
+  const stats = STATS.flatMap((name) => [state[name].count, state[name].mean, state[name].variance]);
+  const scales = TIERS.map((tier) => maxMagnitude(state[tier].head.ngramWeights) / MAX_INT16);
   const tiers = TIERS.flatMap((tier, i) => [...tierFloats(state[tier]), scales[i] ?? 0]);
-  const floats = [state.models, ...spreads, ...tiers];
+  const floats = [state.models, ...stats, ...tiers];
   floats.forEach((value, i) => {
     buffer.writeFloatLE(value, FLOAT_BYTES * (1 + i));
   });
   TIERS.forEach((tier, i) => {
-    writeNgrams(buffer, BODY_AT + i * WEIGHT_BYTES * BUCKETS, state[tier], scales[i] ?? 0);
+    writeNgrams(buffer, BODY_OFFSET + i * WEIGHT_BYTES * BUCKETS, state[tier], scales[i] ?? 0);
   });
   return buffer;
 }
 
-/** The learner that was serialised; undefined if the bytes are damaged, or of another version. */
+/** Reads a serialised learner. Undefined if the bytes are damaged or of another version. */
 export function deserialiseLearner(buffer: Buffer): LearnerState | undefined {
   if (buffer.length !== LEARNER_BYTES || buffer.readUInt32LE(0) !== VERSION) return undefined;
   const floats = Array.from({ length: FLOATS }, (_, i) => buffer.readFloatLE(FLOAT_BYTES * (1 + i)));
   if (!floats.every(Number.isFinite)) return undefined;
   const state = newLearner();
   state.models = floats.shift() ?? 0;
-  for (const name of SPREADS) {
+  for (const name of STATS) {
     const [count = 0, mean = 0, variance = 0] = floats.splice(0, 3);
     state[name] = { count, mean, variance };
   }
   TIERS.forEach((tier, i) => {
     const scale = readTierFloats(state[tier], floats.splice(0, FLOATS_PER_TIER));
-    readNgrams(buffer, BODY_AT + i * WEIGHT_BYTES * BUCKETS, state[tier], scale);
+    readNgrams(buffer, BODY_OFFSET + i * WEIGHT_BYTES * BUCKETS, state[tier], scale);
   });
   return isSound(state) ? state : undefined;
 }
 
-/** Whether no count or variance is below 0, which would make scores that are no numbers. */
+/** Whether all counts and variances are at least 0; others would make scores NaN. */
 function isSound(state: LearnerState): boolean {
-  const spreads = SPREADS.flatMap((name) => [state[name].count, state[name].variance]);
-  return [...spreads, ...TIERS.map((tier) => state[tier].head.steps)].every((value) => value >= 0);
+  const stats = STATS.flatMap((name) => [state[name].count, state[name].variance]);
+  return [...stats, ...TIERS.map((tier) => state[tier].head.steps)].every((value) => value >= 0);
 }
 
-function tierFloats({ rival, head }: TierState): number[] {
-  return [...rival.weights, ...rival.squares, ...head.featureWeights, head.steps];
+function tierFloats({ baseline, head }: TierState): number[] {
+  return [...baseline.weights, ...baseline.squares, ...head.featureWeights, head.steps];
 }
 
-/** Fills the tier's small numbers and answers the scale of its n-gram weights. */
-function readTierFloats({ rival, head }: TierState, floats: number[]): number {
+/** Reads the scalars of a tier. Returns the scale of its n-gram weights. */
+function readTierFloats({ baseline, head }: TierState, floats: number[]): number {
   const [intercept = 0, slope = 0, interceptSquares = 0, slopeSquares = 0] = floats;
-  rival.weights = [intercept, slope];
-  rival.squares = [interceptSquares, slopeSquares];
+  baseline.weights = [intercept, slope];
+  baseline.squares = [interceptSquares, slopeSquares];
   head.featureWeights.set(floats.slice(4, 4 + FEATURE_COUNT));
   head.steps = floats[4 + FEATURE_COUNT] ?? 0;
   return floats.at(-1) ?? 0;
@@ -85,8 +85,8 @@ function readNgrams(buffer: Buffer, at: number, { head }: TierState, scale: numb
   }
 }
 
-function largest(values: Float32Array): number {
-  let most = 0;
-  for (const value of values) most = Math.max(most, Math.abs(value));
-  return most;
+function maxMagnitude(values: Float32Array): number {
+  let max = 0;
+  for (const value of values) max = Math.max(max, Math.abs(value));
+  return max;
 }

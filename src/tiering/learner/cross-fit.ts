@@ -16,38 +16,38 @@ const FOLDS = 5;
 const EPOCHS = 6;
 
 /**
- * Heads that have learnt the examples, each of which was kept from a fifth of them. Of examples that they did not
- * see one learns how far to trust them: heads that know their labels by heart are too sure of others. What is
- * trusted of n-grams and features goes into their weights, so that a score costs what it did.
+ * Trains heads on the examples by five-fold cross-fitting. Each fold's heads predict the examples held out from them,
+ * and a stacking regression on these predictions corrects the overconfidence of heads that memorise their labels.
+ * The result is the mean of the folds with the stacking weights folded in, so that scoring costs no more.
  */
 export function crossFit(before: Heads, examples: readonly Example[]): Heads {
   const mean = { weak: newHead(), strong: newHead() };
-  const unseen: Inputs[] = [];
+  const heldOut: Inputs[] = [];
   for (let fold = 0; fold < FOLDS; fold++) {
-    const heads = taught(
+    const heads = trainHeads(
       before,
       examples.filter((_, i) => i % FOLDS !== fold),
     );
-    for (let i = fold; i < examples.length; i += FOLDS) unseen[i] = inputsOf(heads, examples[i]);
+    for (let i = fold; i < examples.length; i += FOLDS) heldOut[i] = inputsOf(heads, examples[i]);
     add(mean.weak, heads.weak, 1 / FOLDS);
     add(mean.strong, heads.strong, 1 / FOLDS);
     mean.weak.steps = heads.weak.steps;
     mean.strong.steps = heads.strong.steps;
   }
-  // Heads that had learnt before may have met these labels then, and would be trusted for knowing them by heart.
+  // Heads from an earlier run may have been trained on these labels, so no prediction of theirs is held out.
   if (before.weak.steps + before.strong.steps > 0) return mean;
   const weak = fitStack(
-    unseen,
+    heldOut,
     examples.map(({ outcome }) => outcome.weak),
   );
   const strong = fitStack(
-    unseen.map(swapped),
+    heldOut.map(swapTiers),
     examples.map(({ outcome }) => outcome.strong),
   );
-  return { weak: blended(mean.weak, mean.strong, weak), strong: blended(mean.strong, mean.weak, strong) };
+  return { weak: blend(mean.weak, mean.strong, weak), strong: blend(mean.strong, mean.weak, strong) };
 }
 
-function taught(before: Heads, examples: readonly Example[]): Heads {
+function trainHeads(before: Heads, examples: readonly Example[]): Heads {
   const heads = { weak: copyOf(before.weak), strong: copyOf(before.strong) };
   teachAll(heads, examples, EPOCHS);
   return heads;
@@ -64,17 +64,17 @@ function inputsOf({ weak, strong }: Heads, example: Example | undefined): Inputs
   ];
 }
 
-function swapped([ngrams, features, otherNgrams, otherFeatures]: Inputs): Inputs {
+function swapTiers([ngrams, features, otherNgrams, otherFeatures]: Inputs): Inputs {
   return [otherNgrams, otherFeatures, ngrams, features];
 }
 
-/** One head that says what the stack makes of two. */
-function blended(own: Head, other: Head, { shift, trust }: Stack): Head {
+/** Applies the stacking weights to a tier's own head and the other tier's, as one head. */
+function blend(own: Head, other: Head, { intercept, weights }: Stack): Head {
   const head = { ...newHead(), steps: own.steps };
-  add(head, own, trust[0], trust[1]);
-  add(head, other, trust[2], trust[3]);
+  add(head, own, weights[0], weights[1]);
+  add(head, other, weights[2], weights[3]);
   // The first feature is always 1.
-  head.featureWeights[0] = (head.featureWeights[0] ?? 0) + shift;
+  head.featureWeights[0] = (head.featureWeights[0] ?? 0) + intercept;
   return head;
 }
 

@@ -1,22 +1,22 @@
 import { type Encoded, FEATURE_COUNT } from './encode.ts';
 import { BUCKETS } from './ngrams.ts';
 
-/** Logistic regression over hashed n-grams and hand features: the chance that one tier answers well. */
+/** Logistic regression over hashed n-grams and hand-written features: how likely one tier answers well. */
 export interface Head {
   ngramWeights: Float32Array;
   featureWeights: Float32Array;
-  /** How often it has learnt; the steps become smaller. */
+  /** Gradient steps taken so far; the learning rate decays with them. */
   steps: number;
 }
 
-/** Of the first steps. */
-const FIRST_RATE = 0.7;
-/** After so many steps they are half as long. */
-const HALVED_AFTER = 1_000;
-/** What changes later must still be learnt. */
-const LEAST_RATE = 0.04;
-/** Of the step that n-grams make. */
-const FEATURE_SHARE = 0.045;
+/** The learning rate of the first steps. */
+const INITIAL_RATE = 0.7;
+/** Steps until the learning rate has halved. */
+const HALF_RATE_STEPS = 1_000;
+/** Lower bound of the learning rate, so that later changes are still learnt. */
+const MIN_RATE = 0.04;
+/** Learning rate of the features, relative to the n-grams'. */
+const FEATURE_RATE = 0.045;
 
 export function newHead(): Head {
   return {
@@ -30,47 +30,46 @@ export function copyOf({ ngramWeights, featureWeights, steps }: Head): Head {
   return { ngramWeights: ngramWeights.slice(), featureWeights: featureWeights.slice(), steps };
 }
 
-/** The chance in [0,1] that this tier answers the prompt well. */
-export function chance(head: Head, prompt: Encoded): number {
+/** Probability that this tier answers the prompt well. */
+export function probability(head: Head, prompt: Encoded): number {
   return sigmoid(ngramSum(head, prompt) + featureSum(head, prompt));
 }
 
-/** What the n-grams say about the chance, as log odds. */
+/** Log-odds contribution of the n-grams. */
 export function ngramSum({ ngramWeights }: Head, prompt: Encoded): number {
   const { buckets } = prompt;
   let sum = 0;
-  // By index, in a third of the time that `for ... of` takes.
+  // By index: takes a third of the time of `for ... of`.
   for (let i = 0; i < buckets.length; i++) sum += ngramWeights[buckets[i] ?? 0] ?? 0;
   return sum * ngramValue(prompt);
 }
 
-/** What the hand features say, as log odds. */
+/** Log-odds contribution of the hand-written features. */
 export function featureSum({ featureWeights }: Head, { features }: Encoded): number {
   let sum = 0;
   for (let i = 0; i < FEATURE_COUNT; i++) sum += (featureWeights[i] ?? 0) * (features[i] ?? 0);
   return sum;
 }
 
-/** Which part of a prompt's n-grams the head has learnt something about, in [0,1]; of many, some hundreds are looked at. */
+/** Share of a prompt's n-grams that the head has a weight for, in [0,1]. Long prompts are sampled. */
 export function familiarity(head: Head, { buckets }: Encoded): number {
   const stride = 1 + (buckets.length >> 9);
-  let known = 0;
-  let looked = 0;
+  let hits = 0;
+  let samples = 0;
   for (let i = 0; i < buckets.length; i += stride) {
-    looked++;
-    if (head.ngramWeights[buckets[i] ?? 0] !== 0) known++;
+    samples++;
+    if (head.ngramWeights[buckets[i] ?? 0] !== 0) hits++;
   }
-  return known / (looked || 1);
+  return hits / (samples || 1);
 }
 
 /**
- * One step of gradient descent towards `outcome` in [0,1]. It is as long for an n-gram that is seen for the first time
- * as for others: where seldom ones made longer steps (AdaGrad), they learnt the noise of single labels by heart, and
- * heads ranked worse when measured.
+ * One step of gradient descent towards `outcome` in [0,1]. All n-grams share one learning rate: with AdaGrad, which
+ * takes longer steps for rare n-grams, the heads memorised the noise of single labels and ranked worse when measured.
  */
 export function step(head: Head, prompt: Encoded, outcome: number): void {
-  const rate = Math.max(LEAST_RATE, (FIRST_RATE * HALVED_AFTER) / (HALVED_AFTER + head.steps));
-  const error = rate * (outcome - chance(head, prompt));
+  const rate = Math.max(MIN_RATE, (INITIAL_RATE * HALF_RATE_STEPS) / (HALF_RATE_STEPS + head.steps));
+  const error = rate * (outcome - probability(head, prompt));
   head.steps++;
   const { buckets, features } = prompt;
   const { ngramWeights, featureWeights } = head;
@@ -80,11 +79,11 @@ export function step(head: Head, prompt: Encoded, outcome: number): void {
     ngramWeights[bucket] = (ngramWeights[bucket] ?? 0) + change;
   }
   for (let i = 0; i < FEATURE_COUNT; i++) {
-    featureWeights[i] = (featureWeights[i] ?? 0) + FEATURE_SHARE * error * (features[i] ?? 0);
+    featureWeights[i] = (featureWeights[i] ?? 0) + FEATURE_RATE * error * (features[i] ?? 0);
   }
 }
 
-/** A prompt's n-grams make one unit vector, so that long prompts don't shout. */
+/** Value of each n-gram in the input: scaled to a unit vector, so that long prompts get no extra weight. */
 function ngramValue(prompt: Encoded): number {
   return 1 / Math.sqrt(prompt.buckets.length || 1);
 }
@@ -93,13 +92,13 @@ export function sigmoid(z: number): number {
   return 1 / (1 + Math.exp(-z));
 }
 
-/** How well each tier answered a prompt, in [0,1]; a tier that was not asked is left out. */
+/** How well each tier answered a prompt, in [0,1]. Undefined for a tier that was not asked. */
 export interface Outcome {
   weak?: number;
   strong?: number;
 }
 
-/** A prompt as heads read it, and what came of it. */
+/** A training example. */
 export interface Example {
   encoded: Encoded;
   outcome: Outcome;
@@ -116,7 +115,7 @@ export function teach(heads: Heads, { encoded, outcome }: Example): void {
   if (outcome.strong !== undefined) step(heads.strong, encoded, outcome.strong);
 }
 
-/** Goes through the examples so many times. */
+/** Trains the heads on the examples for a number of epochs. */
 export function teachAll(heads: Heads, examples: readonly Example[], epochs: number): void {
   for (let epoch = 0; epoch < epochs; epoch++) {
     for (const example of examples) teach(heads, example);

@@ -3,12 +3,12 @@ import { dirname, join } from 'node:path';
 import { serialiseLearner } from './codec.ts';
 import type { LearnerState } from './learner-state.ts';
 
-/** Where what a project has learnt about its prompts is kept. */
+/** Path of the file that holds a project's learner. */
 export function learnerPath(home: string, project: string): string {
   return join(home, `route-${project}.bin`);
 }
 
-/** Renamed into place, so that whoever reads it meanwhile has the one or the other whole. */
+/** Writes a learner atomically: a concurrent reader sees either the old file or the new one. */
 export function writeLearner(file: string, state: LearnerState): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const draft = `${file}.${process.pid}`;

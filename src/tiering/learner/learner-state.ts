@@ -1,54 +1,54 @@
-import { newRival, type Rival } from './baseline.ts';
+import { type Baseline, newBaseline } from './baseline.ts';
 import { type Head, newHead } from './head.ts';
-import { newRunning, type Running } from './running-variance.ts';
+import { newRunningStats, type RunningStats } from './running-variance.ts';
 
-/** What is learnt about one tier. */
+/** What has been learnt about one tier. */
 export interface TierState {
   head: Head;
-  rival: Rival;
+  baseline: Baseline;
 }
 
-/** Everything that a project has learnt about which prompts need its strong tier. */
+/** All that a project has learnt about which prompts need its strong tier. */
 export interface LearnerState {
   weak: TierState;
   strong: TierState;
-  /** By how much the heads predict outcomes better than the prior does: squared errors, label by label. */
-  outcomeProof: Running;
-  /** The same for the strong tier's gain over the weak one. */
-  gainProof: Running;
-  /** Spread of predicted gains and of the prior, which puts the two on one scale. */
-  gains: Running;
-  priors: Running;
-  /** Stands for the models that the tiers had; 0 where that is not known. */
+  /** Reduction in squared error against the baseline when predicting outcomes, label by label. */
+  outcomeProof: RunningStats;
+  /** The same for predicting the strong tier's gain over the weak tier. */
+  gainProof: RunningStats;
+  /** Distributions of the predicted gains and of the prior, which put the two on one scale. */
+  gains: RunningStats;
+  priors: RunningStats;
+  /** Fingerprint of the tiers' models; 0 when unknown. */
   models: number;
 }
 
-/** Nothing learnt yet, about tiers that have these models. */
+/** An untrained learner for tiers with these models. */
 export function newLearner(models = 0): LearnerState {
   return {
-    weak: { head: newHead(), rival: newRival() },
-    strong: { head: newHead(), rival: newRival() },
-    outcomeProof: newRunning(),
-    gainProof: newRunning(),
-    gains: newRunning(),
-    priors: newRunning(),
+    weak: { head: newHead(), baseline: newBaseline() },
+    strong: { head: newHead(), baseline: newBaseline() },
+    outcomeProof: newRunningStats(),
+    gainProof: newRunningStats(),
+    gains: newRunningStats(),
+    priors: newRunningStats(),
     models,
   };
 }
 
 /**
- * Takes up which models the tiers have now. Of others, what was learnt is a good start and no more: it has to prove
- * itself anew, and learns as fast as at first.
+ * Sets the models that the tiers have now. After a change the weights stay as a starting point, but the learner must
+ * prove itself again and learns at its initial rate.
  */
-export function learnAbout(state: LearnerState, models: number): void {
+export function setModels(state: LearnerState, models: number): void {
   if (models === 0 || models === state.models) return;
-  const isOther = state.models !== 0;
+  const isChange = state.models !== 0;
   state.models = models;
-  if (!isOther) return;
-  state.outcomeProof = newRunning();
-  state.gainProof = newRunning();
+  if (!isChange) return;
+  state.outcomeProof = newRunningStats();
+  state.gainProof = newRunningStats();
   for (const tier of [state.weak, state.strong]) {
-    tier.rival = newRival();
+    tier.baseline = newBaseline();
     tier.head.steps = 0;
   }
 }

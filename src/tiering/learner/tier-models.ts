@@ -1,15 +1,15 @@
 import { namesIn, parseTiers } from '../../config/tiers.ts';
-import { placeOf } from '../conversation-key.ts';
+import { unitHash } from '../conversation-key.ts';
 
-/** Numbers up to here are exact in 32 bits of float, as heads are stored. */
-const MOST = 2 ** 24 - 1;
+/** Integers up to this one are exact as 32-bit floats, which is how the learner's file stores them. */
+const MAX_EXACT_FLOAT32 = 2 ** 24 - 1;
 
-/** A number that stands for the models of all tiers, whatever they are called; 0 where no tiers are configured. */
-export function modelsOf(tiers: Readonly<Record<string, string>>): number {
-  const pairs = Object.entries(tiers).map(([model, written]) => {
-    const { strong, weak } = parseTiers(written, model);
+/** Fingerprint of the models of all tiers, independent of the tiers' names; 0 when no tiers are configured. */
+export function modelsFingerprint(tiers: Readonly<Record<string, string>>): number {
+  const pairs = Object.entries(tiers).map(([model, setting]) => {
+    const { strong, weak } = parseTiers(setting, model);
     return [strong, weak.models].map((models) => namesIn(models).sort().join(',')).join(';');
   });
   if (pairs.length === 0) return 0;
-  return 1 + Math.floor(placeOf([...new Set(pairs)].sort().join('\n')) * (MOST - 1));
+  return 1 + Math.floor(unitHash([...new Set(pairs)].sort().join('\n')) * (MAX_EXACT_FLOAT32 - 1));
 }

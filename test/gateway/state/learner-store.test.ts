@@ -4,7 +4,7 @@ import { createLearners, type Learners } from '../../../src/gateway/state/learne
 import { deserialiseLearner, serialiseLearner } from '../../../src/tiering/learner/codec.ts';
 import { learn } from '../../../src/tiering/learner/learner.ts';
 import { learnerPath, writeLearner } from '../../../src/tiering/learner/learner-file.ts';
-import { type LearnerState, learnAbout, newLearner } from '../../../src/tiering/learner/learner-state.ts';
+import { type LearnerState, newLearner, setModels } from '../../../src/tiering/learner/learner-state.ts';
 import { readPrompt } from '../../../src/tiering/prompt.ts';
 import { until } from '../../support/gateway.ts';
 import { tmpHome } from '../../support/tmp-home.ts';
@@ -80,7 +80,7 @@ describe('learners', () => {
   test('prove themselves anew where the models of the tiers have changed, and keep what they learnt', async () => {
     const { open, file, shows, changeModels } = start();
     const state = newLearner();
-    learnAbout(state, 1);
+    setModels(state, 1);
     for (let i = 0; i < 40; i++) learn(state, { ...label, outcome: { weak: 0, strong: 1 } });
     writeLearner(file, state);
     const learners = open();

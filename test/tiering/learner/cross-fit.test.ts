@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { crossFit } from '../../../src/tiering/learner/cross-fit.ts';
 import { encode } from '../../../src/tiering/learner/encode.ts';
 import type { Example, Heads } from '../../../src/tiering/learner/head.ts';
-import { chance, newHead, step } from '../../../src/tiering/learner/head.ts';
+import { newHead, probability, step } from '../../../src/tiering/learner/head.ts';
 import { readPrompt } from '../../../src/tiering/prompt.ts';
 import { seededRandom } from '../../routing/seeded-random.ts';
 
@@ -27,10 +27,10 @@ describe('crossFit()', () => {
     const tea = encoded('Tell me of tea that 0.5 people saw.');
     const glaciers = encoded('Tell me of glaciers that 0.5 people saw.');
     const lattices = encoded('Tell me of lattices that 0.5 people saw.');
-    expect(chance(weak, tea)).toBeGreaterThan(0.8);
-    expect(chance(weak, glaciers)).toBeLessThan(0.2);
-    expect(chance(strong, glaciers)).toBeGreaterThan(0.8);
-    expect(chance(strong, lattices)).toBeLessThan(0.2);
+    expect(probability(weak, tea)).toBeGreaterThan(0.8);
+    expect(probability(weak, glaciers)).toBeLessThan(0.2);
+    expect(probability(strong, glaciers)).toBeGreaterThan(0.8);
+    expect(probability(strong, lattices)).toBeLessThan(0.2);
   });
 
   test('is less sure of coin tosses than heads that know them by heart', () => {
@@ -45,7 +45,7 @@ describe('crossFit()', () => {
     const { weak } = crossFit(newHeads(), tossed);
     const fresh = examples(200, 4);
     const doubt = (head: typeof weak) =>
-      fresh.reduce((sum, { encoded: prompt }) => sum + Math.abs(chance(head, prompt) - 0.5), 0);
+      fresh.reduce((sum, { encoded: prompt }) => sum + Math.abs(probability(head, prompt) - 0.5), 0);
     expect(doubt(weak)).toBeLessThan(doubt(byHeart));
   });
 

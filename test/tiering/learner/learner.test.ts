@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { deserialiseLearner, LEARNER_BYTES, serialiseLearner } from '../../../src/tiering/learner/codec.ts';
 import { type Label, learn, learnAll, learntScore } from '../../../src/tiering/learner/learner.ts';
-import { learnAbout, newLearner } from '../../../src/tiering/learner/learner-state.ts';
+import { newLearner, setModels } from '../../../src/tiering/learner/learner-state.ts';
 import { isProven } from '../../../src/tiering/learner/proof.ts';
-import { modelsOf } from '../../../src/tiering/learner/tier-models.ts';
+import { modelsFingerprint } from '../../../src/tiering/learner/tier-models.ts';
 import { readPrompt } from '../../../src/tiering/prompt.ts';
 import { scorePrompt } from '../../../src/tiering/score.ts';
 import { seededRandom } from '../../routing/seeded-random.ts';
@@ -122,14 +122,14 @@ describe('the learner', () => {
 describe('a learner of other models', () => {
   const learnt = () => {
     const learner = newLearner();
-    learnAbout(learner, 7);
+    setModels(learner, 7);
     learnAll(learner, labels(400, 18), seededRandom(19));
     return learner;
   };
 
   test('has to prove itself anew, and does so', () => {
     const learner = learnt();
-    learnAbout(learner, 8);
+    setModels(learner, 8);
     expect(isProven(learner)).toBe(false);
     learnAll(learner, labels(400, 20), seededRandom(21));
     expect(isProven(learner)).toBe(true);
@@ -138,20 +138,20 @@ describe('a learner of other models', () => {
   test('is the same one where the models are the same, or not known', () => {
     for (const models of [7, 0]) {
       const learner = learnt();
-      learnAbout(learner, models);
+      setModels(learner, models);
       expect(isProven(learner)).toBe(true);
     }
     const untold = newLearner();
     learnAll(untold, labels(400, 18), seededRandom(19));
-    learnAbout(untold, 7);
+    setModels(untold, 7);
     expect(isProven(untold)).toBe(true);
   });
 
   test('knows its models by what the tiers hold, not by what they are called', () => {
-    const models = modelsOf({ big: 'strong: a/x, b/x; fast: a/y; share=30%' });
-    expect(modelsOf({ other: 'strong: b/x, a/x; cheap: a/y' })).toBe(models);
-    expect(modelsOf({ big: 'strong: a/x2, b/x; fast: a/y' })).not.toBe(models);
-    expect(modelsOf({})).toBe(0);
+    const models = modelsFingerprint({ big: 'strong: a/x, b/x; fast: a/y; share=30%' });
+    expect(modelsFingerprint({ other: 'strong: b/x, a/x; cheap: a/y' })).toBe(models);
+    expect(modelsFingerprint({ big: 'strong: a/x2, b/x; fast: a/y' })).not.toBe(models);
+    expect(modelsFingerprint({})).toBe(0);
     expect(Math.fround(models)).toBe(models);
   });
 });
@@ -160,7 +160,7 @@ describe('a serialised learner', () => {
   test('is under 1 MB and scores as before', () => {
     const learner = newLearner();
     const all = labels(400, 14);
-    learnAbout(learner, 9);
+    setModels(learner, 9);
     learnAll(learner, all, seededRandom(15));
     const bytes = serialiseLearner(learner);
     const restored = deserialiseLearner(bytes);

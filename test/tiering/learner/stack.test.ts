@@ -16,32 +16,32 @@ function drawn(count: number, seed: number, logOdds: (inputs: Inputs) => number)
 
 describe('fitStack()', () => {
   test('leaves a head as it is where there is nothing to learn from', () => {
-    const asItIs = { shift: 0, trust: [1, 1, 0, 0] };
+    const asItIs = { intercept: 0, weights: [1, 1, 0, 0] };
     expect(fitStack([], [])).toEqual(asItIs);
     expect(fitStack([[1, 2, 3, 4]], [undefined])).toEqual(asItIs);
   });
 
   test('trusts a head less whose log odds are too large', () => {
     const { inputs, outcomes } = drawn(3_000, 1, ([ngrams, features]) => 0.4 * ngrams + features);
-    const { trust } = fitStack(inputs, outcomes);
-    expect(trust[0]).toBeGreaterThan(0.3);
-    expect(trust[0]).toBeLessThan(0.55);
-    expect(trust[1]).toBeGreaterThan(0.85);
+    const { weights } = fitStack(inputs, outcomes);
+    expect(weights[0]).toBeGreaterThan(0.3);
+    expect(weights[0]).toBeLessThan(0.55);
+    expect(weights[1]).toBeGreaterThan(0.85);
   });
 
   test('finds what is missing, and what the other head knows', () => {
     const { inputs, outcomes } = drawn(3_000, 2, (row) => row[0] + row[1] + 0.7 * row[2] - 0.8);
-    const { shift, trust } = fitStack(inputs, outcomes);
-    expect(shift).toBeCloseTo(-0.8, 0);
-    expect(trust[2]).toBeGreaterThan(0.5);
-    expect(Math.abs(trust[3])).toBeLessThan(0.15);
+    const { intercept, weights } = fitStack(inputs, outcomes);
+    expect(intercept).toBeCloseTo(-0.8, 0);
+    expect(weights[2]).toBeGreaterThan(0.5);
+    expect(Math.abs(weights[3])).toBeLessThan(0.15);
   });
 
   test('changes little for few outcomes', () => {
     const { inputs, outcomes } = drawn(10, 3, () => 0);
-    const { trust } = fitStack(inputs, outcomes);
-    expect(Math.abs(trust[0] - 1)).toBeLessThan(0.4);
-    expect(Math.abs(trust[2])).toBeLessThan(0.4);
+    const { weights } = fitStack(inputs, outcomes);
+    expect(Math.abs(weights[0] - 1)).toBeLessThan(0.4);
+    expect(Math.abs(weights[2])).toBeLessThan(0.4);
   });
 
   test('answers finite numbers whatever the inputs and the outcomes', () => {
@@ -50,11 +50,11 @@ describe('fitStack()', () => {
     const outcome = fc.option(fc.double({ min: 0, max: 1, noNaN: true }), { nil: undefined });
     fc.assert(
       fc.property(fc.array(fc.tuple(row, outcome), { maxLength: 30 }), (labelled) => {
-        const { shift, trust } = fitStack(
+        const { intercept, weights } = fitStack(
           labelled.map(([inputs]) => inputs),
           labelled.map(([, seen]) => seen),
         );
-        expect([shift, ...trust].every(Number.isFinite)).toBe(true);
+        expect([intercept, ...weights].every(Number.isFinite)).toBe(true);
       }),
     );
   });
