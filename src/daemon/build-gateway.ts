@@ -5,7 +5,7 @@ import { createAccountSurcharges } from '../gateway/state/account-surcharges.ts'
 import { createAdmissionQueue } from '../gateway/state/admission-queue.ts';
 import { createAuthenticator } from '../gateway/state/authenticate.ts';
 import { createBodyMemory } from '../gateway/state/body-memory.ts';
-import { createLessons } from '../gateway/state/labels.ts';
+import { createLabels } from '../gateway/state/labels.ts';
 import { createLearners } from '../gateway/state/learner-store.ts';
 import { createResolver, type Target } from '../gateway/state/resolve.ts';
 import { createResponsesSupport } from '../gateway/state/responses-support.ts';
@@ -77,7 +77,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     router,
     tiers,
     learners,
-    lessons: createLessons(learners),
+    labels: createLabels(learners),
     catalog: () => current().catalog,
     ledger,
     settleRetry: createSettleRetry(ledger, clock),

@@ -12,14 +12,14 @@ import { ownRequest } from './request-endpoint.ts';
 /** `POST /v1/requests/{id}/feedback`: rates an answer. Throws GwError 400 and 404. */
 export function feedbackEndpoint(
   db: Db,
-  { ledger, lessons }: Pick<Gateway, 'ledger' | 'lessons'>,
+  { ledger, labels }: Pick<Gateway, 'ledger' | 'labels'>,
 ): (caller: Caller, id: string, request: IncomingMessage) => Promise<Record<string, unknown>> {
   const store = createFeedbackStore(db);
   return async (caller, id, message) => {
     const score = parseScore(await readJson(message));
     const request = await ownRequest(caller, id, db);
     await ledger.write(() => store(request.id, score));
-    const result = lessons.told(request.id, score);
+    const result = labels.feedback(request.id, score);
     const because = result === 'not_remembered' ? whyUnknown(request) : result;
     const learnt = because === 'learnt';
     return { object: 'feedback', request_id: id, score, learnt, ...(learnt ? {} : { because }) };

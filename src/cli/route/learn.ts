@@ -72,6 +72,6 @@ export function outcomeOf(line: JsonObject, field: string): number | undefined {
 
 /** Numbers in [0,1) that are the same each time: the same labels teach the same. */
 function fixedOrder(): () => number {
-  let place = 0;
-  return () => unitHash(String(place++));
+  let index = 0;
+  return () => unitHash(String(index++));
 }

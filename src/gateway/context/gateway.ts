@@ -13,7 +13,7 @@ import type { AccountSurcharges } from '../state/account-surcharges.ts';
 import type { AdmissionQueue } from '../state/admission-queue.ts';
 import type { Authenticator } from '../state/authenticate.ts';
 import type { BodyMemory } from '../state/body-memory.ts';
-import type { Lessons } from '../state/labels.ts';
+import type { Labels } from '../state/labels.ts';
 import type { Learners } from '../state/learner-store.ts';
 import type { Resolver } from '../state/resolve.ts';
 import type { ResponsesSupport } from '../state/responses-support.ts';
@@ -39,7 +39,7 @@ export interface Gateway {
   router: Router;
   tiers: Tiers;
   learners: Learners;
-  lessons: Lessons;
+  labels: Labels;
   catalog: () => Catalog;
   calendar: () => Calendar;
   ledger: Ledger;

@@ -29,7 +29,7 @@ export function observeAnswer(
   setImmediate(() => {
     try {
       const signs = signsIn(relay);
-      gateway.lessons.answered({
+      gateway.labels.answered({
         id: exchange.id,
         project: project.name,
         tier: isWeak ? 'weak' : 'strong',

@@ -4,89 +4,89 @@ import { excerpt } from '../../tiering/code-units.ts';
 import type { Prompt } from '../../tiering/prompt.ts';
 import type { Learners } from './learner-store.ts';
 
-/** A request that was answered by one of two tiers, to learn from. */
-export interface Lesson {
+/** A request that was served by one of two tiers, as a training example. */
+export interface LabelledRequest {
   id: RequestId;
   project: string;
   tier: Tier;
   prompt: Prompt;
   conversation: string;
-  /** How many turns its conversation had. */
+  /** Number of turns in the conversation. */
   turns: number;
-  /** How good the answer looks from outside, in [0,1]. */
+  /** Quality of the answer in [0,1], as far as the answer itself shows it. */
   quality: number | undefined;
 }
 
-/** What answers were worth, as far as it shows: it teaches the projects' heads, and no request waits for it. */
-export interface Lessons {
-  answered(lesson: Lesson): void;
-  /** What somebody says of an answer, in [0,1]. */
-  told(id: RequestId, quality: number): Heard;
+/** Collects labels for answered requests and teaches them to the projects' learners, off the request path. */
+export interface Labels {
+  answered(request: LabelledRequest): void;
+  /** Labels an answer with a client's feedback, in [0,1]. */
+  feedback(id: RequestId, quality: number): FeedbackResult;
 }
 
-/** What came of what was said of an answer: its prompt may be remembered no more, or never have been. */
-export type Heard = 'learnt' | 'said_before' | 'not_remembered';
+/** What feedback did. `not_remembered`: the request's prompt was evicted, or was never stored. */
+export type FeedbackResult = 'learnt' | 'said_before' | 'not_remembered';
 
-interface Remembered {
-  lesson: Lesson;
+interface Entry {
+  request: LabelledRequest;
   isTaught: boolean;
-  isTold: boolean;
+  hasFeedback: boolean;
 }
 
-const MOST_REMEMBERED = 5_000;
-const MOST_CHARACTERS = 4_000_000;
-/** A conversation that goes on was not given up; that its last answer was good is likely, and no more. */
-const WENT_ON = 0.8;
+const MAX_ENTRIES = 5_000;
+const MAX_CHARACTERS = 4_000_000;
+/** Label of an answer that the conversation continued from: probably good, but not certainly. */
+const CONTINUED_QUALITY = 0.8;
 
-export function createLessons(learners: Pick<Learners, 'teach'>): Lessons {
-  // In the order of their answers.
-  const lessons = new Map<RequestId, Remembered>();
+export function createLabels(learners: Pick<Learners, 'teach'>): Labels {
+  // Ordered by time of the answer.
+  const entries = new Map<RequestId, Entry>();
   const lastOf = new Map<string, RequestId>();
   let characters = 0;
 
-  function teach(remembered: Remembered, quality: number): void {
-    const { project, tier, prompt } = remembered.lesson;
-    remembered.isTaught = true;
+  function teach(entry: Entry, quality: number): void {
+    const { project, tier, prompt } = entry.request;
+    entry.isTaught = true;
     learners.teach(project, { prompt, outcome: tier === 'weak' ? { weak: quality } : { strong: quality } });
   }
 
-  /** What a request says of the answer before it: that was asked for once more, or went on with. */
-  function judgeLast({ conversation, turns, prompt }: Lesson): void {
+  /** Labels a conversation's previous answer: bad if the same question is asked again, good if it continues. */
+  function labelPrevious({ conversation, turns, prompt }: LabelledRequest): void {
     const id = lastOf.get(conversation);
-    const last = id === undefined ? undefined : lessons.get(id);
-    if (!last || last.isTaught) return;
-    const isSame = last.lesson.turns === turns && last.lesson.prompt.text === prompt.text;
-    if (isSame) teach(last, 0);
-    else if (turns > last.lesson.turns) teach(last, WENT_ON);
+    const previous = id === undefined ? undefined : entries.get(id);
+    if (!previous || previous.isTaught) return;
+    const isRepeat = previous.request.turns === turns && previous.request.prompt.text === prompt.text;
+    if (isRepeat) teach(previous, 0);
+    else if (turns > previous.request.turns) teach(previous, CONTINUED_QUALITY);
   }
 
-  function forgetOldest(): void {
-    for (const [id, { lesson }] of lessons) {
-      if (lessons.size <= MOST_REMEMBERED && characters <= MOST_CHARACTERS) return;
-      lessons.delete(id);
-      characters -= lesson.prompt.text.length;
-      if (lastOf.get(lesson.conversation) === id) lastOf.delete(lesson.conversation);
+  function evictOldest(): void {
+    for (const [id, { request }] of entries) {
+      if (entries.size <= MAX_ENTRIES && characters <= MAX_CHARACTERS) return;
+      entries.delete(id);
+      characters -= request.prompt.text.length;
+      if (lastOf.get(request.conversation) === id) lastOf.delete(request.conversation);
     }
   }
 
   return {
-    answered(answered) {
-      const text = excerpt(answered.prompt.text);
-      const lesson = { ...answered, prompt: { ...answered.prompt, text } };
-      judgeLast(lesson);
-      const remembered = { lesson, isTaught: false, isTold: false };
-      lessons.set(lesson.id, remembered);
-      lastOf.set(lesson.conversation, lesson.id);
+    answered(answeredRequest) {
+      const text = excerpt(answeredRequest.prompt.text);
+      const request = { ...answeredRequest, prompt: { ...answeredRequest.prompt, text } };
+      labelPrevious(request);
+      const entry = { request, isTaught: false, hasFeedback: false };
+      entries.set(request.id, entry);
+      lastOf.set(request.conversation, request.id);
       characters += text.length;
-      forgetOldest();
-      if (lesson.quality !== undefined) teach(remembered, lesson.quality);
+      evictOldest();
+      if (request.quality !== undefined) teach(entry, request.quality);
     },
-    told(id, quality) {
-      const remembered = lessons.get(id);
-      if (!remembered) return 'not_remembered';
-      if (remembered.isTold) return 'said_before';
-      remembered.isTold = true;
-      teach(remembered, quality);
+    feedback(id, quality) {
+      const entry = entries.get(id);
+      if (!entry) return 'not_remembered';
+      if (entry.hasFeedback) return 'said_before';
+      entry.hasFeedback = true;
+      teach(entry, quality);
       return 'learnt';
     },
   };

@@ -6,86 +6,86 @@ import { type Label, learn } from '../../tiering/learner/learner.ts';
 import { learnerPath, writeLearner } from '../../tiering/learner/learner-file.ts';
 import { type LearnerState, newLearner, setModels } from '../../tiering/learner/learner-state.ts';
 
-/** What projects have learnt about their prompts, in memory. */
+/** The projects' learners, in memory and on disk. */
 export interface Learners {
-  /** As it was read last; a change of the file is noticed a moment after it is asked for. */
+  /** The learner as last read. A changed file is reread in the background after a call. */
   of(project: string): LearnerState | undefined;
-  /** Learns a label; the file follows within a minute. */
+  /** Learns a label. The file is written within a minute. */
   teach(project: string, label: Label): void;
-  /** Writes what is not written yet. */
+  /** Writes all unsaved learners. */
   close(): Promise<void>;
 }
 
-interface Known {
+interface Entry {
   state: LearnerState | undefined;
-  /** Of the file as it was read or written last; 0 where there was none. */
+  /** Modification time of the file when last read or written; 0 when there was none. */
   changedAtMs: number;
-  lookedAtMs: number;
+  checkedAtMs: number;
   reading: Promise<void> | undefined;
-  /** Has learnt what is in no file. */
+  /** Has learnt labels that are not in the file. */
   isAhead: boolean;
 }
 
 export interface LearnersOptions {
   home: string;
   clock: Pick<Clock, 'monotonic' | 'after'>;
-  /** Stands for the models that the tiers have now. */
+  /** Fingerprint of the models that the tiers have now. */
   models: () => number;
   warn: (message: string) => void;
 }
 
-const LOOK_AGAIN_MS = 2_000;
-/** To write half a megabyte takes some 10 ms, in which nothing else is done. */
+const CHECK_AFTER_MS = 2_000;
+/** Writing half a megabyte blocks the event loop for about 10 ms. */
 const SAVE_AFTER_MS = 60_000;
 
-/** Reads and writes the files of `gw route learn`, never while a request waits. Who wrote last is right. */
+/** Reads and writes the files of `gw route learn`, off the request path. The last writer wins. */
 export function createLearners({ home, clock, models, warn }: LearnersOptions): Learners {
-  const projects = new Map<string, Known>();
+  const projects = new Map<string, Entry>();
 
-  function knownOf(project: string): Known {
-    let known = projects.get(project);
-    if (!known) {
-      const lookedAtMs = Number.NEGATIVE_INFINITY;
-      known = { state: undefined, changedAtMs: 0, lookedAtMs, reading: undefined, isAhead: false };
-      projects.set(project, known);
+  function entryOf(project: string): Entry {
+    let entry = projects.get(project);
+    if (!entry) {
+      const checkedAtMs = Number.NEGATIVE_INFINITY;
+      entry = { state: undefined, changedAtMs: 0, checkedAtMs, reading: undefined, isAhead: false };
+      projects.set(project, entry);
     }
-    return known;
+    return entry;
   }
 
-  async function look(project: string, known: Known): Promise<void> {
-    await readNew(project, known);
-    if (known.state) setModels(known.state, models());
+  async function refresh(project: string, entry: Entry): Promise<void> {
+    await readIfChanged(project, entry);
+    if (entry.state) setModels(entry.state, models());
   }
 
-  async function readNew(project: string, known: Known): Promise<void> {
+  async function readIfChanged(project: string, entry: Entry): Promise<void> {
     const file = learnerPath(home, project);
     try {
       const { mtimeMs } = await stat(file);
-      if (mtimeMs === known.changedAtMs) return;
+      if (mtimeMs === entry.changedAtMs) return;
       const state = deserialiseLearner(await readFile(file));
-      known.changedAtMs = mtimeMs;
-      known.isAhead = false;
-      known.state = state;
+      entry.changedAtMs = mtimeMs;
+      entry.isAhead = false;
+      entry.state = state;
       if (!state)
         warn(
           `${file} is damaged or of another version of gw: the built-in rules score until new labels are learnt (gw route learn FILE -p ${project} --fresh)`,
         );
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') warn(`${file}: ${messageOf(error)}`);
-      // What is new has no file yet; a file that is gone was to be forgotten.
-      else if (known.changedAtMs !== 0) forget(known);
+      // A new learner has no file yet. If the file was deleted, the learner is to be forgotten.
+      else if (entry.changedAtMs !== 0) forget(entry);
     }
   }
 
-  async function save(project: string, known: Known): Promise<void> {
-    await known.reading;
-    await look(project, known);
-    if (!known.isAhead || !known.state) return;
-    known.isAhead = false;
+  async function save(project: string, entry: Entry): Promise<void> {
+    await entry.reading;
+    await refresh(project, entry);
+    if (!entry.isAhead || !entry.state) return;
+    entry.isAhead = false;
     const file = learnerPath(home, project);
     try {
-      writeLearner(file, known.state);
-      known.changedAtMs = (await stat(file)).mtimeMs;
+      writeLearner(file, entry.state);
+      entry.changedAtMs = (await stat(file)).mtimeMs;
     } catch (error) {
       warn(`what project ${project} learnt is not kept: ${messageOf(error)}`);
     }
@@ -93,32 +93,32 @@ export function createLearners({ home, clock, models, warn }: LearnersOptions): 
 
   return {
     of(project) {
-      const known = knownOf(project);
+      const entry = entryOf(project);
       const now = clock.monotonic();
-      if (!known.reading && now - known.lookedAtMs >= LOOK_AGAIN_MS) {
-        known.lookedAtMs = now;
-        known.reading = look(project, known).finally(() => {
-          known.reading = undefined;
+      if (!entry.reading && now - entry.checkedAtMs >= CHECK_AFTER_MS) {
+        entry.checkedAtMs = now;
+        entry.reading = refresh(project, entry).finally(() => {
+          entry.reading = undefined;
         });
       }
-      return known.state;
+      return entry.state;
     },
     teach(project, label) {
-      const known = knownOf(project);
-      known.state ??= newLearner(models());
-      learn(known.state, label);
-      if (known.isAhead) return;
-      known.isAhead = true;
-      clock.after(SAVE_AFTER_MS, () => void save(project, known));
+      const entry = entryOf(project);
+      entry.state ??= newLearner(models());
+      learn(entry.state, label);
+      if (entry.isAhead) return;
+      entry.isAhead = true;
+      clock.after(SAVE_AFTER_MS, () => void save(project, entry));
     },
     async close() {
-      for (const [project, known] of projects) await save(project, known);
+      for (const [project, entry] of projects) await save(project, entry);
     },
   };
 }
 
-function forget(known: Known): void {
-  known.state = undefined;
-  known.changedAtMs = 0;
-  known.isAhead = false;
+function forget(entry: Entry): void {
+  entry.state = undefined;
+  entry.changedAtMs = 0;
+  entry.isAhead = false;
 }
