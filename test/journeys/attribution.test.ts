@@ -164,6 +164,8 @@ describe.skipIf(!CAN_ATTRIBUTE)('a budget of a repository', () => {
     await shop.ask(gateway);
     await blog.ask(gateway);
     await until(async () => (await gateway.settled(2)).every(({ process }) => process !== ''));
+    // Where there is such a budget, a request waits until its repository is known.
+    await gateway.setBudget({ period: 'monthly', capUsd: 100, repo: shop.root });
     const gate = createGate();
     gateway.upstream.script(async (exchange) => {
       await gate.pass();
@@ -172,13 +174,30 @@ describe.skipIf(!CAN_ATTRIBUTE)('a budget of a repository', () => {
     const running = shop.ask(gateway);
     await until(() => gateway.holds() === 1);
     await gateway.setBudget({ period: 'daily', capUsd: 0.3, repo: shop.root });
-    // Whether it is found before or after that where the request comes from: it has room held.
-    await until(async () => (await spent(gateway))[0]?.[1] === DIME);
+    const both = (...standing: [number, number]) => [standing, standing];
+    expect(await spent(gateway)).toEqual(both(DIME, DIME));
     gate.open();
     await running;
-    expect(await spent(gateway)).toEqual([[2 * DIME, 0]]);
+    expect(await spent(gateway)).toEqual(both(2 * DIME, 0));
     gateway.upstream.script(completion({ usage: usageOf(5, 1) }));
     expect(statuses(await shop.ask(gateway, 2))).toEqual([200, 402]);
+  });
+
+  test('does not count a request that was running before its repository was known', async () => {
+    const gateway = await tenCentGateway();
+    const shop = repository('shop');
+    const gate = createGate();
+    gateway.upstream.script(async (exchange) => {
+      await gate.pass();
+      await completion({ usage: usageOf(5, 1) })(exchange);
+    });
+    const running = shop.ask(gateway);
+    await until(() => gateway.holds() === 1);
+    await gateway.setBudget({ period: 'daily', capUsd: 0.3, repo: shop.root });
+    gate.open();
+    await running;
+    await until(async () => (await gateway.settled(1)).every(({ repo }) => repo === shop.root));
+    expect(await spent(gateway)).toEqual([[0, 0]]);
   });
 
   test('holds no more once it is removed', async () => {

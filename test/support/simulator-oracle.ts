@@ -46,7 +46,7 @@ export interface OracleRequest {
   amount: number;
   open: boolean;
   cost: number;
-  /** The repository that its hold or its record names; empty while that is not known. */
+  /** The repository that its hold names, or its record once it is settled; '' while that is not known. */
   repo: string;
 }
 
@@ -82,7 +82,7 @@ export class Oracle {
   /** The events that are due, as `type budget` (with `+k` for skipped boundaries). */
   events: string[] = [];
   /** Records of refused requests and others that held nothing. */
-  otherRecords: { id: number; projectId: number; cost: number }[] = [];
+  otherRecords: { id: number; projectId: number; cost: number; repo: string }[] = [];
   private queued = new Set<string>();
 
   constructor(calendar: Calendar) {
@@ -110,7 +110,7 @@ export class Oracle {
     if (!ask.isFinal) return { kind: 'needs_exact_count' };
     if (!behind && ask.cut && room >= ask.least) return hold(Math.min(room, ask.amount));
     if (this.blocks(budgets, ask.least)) {
-      this.otherRecords.push({ id: ask.id, projectId: ask.projectId, cost: 0 });
+      this.otherRecords.push({ id: ask.id, projectId: ask.projectId, cost: 0, repo: ask.repo });
       return { kind: 'blocked' };
     }
     this.queued.add(line);
@@ -149,13 +149,12 @@ export class Oracle {
     return { kind: 'held', amount: request.amount, remaining };
   }
 
-  /** False if the hold was resolved before. `repo` is what is known of it by now. */
+  /** False if the hold was resolved before. `repo` is the repository if it is known by now. */
   settle(id: number, cost: number, repo: string): boolean {
     const request = this.requests.find((r) => r.id === id && r.open);
     if (!request) return false;
     request.open = false;
     request.cost = cost;
-    const wasUnknown = request.repo === '' && repo !== '';
     request.repo = repo;
     const own = this.entries.filter((entry) => entry.requestId === id);
     const budgets = own.length > 0 ? this.touch(request.projectId) : [];
@@ -166,33 +165,14 @@ export class Oracle {
       if (budget.period === 'rolling') this.announce(budget, this.startFor(budget));
       else if (entry.start === budget.currentStart) this.announce(budget, entry.start);
     }
-    if (wasUnknown) this.bookLate(request);
     return true;
   }
 
-  /** The repository of a request comes to be known. */
+  /** The repository of a request becomes known: its record gets it, a hold does not. */
   find(id: number, repo: string): void {
-    const request = this.requests.find((r) => r.id === id && r.repo === '');
-    if (!request || repo === '') return;
-    request.repo = repo;
-    if (request.open) this.reserveLate(request);
-    else this.bookLate(request);
-  }
-
-  private reserveLate({ id, projectId, repo, amount }: OracleRequest): void {
-    for (const budget of this.touch(projectId, repo)) {
-      if (budget.repo !== '') this.reserve(budget, id, amount);
-    }
-  }
-
-  private bookLate({ id, projectId, repo, cost }: OracleRequest): void {
-    if (cost === 0) return;
-    for (const budget of this.touch(projectId, repo)) {
-      if (budget.repo === '') continue;
-      const start = this.startFor(budget);
-      this.entries.push({ budgetId: budget.id, start, requestId: id, amount: cost, actual: cost });
-      this.announce(budget, start);
-    }
+    const closed = this.requests.filter((r) => !r.open);
+    const record = [...closed, ...this.otherRecords].find((r) => r.id === id && r.repo === '');
+    if (record) record.repo = repo;
   }
 
   setBudget(id: number, settings: OracleSettings): void {

@@ -25,5 +25,5 @@ async function countIn(repo: string, gateway: Gateway, context: RequestContext):
   context.origin = { process: origin.process, repo };
 }
 
-/** How long a request waits to be known where it comes from; what is found later is booked all the same. */
+/** How long a request waits for its caller to be found. A repository that is found later goes on the record alone. */
 export const MAX_SEARCH_MS = 2_000;

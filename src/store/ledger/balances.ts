@@ -28,15 +28,11 @@ export interface Balances {
   standingsFor(projectId: number, repo: string): Standing[];
   /** Reserves; returns what must be given back to `post`. */
   reserve(projectId: number, repo: string, amount: NanoUsd): Charge[];
-  /** Reserves in the budgets of a repository that was not known when the request was admitted. */
-  reserveLate(projectId: number, repo: string, charges: Charge[], amount: NanoUsd): Charge[];
   /**
    * Turns a reservation into spend. An actual cost of 0 gives it back. It counts in the period that it was reserved
    * in; only the running period of a budget that is not removed has events.
    */
   post(projectId: number, charges: Charge[], reserved: NanoUsd, actual: NanoUsd): void;
-  /** Books spend in the budgets of a repository that was not known when the request was admitted. */
-  postLate(projectId: number, repo: string, charges: Charge[], actual: NanoUsd): void;
   /** Says that a request was refused for lack of room in a budget. */
   refuse(projectId: number, budgetId: number): void;
   /** Rolls every budget into the period that is running. */
@@ -110,13 +106,6 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
     const accounts = accountsOf(projectId);
     const counts = ({ budget }: Account) => budget.repo === '' || budget.repo === repo;
     return accounts.every(counts) ? accounts : accounts.filter(counts);
-  }
-
-  /** The budgets of a repository alone, but for those that were charged before. */
-  function lateAccounts(projectId: number, repo: string, charges: Charge[]): Account[] {
-    return accountsFor(projectId, repo).filter(
-      ({ budget }) => budget.repo !== '' && !charges.some(([charged]) => charged === budget.id),
-    );
   }
 
   function reserveIn(account: Account, amount: NanoUsd): Charge {
@@ -272,8 +261,6 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
     standingsFor: (projectId, repo) => accountsFor(projectId, repo).map(standingOf),
     reserve: (projectId, repo, amount) =>
       accountsFor(projectId, repo).map((account) => reserveIn(account, amount)),
-    reserveLate: (projectId, repo, charges, amount) =>
-      lateAccounts(projectId, repo, charges).map((account) => reserveIn(account, amount)),
     post(projectId, charges, reserved, actual) {
       const live = accountsOf(projectId);
       for (const [budgetId, start] of charges) {
@@ -282,12 +269,6 @@ export function createBalances({ db, calendar, emit }: BalancesOptions): Balance
         change(account, balanceOf(account, start), actual, -reserved);
         const running = account.window !== undefined || start === account.budget.currentStart;
         if (actual > 0 && running && live.includes(account)) announce(account);
-      }
-    },
-    postLate(projectId, repo, charges, actual) {
-      for (const account of lateAccounts(projectId, repo, charges)) {
-        change(account, runningBalance(account), actual, 0);
-        announce(account);
       }
     },
     refuse(projectId, budgetId) {

@@ -28,10 +28,6 @@ export interface OpenHold extends RequestHead {
 /** The rows of requests that are running. A row appears before anything is sent and goes when its record is written. */
 export interface Holds {
   insert(slot: number, head: RequestHead, amount: NanoUsd, charges: Charge[]): void;
-  /** The hold, if it is open. */
-  find(id: RequestId): HeldAmount | undefined;
-  /** Writes down where a request comes from that was not known when it was admitted, and what that charges. */
-  locate(id: RequestId, origin: Origin, amount: NanoUsd, charges: Charge[]): void;
   /** Removes the hold and returns it; undefined if it was resolved before. */
   take(id: RequestId): HeldAmount | undefined;
   ofSlot(slot: number): OpenHold[];
@@ -39,10 +35,7 @@ export interface Holds {
   forget(): void;
 }
 
-export interface HeldAmount extends Pick<OpenHold, 'amount' | 'charges'> {
-  /** Whether its repository was known when it was admitted, and so the budgets of that repository. */
-  repoKnown: boolean;
-}
+export type HeldAmount = Pick<OpenHold, 'amount' | 'charges'>;
 
 interface Row extends Omit<OpenHold, 'stream' | 'charges' | 'origin'> {
   stream: number;
@@ -56,11 +49,8 @@ export function createHolds(db: Db, names: Names): Holds {
     `INSERT INTO holds (id, slot, project_id, key_id, endpoint_id, provider_id, model_id, asked_model_id, stream,
      amount_nano_usd, charges, process_id, repo_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
-  const select = db.prepare<[number], { amount: number; charges: string; repoId: number }>(
-    'SELECT amount_nano_usd AS amount, charges, repo_id AS repoId FROM holds WHERE id = ?',
-  );
-  const update = db.prepare<[number, number, string, number]>(
-    'UPDATE holds SET process_id = ?, repo_id = ?, charges = ? WHERE id = ?',
+  const select = db.prepare<[number], { amount: number; charges: string }>(
+    'SELECT amount_nano_usd AS amount, charges FROM holds WHERE id = ?',
   );
   const remove = db.prepare<[number]>('DELETE FROM holds WHERE id = ?');
   const ofSlot = db.prepare<[number], Row>(
@@ -78,12 +68,11 @@ export function createHolds(db: Db, names: Names): Holds {
     const remembered = known.get(id);
     if (remembered) return remembered;
     const row = select.get(id);
-    return row && { amount: row.amount, charges: JSON.parse(row.charges), repoKnown: row.repoId !== 0 };
+    return row && { amount: row.amount, charges: JSON.parse(row.charges) };
   }
 
   return {
     insert(slot, head, amount, charges) {
-      const repoId = head.origin ? names.idOf(head.origin.repo) : 0;
       insert.run(
         head.id,
         slot,
@@ -97,14 +86,9 @@ export function createHolds(db: Db, names: Names): Holds {
         amount,
         charges.length === 0 ? '[]' : JSON.stringify(charges),
         head.origin ? names.idOf(head.origin.process) : 0,
-        repoId,
+        head.origin ? names.idOf(head.origin.repo) : 0,
       );
-      known.set(head.id, { amount, charges, repoKnown: repoId !== 0 });
-    },
-    find,
-    locate(id, { process, repo }, amount, charges) {
-      update.run(names.idOf(process), names.idOf(repo), JSON.stringify(charges), id);
-      known.set(id, { amount, charges, repoKnown: true });
+      known.set(head.id, { amount, charges });
     },
     take(id) {
       const held = find(id);

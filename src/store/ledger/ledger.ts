@@ -237,7 +237,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     const record = admission.blockedRecord();
     record.detail = { ...record.detail, budget: budgetName(standing.budget) };
     tellBlocked(admission, admission.least, standing);
-    records.write(record, 0);
+    writeRecord(record);
     return { kind: 'blocked', standing };
   }
 
@@ -260,12 +260,9 @@ export function createLedger(options: LedgerOptions): Ledger {
     if (!held) return { kind: 'resolved_before' };
     if (held.charges.length > 0)
       balances.post(record.projectId, held.charges, held.amount, record.costNanoUsd);
-    const repo = repoOf(record);
-    if (!held.repoKnown && repo !== '' && record.costNanoUsd > 0)
-      balances.postLate(record.projectId, repo, held.charges, record.costNanoUsd);
     const overrun = held.charges.length > 0 && record.costNanoUsd > held.amount;
-    records.write(overrun ? { ...record, flags: record.flags | FLAGS.overrun } : record, held.amount);
-    const standings = held.charges.length > 0 ? balances.standingsFor(record.projectId, repo) : [];
+    writeRecord(overrun ? { ...record, flags: record.flags | FLAGS.overrun } : record, held.amount);
+    const standings = held.charges.length > 0 ? balances.standingsFor(record.projectId, repoOf(record)) : [];
     return { kind: 'settled', remaining: standings.length > 0 ? roomIn(standings) : null };
   }
 
@@ -290,62 +287,21 @@ export function createLedger(options: LedgerOptions): Ledger {
     return open.length;
   }
 
-  /** Takes the origin of a record up that was not known when it was written, as happens to the first of a connection. */
-  function followOrigin(record: RequestRecord, search: Promise<void>): void {
-    void search
-      .then(() => (record.origin?.process ? submit(() => addOrigin(record)) : undefined))
-      // What cannot be written now stays unknown.
+  /** Writes a record. While the search for the caller is running, a later batch adds what it finds. */
+  function writeRecord(record: RequestRecord, held = 0): void {
+    records.write(record, held);
+    const { origin } = record;
+    void origin?.search
+      ?.then(() => (origin.process ? submit(() => records.writeOrigin(record, origin)) : undefined))
+      // The record stays without its caller.
       .catch(() => {});
-  }
-
-  function addOrigin(record: RequestRecord): void {
-    const { origin, projectId, costNanoUsd } = record;
-    if (!origin || !records.writeOrigin(record, origin)) return;
-    if (origin.repo !== '' && costNanoUsd > 0) balances.postLate(projectId, origin.repo, [], costNanoUsd);
-  }
-
-  /** Takes up where a running request comes from: what it holds counts in the budgets of its repository too. */
-  function locate({ id, projectId, origin }: RequestHead): void {
-    const held = holds.find(id);
-    if (!origin || !held || held.repoKnown) return;
-    const late = balances.reserveLate(projectId, origin.repo, held.charges, held.amount);
-    holds.locate(id, origin, held.amount, [...held.charges, ...late]);
-  }
-
-  function submitHold<T extends { kind: string }>(head: RequestHead, command: () => T): Promise<T> {
-    const result = submit(command);
-    const search = head.origin?.search;
-    if (!search) return result;
-    void Promise.all([result, search])
-      .then(([{ kind }]) => (kind === 'held' && repoOf(head) !== '' ? submit(() => locate(head)) : undefined))
-      // What cannot be written now is booked when it is settled.
-      .catch(() => {});
-    return result;
-  }
-
-  /** `command` returns `resolved_before` where another record of the request stands already. */
-  function submitRecord<T extends { kind: string }>(record: RequestRecord, command: () => T): Promise<T> {
-    const written = submit(command);
-    const search = record.origin?.search;
-    if (!search) return written;
-    return written.then((result) => {
-      if (result.kind !== 'resolved_before') followOrigin(record, search);
-      return result;
-    });
-  }
-
-  function record(unheld: RequestRecord): { kind: 'written' } {
-    records.write(unheld, 0);
-    return { kind: 'written' };
   }
 
   return {
-    admit: (admission) => submitHold(admission, () => admit(admission)),
-    readmit: (readmission) => submitHold(readmission, () => readmit(readmission)),
-    settle: (record) => submitRecord(record, () => settle(record)),
-    record: async (unheld) => {
-      await submitRecord(unheld, () => record(unheld));
-    },
+    admit: (admission) => submit(() => admit(admission)),
+    readmit: (readmission) => submit(() => readmit(readmission)),
+    settle: (record) => submit(() => settle(record)),
+    record: (record) => submit(() => writeRecord(record)),
     roll: () => submit(() => balances.rollAll()),
     closeHolds: (deadSlot, instanceId) => submit(() => closeHolds(deadSlot, instanceId)),
     sumNextHour: (before) => submit(() => sums.sumNextHour(before)),

@@ -6,11 +6,11 @@ import { OUTCOMES, type RequestRecord } from './record.ts';
 import type { Rollups } from './rollups.ts';
 import { createTrialWriter } from './trials.ts';
 
-/** Writes request records and adds them to their rollups, in the running transaction. */
+/** Writes request records and adds them to the rollups, within a batch. */
 export interface RecordWriter {
   write(record: RequestRecord, held: NanoUsd): void;
-  /** Adds the origin to a record that was written before it was known; false if there is no such record. */
-  writeOrigin(record: RequestRecord, origin: Origin): boolean;
+  /** Adds the origin to a record that was written without one. Does nothing if there is no such record. */
+  writeOrigin(record: RequestRecord, origin: Origin): void;
 }
 
 export function createRecordWriter(db: Db, names: Names, rollups: Rollups): RecordWriter {
@@ -66,8 +66,7 @@ export function createRecordWriter(db: Db, names: Names, rollups: Rollups): Reco
     writeOrigin(record, { process, repo }) {
       const ids = { processId: names.idOf(process), repoId: names.idOf(repo) };
       const { changes } = update.run(ids.processId, ids.repoId, record.id, OUTCOMES[record.outcome]);
-      if (changes > 0) rollups.addLate(record, ids);
-      return changes > 0;
+      if (changes > 0) rollups.addOrigin(record, ids);
     },
   };
 }

@@ -17,7 +17,7 @@ export interface RecordNames {
 export interface Rollups {
   add(record: RequestRecord, names: RecordNames): void;
   /** Sums up by origin what was added before its origin was known. */
-  addLate(record: RequestRecord, names: Pick<RecordNames, 'processId' | 'repoId'>): void;
+  addOrigin(record: RequestRecord, names: Pick<RecordNames, 'processId' | 'repoId'>): void;
   write(): void;
   clear(): void;
 }
@@ -33,7 +33,7 @@ export function createRollups(db: Db, sums: UsageSums): Rollups {
       // Nothing known needs no row: it is what the other table has more.
       if (processId + repoId > 0) origins.add(bucket, record.projectId, processId, repoId, counts);
     },
-    addLate(record, { processId, repoId }) {
+    addOrigin(record, { processId, repoId }) {
       const bucket = bucketOf(timeOfRequestId(record.id));
       origins.add(bucket, record.projectId, processId, repoId, countsOf(record));
     },

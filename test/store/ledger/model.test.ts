@@ -33,7 +33,7 @@ interface Real {
   admin: Db;
   daemons: (SimulatedDaemon & { db: Db })[];
   eventsSeen: number;
-  /** Where requests come from, and how it comes to be known where it is not yet. */
+  /** The callers of requests, and how a late one becomes known. */
   callers: Map<RequestId, Caller>;
   close(): void;
 }
@@ -78,7 +78,7 @@ const admit = fc.record({
   kind: fc.constant('admit' as const),
   project,
   repo,
-  /** The repository is found out after the request was admitted, if ever. */
+  /** The repository becomes known after the request was admitted, if ever. */
   late: fc.boolean(),
   amount: money,
   leastPercent: fc.constantFrom(0, 10, 50, 100),
@@ -105,7 +105,13 @@ const readmit = fc.record({
   only: fc.boolean(),
   again: fc.boolean(),
 });
-const record = fc.record({ kind: fc.constant('record' as const), project, cost: money });
+const record = fc.record({
+  kind: fc.constant('record' as const),
+  project,
+  repo,
+  late: fc.boolean(),
+  cost: money,
+});
 const fail = fc.record({ kind: fc.constant('fail' as const), project });
 
 /** The commands of one event-loop turn of one daemon: they share a transaction. */
@@ -167,6 +173,8 @@ const batch = step(
                 least,
                 isFinal,
                 ...(cut ? { fitInto } : {}),
+                blockedRecord: () =>
+                  recordOf(id, { projectId: ask.projectId, status: 402, outcome: 'blocked', origin }),
               }),
             )
             .then(({ kind, ...rest }) => (kind === 'held' ? { kind, ...rest } : { kind })),
@@ -177,7 +185,7 @@ const batch = step(
         if (choices.length === 0) continue;
         const request = at(choices, command.pick);
         const costNanoUsd = Math.floor((request.amount * command.percent) / 100);
-        takeOver(real, request.id, pick);
+        if (request.open) takeOver(real, request.id, pick);
         const { projectId } = request;
         results.push(
           ledger
@@ -195,9 +203,9 @@ const batch = step(
       } else if (command.kind === 'readmit') {
         const choices = command.again ? model.requests : model.requests.filter((r) => r.open);
         if (choices.length === 0) continue;
-        const { id, projectId, amount: held } = at(choices, command.pick);
+        const { id, projectId, amount: held, open } = at(choices, command.pick);
         const { amount, cut, only } = command;
-        takeOver(real, id, pick);
+        if (open) takeOver(real, id, pick);
         const least = Math.ceil((amount * command.leastPercent) / 100);
         const spent = Math.floor((held * command.spentPercent) / 100);
         const fitInto = (room: number) => (room >= least ? Math.min(room, amount) : undefined);
@@ -219,6 +227,7 @@ const batch = step(
         }
       } else {
         const id = daemon.nextId();
+        const origin = callFrom(real, id, pick % real.daemons.length, command);
         results.push(
           ledger.record(
             recordOf(id, {
@@ -226,11 +235,12 @@ const batch = step(
               costNanoUsd: command.cost,
               outcome: 'refused',
               status: 503,
+              origin,
             }),
           ),
         );
         expected.push(undefined);
-        model.otherRecords.push({ id, projectId: command.project, cost: command.cost });
+        model.otherRecords.push({ id, projectId: command.project, cost: command.cost, repo: origin.repo });
       }
     }
     ledger.flush();
@@ -272,13 +282,13 @@ const originOf = (real: Real, id: RequestId): { origin?: Origin } => {
 };
 const repoOf = (real: Real, id: RequestId): string => real.callers.get(id)?.origin.repo ?? '';
 
-/** A daemon finds out where a request came from: while it runs, or when it has been settled. */
+/** A daemon finds the caller of a request: while it runs, or after it has been settled. */
 const found = step('find a caller', fc.nat(), async (model, real, pick) => {
   const searching = [...real.callers].filter(([, { tell }]) => tell);
   if (searching.length === 0) return;
   const [id, caller] = at(searching, pick);
   caller.tell?.();
-  // The ledger hears of it, and takes the record up in its next batch.
+  // The ledger adds it to the record in its next batch.
   for (let turn = 0; turn < 4; turn++) await Promise.resolve();
   for (const { ledger } of real.daemons) ledger.flush();
   model.find(id, caller.origin.repo);
@@ -425,11 +435,16 @@ function compare(model: Oracle, real: Real): void {
   const holds = db.prepare('SELECT id, amount_nano_usd FROM holds ORDER BY id').raw().all();
   const open = model.requests.filter((r) => r.open).sort((a, b) => a.id - b.id);
   expect(holds).toEqual(open.map((r) => [r.id, r.amount]));
-  const records = db.prepare('SELECT id, cost_nano_usd FROM requests ORDER BY id').raw().all();
+  const records = db
+    .prepare(
+      'SELECT r.id, cost_nano_usd, n.name FROM requests r JOIN names n ON n.id = r.repo_id ORDER BY r.id',
+    )
+    .raw()
+    .all();
   const resolved = [...model.requests.filter((r) => !r.open), ...model.otherRecords].sort(
     (a, b) => a.id - b.id,
   );
-  expect(records).toEqual(resolved.map((r) => [r.id, r.cost]));
+  expect(records).toEqual(resolved.map((r) => [r.id, r.cost, r.repo]));
   const events = eventsOf(db).slice(real.eventsSeen);
   real.eventsSeen += events.length;
   const told = events.map(({ type, data }) =>
