@@ -2,7 +2,7 @@ import { GwError } from '../errors.ts';
 import { formatRequestId } from '../ids.ts';
 import { type NanoUsd, usdNumber } from '../money.ts';
 import { orderTargets } from '../routing/order.ts';
-import type { Standing } from '../store/ledger/balances.ts';
+import type { Standing } from '../store/ledger/standing.ts';
 import { budgetName } from '../store/ledger/terms.ts';
 import { fittingHold } from './admission/fit.ts';
 import { exactInput, inputBound, isCountable } from './admission/input-tokens.ts';

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import type { ProviderSettings } from '../../src/config/settings.ts';
 import { createAdmissionQueue } from '../../src/gateway/state/admission-queue.ts';
-import type { Admission, AdmissionResult } from '../../src/store/ledger/ledger.ts';
+import type { Admission, AdmissionResult } from '../../src/store/ledger/admission.ts';
 import { openConnection } from '../support/client.ts';
 import { createGate } from '../support/gate.ts';
 import { type GatewayOptions, PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';

@@ -1,8 +1,9 @@
 import type { BudgetSettings, Standing } from '../../src/store/budgets/budgets.ts';
 import { removeBudget, setBudget } from '../../src/store/budgets/budgets.ts';
 import type { Db } from '../../src/store/database/open.ts';
-import type { AdmissionResult, SettleResult } from '../../src/store/ledger/ledger.ts';
+import type { AdmissionResult } from '../../src/store/ledger/admission.ts';
 import type { RequestRecord } from '../../src/store/ledger/record.ts';
+import type { SettleResult } from '../../src/store/ledger/settlement.ts';
 import {
   addProjects,
   admissionOf,

@@ -1,5 +1,5 @@
 import type { Calendar } from '../../calendar.ts';
-import type { Admission, AdmissionResult } from '../../store/ledger/ledger.ts';
+import type { Admission, AdmissionResult } from '../../store/ledger/admission.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf, type RequestContext } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';

@@ -3,7 +3,7 @@ import type { Calendar } from '../../calendar.ts';
 import { GwError } from '../../errors.ts';
 import { formatUsd, MAX_AMOUNT_NANO_USD, NANO_PER_USD, type NanoUsd, usdNumber } from '../../money.ts';
 import { shellQuoted } from '../../shell-quoted.ts';
-import type { Standing } from '../../store/ledger/balances.ts';
+import type { Standing } from '../../store/ledger/standing.ts';
 import { budgetName } from '../../store/ledger/terms.ts';
 import type { ServerTool } from '../../wire/request/server-tools.ts';
 import { isFromCodex } from '../intake/is-codex.ts';

@@ -1,5 +1,5 @@
 import type { NanoUsd } from '../../money.ts';
-import type { Standing } from '../../store/ledger/balances.ts';
+import type { Standing } from '../../store/ledger/standing.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf, type RequestContext } from '../context/request-context.ts';
 import type { RoutedTarget, Target } from '../state/resolve.ts';

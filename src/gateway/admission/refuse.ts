@@ -1,7 +1,7 @@
 import type { Calendar } from '../../calendar.ts';
 import type { GwError } from '../../errors.ts';
 import type { NanoUsd } from '../../money.ts';
-import type { Standing } from '../../store/ledger/balances.ts';
+import type { Standing } from '../../store/ledger/standing.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 import {

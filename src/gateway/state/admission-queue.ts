@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts';
-import type { Admission, AdmissionResult, Ledger } from '../../store/ledger/ledger.ts';
+import type { Admission, AdmissionResult } from '../../store/ledger/admission.ts';
+import type { Ledger } from '../../store/ledger/ledger.ts';
 
 /** Requests that wait for running ones of their line to free room, first come first served. */
 export interface AdmissionQueue {

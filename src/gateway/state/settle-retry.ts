@@ -1,7 +1,8 @@
 import type { Clock } from '../../clock.ts';
 import { GwError } from '../../errors.ts';
-import type { Ledger, SettleResult } from '../../store/ledger/ledger.ts';
+import type { Ledger } from '../../store/ledger/ledger.ts';
 import type { RequestRecord } from '../../store/ledger/record.ts';
+import type { SettleResult } from '../../store/ledger/settlement.ts';
 
 /** Settles requests, and does not give up on a cost that is due when the database can't be written. */
 export interface SettleRetry {

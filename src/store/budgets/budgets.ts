@@ -5,11 +5,13 @@ import { MAX_AMOUNT_NANO_USD, type NanoUsd } from '../../money.ts';
 import type { Project } from '../accounts/project.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration, inTransaction } from '../database/write.ts';
-import { type Charge, createBalances, type Standing } from '../ledger/balances.ts';
+import type { Charge } from '../ledger/account.ts';
+import { createBalances } from '../ledger/balances.ts';
 import { createEvents } from '../ledger/events.ts';
+import type { Standing } from '../ledger/standing.ts';
 import { type BudgetPeriod, budgetName, spanOf } from '../ledger/terms.ts';
 
-export type { Standing } from '../ledger/balances.ts';
+export type { Standing } from '../ledger/standing.ts';
 export { type BudgetKey, type BudgetPeriod, budgetLabel, budgetName, thresholdOf } from '../ledger/terms.ts';
 
 export interface BudgetSettings {
@@ -57,14 +59,14 @@ export async function setBudget(
       )
       .get(project.id, settings.period, settings.repo ?? '');
     const id = existing ? update(db, existing, settings) : insert(db, project, settings, { calendar, now });
-    if (existing) balances.recap(project.id, id, existing);
+    if (existing) balances.announce(project.id, id, existing);
     else {
       const since = countsFrom(settings, { calendar, now });
       const scope = { projectId: project.id, repo: settings.repo ?? '', since };
       balances.seed(project.id, id, spentSince(db, scope, settings.period), (charge) =>
         chargeOpenHolds(db, scope, charge),
       );
-      balances.recap(project.id, id);
+      balances.announce(project.id, id);
     }
     const standing = balances.standings(project.id).find(({ budget }) => budget.id === id);
     balances.write();

@@ -2,7 +2,7 @@ import type { Calendar, Span } from '../../calendar.ts';
 import { formatRequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
-import type { Standing } from '../ledger/balances.ts';
+import type { Standing } from '../ledger/standing.ts';
 import { createAccountReader, type LiveKey, type ProjectState } from './account-list.ts';
 import { type BudgetBlocks, createBlocksReader } from './blocks.ts';
 import { createFeedReader, createLatencyReader, type FeedFilter, type FeedRow } from './feed.ts';

@@ -1,6 +1,6 @@
 import type { Calendar } from '../../calendar.ts';
 import type { Db } from '../database/open.ts';
-import type { Standing } from '../ledger/balances.ts';
+import type { Standing } from '../ledger/standing.ts';
 import { type BudgetTerms, runningPeriod } from '../ledger/terms.ts';
 
 const MINUTE_MS = 60_000;

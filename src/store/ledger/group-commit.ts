@@ -15,7 +15,7 @@ export interface GroupCommit {
   submit<T>(command: () => T): Promise<T>;
   /** Commits what is waiting, now. */
   flush(): void;
-  /** Lets what comes in wait, until the function is called that it returns. */
+  /** Holds back what is submitted until the returned function is called. */
   pause(): () => void;
 }
 
@@ -25,28 +25,96 @@ interface Entry {
   reject: (error: unknown) => void;
 }
 
-/** How long a batch keeps trying while another process holds the write lock. */
+/** How long a batch is retried while another process holds the write lock. */
 const BUSY_LIMIT_MS = 5_000;
 const BUSY_PAUSE_MS = 5;
 const MAX_TURNS = 4;
 const FULL_BATCH = 64;
 
 /**
- * One immediate transaction for all the commands of an event-loop turn, in the order in which they came.
+ * Runs all commands of an event-loop turn in one immediate transaction, in the order in which they were submitted.
  * A command that throws fails alone: the batch is rolled back and each command runs in its own transaction.
  */
-export function createGroupCommit(db: Db, hooks: BatchHooks, clock: Clock): GroupCommit {
+export function createGroupCommit(db: Db, clock: Clock, hooks: BatchHooks): GroupCommit {
+  const run = createTransaction(db, clock, hooks);
+  let waiting: Entry[] = [];
+  let busySince: number | undefined;
+  let paused = false;
+  const window = createBatchWindow({
+    size: () => waiting.length,
+    close() {
+      if (!paused) flush();
+    },
+  });
+
+  function flush(): void {
+    if (waiting.length === 0) return;
+    const entries = waiting;
+    waiting = [];
+    try {
+      const results = run(entries);
+      busySince = undefined;
+      entries.forEach((entry, i) => {
+        entry.resolve(results[i] as never);
+      });
+    } catch (error) {
+      handleFailure(entries, error);
+    }
+  }
+
+  function handleFailure(entries: Entry[], error: unknown): void {
+    if (isBusy(error) && retryLater(entries)) return;
+    busySince = undefined;
+    if (entries.length > 1 && !isStorageFault(error)) runAlone(entries);
+    else for (const entry of entries) entry.reject(failureOf(error));
+  }
+
+  /** Runs each command in its own transaction; once another process takes the lock in between, the rest wait. */
+  function runAlone(entries: Entry[]): void {
+    for (const [i, entry] of entries.entries()) {
+      try {
+        const [result] = run([entry]);
+        busySince = undefined;
+        entry.resolve(result as never);
+      } catch (error) {
+        if (isBusy(error) && retryLater(entries.slice(i))) return;
+        entry.reject(failureOf(error));
+      }
+    }
+  }
+
+  /** Puts a batch back in front while another process has the lock, without blocking the event loop. */
+  function retryLater(entries: Entry[]): boolean {
+    busySince ??= clock.monotonic();
+    if (clock.monotonic() - busySince > BUSY_LIMIT_MS) return false;
+    waiting = [...entries, ...waiting];
+    setTimeout(flush, BUSY_PAUSE_MS);
+    return true;
+  }
+
+  return {
+    submit: <T>(command: () => T) =>
+      new Promise<T>((resolve, reject) => {
+        if (waiting.length === 0) window.open();
+        waiting.push({ command, resolve, reject } as Entry);
+      }),
+    flush,
+    pause() {
+      paused = true;
+      return () => {
+        paused = false;
+        flush();
+      };
+    },
+  };
+}
+
+/** Runs commands in one immediate transaction, with the hooks around them; rolls back and throws what any throws. */
+function createTransaction(db: Db, clock: Clock, hooks: BatchHooks) {
   const begin = db.prepare('BEGIN IMMEDIATE');
   const commit = db.prepare('COMMIT');
   const rollback = db.prepare('ROLLBACK');
-  let waiting: Entry[] = [];
-  /** How many were waiting when the batch was looked at last, and how often it has been let grow. */
-  let seen = 0;
-  let turns = 0;
-  let busySince: number | undefined;
-  let paused = false;
-
-  function run(entries: Entry[]): unknown[] {
+  return (entries: Entry[]): unknown[] => {
     begin.run();
     let committed = false;
     try {
@@ -63,94 +131,37 @@ export function createGroupCommit(db: Db, hooks: BatchHooks, clock: Clock): Grou
         hooks.end(committed);
       }
     }
-  }
+  };
+}
 
-  function flush(): void {
-    if (waiting.length === 0) return;
-    const entries = waiting;
-    waiting = [];
-    try {
-      const results = run(entries);
-      busySince = undefined;
-      entries.forEach((entry, i) => {
-        entry.resolve(results[i] as never);
-      });
-    } catch (error) {
-      settleFailed(entries, error);
-    }
-  }
+/**
+ * Closes a batch after one turn of the event loop, or later while each turn adds commands: a lone request never waits,
+ * and under load many share the fixed cost of a transaction.
+ */
+function createBatchWindow({ size, close }: { size: () => number; close: () => void }) {
+  let lastSize = 0;
+  let turns = 0;
 
-  function settleFailed(entries: Entry[], error: unknown): void {
-    if (isBusy(error) && retryLater(entries)) return;
-    busySince = undefined;
-    const failure = isSqlite(error) ? storageUnavailable(error) : error;
-    const [only] = entries;
-    if (entries.length === 1 && only) {
-      only.reject(failure);
+  function check(): void {
+    if (size() <= lastSize || turns === MAX_TURNS || size() >= FULL_BATCH) {
+      close();
       return;
     }
-    if (isStorageFault(error)) {
-      for (const entry of entries) entry.reject(failure);
-      return;
-    }
-    runAlone(entries);
-  }
-
-  /** Runs each command in a transaction of its own; when another process gets in between, the rest wait. */
-  function runAlone(entries: Entry[]): void {
-    for (const [i, entry] of entries.entries()) {
-      try {
-        const [result] = run([entry]);
-        busySince = undefined;
-        entry.resolve(result as never);
-      } catch (error) {
-        if (isBusy(error) && retryLater(entries.slice(i))) return;
-        entry.reject(isSqlite(error) ? storageUnavailable(error) : error);
-      }
-    }
-  }
-
-  /** Puts a batch back in front while another process has the lock, without blocking the event loop. */
-  function retryLater(entries: Entry[]): boolean {
-    busySince ??= clock.monotonic();
-    if (clock.monotonic() - busySince > BUSY_LIMIT_MS) return false;
-    waiting = [...entries, ...waiting];
-    setTimeout(flush, BUSY_PAUSE_MS);
-    return true;
-  }
-
-  /**
-   * Commits, or lets the batch grow for another turn of the event loop while each turn brings more: a lone request
-   * never waits, and under load a transaction's fixed cost is shared by many.
-   */
-  function gather(): void {
-    if (paused) return;
-    if (waiting.length > seen && turns < MAX_TURNS && waiting.length < FULL_BATCH) {
-      seen = waiting.length;
-      turns++;
-      setImmediate(gather);
-      return;
-    }
-    flush();
+    lastSize = size();
+    turns++;
+    setImmediate(check);
   }
 
   return {
-    submit: <T>(command: () => T) =>
-      new Promise<T>((resolve, reject) => {
-        if (waiting.length === 0) {
-          seen = 1;
-          turns = 0;
-          setImmediate(gather);
-        }
-        waiting.push({ command, resolve, reject } as Entry);
-      }),
-    flush,
-    pause() {
-      paused = true;
-      return () => {
-        paused = false;
-        flush();
-      };
+    /** The first command is about to be added. */
+    open() {
+      lastSize = 1;
+      turns = 0;
+      setImmediate(check);
     },
   };
+}
+
+function failureOf(error: unknown): unknown {
+  return isSqlite(error) ? storageUnavailable(error) : error;
 }

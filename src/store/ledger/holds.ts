@@ -3,9 +3,9 @@ import type { NanoUsd } from '../../money.ts';
 import type { Origin } from '../../origin.ts';
 import type { Names } from '../database/names.ts';
 import type { Db } from '../database/open.ts';
-import type { Charge } from './balances.ts';
+import type { Charge } from './account.ts';
 
-/** Who asks, for what: the part of a request record that is known before it is sent. */
+/** The part of a request record that is known before the request is sent. */
 export interface RequestHead {
   id: RequestId;
   projectId: number;
@@ -15,27 +15,32 @@ export interface RequestHead {
   model: string;
   askedModel: string;
   stream: boolean;
-  /** Absent: not known. */
+  /** Undefined: not known. */
   origin?: Origin;
 }
 
-/** An open hold as it is stored. */
-export interface OpenHold extends RequestHead {
+/** The repository of a request; '' where it isn't known. */
+export const repoOf = ({ origin }: Pick<RequestHead, 'origin'>): string => origin?.repo ?? '';
+
+/** What a running request holds, and in which balances. */
+export interface Hold {
   amount: NanoUsd;
   charges: Charge[];
 }
 
-/** The rows of requests that are running. A row appears before anything is sent and goes when its record is written. */
+/** An open hold with the request that it is for. */
+export interface OpenHold extends RequestHead, Hold {}
+
+/** The rows of running requests: inserted before anything is sent, removed when the record is written. */
 export interface Holds {
-  insert(slot: number, head: RequestHead, amount: NanoUsd, charges: Charge[]): void;
-  /** Removes the hold and returns it; undefined if it was resolved before. */
-  take(id: RequestId): HeldAmount | undefined;
+  insert(slot: number, head: RequestHead, hold: Hold): void;
+  /** Removes the hold and returns it; undefined if it was removed before. */
+  take(id: RequestId): Hold | undefined;
+  /** The open holds of a daemon. */
   ofSlot(slot: number): OpenHold[];
-  /** Forgets what is remembered of rows: somebody else has written since, or the batch has failed. */
+  /** Drops what is cached: another writer has committed, or the batch has failed. */
   forget(): void;
 }
-
-export type HeldAmount = Pick<OpenHold, 'amount' | 'charges'>;
 
 interface Row extends Omit<OpenHold, 'stream' | 'charges' | 'origin'> {
   stream: number;
@@ -53,7 +58,7 @@ export function createHolds(db: Db, names: Names): Holds {
     'SELECT amount_nano_usd AS amount, charges FROM holds WHERE id = ?',
   );
   const remove = db.prepare<[number]>('DELETE FROM holds WHERE id = ?');
-  const ofSlot = db.prepare<[number], Row>(
+  const selectSlot = db.prepare<[number], Row>(
     `SELECT h.id, h.project_id AS projectId, h.key_id AS keyId, e.name AS endpoint, p.name AS provider, m.name AS model,
      a.name AS askedModel, h.stream, h.amount_nano_usd AS amount, h.charges, c.name AS process, r.name AS repo
      FROM holds h
@@ -61,18 +66,18 @@ export function createHolds(db: Db, names: Names): Holds {
      JOIN names m ON m.id = h.model_id JOIN names a ON a.id = h.asked_model_id
      JOIN names c ON c.id = h.process_id JOIN names r ON r.id = h.repo_id WHERE h.slot = ? ORDER BY h.id`,
   );
-  /** The rows that this daemon wrote, as long as nobody else can have changed them. */
-  const known = new Map<RequestId, HeldAmount>();
+  /** The rows that this daemon has inserted. */
+  const cache = new Map<RequestId, Hold>();
 
-  function find(id: RequestId): HeldAmount | undefined {
-    const remembered = known.get(id);
-    if (remembered) return remembered;
+  function find(id: RequestId): Hold | undefined {
+    const hold = cache.get(id);
+    if (hold) return hold;
     const row = select.get(id);
     return row && { amount: row.amount, charges: JSON.parse(row.charges) };
   }
 
   return {
-    insert(slot, head, amount, charges) {
+    insert(slot, head, hold) {
       insert.run(
         head.id,
         slot,
@@ -83,26 +88,26 @@ export function createHolds(db: Db, names: Names): Holds {
         names.idOf(head.model),
         names.idOf(head.askedModel),
         head.stream ? 1 : 0,
-        amount,
-        charges.length === 0 ? '[]' : JSON.stringify(charges),
+        hold.amount,
+        hold.charges.length === 0 ? '[]' : JSON.stringify(hold.charges),
         head.origin ? names.idOf(head.origin.process) : 0,
         head.origin ? names.idOf(head.origin.repo) : 0,
       );
-      known.set(head.id, { amount, charges });
+      cache.set(head.id, hold);
     },
     take(id) {
-      const held = find(id);
-      if (held) remove.run(id);
-      known.delete(id);
-      return held;
+      const hold = find(id);
+      if (hold) remove.run(id);
+      cache.delete(id);
+      return hold;
     },
     ofSlot: (slot) =>
-      ofSlot.all(slot).map(({ process, repo, ...row }) => ({
+      selectSlot.all(slot).map(({ process, repo, ...row }) => ({
         ...row,
         stream: row.stream === 1,
         charges: JSON.parse(row.charges),
         origin: { process, repo },
       })),
-    forget: () => known.clear(),
+    forget: () => cache.clear(),
   };
 }

@@ -32,15 +32,11 @@ let warnings: string[];
 
 /** A database that the group commit writes and the thread moves the log of. */
 function start(options: Partial<CheckpointsOptions> = {}): void {
-  group = createGroupCommit(
-    db,
-    {
-      begin() {},
-      write() {},
-      end: (committed) => committed && checkpoints.committed(),
-    },
-    createSetClock(),
-  );
+  group = createGroupCommit(db, createSetClock(), {
+    begin() {},
+    write() {},
+    end: (committed) => committed && checkpoints.committed(),
+  });
   checkpoints = createCheckpoints({
     db,
     path,

@@ -25,7 +25,7 @@ function openBench(path = ':memory:', onEnd: (committed: boolean) => void = () =
       onEnd(committed);
     },
   };
-  const group = createGroupCommit(db, hooks, createSetClock());
+  const group = createGroupCommit(db, createSetClock(), hooks);
   const add = db.prepare('INSERT INTO t VALUES (?)');
   return {
     ...group,

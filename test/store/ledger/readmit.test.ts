@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RequestId } from '../../../src/ids.ts';
-import type { Readmission } from '../../../src/store/ledger/ledger.ts';
+import type { Readmission } from '../../../src/store/ledger/admission.ts';
 import { getRequest } from '../../../src/store/requests/request-log.ts';
 import { admissionOf, eventsOf } from '../../support/simulator.ts';
 import { checkDatabase } from '../../support/simulator-check.ts';

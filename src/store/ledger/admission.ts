@@ -1,0 +1,172 @@
+import { formatRequestId } from '../../ids.ts';
+import { type NanoUsd, usdNumber } from '../../money.ts';
+import type { Balances } from './balances.ts';
+import type { EmitEvent } from './events.ts';
+import { type Holds, type RequestHead, repoOf } from './holds.ts';
+import type { RequestRecord } from './record.ts';
+import { exhausted, roomIn, type Standing, spentOfCap, tightest } from './standing.ts';
+import { budgetName } from './terms.ts';
+
+/** A request that asks for room in the budgets that count it. */
+export interface Admission extends RequestHead {
+  /** Worst-case cost. */
+  amount: NanoUsd;
+  /** The lowest worst case that is of use: that of the minimum output, if the output may be cut. */
+  least: NanoUsd;
+  /** The worst case when the output is cut to what `room` affords; undefined if that is too little to be of use. */
+  fitInto?: (room: NanoUsd) => NanoUsd | undefined;
+  /** The cost can't be bounded: `amount` is 0, and only a request that no budget counts is admitted. */
+  unpriced?: boolean;
+  /** The queue that the request waits in: its project, or its repository where that has budgets of its own. */
+  queueKey?: number | string;
+  /** False for a first try with a loose bound: where that has no room, nothing is decided. */
+  isFinal: boolean;
+  /** The record to write if the request is blocked. */
+  blockedRecord: () => RequestRecord;
+}
+
+export type AdmissionResult =
+  /**
+   * Reserved and durable: the request may be sent. `remaining` is the room of the tightest budget, null without
+   * budgets; `spentOfCap` the largest part of its cap that a budget has spent, 0 without budgets.
+   */
+  | { kind: 'held'; amount: NanoUsd; remaining: NanoUsd | null; spentOfCap: number }
+  /** No room for the loose bound. Nothing is written. */
+  | { kind: 'needs_exact_count' }
+  /** The cost can't be bounded and there is a budget. Nothing is written. */
+  | { kind: 'unpriced'; standing: Standing }
+  /** There may be room once running requests settle. Nothing is written. */
+  | { kind: 'wait'; standing: Standing }
+  /** There is no room in this period. The record and the events are written. */
+  | { kind: 'blocked'; standing: Standing };
+
+/** A running request that needs a hold for its next attempt. */
+export interface Readmission extends Omit<Admission, 'least' | 'queueKey' | 'isFinal' | 'blockedRecord'> {
+  /** What its attempts so far have cost, or may have. */
+  spent: NanoUsd;
+  /** As of an admission, for the last attempt that is left: with no room in this period the request is blocked. */
+  least?: NanoUsd;
+}
+
+export type ReadmissionResult =
+  /** `amount` is held: what was spent plus the next attempt's worst case. */
+  | { kind: 'held'; amount: NanoUsd; remaining: NanoUsd | null }
+  /** The next attempt has no room or no known price; only what was spent is held. */
+  | { kind: 'refused'; standing: Standing }
+  /** The request has no open hold. */
+  | { kind: 'resolved_before' };
+
+export interface AdmissionsOptions {
+  /** This daemon's slot; its holds carry it. */
+  slot: number;
+  balances: Balances;
+  holds: Holds;
+  emit: EmitEvent;
+  writeRecord: (record: RequestRecord) => void;
+}
+
+/** Decides who may run. Each function runs within a batch. */
+export interface Admissions {
+  admit(admission: Admission): AdmissionResult;
+  readmit(readmission: Readmission): ReadmissionResult;
+  /** Ends the batch: in the next one, room may have been freed for those who wait. */
+  endBatch(): void;
+}
+
+export function createAdmissions({
+  slot,
+  balances,
+  holds,
+  emit,
+  writeRecord,
+}: AdmissionsOptions): Admissions {
+  /** Queues in which a request of this batch has to wait: later requests wait behind it. */
+  const waiting = new Set<number | string>();
+
+  function admit(admission: Admission): AdmissionResult {
+    const standings = balances.standingsFor(admission.projectId, repoOf(admission));
+    const [first] = standings;
+    if (admission.unpriced && first) return { kind: 'unpriced', standing: first };
+    if (!first || admission.amount === 0) return hold(admission, admission.amount, standings);
+    const queueKey = admission.queueKey ?? admission.projectId;
+    const mustQueue = waiting.has(queueKey);
+    const room = roomIn(standings);
+    if (!mustQueue && admission.amount <= room) return hold(admission, admission.amount, standings);
+    if (!admission.isFinal) return { kind: 'needs_exact_count' };
+    const fitted = mustQueue ? undefined : admission.fitInto?.(room);
+    if (fitted !== undefined && fitted <= room) return hold(admission, fitted, standings);
+    const full = exhausted(standings, admission.least);
+    if (full) return block(admission, full);
+    waiting.add(queueKey);
+    return { kind: 'wait', standing: tightest(standings) };
+  }
+
+  function hold(admission: Admission, amount: NanoUsd, standings: Standing[]): AdmissionResult {
+    reserve(admission, amount);
+    const remaining = standings.length > 0 ? roomIn(standings) - amount : null;
+    return { kind: 'held', amount, remaining, spentOfCap: spentOfCap(standings) };
+  }
+
+  function reserve(head: RequestHead, amount: NanoUsd): void {
+    const charges = balances.reserve(head.projectId, repoOf(head), amount);
+    holds.insert(slot, head, { amount, charges });
+  }
+
+  function block(admission: Admission, full: Standing): AdmissionResult {
+    const record = admission.blockedRecord();
+    record.detail = { ...record.detail, budget: budgetName(full.budget) };
+    emitBlocked(admission, admission.least, full);
+    writeRecord(record);
+    return { kind: 'blocked', standing: full };
+  }
+
+  function emitBlocked(head: RequestHead, needed: NanoUsd, full: Standing): void {
+    balances.exceed(head.projectId, full.budget.id);
+    emit('request.blocked', head.projectId, blockedData(head, needed, full));
+  }
+
+  function readmit(next: Readmission): ReadmissionResult {
+    const held = holds.take(next.id);
+    if (!held) return { kind: 'resolved_before' };
+    if (held.charges.length > 0) balances.post(next.projectId, held.charges, held.amount, 0);
+    const standings = balances.standingsFor(next.projectId, repoOf(next));
+    const amount = affordable(next, standings);
+    const total = next.spent + (amount ?? 0);
+    reserve(next, total);
+    if (amount === undefined) return refuse(next, standings);
+    const remaining = standings.length > 0 ? roomIn(standings) - total : null;
+    return { kind: 'held', amount: total, remaining };
+  }
+
+  function refuse(next: Readmission, standings: Standing[]): ReadmissionResult {
+    const { spent, least } = next;
+    const full = least === undefined || next.unpriced ? undefined : exhausted(standings, spent + least);
+    if (full && least !== undefined) emitBlocked(next, spent + least, full);
+    return { kind: 'refused', standing: full ?? tightest(standings) };
+  }
+
+  return { admit, readmit, endBatch: () => waiting.clear() };
+}
+
+/** What the next attempt can be held at; undefined where a budget has no room for it. */
+function affordable(next: Readmission, standings: Standing[]): NanoUsd | undefined {
+  if (standings.length === 0) return next.amount;
+  if (next.unpriced) return undefined;
+  const room = roomIn(standings) - next.spent;
+  if (next.amount === 0 || next.amount <= room) return next.amount;
+  const fitted = next.fitInto?.(room);
+  return fitted !== undefined && fitted <= room ? fitted : undefined;
+}
+
+function blockedData(head: RequestHead, needed: NanoUsd, { budget, posted }: Standing) {
+  return {
+    budget_id: budgetName(budget),
+    ...(budget.repo === '' ? {} : { repo: budget.repo }),
+    request_id: formatRequestId(head.id),
+    model: head.askedModel,
+    estimated_cost_usd: usdNumber(needed),
+    remaining_usd: usdNumber(Math.max(0, budget.capNanoUsd - posted)),
+    cap_usd: usdNumber(budget.capNanoUsd),
+    spent_usd: usdNumber(posted),
+  };
+}
