@@ -3,8 +3,8 @@ import { budgetName, type Standing, thresholdOf } from './budgets.ts';
 import { forecastOf, isOver, leftOf } from './forecast.ts';
 
 /**
- * A budget as `GET /v1/budgets` and `gw budget list --json` answer it; `nano` adds the amounts in integer nano-USD, and
- * the names that the command line had before it spoke as the interface does.
+ * A budget as `GET /v1/budgets` and `gw budget list --json` return it. `nano` adds the amounts in integer nano-USD and
+ * the command line's former field names.
  */
 export function budgetResponse(
   standing: Standing,

@@ -17,11 +17,11 @@ export { type BudgetKey, type BudgetPeriod, budgetLabel, budgetName, thresholdOf
 export interface BudgetSettings {
   period: BudgetPeriod;
   capNanoUsd: NanoUsd;
-  /** Share of the cap at which the alert goes out, 1 to 100. */
+  /** Percentage of the cap at which the alert is sent, 1 to 100. */
   alertPercent?: number;
   /** Length of a rolling budget's window. */
   windowMs?: number;
-  /** The repository whose requests alone it counts; empty or absent: all of the project's. */
+  /** Count only requests from this repository; '' or undefined: all of the project's. */
   repo?: string;
 }
 
@@ -36,9 +36,9 @@ interface Context {
 }
 
 /**
- * Sets a project's budget for a period: a project has at most one of each, and one of each for a repository. A new
- * budget counts what was spent in the running period; changing the cap keeps the spend. 400 for a bad cap,
- * percentage or window.
+ * Sets a project's budget for a period. A project has at most one budget a period, and one a period and repository.
+ * A new budget counts what was spent in the running period; changing the cap keeps the spend. Throws GwError 400 for a
+ * bad cap, percentage or window.
  */
 export async function setBudget(
   db: Db,
@@ -89,13 +89,13 @@ export async function listBudgets(
   });
 }
 
-/** The projects that have budgets of single repositories. */
+/** The projects that have budgets for single repositories. */
 export function projectsWithRepoBudgets(db: Db): ReadonlySet<number> {
   const select = "SELECT DISTINCT project_id FROM budgets WHERE repo <> '' AND removed_at IS NULL";
   return new Set(db.prepare<[], number>(select).pluck().all());
 }
 
-/** Removes a project's budget for a period, that of a repository if one is named. 404 if there is none. */
+/** Removes a project's budget for a period, or that of `repo`. Throws GwError 404 if there is none. */
 export async function removeBudget(
   db: Db,
   project: Project,
@@ -179,7 +179,7 @@ function update(
   return existing.id;
 }
 
-/** The time from which a new budget counts what its project did. */
+/** The time from which a new budget counts requests. */
 function countsFrom({ period, windowMs }: BudgetSettings, { calendar, now }: Context): number {
   return period === 'rolling' ? now - (windowMs ?? 0) : spanOf(period, now, calendar).start;
 }
@@ -187,7 +187,7 @@ function countsFrom({ period, windowMs }: BudgetSettings, { calendar, now }: Con
 /** The requests that a new budget counts. */
 interface Scope {
   projectId: number;
-  /** Empty: any. */
+  /** '': any. */
   repo: string;
   since: number;
 }
@@ -208,7 +208,7 @@ function spentSince(db: Db, { projectId, repo, since }: Scope, period: BudgetPer
     );
   const rollups = `${repo === '' ? 'usage_hours' : 'usage_origins'} WHERE bucket`;
   if (period !== 'rolling') return sum(rollups, since);
-  // A window begins within an hour. Where that hour's records may have been pruned, all of it counts.
+  // A window starts within an hour. If that hour's records may have been pruned, the whole hour counts.
   const hour = since - (since % HOUR_MS);
   const oldest = db.prepare('SELECT min(id) FROM requests').pluck().get() as number | null;
   if (oldest === null || oldest > requestIdAt(since)) return sum(rollups, hour);
@@ -216,9 +216,9 @@ function spentSince(db: Db, { projectId, repo, since }: Scope, period: BudgetPer
   return rest + sum(rollups, hour + HOUR_MS);
 }
 
-/** Makes the requests that run settle in a new budget too. Returns what they hold. */
+/** Charges open holds to a new budget too, so that they settle in it. Returns what they hold. */
 function chargeOpenHolds(db: Db, { projectId, repo, since }: Scope, [budgetId, start]: Charge): NanoUsd {
-  const held = db
+  const amounts = db
     .prepare<[Record<string, number | string>], number>(
       `UPDATE holds SET charges = json_insert(charges, '$[#]', json_array(@budgetId, CAST(@start AS INTEGER)))
        WHERE project_id = @projectId AND id >= @from ${repo === '' ? '' : `AND repo_id = ${REPO_ID}`}
@@ -226,5 +226,5 @@ function chargeOpenHolds(db: Db, { projectId, repo, since }: Scope, [budgetId, s
     )
     .pluck()
     .all({ budgetId, start, projectId, repo, from: requestIdAt(since) });
-  return held.reduce((sum, amount) => sum + amount, 0);
+  return amounts.reduce((sum, amount) => sum + amount, 0);
 }

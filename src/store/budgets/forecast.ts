@@ -1,20 +1,21 @@
 import type { Standing } from './budgets.ts';
 
-/** Where a budget is heading if spending goes on at the period's pace so far. */
+/** Where a budget is heading if spending continues at the period's average rate. */
 export type Forecast =
+  /** The cap is reached. */
   | { kind: 'full' }
-  /** The cap is reached at this time, before the period ends. */
+  /** The cap will be reached at this time, before the period ends. */
   | { kind: 'runs_out'; at: number }
   | { kind: 'lasts' };
 
-/** Reckons with what is spent, not with what is held: most holds are settled for less. */
+/** Forecasts from spend alone: most holds settle for less than they hold. */
 export function forecastOf(standing: Standing, now: number): Forecast {
   const { budget, posted, resetsAt } = standing;
   if (isOver(standing)) return { kind: 'full' };
   const elapsed = budget.period === 'rolling' ? (budget.windowMs ?? 0) : now - budget.currentStart;
   if (posted === 0 || elapsed <= 0) return { kind: 'lasts' };
   const at = now + ((budget.capNanoUsd - posted) * elapsed) / posted;
-  // A window forgets as fast as it fills at a constant pace.
+  // At a constant rate, spend leaves a window as fast as it enters.
   return budget.period === 'rolling' || at >= resetsAt ? { kind: 'lasts' } : { kind: 'runs_out', at };
 }
 
@@ -22,7 +23,7 @@ export function isOver({ budget, posted }: Standing): boolean {
   return posted >= budget.capNanoUsd;
 }
 
-/** What new requests may take. */
+/** The room that new requests have. */
 export function leftOf({ budget, posted, pending }: Standing): number {
   return Math.max(0, budget.capNanoUsd - posted - pending);
 }

@@ -6,11 +6,11 @@ import { createWorkerCalls, startBuiltWorker } from '../../worker-calls.ts';
 import { type Db, LOG_PAGES } from '../database/open.ts';
 import type { CheckpointRequest } from './worker.ts';
 
-/** Moves what the write-ahead log has into the database, in a thread: each time it waits for the disk, some 20 ms. */
+/** Checkpoints the write-ahead log in a thread, since each checkpoint waits some 20 ms for the disk. */
 export interface Checkpoints {
-  /** To be called after each transaction. */
+  /** Call it after each transaction. */
   committed(): void;
-  /** Stops the thread; later transactions move pages themselves again. */
+  /** Stops the thread; SQLite checkpoints after transactions again. */
   close(): Promise<void>;
 }
 
@@ -18,26 +18,26 @@ export interface CheckpointsOptions {
   /** The connection that writes. */
   db: Db;
   path: string;
-  /** It is moved when it has so many pages. */
+  /** Pages in the log that start a checkpoint. */
   logPages?: number;
-  /** Keeps transactions waiting until the function is called that it returns. */
+  /** Holds back transactions until the returned function is called. */
   pause: () => () => void;
   clock?: Clock;
-  /** Tells whoever reads the log. */
+  /** Writes to the daemon's log. */
   warn?: (message: string) => void;
   startWorker?: () => Worker;
 }
 
-/** The log is looked at after so many transactions, each of which writes 3 to 100 pages. */
-const LOOK_EVERY = 32;
-/** A thread that takes longer hangs and is stopped. */
-const LONGEST_MOVE_MS = 60_000;
-/** The same while transactions wait for it. */
-const LONGEST_PAUSE_MS = 5_000;
+/** Transactions between checks of the log's size; each writes 3 to 100 pages. */
+const CHECK_EVERY = 32;
+/** A checkpoint that takes longer hangs, and the thread is restarted. */
+const MAX_CHECKPOINT_MS = 60_000;
+/** The same limit while transactions wait. */
+const MAX_PAUSE_MS = 5_000;
 
 /**
- * The log can begin anew only when all of it has been moved, which while requests come in never happens by itself:
- * so most is moved beside them, and the little that came in meanwhile with transactions paused.
+ * SQLite restarts the log only once all of it has been checkpointed, which never happens while transactions keep
+ * coming. So most of it is checkpointed beside them, and what they added meanwhile with transactions paused.
  */
 export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
   const { db, path, logPages = LOG_PAGES, pause, clock = systemClock } = options;
@@ -49,60 +49,60 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
   });
   const inode = statSync(path).ino;
   const readLog = db
-    .prepare<[], [busy: number, log: number, moved: number]>('PRAGMA wal_checkpoint(NOOP)')
+    .prepare<[], [busy: number, log: number, checkpointed: number]>('PRAGMA wal_checkpoint(NOOP)')
     .raw();
   let commits = 0;
-  let moving = false;
-  let closed = false;
-  moveByCommits(false);
+  let isRunning = false;
+  let isClosed = false;
+  setAutoCheckpoint(false);
 
-  /** A transaction that leaves much in the log moves it, as SQLite does unasked; or that is left to the thread. */
-  function moveByCommits(on: boolean): void {
+  /** Whether SQLite checkpoints by itself, after a transaction that leaves a long log. */
+  function setAutoCheckpoint(on: boolean): void {
     db.pragma(`wal_autocheckpoint = ${on ? logPages : 0}`);
   }
 
-  /** How many pages of the log are left to be moved. */
-  function left(): number {
-    const [, log, moved] = readLog.get() ?? [0, 0, 0];
-    return log - moved;
+  /** Pages of the log that are not checkpointed. */
+  function pagesLeft(): number {
+    const [, log, checkpointed] = readLog.get() ?? [0, 0, 0];
+    return log - checkpointed;
   }
 
   async function inThread(alone: boolean): Promise<void> {
-    const limitMs = alone ? LONGEST_PAUSE_MS : LONGEST_MOVE_MS;
+    const limitMs = alone ? MAX_PAUSE_MS : MAX_CHECKPOINT_MS;
     const cancelStop = clock.after(limitMs, () => void calls.restart());
     await calls.call({ path, inode, alone }).finally(cancelStop);
   }
 
-  async function move(): Promise<void> {
-    if (left() < logPages) return;
+  async function checkpoint(): Promise<void> {
+    if (pagesLeft() < logPages) return;
     await inThread(false);
-    // What a report that began before holds up may become free at once, and is too much for others to wait for.
-    if (left() >= logPages) return;
+    // A reader still needs the old pages. Once it ends, all of the log is due: too much to wait for.
+    if (pagesLeft() >= logPages) return;
     const resume = pause();
     await inThread(true).finally(resume);
   }
 
   function giveUp(error: unknown): void {
-    if (closed) return;
-    closed = true;
-    moveByCommits(true);
+    if (isClosed) return;
+    isClosed = true;
+    setAutoCheckpoint(true);
     warn(`${messageOf(error)}; the log of the database is moved between requests instead`);
   }
 
   return {
     committed() {
-      if (++commits % LOOK_EVERY > 0 || moving || closed) return;
-      moving = true;
-      move()
+      if (++commits % CHECK_EVERY > 0 || isRunning || isClosed) return;
+      isRunning = true;
+      checkpoint()
         .catch(giveUp)
         .finally(() => {
-          moving = false;
+          isRunning = false;
         });
     },
     async close() {
-      closed = true;
+      isClosed = true;
       await calls.close();
-      moveByCommits(true);
+      setAutoCheckpoint(true);
     },
   };
 }

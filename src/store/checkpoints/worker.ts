@@ -3,15 +3,15 @@ import Database from 'better-sqlite3';
 import { answerCalls } from '../../worker-calls.ts';
 
 export interface CheckpointRequest {
-  /** The database; the same at each call. */
+  /** The database; the same in each call. */
   path: string;
-  /** Tells the database from another that was put in its place: the two must not share a log. */
+  /** Detects that the file was replaced: the new database must not share a log with the old one. */
   inode: number;
-  /** Whether other processes' transactions are to wait as well. */
+  /** Whether to block the transactions of other processes too. */
   alone: boolean;
 }
 
-/** How long a transaction or a report of another process is waited for. */
+/** How long to wait for another process's transaction or report. */
 const BUSY_TIMEOUT_MS = 20;
 
 let db: Database.Database | undefined;

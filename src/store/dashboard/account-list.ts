@@ -6,7 +6,7 @@ export interface ProjectState {
   paused: boolean;
 }
 
-/** A key that works, without the key. */
+/** A key that is not revoked, without its secret. */
 export interface LiveKey {
   id: number;
   project: string;
@@ -15,7 +15,7 @@ export interface LiveKey {
   admin: boolean;
 }
 
-/** Reads the projects and their working keys, by name and age. */
+/** Reads the projects, ordered by name, and their keys, oldest first. */
 export function createAccountReader(db: Db): () => { projects: ProjectState[]; keys: LiveKey[] } {
   const selectProjects = db.prepare<[], { id: number; name: string; paused: number }>(
     'SELECT id, name, paused_at IS NOT NULL AS paused FROM projects WHERE removed_at IS NULL ORDER BY name',

@@ -1,20 +1,20 @@
 import type { Db } from '../database/open.ts';
 
-/** The requests that one budget refused. */
+/** The requests that one budget blocked. */
 export interface BudgetBlocks {
   /** As `web/daily`. */
   budget: string;
   count: number;
   firstAt: number;
   lastAt: number;
-  /** What the last one asked for. */
+  /** The model that the last one requested. */
   model: string;
 }
 
 export interface Blocks {
-  /** Most refusals first. */
+  /** Most blocked requests first. */
   budgets: BudgetBlocks[];
-  /** The budget that refused a request, by the request's id as people see it. */
+  /** The budget that blocked a request, by the request's public id. */
   budgetOf(requestId: string): string | undefined;
 }
 
@@ -26,11 +26,12 @@ interface EventRow {
   model: string;
 }
 
-/** How many of a window's events are looked at when it is opened, and how many requests are remembered. */
-const LOOKED_AT = 20_000;
-const REMEMBERED = 2_000;
+/** How many events are searched when a window is opened. */
+const MAX_SEARCHED = 20_000;
+/** How many requests are cached. */
+const MAX_CACHED = 2_000;
 
-/** Reads who refused what since a time. Events are only ever added, so each look reads but the new ones. */
+/** Reads the requests blocked since a time. Events are only appended, so each call reads the new ones alone. */
 export function createBlocksReader(db: Db): (since: number) => Blocks {
   const newest = db.prepare<[], number>('SELECT coalesce(max(sequence), 0) FROM events').pluck();
   const select = db.prepare<[number, number], EventRow>(
@@ -38,29 +39,29 @@ export function createBlocksReader(db: Db): (since: number) => Blocks {
      data ->> '$.request_id' AS requestId, data ->> '$.model' AS model
      FROM events WHERE sequence > ? AND created_at >= ? AND type = 'request.blocked' ORDER BY sequence`,
   );
-  let knownSince = -1;
+  let lastSince = -1;
   let last = 0;
   const budgets = new Map<string, BudgetBlocks>();
   const ofRequest = new Map<string, string>();
 
   function add({ createdAt, budget, requestId, model }: EventRow): void {
-    const known = budgets.get(budget);
+    const blocks = budgets.get(budget);
     budgets.set(budget, {
       budget,
-      count: (known?.count ?? 0) + 1,
-      firstAt: known?.firstAt ?? createdAt,
+      count: (blocks?.count ?? 0) + 1,
+      firstAt: blocks?.firstAt ?? createdAt,
       lastAt: createdAt,
       model,
     });
     ofRequest.set(requestId, budget);
     const [oldest] = ofRequest.keys();
-    if (ofRequest.size > REMEMBERED && oldest !== undefined) ofRequest.delete(oldest);
+    if (ofRequest.size > MAX_CACHED && oldest !== undefined) ofRequest.delete(oldest);
   }
 
   return (since) => {
-    if (since !== knownSince) {
-      knownSince = since;
-      last = Math.max(0, (newest.get() ?? 0) - LOOKED_AT);
+    if (since !== lastSince) {
+      lastSince = since;
+      last = Math.max(0, (newest.get() ?? 0) - MAX_SEARCHED);
       budgets.clear();
     }
     const rows = select.all(last, since);

@@ -3,7 +3,7 @@ import type { Db } from '../database/open.ts';
 import { FLAGS, type Flag, OUTCOMES, type Outcome } from '../ledger/record.ts';
 import type { LoggedRequest } from '../requests/request-log.ts';
 
-/** A request as a line of the feed shows it. */
+/** A request as the feed shows it. */
 export interface FeedRow
   extends Pick<
     LoggedRequest,
@@ -30,7 +30,7 @@ export type FeedKind = (typeof FEED_KINDS)[number];
 
 export interface FeedFilter {
   kind: FeedKind;
-  /** Part of the name of a model or project; empty: any. */
+  /** Part of a model's or project's name; '': any. */
   text: string;
 }
 
@@ -40,8 +40,8 @@ interface Row extends Omit<FeedRow, 'timeMs' | 'outcome' | 'flags'> {
 }
 
 const LIMIT = 300;
-/** A filter that hardly anything passes looks no further back than so many requests. */
-const LOOKED_AT = 20_000;
+/** How many requests are searched for those that pass the filter. */
+const MAX_SEARCHED = 20_000;
 const FAILURES = [OUTCOMES.upstream_error, OUTCOMES.upstream_failed, OUTCOMES.refused, OUTCOMES.crashed];
 const CONDITIONS: Record<FeedKind, string> = {
   all: 'TRUE',
@@ -72,7 +72,7 @@ function prepare(db: Db, kind: FeedKind) {
     `SELECT r.id, p.name AS project, v.name AS provider, m.name AS model, a.name AS askedModel, r.status, r.outcome,
      r.flags, r.input_tokens AS inputTokens, r.output_tokens AS outputTokens, r.cost_nano_usd AS costNanoUsd,
      r.duration_ms AS durationMs, json_extract(r.detail, '$.error') AS error
-     FROM (SELECT * FROM (SELECT * FROM requests ORDER BY id DESC LIMIT ${LOOKED_AT})
+     FROM (SELECT * FROM (SELECT * FROM requests ORDER BY id DESC LIMIT ${MAX_SEARCHED})
        WHERE ${CONDITIONS[kind]} AND ${NAMED} LIMIT ${LIMIT}) r
      JOIN projects p ON p.id = r.project_id JOIN names v ON v.id = r.provider_id
      JOIN names m ON m.id = r.model_id JOIN names a ON a.id = r.asked_model_id ORDER BY r.id DESC`,
@@ -88,7 +88,7 @@ function read({ outcome, flags, ...row }: Row): FeedRow {
   };
 }
 
-/** Reads the time within which 95 of 100 of a span's newest requests ended; null without any. */
+/** Reads the 95th percentile of the durations of the newest requests since a time; null without any. */
 export function createLatencyReader(db: Db): (since: number) => number | null {
   const select = db
     .prepare<[number], number>(
@@ -96,7 +96,7 @@ export function createLatencyReader(db: Db): (since: number) => number | null {
     )
     .pluck();
   return (since) => {
-    const sorted = select.all(requestIdAt(since)).sort((a, b) => a - b);
-    return sorted[Math.ceil(sorted.length * 0.95) - 1] ?? null;
+    const durations = select.all(requestIdAt(since)).sort((a, b) => a - b);
+    return durations[Math.ceil(durations.length * 0.95) - 1] ?? null;
   };
 }

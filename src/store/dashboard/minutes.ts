@@ -4,13 +4,13 @@ import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
 
 const MINUTE_MS = 60_000;
-/** A request's row comes when it has ended, at the minute when it began: most end within this time. */
+/** A request is recorded when it ends, in the minute in which it came in: most end within this time. */
 const OPEN_MINUTES = 3;
 const IDS_PER_MINUTE = requestIdAt(timeOfRequestId(0) + MINUTE_MS);
 
 /**
- * Reads what was spent in each minute of a span. Looking through an hour of requests at each tick would cost more
- * than all the rest, so only the last minutes are read anew, and all of them once a minute.
+ * Reads what was spent in each minute of a span. Reading an hour of requests at each tick would cost more than the rest
+ * of the dashboard, so a tick reads the last minutes, and the whole span once a minute.
  */
 export function createMinuteReader(db: Db): (span: Span, now: number) => NanoUsd[] {
   const select = db.prepare<{ first: number; from: number; to: number }, { minute: number; cost: number }>(

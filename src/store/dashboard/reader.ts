@@ -17,7 +17,7 @@ import {
 } from './window-usage.ts';
 
 export const WINDOWS = ['hour', 'day', 'month'] as const;
-/** The hour, local day or month that is running. */
+/** The running hour, local day or month. */
 export type Window = (typeof WINDOWS)[number];
 
 export interface DashboardQuery {
@@ -26,17 +26,17 @@ export interface DashboardQuery {
   now: number;
 }
 
-/** All that the dashboard shows of the database at one time. */
+/** What the dashboard shows of the database. */
 export interface DashboardData {
   now: number;
   window: Window;
   span: Span;
   totals: WindowTotals;
   p95Ms: number | null;
-  /** Spend of each minute, hour or day of the window; undefined is still to come. */
+  /** Spend in each minute, hour or day of the window; undefined in the future. */
   series: (NanoUsd | undefined)[];
   budgets: Standing[];
-  /** Newest first; a blocked one names its budget where that is known. */
+  /** Newest first; blocked ones with their budget, if it is known. */
   requests: (FeedRow & { budget?: string })[];
   models: ModelSpend[];
   callers: CallerSpend[];
@@ -47,14 +47,14 @@ export interface DashboardData {
 }
 
 export interface DashboardReader {
-  /** Whether another connection has written since this was asked last. */
+  /** Whether another connection has written since the last call. */
   changed(): boolean;
   read(query: DashboardQuery): DashboardData;
 }
 
-/** Reads for the dashboard, on a connection that need not be able to write. */
+/** Reads for the dashboard; `db` may be read-only. */
 export function createDashboardReader(db: Db, calendar: Calendar): DashboardReader {
-  // A quarter of the usual cache: one pass over an index is not read twice.
+  // A quarter of the default cache: a pass over an index does not reuse pages.
   db.pragma('cache_size = -4000');
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
   const readStandings = createStandingsReader(db);
@@ -119,7 +119,7 @@ export function createDashboardReader(db: Db, calendar: Calendar): DashboardRead
       version = current;
       return isNew;
     },
-    // One transaction: all panels show the same moment.
+    // One transaction, so that all panels show the same state.
     read: db.transaction(read),
   };
 }
@@ -131,7 +131,7 @@ function untilNow(minutes: NanoUsd[], { start }: Span, now: number): (NanoUsd | 
   return minutes.map((cost, i) => (start + i * MINUTE_MS > now ? undefined : cost));
 }
 
-/** The running hour is that of the rollups: one of UTC, cut where a local day begins within it. */
+/** The span of a window. Hours are those of the rollups: UTC hours, cut where a local day begins. */
 export function spanOfWindow(window: Window, now: number, calendar: Calendar): Span {
   if (window === 'month') return calendar.month(now);
   const day = calendar.day(now);

@@ -5,15 +5,15 @@ import { type BudgetTerms, runningPeriod } from '../ledger/terms.ts';
 
 const MINUTE_MS = 60_000;
 
-interface Spent {
+interface Sums {
   posted: number;
   pending: number;
   oldest: number | null;
 }
 
 /**
- * Reads the budgets of all projects as they stand, most of what `listBudgets` tells, on a connection that cannot
- * write: a period that nobody has entered yet counts as entered, and its reset is left to the daemon to announce.
+ * Reads the standings of all budgets without writing: a period that no daemon has entered yet counts as entered, and
+ * its reset event is left to the daemon.
  */
 export function createStandingsReader(db: Db): (options: { calendar: Calendar; now: number }) => Standing[] {
   const selectTerms = db.prepare<[], BudgetTerms>(
@@ -22,17 +22,17 @@ export function createStandingsReader(db: Db): (options: { calendar: Calendar; n
      b.current_start AS currentStart, b.repo FROM budgets b JOIN projects p ON p.id = b.project_id
      WHERE b.removed_at IS NULL AND p.removed_at IS NULL ORDER BY p.name, b.id`,
   );
-  const selectPeriod = db.prepare<[number, number], Spent>(
+  const selectPeriod = db.prepare<[number, number], Sums>(
     `SELECT posted_nano_usd AS posted, pending_nano_usd AS pending, NULL AS oldest FROM budget_periods
      WHERE budget_id = ? AND start = ?`,
   );
-  const selectWindow = db.prepare<{ id: number; from: number }, Spent>(
+  const selectWindow = db.prepare<{ id: number; from: number }, Sums>(
     `SELECT coalesce(sum(iif(start > @from, posted_nano_usd, 0)), 0) AS posted,
      coalesce(sum(pending_nano_usd), 0) AS pending,
      min(iif(start > @from AND posted_nano_usd > 0, start, NULL)) AS oldest FROM budget_periods
      WHERE budget_id = @id AND (start > @from OR pending_nano_usd > 0)`,
   );
-  const nothing: Spent = { posted: 0, pending: 0, oldest: null };
+  const nothing: Sums = { posted: 0, pending: 0, oldest: null };
 
   function rolling(budget: BudgetTerms, now: number): Standing {
     const lengthMs = (budget.windowMs ?? 0) + MINUTE_MS;

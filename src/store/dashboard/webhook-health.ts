@@ -1,19 +1,19 @@
 import type { Db } from '../database/open.ts';
 
-/** How a webhook is doing. Its URL may be a secret and stays in the store: the host tells it from others. */
+/** The health of a webhook. Its URL may contain a secret, so only the host is shown. */
 export interface WebhookHealth {
   id: number;
   project: string;
   host: string;
   format: string;
-  /** Why nothing is sent; null while something would be. */
+  /** Why nothing is sent; null if the webhook is enabled. */
   disabledReason: string | null;
-  /** Deliveries that failed for good and were not replayed, of the newest thousand. */
+  /** Failed deliveries that were not replayed, among the newest thousand. */
   failed: number;
-  /** Deliveries on their way, and when the first of them is due. */
+  /** Open deliveries, and when the first of them is due. */
   open: number;
   dueAt: number | null;
-  /** Attempts of the delivery that is due first. */
+  /** The most attempts of an open delivery. */
   attempts: number;
   /** The last attempt. */
   attemptedAt: number | null;
@@ -33,7 +33,7 @@ interface EndpointRow {
 
 type Attempt = Pick<WebhookHealth, 'attemptedAt' | 'status' | 'error'>;
 
-/** Reads the webhooks of all projects, in the order in which they were made. */
+/** Reads the webhooks of all projects, oldest first. */
 export function createWebhookReader(db: Db): () => WebhookHealth[] {
   const selectEndpoints = db.prepare<[], EndpointRow>(
     `SELECT e.id, p.name AS project, p.plan, e.url, e.format, e.disabled_at AS disabledAt,

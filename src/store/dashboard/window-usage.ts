@@ -2,7 +2,7 @@ import type { Span } from '../../calendar.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
 
-/** What happened in a span of time. */
+/** The totals of a span of time. */
 export interface WindowTotals {
   requests: number;
   blockedRequests: number;
@@ -20,7 +20,7 @@ export interface ModelSpend {
   costNanoUsd: NanoUsd;
 }
 
-/** What a program did in a repository; empty: in none that is known. */
+/** The usage of a program in a repository; '' where it isn't known. */
 export interface CallerSpend {
   process: string;
   repo: string;
@@ -30,9 +30,9 @@ export interface CallerSpend {
 
 export interface WindowUsage {
   totals: WindowTotals;
-  /** Spend of each bucket of the rollups that has any requests, by its start, UTC milliseconds. */
+  /** Spend of each bucket of the rollups with requests; `start` in UTC milliseconds. */
   buckets: { start: number; costNanoUsd: NanoUsd }[];
-  /** Dearest first. */
+  /** Highest cost first. */
   models: ModelSpend[];
   callers: CallerSpend[];
 }
@@ -43,7 +43,7 @@ interface Bucket extends WindowTotals {
 
 const TOP = 20;
 
-/** Reads the rollups of a span that begins and ends with an hour or a local day. */
+/** Reads the rollups of a span that starts and ends with an hour or a local day. */
 export function createWindowUsageReader(db: Db): (span: Span) => WindowUsage {
   const selectBuckets = db.prepare<[number, number], Bucket>(
     `SELECT bucket AS start, sum(requests) AS requests, sum(blocked_requests) AS blockedRequests,

@@ -4,7 +4,7 @@ import { MAX_SLOTS, type RequestId } from '../../ids.ts';
 import { acquireLock } from './lock.ts';
 import type { Db } from './open.ts';
 
-/** A daemon that uses the database. Its slot marks its holds and its request ids. */
+/** A daemon that uses the database. Its holds and its request ids carry its slot. */
 export interface DaemonRow {
   slot: number;
   instanceId: string;
@@ -15,8 +15,8 @@ export interface DaemonRow {
 const COLUMNS = 'slot, instance_id AS instanceId, pid, lock_path AS lockPath';
 
 /**
- * Registers a daemon that holds the lock on `lockPath`, in the lowest free slot.
- * Slots with open holds are not free: their holds are to be closed first, under the slot's number.
+ * Registers a daemon that holds the lock on `lockPath`, in the lowest free slot. A slot with open holds is not free
+ * until they are closed. Throws GwError `too_many_daemons`.
  */
 export function registerDaemon(db: Db, daemon: Omit<DaemonRow, 'slot'> & { startedAt: number }): number {
   const register = db.transaction(() => {
@@ -43,7 +43,7 @@ export function registerDaemon(db: Db, daemon: Omit<DaemonRow, 'slot'> & { start
   return register.immediate();
 }
 
-/** The last request id that is stored. A daemon makes its own after it, though its clock was set back (ids.ts). */
+/** The highest stored request id; 0 without any. New ids are higher, even after the clock was set back (ids.ts). */
 export function lastRequestId(db: Db): RequestId {
   const last = db.prepare<[], RequestId | null>(
     'SELECT max(id) FROM (SELECT max(id) AS id FROM requests UNION ALL SELECT max(id) FROM holds)',
@@ -51,7 +51,7 @@ export function lastRequestId(db: Db): RequestId {
   return last.pluck().get() ?? 0;
 }
 
-/** The registered daemons that no longer live, as seen by the daemon `instanceId`, which holds `ownLock`. */
+/** The registered daemons that are dead, as seen by the daemon `own.instanceId`, which holds `own.lockPath`. */
 export function deadDaemons(db: Db, own: { instanceId: string; lockPath: string }): DaemonRow[] {
   return db
     .prepare<[string], DaemonRow>(`SELECT ${COLUMNS} FROM daemons WHERE instance_id <> ?`)

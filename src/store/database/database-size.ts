@@ -2,21 +2,21 @@ import { statSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { requestIdAt, timeOfRequestId } from '../../ids.ts';
 
-/** How large a database is, in bytes, and what takes the room. */
+/** The size of a database, in bytes, by what takes the space. */
 export interface DatabaseSize {
   /** Tables with their indexes, the largest first. */
   tables: { name: string; bytes: number }[];
-  /** Pages that were given up and are used again for what comes. */
+  /** Free pages, which SQLite reuses. */
   freeBytes: number;
   /** The write-ahead log beside the file. */
   walBytes: number;
-  /** When the oldest request that is on record came in, UTC milliseconds; null without any. */
+  /** When the oldest recorded request came in, UTC milliseconds; null without any. */
   oldestRequestAt: number | null;
-  /** Records from before a time. */
+  /** Counts the requests that came in before a time. */
   requestsBefore(timeMs: number): number;
 }
 
-/** Looks at every page once, without changing anything: a second for a gigabyte. */
+/** Measures a database without changing it. Reads every page once: about a second a gigabyte. */
 export function measureDatabase<T>(path: string, use: (size: DatabaseSize) => T): T {
   const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 5_000 });
   try {

@@ -1,9 +1,9 @@
 import Database from 'better-sqlite3';
 import { schemaVersion } from './migrate.ts';
 
-/** What a look at a database file, without changing it, shows. */
+/** The state of a database file. */
 export interface Inspection {
-  /** What `quick_check` found wrong; empty: sound. */
+  /** The errors that `quick_check` reports; empty for a sound file. */
   faults: string[];
   schema: number;
   /** The schema that this version of gw writes. */
@@ -11,15 +11,15 @@ export interface Inspection {
   requests: number;
 }
 
-/** Checks a database file; `quick` leaves out the search for damage, which reads all of it. Throws if it cannot be read at all. */
+/** Checks a database file without changing it. `quick` skips `quick_check`, which reads the whole file. */
 export function inspectDatabase(path: string, { quick = false } = {}): Inspection {
   const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 5_000 });
   try {
-    const found = quick ? [] : (db.pragma('quick_check(5)') as { quick_check: string }[]);
+    const checks = quick ? [] : (db.pragma('quick_check(5)') as { quick_check: string }[]);
     const schema = Number(db.pragma('user_version', { simple: true }));
     const requests = schema > 0 ? Number(db.prepare('SELECT count(*) FROM requests').pluck().get()) : 0;
     return {
-      faults: found.map((row) => row.quick_check).filter((text) => text !== 'ok'),
+      faults: checks.map((row) => row.quick_check).filter((text) => text !== 'ok'),
       schema,
       wantedSchema: schemaVersion(),
       requests,

@@ -12,8 +12,8 @@ interface Journal {
 
 /**
  * Brings the database to this version's schema. `user_version` counts the migrations applied, so a database that
- * is current costs one pragma and does not load drizzle. A non-empty database is backed up beside itself first;
- * a newer one is refused.
+ * is current costs one pragma and does not load drizzle. A non-empty database is first backed up beside itself;
+ * a newer one is refused with GwError `storage_too_new`.
  */
 export async function migrate(db: Database.Database, path: string, folder = FOLDER): Promise<void> {
   const wanted = schemaVersion(folder);
@@ -21,25 +21,25 @@ export async function migrate(db: Database.Database, path: string, folder = FOLD
   refuseNewer(versionOf(db), wanted, path);
   const lock = lockMigrations(path);
   try {
-    const found = versionOf(db);
-    if (found === wanted) return;
-    refuseNewer(found, wanted, path);
-    if (found > 0) backUp(db, `${path}.schema-${found}.bak`);
+    const current = versionOf(db);
+    if (current === wanted) return;
+    refuseNewer(current, wanted, path);
+    if (current > 0) backUp(db, `${path}.schema-${current}.bak`);
     await apply(db, folder, wanted);
   } finally {
     lock.close();
   }
 }
 
-function refuseNewer(found: number, wanted: number, path: string): void {
-  if (found <= wanted) return;
+function refuseNewer(current: number, wanted: number, path: string): void {
+  if (current <= wanted) return;
   throw new GwError(
-    `the database ${path} was written by a newer gw (schema ${found}, this gw knows ${wanted}). Update gw, or point GW_HOME elsewhere`,
+    `the database ${path} was written by a newer gw (schema ${current}, this gw knows ${wanted}). Update gw, or point GW_HOME elsewhere`,
     { status: 503, type: 'api_error', code: 'storage_too_new' },
   );
 }
 
-/** How many migrations this version has. */
+/** The number of migrations of this version. */
 export function schemaVersion(folder = FOLDER): number {
   const journal = JSON.parse(readFileSync(join(folder, 'meta', '_journal.json'), 'utf8')) as Journal;
   return journal.entries.length;
@@ -54,7 +54,7 @@ async function apply(db: Database.Database, folder: string, wanted: number): Pro
     import('drizzle-orm/better-sqlite3'),
     import('drizzle-orm/better-sqlite3/migrator'),
   ]);
-  // Inside the migrator's transaction this pragma has no effect, and a rebuilt table would empty its children.
+  // The pragma has no effect inside the migrator's transaction. With it on, rebuilding a table deletes its children.
   db.pragma('foreign_keys = OFF');
   try {
     run(drizzle(db), { migrationsFolder: folder });
@@ -66,7 +66,7 @@ async function apply(db: Database.Database, folder: string, wanted: number): Pro
   }
 }
 
-/** Two processes that start at once migrate one after the other. */
+/** Processes that start at the same time migrate one after the other. */
 function lockMigrations(path: string): Database.Database {
   if (path === ':memory:') return new Database(':memory:');
   const file = `${path}.migrate`;
@@ -82,7 +82,7 @@ function backUp(db: Database.Database, target: string): void {
   db.prepare('VACUUM INTO ?').run(target);
 }
 
-/** An empty file that only its owner can read; SQLite fills it. */
+/** Makes an empty file that only its owner can read, for SQLite to fill. */
 function makePrivate(path: string): void {
   closeSync(openSync(path, 'a', 0o600));
 }

@@ -1,36 +1,37 @@
 import type { Db } from './open.ts';
 
-/** Longer names are cut: a client can send any text as a model's name, and every one is kept for good. */
+/** Longer names are cut: clients can send any text as a model's name, and names are never deleted. */
 const MAX_LENGTH = 200;
 const MAX_CACHED = 10_000;
 
-/** The dictionary of recurring names. Ids made in a transaction are remembered only once it has committed. */
+/** The dictionary of recurring names. Ids made in a transaction are cached once it has committed. */
 export interface Names {
-  /** The id of a name, made if it is new. Only within a write transaction. */
+  /** The id of a name, which is added if it is new. Call it within a write transaction. */
   idOf(name: string): number;
-  /** Tells how the transaction ended. */
+  /** The transaction has ended. */
   settle(committed: boolean): void;
 }
 
 export function createNames(db: Db): Names {
   const select = db.prepare<[string], { id: number }>('SELECT id FROM names WHERE name = ?');
   const insert = db.prepare<[string]>('INSERT INTO names (name) VALUES (?)');
-  const known = new Map<string, number>();
-  const fresh = new Map<string, number>();
+  const cache = new Map<string, number>();
+  /** Names of the running transaction. */
+  const uncommitted = new Map<string, number>();
   return {
     idOf(name) {
       const text = name.length > MAX_LENGTH ? name.slice(0, MAX_LENGTH) : name;
-      const seen = known.get(text) ?? fresh.get(text);
-      if (seen !== undefined) return seen;
+      const cachedId = cache.get(text) ?? uncommitted.get(text);
+      if (cachedId !== undefined) return cachedId;
       const id = select.get(text)?.id ?? Number(insert.run(text).lastInsertRowid);
-      fresh.set(text, id);
+      uncommitted.set(text, id);
       return id;
     },
     settle(committed) {
-      if (fresh.size === 0) return;
-      if (known.size > MAX_CACHED) known.clear();
-      if (committed) for (const [name, id] of fresh) known.set(name, id);
-      fresh.clear();
+      if (uncommitted.size === 0) return;
+      if (cache.size > MAX_CACHED) cache.clear();
+      if (committed) for (const [name, id] of uncommitted) cache.set(name, id);
+      uncommitted.clear();
     },
   };
 }

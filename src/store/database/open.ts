@@ -8,9 +8,9 @@ import { migrate } from './migrate.ts';
 
 export type Db = Database.Database;
 
-/** A checkpoint waits for the disk (some 10 ms): after so many pages of log (32 MB), instead of SQLite's 1,000. */
+/** Pages of log between checkpoints (32 MB) instead of SQLite's 1,000: each waits some 10 ms for the disk. */
 export const LOG_PAGES = 8_000;
-/** The write-ahead log is cut back to this when it begins anew. */
+/** The write-ahead log file is truncated to this size when it restarts. */
 const MAX_LOG_BYTES = 64 * 1024 * 1024;
 
 export interface OpenOptions {
@@ -21,7 +21,7 @@ export interface OpenOptions {
 }
 
 /**
- * Opens the database, makes it if need be, and brings it to the current schema.
+ * Opens the database, creates it if it is missing, and migrates it to the current schema.
  * Throws GwError `storage_unavailable` with the path and the reason.
  */
 export async function openDatabase(path: string, options: OpenOptions = {}): Promise<Db> {
@@ -37,9 +37,9 @@ export async function openDatabase(path: string, options: OpenOptions = {}): Pro
       if (options.readonly !== true) {
         db.pragma('journal_mode = WAL');
         db.pragma(`wal_autocheckpoint = ${LOG_PAGES}`);
-        // Behind a reader that took long (a backup) the log grows; it need not stay so large.
+        // A long reader, such as a backup, makes the log grow; afterwards the file shrinks again.
         db.pragma(`journal_size_limit = ${MAX_LOG_BYTES}`);
-        // Survives kill -9 of gw; only a power cut can take the last commits (measured: no loss in 7,609 settles).
+        // Commits survive kill -9 of gw; a power cut may lose the last ones (measured: no loss in 7,609 settlements).
         db.pragma('synchronous = NORMAL');
         await migrate(db, path);
       }

@@ -1,29 +1,29 @@
 import { requestIdAt } from '../../ids.ts';
 import type { Db } from './open.ts';
 
-/** So many rows go in one step: about a millisecond (measured: 4 us each). */
+/** Rows deleted in one step: about a millisecond (measured: 4 us a row). */
 const ROWS = 250;
 const DAY_MS = 86_400_000;
-/** The dashboard's month and a replay look back so far, however short requests are kept. */
+/** The least time that events are kept: the dashboard's month and replays read them. */
 const EVENTS_MS = 31 * DAY_MS;
-/** A window is at most 31 days long, and a clock may have been set back by one. */
+/** The longest window has 31 days; one more for a clock that was set back. */
 const MINUTES_MS = 32 * DAY_MS;
 
-/** Deletes what nobody needs any more, a few rows a call, in the running write transaction; tells if there is more. */
+/** Deletes old rows, a few a call, within a write transaction. Each function returns whether there may be more. */
 export interface Pruning {
   /**
-   * Records of requests that came in longer ago than `keepMs`, the oldest first. What they add up to stays in the
-   * rollups. The newest record stays: it tells that the clock was not set back.
+   * Records of requests that came in longer ago than `keepMs`, oldest first. Their sums stay in the rollups. The newest
+   * record is kept: `lastRequestId` reads it.
    */
   requests(now: number, keepMs: number): boolean;
-  /** Deliveries that ended so long ago. */
+  /** Deliveries that ended longer ago than `keepMs`, or 31 days if that is more. */
   deliveries(now: number, keepMs: number): boolean;
   /**
-   * Events so old, up to the first that a delivery or a summary still tells of. The newest stays: its sequence number
-   * must not be given twice.
+   * Events that are as old, up to the first that a delivery or a summary refers to. The newest is kept, so that its
+   * sequence number is not reused.
    */
   events(now: number, keepMs: number): boolean;
-  /** Minutes of rolling budgets that no window reaches and no stored sum holds. */
+  /** Minutes of rolling budgets that are in no window and in no stored sum. */
   minutes(now: number): boolean;
 }
 

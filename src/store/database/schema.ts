@@ -36,7 +36,7 @@ export const keys = sqliteTable('keys', {
 export const priceOverrides = sqliteTable(
   'price_overrides',
   {
-    /** Empty: any provider. */
+    /** '': any provider. */
     provider: text().notNull(),
     model: text().notNull(),
     /** JSON: integer pico-USD per token, by kind. */
@@ -50,7 +50,7 @@ export const daemons = sqliteTable('daemons', {
   slot: integer().primaryKey(),
   instanceId: text('instance_id').notNull().unique(),
   pid: integer().notNull(),
-  /** A file that the daemon holds locked while it lives. */
+  /** A file that the daemon keeps locked while it lives. */
   lockPath: text('lock_path').notNull(),
   startedAt: integer('started_at').notNull(),
 });
@@ -63,20 +63,20 @@ export const budgets = sqliteTable(
       .notNull()
       .references(() => projects.id),
     period: text({ enum: ['daily', 'monthly', 'rolling'] }).notNull(),
-    /** Length of the window of a rolling budget. */
+    /** The length of a rolling budget's window. */
     windowMs: integer('window_ms'),
     capNanoUsd: integer('cap_nano_usd').notNull(),
     alertPercent: integer('alert_percent').notNull(),
-    /** Rises with each change of the cap. */
+    /** Incremented when the cap, the alert or the window changes. */
     capVersion: integer('cap_version').notNull(),
-    /** Start of the period that is running; it never moves back. */
+    /** The start of the running period; it never moves back. */
     currentStart: integer('current_start').notNull(),
     createdAt: integer('created_at').notNull(),
     removedAt: integer('removed_at'),
-    /** Rolling: what its minutes that start after `windowFrom` have posted, all of them. Null: not summed yet. */
+    /** Rolling budgets: the sum posted in all minutes that start after `windowFrom`; null: not summed yet. */
     windowFrom: integer('window_from'),
     windowPostedNanoUsd: integer('window_posted_nano_usd'),
-    /** The repository whose requests alone it counts; empty: all of the project's. */
+    /** It counts only requests from this repository; '': all of the project's. */
     repo: text().notNull().default(''),
   },
   (table) => [uniqueIndex('budgets_live').on(table.projectId, table.period, table.repo)],
@@ -91,22 +91,22 @@ export const budgetPeriods = sqliteTable(
     start: integer().notNull(),
     /** Settled spend. */
     postedNanoUsd: integer('posted_nano_usd').notNull(),
-    /** Sum of the open holds. */
+    /** The sum of the open holds. */
     pendingNanoUsd: integer('pending_nano_usd').notNull(),
-    /** The cap version for which the event was written last; 0: none. */
+    /** The cap version whose event was emitted last; 0: none. */
     thresholdVersion: integer('threshold_version').notNull().default(0),
     exceededVersion: integer('exceeded_version').notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.budgetId, table.start] }),
-    // Only rows with open holds, for the sum of them.
+    // Only rows with open holds, to sum them.
     index('budget_periods_held').on(table.budgetId, table.pendingNanoUsd),
-    // Only rows with marks: few, among the minutes of a long window.
+    // Only rows with marks: few among the minutes of a long window.
     index('budget_periods_marked').on(table.budgetId, table.start),
   ],
 );
 
-/** Names that recur in every row (models, providers, endpoints), once. Id 0 is the empty name. */
+/** Names that recur in rows (models, providers, endpoints), stored once. Id 0 is the empty name. */
 export const names = sqliteTable('names', { id: integer().primaryKey(), name: text().notNull().unique() });
 
 export const holds = sqliteTable('holds', {
@@ -124,7 +124,7 @@ export const holds = sqliteTable('holds', {
   amountNanoUsd: integer('amount_nano_usd').notNull(),
   /** JSON: `[[budget id, period start], ...]`, the balances that the amount is reserved in. */
   charges: text().notNull(),
-  /** The origin, as far as it was known when the request was admitted. */
+  /** The caller, as far as it was known when the request was admitted. */
   processId: integer('process_id').notNull().default(0),
   repoId: integer('repo_id').notNull().default(0),
 });
@@ -132,7 +132,7 @@ export const holds = sqliteTable('holds', {
 export const requests = sqliteTable(
   'requests',
   {
-    /** Carries the time at which the request came in (ids.ts). */
+    /** Contains the time at which the request came in (ids.ts). */
     id: integer().primaryKey(),
     projectId: integer('project_id').notNull(),
     keyId: integer('key_id').notNull(),
@@ -177,7 +177,7 @@ const usageFigures = {
   savedNanoUsd: integer('saved_nano_usd').notNull(),
 };
 
-/** Usage per bucket of at most an hour: an hour of UTC, cut where in some time zone a day begins. */
+/** Usage by bucket: a UTC hour, cut where a day begins in some time zone. */
 export const usageHours = sqliteTable(
   'usage_hours',
   {
@@ -191,7 +191,7 @@ export const usageHours = sqliteTable(
 );
 
 /**
- * Sums of `usage_hours`, of all buckets before `meta.usage_summed_until`, so that a report of years reads few rows.
+ * Sums of `usage_hours` over all buckets before `meta.usage_summed_until`, so that reports over years read few rows.
  * The kinds are in ledger/usage-sums.ts; a column that a kind sums over is 0.
  */
 export const usageSums = sqliteTable(
@@ -199,7 +199,7 @@ export const usageSums = sqliteTable(
   {
     kind: integer().notNull(),
     projectId: integer('project_id').notNull(),
-    /** A bucket, or a day of UTC. */
+    /** A bucket, or a UTC day. */
     start: integer().notNull(),
     providerId: integer('provider_id').notNull(),
     modelId: integer('model_id').notNull(),
@@ -211,8 +211,8 @@ export const usageSums = sqliteTable(
 );
 
 /**
- * Usage by origin, in the same buckets. Requests of unknown origin have no rows here: they are what `usage_hours`
- * has more.
+ * Usage by caller, in the same buckets. Requests of unknown callers have no rows here: they are the difference from
+ * `usage_hours`.
  */
 export const usageOrigins = sqliteTable(
   'usage_origins',
@@ -226,7 +226,7 @@ export const usageOrigins = sqliteTable(
   (table) => [primaryKey({ columns: [table.bucket, table.projectId, table.processId, table.repoId] })],
 );
 
-/** What happened to budgets, written in the transaction that caused it; webhooks deliver from here. */
+/** Events of budgets, written in the transaction of their cause; webhooks deliver them. */
 export const events = sqliteTable('events', {
   sequence: integer().primaryKey(),
   id: text().notNull().unique(),
@@ -246,14 +246,14 @@ export const webhookEndpoints = sqliteTable(
       .references(() => projects.id),
     url: text().notNull(),
     format: text().notNull(),
-    /** Bits by place in EVENT_TYPES. */
+    /** Bits by position in EVENT_TYPES. */
     events: integer().notNull(),
-    /** Kept in clear: deliveries are signed with it. */
+    /** Stored in clear: deliveries are signed with it. */
     secret: text().notNull(),
-    /** The secret before the last rotation; it signs too until its time is over. */
+    /** The secret before the last rotation; deliveries carry its signature too until it expires. */
     oldSecret: text('old_secret'),
     oldSecretUntil: integer('old_secret_until'),
-    /** Deliveries that failed for good since the last that arrived. */
+    /** Failed deliveries since the last delivered one. */
     consecutiveFailures: integer('consecutive_failures').notNull().default(0),
     createdAt: integer('created_at').notNull(),
     disabledAt: integer('disabled_at'),
@@ -262,7 +262,7 @@ export const webhookEndpoints = sqliteTable(
   (table) => [index('webhook_endpoints_of_project').on(table.projectId)],
 );
 
-/** The outbox: an event on its way to an endpoint. An endpoint's rows go out one by one, in the order of their ids. */
+/** The outbox: deliveries of events to endpoints. An endpoint's deliveries are sent one by one, ordered by id. */
 export const deliveries = sqliteTable(
   'deliveries',
   {
@@ -270,21 +270,21 @@ export const deliveries = sqliteTable(
     endpointId: integer('endpoint_id')
       .notNull()
       .references(() => webhookEndpoints.id),
-    /** The event; of a summary, the last one it tells of. */
+    /** The event; the last one, in a summary. */
     sequence: integer().notNull(),
-    /** Set in a summary of blocked requests only: the first event it tells of. */
+    /** The first event, in a summary of blocked requests; null otherwise. */
     firstSequence: integer('first_sequence'),
     eventCount: integer('event_count').notNull().default(1),
     state: text({ enum: ['pending', 'sending', 'delivered', 'failed'] })
       .notNull()
       .default('pending'),
-    /** Pending: not sent before. Sending: when the claim lapses and another daemon may take it up. */
+    /** Pending: when the next attempt is due. Sending: when the claim lapses and another daemon may take it. */
     dueAt: integer('due_at').notNull(),
-    /** Counts claims: an outcome that comes in under an old claim changes nothing. */
+    /** The number of claims: an outcome under an earlier claim is ignored. */
     claims: integer().notNull().default(0),
     /** Attempts that ended. */
     attempts: integer().notNull().default(0),
-    /** What came of the last attempt. */
+    /** The result of the last attempt. */
     attemptedAt: integer('attempted_at'),
     durationMs: integer('duration_ms'),
     status: integer(),
@@ -297,26 +297,26 @@ export const deliveries = sqliteTable(
   (table) => [
     index('deliveries_of_endpoint').on(table.endpointId, table.id),
     index('deliveries_open').on(table.endpointId, table.id).where(isNull(table.finishedAt)),
-    // For pruning: what ended long ago, and the first event that is still told of.
+    // For pruning: old deliveries, and the first event that a delivery refers to.
     index('deliveries_finished').on(table.finishedAt).where(isNotNull(table.finishedAt)),
     index('deliveries_first_event').on(sql`coalesce(${table.firstSequence}, ${table.sequence})`),
   ],
 );
 
-/** Blocked requests that a chat endpoint has yet to be told of, in one message a minute. */
+/** Blocked requests that a chat endpoint gets in its next message, one a minute. */
 export const blockedSummaries = sqliteTable('blocked_summaries', {
   endpointId: integer('endpoint_id')
     .primaryKey()
     .references(() => webhookEndpoints.id),
-  /** 0 while nothing waits. */
+  /** 0: nothing to send. */
   eventCount: integer('event_count').notNull(),
   firstSequence: integer('first_sequence').notNull(),
   sequence: integer().notNull(),
-  /** No message before this. */
+  /** The earliest time of the next message. */
   dueAt: integer('due_at').notNull(),
 });
 
-/** What a conversation cost with the optimizer's help or, held out, without it: the evidence on whether it pays. */
+/** The cost of a conversation with the optimizer or, held out, without it: a sample of the trial. */
 export const optimizerTrials = sqliteTable(
   'optimizer_trials',
   {
@@ -324,10 +324,10 @@ export const optimizerTrials = sqliteTable(
     heldOut: integer('held_out', { mode: 'boolean' }).notNull(),
     providerId: integer('provider_id').notNull(),
     modelId: integer('model_id').notNull(),
-    /** A hash of how it began, in 48 bits; the level above them. */
+    /** A 48-bit hash of its start, with the level above the 48 bits. */
     conversation: integer().notNull(),
     requests: integer().notNull(),
-    /** Before compression; estimates, by the same measure on both sides. */
+    /** Before compression; estimated in the same way on both sides. */
     originalTokens: integer('original_tokens').notNull(),
     costNanoUsd: integer('cost_nano_usd').notNull(),
     lastAt: integer('last_at').notNull(),
@@ -339,23 +339,23 @@ export const optimizerTrials = sqliteTable(
   ],
 );
 
-/** Projects for which the optimizer switched itself off, and on what evidence. */
+/** Projects whose optimizer switched itself off, with the result of the trial. */
 export const optimizerVerdicts = sqliteTable('optimizer_verdicts', {
   projectId: integer('project_id')
     .primaryKey()
     .references(() => projects.id),
   at: integer().notNull(),
-  /** Below 0: it cost more. */
+  /** Negative: compression cost money. */
   savedNanoUsd: integer('saved_nano_usd').notNull(),
   marginNanoUsd: integer('margin_nano_usd').notNull(),
   treatedConversations: integer('treated_conversations').notNull(),
   heldOutConversations: integer('held_out_conversations').notNull(),
 });
 
-/** What a daemon's router knew last: a row for the health of its targets, and one for the conversations (router-state.ts). */
+/** Snapshots of the router's state: a row for the health of targets and one for conversations (router-state.ts). */
 export const routeHealth = sqliteTable('route_health', {
   id: integer().primaryKey(),
   savedAt: integer('saved_at').notNull(),
-  /** JSON: cooldowns and breakers with what was left of them; who served the latest conversations. */
+  /** JSON: cooldowns and breakers with their remaining time; the target of each recent conversation. */
   snapshot: text().notNull(),
 });

@@ -8,7 +8,7 @@ function sqliteCode(error: unknown): string {
 export const isSqlite = (error: unknown): boolean => sqliteCode(error) !== '';
 export const isBusy = (error: unknown): boolean => sqliteCode(error).startsWith('SQLITE_BUSY');
 
-/** Faults of the file or the disk: whatever is written next would meet them again. */
+/** Whether the file or the disk is at fault, so that the next write would fail too. */
 export function isStorageFault(error: unknown): boolean {
   return /^SQLITE_(BUSY|LOCKED|FULL|IOERR|READONLY|CORRUPT|NOTADB|CANTOPEN|PERM)/.test(sqliteCode(error));
 }

@@ -2,7 +2,7 @@ import type { Db } from './open.ts';
 import { isStorageFault, storageUnavailable } from './storage-error.ts';
 
 /**
- * Runs `body` in one immediate transaction: a deferred one fails at once when another process writes first.
+ * Runs `body` in an immediate transaction; a deferred one would fail when another process writes first.
  * Throws GwError `storage_unavailable` when the disk is full or another process keeps the lock.
  */
 export function inTransaction<T>(db: Db, body: () => T): T {
@@ -10,12 +10,12 @@ export function inTransaction<T>(db: Db, body: () => T): T {
   try {
     return db.transaction(body).immediate();
   } catch (error) {
-    // Within another transaction the fault is for its owner to see as it is.
+    // The owner of the outer transaction gets the fault as it is.
     throw !nested && isStorageFault(error) ? storageUnavailable(error) : error;
   }
 }
 
-/** As `inTransaction`, for what running daemons keep in memory: they read it anew before their next request. */
+/** As `inTransaction`, for rows that running daemons cache: they reload them before their next request. */
 export function changeConfiguration<T>(db: Db, body: () => T): T {
   return inTransaction(db, () => {
     const result = body();
@@ -24,12 +24,12 @@ export function changeConfiguration<T>(db: Db, body: () => T): T {
   });
 }
 
-/** Makes running daemons read settings, keys, projects, budgets and prices anew. */
+/** Makes running daemons reload settings, keys, projects, budgets and prices. */
 export function bumpConfigurationEpoch(db: Db): void {
   db.prepare("UPDATE meta SET value = value + 1 WHERE key = 'configuration_epoch'").run();
 }
 
-/** Tells cheaply, at each request, whether another process changed the configuration. */
+/** Checks whether another process has changed the configuration; cheap enough for each request. */
 export function createConfigurationWatch(db: Db): { changed(): boolean } {
   const dataVersion = db.prepare('PRAGMA data_version').pluck();
   const epoch = db.prepare("SELECT value FROM meta WHERE key = 'configuration_epoch'").pluck();

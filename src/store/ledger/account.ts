@@ -101,7 +101,7 @@ export class Account {
     this.#emitOnce('exceededVersion');
   }
 
-  /** Counts events of an earlier cap as emitted where they still hold: a threshold still crossed, the same cap reached. */
+  /** Keeps the marks of an earlier cap version that still hold: a crossed threshold, the same cap exceeded. */
   keepMarks({ version, cap }: EarlierCap): void {
     const { budget } = this;
     if (version === budget.capVersion) return;
@@ -193,7 +193,7 @@ export class Account {
     this.#context.emit(type, budget.projectId, standingData(this.standing()));
   }
 
-  /** A rolling budget is marked in the current minute, so that the mark stays in the window as long as the spend does. */
+  /** Marks the running balance: in a rolling budget, the mark must not leave the window before the spend does. */
   #mark(mark: Mark): void {
     const balance = this.#runningBalance();
     balance[mark] = this.budget.capVersion;
@@ -201,7 +201,7 @@ export class Account {
     if (this.#window) this.#window[mark] = true;
   }
 
-  /** Whether a version of the cap had its event in the running period or window; stored marks are all it looks at. */
+  /** Whether a cap version had its event in the running period or window. Reads stored marks of windows. */
   #wasMarked(mark: Mark, version: number): boolean {
     const { id, period } = this.budget;
     if (period !== 'rolling') return this.#runningBalance()[mark] === version;

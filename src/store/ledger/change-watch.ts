@@ -1,14 +1,14 @@
 import type { Db } from '../database/open.ts';
 
-/** Tells whether what a writer keeps in memory is still what the database holds. */
+/** Checks whether rows that a writer has cached are still current. */
 export interface ChangeWatch {
-  /** Within a write transaction: whether nobody else, in this process or another, has written since `note`. */
+  /** Whether nobody else, in this process or another, has written since `note`. Call it within a write transaction. */
   isUnchanged(): boolean;
-  /** At the end of a write transaction: what it wrote is known. */
+  /** Notes the writes of the running transaction as known. Call it at its end. */
   note(): void;
 }
 
-/** SQLite counts the commits of other connections, and the rows that this one has changed. */
+/** SQLite counts the commits of other connections (`data_version`) and the rows changed by this one. */
 export function createChangeWatch(db: Db): ChangeWatch {
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
   const totalChanges = db.prepare<[], number>('SELECT total_changes()').pluck();

@@ -8,12 +8,11 @@ export { EVENT_TYPES, type EventType } from '../webhooks/event-types.ts';
 /** Writes an event into the running transaction. */
 export type EmitEvent = (type: EventType, projectId: number, data: Record<string, unknown>) => void;
 
-/** Longer texts in an event are cut: a client can send any text as a model's name, and receivers take 20 kB. */
+/** Longer texts in an event are cut: clients can send any text as a model's name, and receivers accept 20 kB. */
 const MAX_TEXT_LENGTH = 500;
 
 /**
- * Events are rows of the transaction that caused them: committed if and only if their cause is, and with them a
- * delivery to each webhook of the project.
+ * Events and their deliveries are written in the transaction of their cause: they are committed if and only if it is.
  */
 export function createEvents(db: Db, now: () => number, random: Random): EmitEvent {
   const insert = db.prepare<[string, string, number, number, string]>(
@@ -33,7 +32,7 @@ function toJson(data: Record<string, unknown>): string {
   return JSON.stringify(data, (_key, value: unknown) => (typeof value === 'string' ? cut(value) : value));
 }
 
-/** A cut through a surrogate pair would leave half a character. */
+/** Cuts a text, but not through a surrogate pair. */
 function cut(text: string): string {
   if (text.length <= MAX_TEXT_LENGTH) return text;
   return text.slice(0, MAX_TEXT_LENGTH).replace(/[\uD800-\uDBFF]$/, '');

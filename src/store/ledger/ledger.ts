@@ -16,7 +16,7 @@ import { createEvents, type EmitEvent } from './events.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createHolds } from './holds.ts';
 import type { RequestRecord } from './record.ts';
-import { createRecordWriter } from './requests.ts';
+import { createRecordWriter } from './record-writer.ts';
 import { createRollups } from './rollups.ts';
 import { createSettlements, type SettleResult } from './settlement.ts';
 import type { Standing } from './standing.ts';

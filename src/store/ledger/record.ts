@@ -5,21 +5,21 @@ import type { TokenUsage } from '../../usage.ts';
 
 /** How a request ended. The numbers are stored: append, never renumber. */
 export const OUTCOMES = {
-  /** The client has its whole answer. */
+  /** The client got its whole answer. */
   ok: 0,
-  /** The budget firewall refused it; nothing was sent. */
+  /** A budget had no room; nothing was sent. */
   blocked: 1,
-  /** The provider answered with an error, which was passed on. */
+  /** The provider returned an error, which was passed on. */
   upstream_error: 2,
-  /** The provider could not be reached, broke off or timed out. */
+  /** The provider couldn't be reached, broke off or timed out. */
   upstream_failed: 3,
   /** The client hung up. */
   client_gone: 4,
-  /** gw refused it for another reason (unknown model, storage, too busy). */
+  /** gw refused it for another reason, such as an unknown model. */
   refused: 5,
   /** The daemon died while it ran. */
   crashed: 6,
-  /** gw cut the answer at the budget's limit. */
+  /** gw cut the answer because it exceeded what was held. */
   capped: 7,
 } as const;
 export type Outcome = keyof typeof OUTCOMES;
@@ -27,39 +27,39 @@ export type Outcome = keyof typeof OUTCOMES;
 /** Bits of `requests.flags`. The numbers are stored: append, never renumber. */
 export const FLAGS = {
   stream: 1,
-  /** The tokens or the cost are not the provider's own figures. */
+  /** The tokens or the cost are estimated, not reported by the provider. */
   estimated: 2,
-  /** Tokens were used whose price is unknown; the cost is not known to be 0. */
+  /** Some price is unknown, so the cost is incomplete. */
   unpriced: 4,
   /** The provider reported no usage and none could be counted. */
   unmetered: 8,
   /** It cost more than was held. */
   overrun: 16,
-  /** The client switched the stage off for this request. */
+  /** The client switched the optimizer or the router off for this request. */
   noOptimize: 32,
   noRoute: 64,
-  /** Went out as it came, since compressing took too long. */
+  /** Sent uncompressed, since compression took too long. */
   optimizedLate: 128,
-  /** Went out as it came, to learn what requests cost without the optimizer. */
+  /** Sent uncompressed, to measure what requests cost without the optimizer. */
   heldOut: 256,
   /** Only on old records: a shadow request, which earlier versions sent to the other tier to learn from it. */
   shadow: 512,
 } as const;
 export type Flag = keyof typeof FLAGS;
 
-/** One completion request as it ended: the row of `requests`. */
+/** A request as it ended: the row of `requests`. */
 export interface RequestRecord {
   id: RequestId;
   projectId: number;
   keyId: number;
-  /** The path it came in by, such as `chat/completions`. */
+  /** The API path, such as `chat/completions`. */
   endpoint: string;
-  /** Empty where no provider was chosen. */
+  /** '' where no provider was chosen. */
   provider: string;
-  /** The model that served it, as the provider calls it. */
+  /** The model that served it, by the provider's name. */
   model: string;
   askedModel: string;
-  /** HTTP status that the client got, or would have. */
+  /** The HTTP status that the client got, or would have got. */
   status: number;
   outcome: Outcome;
   flags: number;
@@ -69,22 +69,22 @@ export interface RequestRecord {
   savedNanoUsd: NanoUsd;
   durationMs: number;
   firstByteMs: number | null;
-  /** What else there is to tell about it: attempts, error, price. */
+  /** Further details: attempts, error, price. */
   detail?: Record<string, unknown>;
-  /** Absent: not known. */
+  /** Undefined: not known. */
   origin?: Origin;
-  /** Its part in finding out whether the optimizer pays. */
+  /** Its part in the optimizer's trial. */
   trial?: Trial;
 }
 
 /** A request that the optimizer compressed, or could have. */
 export interface Trial {
-  /** A hash of how the conversation began. */
+  /** A hash of the start of the conversation. */
   conversation: number;
   heldOut: boolean;
-  /** What the optimizer does, or would have done. */
+  /** The optimizer's level, whether it was applied or held out. */
   level: string;
-  /** Before compression; an estimate. */
+  /** Before compression; estimated. */
   originalTokens: number;
 }
 

@@ -1,9 +1,8 @@
 import { timeOfRequestId } from '../../ids.ts';
 import type { Db } from '../database/open.ts';
-import { ADD_COUNTERS, COUNTERS } from './counters.ts';
 import { FLAGS, isFailure, type RequestRecord } from './record.ts';
 import { bucketOf } from './usage-bucket.ts';
-import type { UsageSums } from './usage-sums.ts';
+import { ADD_COUNTERS, COUNTERS, type UsageSums } from './usage-sums.ts';
 
 /** The ids of a record's names. */
 export interface RecordNames {
@@ -13,10 +12,10 @@ export interface RecordNames {
   repoId: number;
 }
 
-/** The rollup rows that a batch touches, summed in memory and written once each. */
+/** The rollup rows that a batch changes, summed in memory and written once each. */
 export interface Rollups {
   add(record: RequestRecord, names: RecordNames): void;
-  /** Sums up by origin what was added before its origin was known. */
+  /** Adds a record to the rollup by origin. Its origin was not known when `add` was called. */
   addOrigin(record: RequestRecord, names: Pick<RecordNames, 'processId' | 'repoId'>): void;
   write(): void;
   clear(): void;
@@ -30,7 +29,7 @@ export function createRollups(db: Db, sums: UsageSums): Rollups {
       const bucket = bucketOf(timeOfRequestId(record.id));
       const counts = countsOf(record);
       hours.add(bucket, record.projectId, providerId, modelId, counts);
-      // Nothing known needs no row: it is what the other table has more.
+      // Usage of unknown origin has no row: it is the difference between the two tables.
       if (processId + repoId > 0) origins.add(bucket, record.projectId, processId, repoId, counts);
     },
     addOrigin(record, { processId, repoId }) {
@@ -40,7 +39,7 @@ export function createRollups(db: Db, sums: UsageSums): Rollups {
     write() {
       if (hours.rows.size > 0) {
         const summedUntil = sums.until();
-        // The record of a request that ran for long, or of one whose daemon died long ago.
+        // The request ran for long, or its daemon died long ago.
         for (const row of hours.rows.values()) if ((row[0] ?? 0) < summedUntil) sums.add(row);
       }
       hours.write();
@@ -53,7 +52,7 @@ export function createRollups(db: Db, sums: UsageSums): Rollups {
   };
 }
 
-/** Sums of a batch by bucket, project and two names, on their way into a table that starts with those columns. */
+/** Sums of a batch by bucket, project and two names, for a table that starts with these columns. */
 function createTable(db: Db, tableAndKey: string) {
   const upsert = db.prepare<number[]>(
     `INSERT INTO ${tableAndKey}, ${COUNTERS.join(', ')})
@@ -62,7 +61,7 @@ function createTable(db: Db, tableAndKey: string) {
   const rows = new Map<string, number[]>();
   let last: number[] | undefined;
 
-  /** Nearly always that of the record before; a key has to be made and hashed. */
+  /** Nearly always the row of the previous record, which saves making and hashing a key. */
   function rowOf(bucket: number, projectId: number, first: number, second: number): number[] {
     if (last?.[0] === bucket && last[1] === projectId && last[2] === first && last[3] === second) return last;
     const key = `${bucket} ${projectId} ${first} ${second}`;

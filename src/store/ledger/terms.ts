@@ -3,7 +3,7 @@ import type { NanoUsd } from '../../money.ts';
 
 export type BudgetPeriod = 'daily' | 'monthly' | 'rolling';
 
-/** A budget as the ledger needs it. */
+/** The terms of a budget. */
 export interface BudgetTerms {
   id: number;
   projectId: number;
@@ -14,18 +14,18 @@ export interface BudgetTerms {
   alertPercent: number;
   capVersion: number;
   currentStart: number;
-  /** The repository whose requests alone it counts; empty: all of the project's. */
+  /** It counts only requests from this repository; '': all of the project's. */
   repo: string;
 }
 
-/** The running period of a daily or monthly budget. */
+/** The day or month that contains a time. */
 export function spanOf(period: BudgetPeriod, timeMs: number, calendar: Calendar): Span {
   return period === 'monthly' ? calendar.month(timeMs) : calendar.day(timeMs);
 }
 
 type Running = Pick<BudgetTerms, 'period' | 'currentStart'>;
 
-/** The period that a budget is in at a time. A clock that moved back stays in the period it had reached. */
+/** The period that a budget is in at a time. After the clock moved back, it stays in the period that it had reached. */
 export function runningPeriod(budget: Running, now: number, calendar: Calendar): Span {
   const next = nextPeriod(budget, calendar);
   if (now < next.entersAt) return { start: budget.currentStart, end: next.entersAt };
@@ -34,13 +34,13 @@ export function runningPeriod(budget: Running, now: number, calendar: Calendar):
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** The midnights of one date are no further apart than this, over all zones. */
+/** The midnights of a date, over all zones, are at most this far apart. */
 const ZONES_APART_MS = 27 * HOUR_MS;
 
 /**
- * The period behind a budget's running one, and when it is entered: its start, unless the time zone was changed in
- * between. Then the day of the new zone that begins a whole day or more after the running one began is next, and the
- * month of the new zone is entered when the running month would have ended: nobody has a cap twice by moving.
+ * The period after a budget's running one, and when it is entered: at its start, unless the time zone was changed
+ * meanwhile. Then the next day is the first of the new zone that begins at least 24 hours after the running one began,
+ * and the next month is entered when the running month would have ended. So changing the zone never yields a cap twice.
  */
 function nextPeriod(
   { period, currentStart }: Running,
@@ -54,37 +54,37 @@ function nextPeriod(
   return { start: span.end, entersAt: Math.max(span.end, endsAt) };
 }
 
-/** The length of the month that began at a time, in whatever zone. */
+/** The length of the month that began at a time, whatever its zone. */
 function monthLengthMs(start: number): number {
   const middle = new Date(start + 15 * DAY_MS);
   return new Date(Date.UTC(middle.getUTCFullYear(), middle.getUTCMonth() + 1, 0)).getUTCDate() * DAY_MS;
 }
 
-/** How many periods end between a budget's period and the one that starts at `until`. */
+/** The number of period boundaries between a budget's period and the one that starts at `until`. */
 export function boundariesBetween(budget: Running, until: number, calendar: Calendar): number {
   let count = 1;
-  // Stepping by whole periods; a budget that slept for years still ends within a few thousand steps.
+  // Steps over whole periods: a few thousand for a budget that was idle for years.
   for (let { start } = nextPeriod(budget, calendar); start < until; count++)
     start = spanOf(budget.period, start, calendar).end;
   return count;
 }
 
-/** The spend at which a budget's alert goes out. */
+/** The spend at which a budget's alert is sent. */
 export function thresholdOf(budget: Pick<BudgetTerms, 'capNanoUsd' | 'alertPercent'>): NanoUsd {
-  // In two parts: cap times percent is past what a number holds exactly from $90,000 on.
+  // In two parts: from $90,000 on, cap times percent is no longer a safe integer.
   const { capNanoUsd: cap, alertPercent } = budget;
   return Math.floor(cap / 100) * alertPercent + Math.ceil(((cap % 100) * alertPercent) / 100);
 }
 
-/** What a budget is called: its project, its period, and its repository if it is one's. */
+/** What identifies a budget: its project, its period and, if it has one, its repository. */
 export type BudgetKey = Pick<BudgetTerms, 'projectName' | 'period'> & { repo?: string };
 
-/** A budget's public id: `web/daily`, or of a repository `web/daily@/home/me/shop`. */
+/** A budget's public id, such as `web/daily` or, for a repository, `web/daily@/home/me/shop`. */
 export function budgetName({ projectName, period, repo = '' }: BudgetKey): string {
   return `${projectName}/${period}${repo === '' ? '' : `@${repo}`}`;
 }
 
-/** The id as lists show it, with the last part of the repository's path. */
+/** The id as lists show it: only the last part of the repository's path. */
 export function budgetLabel(budget: BudgetKey | string): string {
   const name = typeof budget === 'string' ? budget : budgetName(budget);
   return name.replace(/@.*\/(?=.)/, '@');

@@ -2,10 +2,10 @@ import { timeOfRequestId } from '../../ids.ts';
 import type { Db } from '../database/open.ts';
 import { FLAGS, type RequestRecord, type Trial } from './record.ts';
 
-/** What such a request cost is not what the provider billed. */
+/** Flags of requests whose cost is not what the provider billed. */
 const UNKNOWN_COST = FLAGS.estimated | FLAGS.unpriced | FLAGS.unmetered;
 
-/** A trial is of one level: its place in this list stands above the 48 bits of the conversation's hash. */
+/** A trial is of one level: its position here is stored above the 48 bits of the conversation's hash. */
 const LEVELS = ['safe', 'balanced'];
 export const LEVEL_UNIT = 2 ** 48;
 
@@ -13,7 +13,7 @@ export function trialLevel(level: string): number {
   return LEVELS.indexOf(level) + 1;
 }
 
-/** Adds a request to what is known of its conversation, in the running transaction. */
+/** Adds requests to the sums of their conversation. Call it within a write transaction. */
 export function createTrialWriter(
   db: Db,
 ): (record: RequestRecord, trial: Trial, providerId: number, modelId: number) => void {
@@ -24,7 +24,7 @@ export function createTrialWriter(
   );
   return (record, { conversation, heldOut, level, originalTokens }, providerId, modelId) => {
     const { id, projectId, costNanoUsd, outcome, flags } = record;
-    // What costs nothing has nothing to save.
+    // A free request has nothing to save.
     if (outcome !== 'ok' || flags & UNKNOWN_COST || costNanoUsd === 0) return;
     const side = heldOut ? 1 : 0;
     const key = conversation + trialLevel(level) * LEVEL_UNIT;

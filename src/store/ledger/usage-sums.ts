@@ -1,9 +1,28 @@
 import type { Db } from '../database/open.ts';
-import { ADD_COUNTERS, COUNTERS } from './counters.ts';
+
+/** The columns of a rollup row that are added up. */
+export const COUNTERS = [
+  'requests',
+  'blocked_requests',
+  'failed_requests',
+  'unpriced_requests',
+  'input_tokens',
+  'cached_input_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'saved_tokens',
+  'cost_nano_usd',
+  'saved_nano_usd',
+] as const;
+
+/** The end of an upsert that adds the counters of the new row to the stored ones. */
+export const ADD_COUNTERS = `ON CONFLICT DO UPDATE SET ${COUNTERS.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`;
 
 /**
- * What `usage_sums` adds up. By day a report needs buckets, since days are those of a time zone; by model or project
- * it needs them at its ends only, and days of UTC between. The numbers are stored: append, never renumber.
+ * The kinds of rows in `usage_sums`. Reports by day need buckets, since days depend on the time zone. Reports by model
+ * or project need buckets at the ends of the span alone, and UTC days between. The numbers are stored: append, never
+ * renumber.
  */
 export const SUM_KINDS = {
   bucket: 1,
@@ -14,10 +33,10 @@ export const SUM_KINDS = {
 } as const;
 export type SumKind = keyof typeof SUM_KINDS;
 
-/** The start of a bucket's UTC day, in SQL. */
+/** SQL for the start of a bucket's UTC day. */
 const DAY = 'bucket - bucket % 86400000';
 
-/** The key of each kind, in SQL: project, start, provider, model; 0 where it sums over them. */
+/** SQL for the key of each kind: project, start, provider, model; 0 where it sums over them. */
 const KEYS: Record<SumKind, string> = {
   bucket: '0, bucket, 0, 0',
   bucketOfProject: 'project_id, bucket, 0, 0',
@@ -29,15 +48,15 @@ const KEYS: Record<SumKind, string> = {
 const HOUR_MS = 3_600_000;
 const COLUMNS = ['bucket', 'project_id', 'provider_id', 'model_id', ...COUNTERS];
 
-/** Keeps `usage_sums` in step with `usage_hours`, which stay the truth; all of it belongs into write transactions. */
+/** Derives `usage_sums` from `usage_hours`. Call its functions within a write transaction. */
 export interface UsageSums {
-  /** Buckets before this are in the sums. */
+  /** Buckets before this time are in the sums. */
   until(): number;
-  /** Adds a row of `usage_hours` (its columns in their order) that came after its hour was summed. */
+  /** Adds a row of `usage_hours`, its columns in order, to an hour that is summed already. */
   add(row: number[]): void;
-  /** Sums the first hour with usage that is not summed yet, if it ended by `before`. False if there is none. */
+  /** Sums the first hour with usage that is not summed yet, if it ended by `before`; false if there is none. */
   sumNextHour(before: number): boolean;
-  /** Forgets what was read: somebody else has written since, or the batch has failed. */
+  /** Drops what is cached: another writer has committed, or the batch has failed. */
   forget(): void;
 }
 
@@ -49,10 +68,10 @@ export function createUsageSums(db: Db): UsageSums {
     .pluck();
   const sumRange = statements(db, 'usage_hours WHERE bucket >= ? AND bucket < ?');
   const addRow = statements(db, `(SELECT ${COLUMNS.map((name) => `? AS ${name}`).join(', ')}) WHERE TRUE`);
-  let known: number | undefined;
+  let summedUntil: number | undefined;
   const until = () => {
-    known ??= selectUntil.get() ?? 0;
-    return known;
+    summedUntil ??= selectUntil.get() ?? 0;
+    return summedUntil;
   };
   return {
     until,
@@ -66,16 +85,16 @@ export function createUsageSums(db: Db): UsageSums {
       if (end > before) return false;
       for (const statement of sumRange) statement.run(first, end);
       updateUntil.run(end);
-      known = end;
+      summedUntil = end;
       return true;
     },
     forget() {
-      known = undefined;
+      summedUntil = undefined;
     },
   };
 }
 
-/** Reads up to when buckets are in the sums; the rest of a report comes from `usage_hours`, in the same transaction. */
+/** Reads the time before which buckets are in the sums. Read the rest from `usage_hours` in the same transaction. */
 export function prepareSummedUntil(db: Db) {
   return db.prepare<[], number>("SELECT value FROM meta WHERE key = 'usage_summed_until'").pluck();
 }

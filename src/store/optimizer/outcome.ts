@@ -1,37 +1,37 @@
 import type { ModelTrial, Side } from './trials.ts';
 
-/** What a trial shows: what compressing saved, by what the conversations that were held out cost. */
+/** The result of a trial: what compression saved, estimated from the conversations that were held out. */
 export interface TrialOutcome {
   models: ModelOutcome[];
   treatedConversations: number;
   heldOutConversations: number;
-  /** What the compressed requests would have cost more at the held-out ones' rate; below 0 where they cost more. */
+  /** What the compressed requests would have cost on top at the held-out rate; negative if compression cost money. */
   savedNanoUsd: number;
-  /** Half the width of the interval that holds the true figure in 95 of 100 trials. */
+  /** Half the width of the 95 % confidence interval of `savedNanoUsd`. */
   marginNanoUsd: number;
-  /** By what is known so far. `too_few`: there is nothing to tell yet. */
+  /** `too_few`: not enough conversations yet; `unclear`: the confidence interval contains 0. */
   verdict: 'too_few' | 'saves' | 'costs' | 'unclear';
-  /** So sure that it costs more that the optimizer may switch itself off. */
+  /** Compression costs money so certainly that the optimizer may switch itself off. */
   isCertain: boolean;
 }
 
 export interface ModelOutcome extends ModelTrial {
-  /** Whether there is enough of both sides to compare. */
+  /** Whether both sides have enough conversations to compare. */
   isCompared: boolean;
 }
 
-/** Of a model, so many conversations on both sides are needed to tell how far they differ among themselves. */
+/** Conversations that a model needs on each side, to estimate their variance. */
 const MIN_OF_MODEL = 5;
-/** Of all models together. */
+/** Held-out conversations that all models need together. */
 export const MIN_HELD_OUT = 30;
-/** Standard errors, for 95 %. */
+/** Standard errors of the 95 % confidence interval. */
 const LIKELY = 2;
-/** It is looked at again and again, and each time chance may have its way: simulated, once in some 1,000 projects. */
+/** Standard errors for certainty: the test is repeated often. In a simulation it was wrong for 1 project in 1,000. */
 const CERTAIN = 4.5;
 
 /**
- * Compares dollars billed per original token, model by model, conversation by conversation: whole conversations were
- * drawn, so they are what differs by chance. All that was billed counts, output and cache reads and writes included.
+ * Compares dollars billed per original token, for each model. The sampling unit is the conversation, since whole
+ * conversations are held out. All that was billed counts, output and cache reads and writes included.
  */
 export function outcomeOf(trials: readonly ModelTrial[]): TrialOutcome {
   const models = trials.map((trial) => ({ ...trial, isCompared: isComparable(trial) }));
@@ -72,8 +72,8 @@ function verdictOf(saved: number, margin: number): TrialOutcome['verdict'] {
 }
 
 /**
- * Of a ratio of sums over conversations (Cochran, Sampling Techniques, 6.5). Where a few long ones make most of the sum,
- * it counts as being of few.
+ * Variance of a ratio of sums over conversations (Cochran, Sampling Techniques, 6.5). The sample size is the effective
+ * one: a few long conversations that make most of the sum count as few.
  */
 function rateVariance(side: Side): number {
   const { originalTokens, costSquared, costTimesTokens, tokensSquared } = side;

@@ -2,11 +2,11 @@ import type { Db } from '../database/open.ts';
 import { changeConfiguration, inTransaction } from '../database/write.ts';
 import { LEVEL_UNIT, trialLevel } from '../ledger/trials.ts';
 
-/** What the conversations on one side of the trial came to, with the sums that their scatter is read from. */
+/** Sums over the conversations on one side of a trial, with those that their variance is computed from. */
 export interface Side {
   conversations: number;
   requests: number;
-  /** Before compression; estimates. */
+  /** Before compression; estimated. */
   originalTokens: number;
   costNanoUsd: number;
   /** Sums of squares and products over conversations. */
@@ -15,7 +15,7 @@ export interface Side {
   costTimesTokens: number;
 }
 
-/** The two sides for one model: compressed, and held out. */
+/** The two sides for one model: compressed and held out. */
 export interface ModelTrial {
   model: string;
   treated: Side;
@@ -41,7 +41,7 @@ export const NO_TRIAL: Side = Object.freeze({
   costTimesTokens: 0,
 });
 
-/** What a project's trial of a level has come to, by model. */
+/** A project's trial of a level, by model. */
 export async function readTrials(db: Db, projectId: number, level: string): Promise<ModelTrial[]> {
   const rows = db
     .prepare<[number, number], Side & { model: string; isHeldOut: number }>(
@@ -64,7 +64,7 @@ export async function readTrials(db: Db, projectId: number, level: string): Prom
   return [...trials.values()];
 }
 
-/** The projects that have a trial, by name. */
+/** The projects that have a trial, ordered by name. */
 export async function projectsOnTrial(db: Db): Promise<{ id: number; name: string }[]> {
   return db
     .prepare<[], { id: number; name: string }>(
@@ -74,7 +74,7 @@ export async function projectsOnTrial(db: Db): Promise<{ id: number; name: strin
     .all();
 }
 
-/** Closes a project's trial: keeps what came of it, and lets go of its evidence, so that another begins anew. */
+/** Closes a project's trial: stores the verdict and deletes the conversations, so that the next trial starts empty. */
 export function closeTrial(db: Db, projectId: number, verdict: Verdict): void {
   changeConfiguration(db, () => {
     const { at, savedNanoUsd, marginNanoUsd, treatedConversations, heldOutConversations } = verdict;
@@ -90,7 +90,7 @@ export function closeTrial(db: Db, projectId: number, verdict: Verdict): void {
   });
 }
 
-/** For which projects the optimizer switched itself off, by name, whatever has been set since. */
+/** The projects whose optimizer switched itself off, by name, whatever their setting is now. */
 export async function readVerdicts(db: Db): Promise<Map<string, Verdict>> {
   const rows = db
     .prepare<[], Verdict & { name: string }>(
@@ -102,7 +102,7 @@ export async function readVerdicts(db: Db): Promise<Map<string, Verdict>> {
   return new Map(rows.map(({ name, ...verdict }) => [name, verdict]));
 }
 
-/** Forgets conversations that went on last before `before`: models and prices change. */
+/** Deletes conversations whose last request came before `before`: models and prices change. */
 export function forgetTrials(db: Db, before: number): void {
   inTransaction(db, () => db.prepare('DELETE FROM optimizer_trials WHERE last_at < ?').run(before));
 }

@@ -3,14 +3,14 @@ import type { Db } from '../database/open.ts';
 import { prepareSummedUntil, SUM_KINDS } from '../ledger/usage-sums.ts';
 import { addFigures, SUMS, type UsageFigures, type UsageRow } from './figures.ts';
 
-/** UTC milliseconds from the start of a local day to that of another; of one project, or of all. */
+/** A span between two starts of local days, in UTC milliseconds; of one project, or of all. */
 export interface UsageSpan {
   from: number;
   to: number;
   projectId: number | undefined;
 }
 
-/** Usage of each local day that has any, in order. */
+/** Usage of each local day that has any, in order. Sums cover the past, the rollups the rest. */
 export function usageByDay(db: Db, calendar: Calendar, span: UsageSpan): UsageRow[] {
   const summedUntil = prepareSummedUntil(db).get() ?? 0;
   const days = new Map<string, UsageRow>();
@@ -33,7 +33,7 @@ function readSummed(db: Db, calendar: Calendar, { from, to, projectId }: UsageSp
   ] as const;
   const select = (what: string) =>
     `SELECT ${what} FROM usage_sums u WHERE kind = ? AND project_id = ? AND start >= ? AND start < ?`;
-  // Nobody needs to look at the days before the first usage and after the last.
+  // Skips the days before the first usage and after the last.
   const find = (what: string) =>
     db
       .prepare<number[], number | null>(select(what))

@@ -1,6 +1,5 @@
 import type { Db } from '../database/open.ts';
-import { COUNTERS } from '../ledger/counters.ts';
-import { prepareSummedUntil, SUM_KINDS } from '../ledger/usage-sums.ts';
+import { COUNTERS, prepareSummedUntil, SUM_KINDS } from '../ledger/usage-sums.ts';
 import type { UsageSpan } from './by-day.ts';
 import { SUMS, type UsageRow } from './figures.ts';
 
@@ -9,11 +8,11 @@ const KEY = 'project_id, provider_id, model_id';
 const COLUMNS = `${KEY}, ${COUNTERS.join(', ')}`;
 const TOTALS = `${KEY}, ${COUNTERS.map((name) => `sum(${name}) AS ${name}`).join(', ')}`;
 
-/** `provider/model`, in SQL: of provider `v` and model `m`. */
+/** SQL for `provider/model`, from names `v` (provider) and `m` (model). */
 export const MODEL_NAME =
   "CASE WHEN v.name = '' OR m.name LIKE v.name || '/%' THEN m.name ELSE v.name || '/' || m.name END";
 
-/** What a row is of, in SQL, and the columns that tell it from others. */
+/** The SQL of a row's name, and the columns that identify a row. */
 const NAMES = {
   project: { name: 'p.name', joins: 'JOIN projects p ON p.id = u.project_id', key: 'project_id' },
   model: {
@@ -23,7 +22,7 @@ const NAMES = {
   },
 };
 
-/** Usage of each model or project, dearest first: days of UTC from the sums, what lies around them from the rollups. */
+/** Usage of each model or project, highest cost first. Whole UTC days come from the sums, the rest from the rollups. */
 export function usageByName(db: Db, span: UsageSpan & { groupBy: 'model' | 'project' }): UsageRow[] {
   const { from, to, projectId = null, groupBy } = span;
   const summedUntil = prepareSummedUntil(db).get() ?? 0;
@@ -56,7 +55,7 @@ function kindOf({
   return projectId === undefined ? SUM_KINDS.dayOfModel : SUM_KINDS.dayOfProjectAndModel;
 }
 
-/** The project ids of the sums' rows, in SQL: naming them makes the start a range of the primary key. */
+/** SQL for the project ids of the sums' rows: with them, `start` is a range of the primary key. */
 function projectsOf({
   groupBy,
   projectId,

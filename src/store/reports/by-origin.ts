@@ -2,11 +2,11 @@ import type { Db } from '../database/open.ts';
 import type { UsageSpan } from './by-day.ts';
 import { FIGURE_NAMES, SUMS, sumFigures, type UsageFigures, type UsageRow } from './figures.ts';
 
-const NOT_KNOWN = 'unknown';
+const UNKNOWN = 'unknown';
 
 /**
- * Usage of each program or repository, dearest first. What is of no known origin is what all requests have more than
- * those of a known one.
+ * Usage of each program or repository, highest cost first. Usage of unknown origin is the difference between all usage
+ * and that of known origins.
  */
 export function usageByOrigin(
   db: Db,
@@ -20,10 +20,10 @@ export function usageByOrigin(
        GROUP BY n.id`,
     )
     .all({ from, to, projectId: projectId ?? null });
-  const known = sumFigures(rows);
-  const rest: UsageRow = { key: NOT_KNOWN, ...known };
-  for (const name of FIGURE_NAMES) rest[name] = all[name] - known[name];
-  return (rest.requests > 0 ? [...rows, rest] : rows).sort(
+  const unknown: UsageRow = { key: UNKNOWN, ...all };
+  const total = sumFigures(rows);
+  for (const name of FIGURE_NAMES) unknown[name] -= total[name];
+  return (unknown.requests > 0 ? [...rows, unknown] : rows).sort(
     (a, b) => b.costNanoUsd - a.costNanoUsd || b.requests - a.requests || (a.key < b.key ? -1 : 1),
   );
 }

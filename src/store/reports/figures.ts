@@ -1,6 +1,6 @@
 import type { NanoUsd } from '../../money.ts';
 
-/** The figures of a report row. Tokens are counts; `requests` includes blocked and failed ones. */
+/** The figures of a report row. `requests` includes blocked and failed ones. */
 export interface UsageFigures {
   requests: number;
   blockedRequests: number;
@@ -36,7 +36,7 @@ const FIGURES: Record<keyof UsageFigures, string> = {
   savedNanoUsd: 'saved_nano_usd',
 };
 export const FIGURE_NAMES = Object.keys(FIGURES) as (keyof UsageFigures)[];
-/** The figures as sums over rows `u`. */
+/** SQL for the figures, summed over rows `u`. */
 export const SUMS = FIGURE_NAMES.map((name) => `sum(u.${FIGURES[name]}) AS ${name}`).join(', ');
 
 /** Adds figures to a total. */

@@ -7,6 +7,6 @@ export interface UsageQuery {
   from: string;
   to: string;
   groupBy: Grouping;
-  /** Only this project's; all when absent. */
+  /** Undefined: all projects. */
   projectId?: number;
 }

@@ -4,10 +4,10 @@ import type { Db } from '../database/open.ts';
 import { MODEL_NAME } from './by-name.ts';
 import type { Grouping, UsageQuery } from './query.ts';
 
-/** Longer spans have more buckets than a small chart is worth. */
+/** A small chart is not worth reading more buckets. */
 const MAX_DAYS = 92;
 
-/** What was spent on each day of the span, by the row's key; undefined for a span that is too long to look through. */
+/** Spend on each day of the span, by the report row's key; undefined for spans of more than MAX_DAYS. */
 export async function usageTrends(
   db: Db,
   calendar: Calendar,

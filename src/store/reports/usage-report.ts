@@ -15,15 +15,15 @@ export interface UsageReport {
 }
 
 /**
- * Usage over a span of days, by day (in order), or by a name (dearest first). Summed hours come from the
- * sums, the open ones from the rollups: a report of years reads a few thousand rows, however many requests there were.
+ * Usage over a span of days, by day in order, or by a name with the highest cost first. Summed hours are read from the
+ * sums, later ones from the rollups: a report over years reads a few thousand rows, however many requests there were.
  */
 export async function usageReport(db: Db, calendar: Calendar, query: UsageQuery): Promise<UsageReport> {
   const { groupBy, projectId } = query;
   const from = calendar.startOfDate(query.from);
   const to = calendar.startOfDate(addDays(query.to, 1));
   const span = { from, to, projectId };
-  // One transaction: an hour that is being summed is counted once.
+  // One transaction, so that an hour that is summed meanwhile is counted once.
   const read = db.transaction(() => {
     switch (groupBy) {
       case 'day':

@@ -2,17 +2,17 @@ import { usdNumber } from '../../money.ts';
 import type { Grouping } from './query.ts';
 import type { UsageFigures, UsageReport, UsageRow } from './usage-report.ts';
 
-/** What a usage answer says of its question. */
+/** The query that a usage response repeats. */
 export interface UsageScope {
   from: string;
   to: string;
   groupBy: Grouping;
-  /** Name of the one project that it is about; null: all. */
+  /** The name of the only project; null: all projects. */
   project: string | null;
   timezone: string;
 }
 
-/** A report as `GET /v1/usage` and `gw usage --json` answer it; `nano` adds the amounts in integer nano-USD. */
+/** A report as `GET /v1/usage` and `gw usage --json` return it; `nano` adds the amounts in integer nano-USD. */
 export function usageResponse(
   { rows, total }: UsageReport,
   { from, to, groupBy, project, timezone }: UsageScope,
@@ -30,7 +30,7 @@ export function usageResponse(
   };
 }
 
-/** One row of the answer. */
+/** One row of the response. */
 export function usageResponseRow(
   row: UsageRow,
   groupBy: Grouping,

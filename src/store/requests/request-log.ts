@@ -29,7 +29,7 @@ export interface LoggedRequest {
   holdNanoUsd: NanoUsd;
   durationMs: number;
   firstByteMs: number | null;
-  /** The program that called, and its git repository; empty where they are not known. */
+  /** The calling program and its git repository; '' where they aren't known. */
   process: string;
   repo: string;
   detail: Record<string, unknown>;
@@ -63,7 +63,7 @@ export interface RequestFilter {
   outcome?: Outcome;
   /** HTTP status. */
   status?: number;
-  /** Only requests after this id, for following along. */
+  /** Only requests with a higher id. */
   after?: RequestId;
   limit?: number;
 }
@@ -89,7 +89,7 @@ export async function listRequests(db: Db, filter: RequestFilter = {}): Promise<
     .map(read);
 }
 
-/** One request by id; undefined if there is none (any more). */
+/** One request by id; undefined if there is none, or it was pruned. */
 export async function getRequest(db: Db, id: RequestId): Promise<LoggedRequest | undefined> {
   const row = db.prepare<[number], Row>(`${SELECT} WHERE r.id = ?`).get(id);
   return row && read(row);

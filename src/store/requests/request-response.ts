@@ -2,7 +2,7 @@ import { formatRequestId } from '../../ids.ts';
 import { usdNumber } from '../../money.ts';
 import type { LoggedRequest } from './request-log.ts';
 
-/** A record as `GET /v1/requests/{id}` and `gw requests --json` answer it; `nano` adds the amounts in nano-USD. */
+/** A record as `GET /v1/requests/{id}` and `gw requests --json` return it; `nano` adds the amounts in nano-USD. */
 export function requestResponse(request: LoggedRequest, { nano = false } = {}): Record<string, unknown> {
   return {
     object: 'request',

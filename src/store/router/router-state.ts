@@ -1,13 +1,13 @@
 import type { Db } from '../database/open.ts';
 
-/** What the router knows that is kept over restarts, each in a row of its own. The numbers are stored: never renumber. */
+/** The parts of the router's state that survive restarts, a row each. The numbers are stored: never renumber. */
 const ROWS = { health: 1, conversations: 2 } as const;
 export type RouterPart = keyof typeof ROWS;
 
 export interface RouterStateStore {
-  /** What was saved last; undefined where nothing was, or it can't be read. */
+  /** The last snapshot; undefined if there is none or it can't be parsed. */
   read(part: RouterPart): unknown;
-  /** Saves within the running transaction. */
+  /** Saves a snapshot. Call it within a write transaction. */
   save(part: RouterPart, snapshot: unknown, now: number): void;
 }
 

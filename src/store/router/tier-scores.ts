@@ -1,16 +1,16 @@
 import type { Db } from '../database/open.ts';
 
-/** How much the prompt of a request needed the strong tier, as its record tells. */
+/** The recorded score of a request: how much its prompt needs the strong tier. */
 export interface TierScoreRow {
   projectId: number;
-  /** That was asked for. */
+  /** As requested by the client. */
   model: string;
   score: number;
 }
 
-const MOST_REQUESTS = 5_000;
+const MAX_REQUESTS = 5_000;
 
-/** The scores among the newest requests, oldest first. */
+/** The scores of the newest requests, oldest first. */
 export function recentTierScores(db: Db): TierScoreRow[] {
   return db
     .prepare<[number], TierScoreRow>(
@@ -19,5 +19,5 @@ export function recentTierScores(db: Db): TierScoreRow[] {
        JOIN names a ON a.id = r.asked_model_id
        WHERE r.detail IS NOT NULL AND json_extract(r.detail, '$.tier.score') IS NOT NULL ORDER BY r.id`,
     )
-    .all(MOST_REQUESTS);
+    .all(MAX_REQUESTS);
 }

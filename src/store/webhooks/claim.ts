@@ -1,14 +1,14 @@
 import type { WebhookFormat } from './endpoints.ts';
 import type { EventType } from './event-types.ts';
 
-/** The right to make one attempt: an event, where it goes, and how it is signed. */
+/** A claimed delivery: the right to make one attempt, with the event, its destination and its signing secrets. */
 export interface Claim {
   id: number;
-  /** Which claim of the delivery this is; its outcome counts only while no later one was made. */
+  /** The number of this claim; its outcome is ignored once there is a later claim. */
   claims: number;
-  /** Until when nobody else takes it up. */
+  /** When another daemon may claim the delivery. */
   lapsesAt: number;
-  /** Attempts that ended before. */
+  /** Attempts that ended before this one. */
   attempts: number;
   endpointId: number;
   url: string;
@@ -22,19 +22,19 @@ export interface Claim {
   eventAt: number;
   /** The event's data, as JSON. */
   data: string;
-  /** How many events it tells of, and when the first was; more than one in summaries of blocked requests only. */
+  /** The number of events, and the time of the first; only summaries of blocked requests have more than one. */
   eventCount: number;
   since: number;
 }
 
 /** How an attempt ended. */
 export interface Attempt {
-  /** When it began. */
+  /** When it started. */
   at: number;
   durationMs: number;
   /** HTTP status; null if there was no answer. */
   status: number | null;
   error: string | null;
-  /** The beginning of the answer, redacted. */
+  /** The start of the response body, redacted. */
   response: string | null;
 }

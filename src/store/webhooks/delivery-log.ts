@@ -11,13 +11,13 @@ export interface Delivery {
   projectId: number;
   eventId: string;
   type: EventType;
-  /** More than one in a summary of blocked requests. */
+  /** More than 1 in a summary of blocked requests. */
   eventCount: number;
   state: DeliveryState;
   attempts: number;
-  /** When the next attempt is due, while it is pending. */
+  /** When the next attempt is due, while the state is `pending`. */
   dueAt: number;
-  /** The last attempt: when, how long, and what came back. */
+  /** The last attempt: its time, its duration and the response. */
   attemptedAt: number | null;
   durationMs: number | null;
   status: number | null;
@@ -55,12 +55,12 @@ export async function getDelivery(db: Db, id: number): Promise<Delivery | undefi
   return db.prepare<[number], Delivery>(`${SELECT} WHERE d.id = ?`).get(id);
 }
 
-/** Sends a finished delivery anew, as a delivery of its own behind what its endpoint waits for. Returns its id. */
+/** Sends a finished delivery again, as a new delivery at the end of its endpoint's queue. Returns the new id. */
 export function replayDelivery(db: Db, write: Write, id: number, now: number): Promise<number | undefined> {
   return write(() => replay(db, id, now));
 }
 
-/** Sends anew all that failed and was not replayed yet, oldest first, but for disabled endpoints. Returns the new ids. */
+/** Replays failed deliveries to enabled endpoints that were not replayed yet, oldest first. Returns the new ids. */
 export function replayFailed(
   db: Db,
   write: Write,
@@ -81,12 +81,12 @@ export function replayFailed(
 }
 
 function replay(db: Db, id: number, now: number): number | undefined {
-  const marked = db
+  const { changes } = db
     .prepare<[number, number]>(
       'UPDATE deliveries SET replayed_at = ? WHERE id = ? AND finished_at IS NOT NULL',
     )
     .run(now, id);
-  if (marked.changes === 0) return undefined;
+  if (changes === 0) return undefined;
   const copy = db.prepare<[number, number, number]>(
     `INSERT INTO deliveries (endpoint_id, sequence, first_sequence, event_count, due_at, created_at)
      SELECT endpoint_id, sequence, first_sequence, event_count, ?, ? FROM deliveries WHERE id = ?`,
@@ -95,15 +95,15 @@ function replay(db: Db, id: number, now: number): number | undefined {
 }
 
 function conditionsOf(filter: DeliveryFilter): { clause: string; values: (number | string)[] } {
-  const wanted: [string, number | string | undefined][] = [
+  const conditions: [string, number | string | undefined][] = [
     ['v.project_id = ?', filter.projectId],
     ['d.endpoint_id = ?', filter.endpointId],
     ['d.state = ?', filter.state],
     ['v.created_at >= ?', filter.since],
   ];
-  const set = wanted.filter((entry): entry is [string, number | string] => entry[1] !== undefined);
+  const active = conditions.filter((entry): entry is [string, number | string] => entry[1] !== undefined);
   return {
-    clause: set.length > 0 ? `WHERE ${set.map(([condition]) => condition).join(' AND ')}` : '',
-    values: set.map(([, value]) => value),
+    clause: active.length > 0 ? `WHERE ${active.map(([condition]) => condition).join(' AND ')}` : '',
+    values: active.map(([, value]) => value),
   };
 }

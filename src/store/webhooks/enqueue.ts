@@ -2,7 +2,7 @@ import type { Db } from '../database/open.ts';
 import type { EventType } from './event-types.ts';
 import { eventBits } from './subscription.ts';
 
-/** An event that has just been written. */
+/** An event of the running transaction. */
 export interface NewEvent {
   sequence: number;
   type: EventType;
@@ -11,9 +11,9 @@ export interface NewEvent {
 }
 
 /**
- * Queues an event, in the transaction that writes it, for each enabled endpoint of its project that subscribed to it.
- * Nothing is cached: that a project has no endpoints costs one look into an index, and the answer is never stale.
- * Blocked requests come by the thousand, so a chat gets them counted in a summary and not one by one.
+ * Queues an event, in the transaction that writes it, for each enabled endpoint of its project that subscribes to it.
+ * Nothing is cached: an index lookup is cheap and never stale. Requests may be blocked by the thousand, so chats get
+ * them counted in a summary instead of one by one.
  */
 export function createEnqueue(db: Db): (event: NewEvent) => void {
   const subscribed =

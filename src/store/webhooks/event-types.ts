@@ -1,4 +1,4 @@
-/** What gw tells webhooks of. The places are stored (a subscription is a bit for each): append, never reorder. */
+/** The events that webhooks can subscribe to. The positions are stored as bits: append, never reorder. */
 export const EVENT_TYPES = [
   'budget.threshold_reached',
   'budget.exceeded',

@@ -16,16 +16,16 @@ export interface StoredEvent {
 export interface FollowOptions {
   /** Only this project's events. */
   projectId?: number;
-  /** Only events after this sequence number; default: those from now on. */
+  /** Only events after this sequence number; by default, events from now on. */
   after?: number;
-  /** Waits before the next look into the database; rejects or resolves once the follower should stop. */
+  /** Waits before the next poll. Must settle once `signal` aborts. */
   pause: () => Promise<void>;
   signal: AbortSignal;
 }
 
 /**
- * Yields events as they are committed, by this process or another, in the order of their sequence numbers, until
- * the signal aborts. `data_version` tells for next to nothing that no other connection has written.
+ * Yields events as they are committed, by this process or another, ordered by sequence number, until the signal
+ * aborts. Polls `data_version`, which is cheap as long as no other connection has written.
  */
 export async function* followEvents(db: Db, options: FollowOptions): AsyncGenerator<StoredEvent> {
   const { projectId = null, pause, signal } = options;
@@ -36,22 +36,22 @@ export async function* followEvents(db: Db, options: FollowOptions): AsyncGenera
      WHERE v.sequence > ? AND (? IS NULL OR v.project_id = ?) ORDER BY v.sequence LIMIT 100`,
   );
   let after = options.after ?? newestSequence(db);
-  let seen: number | undefined;
+  let lastVersion: number | undefined;
   while (!signal.aborted) {
     const version = dataVersion.get();
-    const found = version === seen ? [] : select.all(after, projectId, projectId);
-    if (found.length === 0) {
-      seen = version;
+    const events = version === lastVersion ? [] : select.all(after, projectId, projectId);
+    if (events.length === 0) {
+      lastVersion = version;
       await pause();
     }
-    for (const event of found) {
+    for (const event of events) {
       after = event.sequence;
       yield event;
     }
   }
 }
 
-/** The number of the newest event; 0 before the first. */
+/** The sequence number of the newest event; 0 without any. */
 export function newestSequence(db: Db): number {
   return Number(db.prepare('SELECT coalesce(max(sequence), 0) FROM events').pluck().get());
 }

@@ -5,12 +5,12 @@ const ACTIVE = `webhook_endpoints e JOIN projects p ON p.id = e.project_id
   WHERE e.disabled_at IS NULL AND p.plan IN ('pro', 'team') AND p.removed_at IS NULL`;
 const HEADS = `SELECT (SELECT d.id FROM deliveries d WHERE d.endpoint_id = e.id AND d.finished_at IS NULL
   ORDER BY d.id LIMIT 1) FROM ${ACTIVE}`;
-/** Summaries with something to tell. While one is on its way the next one waits, and counts on. */
+/** Summaries that are not empty. While one is being delivered, the next one waits and keeps counting. */
 const SUMMARIES = `SELECT s.* FROM blocked_summaries s WHERE s.event_count > 0
   AND s.endpoint_id IN (SELECT e.id FROM ${ACTIVE}) AND NOT EXISTS (SELECT 1 FROM deliveries d
   WHERE d.endpoint_id = s.endpoint_id AND d.finished_at IS NULL AND d.first_sequence IS NOT NULL)`;
 
-/** The SQL of the outbox, prepared. Those that write belong into a write transaction. */
+/** The prepared statements of the outbox. Run those that write within a write transaction. */
 export function prepareOutbox(db: Db) {
   const nextDue = db
     .prepare<[], number | null>(

@@ -6,32 +6,32 @@ import { prepareOutbox } from './outbox-statements.ts';
 export type { Attempt, Claim } from './claim.ts';
 
 /**
- * The outbox. A delivery's states:
+ * The queue of deliveries. The states of a delivery:
  *
  *     pending --claim--> sending --delivered--> delivered
  *        ^                  |  \---failed-----> failed --replay--> (a new delivery)
  *        +-retryAt, release-+
  *
- * A claim lapses: a daemon that dies leaves its delivery in `sending`, and the next claim takes it up again without
- * counting the attempt, since nobody knows whether it was made. Each transition is one transaction and tells whether
- * it took place; under a lapsed claim it does not.
+ * A claim is a lease: if its daemon dies, the delivery stays in `sending` until the claim lapses and another daemon
+ * claims it. That attempt is not counted, since nobody knows whether it was made. Each transition is one transaction
+ * and returns whether it happened; under a claim that another has replaced, it does not.
  */
 export interface Outbox {
-  /** When there is something to claim next; undefined if nothing waits. */
+  /** When the next delivery is due; undefined if none is waiting. */
   nextDueAt(): Promise<number | undefined>;
-  /** Claims the oldest open delivery of each endpoint, if it is due: at most one of an endpoint is ever in flight. */
+  /** Claims the oldest open delivery of each endpoint if it is due: an endpoint has at most one delivery in flight. */
   claim(options: { now: number; leaseMs: number }): Promise<Claim[]>;
   delivered(claim: Claim, attempt: Attempt, now: number): Promise<boolean>;
   retryAt(claim: Claim, attempt: Attempt, dueAt: number): Promise<boolean>;
-  /** Gives the claim back: the attempt was not made, or not to its end. */
+  /** Gives the claim back: the attempt was not made, or was interrupted. */
   release(claim: Claim, now: number): Promise<boolean>;
-  /** The last attempt failed. Tells why the endpoint was disabled, if it was. */
+  /** The last attempt failed. `disabled` is why the endpoint was disabled; null if it was not. */
   failed(claim: Claim, attempt: Attempt, now: number): Promise<{ changed: boolean; disabled: string | null }>;
 }
 
-/** So many events that fail one after the other disable their endpoint. */
+/** Consecutive failed deliveries that disable an endpoint. */
 export const FAILURES_TO_DISABLE = 20;
-/** A chat gets one message about blocked requests in this time. */
+/** A chat gets at most one message about blocked requests in this time. */
 export const SUMMARY_INTERVAL_MS = 60_000;
 const GONE = 410;
 
