@@ -20,6 +20,8 @@ export interface GwErrorOptions {
   /** Further headers of the answer. */
   headers?: Record<string, string>;
   cause?: unknown;
+  /** The refused request is on record already, or can't be. */
+  recorded?: boolean;
 }
 
 /** A failure that a person will read: the message states the value, why, and the next step. */
@@ -30,6 +32,7 @@ export class GwError extends Error {
   readonly param: string | null;
   readonly fields: Record<string, string | number | boolean | null>;
   readonly headers: Record<string, string>;
+  readonly recorded: boolean;
 
   constructor(message: string, options: GwErrorOptions) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -40,6 +43,7 @@ export class GwError extends Error {
     this.param = options.param ?? null;
     this.fields = options.fields ?? {};
     this.headers = options.headers ?? {};
+    this.recorded = options.recorded ?? false;
   }
 }
 

@@ -1,12 +1,13 @@
 import { GwError } from '../errors.ts';
-import { bareRequest, readLoosely } from '../wire/request/lenient.ts';
-import { withServiceHeaders } from '../wire/request/service-options.ts';
-import type { WireRequest } from '../wire/request/wire-request.ts';
 import type { Wire } from '../wire/wire.ts';
 import { admit } from './admission/admit.ts';
 import type { Attempt } from './attempt/attempt.ts';
-import { type Delivered, relayAnswer, type Step } from './attempt/forward.ts';
+import { deliver } from './attempt/deliver.ts';
+import { nextAttempt } from './attempt/next-attempt.ts';
+import { prepareAnswer } from './attempt/prepare-answer.ts';
 import { recordGone, recordRefusal } from './attempt/refusal-record.ts';
+import { sendAttempt } from './attempt/send-attempt.ts';
+import { settle } from './attempt/settle.ts';
 import type { Exchange } from './context/exchange.ts';
 import type { Gateway } from './context/gateway.ts';
 import type { RequestContext } from './context/request-context.ts';
@@ -14,97 +15,54 @@ import { explain } from './explain.ts';
 import { claimRepository } from './intake/claim-repository.ts';
 import { ClientGone } from './intake/client-gone.ts';
 import { bodyLimits, readBody } from './intake/read-body.ts';
-import { ownProject, selectProject } from './intake/select-project.ts';
+import { authenticate, receive, receiveUnreadable } from './intake/receive.ts';
 import { observeAnswer } from './learning/observe-answer.ts';
 import { optimize } from './optimize.ts';
 import { chooseTier } from './routing/choose-tier.ts';
 import { identifyConversation, isDecided } from './routing/identify-conversation.ts';
-import { route } from './routing/route.ts';
+import { type Route, route } from './routing/route.ts';
 import { translateRequest } from './routing/translate.ts';
 import type { RoutedTarget } from './state/resolve.ts';
-import { buildRequest } from './upstream/build-request.ts';
 
 /**
- * A completion request, a stage a line. Every stage throws GwError for the client to read; whatever was held is
- * settled by the stage that sends.
+ * A completion request, a stage a line. A stage throws GwError for the client to read. Before `admit` nothing is held;
+ * after it, `settle` is always reached.
  */
 export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange): Promise<void> {
-  const asker = authenticate(gateway, exchange);
-  let body = NOTHING;
+  const sender = authenticate(gateway, exchange);
+  let body: Buffer = Buffer.alloc(0);
   let context: RequestContext | undefined;
   try {
     body = await readBody(exchange.request, bodyLimits(gateway), 'json', exchange.response);
-    context = receive(gateway, wire, body, asker);
-    // Where there is nothing to wait for, neither is a promise: an await costs as much as many a stage.
-    const named = claimRepository(gateway, context);
-    if (named) await named;
-    const found = targetsFor(gateway, context);
-    const targets = found instanceof Promise ? await found : found;
+    context = receive(gateway, sender, wire, wire.parse(body));
+    await claimRepository(gateway, context);
+    const targets = await resolveTargets(gateway, context);
     if (!context.conversation && isDecided(context, targets))
       context.conversation = identifyConversation(context);
-    const shorter = optimize(gateway, context);
-    context = shorter instanceof Promise ? await shorter : shorter;
+    context = await optimize(gateway, context);
     if (context.options.explain) return await explain(gateway, context, targets);
-    const chosen = route(gateway, context, targets);
-    const { target, why } = chosen;
-    context = translateRequest(context, target, gateway);
-    const admitted = await admit(gateway, context, target, gateway.calendar());
-    let next: Attempt | undefined = { context, target, admitted, why, route: chosen };
-    while (next) {
-      const step: Step = await forward(gateway, next);
-      if (!step.next) learn(gateway, step.delivered);
-      next = step.next;
+    let attempt = await firstAttempt(gateway, context, route(gateway, context, targets));
+    for (;;) {
+      const result = await sendAttempt(gateway, attempt);
+      const next = await nextAttempt(gateway, attempt, result);
+      if (!next) {
+        prepareAnswer(gateway, attempt, result);
+        const settlement = await settle(gateway, attempt, result);
+        deliver(gateway, attempt, result, settlement);
+        return observeAnswer(gateway, attempt, result, settlement);
+      }
+      attempt = next;
     }
   } catch (error) {
-    const refused = context ?? refusedUnread(wire, body, asker);
-    if (refused.options.explain) throw error;
-    if (error instanceof GwError) await recordRefusal(gateway, refused, error);
+    if (error instanceof GwError)
+      await recordRefusal(gateway, context ?? receiveUnreadable(sender, wire, body), error);
     if (error instanceof ClientGone && context) await recordGone(gateway, context);
     throw error;
   }
 }
 
-/** Who asks, and from where. */
-type Asker = Pick<RequestContext, 'exchange' | 'caller' | 'origin'>;
-
-function authenticate(gateway: Gateway, exchange: Exchange): Asker {
-  const { headers, socket } = exchange.request;
-  const caller = gateway.authenticator.authenticate(headers);
-  return { exchange, caller, origin: gateway.attribution.originOf(socket) };
-}
-
-/** What is asked for, on whose account. */
-function receive(
-  gateway: Gateway,
-  wire: Wire,
-  body: Buffer,
-  { exchange, caller, origin }: Asker,
-): RequestContext {
-  const request = wire.parse(body);
-  const options = withServiceHeaders(request.options, exchange.request.headers);
-  const project = selectProject(caller, options.budgetId, gateway);
-  return { exchange, caller, project, origin, wire, request, options, savedTokens: 0 };
-}
-
-/** What is on record of a request that says nothing sound, or names an account that its key may not use. */
-function refusedUnread(wire: Wire, body: Buffer, { exchange, caller, origin }: Asker): RequestContext {
-  const request = readableOf(body, exchange);
-  const project = ownProject(caller);
-  return { exchange, caller, project, origin, wire, request, options: request.options, savedTokens: 0 };
-}
-
-function readableOf(body: Buffer, { request }: Exchange): WireRequest {
-  try {
-    return readLoosely(body, request);
-  } catch {
-    return bareRequest(body);
-  }
-}
-
-const NOTHING: Buffer = Buffer.alloc(0);
-
-/** Where it may go: to a tier that is decided on, where the model has some. */
-function targetsFor(
+/** The targets that serve the model: for a model with tiers, those of the tier that the prompt needs. */
+function resolveTargets(
   gateway: Gateway,
   context: RequestContext,
 ): readonly RoutedTarget[] | Promise<readonly RoutedTarget[]> {
@@ -114,12 +72,10 @@ function targetsFor(
   return offer ? chooseTier(gateway, context, offer) : gateway.resolver.resolve(model, family);
 }
 
-function forward(gateway: Gateway, attempt: Attempt): Promise<Step> {
-  return relayAnswer(gateway, attempt, buildRequest(gateway, attempt));
-}
-
-/** Lets a project learn from a good answer where a tier was chosen for the request. */
-function learn(gateway: Gateway, { attempt, relay, outcome }: Delivered): void {
-  const { tier } = attempt.context;
-  if (tier && outcome === 'ok') observeAnswer(gateway, attempt, tier, relay);
+/** The request in the words of its first target's API, with a hold for its worst case there. */
+async function firstAttempt(gateway: Gateway, context: RequestContext, chosen: Route): Promise<Attempt> {
+  const { target, why } = chosen;
+  const translated = translateRequest(context, target, gateway);
+  const admitted = await admit(gateway, translated, target, gateway.calendar());
+  return { context: translated, target, admitted, why, route: chosen };
 }

@@ -38,6 +38,8 @@ export function budgetExceeded({ standing, needed, model, calendar, headers }: B
     status: 402,
     type: 'insufficient_quota',
     code: isRate ? 'rate_exceeded' : 'budget_exceeded',
+    // By the ledger, in the transaction that refused it.
+    recorded: true,
     headers: { 'x-should-retry': 'false' },
     fields: {
       ...(isFromCodex(headers) ? { resets_at: Math.ceil(resetsAt / 1000) } : {}),
@@ -60,6 +62,7 @@ export function forCodex(error: GwError, headers: IncomingHttpHeaders): GwError 
     code: error.code,
     headers: { ...error.headers, 'x-codex-promo-message': error.message },
     fields: { type: 'usage_limit_reached', ...error.fields },
+    recorded: error.recorded,
     ...(error.param === null ? {} : { param: error.param }),
   });
 }

@@ -1,34 +1,34 @@
 import type { LimitEnding } from '../../wire/answer/inspected-events.ts';
 import type { Wire } from '../../wire/wire.ts';
 
-/** How much of a stream is kept as it came before its text is taken out. */
-const MAX_KEPT_BYTES = 256 * 1024;
-/** Room for some sixty events, as most streams have: to grow costs more than to add. */
+/** How much of a stream is buffered as it came before its text is taken out. */
+const MAX_BUFFERED_BYTES = 256 * 1024;
+/** Room for about sixty events, which most streams fit: growing costs more than adding. */
 const FIRST_BYTES = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * The events of a stream as they came, as far back as somebody may ask for them; then their text. They are copied:
- * kept by reference, each is a handful of objects that outlive the young garbage, which costs more than its bytes.
+ * The last events of a stream as they came, and the text of all of them. Events are copied: a reference to each chunk
+ * would keep several objects alive past the young generation, which costs more than copying the bytes.
  */
 export class EventBuffer {
   #store: Buffer = NOTHING;
   #bytes = 0;
   /** Where the last run of events begins. */
   #last = 0;
-  /** Up to where the text was taken. */
-  #taken = 0;
+  /** The text of the bytes before this has been taken out. */
+  #textEnd = 0;
   #text: string[] = [];
-  /** The last that are kept no more. */
+  /** The last events that are no longer buffered. */
   #lastDropped: Buffer = NOTHING;
   #ending: LimitEnding | undefined;
   readonly #wire: Wire;
-  readonly #isWatched: () => boolean;
+  readonly #mayStop: boolean;
 
-  /** Only a stream that is watched has a limit at which it may have to end. */
-  constructor(wire: Wire, isWatched: () => boolean) {
+  /** `mayStop`: the stream may be stopped at its output limit, and needs an ending then. */
+  constructor(wire: Wire, mayStop: boolean) {
     this.#wire = wire;
-    this.#isWatched = isWatched;
+    this.#mayStop = mayStop;
   }
 
   add(events: Buffer): void {
@@ -37,7 +37,7 @@ export class EventBuffer {
     this.#store.set(events, this.#bytes);
     this.#last = this.#bytes;
     this.#bytes = end;
-    if (end > MAX_KEPT_BYTES) this.#drop();
+    if (end > MAX_BUFFERED_BYTES) this.#drop();
   }
 
   #grow(bytes: number): void {
@@ -46,22 +46,22 @@ export class EventBuffer {
     this.#store = larger;
   }
 
-  /** Those that are kept. */
+  /** The buffered events. */
   all(): Buffer {
     return this.#store.subarray(0, this.#bytes);
   }
 
-  /** Whether all that came is kept. */
+  /** Whether no event was dropped. */
   get isWhole(): boolean {
     return this.#lastDropped.length === 0;
   }
 
-  /** The last of them, and at least one. */
+  /** The last events, at least one. */
   end(): Buffer {
     return this.isWhole ? this.all() : Buffer.concat([this.#lastDropped, this.all()]);
   }
 
-  /** All that was generated; each event is parsed for it once. */
+  /** All text that was generated. Each event is parsed for it once. */
   text(): string {
     this.#takeText();
     if (this.#text.length > 1) this.#text = [this.#text.join('')];
@@ -69,19 +69,19 @@ export class EventBuffer {
   }
 
   #takeText(): void {
-    if (this.#taken === this.#bytes) return;
-    this.#text.push(...this.#wire.textOf(this.#store.subarray(this.#taken, this.#bytes), true));
-    this.#taken = this.#bytes;
+    if (this.#textEnd === this.#bytes) return;
+    this.#text.push(...this.#wire.textOf(this.#store.subarray(this.#textEnd, this.#bytes), true));
+    this.#textEnd = this.#bytes;
   }
 
-  /** How the stream can end at its limit after all that went out; undefined where its wire knows no way. */
+  /** How the stream can end at its limit after what has gone out; undefined if its API has no such ending. */
   ending(): LimitEnding | undefined {
-    this.#ending ??= this.#isWatched() ? this.#wire.endAtLimit?.() : undefined;
+    this.#ending ??= this.#mayStop ? this.#wire.endAtLimit?.() : undefined;
     this.#ending?.take(this.all());
     return this.#ending;
   }
 
-  /** Keeps no more of them than their text, and what the stream's ending has to know. */
+  /** Keeps the text of the buffered events, and what the stream's ending needs to know. */
   #drop(): void {
     this.#takeText();
     this.ending();
@@ -89,6 +89,6 @@ export class EventBuffer {
     this.#store = NOTHING;
     this.#bytes = 0;
     this.#last = 0;
-    this.#taken = 0;
+    this.#textEnd = 0;
   }
 }

@@ -1,24 +1,34 @@
 import type { Failure } from '../../routing/failure.ts';
 import type { Sending } from '../admission/admitted.ts';
 import type { Relay } from '../answer/relay.ts';
+import type { ServiceHeaders } from '../answer/service-headers.ts';
 import type { Metered } from '../metering/metered.ts';
 import type { Route } from '../routing/route.ts';
 import type { CallEnd } from '../upstream/send.ts';
 
-/** What is sent, and why to this target. */
+/** One call of one target, with the hold that pays for it. */
 export interface Attempt extends Sending {
+  /** Why this target, for the header `x-service-route`. */
   why: string;
-  /** Left out for what is passed through, which has one target. */
+  /** Undefined for what is passed through, which has one target. */
   route?: Route;
 }
 
-/** How a call went. */
+/** Whether another target may answer if this one fails. */
+export function hasAlternatives(route: Route | undefined): route is Route {
+  return route !== undefined && route.targets.length > 1;
+}
+
+/** How an attempt went. */
 export interface AttemptResult {
   relay: Relay;
+  /** gw's own headers; they can change until the answer's head goes out. */
+  headers: ServiceHeaders;
+  /** Monotonic milliseconds. */
   sentAt: number;
   end: CallEnd;
   /** What went wrong, if something did. */
   failure: Failure | undefined;
-  /** Once it is known. */
+  /** Undefined until the attempt is metered. */
   metered?: Metered;
 }

@@ -1,10 +1,13 @@
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 
-/** Until the time by which somebody has to have answered: gw's own limit, or that of the client if it tells. */
-export function remainingMs(gateway: Gateway, { exchange }: RequestContext): number {
+/** Time to the deadline: the earlier of gw's own limit and the client's. */
+export function remainingMs(
+  gateway: Pick<Gateway, 'clock' | 'settings'>,
+  { exchange }: RequestContext,
+): number {
   const own = gateway.settings()['routing.deadline_ms'];
-  const told = Number(exchange.request.headers['x-stainless-timeout']) * 1_000;
-  const limit = told > 0 && told < own ? told : own;
+  const clients = Number(exchange.request.headers['x-stainless-timeout']) * 1_000;
+  const limit = clients > 0 && clients < own ? clients : own;
   return exchange.startedAt + limit - gateway.clock.monotonic();
 }

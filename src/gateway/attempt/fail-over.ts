@@ -3,27 +3,27 @@ import type { Failure } from '../../routing/failure.ts';
 import { type Readmitted, readmit } from '../admission/readmit.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
-import { nextOf, pin, type Route, targetAt } from '../routing/route.ts';
+import { type AttemptHistory, nextOf, pin, type Route, targetAt } from '../routing/route.ts';
 import { translateRequest } from '../routing/translate.ts';
 import type { RoutedTarget } from '../state/resolve.ts';
 import type { Attempt, AttemptResult } from './attempt.ts';
 import { remainingMs } from './deadline.ts';
 import { appendFailure } from './history.ts';
-import { meterReport } from './meter-report.ts';
+import { meterAttempt } from './meter-attempt.ts';
 
 /**
- * Finds another target for a request whose attempt failed before anything of its answer went out, and room for it in
- * the budgets: the hold is exchanged for what was spent so far and the worst case there. Targets that cannot take the
- * request, or have no room, are passed over. Undefined where there is none: the failure is the request's end.
+ * Finds another target for a request whose attempt failed before anything of its answer went out. The hold is replaced
+ * by one for what was spent so far and the worst case at that target. Targets that can't take the request, or that the
+ * budgets have no room for, are passed over. Undefined if none is left.
  */
 export async function failOver(
   gateway: Gateway,
   attempt: Attempt,
   route: Route,
-  report: AttemptResult,
+  result: AttemptResult,
   failure: Failure,
 ): Promise<Attempt | undefined> {
-  const durationMs = gateway.clock.monotonic() - report.sentAt;
+  const durationMs = gateway.clock.monotonic() - result.sentAt;
   const tried = [
     ...(route.history?.tried ?? []),
     { target: route.target.candidate, failure, lastResort: route.lastResort },
@@ -40,41 +40,41 @@ export async function failOver(
     candidates = candidates.filter((other) => other !== target);
     const context = translatedOrNone(gateway, route, target);
     if (!context) continue;
-    report.metered ??= await meterReport(gateway, attempt, report);
-    const attempts = appendFailure(route.history, tried, {
+    result.metered ??= await meterAttempt(gateway, attempt, result);
+    const history = appendFailure(route.history, tried, {
       target: route.target,
       failure,
-      status: report.relay.status,
+      status: result.relay.status,
       durationMs,
-      metered: report.metered,
+      metered: result.metered,
     });
     const admitted = await readmit(gateway, {
       context,
       target,
       first: route.first,
-      spent: attempts.costNanoUsd,
+      spent: history.costNanoUsd,
     });
     if (admitted === 'no room') continue;
     if (admitted === 'resolved before') return undefined;
     pin(gateway, context, target.candidate);
-    return goOn(route, { context, target, admitted, lastResort: next.lastResort, attempts });
+    return attemptAt(route, { context, target, admitted, lastResort: next.lastResort, history });
   }
 }
 
-interface Step extends Pick<Route, 'target' | 'lastResort'> {
+interface NextTarget extends Pick<Route, 'target' | 'lastResort'> {
   context: RequestContext;
   admitted: Exclude<Readmitted, string>;
-  attempts: NonNullable<Route['history']>;
+  history: AttemptHistory;
 }
 
-function goOn(route: Route, { context, target, admitted, lastResort, attempts }: Step): Attempt {
+function attemptAt(route: Route, { context, target, admitted, lastResort, history }: NextTarget): Attempt {
   route.target = target;
   route.lastResort = lastResort;
-  route.history = attempts;
+  route.history = history;
   return { context, target, admitted, why: route.why, route };
 }
 
-/** The request in the words of the target's wire; undefined where it cannot be said there. */
+/** The request translated for a target's API; undefined if it can't be expressed there. */
 function translatedOrNone(
   gateway: Gateway,
   { context }: Route,

@@ -1,89 +1,152 @@
 import { encodingOf } from '../../tokens/encoding.ts';
 import { costsNothing } from '../admission/quote.ts';
-import { guardOutput, UNKNOWN_TOKENIZER_SLACK } from '../answer/output-guard.ts';
+import type { RelayObserver } from '../answer/answer-receiver.ts';
+import { createOutputGuard, UNKNOWN_TOKENIZER_SLACK } from '../answer/output-guard.ts';
 import type { Relay } from '../answer/relay.ts';
 import type { Gateway } from '../context/gateway.ts';
-import { type CallEnd, notSent, send, TOO_LONG, type UpstreamRequest } from '../upstream/send.ts';
-import type { Attempt } from './attempt.ts';
+import {
+  type CallEnd,
+  notSent,
+  send,
+  TOO_LONG,
+  type UpstreamCall,
+  type UpstreamRequest,
+} from '../upstream/send.ts';
+import { type Attempt, hasAlternatives } from './attempt.ts';
 import { remainingMs } from './deadline.ts';
 
-/** A call that runs to its end: the provider's, the client's who leaves, or that of the hold. */
-export interface GuardedCall {
-  end: Promise<CallEnd>;
-  /** To be told the end, says what it means for the request. */
-  close(end: CallEnd): CallEnd;
-}
-
-export function callProvider(
-  gateway: Gateway,
-  attempt: Attempt,
-  outgoing: UpstreamRequest,
-  relay: Relay,
-): GuardedCall {
-  const { context, target, admitted } = attempt;
-  const { exchange, request } = context;
-  const call = exchange.gone
-    ? notSent()
-    : send(gateway.upstreams.of(target.provider.origin), outgoing, relay);
-  let capped = false;
-  if (request.stream && admitted.remaining !== null && !costsNothing(admitted.quote)) {
-    const { outputTokens, beyondLimit, choices } = admitted.quote;
-    const limit = ((admitted.limit ?? outputTokens) + beyondLimit) * choices;
-    const encoding = encodingOf(target.model);
-    guardOutput(relay, {
-      maxTokens: limit * (encoding ? 1 : UNKNOWN_TOKENIZER_SLACK),
-      count: (texts) => gateway.tokens.countSoon(texts, encoding ?? 'o200k_base'),
-      onReached() {
-        capped = true;
-        call.abort();
-      },
-    });
-  }
-  let late = false;
-  const cancel = afterLimit(gateway, attempt, () => {
-    if (relay.status !== 0) return;
-    late = true;
-    call.abort();
-  });
-  // No closures of this function: what refers to all of a request makes its garbage grow old (5 us a request).
-  exchange.onGone = call.abort;
-  relay.onLate = call.abort;
-  return {
-    end: request.stream || relay.holdsBack ? endOfStream(call.end, relay) : call.end,
-    close(end) {
-      cancel?.();
-      exchange.onGone = undefined;
-      if (end.kind !== 'aborted') return end;
-      if (capped) return { kind: 'capped' };
-      if (relay.isTooLong) return failed('an answer without end', TOO_LONG, { sent: true, answered: true });
-      if (!late || exchange.gone) return end;
-      return failed('no answer in time', 'UND_ERR_HEADERS_TIMEOUT', { sent: end.sent, answered: false });
-    },
-  };
-}
-
-/** A stream has ended for gw with its closing event, whether or not the provider ends the connection then. */
-function endOfStream(call: Promise<CallEnd>, relay: Relay): Promise<CallEnd> {
-  return new Promise((resolve) => {
-    relay.onClosed = resolve;
-    void call.then(resolve);
-  });
+/** Whether a stream is stopped when it outgrows its hold. */
+export function isGuarded({ context, admitted }: Attempt): boolean {
+  return context.request.stream && admitted.remaining !== null && !costsNothing(admitted.quote);
 }
 
 /**
- * Limits the time to the first byte at one of several targets; undefined without a limit. Streams begin soon; whole
- * answers take as long as they take, but at a second target no longer than somebody may still wait.
+ * A call of a provider, cut short when the client leaves, the output outgrows its hold, the time to the first byte is
+ * over, or nobody needs the rest of the answer.
  */
-function afterLimit(
-  gateway: Gateway,
+export class GuardedCall implements RelayObserver {
+  /** How the call ended, for the request. */
+  readonly end: Promise<CallEnd>;
+  #resolveEnd: (end: CallEnd) => void = () => {};
+  #call: UpstreamCall | undefined;
+  #guard: ((streamedBytes: number) => void) | undefined;
+  #cancelTimer: (() => void) | undefined;
+  #isOver = false;
+  #isCapped = false;
+  #isTooLong = false;
+  #isLate = false;
+  readonly #attempt: Attempt;
+  readonly #onContent: () => void;
+
+  /** `onContent` is called at the first content of a stream that was held back. */
+  constructor(attempt: Attempt, onContent: () => void) {
+    this.#attempt = attempt;
+    this.#onContent = onContent;
+    this.end = new Promise((resolve) => {
+      this.#resolveEnd = resolve;
+    });
+  }
+
+  /** Sends the request; the answer goes to the relay. */
+  start(
+    gateway: Pick<Gateway, 'clock' | 'settings' | 'tokens' | 'upstreams'>,
+    relay: Relay,
+    request: UpstreamRequest,
+  ): void {
+    const { context, target } = this.#attempt;
+    const { exchange } = context;
+    if (isGuarded(this.#attempt)) this.#guard = this.#createGuard(gateway, relay);
+    const limitMs = firstByteLimitMs(gateway, this.#attempt);
+    if (limitMs !== undefined) {
+      this.#cancelTimer = gateway.clock.after(limitMs, () => this.#giveUp(relay));
+    }
+    const call = exchange.gone
+      ? notSent()
+      : send(gateway.upstreams.of(target.provider.origin), request, relay);
+    this.#call = call;
+    // Not a closure: one that keeps the whole request alive makes its garbage grow old (5 us a request).
+    exchange.onGone = call.abort;
+    void call.end.then((end) => this.#finish(end));
+  }
+
+  #createGuard(gateway: Pick<Gateway, 'tokens'>, relay: Relay): (streamedBytes: number) => void {
+    const { target, admitted } = this.#attempt;
+    const { outputTokens, beyondLimit, choices } = admitted.quote;
+    const limit = ((admitted.limit ?? outputTokens) + beyondLimit) * choices;
+    const encoding = encodingOf(target.model);
+    return createOutputGuard({
+      maxTokens: limit * (encoding ? 1 : UNKNOWN_TOKENIZER_SLACK),
+      receivedText: () => relay.receivedText(),
+      count: (texts) => gateway.tokens.countSoon(texts, encoding ?? 'o200k_base'),
+      onReached: () => {
+        this.#isCapped = true;
+        this.#call?.abort();
+      },
+    });
+  }
+
+  #giveUp(relay: Relay): void {
+    if (relay.status !== 0) return;
+    this.#isLate = true;
+    this.#call?.abort();
+  }
+
+  /** The first end counts: an answer that is over may still be cut off behind its closing event. */
+  #finish(end: CallEnd): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#cancelTimer?.();
+    this.#attempt.context.exchange.onGone = undefined;
+    this.#resolveEnd(this.#explain(end));
+  }
+
+  /** Why gw cut the call, if it did. */
+  #explain(end: CallEnd): CallEnd {
+    const { exchange } = this.#attempt.context;
+    if (end.kind !== 'aborted') return end;
+    if (this.#isCapped) return { kind: 'capped' };
+    if (this.#isTooLong) return failed('an answer without end', TOO_LONG, { sent: true, answered: true });
+    if (!this.#isLate || exchange.gone) return end;
+    return failed('no answer in time', 'UND_ERR_HEADERS_TIMEOUT', { sent: end.sent, answered: false });
+  }
+
+  onContent(): void {
+    this.#onContent();
+  }
+
+  onEvents(streamedBytes: number): void {
+    this.#guard?.(streamedBytes);
+  }
+
+  /** A stream that was asked for ends with its closing event, whether or not the provider then hangs up. */
+  onClosed(): void {
+    const { context, route } = this.#attempt;
+    if (context.request.stream || hasAlternatives(route)) this.#finish({ kind: 'complete' });
+  }
+
+  onSurplus(): void {
+    this.#call?.abort();
+  }
+
+  onTooLong(): void {
+    this.#isTooLong = true;
+    this.#call?.abort();
+  }
+}
+
+/**
+ * The limit of the time to the first byte at one of several targets; undefined without one. Streams begin soon. Other
+ * answers take as long as they take, but at a second target no longer than the client may still wait.
+ */
+function firstByteLimitMs(
+  gateway: Pick<Gateway, 'clock' | 'settings'>,
   { context, route }: Attempt,
-  onReached: () => void,
-): (() => void) | undefined {
-  if (!route || route.targets.length < 2) return undefined;
+): number | undefined {
+  if (!hasAlternatives(route)) return undefined;
   const own = context.request.stream ? gateway.settings()['routing.first_byte_timeout_ms'] : undefined;
-  const leftMs = route.history ? Math.max(0, remainingMs(gateway, context)) : undefined;
+  const leftMs = route?.history ? Math.max(0, remainingMs(gateway, context)) : undefined;
   if (own === undefined && leftMs === undefined) return undefined;
-  return gateway.clock.after(Math.min(own ?? Infinity, leftMs ?? Infinity), onReached);
+  return Math.min(own ?? Infinity, leftMs ?? Infinity);
 }
 
 function failed(message: string, code: string, how: { sent: boolean; answered: boolean }): CallEnd {

@@ -3,8 +3,9 @@ import type { Failure } from '../../routing/failure.ts';
 import type { Tried } from '../../routing/next-attempt.ts';
 import type { TokenUsage } from '../../usage.ts';
 import type { Metered } from '../metering/metered.ts';
-import type { AttemptEntry, AttemptHistory } from '../routing/route.ts';
+import type { AttemptEntry, AttemptHistory, Route } from '../routing/route.ts';
 import type { RoutedTarget } from '../state/resolve.ts';
+import type { AttemptResult } from './attempt.ts';
 
 export interface FailedAttempt {
   target: RoutedTarget;
@@ -15,24 +16,24 @@ export interface FailedAttempt {
   metered: Metered;
 }
 
-/** The attempts with one more that failed, which is the last of `tried`. */
+/** The history with one more failed attempt, the last of `tried`. */
 export function appendFailure(
   before: AttemptHistory | undefined,
   tried: readonly Tried[],
-  ended: FailedAttempt,
+  failed: FailedAttempt,
 ): AttemptHistory {
-  const { target, failure, metered } = ended;
+  const { target, failure, metered } = failed;
   const total = before ? summed(before, metered) : metered;
   return {
     tried,
-    entries: [...(before?.entries ?? []), entryOf(target, outcomeWord(failure, ended.status), ended)],
+    entries: [...(before?.entries ?? []), entryOf(target, outcomeWord(failure, failed.status), failed)],
     usage: total.usage,
     costNanoUsd: total.costNanoUsd,
     flags: total.flags,
   };
 }
 
-/** What the attempts cost with the last one. */
+/** Usage and cost of all attempts, the last one included. */
 export function summed(before: AttemptHistory, last: Metered): Metered {
   return {
     usage: sumOf(before.usage, last.usage),
@@ -55,22 +56,31 @@ export function entryOf(
   };
 }
 
-/** How an attempt went, in a word. */
+/** How an attempt went: `ok`, an HTTP status, or the class of its failure. */
 export function outcomeWord(failure: Failure | undefined, status: number): string {
   if (status >= 400) return String(status);
   return failure ? failure.class : 'ok';
 }
 
 /** `attempts=2 (openai 429, azure ok)`, for the header `x-service-route`. */
-export function attemptsText(
-  entries: readonly Pick<AttemptEntry, 'provider' | 'model' | 'outcome'>[],
-): string {
+function attemptsText(entries: readonly Pick<AttemptEntry, 'provider' | 'model' | 'outcome'>[]): string {
   const providers = new Set(entries.map(({ provider }) => provider));
   const isPlain = providers.size === entries.length;
   const words = entries.map(
     ({ provider, model, outcome }) => `${isPlain ? provider : `${provider}/${model}`} ${outcome}`,
   );
   return `attempts=${entries.length} (${words.join(', ')})`;
+}
+
+/** Attempt history including the running attempt, which counts as healthy until it fails. */
+export function historyText(
+  { context, why, history, target }: Route,
+  result: AttemptResult | undefined,
+): string {
+  const { provider, model } = target;
+  const outcome = result ? outcomeWord(result.failure, result.relay.status) : 'ok';
+  const text = attemptsText([...(history?.entries ?? []), { provider: provider.name, model, outcome }]);
+  return context.tier ? `${why}; ${text}` : text;
 }
 
 function sumOf(a: TokenUsage, b: TokenUsage): TokenUsage {

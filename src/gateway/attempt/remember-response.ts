@@ -22,7 +22,7 @@ export function rememberResponse(
 const MAX_ID_LENGTH = 200;
 
 function idsIn(relay: Relay): string[] {
-  const { id, conversation } = relay.isStream ? responseIn(relay.closed) : membersOf(relay.unsent);
+  const { id, conversation } = relay.isStream ? responseIn(relay.closingEvent) : membersOf(relay.unsent);
   const ids = [id, isObject(conversation) ? conversation.id : undefined];
   return ids.filter((name) => typeof name === 'string' && name.length <= MAX_ID_LENGTH) as string[];
 }

@@ -1,7 +1,6 @@
 import { formatUsd, type NanoUsd } from '../../money.ts';
 import { FLAGS, type RequestRecord } from '../../store/ledger/record.ts';
 import type { TokenUsage } from '../../usage.ts';
-import type { ServiceHeaders } from '../answer/service-headers.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
@@ -10,60 +9,54 @@ import type { Metered } from '../metering/metered.ts';
 import { savedByTier, savedMoney } from '../metering/savings.ts';
 import { tierDetail } from '../routing/describe-tier.ts';
 import type { Attempt, AttemptResult } from './attempt.ts';
-import { recordedOutcome } from './ending.ts';
 import { entryOf, outcomeWord, summed } from './history.ts';
-import { meterReport } from './meter-report.ts';
+import { meterAttempt } from './meter-attempt.ts';
+import { recordedOutcome } from './outcome.ts';
 
+/** How a request was booked. */
 export interface Settlement {
+  /** Of the last attempt. */
   usage: TokenUsage;
   outcome: RequestRecord['outcome'];
 }
 
-/**
- * Turns the hold into what the request cost, all its attempts together, and tells those who wait for room. Returns the
- * last attempt's usage, as it is booked, and the outcome on record.
- */
-export async function settle(
-  gateway: Gateway,
-  attempt: Attempt,
-  report: AttemptResult,
-  about: ServiceHeaders,
-): Promise<Settlement> {
+/** Turns the hold into the cost of all attempts of the request, and wakes those who wait for room. */
+export async function settle(gateway: Gateway, attempt: Attempt, result: AttemptResult): Promise<Settlement> {
   const { context } = attempt;
-  const metering = report.metered ?? meterReport(gateway, attempt, report);
-  const last = metering instanceof Promise ? await metering : metering;
+  const { headers } = result;
+  const last = result.metered ?? (await meterAttempt(gateway, attempt, result));
   const savedByTierNanoUsd = context.tier && savedByTier(gateway, context.tier, last);
   if (savedByTierNanoUsd !== undefined && savedByTierNanoUsd > 0)
-    about.route += `; saved=${formatUsd(savedByTierNanoUsd)}`;
-  const record = recordFor(gateway, attempt, report, { last, savedByTierNanoUsd });
+    headers.route += `; saved=${formatUsd(savedByTierNanoUsd)}`;
+  const record = recordFor(gateway, attempt, result, { last, savedByTierNanoUsd });
   context.exchange.recorded = true;
   const settled = await gateway.settleRetry.settle(record);
   gateway.queue.wake(queueKeyOf(context, gateway.repoBudgets()));
-  about.costNanoUsd = record.flags & FLAGS.unpriced ? undefined : record.costNanoUsd;
-  about.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
+  headers.costNanoUsd = record.flags & FLAGS.unpriced ? undefined : record.costNanoUsd;
+  headers.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
   return { usage: last.usage, outcome: record.outcome };
 }
 
-/** Apart from `settle`: what an async function names, it keeps while it waits. */
+/** Not inlined in `settle`: an async function keeps its variables alive while it waits. */
 function recordFor(
   gateway: Gateway,
   attempt: Attempt,
-  report: AttemptResult,
+  result: AttemptResult,
   { last, savedByTierNanoUsd }: { last: Metered; savedByTierNanoUsd: NanoUsd | undefined },
 ): RequestRecord {
   const { context, target, admitted, route } = attempt;
-  const { firstByteAt } = report.relay;
+  const { firstByteAt } = result.relay;
   const before = route?.history;
   const { usage, costNanoUsd, flags } = before ? summed(before, last) : last;
-  const ending = recordedOutcome(report);
-  const detail = before ? historyDetail(gateway, attempt, report, last, ending.detail) : ending.detail;
+  const { status, outcome, detail: cause } = recordedOutcome(result);
+  const detail = before ? historyDetail(gateway, attempt, result, last, cause) : cause;
   return recordOf(
     context,
     target,
     {
-      status: ending.status,
-      outcome: ending.outcome,
-      detail: context.tier ? tierOf(context.tier, savedByTierNanoUsd, detail) : detail,
+      status,
+      outcome,
+      detail: context.tier ? withTier(context.tier, savedByTierNanoUsd, detail) : detail,
       usage,
       costNanoUsd,
       flags,
@@ -74,7 +67,7 @@ function recordFor(
   );
 }
 
-function tierOf(
+function withTier(
   tier: TierChoice,
   savedNanoUsd: number | undefined,
   detail: Record<string, unknown> | undefined,
@@ -82,7 +75,7 @@ function tierOf(
   return { ...detail, tier: tierDetail(tier, savedNanoUsd) };
 }
 
-/** The record's detail where there was more than one attempt. */
+/** The record's detail of a request with several attempts. */
 function historyDetail(
   gateway: Gateway,
   { target, route }: Attempt,

@@ -1,34 +1,31 @@
 import { messageOf } from '../../errors.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import { type AnswerSummary, summarizeAnswer, summarizeStream } from '../../wire/answer/summary.ts';
-import type { Sending } from '../admission/admitted.ts';
 import type { Relay } from '../answer/relay.ts';
+import type { Attempt, AttemptResult } from '../attempt/attempt.ts';
+import type { Settlement } from '../attempt/settle.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { TierChoice } from '../context/tier-choice.ts';
 import { rateAnswer } from './rate-answer.ts';
 
-/** Answers that are longer are not looked into. */
+/** Longer answers are not parsed. */
 const MAX_BYTES = 1_000_000;
 
-/** What is left of an answer once it is delivered. */
-type Answer = Pick<Relay, 'lastEvents' | 'unsent'>;
-
-/** Learns what the look of a good answer says about its quality, once the client has it. */
+/** Rates a good answer by what can be seen of it, once the client has it, where a tier was chosen for the request. */
 export function observeAnswer(
-  gateway: Gateway,
-  { context, target, admitted }: Sending,
-  tier: TierChoice,
-  relay: Answer,
+  gateway: Pick<Gateway, 'labels' | 'warn'>,
+  { context, target, admitted }: Attempt,
+  { relay }: Pick<AttemptResult, 'relay'>,
+  { outcome }: Settlement,
 ): void {
-  const { exchange, project, conversation } = context;
-  if (!conversation) return;
+  const { exchange, project, conversation, tier } = context;
+  if (!tier || !conversation || outcome !== 'ok') return;
   const limited = context.request.maxOutputTokens !== undefined || admitted.limit !== undefined;
   const isWeak = tier.weak.some(
     ({ provider, model }) => provider === target.provider && model === target.model,
   );
   setImmediate(() => {
     try {
-      const signs = signsIn(relay);
+      const summary = summaryOf(relay);
       gateway.labels.answered({
         id: exchange.id,
         project: project.name,
@@ -36,7 +33,7 @@ export function observeAnswer(
         prompt: tier.prompt,
         conversation: conversation.key,
         turns: tier.turns,
-        quality: signs && rateAnswer(signs, { json: tier.wantsJson, limited }),
+        quality: summary && rateAnswer(summary, { json: tier.wantsJson, limited }),
       });
     } catch (error) {
       gateway.warn(`nothing was learnt from an answer: ${messageOf(error)}`);
@@ -44,8 +41,8 @@ export function observeAnswer(
   });
 }
 
-/** Undefined for what can't be read. */
-function signsIn(relay: Answer): AnswerSummary | undefined {
+/** Undefined for an answer that can't be read. */
+function summaryOf(relay: Pick<Relay, 'lastEvents' | 'unsent'>): AnswerSummary | undefined {
   const { lastEvents } = relay;
   if (lastEvents) return summarizeStream(lastEvents.events, lastEvents.isWhole);
   const answer = relay.unsent;

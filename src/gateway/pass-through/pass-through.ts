@@ -1,16 +1,18 @@
 import { badRequest, GwError } from '../../errors.ts';
 import { applyEdits } from '../../json/edit.ts';
 import { type LooseRequest, readLoosely } from '../../wire/request/lenient.ts';
-import { withServiceHeaders } from '../../wire/request/service-options.ts';
 import { hold } from '../admission/admit.ts';
-import { relayAnswer } from '../attempt/forward.ts';
+import { deliver } from '../attempt/deliver.ts';
+import { prepareAnswer } from '../attempt/prepare-answer.ts';
 import { recordRefusal } from '../attempt/refusal-record.ts';
+import { sendAttempt } from '../attempt/send-attempt.ts';
+import { settle } from '../attempt/settle.ts';
 import type { Exchange } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import { claimRepository } from '../intake/claim-repository.ts';
 import { bodyLimits, readBody } from '../intake/read-body.ts';
-import { selectProject } from '../intake/select-project.ts';
+import { authenticate, receive } from '../intake/receive.ts';
 import type { Target } from '../state/resolve.ts';
 import { queryOf } from '../upstream/build-request.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
@@ -20,54 +22,53 @@ import { countTokens } from './count-tokens.ts';
 import { unboundedQuote } from './unbounded-quote.ts';
 import { passThroughWire } from './wire.ts';
 
-type PassedThrough = RequestContext & { request: LooseRequest };
-
 /**
- * Any endpoint that gw has no stages for: the request goes to a provider as it came. What the answer says of usage is
- * booked; as nothing bounds the cost beforehand, a project with a budget has to allow it.
+ * Any endpoint that gw has no stages for: the request goes to a provider as it came. The usage that the answer reports
+ * is booked. Nothing bounds the cost beforehand, so a project with a budget has to allow it.
  */
 export async function passThrough(gateway: Gateway, exchange: Exchange): Promise<void> {
-  const { request } = exchange;
-  const path = pathBehindVersion(request.url ?? '');
-  const context = await receive(gateway, exchange, path);
+  const { method, url = '', rawHeaders } = exchange.request;
+  const path = pathBehindVersion(url);
+  const context = await receiveAny(gateway, exchange, path);
   try {
     await claimRepository(gateway, context);
     const target = await chooseTarget(gateway, context, path);
     if (path === COUNT_TOKENS && target.provider.wire !== 'anthropic')
       return await countTokens(gateway, context, target);
-    const quoted = unboundedQuote(gateway, target, costsOf(request.method, path));
+    const quoted = unboundedQuote(gateway, target, costsOf(method, path));
     const admitted = await hold(gateway, { context, target, calendar: gateway.calendar() }, quoted, true);
     if (!admitted) throw new Error('a final admission was not decided');
     const attempt = { context, target, admitted, why: 'passed-through' };
-    await relayAnswer(gateway, attempt, {
-      method: request.method ?? 'GET',
-      path: target.provider.basePath + path + queryOf(request.url ?? ''),
-      headers: upstreamHeaders(request.rawHeaders, target.provider),
+    const result = await sendAttempt(gateway, attempt, {
+      method: method ?? 'GET',
+      path: target.provider.basePath + path + queryOf(url),
+      headers: upstreamHeaders(rawHeaders, target.provider),
       body: context.request.bytes.length === 0 ? null : bodyFor(context.request, target),
     });
+    prepareAnswer(gateway, attempt, result);
+    deliver(gateway, attempt, result, await settle(gateway, attempt, result));
   } catch (error) {
     if (error instanceof GwError) await recordRefusal(gateway, context, error);
     throw error;
   }
 }
 
-async function receive(gateway: Gateway, exchange: Exchange, path: string): Promise<PassedThrough> {
-  const { method, headers, socket } = exchange.request;
-  const caller = gateway.authenticator.authenticate(headers);
-  const origin = gateway.attribution.originOf(socket);
-  const bytes = await readBody(exchange.request, bodyLimits(gateway), 'any', exchange.response);
-  const request = readLoosely(bytes, exchange.request);
-  const options = withServiceHeaders(request.options, headers);
-  if (options.explain) {
-    throw badRequest(
-      `"service.explain" is for completions: what is sent to ${path} is passed on as it is`,
-      'service.explain',
-      'unsupported_value',
-    );
-  }
-  const project = selectProject(caller, options.budgetId, gateway);
-  const wire = passThroughWire(endpointOf(path), costsOf(method, path));
-  return { exchange, caller, project, origin, wire, request, options, savedTokens: 0 };
+async function receiveAny(
+  gateway: Gateway,
+  exchange: Exchange,
+  path: string,
+): Promise<RequestContext & { request: LooseRequest }> {
+  const sender = authenticate(gateway, exchange);
+  const body = await readBody(exchange.request, bodyLimits(gateway), 'any', exchange.response);
+  const wire = passThroughWire(endpointOf(path), costsOf(exchange.request.method, path));
+  const request = readLoosely(body, exchange.request);
+  const context = receive(gateway, sender, wire, request);
+  if (!context.options.explain) return context;
+  throw badRequest(
+    `"service.explain" is for completions: what is sent to ${path} is passed on as it is`,
+    'service.explain',
+    'unsupported_value',
+  );
 }
 
 /** The path behind `/v1`, which the provider's base URL has its own of. Throws GwError 404 for one that climbs. */

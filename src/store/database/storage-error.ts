@@ -16,6 +16,6 @@ export function isStorageFault(error: unknown): boolean {
 export function storageUnavailable(cause: unknown): GwError {
   return new GwError(
     `gw cannot write its database (${messageOf(cause)}), and nothing is forwarded that it cannot account for. Run: gw doctor`,
-    { status: 503, type: 'api_error', code: 'storage_unavailable', cause },
+    { status: 503, type: 'api_error', code: 'storage_unavailable', cause, recorded: true },
   );
 }

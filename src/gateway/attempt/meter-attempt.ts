@@ -3,14 +3,13 @@ import { meterCall } from '../metering/meter.ts';
 import type { Metered } from '../metering/metered.ts';
 import type { Attempt, AttemptResult } from './attempt.ts';
 
-/** What one call used and what that costs. */
-export function meterReport(
+/** What one attempt used and what that costs. */
+export function meterAttempt(
   gateway: Gateway,
-  attempt: Attempt,
+  { context, target, admitted }: Attempt,
   { relay, sentAt, end }: AttemptResult,
 ): Metered | Promise<Metered> {
-  const { context, target, admitted } = attempt;
-  // A provider that reports an error within its stream has broken off, with all that it kept to itself.
+  // A provider that reports an error inside its stream has broken off, and keeps what it did not send.
   const whole = end.kind === 'complete' && relay.streamError === undefined;
   return meterCall(gateway, { context, target, admitted, relay, sentAt, whole }, end);
 }

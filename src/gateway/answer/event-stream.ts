@@ -1,0 +1,180 @@
+import { createEventFramer } from '../../sse/frame.ts';
+import type { TokenUsage } from '../../usage.ts';
+import { addUsage } from '../../wire/answer/add-usage.ts';
+import { errorEvent, type StreamFault } from '../../wire/answer/error-event.ts';
+import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
+import { type Answer, AnswerReceiver, NOTHING, writeHead } from './answer-receiver.ts';
+import { EventBuffer } from './event-buffer.ts';
+
+/** A stream that begins with more than this without any content is let through. */
+const MAX_HELD_BYTES = 64 * 1024;
+
+/** A stream goes out event by event. Its closing event waits for `finish`, when the record is committed. */
+export class EventStream extends AnswerReceiver {
+  override readonly isStream = true;
+  readonly #framer = createEventFramer();
+  readonly #events: EventBuffer;
+  #size = 0;
+  /** What the stream began with, while it is held back. */
+  #heldBack: Buffer[] | undefined;
+  /** What the client gets last, from the closing event on; undefined before that. */
+  #last: Buffer[] | undefined;
+  #closingEvent: Buffer = NOTHING;
+
+  constructor(answer: Answer) {
+    super(answer);
+    const { wire, mayStop, holdsBack } = answer.options;
+    this.#events = new EventBuffer(wire, mayStop);
+    if (holdsBack) this.#heldBack = [];
+    else writeHead(answer, true);
+  }
+
+  get started(): boolean {
+    return this.#heldBack === undefined;
+  }
+
+  data(chunk: Buffer): boolean {
+    if (this.#last) this.#takeSurplus(this.#last, chunk);
+    const events = this.#last ? NOTHING : this.#framer.push(chunk);
+    if (events.length === 0) return true;
+    return this.#heldBack ? this.#holdBack(events, this.#heldBack) : this.#pass(events);
+  }
+
+  #pass(events: Buffer): boolean {
+    const { pass, closing } = this.#inspect(events);
+    this.#size += pass.length;
+    this.answer.observer.onEvents(this.#size);
+    const out = this.#forClient(pass);
+    const more = out.length === 0 || this.#write(out);
+    if (closing) this.#close(closing);
+    return more;
+  }
+
+  /** An error or an end before the first content is a failure like any other: nothing has gone out. */
+  #holdBack(events: Buffer, heldBack: Buffer[]): boolean {
+    const { pass, closing } = this.#inspect(events);
+    this.#size += pass.length;
+    heldBack.push(this.#forClient(pass));
+    if (this.#hasContent(events) || this.#size > MAX_HELD_BYTES) this.#release(heldBack);
+    if (closing) this.#close(closing);
+    else if (!this.started && this.streamError !== undefined) {
+      this.answer.observer.onClosed();
+      this.answer.observer.onSurplus();
+    }
+    return true;
+  }
+
+  #hasContent(events: Buffer): boolean {
+    return this.answer.options.wire.hasContent?.(events) !== false;
+  }
+
+  #release(heldBack: Buffer[]): void {
+    this.#heldBack = undefined;
+    writeHead(this.answer, true);
+    this.#write(Buffer.concat(heldBack));
+    this.answer.observer.onContent();
+  }
+
+  #close(closing: Buffer): void {
+    this.#closingEvent = closing;
+    this.#last = [this.#forClient(closing)];
+    if (!this.answer.options.translator) this.#last.push(this.#framer.rest());
+    this.answer.observer.onClosed();
+  }
+
+  /** Bytes behind the closing event belong to the answer until that has ended. */
+  #takeSurplus(last: Buffer[], chunk: Buffer): void {
+    if (!this.started) return;
+    const { exchange, translator } = this.answer.options;
+    if (exchange.response.writableEnded) this.answer.observer.onSurplus();
+    else if (!translator) last.push(chunk);
+  }
+
+  #inspect(events: Buffer): InspectedEvents {
+    const { wire, hideUsage } = this.answer.options;
+    const inspected = wire.inspect(events, hideUsage);
+    if (inspected.usage !== undefined) {
+      this.usage = addUsage(this.usage, inspected.usage);
+      this.usageIs = inspected.usageIs;
+    }
+    if (inspected.error !== undefined) this.streamError = inspected.error;
+    this.#events.add(inspected.pass);
+    return inspected;
+  }
+
+  /** The events as the client reads them: the same bytes if it speaks the provider's API. */
+  #forClient(events: Buffer): Buffer {
+    const { translator } = this.answer.options;
+    return translator ? translator.events(events) : events;
+  }
+
+  #write(bytes: Buffer): boolean {
+    return this.answer.client.write(bytes, this.answer.resume);
+  }
+
+  /** The last event may lack the empty line that would have ended it. */
+  readEnd(): void {
+    const rest = this.#last ? NOTHING : this.#framer.rest();
+    if (rest.length === 0) return;
+    const { pass, closing } = this.#inspect(rest);
+    if (this.#heldBack && this.#hasContent(rest)) this.#release(this.#heldBack);
+    if (closing) this.#closingEvent = closing;
+    this.#last = [this.#forClient(pass), ...(closing ? [this.#forClient(closing)] : [])];
+  }
+
+  finish(): void {
+    const { translator } = this.answer.options;
+    const last = [...(this.#last ?? []), ...(translator ? [translator.end()] : [])];
+    this.answer.client.end(last.length === 1 ? (last[0] ?? NOTHING) : Buffer.concat(last));
+  }
+
+  override finishAtLimit(usage: TokenUsage): void {
+    const ending = this.#events.ending();
+    const { hideUsage } = this.answer.options;
+    if (ending) this.answer.client.end(this.#forClient(ending.end(hideUsage ? undefined : usage)));
+    else this.breakOff();
+  }
+
+  /** The error goes between two events: not into one that has begun, unless it was not passed on. */
+  override breakOff(fault?: StreamFault): void {
+    const { wire, translator } = this.answer.options;
+    const rest = this.#framer.rest();
+    if (rest.length > 0 && !translator) this.answer.client.breakOff(rest);
+    else if (fault && this.started) this.answer.client.breakOff(errorEvent(wire.endpoint, fault));
+    else this.answer.client.breakOff(NOTHING);
+  }
+
+  override get closingEvent(): Buffer {
+    return this.#closingEvent;
+  }
+
+  override get isCutShort(): boolean {
+    if (!this.started || this.#closingEvent.length > 0 || this.streamError !== undefined) return false;
+    const { wire } = this.answer.options;
+    if (wire.isOver === undefined || (this.usage !== undefined && this.usageIs === undefined)) return false;
+    return !wire.isOver(this.#events.end());
+  }
+
+  override get unsent(): Buffer | undefined {
+    return this.started ? undefined : Buffer.concat([this.#events.all(), this.#closingEvent]);
+  }
+
+  override get lastEvents(): { events: Buffer; isWhole: boolean } {
+    return {
+      events: Buffer.concat([this.#events.end(), this.#closingEvent]),
+      isWhole: this.#events.isWhole,
+    };
+  }
+
+  override get isReadable(): boolean {
+    return true;
+  }
+
+  override get unended(): string {
+    return this.#last ? '' : this.#framer.rest().toString('utf8');
+  }
+
+  override receivedText(): string[] {
+    return [this.#events.text()];
+  }
+}

@@ -1,0 +1,91 @@
+import { parseObject } from '../../wire/answer/events.ts';
+import { decompressSync } from '../intake/decompress.ts';
+import { headerOf } from '../upstream/headers.ts';
+import { type Answer, AnswerReceiver, NOTHING, writeHead } from './answer-receiver.ts';
+
+/** A larger answer is passed on as it comes instead. */
+const MAX_GATHERED_BYTES = 16 * 1024 * 1024;
+
+/** An answer that goes out as a whole, so that its record is committed before the client has it. */
+export class GatheredAnswer extends AnswerReceiver {
+  readonly started = false;
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #translated: Buffer | undefined;
+  readonly #passOn: (gathered: Buffer) => boolean;
+
+  /** `passOn` takes over an answer that grows too large to be gathered. */
+  constructor(answer: Answer, passOn: (gathered: Buffer) => boolean) {
+    super(answer);
+    this.#passOn = passOn;
+  }
+
+  data(chunk: Buffer): boolean {
+    this.#chunks.push(chunk);
+    this.#size += chunk.length;
+    if (this.#size <= MAX_GATHERED_BYTES) return true;
+    if (!this.answer.options.translator) return this.#passOn(this.#whole());
+    this.answer.observer.onTooLong();
+    return true;
+  }
+
+  readEnd(): void {
+    const { wire } = this.answer.options;
+    const body = this.#plain();
+    if (body) this.usage = wire.usageOf(body) ?? wire.inspect(body, false).usage;
+  }
+
+  override prepare(): void {
+    if (this.answer.options.translator) this.#translated = this.#forClient();
+  }
+
+  finish(): void {
+    const body = this.#translated ?? this.#forClient();
+    const { status, client } = this.answer;
+    if (status === 204 || status === 304) writeHead(this.answer, false);
+    else writeHead(this.answer, false, 'content-length', String(body.length));
+    client.end(body);
+  }
+
+  override get unsent(): Buffer | undefined {
+    return this.#plain();
+  }
+
+  override get isReadable(): boolean {
+    return this.#plain() !== undefined;
+  }
+
+  override body(): string {
+    return this.#plain()?.toString('utf8') ?? '';
+  }
+
+  /** A body that is not JSON may be events without their content type, or text of any kind: all of it was generated. */
+  override receivedText(): string[] {
+    const { wire } = this.answer.options;
+    const body = this.#plain();
+    if (!body) return [];
+    const text = body.toString('utf8');
+    if (parseObject(text)) return wire.textOf(body, false);
+    const events = wire.textOf(body, true).filter((part) => part !== '');
+    return events.length > 0 ? events : [text];
+  }
+
+  #forClient(): Buffer {
+    const { translator } = this.answer.options;
+    return translator ? translator.answer(this.#plain() ?? this.#whole(), this.answer.status) : this.#whole();
+  }
+
+  #whole(): Buffer {
+    if (this.#chunks.length > 1) this.#chunks = [Buffer.concat(this.#chunks)];
+    return this.#chunks[0] ?? NOTHING;
+  }
+
+  /** Without its content encoding; undefined if that can't be removed. */
+  #plain(): Buffer | undefined {
+    return decompressSync(
+      this.#whole(),
+      headerOf(this.answer.headers, 'content-encoding'),
+      MAX_GATHERED_BYTES,
+    );
+  }
+}

@@ -1,0 +1,73 @@
+import { GwError, type GwErrorOptions } from '../../errors.ts';
+import type { FailureClass } from '../../routing/failure.ts';
+import { describeError, parseObject } from '../../wire/answer/events.ts';
+import { type ServiceHeaders, serviceHeaders } from '../answer/service-headers.ts';
+import type { Gateway } from '../context/gateway.ts';
+import type { Attempt, AttemptResult } from './attempt.ts';
+import { describeFailure, isRequestFault, isWithheld, reasonOf, statusFor } from './outcome.ts';
+import type { Settlement } from './settle.ts';
+
+/**
+ * Ends the answer, now that its record is committed: whoever has read the end finds the cost on disk. Throws GwError
+ * for a failure of which nothing has gone out.
+ */
+export function deliver(
+  { pasteable }: Pick<Gateway, 'pasteable'>,
+  { target }: Attempt,
+  result: AttemptResult,
+  { usage }: Settlement,
+): void {
+  const { relay, end, failure, headers } = result;
+  const provider = target.provider.name;
+  if (end.kind === 'complete') {
+    if (relay.refusal) throw relay.refusal;
+    if (failure && isWithheld(result)) throw inBandError(errorIn(relay), failure.class, provider, headers);
+    if (relay.isCutShort) relay.breakOff(endedEarly(provider));
+    else relay.finish();
+  } else if (end.kind === 'capped') relay.finishAtLimit(usage);
+  else if (end.kind === 'aborted') return;
+  else {
+    const { status, code, message: what } = describeFailure(end);
+    const message = `${provider} ${what} (${reasonOf(end)}). See: gw providers test ${provider}`;
+    if (relay.started) relay.breakOff({ message: pasteable(message), code });
+    else throw failureOf(message, { status, type: 'api_error', code, cause: end.error }, headers);
+  }
+}
+
+/** What the answer itself says went wrong. */
+function errorIn(relay: AttemptResult['relay']): string | undefined {
+  const error = relay.streamError ?? parseObject(relay.body())?.error;
+  return error ? describeError(error) : undefined;
+}
+
+function inBandError(
+  message: string | undefined,
+  failure: FailureClass,
+  provider: string,
+  headers: ServiceHeaders,
+): GwError {
+  const what = message ?? (failure === 'server' ? 'nothing of use' : failure);
+  const options: GwErrorOptions = {
+    status: statusFor(failure),
+    type:
+      failure === 'rate_limit'
+        ? 'rate_limit_error'
+        : isRequestFault(failure)
+          ? 'invalid_request_error'
+          : 'api_error',
+    code: failure === 'context_overflow' ? 'context_length_exceeded' : 'upstream_error',
+  };
+  return failureOf(`${provider} answered with an error: ${what}`, options, headers);
+}
+
+/** An error with gw's own headers, as answers have them. */
+function failureOf(message: string, options: GwErrorOptions, own: ServiceHeaders): GwError {
+  const flat = serviceHeaders(own);
+  const headers: Record<string, string> = {};
+  for (let i = 0; i < flat.length; i += 2) headers[flat[i] ?? ''] = flat[i + 1] ?? '';
+  return new GwError(message, { ...options, headers });
+}
+
+function endedEarly(provider: string): { message: string; code: string } {
+  return { message: `${provider} ended its answer before it was whole`, code: 'upstream_failed' };
+}

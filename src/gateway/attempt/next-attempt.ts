@@ -1,0 +1,59 @@
+import { messageOf } from '../../errors.ts';
+import { readmitTranslated } from '../admission/readmit.ts';
+import type { Gateway } from '../context/gateway.ts';
+import { recordResponsesSupport, translateAfterRefusal } from '../routing/translate.ts';
+import { type Attempt, type AttemptResult, hasAlternatives } from './attempt.ts';
+import { failOver } from './fail-over.ts';
+import { refusalOf } from './refusal.ts';
+import { rememberResponse } from './remember-response.ts';
+
+/**
+ * The attempt to make after this one: translated for a provider that turns out to lack the endpoint, or at another
+ * target if this one failed before anything of its answer went out. Undefined when the answer is the client's.
+ */
+export async function nextAttempt(
+  gateway: Gateway,
+  attempt: Attempt,
+  result: AttemptResult,
+): Promise<Attempt | undefined> {
+  return (
+    (await translatedAttempt(gateway, attempt, result)) ?? (await attemptElsewhere(gateway, attempt, result))
+  );
+}
+
+/** On a hold of its own: the translated request may be longer. */
+async function translatedAttempt(
+  gateway: Gateway,
+  attempt: Attempt,
+  { relay, end }: AttemptResult,
+): Promise<Attempt | undefined> {
+  if (end.kind !== 'complete') return undefined;
+  const { target, route } = attempt;
+  recordResponsesSupport(relay.status, attempt, gateway);
+  rememberResponse(gateway, attempt.context, route, relay);
+  try {
+    const context = translateAfterRefusal(relay, attempt, gateway);
+    const spent = route?.history?.costNanoUsd ?? 0;
+    const admitted = context && (await readmitTranslated(gateway, { context, target, spent }));
+    return admitted && { ...attempt, context, admitted };
+  } catch (error) {
+    relay.refusal = refusalOf(error);
+    return undefined;
+  }
+}
+
+async function attemptElsewhere(
+  gateway: Gateway,
+  attempt: Attempt,
+  result: AttemptResult,
+): Promise<Attempt | undefined> {
+  const { route } = attempt;
+  if (!hasAlternatives(route) || !result.failure || result.relay.started) return undefined;
+  try {
+    return await failOver(gateway, attempt, route, result, result.failure);
+  } catch (error) {
+    // The failed attempt has to be settled even if, say, the database can't be written.
+    gateway.warn(`a request could not go on at another target: ${messageOf(error)}`);
+    return undefined;
+  }
+}

@@ -1,0 +1,75 @@
+import type { HealthPermit } from '../../routing/health.ts';
+import { Relay } from '../answer/relay.ts';
+import { type ServiceHeaders, serviceHeaders } from '../answer/service-headers.ts';
+import type { Gateway } from '../context/gateway.ts';
+import { meterAtBound } from '../metering/meter.ts';
+import { buildRequest } from '../upstream/build-request.ts';
+import type { UpstreamRequest } from '../upstream/send.ts';
+import { type Attempt, type AttemptResult, hasAlternatives } from './attempt.ts';
+import { detectFailure, reportContent } from './detect-failure.ts';
+import { GuardedCall, isGuarded } from './guarded-call.ts';
+import { historyText } from './history.ts';
+
+/**
+ * Sends the request to its target and receives the answer. When it resolves the call has ended: a stream has gone out
+ * but for its closing event, and nothing of any other answer.
+ */
+export async function sendAttempt(
+  gateway: Gateway,
+  attempt: Attempt,
+  request: UpstreamRequest = buildRequest(gateway, attempt),
+): Promise<AttemptResult> {
+  const headers = headersOf(attempt);
+  const permit = attempt.route && gateway.router.health.begin(attempt.route.target.candidate);
+  const call = new GuardedCall(attempt, () => permit && reportContent(permit, relay, sentAt));
+  const relay = new Relay(relayOptions(gateway, attempt, headers), call);
+  const sentAt = gateway.clock.monotonic();
+  call.start(gateway, relay, request);
+  const end = await call.end;
+  return readResult(gateway, attempt, permit, { relay, headers, sentAt, end, failure: undefined });
+}
+
+function relayOptions(gateway: Gateway, attempt: Attempt, headers: ServiceHeaders) {
+  const { exchange, wire, translator, request } = attempt.context;
+  return {
+    exchange,
+    wire,
+    translator,
+    hideUsage: request.stream && !request.wantsUsage,
+    holdsBack: hasAlternatives(attempt.route),
+    mayStop: isGuarded(attempt),
+    ownHeaders: () => serviceHeaders(headers),
+    clientIdleMs: gateway.settings()['limits.client_idle_ms'],
+    now: () => gateway.clock.monotonic(),
+  };
+}
+
+/** Reads what only the end of the answer tells, and reports to the target's health how the attempt went. */
+function readResult(
+  gateway: Gateway,
+  { admitted }: Attempt,
+  permit: HealthPermit | undefined,
+  result: AttemptResult,
+): AttemptResult {
+  try {
+    if (result.end.kind === 'complete') result.relay.readEnd();
+    if (permit) result.failure = detectFailure(gateway, permit, result);
+  } catch (error) {
+    result.metered = meterAtBound(gateway, admitted, error);
+    permit?.ended();
+  }
+  return result;
+}
+
+/** Cost and what is left of the budget are added when they are known. */
+function headersOf({ context, target, admitted, why, route }: Attempt): ServiceHeaders {
+  return {
+    id: context.exchange.id,
+    model: target.model,
+    provider: target.provider.name,
+    route: route?.history ? historyText(route, undefined) : why,
+    savedTokens: context.savedTokens,
+    costNanoUsd: undefined,
+    remainingNanoUsd: admitted.remaining,
+  };
+}

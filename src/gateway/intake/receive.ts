@@ -1,0 +1,48 @@
+import { bareRequest, readLoosely } from '../../wire/request/lenient.ts';
+import { withServiceHeaders } from '../../wire/request/service-options.ts';
+import type { WireRequest } from '../../wire/request/wire-request.ts';
+import type { Wire } from '../../wire/wire.ts';
+import type { Exchange } from '../context/exchange.ts';
+import type { Gateway } from '../context/gateway.ts';
+import type { RequestContext } from '../context/request-context.ts';
+import { ownProject, selectProject } from './select-project.ts';
+
+/** Who sends a request, and from where. */
+export type Sender = Pick<RequestContext, 'exchange' | 'caller' | 'origin'>;
+
+/** Throws GwError 401 for a missing or unknown key. */
+export function authenticate(
+  gateway: Pick<Gateway, 'attribution' | 'authenticator'>,
+  exchange: Exchange,
+): Sender {
+  const { headers, socket } = exchange.request;
+  const caller = gateway.authenticator.authenticate(headers);
+  return { exchange, caller, origin: gateway.attribution.originOf(socket) };
+}
+
+/** A parsed request on the account of its project. Throws GwError 403 and 404 for one that the key can't use. */
+export function receive<Request extends WireRequest>(
+  accounts: Pick<Gateway, 'findProject' | 'hasBudget'>,
+  sender: Sender,
+  wire: Wire,
+  request: Request,
+): RequestContext & { request: Request } {
+  const options = withServiceHeaders(request.options, sender.exchange.request.headers);
+  const project = selectProject(sender.caller, options.budgetId, accounts);
+  return { ...sender, project, wire, request, options, savedTokens: 0 };
+}
+
+/** What can be recorded of a request that can't be parsed, or that names an account its key can't use. */
+export function receiveUnreadable(sender: Sender, wire: Wire, body: Buffer): RequestContext {
+  const request = readable(body, sender.exchange);
+  const project = ownProject(sender.caller);
+  return { ...sender, project, wire, request, options: request.options, savedTokens: 0 };
+}
+
+function readable(body: Buffer, { request }: Exchange): WireRequest {
+  try {
+    return readLoosely(body, request);
+  } catch {
+    return bareRequest(body);
+  }
+}
