@@ -8,11 +8,11 @@ import {
   type ScalarKey,
 } from '../../config/settings.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
-import { announceChange } from '../announce-change.ts';
 import type { SetUp } from '../command.ts';
+import { announceChange } from '../config/announce-change.ts';
 import { changeSetting, deleteRetired, unknownSetting } from '../config/change.ts';
 import { type Entry, originLines, settingLines } from '../config/lines.ts';
-import { noteSlips } from '../config/note-slips.ts';
+import { noteSlips } from '../config/warnings.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { readSwitchedOff } from '../optimize/report.ts';
 import { readSettings } from '../settings.ts';

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
-import { cliKeyOf } from '../cli-keys.ts';
-import { clientVariables, exportLines, SHELLS, type Shell } from '../client-variables.ts';
+import { cliKeyOf } from '../client/cli-keys.ts';
+import { clientVariables, exportLines, SHELLS, type Shell } from '../client/variables.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { findDaemon, originOf } from '../daemon/find.ts';

@@ -3,7 +3,7 @@ import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { table } from '../../terminal/table.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { clean } from '../../terminal/text.ts';
-import { cliKeyOf } from '../cli-keys.ts';
+import { cliKeyOf } from '../client/cli-keys.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { requireDaemon } from '../daemon/find.ts';

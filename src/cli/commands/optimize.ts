@@ -9,13 +9,13 @@ import { writing } from '../../write-fault.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
-import { answerLines } from '../jsonl.ts';
+import { answerLines } from '../input/jsonl.ts';
+import { messagesIn, openInput, readRequestFile } from '../input/request-file.ts';
 import { measure } from '../optimize/measure.ts';
 import { worthOf } from '../optimize/price.ts';
 import { readReports } from '../optimize/report.ts';
 import { REPORT_NOTE, reportJson, reportText } from '../optimize/report-view.ts';
 import { outcomeDiff, outcomeJson, outcomeTable, summary } from '../optimize/view.ts';
-import { messagesIn, openInput, readRequestFile } from '../request-file.ts';
 import { readSettings } from '../settings.ts';
 
 interface Options {

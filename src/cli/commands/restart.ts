@@ -1,9 +1,9 @@
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson } from '../context.ts';
 import { daemonFlags, findDaemon } from '../daemon/find.ts';
+import { addListenOptions, flagsOf, type ListenOptions } from '../daemon/listen-options.ts';
 import { refuseTakenPort, startDaemon } from '../daemon/start.ts';
 import { stopDaemon } from '../daemon/stop.ts';
-import { addListenOptions, flagsOf, type ListenOptions } from '../listen-options.ts';
 import { readSettings } from '../settings.ts';
 import { daemonJson } from '../status/view.ts';
 

@@ -1,11 +1,11 @@
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
-import { cliKeyOf } from '../cli-keys.ts';
-import { clientVariables } from '../client-variables.ts';
+import { cliKeyOf } from '../client/cli-keys.ts';
+import { runChild } from '../client/run-child.ts';
+import { clientVariables } from '../client/variables.ts';
 import type { SetUp } from '../command.ts';
 import type { Context } from '../context.ts';
 import { requireDaemon } from '../daemon/find.ts';
 import { Exit } from '../exit.ts';
-import { runChild } from '../run-child.ts';
 import { withStore } from '../with-store.ts';
 
 export const run: SetUp = (command, context) => {

@@ -2,9 +2,9 @@ import { Option } from 'commander';
 import { pasteable } from '../../terminal/pasteable.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note } from '../context.ts';
-import type { FirstKeys } from '../first-run.ts';
+import { addListenOptions, flagsOf, type ListenOptions } from '../daemon/listen-options.ts';
+import type { FirstKeys } from '../first-run/default-keys.ts';
 import { invocation } from '../invocation.ts';
-import { addListenOptions, flagsOf, type ListenOptions } from '../listen-options.ts';
 import { withStore } from '../with-store.ts';
 
 interface Options extends ListenOptions {
@@ -35,7 +35,7 @@ async function run(context: Context, options: Options): Promise<void> {
 /** Keys are made here only where somebody sees them: a container's output is kept as a log. */
 async function firstKeys(context: Context): Promise<FirstKeys | undefined> {
   return withStore(context, async (db) => {
-    const { ensureDefaults } = await import('../first-run.ts');
+    const { ensureDefaults } = await import('../first-run/default-keys.ts');
     return context.stderr.isTTY ? ensureDefaults(db, context.clock.now()) : undefined;
   });
 }

@@ -1,10 +1,10 @@
 import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
+import { addListenOptions, flagsOf, type ListenOptions } from '../daemon/listen-options.ts';
 import { startDaemon } from '../daemon/start.ts';
-import { ensureDefaults } from '../first-run.ts';
-import { firstSteps } from '../first-steps.ts';
-import { addListenOptions, flagsOf, type ListenOptions } from '../listen-options.ts';
+import { ensureDefaults } from '../first-run/default-keys.ts';
+import { firstSteps } from '../first-run/first-steps.ts';
 import { daemonJson } from '../status/view.ts';
 import { withStore } from '../with-store.ts';
 

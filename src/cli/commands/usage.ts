@@ -8,8 +8,8 @@ import { type UsageScope, usageResponse } from '../../store/reports/usage-respon
 import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson, tell } from '../context.ts';
-import { parseDay } from '../dates.ts';
 import { usageError } from '../exit.ts';
+import { parseDay } from '../input/dates.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { usageCsv } from '../usage/csv.ts';
 import { type UsageCharts, usageTable } from '../usage/table.ts';

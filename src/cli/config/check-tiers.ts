@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { knownPrices } from '../prices/known.ts';
 import { modelOf } from '../prices/read.ts';
 import { readSettings } from '../settings.ts';
-import { strangersIn } from './strangers.ts';
+import { strangersIn } from './unknown-providers.ts';
 
 /**
  * Throws SettingError for a model of a tier whose provider gw does not know, as for a slip of the pen, and for a strong

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { isObject } from '../../json/object.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
-import type { ListenOptions } from '../listen-options.ts';
 import { readSettings } from '../settings.ts';
 import { httpGet } from './http.ts';
+import type { ListenOptions } from './listen-options.ts';
 
 /** What `GET /health` says. */
 export interface Health {

@@ -7,7 +7,7 @@ import { readTurns } from '../../compression/turns/turns.ts';
 import { applyEdits, moved } from '../../json/edit.ts';
 import { countTokens } from '../../tokens/count.ts';
 import { encodingOf } from '../../tokens/encoding.ts';
-import type { RequestFile } from '../request-file.ts';
+import type { RequestFile } from '../input/request-file.ts';
 
 /** What compressing did to one message, or to one tool's result where a message holds several. */
 export interface MessageOutcome {

@@ -2,10 +2,10 @@ import { openSettingsFile } from '../../config/save.ts';
 import type { ProviderSettings } from '../../config/settings.ts';
 import { makeHome } from '../../paths.ts';
 import { PRESETS, type Preset } from '../../providers/presets.ts';
-import { announceChange } from '../announce-change.ts';
+import { announceChange } from '../config/announce-change.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
-import { askHidden, canAsk, readSecret } from '../prompt.ts';
+import { askHidden, canAsk, readSecret } from '../input/prompt.ts';
 
 export interface AddOptions {
   baseUrl?: string;

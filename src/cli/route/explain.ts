@@ -5,10 +5,10 @@ import type { TierDecision } from '../../tiering/decide-tier.ts';
 import type { LearnerState } from '../../tiering/learner/learner-state.ts';
 import { scorePrompt, type TierScore } from '../../tiering/score.ts';
 import { type Context, note, sayJson, tell } from '../context.ts';
-import { readRequestFile } from '../request-file.ts';
+import { readRequestFile } from '../input/request-file.ts';
 import { labelsOf } from './learn.ts';
 import { type Plan, planFor } from './plan.ts';
-import { noPlan, planFacts, plannedTier, routeJson } from './plan-words.ts';
+import { noPlan, planFacts, plannedTier, routeJson } from './plan-text.ts';
 import { promptIn } from './prompt.ts';
 import { type TierAnswer, tierFor } from './tier.ts';
 

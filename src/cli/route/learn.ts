@@ -5,8 +5,8 @@ import type { LearnerState } from '../../tiering/learner/learner-state.ts';
 import { isProven } from '../../tiering/learner/proof.ts';
 import { type Context, note, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
-import { type JsonObject, readLines } from '../jsonl.ts';
-import { openInput } from '../request-file.ts';
+import { type JsonObject, readLines } from '../input/jsonl.ts';
+import { openInput } from '../input/request-file.ts';
 import { learnerFileOf } from './learner-file.ts';
 import { promptIn } from './prompt.ts';
 

@@ -1,10 +1,10 @@
 import { applyEdits, insertMember, removeMember } from '../../json/edit.ts';
 import { readValue, scanObject } from '../../json/scan.ts';
-import { cliKeyOf } from '../cli-keys.ts';
+import { cliKeyOf } from '../client/cli-keys.ts';
 import type { Context } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { httpPost } from '../daemon/http.ts';
-import type { RequestFile } from '../request-file.ts';
+import type { RequestFile } from '../input/request-file.ts';
 import { withStore } from '../with-store.ts';
 
 /** What the daemon says would become of a request; `service.explain`, as the daemon answers it. */

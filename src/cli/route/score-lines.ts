@@ -3,7 +3,7 @@ import { type LearnerState, newLearner } from '../../tiering/learner/learner-sta
 import type { Prompt } from '../../tiering/prompt.ts';
 import { scorePrompt } from '../../tiering/score.ts';
 import { usageError } from '../exit.ts';
-import type { JsonObject } from '../jsonl.ts';
+import type { JsonObject } from '../input/jsonl.ts';
 import { outcomeOf } from './learn.ts';
 import { promptIn } from './prompt.ts';
 

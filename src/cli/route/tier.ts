@@ -6,7 +6,7 @@ import { decideTier, type TierDecision } from '../../tiering/decide-tier.ts';
 import type { TierScore } from '../../tiering/score.ts';
 import { observe, type ScoreWindow } from '../../tiering/share.ts';
 import type { Context } from '../context.ts';
-import type { JsonObject } from '../jsonl.ts';
+import type { JsonObject } from '../input/jsonl.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 

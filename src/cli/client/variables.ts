@@ -1,0 +1,34 @@
+import { singleQuoted } from '../../shell-quoted.ts';
+
+/** The variables that point clients at gw: those that OpenAI's and Anthropic's own libraries read, and their elders. */
+export function clientVariables(origin: string, key: string): Record<string, string> {
+  return {
+    OPENAI_BASE_URL: `${origin}/v1`,
+    OPENAI_API_BASE: `${origin}/v1`,
+    OPENAI_API_KEY: key,
+    // Its clients add /v1 themselves.
+    ANTHROPIC_BASE_URL: origin,
+    ANTHROPIC_AUTH_TOKEN: key,
+  };
+}
+
+export const SHELLS = ['sh', 'fish', 'powershell'] as const;
+export type Shell = (typeof SHELLS)[number];
+
+/** The lines that set variables in a shell. */
+export function exportLines(variables: Record<string, string>, shell: Shell): string {
+  return Object.entries(variables)
+    .map(([name, value]) => exportLine(name, value, shell))
+    .join('\n');
+}
+
+function exportLine(name: string, value: string, shell: Shell): string {
+  switch (shell) {
+    case 'sh':
+      return `export ${name}=${singleQuoted(value)}`;
+    case 'fish':
+      return `set -gx ${name} '${value.replace(/['\\]/g, '\\$&')}'`;
+    case 'powershell':
+      return `$env:${name} = '${value.replaceAll("'", "''")}'`;
+  }
+}

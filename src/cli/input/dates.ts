@@ -1,0 +1,26 @@
+import { addDays, type Calendar, isDate } from '../../calendar.ts';
+import { parseDuration } from '../../terminal/time.ts';
+import { usageError } from '../exit.ts';
+
+/** Reads a day: `2026-11-20`, `today`, `yesterday`, or `7d` for seven days ago. */
+export function parseDay(text: string, option: string, calendar: Calendar, now: number): string {
+  const today = calendar.dateOf(now);
+  if (text === 'today') return today;
+  if (text === 'yesterday') return addDays(today, -1);
+  const days = /^(\d{1,5})d$/.exec(text)?.[1];
+  if (days !== undefined) return addDays(today, -Number(days));
+  if (isDate(text)) return text;
+  throw usageError(`${option} ${text} is no day: use YYYY-MM-DD, today, yesterday or 7d`);
+}
+
+/** Reads a moment in the past: `90s`, `1h`, `7d` ago, a day, or an ISO time. Returns UTC milliseconds. */
+export function parseSince(text: string, calendar: Calendar, now: number): number {
+  const ago = parseDuration(text);
+  if (ago !== undefined) return now - ago;
+  if (text === 'today' || text === 'yesterday' || isDate(text)) {
+    return calendar.startOfDate(parseDay(text, '--since', calendar, now));
+  }
+  const time = /^\d{4}-\d{2}-\d{2}T/.test(text) ? Date.parse(text) : Number.NaN;
+  if (!Number.isNaN(time)) return time;
+  throw usageError(`--since ${text} is no time: use 15m, 1h, 7d, today, YYYY-MM-DD or an ISO time`);
+}

@@ -1,0 +1,93 @@
+import { createReadStream, existsSync, statSync } from 'node:fs';
+import type { Readable } from 'node:stream';
+import type { Form } from '../../compression/turns/turns.ts';
+import { messageOf } from '../../errors.ts';
+import { isObject } from '../../json/object.ts';
+import { scanObject } from '../../json/scan.ts';
+import { clean } from '../../terminal/text.ts';
+import type { Context } from '../context.ts';
+import { CliError, EXIT, usageError } from '../exit.ts';
+import type { JsonObject } from './jsonl.ts';
+
+/** A request as it stands in a file: a JSON body of any of the APIs, or the array of messages alone. */
+export interface RequestFile {
+  bytes: Buffer;
+  /** Messages, or the items of a response's input. */
+  messages: JsonObject[];
+  form: Form;
+  /** The bytes of their array. */
+  start: number;
+  end: number;
+  /** The model that it asks for, where it says so. */
+  model: string | undefined;
+}
+
+/** A file that a command reads; `-`, and nothing for a command that goes on, is stdin. */
+export function openInput({ stdin }: Context, file = '-'): Readable {
+  if (file === '-') return stdin;
+  if (!existsSync(file)) throw new CliError(`there is no file "${file}"`, EXIT.notFound);
+  if (statSync(file).isDirectory()) throw usageError(`"${file}" is a folder, not a file`);
+  return createReadStream(file);
+}
+
+export async function readRequestFile(context: Context, file: string): Promise<RequestFile> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of openInput(context, file)) chunks.push(Buffer.from(chunk as Buffer | string));
+  const bytes = Buffer.concat(chunks);
+  const name = file === '-' ? 'stdin' : file;
+  const { value, key, start, end } = parse(bytes, name);
+  const body: JsonObject = Array.isArray(value) ? { messages: value } : (value as JsonObject);
+  const messages = messagesIn(body[key], name);
+  const form = key === 'input' ? 'responses' : isAnthropic(body, messages) ? 'messages' : 'chat';
+  return {
+    bytes,
+    messages,
+    form,
+    start,
+    end,
+    model: typeof body.model === 'string' ? body.model : undefined,
+  };
+}
+
+/** What only Anthropic's API knows; without any of it the two are read alike. */
+function isAnthropic(body: JsonObject, messages: readonly JsonObject[]): boolean {
+  const types = ['tool_result', 'tool_use', 'thinking'];
+  const isOf = (part: unknown) => types.includes(String((part as { type?: unknown } | null)?.type));
+  return 'system' in body || messages.some(({ content }) => Array.isArray(content) && content.some(isOf));
+}
+
+/** Chat messages, of which nothing more is known than that they are objects. `where` is for the message. */
+export function messagesIn(value: unknown, where: string): JsonObject[] {
+  if (!Array.isArray(value)) {
+    throw usageError(
+      `${where} holds no messages: it must be {"messages": [...]}, {"input": [...]} or the array of messages alone`,
+    );
+  }
+  const wrong = value.findIndex((message) => !isObject(message));
+  if (wrong >= 0) throw usageError(`${where}: messages[${wrong}] is not an object`);
+  return value as JsonObject[];
+}
+
+interface Parsed {
+  value: unknown;
+  key: 'messages' | 'input';
+  start: number;
+  end: number;
+}
+
+function parse(bytes: Buffer, name: string): Parsed {
+  try {
+    const value: unknown = JSON.parse(bytes.toString());
+    if (Array.isArray(value)) {
+      return { value, key: 'messages', start: bytes.indexOf('['), end: bytes.lastIndexOf(']') + 1 };
+    }
+    // Of two members of a name JSON.parse takes the last.
+    const members = scanObject(bytes);
+    const find = (wanted: string) => members.findLast(({ key }) => key === wanted);
+    const [messages, input] = [find('messages'), find('input')];
+    const { start = 0, end = 0 } = messages ?? input ?? {};
+    return { value, key: !messages && input ? 'input' : 'messages', start, end };
+  } catch (error) {
+    throw usageError(`${name} is no JSON object or array: ${clean(messageOf(error))}`);
+  }
+}

@@ -1,0 +1,214 @@
+import { mkdirSync, realpathSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { tmpHome } from '../../support/tmp-home.ts';
+import { cliHome } from '../cli-home.ts';
+
+const NOON = Date.UTC(2026, 0, 1, 12);
+const HOUR = 3_600_000;
+
+/** A home whose default project has spent $4.30 since midnight in Paris, 13 hours ago. */
+async function spentHome() {
+  const cli = cliHome();
+  await cli.run(['projects', 'list']);
+  await cli.record({ timeMs: NOON - HOUR, costNanoUsd: 4_300_000_000 });
+  return cli;
+}
+
+describe('gw budget', () => {
+  test('set caps a project from the next request on, counting what it spent today', async () => {
+    const cli = await spentHome();
+    const { code, stdout, stderr } = await cli.run(['budget', 'set', '5']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).toBe(
+      'Budget default/daily: $4.30 spent of $5.00, alert at 80%, resets 00:00 (Europe/Paris). It holds from the next request on.\n',
+    );
+  });
+
+  test('list shows bars, what is spent and left, and when the cap is reached at this pace', async () => {
+    const cli = await spentHome();
+    await cli.run(['budget', 'set', '5']);
+    await cli.run(['budget', 'set', '500', '--period', 'monthly']);
+    await cli.run(['budget', 'set', '--max-rate', '2/hour', '--alert', '50%']);
+    const { stdout } = await cli.run(['budget']);
+    expect(stdout).toMatchInlineSnapshot(`
+      "Budgets (Europe/Paris)
+
+         budget                               spent          cap     left  forecast
+      X  default/rolling  ████████████  215%  $4.30  $2.00 in 1h    $0.00  until 14:01
+      !  default/daily    ██████████░░   86%  $4.30        $5.00    $0.70  out ~15:06
+         default/monthly  █░░░░░░░░░░░    1%  $4.30      $500.00  $495.70  ok to Feb 1
+
+        default/rolling: full: requests are refused until 14:01
+        default/daily: at this pace the cap is reached at 15:06; resets 00:00
+      "
+    `);
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  test('list --json has every amount in dollars and in nano-USD', async () => {
+    const cli = await spentHome();
+    await cli.run(['budget', 'set', '5']);
+    expect(await cli.json(['budget', 'list'])).toEqual([
+      {
+        object: 'budget',
+        id: 'default/daily',
+        project_id: 'default',
+        period: 'daily',
+        repo: null,
+        window_seconds: null,
+        alert_percent: 80,
+        alert_usd: 4,
+        cap_usd: 5,
+        spent_usd: 4.3,
+        held_usd: 0,
+        left_usd: 0.7,
+        cap_nano_usd: 5_000_000_000,
+        spent_nano_usd: 4_300_000_000,
+        held_nano_usd: 0,
+        left_nano_usd: 700_000_000,
+        budget_id: 'default/daily',
+        remaining_usd: 0.7,
+        remaining_nano_usd: 700_000_000,
+        resets_at: '2026-01-01T23:00:00.000Z',
+        exceeded: false,
+        reached_at: '2026-01-01T14:06:58.604Z',
+      },
+    ]);
+  });
+
+  test('--repo caps the repository that one stands in, beside the budget of the project', async () => {
+    const cli = await spentHome();
+    const repo = join(realpathSync(tmpHome()), 'shop');
+    mkdirSync(join(repo, '.git'), { recursive: true });
+    mkdirSync(join(repo, 'src'));
+    await cli.record({
+      timeMs: NOON - HOUR + 1,
+      costNanoUsd: 1_000_000_000,
+      origin: { process: 'claude', repo },
+    });
+    const { stderr } = await cli.run(['budget', 'set', '5', '--repo', join(repo, 'src')]);
+    expect(stderr).toBe(
+      `Budget default/daily@${repo}: $1.00 spent of $5.00, alert at 80%, resets 00:00 (Europe/Paris). It holds from the next request on. It counts requests of project default that come from ${repo}.\n`,
+    );
+    await cli.run(['budget', 'set', '20']);
+    expect((await cli.run(['budget'])).stdout).toContain('default/daily@shop');
+    expect(await cli.json(['budget', 'list', '--repo', repo])).toMatchObject([
+      { budget_id: 'default/daily', repo: null, spent_usd: 5.3 },
+      { budget_id: `default/daily@${repo}`, repo, spent_usd: 1 },
+    ]);
+    const which = await cli.run(['budget', 'remove']);
+    expect(which).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        `  gw budget remove --period daily -p default   # $20.00\n  gw budget remove --period daily -p default --repo '${repo}'   # $5.00\n`,
+      ),
+    });
+    await cli.run(['budget', 'set', '7', '--period', 'monthly', '--repo', repo]);
+    const short = `default/monthly@${basename(repo)}`;
+    expect((await cli.run(['budget', 'remove', short])).stderr).toBe(
+      `Budget default/monthly@${repo} is removed.\n`,
+    );
+    expect((await cli.run(['budget', 'remove', '--repo', repo])).stderr).toBe(
+      `Budget default/daily@${repo} is removed.\n`,
+    );
+    expect(await cli.json<unknown[]>(['budget', 'list'])).toHaveLength(1);
+  });
+
+  test('--repo is refused outside of a repository, and while gw does not look for callers', async () => {
+    const cli = cliHome();
+    const nowhere = tmpHome();
+    const { code, stderr } = await cli.run(['budget', 'set', '5', '--repo', nowhere]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining('is in no git repository')]);
+    await cli.run(['config', 'set', 'attribution', 'off']);
+    const refused = await cli.run(['budget', 'set', '5', '--repo', nowhere]);
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      expect.stringContaining('gw config set attribution on'),
+    ]);
+  });
+
+  test('a cap of nothing is not said to come back', async () => {
+    const cli = cliHome();
+    expect((await cli.run(['budget', 'set', '0'])).stderr).toBe(
+      'Budget default/daily: $0.00 spent of $0.00, alert at 80%. It holds from the next request on.\n',
+    );
+    expect((await cli.run(['budget'])).stdout).toContain('no request that costs is let through');
+  });
+
+  test('check exits with 6 while a budget is full, and names it', async () => {
+    const cli = await spentHome();
+    await cli.run(['budget', 'set', '5']);
+    expect((await cli.run(['budget', 'check'])).code).toBe(0);
+    await cli.run(['budget', 'set', '4.30']);
+    const { code, stdout, stderr } = await cli.run(['budget', 'check', '-p', 'default']);
+    expect({ code, stderr }).toEqual({ code: 6, stderr: 'gw: over budget: default/daily\n' });
+    expect(stdout).toContain('X  default/daily');
+    expect(stdout).toContain('full: requests are refused until 00:00');
+  });
+
+  test('remove takes a budget away, and exits with 5 where there is none', async () => {
+    const cli = await spentHome();
+    await cli.run(['budget', 'set', '5']);
+    expect((await cli.run(['budget', 'remove'])).stderr).toBe('Budget default/daily is removed.\n');
+    const again = await cli.run(['budget', 'remove']);
+    expect(again).toMatchObject({ code: 5, stderr: 'gw: no budget "default/daily". See: gw budget list\n' });
+  });
+
+  test('remove takes a budget by the name that list shows', async () => {
+    const cli = cliHome();
+    await cli.run(['projects', 'add', 'web']);
+    for (const project of ['default', 'web']) await cli.run(['budget', 'set', '20', '-p', project]);
+    expect((await cli.run(['budget', 'remove', 'web/daily'])).stderr).toBe('Budget web/daily is removed.\n');
+    const again = await cli.run(['budget', 'remove', 'web/daily']);
+    expect(again).toMatchObject({ code: 5, stderr: 'gw: no budget "web/daily". See: gw budget list\n' });
+    expect((await cli.run(['budget', 'remove', 'default/daily', '--period', 'monthly'])).code).toBe(2);
+    const left = await cli.json<{ budget_id: string }[]>(['budget', 'list']);
+    expect(left.map(({ budget_id }) => budget_id)).toEqual(['default/daily']);
+  });
+
+  test('remove takes the only budget, whatever its period, and asks which one of several', async () => {
+    const cli = await spentHome();
+    await cli.run(['budget', 'set', '5', '--period', 'monthly']);
+    expect((await cli.run(['budget', 'remove'])).stderr).toBe('Budget default/monthly is removed.\n');
+    await cli.run(['budget', 'set', '5', '--period', 'monthly']);
+    await cli.run(['budget', 'set', '--max-rate', '2/hour']);
+    const which = await cli.run(['budget', 'remove']);
+    expect([which.code, which.stderr]).toEqual([2, expect.stringContaining('which one of 2?')]);
+    expect(which.stderr).toContain('gw budget remove --period rolling -p default   # $2.00 in 1h');
+    expect((await cli.run(['budget', 'remove', '--period', 'daily'])).code).toBe(5);
+    expect(await cli.json<unknown[]>(['budget', 'list'])).toHaveLength(2);
+    await cli.run(['budget', 'remove', '--period', 'rolling']);
+    expect(await cli.json<unknown[]>(['budget', 'list'])).toMatchObject([{ budget_id: 'default/monthly' }]);
+  });
+
+  test('a budget with a sliver left is as good as full, not one that lasts until some time', async () => {
+    const cli = await spentHome();
+    await cli.run(['budget', 'set', '4.31']);
+    const { stdout } = await cli.run(['budget']);
+    expect(stdout).toContain('almost out');
+    expect(stdout).toContain('default/daily: as good as full: $0.01 left; resets 00:00');
+    expect(stdout).not.toContain('is reached at');
+  });
+
+  test('list says on stderr that nothing is limited, so that a script reads nothing', async () => {
+    const { code, stdout, stderr } = await cliHome().run(['budget', 'list']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
+    expect(stderr).toContain('gw budget set 5');
+  });
+
+  test.each([
+    [['much'], '"much" is no amount'],
+    [['-1'], '"-1" is no amount'],
+    [[], 'how much?'],
+    [['5', '--max-rate', '2/hour'], 'not both'],
+    [['--max-rate', '2 an hour'], '"2 an hour" is no rate'],
+    [['--max-rate', '2/second'], 'the window of a rate is from a minute to 31 days'],
+    [['5', '--alert', '0'], 'alert percentage 0 is not a whole number from 1 to 100'],
+    [['5', '--period', 'weekly'], 'Allowed choices are daily, monthly'],
+  ])('set %j is refused with exit code 2', async (args, message) => {
+    const result = await cliHome().run(['budget', 'set', ...args]);
+    expect(result.code).toBe(2);
+    expect(result.stderr).toContain(message);
+  });
+});

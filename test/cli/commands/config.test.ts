@@ -1,0 +1,148 @@
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { createConfigurationWatch } from '../../../src/store/database/write.ts';
+import { cliHome } from '../cli-home.ts';
+
+describe('gw config', () => {
+  test('set is read back, kept in a private file, and told to a running daemon', async () => {
+    const cli = cliHome();
+    await cli.run(['projects', 'list']);
+    const watch = createConfigurationWatch(await cli.open());
+    watch.changed();
+    const { code, stderr } = await cli.run(['config', 'set', 'admission.max_wait_ms', '500']);
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: 'admission.max_wait_ms is 500; this holds from the next request on.\n',
+    });
+    expect((await cli.run(['config', 'get', 'admission.max_wait_ms'])).stdout).toBe('500\n');
+    expect(watch.changed()).toBe(true);
+    expect(statSync(cli.paths.config).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(readFileSync(cli.paths.config, 'utf8'))).toEqual({ admission: { max_wait_ms: 500 } });
+  });
+
+  test('set says which file is broken, and repeats nothing of it', async () => {
+    const cli = cliHome();
+    writeFileSync(cli.paths.config, 'sk-secret');
+    expect(await cli.run(['config', 'set', 'log.level', 'debug'])).toMatchObject({
+      code: 1,
+      stderr: `gw: ${cli.paths.config} is not JSON. Run: gw doctor\n`,
+    });
+  });
+
+  test.each([
+    ['007d', '7d'],
+    ['forever', 'forever'],
+    ['off', 'forever'],
+  ])('set retention.requests takes %s', async (text, stored) => {
+    const cli = cliHome();
+    expect((await cli.run(['config', 'set', 'retention.requests', text])).code).toBe(0);
+    expect((await cli.run(['config', 'get', 'retention.requests'])).stdout).toBe(`${stored}\n`);
+  });
+
+  test('list --origin says where each value comes from, the environment before the file', async () => {
+    const cli = cliHome();
+    await cli.run(['config', 'set', 'log.level', 'debug']);
+    const { stderr } = await cli.run(['config', 'set', 'timezone', 'Asia/Tokyo']);
+    expect(stderr).toContain('But GW_TIMEZONE is set, and goes before it.');
+    const { stdout } = await cli.run(['config', 'list', '--origin']);
+    expect(stdout).toMatch(/^timezone +environment GW_TIMEZONE +Europe\/Paris$/m);
+    expect(stdout).toMatch(/^log\.level +config +debug$/m);
+    expect(stdout).toMatch(/^limits\.max_body_bytes +default +33554432$/m);
+  });
+
+  test('list says all of what each setting is, and a long value breaks no line but its own', async () => {
+    const cli = cliHome();
+    const targets = 'openai/gpt-5, azure/gpt-5, anthropic/claude-opus-4-1 | openrouter/openai/gpt-5';
+    await cli.run(['config', 'set', 'aliases.strong', targets]);
+    const { stdout } = await cli.run(['config', 'list'], { columns: 80 });
+    expect(stdout).not.toContain('…');
+    expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([`aliases.strong  ${targets}`]);
+  });
+
+  test('says of an alias whose provider nobody knows what it is taken for', async () => {
+    const cli = cliHome();
+    const { code, stderr } = await cli.run([
+      'config',
+      'set',
+      'aliases.fast',
+      'sandbox/echo | opnai/gpt-5, gpt-5',
+    ]);
+    expect(code).toBe(0);
+    expect(stderr.split('\n').slice(1, -1)).toEqual([
+      `"opnai" is no provider that gw knows, so opnai/gpt-5 is taken for a model's own name. To add the provider: gw providers add opnai`,
+    ]);
+    await cli.run(['config', 'set', 'aliases.cheap', 'fast/er']);
+    const known = await cli.run(['config', 'set', 'aliases.fast', 'cheap, openai/gpt-5, gpt-5']);
+    expect(known.stderr.split('\n')).toHaveLength(2);
+  });
+
+  test('says of a project that there is not that it is to be made', async () => {
+    const cli = cliHome();
+    await cli.run(['projects', 'add', 'web']);
+    for (const map of ['optimizer.projects', 'routing.shares']) {
+      const value = map === 'routing.shares' ? '50%' : 'off';
+      const lost = await cli.run(['config', 'set', `${map}.wbe`, value]);
+      expect([lost.code, lost.stderr]).toEqual([
+        0,
+        expect.stringContaining('There is no project "wbe" yet. See: gw projects list.'),
+      ]);
+      expect((await cli.run(['config', 'set', `${map}.web`, value])).stderr).not.toContain('no project');
+      expect((await cli.run(['config', 'unset', `${map}.wbe`])).stderr).not.toContain('no project');
+    }
+  });
+
+  test('gives models other names with aliases.NAME, and unset takes them back', async () => {
+    const cli = cliHome();
+    await cli.run(['config', 'set', 'aliases.gpt-4.1', 'openai/gpt-4.1-mini']);
+    expect((await cli.run(['config', 'get', 'aliases.gpt-4.1'])).stdout).toBe('openai/gpt-4.1-mini\n');
+    await cli.run(['config', 'unset', 'aliases.gpt-4.1']);
+    expect((await cli.run(['config', 'get', 'aliases.gpt-4.1'])).code).toBe(5);
+  });
+
+  test.each([
+    [['set', 'port', 'http'], 2, 'port: "http" is not a whole number from 0 to 65535'],
+    [['set', 'timezone', 'Mars'], 2, 'timezone: "Mars" is not a time zone'],
+    [['set', 'max_wait_ms', '1'], 5, 'Did you mean admission.max_wait_ms?'],
+    [['set', 'routing.hegde', 'on'], 5, 'Did you mean routing.deadline_ms or '],
+    [['get', 'aliases.none'], 5, 'no setting "aliases.none". See: gw config list'],
+    [['set', 'retention.requests', '0d'], 2, '"0d" is neither a number of days, such as 90d, nor forever'],
+    [['set', 'retention.requests', '90'], 2, '"90" is neither'],
+    [['set', 'routing.hedge', 'on'], 2, 'routing.hedge was removed in this version of gw: gw asks a second'],
+    [['set', 'routing.shadow_share', '5%'], 2, 'routing.shadow_share was removed in this version of gw: '],
+    [['get', 'routing.shadow_budget'], 2, 'routing.shadow_budget was removed in this version of gw: '],
+    [['unset', 'routing.hedge'], 2, 'routing.hedge was removed in this version of gw: '],
+    [['get', 'colour'], 5, 'no setting "colour". See: gw config list'],
+  ])('%j exits with %i', async (args, code, message) => {
+    const result = await cliHome().run(['config', ...args]);
+    expect(result).toMatchObject({ code, stdout: '' });
+    expect(result.stderr).toContain(message);
+  });
+
+  test('a value in the file that cannot be is reported on stderr and does not stop a command', async () => {
+    const cli = cliHome();
+    writeFileSync(cli.paths.config, '{"log":{"level":"loud"}}');
+    const { code, stdout, stderr } = await cli.run(['config', 'get', 'log.level']);
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'info\n' });
+    expect(stderr).toContain('warning: log.level in ');
+    // It reads the settings for each of its parts.
+    expect((await cli.run(['status'])).stderr.match(/warning: /g)).toHaveLength(1);
+  });
+
+  test('unset deletes a setting that this version has no longer from the file, which no command warns of', async () => {
+    const cli = cliHome();
+    writeFileSync(cli.paths.config, '{"routing":{"hedge":"on","deadline_ms":7000}}');
+    expect(await cli.run(['config', 'get', 'routing.deadline_ms'])).toMatchObject({ code: 0, stderr: '' });
+    expect((await cli.run(['config', 'list'])).stdout).not.toContain('hedge');
+    expect(await cli.run(['config', 'unset', 'routing.hedge'])).toMatchObject({
+      code: 0,
+      stderr: `routing.hedge is deleted from ${cli.paths.config}; this version of gw ignored it.\n`,
+    });
+    expect(JSON.parse(readFileSync(cli.paths.config, 'utf8'))).toEqual({ routing: { deadline_ms: 7000 } });
+  });
+
+  test('a value in the environment that cannot be stops every command with exit code 2', async () => {
+    const { code, stderr } = await cliHome().run(['usage'], { env: { GW_PORT: 'x' } });
+    expect(code).toBe(2);
+    expect(stderr).toBe('gw: GW_PORT: "x" is not a whole number from 0 to 65535\n');
+  });
+});

@@ -1,0 +1,189 @@
+import { chmodSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { checkNode } from '../../../src/cli/doctor/install.ts';
+import { requestIdAt } from '../../../src/ids.ts';
+import { status } from '../../support/scripts.ts';
+import { createWorld, recordOf, startDaemon } from '../../support/simulator.ts';
+import { refusingUrl, startUpstream } from '../../support/upstream.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+import { cliHome } from '../cli-home.ts';
+
+const DAY_MS = 86_400_000;
+
+interface Found {
+  name: string;
+  state: string;
+  message: string;
+  mend: string | null;
+}
+
+/** A home whose clock is this machine's: the doctor compares it with the time of files. */
+function realTimeHome() {
+  const cli = cliHome();
+  cli.clock = createVirtualClock(Date.now());
+  return cli;
+}
+
+async function examine(cli: ReturnType<typeof cliHome>): Promise<{ code: number; found: Found[] }> {
+  const { code, stdout } = await cli.run(['doctor', '--json']);
+  return { code, found: JSON.parse(stdout) as Found[] };
+}
+
+describe('gw doctor', () => {
+  test('finds nothing broken in a fresh home, and tells what is still to do', async () => {
+    const cli = realTimeHome();
+    await cli.run(['projects', 'list']);
+    const { code, found } = await examine(cli);
+    expect(code).toBe(0);
+    expect(found.filter(({ state }) => state === 'broken')).toEqual([]);
+    expect(found).toContainEqual(
+      expect.objectContaining({ name: 'database', message: expect.stringMatching(/^sound, schema \d+, /) }),
+    );
+    expect(found).toContainEqual(expect.objectContaining({ name: 'daemon', mend: 'gw start' }));
+    expect(found).toContainEqual(
+      expect.objectContaining({ name: 'providers', mend: 'gw providers add openai' }),
+    );
+  });
+
+  test('leaves a database as it is that the next start brings up to date', async () => {
+    const cli = realTimeHome();
+    writeFileSync(cli.paths.database, '', { mode: 0o600 });
+    const { found } = await examine(cli);
+    expect(found).toContainEqual(expect.objectContaining({ name: 'database', mend: 'gw restart' }));
+    expect(statSync(cli.paths.database).size).toBe(0);
+  });
+
+  test('with --quick leaves the search for damage out, and says on a terminal where that takes long', async () => {
+    const cli = realTimeHome();
+    await cli.run(['projects', 'list']);
+    const long = /^Reading the database \(10\d\.\d MB\) to see whether it is sound\. /;
+    expect((await cli.run(['doctor'], { tty: true })).stderr).toBe('');
+    // As large as an old one, without its bytes.
+    writeFileSync(`${cli.paths.database}-wal`, '', { mode: 0o600 });
+    truncateSync(`${cli.paths.database}-wal`, 101_000_000);
+    expect((await cli.run(['doctor'], { tty: true })).stderr).toMatch(long);
+    expect((await cli.run(['doctor'])).stderr).toBe('');
+    const { stdout, stderr } = await cli.run(['doctor', '--quick'], { tty: true, env: { NO_COLOR: '1' } });
+    expect(stderr).toBe('');
+    expect(stdout).toMatch(/database +not searched for damage, schema \d+, /);
+  });
+
+  test('finds files that others can read, and mends them with --fix', async () => {
+    const cli = realTimeHome();
+    await cli.run(['providers', 'add', 'openai', '--stdin'], { stdin: 'sk-secret-1' });
+    chmodSync(cli.paths.credentials, 0o644);
+    const { code, stdout, stderr } = await cli.run(['doctor']);
+    expect(code).toBe(1);
+    expect(stdout).toContain(`X   permissions  other users can open ${cli.paths.credentials}`);
+    expect(stdout).toContain('to mend it: gw doctor --fix');
+    expect(stderr).toMatch(/problems? to mend/);
+    await cli.run(['doctor', '--fix']);
+    expect(statSync(cli.paths.credentials).mode & 0o777).toBe(0o600);
+  });
+
+  test('finds settings that this version has no longer, and says how to delete them', async () => {
+    const cli = realTimeHome();
+    await cli.run(['projects', 'list']);
+    writeFileSync(cli.paths.config, '{"routing":{"hedge":"on","shadow_budget":"0.5"}}', { mode: 0o600 });
+    const settings = async () => (await examine(cli)).found.filter(({ name }) => name === 'settings');
+    expect(await settings()).toMatchObject(
+      ['routing.hedge', 'routing.shadow_budget'].map((key) => ({
+        state: 'warning',
+        message: expect.stringContaining(`ignored in the file: ${key} was removed in this version of gw: `),
+        mend: `gw config unset ${key}`,
+      })),
+    );
+    for (const key of ['routing.hedge', 'routing.shadow_budget']) await cli.run(['config', 'unset', key]);
+    expect(await settings()).toEqual([]);
+  });
+
+  test('tells what takes the room in the database, and which records will go', async () => {
+    const cli = realTimeHome();
+    const size = async () => (await examine(cli)).found.find(({ name }) => name === 'size');
+    await cli.run(['projects', 'list']);
+    expect((await size())?.message).toMatch(/all else \d.*, write-ahead log \d/);
+    const db = await cli.open();
+    const { ledger } = startDaemon(db, createWorld(), 0);
+    const now = Date.now();
+    for (let i = 0; i < 300; i++) await ledger.record(recordOf(requestIdAt(now - 100 * DAY_MS) + i));
+    await ledger.record(recordOf(requestIdAt(now)));
+    expect(await size()).toMatchObject({
+      state: 'ok',
+      message: expect.stringMatching(
+        /requests \d+\.\d kB.*; requests since \d{4}-\d\d-\d\d are kept for 90d .*, and 300 records will go/,
+      ),
+    });
+    await cli.run(['config', 'set', 'retention.requests', 'off']);
+    expect((await size())?.message).toContain('are kept for good');
+  });
+
+  test('finds a damaged database, and says how to put a copy in its place', async () => {
+    const cli = realTimeHome();
+    writeFileSync(cli.paths.database, 'no database at all, but long enough to be looked at. '.repeat(100), {
+      mode: 0o600,
+    });
+    const { code, found } = await examine(cli);
+    expect(code).toBe(1);
+    const [fault] = found.filter(({ state }) => state === 'broken');
+    expect(fault).toMatchObject({
+      name: 'database',
+      message: expect.stringContaining('file is not a database'),
+    });
+    expect(fault?.mend).toContain('gw backup');
+  });
+
+  test('finds a key that a provider refuses, and does not show it', async () => {
+    const upstream = await startUpstream({ models: status(401) });
+    const cli = realTimeHome();
+    await cli.run(['providers', 'add', 'mine', '--base-url', upstream.url, '--stdin'], {
+      stdin: 'sk-secret-2',
+    });
+    const { code, stdout } = await cli.run(['doctor']);
+    await upstream.close();
+    expect(code).toBe(1);
+    expect(stdout).toContain('mine: key from stored refused (HTTP 401)');
+    expect(stdout.replace(/\s+/g, ' ')).toContain(`gw providers add mine --base-url ${upstream.url}`);
+    expect(stdout).not.toContain('sk-secret-2');
+  });
+
+  test('does not blame the key of a provider that nobody answers for', async () => {
+    const cli = realTimeHome();
+    const added = ['mine', '--base-url', await refusingUrl(), '--stdin'];
+    await cli.run(['providers', 'add', ...added], { stdin: 'sk-secret-2' });
+    const { found } = await examine(cli);
+    expect(found).toContainEqual(
+      expect.objectContaining({
+        name: 'providers',
+        state: 'broken',
+        mend: 'connect this machine, or name another address: gw providers add mine --base-url URL',
+      }),
+    );
+  });
+
+  test('finds a clock that was set back, by the last request', async () => {
+    const cli = realTimeHome();
+    await cli.run(['projects', 'list']);
+    await cli.record({ timeMs: Date.now() + 86_400_000 });
+    const { found } = await examine(cli);
+    expect(found).toContainEqual(expect.objectContaining({ name: 'clock', state: 'broken' }));
+  });
+
+  test('finds a key file that is not JSON, without showing what is in it', async () => {
+    const cli = realTimeHome();
+    writeFileSync(cli.paths.cliKeys, 'sk-gw-not-json', { mode: 0o600 });
+    const { stdout } = await cli.run(['doctor']);
+    expect(stdout).toContain(`${cli.paths.cliKeys} is not JSON`);
+    const { code, stderr } = await cli.run(['env']);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `gw: ${cli.paths.cliKeys} is not JSON. Run: gw doctor\n`,
+    });
+    expect(stdout + stderr).not.toContain('sk-gw');
+  });
+
+  test('knows which Node is too old', () => {
+    expect(checkNode('20.18.3').state).toBe('broken');
+    expect(checkNode('20.19.0').state).toBe('ok');
+    expect(checkNode('24.0.0').state).toBe('ok');
+  });
+});

@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { cliHome } from '../cli-home.ts';
+
+describe('gw prices', () => {
+  test('set takes dollars for a million tokens, and list shows them', async () => {
+    const cli = cliHome();
+    const { code, stderr } = await cli.run([
+      ...['prices', 'set', 'openai/my-tune', '--input', '3', '--output', '$12.50', '--cached-input', '0.3'],
+    ]);
+    expect(code).toBe(0);
+    expect(stderr).toContain('openai/my-tune: $3.00 in, $12.50 out for a million tokens.');
+    expect(await cli.json(['prices', 'list'])).toEqual([
+      {
+        provider: 'openai',
+        model: 'my-tune',
+        input_usd_per_million: 3,
+        output_usd_per_million: 12.5,
+        cached_input_usd_per_million: 0.3,
+        cache_write_usd_per_million: null,
+        usd_per_request: null,
+      },
+    ]);
+    expect((await cli.run(['prices'])).stdout).toMatch(/openai\/my-tune +\$3\.00 +\$0\.30 +- +\$12\.50/);
+  });
+
+  test('set takes a fee for each request, which the price in force has too', async () => {
+    const cli = cliHome();
+    const fee = ['--input', '1', '--output', '2', '--per-request', '0.005'];
+    expect((await cli.run(['prices', 'set', 'openai/searcher', ...fee])).stderr).toContain(
+      '$1.00 in, $2.00 out for a million tokens, and $0.0050 a request.',
+    );
+    const told = [{ model: 'searcher', usd_per_request: 0.005 }];
+    expect(await cli.json(['prices', 'list'])).toMatchObject(told);
+    expect(await cli.json(['prices', 'list', 'openai/searcher'])).toMatchObject(told);
+    for (const args of [['list'], ['list', 'openai/searcher']]) {
+      expect((await cli.run(['prices', ...args])).stdout).toMatch(/a request[\s\S]+\$0\.0050/);
+    }
+  });
+
+  test('a name with a slash whose first part is no provider is the name of a model', async () => {
+    const cli = cliHome();
+    await cli.run(['prices', 'set', 'meta-llama/llama-4', '--input', '1', '--output', '2']);
+    expect(await cli.json(['prices', 'list'])).toMatchObject([
+      { provider: null, model: 'meta-llama/llama-4' },
+    ]);
+  });
+
+  test('list MODEL shows the built-in price, and a price of your own before it', async () => {
+    const cli = cliHome();
+    const price = async () => (await cli.json<Record<string, unknown>[]>(['prices', 'list', 'gpt-4o']))[0];
+    expect(await price()).toMatchObject({
+      provider: 'openai',
+      input_usd_per_million: 2.5,
+      output_usd_per_million: 10,
+    });
+    await cli.run(['prices', 'set', 'gpt-4o', '--input', '1', '--output', '2']);
+    expect(await price()).toMatchObject({ input_usd_per_million: 1, source: 'override gpt-4o' });
+  });
+
+  test('remove forgets a price of your own, and exits with 5 where there is none', async () => {
+    const cli = cliHome();
+    await cli.run(['prices', 'set', 'x', '--input', '1', '--output', '2']);
+    expect((await cli.run(['prices', 'remove', 'x'])).code).toBe(0);
+    expect((await cli.run(['prices', 'remove', 'x'])).code).toBe(5);
+  });
+
+  test.each([
+    [['set', 'x', '--input', '1'], 2, "required option '--output <usd>' not specified"],
+    [['set', 'x', '--input', 'cheap', '--output', '1'], 2, '--input cheap is no price'],
+    [['set', 'x', '--input', '0.0000001', '--output', '1'], 2, 'at most 6 decimal places'],
+    [['set', 'x', '--input', '1', '--output', '1', '--per-request', '1001'], 2, '1001 is no fee'],
+    [['list', 'made-up-9'], 5, 'gw prices set made-up-9 --input X --output Y'],
+  ])('%j exits with %i', async (args, code, message) => {
+    const result = await cliHome().run(['prices', ...args]);
+    expect(result.code).toBe(code);
+    expect(result.stderr).toContain(message);
+  });
+});

@@ -1,0 +1,177 @@
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
+import { cliHome, stopAfterwards } from '../cli-home.ts';
+
+/** One test for a life, because a daemon takes its time to start. */
+describe('the daemon', () => {
+  test('starts once, shows its keys once, answers, serves its commands, restarts and stops', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    const first = await cli.exec(['start']);
+    expect(first).toMatchObject({ code: 0, stderr: '' });
+    const origin = /^Base URL +(http:\/\/localhost:\d+)\/v1$/m.exec(first.stdout)?.[1] ?? '';
+    const key = /^Project key +(sk-gw-\S+)$/m.exec(first.stdout)?.[1];
+    expect(first.stdout).toMatch(/^Admin key +sk-gw-\S+$/m);
+    expect(first.stdout).toMatch(/eval "\$\(\S*gw env\)"/);
+
+    const again = await cli.exec(['start', '--port', '4999']);
+    expect(again.code).toBe(0);
+    expect(again.stdout).toContain('gw is already running');
+    expect(again.stdout).not.toContain('sk-gw-');
+    expect(again.stderr).toContain('gw restart --port 4999');
+
+    const answer = await fetch(`${origin}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'sandbox/echo', messages: [{ role: 'user', content: 'Hello' }] }),
+    });
+    expect(answer.status).toBe(200);
+    await answer.json();
+    const refused = await fetch(`${origin}/v1/models`);
+    // A client may be anywhere, so that only the whole path leads it to a gw that is not on the PATH.
+    expect(((await refused.json()) as { error: { message: string } }).error.message).toMatch(
+      /eval "\$\(\/\S+\/bin\/gw env\)"$/,
+    );
+    cli.clock = createVirtualClock(Date.now());
+    expect(await cli.json(['usage'])).toMatchObject({ total: { requests: 1 } });
+    expect((await cli.run(['models'])).stdout).toMatch(/^sandbox\/echo +\$0\.15 +\$0\.60$/m);
+    expect((await cli.run(['status'])).stdout).toContain(`running on ${origin}/v1, pid `);
+    expect((await cli.run(['doctor'])).stdout).toContain(`running on ${origin}/v1, pid `);
+    expect((await cli.run(['logs'])).stdout).toMatch(/info {2}listening/);
+    expect(statSync(cli.paths.log).mode & 0o777).toBe(0o600);
+
+    const before = JSON.parse(readFileSync(cli.paths.daemonInfo, 'utf8')) as { pid: number };
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    for (const impossible of ['-5', `${(taken.address() as AddressInfo).port}`]) {
+      expect((await cli.exec(['restart', '--port', impossible])).code).not.toBe(0);
+    }
+    taken.close();
+    expect(() => process.kill(before.pid, 0)).not.toThrow();
+    expect((await cli.exec(['restart'])).stdout).toMatch(
+      /^gw has restarted: http:\/\/localhost:\d+\/v1, pid \d+\n$/,
+    );
+    expect(() => process.kill(before.pid, 0)).toThrow();
+
+    const port = await freePort();
+    expect((await cli.exec(['restart', '--port', `${port}`])).stdout).toContain(`:${port}/v1, pid `);
+    expect((await cli.exec(['restart'])).stdout).toContain(`:${port}/v1, pid `);
+
+    expect((await cli.exec(['stop'])).stderr).toMatch(/^gw \(pid \d+\) has stopped\.\n$/);
+    expect(await cli.exec(['stop'])).toMatchObject({ code: 0, stderr: 'gw is not running.\n' });
+    const status = await cli.run(['status', '--json']);
+    expect(status.code).toBe(3);
+    expect(JSON.parse(status.stdout)).toMatchObject({ status: 'stopped', today: { requests: 1 } });
+  }, 60_000);
+
+  test('is found by asking it, not by a file that a crash left behind', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    await cli.exec(['start']);
+    const info = JSON.parse(readFileSync(cli.paths.daemonInfo, 'utf8')) as { pid: number };
+    process.kill(info.pid, 'SIGKILL');
+    expect((await cli.exec(['status'])).code).toBe(3);
+    expect(existsSync(cli.paths.daemonInfo)).toBe(true);
+    expect((await cli.exec(['start'])).stdout).toContain('gw is running');
+  }, 60_000);
+
+  test('says so where other machines can reach it', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    const open = await cli.exec(['start', '--host', '0.0.0.0']);
+    expect(open).toMatchObject({ code: 0, stderr: expect.stringMatching(/0\.0\.0\.0: other machines can/) });
+    expect((await cli.run(['logs'])).stdout).toMatch(/warn {2}other machines can reach gw/);
+    expect(await cli.exec(['restart', '--host', 'localhost'])).toMatchObject({ code: 0, stderr: '' });
+  }, 60_000);
+
+  test('starts with settings of 0.1.0 that it has no longer, and says in one line that it ignores them', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    const routing = { shadow_share: '5%', shadow_budget: '0.50', hedge: 'on', deadline_ms: 7_000 };
+    writeFileSync(cli.paths.config, JSON.stringify({ routing }), { mode: 0o600 });
+    const { code, stderr } = await cli.exec(['start']);
+    const keys = 'routing.hedge, routing.shadow_share, routing.shadow_budget';
+    const line = `${cli.paths.config} sets ${keys}, which this version of gw has removed and ignores.`;
+    expect({ code, lines: stderr.trimEnd().split('\n').length }).toEqual({ code: 0, lines: 1 });
+    expect(stderr).toContain(`warning: ${line} See: `);
+    expect((await cli.run(['logs'])).stdout.split(`warn  ${line}`)).toHaveLength(2);
+    expect((await cli.exec(['config', 'get', 'routing.deadline_ms'])).stdout).toBe('7000\n');
+  }, 60_000);
+
+  test('two starts at once make one daemon, and both say where it is', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    const both = await Promise.all([cli.exec(['start', '--json']), cli.exec(['start', '--json'])]);
+    expect(both.map(({ code, stderr }) => ({ code, stderr }))).toEqual([
+      { code: 0, stderr: '' },
+      { code: 0, stderr: '' },
+    ]);
+    const [one, other] = both.map(
+      ({ stdout }) => (JSON.parse(stdout) as { instance_id: string }).instance_id,
+    );
+    expect(one).toBe(other);
+  }, 60_000);
+
+  test('does not start where its port is taken, and says by whom and what to do', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const { code, stdout, stderr } = await cliHome().exec(['start', '--port', String(port)]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    expect(stderr).toContain(`gw: port ${port} is used by `);
+    if (process.platform === 'linux') expect(stderr).toContain(`(pid ${process.pid}), which is not gw`);
+    expect(stderr).toContain(`gw start --port ${port + 1}`);
+    expect(stderr).toContain('kill ');
+  });
+
+  test('that cannot start leaves its reason with the one who started it', async () => {
+    const cli = cliHome();
+    writeFileSync(cli.paths.database, 'this is no database, and long enough to be taken for one'.repeat(20));
+    const { code, stderr } = await cli.exec(['start']);
+    expect(code).toBe(1);
+    expect(stderr).toContain('gw did not start');
+    expect(stderr).toContain('file is not a database');
+  });
+
+  test('ends where it cannot write where it is to be found, instead of running unseen', async () => {
+    const cli = cliHome();
+    mkdirSync(cli.paths.daemonInfo);
+    const { code, stderr } = await cli.exec(['start']);
+    expect([code, stderr]).toEqual([
+      1,
+      `gw: gw did not start (exit code 1):\ngw: cannot write ${cli.paths.daemonInfo}: it is a folder. Move it away, or name a file\n`,
+    ]);
+  });
+
+  test('a setting that cannot be is refused before anything is started', async () => {
+    const { code, stderr } = await cliHome().exec(['start', '--port', 'http']);
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: 'gw: --port: "http" is not a whole number from 0 to 65535\n',
+    });
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+describe('commands that need the daemon', () => {
+  test.each([[['models']], [['run', '--', 'true']]])('%j exit with 3 when it is down', async (args) => {
+    const result = await cliHome().run(args);
+    expect(result).toEqual({
+      code: 3,
+      stdout: '',
+      stderr: 'gw is not running. Run: gw start\n'.replace(/^/, 'gw: '),
+    });
+  });
+});
