@@ -15,7 +15,12 @@ export async function withStore<T>(context: Context, work: (db: Db) => Promise<T
   }
 }
 
-/** The id of the project that a command was given; undefined where it was given none. */
+/** The id of the project named with `--project`; undefined without the option. */
 export function optionalProject(db: Db, name: string | undefined): number | undefined {
   return name === undefined ? undefined : findProject(db, name);
+}
+
+/** The same as a part of a query. */
+export function projectFilter(db: Db, name: string | undefined): { projectId?: number } {
+  return name === undefined ? {} : { projectId: findProject(db, name) };
 }

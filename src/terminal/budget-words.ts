@@ -1,9 +1,7 @@
 import { formatUsd } from '../money.ts';
-import type { Standing } from '../store/budgets/budgets.ts';
-import { thresholdOf } from '../store/budgets/budgets.ts';
+import { type Standing, thresholdOf } from '../store/budgets/budgets.ts';
 import { forecastOf, isOver } from '../store/budgets/forecast.ts';
-import type { TimeFormat } from './time.ts';
-import { type createTimeFormat, duration } from './time.ts';
+import { duration, type TimeFormat } from './time.ts';
 
 /** What to expect of a budget in two words, such as `out ~15:40`. */
 export function forecastWords(standing: Standing, times: TimeFormat, now: number): string {
@@ -37,11 +35,7 @@ export function capText({ capNanoUsd, windowMs }: Standing['budget']): string {
 }
 
 /** What to expect of a budget, such as "at this pace the cap is reached at 15:40". */
-export function forecastText(
-  standing: Standing,
-  times: ReturnType<typeof createTimeFormat>,
-  now: number,
-): string {
+export function forecastText(standing: Standing, times: TimeFormat, now: number): string {
   const resets = times.moment(standing.resetsAt, now);
   if (isAsGoodAsFull(standing))
     return `as good as full: ${formatUsd(standing.budget.capNanoUsd - standing.posted)} left; resets ${resets}`;

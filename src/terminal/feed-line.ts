@@ -1,6 +1,7 @@
 import type { FeedRow } from '../store/dashboard/feed.ts';
 import { type Look, styleOf } from './look.ts';
 import { tokens } from './numbers.ts';
+import { plain } from './palette.ts';
 import { costOf, mark } from './request-words.ts';
 import type { Cell } from './styled-lines.ts';
 import { tookText } from './time.ts';
@@ -82,8 +83,6 @@ function figureCells(row: FeedRow, { wide }: FeedColumns): Cell[] {
     { text: tookText(row.durationMs), width: WIDTHS.took, align: 'right' },
   ];
 }
-
-const plain = (text: string) => text;
 
 /** What is said of a request that cost nothing because it failed. */
 function noteOf({ outcome, error, costNanoUsd }: FeedRow): string | undefined {

@@ -1,5 +1,5 @@
 import type { Symbols } from './bars.ts';
-import type { Palette } from './palette.ts';
+import { type Palette, plain } from './palette.ts';
 import type { TimeFormat } from './time.ts';
 
 /** How the dashboard shows things: colours, signs, and the clocks of the configured zone. */
@@ -15,8 +15,7 @@ export interface Look {
 /** What marks a state, so that it reads without colour. */
 export const MARKS = { bad: 'X', warn: '!', none: ' ' } as const;
 
-export function styleOf(mark: string, { palette }: Look): (text: string) => string {
+export function styleOf(mark: string, { palette }: Pick<Look, 'palette'>): (text: string) => string {
   if (mark === MARKS.bad) return palette.bad;
-  if (mark === MARKS.warn) return palette.warn;
-  return (text) => text;
+  return mark === MARKS.warn ? palette.warn : plain;
 }

@@ -1,4 +1,5 @@
 import type { Look } from './look.ts';
+import { plain } from './palette.ts';
 import { clean, pad, shorten, widthOf } from './text.ts';
 
 /** One part of a line. What came from outside is cleaned here, and nowhere else. */
@@ -40,5 +41,3 @@ export function heading(
   const name = focused ? palette.accent(palette.bold(shown)) : palette.bold(shown);
   return palette.dim(start) + name + palette.dim(right.join(''));
 }
-
-const plain = (text: string) => text;

@@ -3,8 +3,8 @@ import { budgetLabel, type Standing } from '../../store/budgets/budgets.ts';
 import { forecastOf, leftOf } from '../../store/budgets/forecast.ts';
 import { gauge } from '../../terminal/bars.ts';
 import { capText, forecastText, forecastWords, mark, shareOf } from '../../terminal/budget-words.ts';
+import { styleOf } from '../../terminal/look.ts';
 import { percent } from '../../terminal/numbers.ts';
-import type { Palette } from '../../terminal/palette.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
@@ -22,33 +22,26 @@ export function budgetTable(standings: Standing[], { terminal, timezone, now }: 
   const { palette, symbols } = terminal;
   const times = createTimeFormat(timezone);
   const urgent = [...standings].sort((a, b) => shareOf(b) - shareOf(a));
+  const style = (text: string, row: Standing) => styleOf(mark(row), terminal)(text);
   const columns: Column<Standing>[] = [
-    {
-      header: ' ',
-      value: mark,
-      style: (text, row) => styleFor(row, palette)(text),
-    },
+    { header: ' ', value: mark, style },
     { header: 'budget', value: ({ budget }) => budgetLabel(budget), shrinks: true },
     {
       header: '',
       value: (row, width) => gauge(shareOf(row), width, symbols),
       fills: GAUGE_CELLS,
-      style: (text, row) => (mark(row) === ' ' ? palette.accent(text) : styleFor(row, palette)(text)),
+      style: (text, row) => (mark(row) === ' ' ? palette.accent(text) : style(text, row)),
     },
     { header: '', value: (row) => percent(shareOf(row)), align: 'right' },
     { header: 'spent', value: (row) => formatUsd(row.posted), align: 'right' },
     { header: 'cap', value: ({ budget }) => capText(budget), align: 'right' },
     ...(urgent.some(({ pending }) => pending > 0) ? [held] : []),
     { header: 'left', value: (row) => formatUsd(leftOf(row)), align: 'right' },
-    {
-      header: 'forecast',
-      value: (row) => forecastWords(row, times, now),
-      style: (text, row) => styleFor(row, palette)(text),
-    },
+    { header: 'forecast', value: (row) => forecastWords(row, times, now), style },
   ];
   const lines = table(urgent, columns, { terminal });
-  const told = urgent.filter((row) => mark(row) !== ' ' || forecastOf(row, now).kind !== 'lasts');
-  const sentences = told.map((row) => `  ${budgetLabel(row.budget)}: ${forecastText(row, times, now)}`);
+  const notable = urgent.filter((row) => mark(row) !== ' ' || forecastOf(row, now).kind !== 'lasts');
+  const sentences = notable.map((row) => `  ${budgetLabel(row.budget)}: ${forecastText(row, times, now)}`);
   return [
     palette.bold(`Budgets (${timezone})`),
     '',
@@ -62,8 +55,3 @@ const held: Column<Standing> = {
   value: (row) => (row.pending > 0 ? formatUsd(row.pending) : '-'),
   align: 'right',
 };
-
-function styleFor(row: Standing, palette: Palette): (text: string) => string {
-  const sign = mark(row);
-  return sign === 'X' ? palette.bad : sign === '!' ? palette.warn : (text) => text;
-}

@@ -1,7 +1,7 @@
 import { Argument, type Command, Option } from 'commander';
 import { formatUsd } from '../../money.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
-import { projectIds } from '../../store/accounts/find-project.ts';
+import { findProject, projectIds } from '../../store/accounts/find-project.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { budgetResponse } from '../../store/budgets/budget-response.ts';
 import {
@@ -79,9 +79,7 @@ export const budget: SetUp = (command, context) => {
       new Option('--period <period>', 'which one; may be left out where there is only one').choices(PERIODS),
     )
     .option('--repo <path>', 'that of this git repository')
-    .action((name: string | undefined, options: RemoveOptions) =>
-      name === undefined ? remove(context, options) : removeNamed(context, name, options),
-    );
+    .action((name: string | undefined, options: RemoveOptions) => remove(context, name, options));
 };
 
 function addViewOptions(command: Command): Command {
@@ -159,70 +157,56 @@ async function check(context: Context, options: ViewOptions): Promise<void> {
   if (full.length > 0) throw new CliError(`over budget: ${full.join(', ')}`, EXIT.overBudget);
 }
 
-async function remove(context: Context, options: RemoveOptions): Promise<void> {
-  const { calendar } = settingsAndCalendar(context);
-  const now = context.clock.now();
-  const named = options.repo === undefined ? undefined : readOldRepo(options.repo);
-  const removed = await withStore(context, async (db) => {
-    const { getProject } = await import('../../store/accounts/projects.ts');
-    const project = await getProject(db, options.project);
-    const standings = await listBudgets(db, [project.id], { calendar, now });
-    const terms = onlyOne(
-      standings.map(({ budget }) => budget),
-      options.period,
-      named,
-    );
-    const { period = 'daily', repo = named ?? '' } = terms ?? options;
-    await removeBudget(db, project, period, now, repo);
-    return budgetName({ projectName: project.name, period, repo });
-  });
-  note(context, `Budget ${removed} is removed.`);
-}
-
-type Terms = Standing['budget'];
-
-/** A name says all that the options do; that of a repository's budget may be short, as lists show it. */
-async function removeNamed(context: Context, name: string, { period, repo }: RemoveOptions): Promise<void> {
-  if (period !== undefined || repo !== undefined) {
+async function remove(context: Context, name: string | undefined, options: RemoveOptions): Promise<void> {
+  if (name !== undefined && (options.period !== undefined || options.repo !== undefined)) {
     throw usageError(`give a name or options, not both: gw budget remove ${name}`);
   }
   const { calendar } = settingsAndCalendar(context);
   const now = context.clock.now();
   const removed = await withStore(context, async (db) => {
-    const all = (await listBudgets(db, projectIds(db), { calendar, now })).map(({ budget }) => budget);
-    const whole = all.filter((each) => budgetName(each) === name);
-    const meant = whole.length > 0 ? whole : all.filter((each) => budgetLabel(each) === name);
-    const terms = theOne(meant);
-    if (!terms) throw new CliError(`no budget "${name}". See: gw budget list`, EXIT.notFound);
     const { getProject } = await import('../../store/accounts/projects.ts');
-    await removeBudget(db, await getProject(db, terms.projectName), terms.period, now, terms.repo);
-    return budgetName(terms);
+    const projects = name === undefined ? [findProject(db, options.project)] : projectIds(db);
+    const budgets = (await listBudgets(db, projects, { calendar, now })).map(({ budget }) => budget);
+    const { projectName, period, repo } =
+      name === undefined ? matchingBudget(budgets, options) : namedBudget(budgets, name);
+    await removeBudget(db, await getProject(db, projectName), period, now, repo);
+    return budgetName({ projectName, period, repo });
   });
   note(context, `Budget ${removed} is removed.`);
 }
 
-/** The budget that is meant; undefined where there is none. Throws a CliError where it could be any of several. */
-function onlyOne(
-  budgets: Terms[],
-  period: BudgetPeriod | undefined,
-  repo: string | undefined,
-): Terms | undefined {
-  // Who names a period and no repository means the project's own.
-  const ofRepo = repo ?? (period === undefined ? undefined : '');
-  const meant = budgets.filter(
+type Terms = Standing['budget'];
+type BudgetKey = Pick<Terms, 'projectName' | 'period' | 'repo'>;
+
+/** The budget of a full name, or of the short one that lists show for a repository's budget. */
+function namedBudget(budgets: Terms[], name: string): BudgetKey {
+  const exact = budgets.filter((each) => budgetName(each) === name);
+  const match = onlyOne(exact.length > 0 ? exact : budgets.filter((each) => budgetLabel(each) === name));
+  if (!match) throw new CliError(`no budget "${name}". See: gw budget list`, EXIT.notFound);
+  return match;
+}
+
+/** The budget that the options select; a key that no budget has when none matches. */
+function matchingBudget(budgets: Terms[], options: RemoveOptions): BudgetKey {
+  const { project, period } = options;
+  const repo = options.repo === undefined ? undefined : readOldRepo(options.repo);
+  // A period without a repository selects the project's own budget.
+  const wantedRepo = repo ?? (period === undefined ? undefined : '');
+  const matches = budgets.filter(
     (each) =>
-      (period === undefined || each.period === period) && (ofRepo === undefined || each.repo === ofRepo),
+      (period === undefined || each.period === period) &&
+      (wantedRepo === undefined || each.repo === wantedRepo),
   );
-  return theOne(meant);
+  return onlyOne(matches) ?? { projectName: project, period: period ?? 'daily', repo: repo ?? '' };
 }
 
-function theOne(meant: Terms[]): Terms | undefined {
-  if (meant.length < 2) return meant[0];
-  const commands = meant.map((each) => `\n  ${removalOf(each)}   # ${capText(each)}`);
-  throw usageError(`which one of ${meant.length}?${commands.join('')}`);
+function onlyOne(matches: Terms[]): Terms | undefined {
+  if (matches.length < 2) return matches[0];
+  const commands = matches.map((each) => `\n  ${removalOf(each)}   # ${capText(each)}`);
+  throw usageError(`which one of ${matches.length}?${commands.join('')}`);
 }
 
-function removalOf({ projectName, period, repo }: Terms): string {
+function removalOf({ projectName, period, repo }: BudgetKey): string {
   const ofRepo = repo === '' ? '' : ` --repo ${singleQuoted(repo)}`;
   return `gw budget remove --period ${period} -p ${projectName}${ofRepo}`;
 }

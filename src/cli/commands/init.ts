@@ -3,10 +3,12 @@ import { PRESETS } from '../../providers/presets.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { getProject } from '../../store/accounts/projects.ts';
 import { setBudget } from '../../store/budgets/budgets.ts';
+import { PLAIN } from '../../terminal/palette.ts';
 import { readAmount } from '../budgets/read.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, sayJson, tell } from '../context.ts';
 import { ensureDefaults, type FirstKeys } from '../first-run/default-keys.ts';
+import { keyLines } from '../first-run/first-steps.ts';
 import { ask, canAsk } from '../input/prompt.ts';
 import { addProvider } from '../providers/add.ts';
 import { knownProviders } from '../providers/known.ts';
@@ -71,11 +73,11 @@ function show(context: Context, keys: FirstKeys, json = false): void {
   const lines = [
     `State is in ${context.paths.home}`,
     `Providers: ${providers.join(', ') || 'the built-in sandbox alone'}`,
+    ...keyLines(keys, PLAIN),
+    '',
+    'Next: gw start',
   ];
-  if (keys.project) lines.push(`Project key  ${keys.project}`);
-  if (keys.admin) lines.push(`Admin key    ${keys.admin}`);
-  if (keys.project || keys.admin) lines.push('Keys are shown this once. More: gw keys create');
-  tell(context, [...lines, '', 'Next: gw start'].join('\n'));
+  tell(context, lines.join('\n'));
 }
 
 async function askProvider(context: Context): Promise<string | undefined> {

@@ -4,7 +4,7 @@ import { createTimeFormat } from '../../terminal/time.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say } from '../context.ts';
 import { tailOf } from '../daemon/log-tail.ts';
-import { usageError } from '../exit.ts';
+import { readCount } from '../input/count.ts';
 import { followFile } from '../logs/follow.ts';
 import { createLogFormat } from '../logs/format.ts';
 import { readSettings } from '../settings.ts';
@@ -24,8 +24,7 @@ export const logs: SetUp = (command, context) => {
 };
 
 async function run(context: Context, { follow, lines, json }: Options): Promise<void> {
-  const wanted = Number(lines);
-  if (!Number.isInteger(wanted) || wanted < 0) throw usageError(`--lines ${lines} is not a whole number`);
+  const count = readCount(lines, '--lines');
   const file = context.paths.log;
   if (!existsSync(file)) note(context, `Nothing is logged yet (${file}). Run: gw start`);
   const times = createTimeFormat(readSettings(context).settings.timezone);
@@ -33,6 +32,6 @@ async function run(context: Context, { follow, lines, json }: Options): Promise<
     ? (line: string) => line
     : createLogFormat(times, terminalOf(context.stdout, context.env).palette);
   const print = (line: string) => say(context, format(line));
-  if (follow) await followFile(file, { print, lines: wanted });
-  else tailOf(file, wanted).forEach(print);
+  if (follow) await followFile(file, { print, lines: count });
+  else tailOf(file, count).forEach(print);
 }

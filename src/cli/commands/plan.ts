@@ -1,6 +1,5 @@
 import { Argument } from 'commander';
-import type { Plan } from '../../store/accounts/project.ts';
-import { DEFAULT_PROJECT, PLANS } from '../../store/accounts/project.ts';
+import { DEFAULT_PROJECT, PLANS, type Plan } from '../../store/accounts/project.ts';
 import { getProject, setPlan } from '../../store/accounts/projects.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';

@@ -61,9 +61,7 @@ async function listKnown(
   json: boolean,
 ): Promise<void> {
   const { knownPrices } = await import('../prices/known.ts');
-  const { settings } = readSettings(context);
-  const configured = Object.keys(settings.providers);
-  const found = knownPrices(modelOf(text, settings), { overrides, configured, now: context.clock.now() });
+  const found = knownPrices(context, text, overrides);
   if (found.length === 0) {
     throw new CliError(
       `nobody knows the price of "${text}". To set it: gw prices set ${text} --input X --output Y`,

@@ -1,7 +1,6 @@
 import { rmSync } from 'node:fs';
 import { Option } from 'commander';
-import type { Plan } from '../../store/accounts/project.ts';
-import { PLANS } from '../../store/accounts/project.ts';
+import { PLANS, type Plan } from '../../store/accounts/project.ts';
 import { createProject, listProjects, removeProject, setPaused } from '../../store/accounts/projects.ts';
 import { table } from '../../terminal/table.ts';
 import { terminalOf } from '../../terminal/terminal.ts';

@@ -5,12 +5,13 @@ import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
+import { readCount } from '../input/count.ts';
 import { parseSince } from '../input/dates.ts';
 import { requestDetails } from '../requests/details.ts';
 import { findRequests, readStatus } from '../requests/find.ts';
 import { requestTable } from '../requests/view.ts';
 import { settingsAndCalendar } from '../settings.ts';
-import { optionalProject, withStore } from '../with-store.ts';
+import { projectFilter, withStore } from '../with-store.ts';
 
 interface Options {
   project?: string;
@@ -35,21 +36,16 @@ export const requests: SetUp = (command, context) => {
 
 async function list(context: Context, options: Options): Promise<void> {
   const { calendar } = settingsAndCalendar(context);
-  const limit = Number(options.limit);
-  if (!Number.isInteger(limit) || limit < 1 || limit > 10_000) {
-    throw usageError(`--limit ${options.limit} is not a whole number from 1 to 10000`);
-  }
   const filter = {
     ...readStatus(options.status),
     ...(options.since === undefined
       ? {}
       : { since: parseSince(options.since, calendar, context.clock.now()) }),
-    limit,
+    limit: readCount(options.limit, '--limit', { min: 1, max: 10_000 }),
   };
-  const found = await withStore(context, (db) => {
-    const projectId = optionalProject(db, options.project);
-    return findRequests(db, { ...filter, ...(projectId === undefined ? {} : { projectId }) });
-  });
+  const found = await withStore(context, (db) =>
+    findRequests(db, { ...filter, ...projectFilter(db, options.project) }),
+  );
   if (options.json)
     sayJson(
       context,

@@ -1,6 +1,6 @@
 import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
-import { type Context, note, say, sayJson } from '../context.ts';
+import { type Context, note, say, sayJson, tell } from '../context.ts';
 import { addListenOptions, flagsOf, type ListenOptions } from '../daemon/listen-options.ts';
 import { startDaemon } from '../daemon/start.ts';
 import { ensureDefaults } from '../first-run/default-keys.ts';
@@ -27,7 +27,7 @@ async function run(context: Context, options: Options): Promise<void> {
     return;
   }
   say(context, `gw is ${already ? 'already ' : ''}running (pid ${daemon.pid}).`);
-  say(context, firstSteps(daemon, keys, terminalOf(context.stdout, context.env), context.gw));
+  tell(context, firstSteps(daemon, keys, terminalOf(context.stdout, context.env)));
   if (already && options.port !== undefined && Number(options.port) !== daemon.port) {
     note(context, `It stays on port ${daemon.port}. To move it: gw restart --port ${options.port}`);
   }

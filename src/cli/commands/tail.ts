@@ -11,10 +11,10 @@ import { createTimeFormat } from '../../terminal/time.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
-import { usageError } from '../exit.ts';
+import { readCount } from '../input/count.ts';
 import { findRequests, type RequestQuery, readStatus } from '../requests/find.ts';
 import { settingsAndCalendar } from '../settings.ts';
-import { optionalProject, withStore } from '../with-store.ts';
+import { projectFilter, withStore } from '../with-store.ts';
 
 interface Options {
   project?: string;
@@ -37,14 +37,11 @@ export const tail: SetUp = (command, context) => {
 };
 
 async function run(context: Context, options: Options): Promise<void> {
-  const limit = Number(options.lines);
-  if (!Number.isInteger(limit) || limit < 0 || limit > 10_000) {
-    throw usageError(`--lines ${options.lines} is not a whole number from 0 to 10000`);
-  }
+  const limit = readCount(options.lines, '--lines', { max: 10_000 });
   const { calendar } = settingsAndCalendar(context);
   const print = printerOf(context, options, calendar.timezone);
-  const projectId = await withStore(context, async (db) => optionalProject(db, options.project));
-  const query = { ...readStatus(options.status), ...(projectId === undefined ? {} : { projectId }) };
+  const project = await withStore(context, async (db) => projectFilter(db, options.project));
+  const query = { ...readStatus(options.status), ...project };
   const db = await openDatabase(context.paths.database, { readonly: true });
   const follower = createRequestFollower(db, context.clock.now());
   const earlier = await before(db, { ...query, limit });

@@ -1,8 +1,7 @@
 import { Option } from 'commander';
 import { addDays, type Calendar } from '../../calendar.ts';
 import type { Db } from '../../store/database/open.ts';
-import type { Grouping, UsageQuery } from '../../store/reports/query.ts';
-import { GROUPINGS } from '../../store/reports/query.ts';
+import { GROUPINGS, type Grouping, type UsageQuery } from '../../store/reports/query.ts';
 import { type UsageReport, usageReport, usageTrends } from '../../store/reports/usage-report.ts';
 import { type UsageScope, usageResponse } from '../../store/reports/usage-response.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
@@ -13,7 +12,7 @@ import { parseDay } from '../input/dates.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { usageCsv } from '../usage/csv.ts';
 import { type UsageCharts, usageTable } from '../usage/table.ts';
-import { optionalProject, withStore } from '../with-store.ts';
+import { projectFilter, withStore } from '../with-store.ts';
 
 interface Options {
   groupBy: Grouping;
@@ -43,8 +42,7 @@ async function run(context: Context, options: Options): Promise<void> {
   const { calendar } = settingsAndCalendar(context);
   const scope = scopeOf(options, calendar, context.clock.now());
   const { report, charts } = await withStore(context, async (db) => {
-    const projectId = optionalProject(db, options.project);
-    const query = { ...scope, ...(projectId === undefined ? {} : { projectId }) };
+    const query = { ...scope, ...projectFilter(db, options.project) };
     const report = await usageReport(db, calendar, query);
     return {
       report,

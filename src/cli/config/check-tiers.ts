@@ -1,11 +1,8 @@
 import { SettingError } from '../../config/setting-error.ts';
-import type { Settings } from '../../config/settings.ts';
 import { isName, namesIn, parseTiers } from '../../config/tiers.ts';
 import { worstCase } from '../../pricing/cost.ts';
 import type { Context } from '../context.ts';
 import { knownPrices } from '../prices/known.ts';
-import { modelOf } from '../prices/read.ts';
-import { readSettings } from '../settings.ts';
 import { strangersIn } from './unknown-providers.ts';
 
 /**
@@ -14,14 +11,13 @@ import { strangersIn } from './unknown-providers.ts';
  */
 export function checkTiers(context: Context, model: string, text: string): void {
   const { strong, weak, up } = parseTiers(text, model);
-  const { settings } = readSettings(context);
   const [stranger] = strangersIn(context, [strong, weak.models].flatMap(namesIn));
   if (stranger) {
     throw new SettingError(
       `tiers.${model}: ${stranger.name} names no provider that is known. To add it: gw providers add ${stranger.provider}`,
     );
   }
-  const priceOf = (name: string) => priceIn(name, settings, context.clock.now());
+  const priceOf = (name: string) => listPrice(context, name);
   const asked = priceOf(model);
   const strongNames = namesIn(strong);
   if (up || asked === undefined || strongNames.some((name) => isName(name, model))) return;
@@ -34,9 +30,8 @@ export function checkTiers(context: Context, model: string, text: string): void 
 
 const MUCH_USE = { inputTokens: 1_000_000, outputTokens: 1_000_000, choices: 1 };
 
-/** At list prices; undefined where nobody knows. */
-function priceIn(name: string, settings: Settings, now: number): number | undefined {
-  const configured = Object.keys(settings.providers);
-  const [price] = knownPrices(modelOf(name, settings), { overrides: [], configured, now });
+/** The list price of much use; undefined when it is not known. */
+function listPrice(context: Context, name: string): number | undefined {
+  const [price] = knownPrices(context, name);
   return price && worstCase(MUCH_USE, price.card);
 }

@@ -3,7 +3,6 @@ import { rateAt } from '../../pricing/rate.ts';
 import { listPrices } from '../../store/accounts/prices.ts';
 import type { Context } from '../context.ts';
 import { type KnownPrice, knownPrices } from '../prices/known.ts';
-import { modelOf } from '../prices/read.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
@@ -21,10 +20,8 @@ export async function worthOf(
   tokens: { tokensBefore: number; tokensAfter: number },
 ): Promise<Worth | undefined> {
   const { settings } = readSettings(context);
-  const model = modelOf(settings.aliases[name] ?? name, settings);
   const overrides = await withStore(context, listPrices);
-  const configured = Object.keys(settings.providers);
-  const [price] = knownPrices(model, { overrides, configured, now: context.clock.now() });
+  const [price] = knownPrices(context, settings.aliases[name] ?? name, overrides);
   if (!price) return undefined;
   const cost = (count: number) => BigInt(count) * rateAt(price.card.input, count);
   return { price, savedNanoUsd: nanoFromPico(cost(tokens.tokensBefore) - cost(tokens.tokensAfter)) };

@@ -2,6 +2,9 @@ import { createCatalog } from '../../pricing/catalog.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import type { StoredPrice } from '../../store/accounts/prices.ts';
+import type { Context } from '../context.ts';
+import { readSettings } from '../settings.ts';
+import { modelOf } from './read.ts';
 
 /** What a model costs at a provider, and who says so. */
 export interface KnownPrice {
@@ -10,23 +13,22 @@ export interface KnownPrice {
   card: PriceCard;
 }
 
-export interface KnownPriceOptions {
-  overrides: readonly StoredPrice[];
-  /** Names of the providers that are configured. */
-  configured: readonly string[];
-  now: number;
-}
-
-/** The price in force of a model: at its provider, or at each provider that is known to sell it. */
+/**
+ * The price in force of a model, named as `provider/model` or alone: at its provider, or at each provider known to
+ * sell it. `overrides` are the user's own prices.
+ */
 export function knownPrices(
-  { provider, model }: { provider: string; model: string },
-  { overrides, configured, now }: KnownPriceOptions,
+  context: Context,
+  name: string,
+  overrides: readonly StoredPrice[] = [],
 ): KnownPrice[] {
+  const { settings } = readSettings(context);
+  const { provider, model } = modelOf(name, settings);
   const catalog = createCatalog({
     overrides: overrides.map((price) => ({ ...price, provider: price.provider || null })),
-    now: () => now,
+    now: context.clock.now,
   });
-  const providers = provider === '' ? candidates(model, configured) : [provider];
+  const providers = provider === '' ? candidates(model, Object.keys(settings.providers)) : [provider];
   return providers.flatMap((name) => {
     // The sandbox's models carry its name in their own.
     const full = name === 'sandbox' && !model.startsWith('sandbox/') ? `sandbox/${model}` : model;

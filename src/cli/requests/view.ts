@@ -4,7 +4,7 @@ import { tokens } from '../../terminal/numbers.ts';
 import { costOf, mark } from '../../terminal/request-words.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
-import { createTimeFormat, tookText } from '../../terminal/time.ts';
+import { createTimeFormat, timeColumn, tookText } from '../../terminal/time.ts';
 
 /** Below this many columns there is no room for all of a request. */
 const WIDE_COLUMNS = 100;
@@ -22,9 +22,11 @@ const took: Column<LoggedRequest> = {
 
 /** Requests as a table, newest first. */
 export function requestTable(found: LoggedRequest[], timezone: string, terminal: Terminal): string {
-  const times = createTimeFormat(timezone);
   const { palette } = terminal;
-  const days = new Set(found.map(({ timeMs }) => times.dateTime(timeMs).slice(0, 10)));
+  const timeText = timeColumn(
+    found.map(({ timeMs }) => timeMs),
+    createTimeFormat(timezone),
+  );
   const manyProjects = new Set(found.map(({ project }) => project)).size > 1;
   const columns: Column<LoggedRequest>[] = [
     {
@@ -33,10 +35,7 @@ export function requestTable(found: LoggedRequest[], timezone: string, terminal:
       style: (text, { outcome }) => (outcome === 'blocked' ? palette.bad(text) : palette.warn(text)),
     },
     { header: 'id', value: ({ id }) => formatRequestId(id) },
-    {
-      header: 'time',
-      value: ({ timeMs }) => (days.size === 1 ? times.time(timeMs) : times.dateTime(timeMs).slice(5, 16)),
-    },
+    { header: 'time', value: ({ timeMs }) => timeText(timeMs) },
     { header: 'model', value: modelText, shrinks: true },
     ...(manyProjects ? [project] : []),
     { header: 'st', value: ({ status }) => String(status || '-') },

@@ -1,9 +1,8 @@
 import { formatUsd, usdNumber } from '../../money.ts';
 import { budgetResponse } from '../../store/budgets/budget-response.ts';
-import { budgetName, type Standing, thresholdOf } from '../../store/budgets/budgets.ts';
-import { isOver } from '../../store/budgets/forecast.ts';
+import { budgetName } from '../../store/budgets/budgets.ts';
 import type { UsageFigures } from '../../store/reports/usage-report.ts';
-import { forecastText, shareOf } from '../../terminal/budget-words.ts';
+import { forecastText, mark, shareOf } from '../../terminal/budget-words.ts';
 import { count, percent, plural } from '../../terminal/numbers.ts';
 import { pasteable } from '../../terminal/pasteable.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
@@ -67,12 +66,7 @@ function budgetsText({ standings, timezone, now }: Status): string {
   const { budget, posted } = first;
   const more = rest.length > 0 ? ` (and ${rest.length} more)` : '';
   const spent = `${percent(shareOf(first))}, ${formatUsd(posted)} of ${formatUsd(budget.capNanoUsd)}`;
-  return `${markOf(first)}${budgetName(budget)} ${spent}; ${forecastText(first, createTimeFormat(timezone), now)}${more}`;
-}
-
-function markOf(standing: Standing): string {
-  if (isOver(standing)) return 'X ';
-  return standing.posted >= thresholdOf(standing.budget) ? '! ' : '';
+  return `${mark(first).trim()} ${budgetName(budget)} ${spent}; ${forecastText(first, createTimeFormat(timezone), now)}${more}`.trimStart();
 }
 
 function providersText({ providers, problems }: Status): string {

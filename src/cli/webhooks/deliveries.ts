@@ -3,6 +3,7 @@ import { terminalOf } from '../../terminal/terminal.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { usageError } from '../exit.ts';
+import { readCount } from '../input/count.ts';
 import { parseSince } from '../input/dates.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { withWebhooks } from './service.ts';
@@ -28,15 +29,11 @@ export async function listDeliveries(
   webhook: string | undefined,
   options: DeliveriesOptions,
 ): Promise<void> {
-  const limit = Number(options.limit);
-  if (!Number.isInteger(limit) || limit < 1 || limit > MAX_LISTED) {
-    throw usageError(`--limit ${options.limit} is not a whole number from 1 to ${MAX_LISTED}`);
-  }
   const query = {
     ...queryOf(context, options),
     ...(webhook === undefined ? {} : { webhook }),
     ...(options.failed ? { status: 'failed' as const } : {}),
-    limit,
+    limit: readCount(options.limit, '--limit', { min: 1, max: MAX_LISTED }),
   };
   const found = await withWebhooks(context, ({ service, caller }) => service.deliveries(caller, query));
   const { timezone } = settingsAndCalendar(context).settings;

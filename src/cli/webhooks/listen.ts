@@ -13,7 +13,7 @@ import { type Context, note, say } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { EXIT, Exit } from '../exit.ts';
 import { readSettings } from '../settings.ts';
-import { optionalProject, withStore } from '../with-store.ts';
+import { projectFilter, withStore } from '../with-store.ts';
 import { gatherBlocked, type Show } from './gather-blocked.ts';
 import { policyInForce } from './service.ts';
 
@@ -37,14 +37,13 @@ export async function listenToEvents(context: Context, options: ListenOptions): 
   process.once('SIGINT', interrupt);
   try {
     await withStore(context, async (db) => {
-      const projectId = optionalProject(db, options.project);
       const heard = listen({
         db,
         clock: context.clock,
         calendar,
         // What happens once it is said that events appear must appear.
         after: newestSequence(db),
-        ...(projectId === undefined ? {} : { projectId }),
+        ...projectFilter(db, options.project),
         ...(forward ? { forward } : {}),
         signal: stop.signal,
       });

@@ -2,7 +2,7 @@ import { EVENT_TYPES } from '../../store/webhooks/event-types.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 import { clean } from '../../terminal/text.ts';
-import { createTimeFormat, duration, type TimeFormat } from '../../terminal/time.ts';
+import { createTimeFormat, duration, type TimeFormat, timeColumn } from '../../terminal/time.ts';
 import type { TestView } from '../../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../../webhooks/views.ts';
 
@@ -50,11 +50,10 @@ export function deliveryTable(deliveries: DeliveryView[], timezone: string, term
   const { palette } = terminal;
   const times = createTimeFormat(timezone);
   const manyWebhooks = new Set(deliveries.map(({ webhook_id }) => webhook_id)).size > 1;
-  const days = new Set(
-    deliveries.map(({ created_at }) => times.dateTime(Date.parse(created_at)).slice(0, 10)),
+  const timeText = timeColumn(
+    deliveries.map(({ created_at }) => Date.parse(created_at)),
+    times,
   );
-  const timeText = (timeMs: number) =>
-    days.size === 1 ? times.time(timeMs) : times.dateTime(timeMs).slice(5, 16);
   const columns: Column<DeliveryView>[] = [
     {
       header: ' ',
