@@ -19,7 +19,7 @@ export function entryFor(args: readonly string[]): CommandEntry | undefined {
 /** The program, with the commands in `loaded` complete and the others as lines of the help. */
 export async function createProgram(context: Context, loaded: readonly CommandEntry[]): Promise<Command> {
   const program = new Command('gw')
-    .description('A spending firewall and accountant for LLM calls, on this machine.')
+    .description('A local spending firewall and accountant for LLM calls.')
     .usage('[command]')
     .version(context.version, '-V, --version')
     .enablePositionalOptions()

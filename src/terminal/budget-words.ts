@@ -38,17 +38,19 @@ export function capText({ capNanoUsd, windowMs }: Standing['budget']): string {
 export function forecastText(standing: Standing, times: TimeFormat, now: number): string {
   const resets = times.moment(standing.resetsAt, now);
   if (isAsGoodAsFull(standing))
-    return `as good as full: ${formatUsd(standing.budget.capNanoUsd - standing.posted)} left; resets ${resets}`;
+    return `almost full: ${formatUsd(standing.budget.capNanoUsd - standing.posted)} left; resets ${resets}`;
   const forecast = forecastOf(standing, now);
   switch (forecast.kind) {
     case 'full':
       return standing.budget.capNanoUsd === 0
-        ? 'no request that costs is let through'
+        ? 'every request that costs money is refused'
         : `full: requests are refused until ${resets}`;
     case 'runs_out':
       return `at this pace the cap is reached at ${times.moment(forecast.at, now)}; resets ${resets}`;
     case 'lasts':
-      return standing.budget.period === 'rolling' ? 'lasts at this pace' : `lasts until it resets, ${resets}`;
+      return standing.budget.period === 'rolling'
+        ? 'lasts at this pace'
+        : `lasts until it resets (${resets})`;
   }
 }
 

@@ -43,7 +43,7 @@ function outcomeText({ outcome, status, flags, detail }: LoggedRequest): string 
 }
 
 function inputText({ inputTokens, cachedInputTokens, cacheWriteTokens }: LoggedRequest): string {
-  return `${plural(inputTokens, 'token')}${part(cachedInputTokens, 'from cache')}${part(cacheWriteTokens, 'written to it')}`;
+  return `${plural(inputTokens, 'token')}${part(cachedInputTokens, 'from cache')}${part(cacheWriteTokens, 'written to cache')}`;
 }
 
 /** What was held, what was taken of it, and what went back into the budget. */
@@ -80,7 +80,7 @@ function detailFacts(name: string, value: unknown): Fact[] {
 function textOfDetail(name: string, value: unknown): string {
   if (name === 'tier' && isObject(value)) return tierText(value);
   if (name === 'shadow' && isObject(value)) return shadowText(value);
-  if (name === 'feedback') return `${String(value)} of 1, as somebody said`;
+  if (name === 'feedback') return `${String(value)} of 1, as reported`;
   return wordsOf(value);
 }
 

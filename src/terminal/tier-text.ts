@@ -5,13 +5,13 @@ type Recorded = Record<string, unknown>;
 
 const DECIDERS: Record<string, string> = {
   needs: 'what the cheaper tier lacks',
-  min_tier: 'the least tier that was asked for',
-  tool_loop: 'the running loop of tools',
-  sealed: 'reasoning that is sealed for it',
+  min_tier: 'the requested minimum tier',
+  tool_loop: 'the running tool loop',
+  sealed: 'encrypted reasoning that only it can read',
   budget: 'the budget',
   share: 'the share',
-  gain: 'what the strong tier gains',
-  sticky: 'the conversation, which stays',
+  gain: 'the expected gain of the strong tier',
+  sticky: 'the tier that the conversation already has',
 };
 
 /** Which tier a request took, and why. */
@@ -21,7 +21,7 @@ export function tierText(tier: Recorded): string {
   const parts = [
     applied === true
       ? `${chosen}, ${decided}`
-      : `the model that was asked for, as too little is known; it would be ${chosen}`,
+      : `the requested model, because too little is known; it would be ${chosen}`,
     scoreText(tier),
     ...(typeof saved === 'number' ? [`saved ${formatUsd(Math.round(saved * NANO_PER_USD))}`] : []),
   ];

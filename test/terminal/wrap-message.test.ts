@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { wrapMessage } from '../../src/terminal/wrap-message.ts';
 
 const BUDGET =
-  'Budget default/daily: $0.000055 spent of $0.00010, alert at 80%, resets 00:00 (UTC). It holds from now on.';
+  'Budget default/daily: $0.000055 spent of $0.00010, alert at 80%, resets 00:00 (UTC). It applies from now on.';
 
 describe('wrapMessage()', () => {
   test('breaks a line between words', () => {
     expect(wrapMessage(BUDGET, 40, 'gw').split('\n')).toEqual([
       'Budget default/daily: $0.000055 spent of',
       '$0.00010, alert at 80%, resets 00:00',
-      '(UTC). It holds from now on.',
+      '(UTC). It applies from now on.',
     ]);
   });
 
@@ -29,13 +29,13 @@ describe('wrapMessage()', () => {
   });
 
   test('keeps commands that stand apart, and what a shell evaluates, whole', () => {
-    const next = 'Project web is made. Next: eval "$(./bin/gw env -p web)"   ./bin/gw budget set 5 -p web';
+    const next = 'Created project web. Next: eval "$(./bin/gw env -p web)"   ./bin/gw budget set 5 -p web';
     expect(wrapMessage(next, 80, './bin/gw').split('\n')).toEqual([
-      'Project web is made. Next: eval "$(./bin/gw env -p web)"',
+      'Created project web. Next: eval "$(./bin/gw env -p web)"',
       './bin/gw budget set 5 -p web',
     ]);
     expect(wrapMessage(next, 30, './bin/gw').split('\n')).toEqual([
-      'Project web is made. Next:',
+      'Created project web. Next:',
       'eval "$(./bin/gw env -p web)"',
       './bin/gw budget set 5 -p web',
     ]);

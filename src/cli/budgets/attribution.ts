@@ -7,14 +7,18 @@ const SWITCH_ON = 'gw config set attribution on';
 
 /** A budget of a repository holds only where gw finds out who calls. */
 export function mustAttribute(context: Context): void {
-  if (!CAN_ATTRIBUTE) throw usageError(`on ${process.platform} gw cannot find out which repository calls it`);
-  if (isOff(context)) throw usageError(`gw does not look for who calls it. To have it look: ${SWITCH_ON}`);
+  if (!CAN_ATTRIBUTE)
+    throw usageError(`on ${process.platform}, gw cannot tell which repository a request comes from`);
+  if (isOff(context))
+    throw usageError(
+      `attribution is off, so gw does not know which repository a request comes from. To switch it on: ${SWITCH_ON}`,
+    );
 }
 
 /** Warns that budgets of repositories count nothing, where that is so. */
 export function noteAttribution(context: Context): void {
   if (!CAN_ATTRIBUTE || isOff(context)) {
-    note(context, `Budgets of repositories count nothing while attribution is off: ${SWITCH_ON}`);
+    note(context, `Repository budgets count nothing while attribution is off. To switch it on: ${SWITCH_ON}`);
   }
 }
 

@@ -8,7 +8,7 @@ import { usageError } from '../exit.ts';
 export function readAmount(text: string): NanoUsd {
   const amount = parseUsd(text);
   if (amount === undefined) {
-    throw usageError(`"${text}" is no amount: use dollars such as 20, 0.50 or $5, up to 1,000,000`);
+    throw usageError(`"${text}" is not an amount: use dollars such as 20, 0.50 or $5, up to 1,000,000`);
   }
   return amount;
 }
@@ -16,7 +16,8 @@ export function readAmount(text: string): NanoUsd {
 /** Reads `80` or `80%`; the store checks the bounds. */
 export function readPercent(text: string): number {
   const percent = /^(\d{1,3})%?$/.exec(text)?.[1];
-  if (percent === undefined) throw usageError(`"${text}" is no percentage: use a whole number from 1 to 100`);
+  if (percent === undefined)
+    throw usageError(`"${text}" is not a percentage: use a whole number from 1 to 100`);
   return Number(percent);
 }
 
@@ -25,7 +26,7 @@ export function readRate(text: string): { capNanoUsd: NanoUsd; windowMs: number 
   const [amount, time, ...rest] = text.split('/');
   const windowMs = parseDuration(time ?? '');
   if (windowMs === undefined || rest.length > 0) {
-    throw usageError(`"${text}" is no rate: use an amount and a time, such as 2/hour or 0.50/10m`);
+    throw usageError(`"${text}" is not a rate: use an amount and a time, such as 2/hour or 0.50/10m`);
   }
   return { capNanoUsd: readAmount(amount ?? ''), windowMs };
 }
@@ -34,7 +35,7 @@ export function readRate(text: string): { capNanoUsd: NanoUsd; windowMs: number 
 export function readRepo(path: string): string {
   const repo = repositoryOf(path);
   if (repo !== '') return repo;
-  throw usageError(`${resolve(path)} is in no git repository. Go into one, or make it one: git init`);
+  throw usageError(`${resolve(path)} is not in a git repository. To make it one: git init`);
 }
 
 /** As `readRepo`, for the repository of a budget: it may be gone since. */

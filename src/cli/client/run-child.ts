@@ -38,6 +38,6 @@ export function runChild(
 }
 
 function startFailure(command: string, error: NodeJS.ErrnoException): CliError {
-  if (error.code === 'ENOENT') return new CliError(`there is no command "${command}"`, NOT_FOUND);
+  if (error.code === 'ENOENT') return new CliError(`command not found: ${command}`, NOT_FOUND);
   return new CliError(`cannot run "${command}": ${error.message}`, NOT_ALLOWED);
 }

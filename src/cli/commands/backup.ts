@@ -17,8 +17,8 @@ interface Options {
 export const backup: SetUp = (command, context) => {
   command
     .argument('<file>', 'where to write the copy')
-    .option('--force', 'replace the file')
-    .option('--json', 'as JSON')
+    .option('--force', 'replace an existing file')
+    .option('--json', 'print JSON')
     .addHelpText('after', HELP)
     .action((file: string, options: Options) => run(context, file, options));
 };
@@ -26,10 +26,11 @@ export const backup: SetUp = (command, context) => {
 /** A write-ahead log that a killed daemon left belongs to the database that was, and must not meet the copy. */
 const HELP = `
 The copy holds projects, hashes of keys, budgets, usage and requests. Settings
-and provider keys are in files of their own: gw config path
+and provider keys are in separate files: gw config path
 
-To restore: gw stop, copy it over gw.db in the folder of those files (or what
-GW_DATABASE names), delete gw.db-wal and gw.db-shm there, and: gw start`;
+To restore: gw stop, copy the backup over gw.db (in the folder of those files,
+or where GW_DATABASE points), delete gw.db-wal and gw.db-shm next to it, and
+then: gw start`;
 
 /** SQLite's own online backup into a file beside the target, checked and then renamed: no half copy has its name. */
 async function run(context: Context, file: string, { force, json }: Options): Promise<void> {
@@ -39,7 +40,7 @@ async function run(context: Context, file: string, { force, json }: Options): Pr
   if (statSync(target, { throwIfNoEntry: false })?.isDirectory())
     throw usageError(`${target} is a folder, not a file`);
   if (existsSync(target) && !force)
-    throw new CliError(`${target} is there already. To replace it: add --force`);
+    throw new CliError(`${target} already exists. To replace it, add --force`);
   const partial = `${target}.partial`;
   try {
     closeSync(openSync(partial, 'w', 0o600));
@@ -50,7 +51,7 @@ async function run(context: Context, file: string, { force, json }: Options): Pr
     renameSync(partial, target);
     const size = statSync(target).size;
     if (json) sayJson(context, { file: target, bytes: size, requests });
-    else note(context, `${target}: ${bytes(size)}, ${plural(requests, 'request')}, checked.`);
+    else note(context, `Backed up to ${target}: ${bytes(size)}, ${plural(requests, 'request')}, checked.`);
   } catch (error) {
     throw error instanceof GwError || error instanceof CliError ? error : writeFault(target, error);
   } finally {

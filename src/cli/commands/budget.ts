@@ -57,36 +57,42 @@ export const budget: SetUp = (command, context) => {
     .description('cap what a project may spend; requests beyond it are refused')
     .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
     .addOption(
-      new Option('--period <period>', 'when it starts anew').choices(['daily', 'monthly']).default('daily'),
+      new Option('--period <period>', 'when spending starts again from zero')
+        .choices(['daily', 'monthly'])
+        .default('daily'),
     )
-    .option('--alert <percent>', 'share of the cap at which the alert goes out (default: 80)')
-    .option('--repo <path>', 'cap only what comes from this git repository, such as .')
+    .option('--alert <percent>', 'percentage of the cap that sends the alert (default: 80)')
+    .option('--repo <path>', 'cap only requests from this git repository, such as .')
     .option('--max-rate <amount/time>', 'cap in a sliding window instead: 2/hour, 0.50/10m')
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .action((amount: string | undefined, options: SetOptions) => set(context, amount, options));
   addViewOptions(
-    command.command('list').description('what is spent, held and left, and how long it lasts'),
+    command.command('list').description('show what is spent, held and left, with a forecast'),
   ).action(async (options: ViewOptions) => void (await show(context, options)));
   addViewOptions(
-    command.command('check').description('as list, with exit code 6 if a budget is full: for scripts and CI'),
+    command
+      .command('check')
+      .description('list budgets, and exit with code 6 if one is full: for scripts and CI'),
   ).action((options: ViewOptions) => check(context, options));
   command
     .command('remove')
-    .addArgument(new Argument('[budget]', 'its name in gw budget list: web/daily, default/monthly@app'))
+    .addArgument(
+      new Argument('[budget]', 'name shown by gw budget list, such as web/daily or default/monthly@app'),
+    )
     .description('remove a budget')
     .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
     .addOption(
-      new Option('--period <period>', 'which one; may be left out where there is only one').choices(PERIODS),
+      new Option('--period <period>', 'which budget; optional if there is only one').choices(PERIODS),
     )
-    .option('--repo <path>', 'that of this git repository')
+    .option('--repo <path>', 'the budget of this git repository')
     .action((name: string | undefined, options: RemoveOptions) => remove(context, name, options));
 };
 
 function addViewOptions(command: Command): Command {
   return command
     .option('-p, --project <name>', 'only this project')
-    .option('--repo <path>', 'only what counts requests from this git repository')
-    .option('--json', 'as GET /v1/budgets has them')
+    .option('--repo <path>', 'only budgets that count requests from this git repository')
+    .option('--json', 'print JSON, as GET /v1/budgets returns it')
     .option('--ascii', 'no block characters');
 }
 
@@ -111,7 +117,7 @@ function termsOf(amount: string | undefined, { period, maxRate }: SetOptions) {
   }
   if (maxRate !== undefined) return { period: 'rolling' as const, ...readRate(maxRate) };
   if (amount === undefined)
-    throw usageError('how much? Such as: gw budget set 5   or: gw budget set --max-rate 2/hour');
+    throw usageError('missing amount. For example: gw budget set 5   or: gw budget set --max-rate 2/hour');
   return { period, capNanoUsd: readAmount(amount) };
 }
 
@@ -122,10 +128,8 @@ function confirmation(standing: Standing, timezone: string, now: number): string
   const resets =
     terms.period === 'rolling' || terms.capNanoUsd === 0 ? '' : `, resets ${until} (${timezone})`;
   const counts =
-    terms.repo === ''
-      ? ''
-      : ` It counts requests of project ${terms.projectName} that come from ${terms.repo}.`;
-  return `Budget ${budgetName(terms)}: ${formatUsd(posted)} spent of ${capText(terms)}, alert at ${terms.alertPercent}%${resets}. It holds from the next request on.${counts}`;
+    terms.repo === '' ? '' : ` It counts requests of project ${terms.projectName} from ${terms.repo}.`;
+  return `Budget ${budgetName(terms)}: ${formatUsd(posted)} spent of ${capText(terms)}, alert at ${terms.alertPercent}%${resets}. It applies from the next request.${counts}`;
 }
 
 async function show(context: Context, options: ViewOptions): Promise<Standing[]> {
@@ -172,7 +176,7 @@ async function remove(context: Context, name: string | undefined, options: Remov
     await removeBudget(db, await getProject(db, projectName), period, now, repo);
     return budgetName({ projectName, period, repo });
   });
-  note(context, `Budget ${removed} is removed.`);
+  note(context, `Removed budget ${removed}.`);
 }
 
 type Terms = Standing['budget'];
@@ -203,7 +207,7 @@ function matchingBudget(budgets: Terms[], options: RemoveOptions): BudgetKey {
 function onlyOne(matches: Terms[]): Terms | undefined {
   if (matches.length < 2) return matches[0];
   const commands = matches.map((each) => `\n  ${removalOf(each)}   # ${capText(each)}`);
-  throw usageError(`which one of ${matches.length}?${commands.join('')}`);
+  throw usageError(`${matches.length} budgets match. Choose one:${commands.join('')}`);
 }
 
 function removalOf({ projectName, period, repo }: BudgetKey): string {

@@ -24,27 +24,27 @@ export const config: SetUp = (command, context) => {
   command
     .command('get <key>')
     .description('print a setting')
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .action((key: string, { json }: { json?: boolean }) => get(context, key, json));
   command
     .command('set <key> <value>')
     .description(
-      'change a setting; aliases.NAME MODEL gives a model another name, optimizer.projects.NAME a project its level, fees.NAME USD a tool its price, tiers.MODEL the tiers that gw decides between, routing.shares.NAME a project its strong share',
+      'change a setting. Besides those of gw config list: aliases.NAME (another name for a model), optimizer.projects.NAME (level of a project), fees.NAME (price of a tool in dollars), tiers.MODEL (tiers that gw chooses between), routing.shares.NAME (strong share of a project)',
     )
     .action((key: string, value: string) => set(context, key, value));
   command
     .command('unset <key>')
-    .description('go back to the default')
+    .description('reset a setting to its default')
     .action((key: string) => unset(context, key));
   command
     .command('list')
     .description('list the settings')
-    .option('--origin', 'where each value comes from: environment, config, default')
-    .option('--json', 'as JSON')
+    .option('--origin', 'show where each value comes from: environment, config, default')
+    .option('--json', 'print JSON')
     .action((options: { origin?: boolean; json?: boolean }) => list(context, options));
   command
     .command('path')
-    .description('print where the settings file is')
+    .description('print the path of the settings file')
     .action(() => say(context, context.paths.config));
 };
 
@@ -60,11 +60,10 @@ function get(context: Context, key: string, json = false): void {
 async function set(context: Context, key: string, text: string | undefined): Promise<void> {
   const value = await changeSetting(context, key, text);
   await announceChange(context);
-  const when = AT_START.some((k) => k === key) ? 'holds after: gw restart' : 'holds from the next request on';
-  note(
-    context,
-    `${key} is ${value === undefined ? 'back to its default' : JSON.stringify(value)}; this ${when}.`,
-  );
+  const change =
+    value === undefined ? `Reset ${key} to its default.` : `Set ${key} to ${JSON.stringify(value)}.`;
+  const when = AT_START.some((k) => k === key) ? 'after: gw restart' : 'from the next request.';
+  note(context, `${change} It applies ${when}`);
   if (!isScalarKey(key)) {
     const entry = mapEntryOf(key);
     if (entry && text !== undefined) await noteSlips(context, entry, text);
@@ -72,7 +71,7 @@ async function set(context: Context, key: string, text: string | undefined): Pro
   }
   const { environment } = DEFINITIONS[key];
   if (readSettings(context).origins[key] === 'environment') {
-    note(context, `But ${environment} is set, and goes before it.`);
+    note(context, `${environment} is set in the environment and overrides it.`);
   }
 }
 
@@ -98,7 +97,7 @@ async function list(context: Context, { origin, json }: { origin?: boolean; json
       origin: 'config',
       about:
         map === 'optimizer.projects' && switchedOff.has(name)
-          ? 'switched itself off, as it did not pay: gw optimize report'
+          ? 'switched off automatically, because it cost more than it saved: gw optimize report'
           : MAPS[map].about,
     })),
   );

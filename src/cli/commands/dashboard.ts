@@ -30,9 +30,9 @@ const SNAPSHOT_ROWS = 41;
 
 export const dashboard: SetUp = (command, context) => {
   command
-    .option('--once', 'print it once and end, as where the output is no terminal')
-    .option('--json', 'what it shows, as JSON')
-    .option('--readonly', 'without the keys that change something')
+    .option('--once', 'print it once and exit (the default when stdout is not a terminal)')
+    .option('--json', 'print its data as JSON')
+    .option('--readonly', 'disable the keys that change anything')
     .option('--ascii', 'no block characters')
     .action((options: Options) => run(context, options));
 };

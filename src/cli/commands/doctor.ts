@@ -25,10 +25,10 @@ interface Options {
 
 export const doctor: SetUp = (command, context) => {
   command
-    .option('--fix', 'mend the permissions of files, and a terminal that a killed dashboard left')
-    .option('--quick', 'do not read through the database, which takes long where it is large')
-    .option('--json', 'as JSON')
-    .addHelpText('after', '\nThe exit code is 1 when something is broken.')
+    .option('--fix', 'fix file permissions, and reset a terminal that a killed dashboard left behind')
+    .option('--quick', 'skip the integrity check of the database, which is slow for a large one')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExits with code 1 if anything is broken.')
     .action((options: Options) => run(context, options));
 };
 
@@ -47,7 +47,7 @@ async function run(context: Context, { fix, quick = false, json }: Options): Pro
     );
   }
   const faults = findings.filter(({ state }) => state === 'broken').length;
-  if (faults > 0) throw new CliError(`${plural(faults, 'problem')} to mend`);
+  if (faults > 0) throw new CliError(`${plural(faults, 'problem')} to fix`);
 }
 
 async function examine(context: Context, quick: boolean): Promise<Finding[]> {
@@ -87,7 +87,7 @@ function findingText(
   const below = `\n${' '.repeat(INDENT)}`;
   const line = `${painted} ${palette.bold(pad(name, 12))} ${wrap(pasteable(message, gw), columns - INDENT).join(below)}`;
   // A command is not broken: it is there to be pasted.
-  return mend === undefined ? line : `${line}${below}${palette.dim('to mend it:')} ${mend}`;
+  return mend === undefined ? line : `${line}${below}${palette.dim('to fix:')} ${mend}`;
 }
 
 function findingJson({ name, state, message, mend }: Finding): Record<string, unknown> {

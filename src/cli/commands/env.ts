@@ -16,9 +16,9 @@ interface Options {
 
 export const env: SetUp = (command, context) => {
   command
-    .option('-p, --project <name>', 'project that the shell spends for', DEFAULT_PROJECT)
-    .addOption(new Option('--shell <shell>', 'whose syntax').choices(SHELLS).default('sh'))
-    .option('--json', 'as JSON')
+    .option('-p, --project <name>', 'project to charge', DEFAULT_PROJECT)
+    .addOption(new Option('--shell <shell>', 'shell to print the lines for').choices(SHELLS).default('sh'))
+    .option('--json', 'print JSON')
     .addHelpText(
       'after',
       '\nbash, zsh:   eval "$(gw env)"\nfish:        gw env --shell fish | source\npowershell:  gw env --shell powershell | Invoke-Expression',

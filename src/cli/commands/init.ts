@@ -27,15 +27,15 @@ interface Options {
 
 export const init: SetUp = (command, context) => {
   command
-    .option('-y, --yes', 'ask nothing: take what the options and the environment say')
+    .option('-y, --yes', 'do not prompt; use the options and the environment')
     .option('--provider <name>', 'provider to add')
-    .option('--base-url <url>', 'its address, where gw does not know it')
+    .option('--base-url <url>', 'its base URL, if gw does not know it')
     .addOption(
       new Option('--key-env <variable>', 'environment variable that holds its key').conflicts('stdin'),
     )
     .option('--stdin', 'read its key from stdin')
-    .option('--budget <usd>', 'cap in dollars a day for the default project')
-    .option('--json', 'as JSON')
+    .option('--budget <usd>', 'daily cap in dollars for the default project')
+    .option('--json', 'print JSON')
     .action((options: Options) => run(context, options));
 };
 
@@ -44,7 +44,7 @@ async function run(context: Context, options: Options): Promise<void> {
   const budget = options.budget === undefined ? undefined : readAmount(options.budget);
   const provider = options.provider ?? (asks ? await askProvider(context) : undefined);
   if (provider) {
-    note(context, `Provider ${provider}: ${await addProvider(context, provider, options)}.`);
+    note(context, `Added provider ${provider}: ${await addProvider(context, provider, options)}.`);
   }
   const cap = budget ?? (asks ? await askBudget(context) : undefined);
   const keys = await withStore(context, async (db) => {
@@ -71,8 +71,8 @@ function show(context: Context, keys: FirstKeys, json = false): void {
     return;
   }
   const lines = [
-    `State is in ${context.paths.home}`,
-    `Providers: ${providers.join(', ') || 'the built-in sandbox alone'}`,
+    `State directory: ${context.paths.home}`,
+    `Providers: ${providers.join(', ') || 'only the built-in sandbox'}`,
     ...keyLines(keys, PLAIN),
     '',
     'Next: gw start',
@@ -93,6 +93,6 @@ async function askProvider(context: Context): Promise<string | undefined> {
 }
 
 async function askBudget(context: Context): Promise<number | undefined> {
-  const answer = await ask(context, 'Cap in dollars a day [empty for none]: ');
+  const answer = await ask(context, 'Daily cap in dollars [empty for none]: ');
   return answer === '' ? undefined : readAmount(answer);
 }

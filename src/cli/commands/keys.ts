@@ -26,22 +26,22 @@ interface ListOptions {
 export const keys: SetUp = (command, context) => {
   command
     .command('create')
-    .description('make a key and print it, this once')
-    .option('-p, --project <name>', 'project that it spends for', DEFAULT_PROJECT)
-    .option('--admin', 'may see and manage all projects')
-    .option('--label <text>', 'to tell it from others')
-    .option('--json', 'as JSON')
+    .description('create a key and print it; it is shown only once')
+    .option('-p, --project <name>', 'project to charge', DEFAULT_PROJECT)
+    .option('--admin', 'allow it to see and manage all projects')
+    .option('--label <text>', 'label to tell it from other keys')
+    .option('--json', 'print JSON')
     .action((options: CreateOptions) => create(context, options));
   command
     .command('list')
-    .description('list the keys; what a key is cannot be read back')
+    .description('list keys, without their secrets')
     .option('-p, --project <name>', 'only this project')
-    .option('--all', 'revoked ones too')
-    .option('--json', 'as JSON')
+    .option('--all', 'include revoked keys')
+    .option('--json', 'print JSON')
     .action((options: ListOptions) => list(context, options));
   command
     .command('revoke <id>')
-    .description('make a key stop working, with the next request')
+    .description('revoke a key, from the next request')
     .action((id: string) => revoke(context, id));
 };
 
@@ -60,7 +60,7 @@ async function create(
   if (json) sayJson(context, { id: made.id, key: made.key, project_id: project, admin });
   else say(context, made.key);
   const kind = admin ? 'admin key' : `key of project ${project}`;
-  note(context, `This ${kind} is shown this once. To revoke it: gw keys revoke ${made.id}`);
+  note(context, `This ${kind} is shown only once. To revoke it: gw keys revoke ${made.id}`);
 }
 
 async function list(context: Context, { project, all, json }: ListOptions): Promise<void> {
@@ -79,7 +79,7 @@ async function list(context: Context, { project, all, json }: ListOptions): Prom
       { header: 'key', value: ({ hint }) => `sk-gw-...${hint}` },
       { header: 'kind', value: ({ admin }) => (admin ? 'admin' : 'project') },
       { header: 'label', value: ({ label }) => label ?? '', shrinks: true },
-      { header: 'made', value: ({ createdAt }) => times.dateTime(createdAt) },
+      { header: 'created', value: ({ createdAt }) => times.dateTime(createdAt) },
       { header: '', value: ({ revokedAt }) => (revokedAt === null ? '' : 'revoked') },
     ],
     { terminal: terminalOf(context.stdout, context.env) },
@@ -102,8 +102,8 @@ function keyJson({ id, project, hint, admin, label, createdAt, revokedAt }: Key)
 async function revoke(context: Context, text: string): Promise<void> {
   const id = Number(text);
   if (!Number.isSafeInteger(id) || id < 1) {
-    throw usageError(`"${text}" is no id of a key. See: gw keys list`);
+    throw usageError(`"${text}" is not the id of a key. See: gw keys list`);
   }
   await withStore(context, (db) => revokeKey(db, id, context.clock.now()));
-  note(context, `Key ${id} no longer works.`);
+  note(context, `Revoked key ${id}.`);
 }

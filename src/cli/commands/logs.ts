@@ -17,9 +17,9 @@ interface Options {
 
 export const logs: SetUp = (command, context) => {
   command
-    .option('-f, --follow', 'go on printing what is logged, until Ctrl-C')
-    .option('-n, --lines <count>', 'so many of the last lines', '40')
-    .option('--json', 'the lines as they are in the file')
+    .option('-f, --follow', 'keep printing new lines, until Ctrl-C')
+    .option('-n, --lines <count>', 'number of last lines to print', '40')
+    .option('--json', 'print the lines as they are in the file')
     .action((options: Options) => run(context, options));
 };
 

@@ -33,8 +33,8 @@ const TIMEOUT_MS = 30_000;
 export const models: SetUp = (command, context) => {
   command
     .argument('[text]', 'only models whose name contains this')
-    .option('-p, --project <name>', 'project that asks', DEFAULT_PROJECT)
-    .option('--json', 'as JSON')
+    .option('-p, --project <name>', 'project to ask for', DEFAULT_PROJECT)
+    .option('--json', 'print JSON')
     .action((text: string | undefined, options: Options) => run(context, text, options));
 };
 
@@ -45,7 +45,10 @@ async function run(context: Context, text: string | undefined, { project, json }
   const { data, errors } = await fetchModels(origin, key);
   const found = data.filter(({ id }) => id.toLowerCase().includes(wanted));
   for (const { provider, error } of errors) {
-    note(context, clean(`no list of ${provider}: ${error}. See: gw providers test ${provider}`));
+    note(
+      context,
+      clean(`cannot list the models of ${provider}: ${error}. See: gw providers test ${provider}`),
+    );
   }
   if (json) {
     sayJson(context, found);
@@ -53,7 +56,7 @@ async function run(context: Context, text: string | undefined, { project, json }
   }
   if (found.length === 0) {
     throw new CliError(
-      `no model${text ? ` with "${text}" in its name` : ''}. See: gw providers test`,
+      `no models${text ? ` with "${text}" in their name` : ''}. See: gw providers test`,
       EXIT.notFound,
     );
   }
@@ -66,9 +69,9 @@ async function run(context: Context, text: string | undefined, { project, json }
     ],
     { terminal: terminalOf(context.stdout, context.env) },
   );
-  say(context, ['Prices in dollars for a million tokens', '', ...lines].join('\n'));
+  say(context, ['Prices in dollars per million tokens', '', ...lines].join('\n'));
   if (found.some(({ pricing }) => price(pricing?.input) === UNKNOWN)) {
-    note(context, `What has ${UNKNOWN} may be known all the same: gw prices list MODEL`);
+    note(context, `gw may know a price that is shown as ${UNKNOWN}: gw prices list MODEL`);
   }
 }
 
@@ -85,6 +88,6 @@ async function fetchModels(origin: string, key: string): Promise<Models> {
   });
   if (status === 401 || status === 403) throw new CliError(`gw refused the key (${status})`, EXIT.key);
   const { data, errors = [] } = (body ?? {}) as Partial<Models>;
-  if (status !== 200 || !Array.isArray(data)) throw new CliError(`gw answered ${status}. See: gw logs`);
+  if (status !== 200 || !Array.isArray(data)) throw new CliError(`gw answered HTTP ${status}. See: gw logs`);
   return { data, errors };
 }

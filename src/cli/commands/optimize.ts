@@ -29,30 +29,30 @@ interface Options {
 
 export const optimize: SetUp = (command, context) => {
   command
-    .argument('[file]', 'a request of any API as JSON, or its array of messages; - is stdin')
+    .argument('[file]', 'JSON file with a request, or with its array of messages; - is stdin')
     .addOption(
-      new Option('--level <level>', 'how much (default: the one that is set, or safe)').choices(
+      new Option('--level <level>', 'compression level (default: the configured one, or safe)').choices(
         OPTIMIZER_LEVELS,
       ),
     )
-    .option('--model <name>', "whose price (default: the request's)")
-    .option('--diff', 'show what changes in each message (default, unless --output is given)')
-    .option('--no-diff', 'show the figures alone')
-    .option('--output <file>', 'write the compressed request there; - is stdout')
-    .option('--json', 'as JSON')
+    .option('--model <name>', "model to price the savings at (default: the request's)")
+    .option('--diff', 'show the changes in each message (default without --output)')
+    .option('--no-diff', 'show only the figures')
+    .option('--output <file>', 'write the compressed request to this file; - is stdout')
+    .option('--json', 'print JSON')
     .addOption(
       new Option(
         '--jsonl',
-        'go on: for each line {"id","messages"} print {"id","messages"} compressed',
+        'for each input line {"id","messages"}, print {"id","messages"} compressed',
       ).conflicts(['model', 'diff', 'output', 'json']),
     )
     .addHelpText('after', '\nNothing is sent. To set the level: gw config set optimizer.level balanced')
     .action((file: string | undefined, options: Options) => run(context, file, options));
   command
     .command('report')
-    .description('whether compression pays: what held-out conversations cost, and what compressed ones did')
+    .description('show whether compression pays: what compressed and held-out conversations cost')
     .option('-p, --project <name>', 'only this project')
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .action((_options: object, subcommand: Command) => report(context, subcommand.optsWithGlobals()));
 };
 
@@ -68,7 +68,7 @@ async function report(
     return;
   }
   if (reports.length === 0) {
-    say(context, 'Not enough data yet: no prompt of 500 tokens or more has come.');
+    say(context, 'Not enough data yet: no request had a prompt of 500 or more tokens.');
     return;
   }
   const terminal = terminalOf(context.stdout, context.env);
@@ -82,7 +82,9 @@ async function run(context: Context, file: string | undefined, options: Options)
   if (options.jsonl) await compressLines(context, file, level);
   else if (file !== undefined) await compressFile(context, file, { ...options, level });
   else
-    throw usageError('which request? Such as: gw optimize request.json   or: gw optimize - < request.json');
+    throw usageError(
+      'missing file. For example: gw optimize request.json   or: gw optimize - < request.json',
+    );
 }
 
 /** Where the optimizer is off, what it would do is still worth a look. */
@@ -107,7 +109,8 @@ async function compressFile(
   file: string,
   { level, model, diff, output, json }: Options & { level: OptimizerLevel },
 ): Promise<void> {
-  if (json && output === '-') throw usageError('--json and --output - both want stdout: name a file');
+  if (json && output === '-')
+    throw usageError('--json and --output - both write to stdout. Give --output a file');
   const request = await readRequestFile(context, file);
   const name = model ?? request.model;
   const outcome = measure(request, { level, model: name });

@@ -13,9 +13,9 @@ interface Options {
 export const plan: SetUp = (command, context) => {
   command
     .command('show')
-    .description('say which plan a project has')
+    .description('print the plan of a project')
     .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .action((options: Options) => show(context, options));
   command
     .command('set')
@@ -33,5 +33,5 @@ async function show(context: Context, { project, json }: Options): Promise<void>
 
 async function set(context: Context, name: Plan, { project }: Options): Promise<void> {
   await withStore(context, (db) => setPlan(db, project, name));
-  note(context, `Project ${project} now has the plan ${name}.`);
+  note(context, `Project ${project} is now on the ${name} plan.`);
 }

@@ -19,21 +19,21 @@ interface SetOptions {
 export const prices: SetUp = (command, context) => {
   command
     .command('list [model]')
-    .description('the prices that you set, or the price in force of a model')
-    .option('--json', 'as JSON')
+    .description('list the prices that you set, or show the price in force of a model')
+    .option('--json', 'print JSON')
     .action((model: string | undefined, { json }: { json?: boolean }) => list(context, model, json));
   command
     .command('set <model>')
-    .description('set the price of a model, or of provider/model; it goes before the built-in one')
-    .requiredOption('--input <usd>', 'dollars for a million tokens of input')
-    .requiredOption('--output <usd>', 'dollars for a million tokens of output')
-    .option('--cached-input <usd>', 'dollars for a million tokens read from the prompt cache')
-    .option('--cache-write <usd>', 'dollars for a million tokens written to the prompt cache')
-    .option('--per-request <usd>', 'dollars for each request, beside its tokens')
+    .description('set the price of a model, or of provider/model; it overrides the built-in one')
+    .requiredOption('--input <usd>', 'dollars per million input tokens')
+    .requiredOption('--output <usd>', 'dollars per million output tokens')
+    .option('--cached-input <usd>', 'dollars per million tokens read from the prompt cache')
+    .option('--cache-write <usd>', 'dollars per million tokens written to the prompt cache')
+    .option('--per-request <usd>', 'dollars per request, on top of its tokens')
     .action((model: string, options: SetOptions) => set(context, model, options));
   command
     .command('remove <model>')
-    .description('forget a price that you set')
+    .description('remove a price that you set')
     .action((model: string) => remove(context, model));
 };
 
@@ -46,7 +46,7 @@ async function list(context: Context, model: string | undefined, json = false): 
   } else if (own.length === 0) {
     note(
       context,
-      'No prices of your own: the built-in ones hold. To see one: gw prices list MODEL   To set one: gw prices set MODEL --input X --output Y',
+      'No prices of your own: the built-in ones apply. To see one: gw prices list MODEL   To set one: gw prices set MODEL --input X --output Y',
     );
   } else {
     say(context, priceTable(own, terminalOf(context.stdout, context.env)));
@@ -64,7 +64,7 @@ async function listKnown(
   const found = knownPrices(context, text, overrides);
   if (found.length === 0) {
     throw new CliError(
-      `nobody knows the price of "${text}". To set it: gw prices set ${text} --input X --output Y`,
+      `no known price for "${text}". To set it: gw prices set ${text} --input X --output Y`,
       EXIT.notFound,
     );
   }
@@ -88,16 +88,16 @@ async function set(context: Context, text: string, options: SetOptions): Promise
       : { requestPicoUsd: readFee(options.perRequest, '--per-request') }),
   };
   await withStore(context, (db) => setPrice(db, price, context.clock.now()));
-  const fee = price.requestPicoUsd ? `, and ${feeText(price.requestPicoUsd)} a request` : '';
+  const fee = price.requestPicoUsd ? `, plus ${feeText(price.requestPicoUsd)} per request` : '';
   note(
     context,
-    `${nameOf(price)}${price.provider === '' ? ' (at any provider)' : ''}: ${perMillion(price.inputPicoUsd)} in, ${perMillion(price.outputPicoUsd)} out for a million tokens${fee}. It holds from the next request on; what was booked stays.`,
+    `Set the price of ${nameOf(price)}${price.provider === '' ? ' (at any provider)' : ''}: ${perMillion(price.inputPicoUsd)} in, ${perMillion(price.outputPicoUsd)} out per million tokens${fee}. It applies from the next request; recorded costs stay as they are.`,
   );
 }
 
 async function remove(context: Context, text: string): Promise<void> {
   const { provider, model } = modelOf(text, readSettings(context).settings);
   const removed = await withStore(context, (db) => removePrice(db, provider, model));
-  if (!removed) throw new CliError(`no price of yours for "${text}". See: gw prices list`, EXIT.notFound);
-  note(context, `The price of ${text} is removed; the built-in one holds, where there is one.`);
+  if (!removed) throw new CliError(`you set no price for "${text}". See: gw prices list`, EXIT.notFound);
+  note(context, `Removed the price of ${text}. The built-in price applies, if there is one.`);
 }

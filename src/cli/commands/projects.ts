@@ -15,20 +15,20 @@ export const projects: SetUp = (command, context) => {
   command
     .command('list')
     .description('list the projects')
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) => list(context, json));
   command
     .command('add <name>')
-    .description('make a project')
-    .addOption(new Option('--plan <plan>', 'its plan').choices(PLANS).default('pro'))
+    .description('create a project')
+    .addOption(new Option('--plan <plan>', 'plan of the project').choices(PLANS).default('pro'))
     .action((name: string, { plan }: { plan: Plan }) => add(context, name, plan));
   command
     .command('pause <name>')
-    .description('refuse the requests of a project, until it is resumed')
+    .description('refuse the requests of a project until it is resumed')
     .action((name: string) => pause(context, name));
   command
     .command('resume <name>')
-    .description('let the requests of a paused project through again')
+    .description('accept the requests of a paused project again')
     .action((name: string) => resume(context, name));
   command
     .command('remove <name>')
@@ -56,7 +56,7 @@ async function list(context: Context, json = false): Promise<void> {
     [
       { header: 'project', value: ({ name }) => name, shrinks: true },
       { header: 'plan', value: ({ plan }) => plan },
-      { header: 'made', value: ({ createdAt }) => times.dateTime(createdAt) },
+      { header: 'created', value: ({ createdAt }) => times.dateTime(createdAt) },
       { header: '', value: ({ pausedAt }) => (pausedAt === null ? '' : 'paused') },
     ],
     { terminal: terminalOf(context.stdout, context.env) },
@@ -66,17 +66,17 @@ async function list(context: Context, json = false): Promise<void> {
 
 async function add(context: Context, name: string, plan: Plan): Promise<void> {
   await withStore(context, (db) => createProject(db, { name, plan, now: context.clock.now() }));
-  note(context, `Project ${name} is made. Next: eval "$(gw env -p ${name})"   gw budget set 5 -p ${name}`);
+  note(context, `Created project ${name}. Next: eval "$(gw env -p ${name})"   gw budget set 5 -p ${name}`);
 }
 
 async function pause(context: Context, name: string): Promise<void> {
   await withStore(context, (db) => setPaused(db, name, context.clock.now()));
-  note(context, `Project ${name} is paused: its requests are refused. To resume: gw projects resume ${name}`);
+  note(context, `Paused project ${name}: its requests are refused. To resume it: gw projects resume ${name}`);
 }
 
 async function resume(context: Context, name: string): Promise<void> {
   await withStore(context, (db) => setPaused(db, name, null));
-  note(context, `Project ${name} is resumed.`);
+  note(context, `Resumed project ${name}.`);
 }
 
 async function remove(context: Context, name: string): Promise<void> {
@@ -84,6 +84,6 @@ async function remove(context: Context, name: string): Promise<void> {
   rmSync(learnerPath(context.paths.home, name), { force: true });
   note(
     context,
-    `Project ${name} is removed: its keys no longer work. Its history stays; gw projects add ${name} brings it back.`,
+    `Removed project ${name}: its keys no longer work, its history stays. To bring it back: gw projects add ${name}`,
   );
 }

@@ -17,24 +17,24 @@ import { readSettings } from '../settings.ts';
 export const providers: SetUp = (command, context) => {
   command
     .command('add <name>')
-    .description('add a provider; its key is asked for, unless it is in the environment')
-    .option('--base-url <url>', 'its address, up to /v1; gw knows that of many')
+    .description('add a provider; prompts for its key unless the environment has it')
+    .option('--base-url <url>', 'its base URL, up to /v1; gw knows that of many providers')
     .addOption(
       new Option('--key-env <variable>', 'environment variable that holds the key').conflicts('stdin'),
     )
     .option('--stdin', 'read the key from stdin')
     .addOption(new Option('--key <key>').hideHelp())
-    .addOption(new Option('--wire <wire>', 'what it speaks').choices(['openai', 'anthropic']))
+    .addOption(new Option('--wire <wire>', 'API that it speaks').choices(['openai', 'anthropic']))
     .action((name: string, options: AddOptions) => add(context, name, options));
   command
     .command('list')
-    .description('list the providers, and where their keys come from')
-    .option('--json', 'as JSON')
+    .description('list the providers and where their keys come from')
+    .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) => list(context, json));
   command
     .command('test [name]')
-    .description('ask each provider, or one, for its models: can it be reached, is the key right')
-    .option('--json', 'as JSON')
+    .description('check that each provider, or one, is reachable and accepts its key')
+    .option('--json', 'print JSON')
     .action((name: string | undefined, { json }: { json?: boolean }) => test(context, name, json));
   command
     .command('remove <name>')
@@ -43,8 +43,8 @@ export const providers: SetUp = (command, context) => {
 };
 
 async function add(context: Context, name: string, options: AddOptions): Promise<void> {
-  const told = await addProvider(context, name, options);
-  note(context, `Provider ${name} is added; ${told}. Next: gw providers test ${name}`);
+  const keyNote = await addProvider(context, name, options);
+  note(context, `Added provider ${name}: ${keyNote}. Next: gw providers test ${name}`);
 }
 
 function list(context: Context, json = false): void {
@@ -58,7 +58,7 @@ function list(context: Context, json = false): void {
     { header: 'provider', value: ({ name }) => name, shrinks: true },
     { header: 'address', value: ({ origin, basePath }) => origin + basePath, shrinks: true },
     { header: 'key', value: ({ keySource }) => keySource },
-    { header: 'known from', value: ({ source }) => source },
+    { header: 'source', value: ({ source }) => source },
   ];
   if (found.size === 0) {
     note(
@@ -117,7 +117,7 @@ async function remove(context: Context, name: string): Promise<void> {
   const still = knownProviders(context).providers.get(name);
   note(
     context,
-    `Provider ${name} is removed${hadKey ? ', and its stored key with it' : ''}.${still ? ` It stays known while ${still.keySource} is set.` : ''}`,
+    `Removed provider ${name}${hadKey ? ' and its stored key' : ''}.${still ? ` It stays available through ${still.keySource}.` : ''}`,
   );
 }
 

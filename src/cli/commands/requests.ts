@@ -23,12 +23,15 @@ interface Options {
 
 export const requests: SetUp = (command, context) => {
   command
-    .argument('[id]', 'one request, with all that is known of it')
+    .argument('[id]', 'request to show in full')
     .option('-p, --project <name>', 'only this project')
-    .option('-s, --status <status>', 'an HTTP status, or ok, blocked, failed, client_gone, ...')
-    .option('--since <time>', 'not before: 15m, 1h, 7d, today, YYYY-MM-DD')
-    .option('-n, --limit <count>', 'at most so many, the newest', '20')
-    .option('--json', 'as JSON')
+    .option(
+      '-s, --status <status>',
+      'only this outcome: an HTTP status, or ok, blocked, failed, client_gone, ...',
+    )
+    .option('--since <time>', 'only requests since then: 15m, 1h, 7d, today, YYYY-MM-DD')
+    .option('-n, --limit <count>', 'maximum number, newest first', '20')
+    .option('--json', 'print JSON')
     .action((id: string | undefined, options: Options) =>
       id === undefined ? list(context, options) : show(context, id, options),
     );
@@ -51,7 +54,7 @@ async function list(context: Context, options: Options): Promise<void> {
       context,
       found.map((request) => requestResponse(request, { nano: true })),
     );
-  else if (found.length === 0) note(context, 'No such requests.');
+  else if (found.length === 0) note(context, 'No requests match.');
   else say(context, requestTable(found, calendar.timezone, terminalOf(context.stdout, context.env)));
 }
 
@@ -59,7 +62,7 @@ async function show(context: Context, text: string, { json }: Options): Promise<
   const { calendar } = settingsAndCalendar(context);
   const id = parseRequestId(text);
   if (id === undefined)
-    throw usageError(`"${text}" is no request id, such as req_0abc1def2gh. See: gw requests`);
+    throw usageError(`"${text}" is not a request id, such as req_0abc1def2gh. See: gw requests`);
   const found = await withStore(context, (db) => getRequest(db, id));
   if (!found) throw new CliError(`no request ${text}. See: gw requests`, EXIT.notFound);
   if (json) sayJson(context, requestResponse(found, { nano: true }));

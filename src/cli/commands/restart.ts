@@ -13,7 +13,7 @@ interface Options extends ListenOptions {
 
 export const restart: SetUp = (command, context) => {
   addListenOptions(command)
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .action((options: Options) => run(context, options));
 };
 
@@ -32,6 +32,6 @@ async function run(context: Context, options: Options): Promise<void> {
     sayJson(context, daemonJson({ kind: 'running', daemon }));
     return;
   }
-  const how = before.kind === 'stopped' ? 'started; it was not running' : 'restarted';
-  say(context, `gw has ${how}: ${daemon.origin}/v1, pid ${daemon.pid}`);
+  const how = before.kind === 'stopped' ? 'started (it was not running)' : 'restarted';
+  say(context, `gw ${how}: ${daemon.origin}/v1, pid ${daemon.pid}`);
 }

@@ -19,28 +19,28 @@ interface Options {
 
 export const route: SetUp = (command, context) => {
   command
-    .argument('[file]', 'a request as JSON, or its array of messages; - is stdin')
-    .option('-p, --project <name>', 'whose learning counts', DEFAULT_PROJECT)
-    .option('--json', 'as JSON')
+    .argument('[file]', 'JSON file with a request, or with its array of messages; - is stdin')
+    .option('-p, --project <name>', 'project whose training counts', DEFAULT_PROJECT)
+    .option('--json', 'print JSON')
     .addOption(
-      new Option('--jsonl', 'go on: for each line {"id","messages"} print {"id","score"}').conflicts('json'),
+      new Option('--jsonl', 'for each input line {"id","messages"}, print {"id","score"}').conflicts('json'),
     )
-    .option('--online', 'with --jsonl: learn from lines {"id","feedback":{"tier","correct"}} as it goes on')
+    .option('--online', 'with --jsonl: also learn from lines {"id","feedback":{"tier","correct"}}')
     .action((file: string | undefined, options: Options) => run(context, file, options));
   command
     .command('learn <file>')
-    .description('teach a project from lines {"messages","strong_correct","weak_correct"}; - is stdin')
-    .option('-p, --project <name>', 'project that learns', DEFAULT_PROJECT)
-    .option('--fresh', 'forget what it learnt before')
-    .option('--json', 'as JSON')
+    .description('train a project on lines {"messages","strong_correct","weak_correct"}; - is stdin')
+    .option('-p, --project <name>', 'project to train', DEFAULT_PROJECT)
+    .option('--fresh', 'discard its earlier training')
+    .option('--json', 'print JSON')
     .action((file: string, options: LearnOptions) => learnFrom(context, file, options));
 };
 
 async function run(context: Context, file: string | undefined, options: Options): Promise<void> {
   const { project, json, jsonl, online } = options;
-  if (online && !jsonl) throw usageError('--online goes with --jsonl');
+  if (online && !jsonl) throw usageError('--online requires --jsonl');
   if (!jsonl && file === undefined) {
-    throw usageError('which request? Such as: gw route request.json   or: gw route - < request.json');
+    throw usageError('missing file. For example: gw route request.json   or: gw route - < request.json');
   }
   const learner = (await learnerFileOf(context, project)).read();
   if (jsonl) {

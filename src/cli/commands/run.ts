@@ -10,11 +10,11 @@ import { withStore } from '../with-store.ts';
 
 export const run: SetUp = (command, context) => {
   command
-    .argument('<command...>', 'what to run, with its arguments')
+    .argument('<command...>', 'command to run, with its arguments')
     .usage('[options] -- <command...>')
-    .option('-p, --project <name>', 'project that it spends for', DEFAULT_PROJECT)
+    .option('-p, --project <name>', 'project to charge', DEFAULT_PROJECT)
     .passThroughOptions()
-    .addHelpText('after', "\nThe exit code is the command's own; 3 when gw is not running.")
+    .addHelpText('after', "\nExits with the command's exit code, or with 3 if gw is not running.")
     .action((words: string[], { project }: { project: string }) => runWith(context, words, project));
 };
 

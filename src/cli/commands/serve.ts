@@ -41,7 +41,7 @@ async function firstKeys(context: Context): Promise<FirstKeys | undefined> {
 }
 
 function showKeys(context: Context, keys: FirstKeys | undefined): void {
-  if (keys === undefined) note(context, 'A key for a client: gw keys create   (or: gw env)');
-  if (keys?.project) note(context, `Key of the default project, shown this once: ${keys.project}`);
-  if (keys?.admin) note(context, `Admin key, shown this once: ${keys.admin}`);
+  if (keys === undefined) note(context, 'To create a key for a client: gw keys create   (or: gw env)');
+  if (keys?.project) note(context, `Key of the default project, shown only once: ${keys.project}`);
+  if (keys?.admin) note(context, `Admin key, shown only once: ${keys.admin}`);
 }

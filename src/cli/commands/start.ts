@@ -14,7 +14,7 @@ interface Options extends ListenOptions {
 
 export const start: SetUp = (command, context) => {
   addListenOptions(command)
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .action((options: Options) => run(context, options));
 };
 

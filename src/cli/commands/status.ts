@@ -7,8 +7,8 @@ import { statusJson, statusLines } from '../status/view.ts';
 
 export const status: SetUp = (command, context) => {
   command
-    .option('--json', 'as JSON')
-    .addHelpText('after', '\nThe exit code is 3 when gw is not running.')
+    .option('--json', 'print JSON')
+    .addHelpText('after', '\nExits with code 3 if gw is not running.')
     .action(async ({ json }: { json?: boolean }) => {
       const found = await readStatus(context);
       if (json) sayJson(context, statusJson(found, context.version));

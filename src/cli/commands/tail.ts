@@ -29,9 +29,12 @@ const POLL_MS = 500;
 export const tail: SetUp = (command, context) => {
   command
     .option('-p, --project <name>', 'only this project')
-    .option('-s, --status <status>', 'an HTTP status, or ok, blocked, failed, client_gone, ...')
-    .option('-n, --lines <count>', 'so many of the last requests first', '10')
-    .option('--json', 'as JSON, an object a line')
+    .option(
+      '-s, --status <status>',
+      'only this outcome: an HTTP status, or ok, blocked, failed, client_gone, ...',
+    )
+    .option('-n, --lines <count>', 'number of earlier requests to print first', '10')
+    .option('--json', 'print one JSON object per line')
     .option('--ascii', 'no block characters')
     .action((options: Options) => run(context, options));
 };
@@ -60,8 +63,8 @@ async function run(context: Context, options: Options): Promise<void> {
 
 async function sayWaiting(context: Context): Promise<void> {
   const { kind } = await findDaemon(context);
-  if (kind !== 'running') note(context, 'gw is not running, so nothing happens yet. Run: gw start');
-  note(context, 'Waiting for requests. Ctrl-C ends this.');
+  if (kind !== 'running') note(context, 'gw is not running, so no requests come yet. Run: gw start');
+  note(context, 'Waiting for requests. To stop: Ctrl-C');
 }
 
 function before(db: Db, query: RequestQuery): Promise<LoggedRequest[]> {

@@ -28,12 +28,14 @@ const DEFAULT_DAYS = 30;
 
 export const usage: SetUp = (command, context) => {
   command
-    .addOption(new Option('-g, --group-by <what>', 'a row for each').choices(GROUPINGS).default('day'))
+    .addOption(
+      new Option('-g, --group-by <what>', 'what to show a row for').choices(GROUPINGS).default('day'),
+    )
     .option('--from <day>', 'first day: YYYY-MM-DD, today, yesterday, 7d (default: 29 days before --to)')
     .option('--to <day>', 'last day (default: today)')
     .option('-p, --project <name>', 'only this project')
-    .addOption(new Option('--json', 'as GET /v1/usage answers it').conflicts('csv'))
-    .option('--csv', 'as comma-separated values')
+    .addOption(new Option('--json', 'print JSON, as GET /v1/usage returns it').conflicts('csv'))
+    .option('--csv', 'print CSV')
     .option('--ascii', 'no block characters')
     .action((options: Options) => run(context, options));
 };

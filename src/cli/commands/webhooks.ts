@@ -26,49 +26,51 @@ import {
 export const webhooks: SetUp = (command, context) => {
   command
     .command('add <url>')
-    .description('send events to a URL; prints its secret, this once')
-    .option('--events <list>', `which, with commas between (default: all): ${EVENT_TYPES.join(', ')}`)
-    .option('-p, --project <name>', 'project whose events', DEFAULT_PROJECT)
+    .description('send events to a URL; its secret is shown only once')
+    .option('--events <list>', `comma-separated events (default: all): ${EVENT_TYPES.join(', ')}`)
+    .option('-p, --project <name>', 'project whose events to send', DEFAULT_PROJECT)
     .addOption(
-      new Option('--format <format>', 'how they are written (default: by the URL)').choices(WEBHOOK_FORMATS),
+      new Option('--format <format>', 'payload format (default: depends on the URL)').choices(
+        WEBHOOK_FORMATS,
+      ),
     )
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .action((url: string, options: AddOptions) => addWebhook(context, url, options));
   command
     .command('list')
-    .description('the webhooks, and why some get nothing')
+    .description('list the webhooks, and why some get no events')
     .option('-p, --project <name>', 'only this project')
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .action((options: ListOptions) => listWebhooks(context, options));
   addCommandsOnOne(command, context);
   addDeliveryCommands(command, context);
   command
     .command('listen')
     .description('print events as they happen, until Ctrl-C')
-    .option('--forward-to <url>', 'send them there too, signed with a secret of this session')
+    .option('--forward-to <url>', 'also send them to this URL, signed with a secret for this session')
     .option('-p, --project <name>', 'only this project')
-    .option('--json', 'as JSON, a line each')
+    .option('--json', 'print one JSON object per line')
     .action((options: ListenOptions) => listenToEvents(context, options));
 };
 
 function addCommandsOnOne(command: Command, context: Context): void {
   const onOne = (name: string, about: string, run: (id: string, options: Json) => Promise<void>) =>
-    command.command(`${name} <id>`).description(about).option('--json', 'as JSON').action(run);
-  onOne('remove', 'remove a webhook with its deliveries', (id, options) =>
+    command.command(`${name} <id>`).description(about).option('--json', 'print JSON').action(run);
+  onOne('remove', 'remove a webhook and its deliveries', (id, options) =>
     removeWebhook(context, id, options),
   );
   command
     .command('test [id]')
-    .description('send a sample event now, and show what is answered')
-    .option('--json', 'as JSON')
+    .description('send a sample event now and show the response')
+    .option('--json', 'print JSON')
     .action((id: string | undefined, options: Json) => testWebhook(context, id, options));
-  onOne('rotate', 'make a new secret and print it, this once', (id, options) =>
+  onOne('rotate', 'create a new secret and print it; it is shown only once', (id, options) =>
     rotateSecret(context, id, options),
   );
-  onOne('enable', 'deliver again to one that was disabled', (id, options) =>
+  onOne('enable', 'resume deliveries to a disabled webhook', (id, options) =>
     enableWebhook(context, id, true, options),
   );
-  onOne('disable', 'deliver nothing to it for now', (id, options) =>
+  onOne('disable', 'stop deliveries to a webhook', (id, options) =>
     enableWebhook(context, id, false, options),
   );
 }
@@ -76,19 +78,19 @@ function addCommandsOnOne(command: Command, context: Context): void {
 function addDeliveryCommands(command: Command, context: Context): void {
   command
     .command('deliveries [id]')
-    .description('what was sent, to one webhook or to all, and what came of it')
-    .option('--failed', 'only those that failed')
+    .description('list the deliveries to one webhook or to all, with their results')
+    .option('--failed', 'only failed deliveries')
     .option('--since <time>', 'only events from then on: 15m, 2h, 7d, today, YYYY-MM-DD')
     .option('-p, --project <name>', 'only this project')
-    .option('-n, --limit <count>', 'at most so many, the newest', '20')
-    .option('--json', 'as JSON')
+    .option('-n, --limit <count>', 'maximum number, newest first', '20')
+    .option('--json', 'print JSON')
     .action((id: string | undefined, options: DeliveriesOptions) => listDeliveries(context, id, options));
   command
     .command('replay [id]')
-    .description('send a delivery again, or all that failed')
-    .option('--failed', 'all that failed and were not sent again yet')
+    .description('resend a delivery, or all that failed')
+    .option('--failed', 'all that failed and were not resent yet')
     .option('--since <time>', 'only events from then on: 15m, 2h, 7d, today, YYYY-MM-DD')
     .option('-p, --project <name>', 'only this project')
-    .option('--json', 'as JSON')
+    .option('--json', 'print JSON')
     .action((id: string | undefined, options: Selection) => replayDeliveries(context, id, options));
 }

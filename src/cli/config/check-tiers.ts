@@ -14,7 +14,7 @@ export function checkTiers(context: Context, model: string, text: string): void 
   const [stranger] = strangersIn(context, [strong, weak.models].flatMap(namesIn));
   if (stranger) {
     throw new SettingError(
-      `tiers.${model}: ${stranger.name} names no provider that is known. To add it: gw providers add ${stranger.provider}`,
+      `tiers.${model}: ${stranger.name} names an unknown provider. To add it: gw providers add ${stranger.provider}`,
     );
   }
   const priceOf = (name: string) => listPrice(context, name);
@@ -24,7 +24,7 @@ export function checkTiers(context: Context, model: string, text: string): void 
   const dearer = strongNames.find((name) => (priceOf(name) ?? 0) > asked);
   if (dearer === undefined) return;
   throw new SettingError(
-    `tiers.${model}: ${dearer} costs more than ${model}: requests would go to a stronger model than they ask for. To allow that, add: up`,
+    `tiers.${model}: ${dearer} costs more than ${model}, so requests would go to a stronger model than they ask for. To allow that, add: up`,
   );
 }
 

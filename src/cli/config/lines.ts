@@ -12,8 +12,8 @@ export interface Entry {
 
 const SETTING: Column<Entry> = { header: 'setting', value: ({ key }) => key };
 const VALUE: Column<Entry> = { header: 'value', value: ({ value }) => String(value) };
-const ORIGIN: Column<Entry> = { header: 'comes from', value: ({ origin }) => origin };
-const ABOUT: Column<Entry> = { header: 'what it is', value: ({ about }) => about };
+const ORIGIN: Column<Entry> = { header: 'source', value: ({ origin }) => origin };
+const ABOUT: Column<Entry> = { header: 'description', value: ({ about }) => about };
 const GAP = 2;
 const MIN_ABOUT = 20;
 

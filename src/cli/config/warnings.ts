@@ -18,7 +18,7 @@ function noteStrangers(context: Context, names: string[]): void {
   for (const { name, provider } of strangersIn(context, names)) {
     note(
       context,
-      `"${provider}" is no provider that gw knows, so ${name} is taken for a model's own name. To add the provider: gw providers add ${provider}`,
+      `"${provider}" is not a known provider, so ${name} is taken as the name of a model. To add the provider: gw providers add ${provider}`,
     );
   }
 }
@@ -29,6 +29,6 @@ async function noteLostProject(context: Context, name: string): Promise<void> {
   if (!found)
     note(
       context,
-      `There is no project "${name}" yet. See: gw projects list. To make it: gw projects add ${name}`,
+      `There is no project "${name}" yet. See: gw projects list. To create it: gw projects add ${name}`,
     );
 }

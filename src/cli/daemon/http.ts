@@ -37,7 +37,7 @@ async function ask(
       response.on('data', (chunk: Buffer) => {
         chunks.push(chunk);
         size += chunk.length;
-        if (size > MAX_BODY_BYTES) response.destroy(new Error('the answer is too large'));
+        if (size > MAX_BODY_BYTES) response.destroy(new Error('the response is too large'));
       });
       response.on('error', reject);
       response.on('end', () =>
@@ -45,7 +45,7 @@ async function ask(
       );
     });
     request.on('error', (error) =>
-      reject(signal.aborted ? new Error(`no answer within ${timeoutMs / 1000} s`) : error),
+      reject(signal.aborted ? new Error(`no response within ${timeoutMs / 1000} s`) : error),
     );
     request.end(body);
   });

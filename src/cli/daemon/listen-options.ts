@@ -10,7 +10,7 @@ export interface ListenOptions {
 export function addListenOptions(command: Command): Command {
   return command
     .option('--port <port>', 'port to listen on (default: 4747)')
-    .option('--host <address>', 'address to listen on (default: localhost, and nobody else)');
+    .option('--host <address>', 'address to listen on (default: localhost, for this machine only)');
 }
 
 /** The flags that were given, as settings. */

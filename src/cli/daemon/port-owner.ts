@@ -13,7 +13,7 @@ export async function portInUseMessage(port: number): Promise<string> {
   const other = await askHealth('127.0.0.1', port);
   const owner = other ? undefined : await portOwner(port);
   const who = other
-    ? `the gw of ${other.home} (pid ${other.pid})`
+    ? `another gw (pid ${other.pid}, state in ${other.home})`
     : owner
       ? `${owner.name} (pid ${owner.pid}), which is not gw`
       : 'another program';

@@ -37,7 +37,7 @@ export async function startDaemon(context: Context, flags: Flags = {}): Promise<
   if (!isLoopback(host)) {
     note(
       context,
-      `gw listens on ${host}: other machines can reach it, and a key is all they need. To end that: gw restart --host localhost`,
+      `gw listens on ${host}: other machines can reach it and need only a key. To change that: gw restart --host localhost`,
     );
   }
   return started;
@@ -96,7 +96,9 @@ async function untilAnswering(context: Context, failure: () => string | undefine
     if (message !== undefined && !(await isLocked(context.paths.lock))) throw new CliError(message);
     await sleep(POLL_MS);
   }
-  throw new CliError(`gw does not answer after ${START_LIMIT_MS / 1000} s. See: gw logs   then: gw stop`);
+  throw new CliError(
+    `gw did not answer within ${START_LIMIT_MS / 1000} s. See: gw logs   To stop it: gw stop`,
+  );
 }
 
 /** Throws what to do instead where the port is another's. */

@@ -18,7 +18,7 @@ export async function stopDaemon(context: Context, { now = false } = {}): Promis
   // The second signal stops it at once.
   signal(pid);
   if (await isGone(context, pid, AT_ONCE_LIMIT_MS)) return pid;
-  throw new CliError(`gw (pid ${pid}) does not stop. End it with: kill -9 ${pid}`);
+  throw new CliError(`gw (pid ${pid}) did not stop. To force it: kill -9 ${pid}`);
 }
 
 function signal(pid: number): void {

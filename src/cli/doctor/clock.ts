@@ -19,7 +19,7 @@ export async function checkClock(context: Context): Promise<Finding> {
   if (latest - now > TOLERANCE_MS) {
     return broken(
       'clock',
-      `it is ${new Date(now).toISOString()} by the clock, and was ${new Date(latest).toISOString()} before`,
+      `the clock reads ${new Date(now).toISOString()}, but it has already been ${new Date(latest).toISOString()}`,
       'set the clock (timedatectl set-ntp true)',
     );
   }

@@ -12,7 +12,7 @@ export async function checkDaemon(context: Context): Promise<Finding> {
     case 'running': {
       const { origin, pid, version, started_at } = state.daemon;
       if (version !== context.version) {
-        return warning('daemon', `gw ${version} runs, and this is gw ${context.version}`, 'gw restart');
+        return warning('daemon', `gw ${version} is running, but this is gw ${context.version}`, 'gw restart');
       }
       const up = duration(context.clock.now() - Date.parse(started_at));
       return ok('daemon', `running on ${origin}/v1, pid ${pid}, up ${up}`);
@@ -30,7 +30,7 @@ async function checkPort(context: Context): Promise<Finding> {
   if (!owner) return warning('daemon', `not running; port ${port} is free`, 'gw start');
   return broken(
     'port',
-    `port ${port} is used by ${owner.name} (pid ${owner.pid}), and gw is not running`,
+    `port ${port} is used by ${owner.name} (pid ${owner.pid}), while gw is not running`,
     `gw start --port ${port + 1}, or kill ${owner.pid}`,
   );
 }

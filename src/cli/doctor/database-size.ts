@@ -16,7 +16,7 @@ const GROUPS = [
   ['deliveries', 'deliveries'],
 ] as const;
 /** Tables that hardly grow. */
-const REST = 'all else';
+const REST = 'other';
 
 /** What takes the room in the database, and what pruning will do about it. */
 export function checkDatabaseSize(context: Context): Finding {
@@ -25,7 +25,7 @@ export function checkDatabaseSize(context: Context): Finding {
     if (size.walBytes <= LARGE_LOG_BYTES) return ok('size', message);
     return warning(
       'size',
-      `${message}; the write-ahead log has ${bytes(size.walBytes)}, since something reads the database all the time`,
+      `${message}; the write-ahead log has grown to ${bytes(size.walBytes)}, because a program reads the database all the time`,
       `close programs that have ${context.paths.database} open, then gw restart`,
     );
   });
@@ -52,8 +52,8 @@ function prunedOf({ oldestRequestAt, requestsBefore }: DatabaseSize, context: Co
   const setting = settings['retention.requests'];
   const since = createTimeFormat(settings.timezone).dateTime(oldestRequestAt).slice(0, 10);
   const keepMs = retentionMs(setting);
-  if (keepMs === undefined) return `requests since ${since} are kept for good (retention.requests)`;
+  if (keepMs === undefined) return `requests since ${since} are kept forever (retention.requests)`;
   const due = requestsBefore(context.clock.now() - keepMs);
-  const fate = due > 0 ? `, and ${plural(due, 'record')} will go while gw runs` : '';
+  const fate = due > 0 ? `, and ${plural(due, 'record')} will be deleted while gw runs` : '';
   return `requests since ${since} are kept for ${setting} (retention.requests)${fate}`;
 }

@@ -18,16 +18,20 @@ export function checkDatabase({ database }: Paths, { quick = false } = {}): Find
       return broken('database', `${database} is damaged: ${faults.join('; ')}`, restoring(database));
     }
     if (schema > wantedSchema) {
-      return broken('database', `it has schema ${schema}, this gw knows ${wantedSchema}`, 'update gw');
+      return broken(
+        'database',
+        `it has schema ${schema}, but this gw knows only up to ${wantedSchema}`,
+        'update gw',
+      );
     }
     if (schema < wantedSchema) {
       return warning(
         'database',
-        `it has schema ${schema}; schema ${wantedSchema} is made at the next start`,
+        `it has schema ${schema}; the next start migrates it to ${wantedSchema}`,
         'gw restart',
       );
     }
-    const state = quick ? 'not searched for damage' : 'sound';
+    const state = quick ? 'integrity not checked' : 'intact';
     const size = bytes(sizeOfAll(database));
     return ok('database', `${state}, schema ${schema}, ${size}, ${plural(requests, 'request')}`);
   } catch (error) {
@@ -40,11 +44,11 @@ export function checkDatabase({ database }: Paths, { quick = false } = {}): Find
 export function longCheckMessage({ database }: Paths): string | undefined {
   const size = sizeOfAll(database);
   if (size < LARGE_BYTES) return undefined;
-  return `Reading the database (${bytes(size)}) to see whether it is sound. To leave that out: gw doctor --quick`;
+  return `Checking the integrity of the database (${bytes(size)}). To skip that: gw doctor --quick`;
 }
 
 function restoring(database: string): string {
-  return `gw stop, mv ${singleQuoted(database)} ${singleQuoted(`${database}.damaged`)}, then put a copy that gw backup made in its place`;
+  return `gw stop, mv ${singleQuoted(database)} ${singleQuoted(`${database}.damaged`)}, then put a copy made by gw backup in its place`;
 }
 
 function sizeOfAll(database: string): number {

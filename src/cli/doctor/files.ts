@@ -18,10 +18,10 @@ export function checkPermissions(paths: Paths): Finding[] {
   const refusal = writeRefusal(paths.home);
   if (refusal)
     return [
-      broken('permissions', `gw cannot write in ${paths.home}: ${refusal.why}`, refusal.mend ?? 'see: mount'),
+      broken('permissions', `gw cannot write to ${paths.home}: ${refusal.why}`, refusal.mend ?? 'see: mount'),
     ];
   if (process.platform === 'win32' || open.length === 0) {
-    return [ok('permissions', `${paths.home} is yours alone`)];
+    return [ok('permissions', `only you can open ${paths.home}`)];
   }
   return [...new Set(open)].map((path) => ({
     ...broken('permissions', `other users can open ${path}`, 'gw doctor --fix'),
@@ -68,6 +68,6 @@ export function checkDisk({ home }: Paths): Finding {
       'free some space',
     );
   } catch (error) {
-    return warning('disk', `cannot tell how much is free: ${messageOf(error)}`, 'gw start');
+    return warning('disk', `cannot tell how much space is free: ${messageOf(error)}`, 'gw start');
   }
 }

@@ -5,11 +5,11 @@ import { type Finding, ok, warning } from './check.ts';
 /** Whether the optimizer switched itself off for a project. */
 export async function checkOptimizer(context: Context): Promise<Finding[]> {
   const off = [...(await readSwitchedOff(context)).keys()];
-  if (off.length === 0) return [ok('optimizer', 'switched itself off for no project')];
+  if (off.length === 0) return [ok('optimizer', 'not switched off automatically for any project')];
   return off.map((project) =>
     warning(
       'optimizer',
-      `switched itself off for ${project}, where it did not pay: gw optimize report`,
+      `switched off automatically for ${project}, because it cost more than it saved: gw optimize report`,
       switchOn(project),
     ),
   );

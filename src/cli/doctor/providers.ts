@@ -9,7 +9,7 @@ import { broken, type Finding, ok, warning } from './check.ts';
 export async function checkProviders(context: Context): Promise<Finding[]> {
   const { providers, problems } = knownProviders(context);
   const unusable = problems.map(({ name, message }) =>
-    broken('providers', `${name}: ${message}`, `gw providers remove ${name}   or do as it says`),
+    broken('providers', `${name}: ${message}`, `follow the message, or: gw providers remove ${name}`),
   );
   const tested = await Promise.all(
     [...providers.values()].map(async (provider) => {
@@ -23,12 +23,12 @@ export async function checkProviders(context: Context): Promise<Finding[]> {
     }),
   );
   if (tested.length + unusable.length > 0) return [...unusable, ...tested];
-  return [warning('providers', 'none but the built-in sandbox', 'gw providers add openai')];
+  return [warning('providers', 'only the built-in sandbox', 'gw providers add openai')];
 }
 
 /** Its key is not at fault; whether the network or the address is cannot be told from here. */
 function connecting(provider: Provider): string {
-  return `connect this machine, or name another address: gw providers add ${provider.name} --base-url URL`;
+  return `check the network connection, or set another address: gw providers add ${provider.name} --base-url URL`;
 }
 
 /** What adds it once more, where its key or its address is to be another. */

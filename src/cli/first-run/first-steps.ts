@@ -13,7 +13,7 @@ export function firstSteps({ origin }: Daemon, keys: FirstKeys, { palette }: Ter
     'Point this shell, and every OpenAI client started from it, at gw:',
     `  ${palette.accent('eval "$(gw env)"')}`,
     '',
-    'Try it, with the built-in model that needs no provider:',
+    'Try it with the built-in model, which needs no provider:',
     `  curl ${origin}/v1/chat/completions -H "Authorization: Bearer ${key}" \\`,
     `    -H 'Content-Type: application/json' \\`,
     `    -d '{"model":"sandbox/echo","messages":[{"role":"user","content":"Hello"}]}'`,
@@ -28,6 +28,6 @@ export function keyLines({ project, admin }: FirstKeys, { bold, dim }: Palette):
   return [
     ...(project ? [`${bold('Project key')}  ${project}`] : []),
     ...(admin ? [`${bold('Admin key')}    ${admin}`] : []),
-    ...(project || admin ? [dim('Keys are shown this once. More: gw keys create')] : []),
+    ...(project || admin ? [dim('Keys are shown only once. To create another: gw keys create')] : []),
   ];
 }

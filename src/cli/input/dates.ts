@@ -10,7 +10,7 @@ export function parseDay(text: string, option: string, calendar: Calendar, now: 
   const days = /^(\d{1,5})d$/.exec(text)?.[1];
   if (days !== undefined) return addDays(today, -Number(days));
   if (isDate(text)) return text;
-  throw usageError(`${option} ${text} is no day: use YYYY-MM-DD, today, yesterday or 7d`);
+  throw usageError(`${option} ${text} is not a day: use YYYY-MM-DD, today, yesterday or 7d`);
 }
 
 /** Reads a moment in the past: `90s`, `1h`, `7d` ago, a day, or an ISO time. Returns UTC milliseconds. */
@@ -22,5 +22,5 @@ export function parseSince(text: string, calendar: Calendar, now: number): numbe
   }
   const time = /^\d{4}-\d{2}-\d{2}T/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(time)) return time;
-  throw usageError(`--since ${text} is no time: use 15m, 1h, 7d, today, YYYY-MM-DD or an ISO time`);
+  throw usageError(`--since ${text} is not a time: use 15m, 1h, 7d, today, YYYY-MM-DD or an ISO time`);
 }

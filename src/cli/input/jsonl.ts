@@ -25,8 +25,7 @@ export async function answerLines(
     const text = answers.map((each) => `${JSON.stringify(each)}\n`).join('');
     if (text !== '' && !context.stdout.write(text)) await once(context.stdout, 'drain');
   }
-  if (failures > 0)
-    throw new CliError(`${plural(failures, 'line')} could not be answered; see "error" there`);
+  if (failures > 0) throw new CliError(`${plural(failures, 'line')} failed; see "error" in the output`);
 }
 
 /** What the lines of a file say, by `read`; the number of a line that says nothing goes into the message. */

@@ -60,7 +60,7 @@ function isAnthropic(body: JsonObject, messages: readonly JsonObject[]): boolean
 export function messagesIn(value: unknown, where: string): JsonObject[] {
   if (!Array.isArray(value)) {
     throw usageError(
-      `${where} holds no messages: it must be {"messages": [...]}, {"input": [...]} or the array of messages alone`,
+      `${where} has no messages: expected {"messages": [...]}, {"input": [...]} or an array of messages`,
     );
   }
   const wrong = value.findIndex((message) => !isObject(message));
@@ -88,6 +88,6 @@ function parse(bytes: Buffer, name: string): Parsed {
     const { start = 0, end = 0 } = messages ?? input ?? {};
     return { value, key: !messages && input ? 'input' : 'messages', start, end };
   } catch (error) {
-    throw usageError(`${name} is no JSON object or array: ${clean(messageOf(error))}`);
+    throw usageError(`${name} is not a JSON object or array: ${clean(messageOf(error))}`);
   }
 }

@@ -47,7 +47,7 @@ function shortChange(run: DiffLine[]): DiffLine[] {
   const rest = run.length - MAX_RUN + 1;
   return [
     ...run.slice(0, MAX_RUN - 1),
-    leftOut(`... ${rest} more lines ${run[0]?.sign === '-' ? 'out' : 'in'}`),
+    leftOut(`... ${rest} more lines ${run[0]?.sign === '-' ? 'removed' : 'added'}`),
   ];
 }
 

@@ -40,13 +40,13 @@ export function reportText(
 
 /** What a person should know of the figures, once below all of them. */
 export const REPORT_NOTE =
-  'Billed is all that providers charged for these requests: output, cache reads and cache writes included. Tokens are those of the conversations as they came, estimated alike on both sides.';
+  'Billed is everything that providers charged for these requests, including output, cache reads and cache writes. Tokens are those of the original conversations, estimated the same way on both sides.';
 
 /** Why it is off, and how to have it back. */
 export function offText(project: string, verdict: Verdict, time: TimeFormat): string {
   const { at, savedNanoUsd, marginNanoUsd, treatedConversations, heldOutConversations } = verdict;
   return [
-    `It switched itself off at ${time.dateTime(at)}: compressing cost ${formatUsd(-savedNanoUsd)} more than it saved, give or take`,
+    `Switched off automatically at ${time.dateTime(at)}: compressing cost ${formatUsd(-savedNanoUsd)} more than it saved, give or take`,
     `${formatUsd(marginNanoUsd)}, over ${plural(treatedConversations, 'conversation')} against ${count(heldOutConversations)} held out.`,
     `To switch it on again: ${switchOn(project)}`,
   ].join('\n');
@@ -55,17 +55,17 @@ export function offText(project: string, verdict: Verdict, time: TimeFormat): st
 function verdictText(outcome: TrialOutcome, level: string, holdout: number): string {
   if (level === 'off') return 'The optimizer is off.';
   const { verdict, savedNanoUsd: saved, marginNanoUsd, heldOutConversations } = outcome;
-  const figure = `${formatUsd(Math.abs(saved))}, give or take ${formatUsd(marginNanoUsd)} (95 % confidence)`;
+  const figure = `${formatUsd(Math.abs(saved))}, give or take ${formatUsd(marginNanoUsd)} (95% confidence)`;
   switch (verdict) {
     case 'too_few':
       if (holdout === 0) return 'Nothing to compare with: optimizer.holdout is 0, so no prompt is held out.';
-      return `Not enough data yet: ${count(heldOutConversations)} of at least ${MIN_HELD_OUT} held-out conversations, of models with 5 or more on both sides.\n${holdout} % of conversations are held out (optimizer.holdout).`;
+      return `Not enough data yet: ${count(heldOutConversations)} of at least ${MIN_HELD_OUT} held-out conversations, of models with 5 or more on both sides.\n${holdout}% of conversations are held out (optimizer.holdout).`;
     case 'saves':
       return `It pays: compressing saved ${figure}, ${percent(saved / wouldHaveCost(outcome))} of the bill.`;
     case 'costs':
-      return `It does not pay: compressing cost ${figure} more than it saved. Once that is certain it switches itself off.`;
+      return `It does not pay: compressing cost ${figure} more than it saved. gw switches it off once that is certain.`;
     case 'unclear':
-      return `No difference can be told: compressing ${saved < 0 ? 'cost' : 'saved'} ${figure}.`;
+      return `No clear difference: compressing ${saved < 0 ? 'cost' : 'saved'} ${figure}.`;
   }
 }
 

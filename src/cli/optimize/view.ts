@@ -39,12 +39,12 @@ export function outcomeTable(outcome: Outcome, terminal: Terminal): string {
 export function summary({ tokensBefore, tokensAfter, level }: Outcome, worth: Worth | undefined): string {
   const saved = tokensBefore - tokensAfter;
   if (saved === 0)
-    return level === 'off' ? 'The optimizer is off.' : 'Nothing to save: it goes out as it is.';
+    return level === 'off' ? 'The optimizer is off.' : 'Nothing to save: the request stays as it is.';
   const of = `Saves ${count(saved)} of ${plural(tokensBefore, 'input token')}`;
-  if (!worth) return `${of}. In dollars: gw optimize --model MODEL`;
+  if (!worth) return `${of}. To see dollars: gw optimize --model MODEL`;
   const { card } = worth.price;
   const rate = perMillion(Number(rateAt(card.input, tokensBefore)));
-  return `${of}, ${formatUsd(worth.savedNanoUsd)} at ${clean(servedBy(worth.price))} (${rate} a million, uncached).`;
+  return `${of}, ${formatUsd(worth.savedNanoUsd)} at ${clean(servedBy(worth.price))} (${rate} per million, uncached).`;
 }
 
 /** What changed in each message, with the transforms that did it. */

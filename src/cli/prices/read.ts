@@ -14,7 +14,7 @@ export function readPrice(text: string, option: string): number {
   const pico = nanoPerMillion === undefined ? undefined : nanoPerMillion / PICO_PER_NANO;
   if (pico === undefined || !Number.isInteger(pico)) {
     throw usageError(
-      `${option} ${text} is no price: use dollars for a million tokens with at most 6 decimal places, such as 2.50`,
+      `${option} ${text} is not a price: use dollars per million tokens with at most 6 decimal places, such as 2.50`,
     );
   }
   return pico;
@@ -24,7 +24,9 @@ export function readPrice(text: string, option: string): number {
 export function readFee(text: string, option: string): number {
   const nano = parseUsd(text);
   if (nano === undefined || nano > MAX_FEE_NANO) {
-    throw usageError(`${option} ${text} is no fee: use dollars for a request from 0 to 1000, such as 0.005`);
+    throw usageError(
+      `${option} ${text} is not a fee: use dollars per request, from 0 to 1000, such as 0.005`,
+    );
   }
   return nano * PICO_PER_NANO;
 }

@@ -15,10 +15,10 @@ export function priceTable(prices: StoredPrice[], terminal: Terminal): string {
     { header: 'cache write', value: (price) => perMillion(price.cacheWritePicoUsd), align: 'right' },
     { header: 'output', value: (price) => perMillion(price.outputPicoUsd), align: 'right' },
     ...(prices.some(({ requestPicoUsd }) => requestPicoUsd)
-      ? [column<StoredPrice>('a request', (price) => feeText(price.requestPicoUsd))]
+      ? [column<StoredPrice>('per request', (price) => feeText(price.requestPicoUsd))]
       : []),
   ];
-  const title = terminal.palette.bold('Prices that you set, in dollars for a million tokens');
+  const title = terminal.palette.bold('Prices that you set, in dollars per million tokens');
   return [title, '', ...table(prices, columns, { terminal })].join('\n');
 }
 
@@ -31,12 +31,12 @@ export function knownTable(prices: KnownPrice[], terminal: Terminal): string {
     { header: 'cache write', value: ({ card }) => rateText(card.cacheWrite), align: 'right' },
     { header: 'output', value: ({ card }) => rateText(card.output), align: 'right' },
     ...(prices.some(({ card }) => card.perRequestPicoUsd > 0n)
-      ? [column<KnownPrice>('a request', ({ card }) => feeText(Number(card.perRequestPicoUsd)))]
+      ? [column<KnownPrice>('per request', ({ card }) => feeText(Number(card.perRequestPicoUsd)))]
       : []),
-    { header: 'from', value: ({ card }) => card.source, shrinks: true },
+    { header: 'source', value: ({ card }) => card.source, shrinks: true },
   ];
   const [first] = prices;
-  const title = terminal.palette.bold(`${first?.model}, in dollars for a million tokens`);
+  const title = terminal.palette.bold(`Price of ${first?.model}, in dollars per million tokens`);
   return [title, '', ...table(prices, columns, { terminal }), ...tierLines(prices)].join('\n');
 }
 
@@ -53,7 +53,7 @@ function tierLines(prices: KnownPrice[]): string[] {
     card.input.tiers.map(({ overTokens, picoUsd }) => {
       const output = card.output.tiers.find((tier) => tier.overTokens === overTokens)?.picoUsd;
       const rest = output === undefined ? '' : `, output ${perMillion(Number(output))}`;
-      return `* ${provider}, over ${tokens(overTokens)} tokens of input: input ${perMillion(Number(picoUsd))}${rest}`;
+      return `* ${provider}, over ${tokens(overTokens)} input tokens: input ${perMillion(Number(picoUsd))}${rest}`;
     }),
   );
   return lines.length > 0 ? ['', ...lines] : [];

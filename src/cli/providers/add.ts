@@ -47,10 +47,10 @@ export async function addProvider(context: Context, name: string, options: AddOp
 }
 
 function checkName(name: string): void {
-  if (name === 'sandbox') throw usageError('"sandbox" is the built-in provider. Take another name');
+  if (name === 'sandbox') throw usageError('"sandbox" is the built-in provider. Choose another name');
   if (!NAME.test(name)) {
     throw usageError(
-      `"${name}" is no provider name: use lower-case letters, digits, dots, dashes, underscores`,
+      `"${name}" is not a valid provider name: use lower-case letters, digits, dots, dashes, underscores`,
     );
   }
 }
@@ -58,20 +58,20 @@ function checkName(name: string): void {
 /** Other users see the command lines of processes, and shells keep them. */
 function keyInTheOpen(name: string): CliError {
   return usageError(
-    `a key on the command line can be seen by others, and stays in your shell's history: this one was not stored. To be asked for it: gw providers add ${name}   From a file: gw providers add ${name} --stdin < FILE`,
+    `a key on the command line is visible to other users and stays in your shell's history: this one was not stored. To be prompted for it: gw providers add ${name}   To read it from a file: gw providers add ${name} --stdin < FILE`,
   );
 }
 
 function checkAddress(name: string, preset: Preset | undefined, baseUrl: string | undefined): void {
   if (baseUrl !== undefined) {
     if (URL.canParse(baseUrl) && /^https?:$/.test(new URL(baseUrl).protocol)) return;
-    throw usageError(`--base-url "${baseUrl}" is no http(s) address`);
+    throw usageError(`--base-url "${baseUrl}" is not an http(s) URL`);
   }
   if (preset?.baseUrl !== undefined) return;
   const known = Object.keys(PRESETS).join(', ');
   throw usageError(
     preset
-      ? `every account at ${name} has an address of its own. Give it with --base-url URL`
+      ? `every account at ${name} has its own base URL. Pass it with --base-url URL`
       : `"${name}" is not one of ${known}. For any other OpenAI-compatible service, add --base-url URL`,
   );
 }
@@ -107,9 +107,9 @@ function variableName(text: string): string {
 }
 
 function stored(key: string, from: string): KeySource {
-  if (key === '') throw new CliError(`${from} is empty: there is no key in it`, EXIT.key);
+  if (key === '') throw new CliError(`${from} is empty: expected a key`, EXIT.key);
   if (/[^\x21-\x7e]/.test(key))
-    throw new CliError(`${from} holds blanks or other signs that no key has`, EXIT.key);
+    throw new CliError(`${from} contains spaces or other characters that no key has`, EXIT.key);
   return { kind: 'stored', key };
 }
 
@@ -121,11 +121,11 @@ function isProviderKey(value: string | undefined): boolean {
 function tell({ env, paths }: Context, source: KeySource): string {
   switch (source.kind) {
     case 'stored':
-      return `its key is stored in ${paths.credentials}, readable by you alone`;
+      return `its key is stored in ${paths.credentials}, readable only by you`;
     case 'environment':
       return env[source.variable]
-        ? `its key comes from ${source.variable} of the environment in which gw is started (if it runs without it: gw restart)`
-        : `its key will come from ${source.variable}, which is not set here: set it where gw is started`;
+        ? `its key comes from ${source.variable} in the environment that gw starts in (if gw runs without it: gw restart)`
+        : `its key will come from ${source.variable}, which is not set here: set it before you start gw`;
     case 'none':
       return 'it needs no key';
   }

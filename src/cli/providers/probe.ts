@@ -35,19 +35,23 @@ async function tryProvider(provider: Provider): Promise<Omit<Probe, 'name' | 'du
 
 function judge(provider: Provider, status: number, body: unknown): { ok: boolean; message: string } {
   if (status === 401 || status === 403) {
-    const where =
-      provider.keySource === 'none'
-        ? 'it wants a key, and has none'
-        : `key from ${provider.keySource} refused`;
-    return { ok: false, message: `${where} (HTTP ${status}). Run: gw providers add ${provider.name}` };
+    return {
+      ok: false,
+      message: `${refusal(provider)} (HTTP ${status}). Run: gw providers add ${provider.name}`,
+    };
   }
   const list = (body as { data?: unknown } | undefined | null)?.data;
   if (status === 200)
-    return { ok: true, message: Array.isArray(list) ? plural(list.length, 'model') : 'answers' };
+    return { ok: true, message: Array.isArray(list) ? plural(list.length, 'model') : 'reachable' };
   // Not every service lists its models; that it answers shows that the address is right.
   if (status === 404 || status === 405)
-    return { ok: true, message: `answers, without a list of models (HTTP ${status})` };
-  return { ok: false, message: `answers HTTP ${status}` };
+    return { ok: true, message: `reachable, without a list of models (HTTP ${status})` };
+  return { ok: false, message: `it answered HTTP ${status}` };
+}
+
+function refusal({ keySource }: Provider): string {
+  if (keySource === 'none') return 'it requires a key, and none is configured';
+  return keySource === 'stored' ? 'it refused the stored key' : `it refused the key from ${keySource}`;
 }
 
 /** Anthropic lists its models only on its own wire: https://docs.anthropic.com/en/api/models-list */

@@ -57,20 +57,21 @@ export async function explain(context: Context, file: string, options: ExplainOp
 
 function noTiers(model: string | undefined): string {
   const example = `gw config set tiers.${model ?? 'gpt-5'} "strong: openai/gpt-5; fast: openai/gpt-5-mini; share=30%"`;
-  return `No tiers are configured${model === undefined ? '' : ` for ${model}`}: the score routes nothing. Such as: ${example}`;
+  return `No tiers are configured${model === undefined ? '' : ` for ${model}`}, so the score does not affect routing. For example: ${example}`;
 }
 
 function tierText(tier: TierAnswer | undefined, model: string): string {
   if (!tier) return `none: the request keeps ${model}`;
   const { decision, name, models, share } = tier;
   const { threshold, applied, because } = decision;
-  const by = threshold === undefined ? '' : `, as the score is ${sideOf(decision)} ${threshold.toFixed(2)}`;
+  const by =
+    threshold === undefined ? '' : `, because the score is ${sideOf(decision)} ${threshold.toFixed(2)}`;
   if (applied) return `${name} (${models})${by}; decided by the ${because}`;
   const missing =
     share === undefined
-      ? 'neither is a share set nor anything proved that was learnt'
-      : 'too few requests were scored yet to know what that share is';
-  return `none: the request keeps ${model}, since ${missing}. It would be ${name} (${models})${by}`;
+      ? 'no share is set, and no training has been proven'
+      : 'too few requests have been scored to know what the share selects';
+  return `none: the request keeps ${model}, because ${missing}. It would be ${name} (${models})${by}`;
 }
 
 function sideOf({ tier }: TierDecision): string {
@@ -99,14 +100,14 @@ function tierJson(
 function gainFact({ gain }: TierScore): [string, string][] {
   if (gain === undefined) return [];
   const percents = Math.round(gain * 100);
-  return [['gain', `${percents < 0 ? '' : '+'}${percents} % right answers are expected of the strong tier`]];
+  return [['gain', `${percents < 0 ? '' : '+'}${percents} % correct answers expected from the strong tier`]];
 }
 
 function basisText({ basis }: TierScore, { project, learner }: ExplainOptions): string {
   if (!learner)
-    return `prior: the built-in rules; project ${project} has learnt nothing yet (gw route learn FILE)`;
+    return `prior: the built-in rules; project ${project} is not trained yet (gw route learn FILE)`;
   const labels = `${plural(labelsOf(learner), 'label')} of project ${project}`;
   return basis === 'learnt'
     ? `learnt: from ${labels}`
-    : `prior: the built-in rules, which ${labels} have not proved worse yet`;
+    : `prior: the built-in rules; ${labels} do not prove the training better yet`;
 }

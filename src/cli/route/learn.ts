@@ -22,7 +22,7 @@ export async function learnFrom(context: Context, file: string, options: LearnOp
   const learnerFile = await learnerFileOf(context, project);
   const state = (fresh ? undefined : learnerFile.read()) ?? learnerFile.begin();
   const labels = await readLines(openInput(context, file), labelOf);
-  if (labels.length === 0) throw usageError(`"${file}" holds no labels`);
+  if (labels.length === 0) throw usageError(`"${file}" has no labels`);
   learnAll(state, labels, fixedOrder());
   learnerFile.write(state);
   const learnt = {
@@ -35,7 +35,7 @@ export async function learnFrom(context: Context, file: string, options: LearnOp
   else
     note(
       context,
-      `Project ${project} has learnt ${plural(labels.length, 'label')}, ${count(learnt.labels_total)} in all: ${standing(state)}.`,
+      `Trained project ${project} on ${plural(labels.length, 'label')}, ${count(learnt.labels_total)} in total: ${standing(state)}.`,
     );
 }
 
@@ -46,15 +46,15 @@ export function labelsOf({ priors }: LearnerState): number {
 
 function standing(state: LearnerState): string {
   return isProven(state)
-    ? 'its prompts are scored by what it learnt'
-    : 'too few, or too much alike, to be proved better than the built-in rules, which go on scoring';
+    ? 'the training now scores its prompts'
+    : 'too few or too similar to prove the training better, so the built-in rules still score its prompts';
 }
 
 function labelOf(line: JsonObject): Label {
   const weak = outcomeOf(line, 'weak_correct');
   const strong = outcomeOf(line, 'strong_correct');
   if (weak === undefined && strong === undefined)
-    throw usageError('neither strong_correct nor weak_correct is there');
+    throw usageError('strong_correct or weak_correct is required');
   return {
     prompt: promptIn(line.messages, 'it'),
     outcome: { ...(weak === undefined ? {} : { weak }), ...(strong === undefined ? {} : { strong }) },

@@ -36,7 +36,7 @@ export async function learnerFileOf(context: Context, project: string): Promise<
         return state;
       }
       throw new CliError(
-        `${file} is damaged or of another version of gw. To begin anew: gw route learn FILE -p ${project} --fresh`,
+        `${file} is damaged or from another version of gw. To start over: gw route learn FILE -p ${project} --fresh`,
       );
     },
     write: (state) => writing(file, () => writeLearner(file, state)),

@@ -7,14 +7,14 @@ type Fact = [name: string, value: string];
 
 /** Who would be asked, in which order, and whether the budgets let it through. */
 export function planFacts(plan: Plan | Refused): Fact[] {
-  if ('refused' in plan) return [['asks', `nobody: it would be refused, ${plan.refused}`]];
+  if ('refused' in plan) return [['target', `none: gw would refuse the request, ${plan.refused}`]];
   const { targets, budget } = plan;
   const next = targets.filter(({ state }) => state === 'next');
   const others = targets.filter(({ state }) => state !== 'next');
-  const asked = next.map(servedBy).join(', then ') || 'nobody now: the client is told when to come back';
+  const names = next.map(servedBy).join(', then ') || 'none now: the client is told when to retry';
   return [
-    ['asks', `${asked}${worstCase(next[0])}`],
-    ...others.map((target, i): Fact => [i === 0 ? 'not' : '', `${servedBy(target)}: ${whyNot(target)}`]),
+    ['target', `${names}${worstCase(next[0])}`],
+    ...others.map((target, i): Fact => [i === 0 ? 'skips' : '', `${servedBy(target)}: ${whyNot(target)}`]),
     ...(budget
       ? [['budget', `${budget.outcome}; ${budget.name} has ${usd(budget.room_usd)} left`] as Fact]
       : []),
@@ -28,8 +28,8 @@ export function plannedTier(
 ): string {
   const tier = `${chosen} (${modelsOf[chosen] ?? ''})`;
   const sign = threshold !== null && score < threshold ? 'below' : 'at least';
-  const compared = threshold === null ? '' : `, as the score is ${sign} ${threshold.toFixed(2)}`;
-  if (by === 'needs') return `${tier}, as the cheaper one lacks ${lacks ?? 'what it needs'}`;
+  const compared = threshold === null ? '' : `, because the score is ${sign} ${threshold.toFixed(2)}`;
+  if (by === 'needs') return `${tier}, because the cheaper one lacks ${lacks ?? 'what it needs'}`;
   if (!applied) return `none yet: it would be ${tier}${compared}, but too little is known (${by})`;
   return `${tier}${compared}; decided by the ${by}`;
 }
@@ -42,20 +42,20 @@ export function routeJson(plan: Plan | Refused): Record<string, unknown> {
 
 export function noPlan(model: string | undefined): string {
   return model === undefined
-    ? 'The file names no model: who would be asked is not known.'
-    : 'gw is not running: who would be asked, and whether budgets have room, is not known. Run: gw start';
+    ? 'The file names no model, so its targets are not known.'
+    : 'gw is not running, so the targets and the room in budgets are not known. Run: gw start';
 }
 
 function worstCase(target: Plan['targets'][number] | undefined): string {
   if (!target) return '';
   const { worst_case_usd: most } = target;
-  return most === undefined ? ', at a price that nobody knows' : `, for ${usd(most)} at most`;
+  return most === undefined ? ', at an unknown price' : `, for at most ${usd(most)}`;
 }
 
 function whyNot({ state, because = '', wait_ms }: Plan['targets'][number]): string {
   if (state === 'passed_over') return because;
   const seconds = Math.ceil((wait_ms ?? 0) / 1_000);
-  return `left alone for ${seconds} s (${because.replaceAll('_', ' ')})`;
+  return `cooling down for ${seconds} s (${because.replaceAll('_', ' ')})`;
 }
 
 function usd(dollars: number): string {

@@ -13,7 +13,7 @@ const MAX_OPEN = 10_000;
 /** Answers `{"id","messages"}` with `{"id","score"}`. */
 export function scorer(learner: LearnerState | undefined): (question: JsonObject) => JsonObject {
   return ({ id, messages, feedback }) => {
-    if (feedback !== undefined) throw usageError('feedback is taken with --online only');
+    if (feedback !== undefined) throw usageError('feedback requires --online');
     return { id, score: scorePrompt(promptIn(messages, 'the line'), learner).score };
   };
 }
@@ -26,7 +26,7 @@ export function onlineScorer(
   return ({ id, messages, feedback }) => {
     if (feedback !== undefined) {
       const prompt = open.get(id);
-      if (!prompt) throw usageError('feedback on a prompt that was not scored, or long ago');
+      if (!prompt) throw usageError('feedback on a prompt that was not scored, or too long ago');
       learn(learner, { prompt, outcome: outcomeIn(feedback) });
       open.delete(id);
       return undefined;

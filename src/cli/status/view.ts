@@ -70,7 +70,7 @@ function budgetsText({ standings, timezone, now }: Status): string {
 }
 
 function providersText({ providers, problems }: Status): string {
-  const named = providers.length > 0 ? providers.join(', ') : 'the built-in sandbox alone';
+  const named = providers.length > 0 ? providers.join(', ') : 'only the built-in sandbox';
   return problems.length > 0 ? `${named}; ${plural(problems.length, 'problem')}: gw providers list` : named;
 }
 

@@ -30,7 +30,7 @@ export function usageTable(
   const whose = scope.project === null ? 'all projects' : `project ${scope.project}`;
   const title = bold(`Usage by ${scope.groupBy}, ${scope.from} to ${scope.to} (${scope.timezone}), ${whose}`);
   if (rows.length === 0) {
-    return [title, '', 'No requests yet. Point a client here:', '  gw start', '  eval "$(gw env)"'].join(
+    return [title, '', 'No requests yet. To point a client at gw:', '  gw start', '  eval "$(gw env)"'].join(
       '\n',
     );
   }
@@ -119,7 +119,7 @@ function remarks(total: UsageFigures): string[] {
   }
   if (total.unpricedRequests > 0) {
     lines.push(
-      `${plural(total.unpricedRequests, 'request')} unpriced, and in no total: gw prices set MODEL --input X --output Y`,
+      `${plural(total.unpricedRequests, 'request')} unpriced, not in the totals: gw prices set MODEL --input X --output Y`,
     );
   }
   return lines.length > 0 ? ['', ...lines] : [];

@@ -38,7 +38,7 @@ export async function listDeliveries(
   const found = await withWebhooks(context, ({ service, caller }) => service.deliveries(caller, query));
   const { timezone } = settingsAndCalendar(context).settings;
   if (options.json) sayJson(context, found);
-  else if (found.length === 0) note(context, 'No such deliveries.');
+  else if (found.length === 0) note(context, 'No deliveries match.');
   else say(context, deliveryTable(found, timezone, terminalOf(context.stdout, context.env)));
 }
 
@@ -48,24 +48,24 @@ export async function replayDeliveries(
   id: string | undefined,
   options: Selection,
 ): Promise<void> {
-  if (id !== undefined && options.failed) throw usageError('give the id of a delivery or --failed, not both');
+  if (id !== undefined && options.failed) throw usageError('give a delivery id or --failed, not both');
   if (id !== undefined) await replayOne(context, id, options);
   else if (options.failed) await replayAllFailed(context, options);
   else
     throw usageError(
-      'which delivery? Such as: gw webhooks replay dlv_7   or: gw webhooks replay --failed --since 2h',
+      'missing delivery id. For example: gw webhooks replay dlv_7   or: gw webhooks replay --failed --since 2h',
     );
 }
 
 async function replayOne(context: Context, id: string, { since, project, json }: Selection): Promise<void> {
   if (since !== undefined || project !== undefined) {
     throw usageError(
-      '--since and --project choose among failed deliveries: give --failed with them, and no id',
+      '--since and --project select failed deliveries. Use them with --failed, and without an id',
     );
   }
   const replayed = await withWebhooks(context, ({ service, caller }) => service.replay(caller, id));
   if (json) sayJson(context, replayed);
-  else note(context, `Delivery ${replayed.id} sends ${replayed.event_id} to ${replayed.webhook_id} again.`);
+  else note(context, `Delivery ${replayed.id} resends ${replayed.event_id} to ${replayed.webhook_id}.`);
   await sayIfStopped(context);
 }
 
@@ -73,8 +73,8 @@ async function replayAllFailed(context: Context, options: Selection): Promise<vo
   const query = queryOf(context, options);
   const replayed = await withWebhooks(context, ({ service, caller }) => service.replayFailed(caller, query));
   if (options.json) sayJson(context, { replayed });
-  else if (replayed === 0) note(context, 'No failed deliveries: nothing is sent again.');
-  else note(context, `${plural(replayed, 'failed event')} will be sent again.`);
+  else if (replayed === 0) note(context, 'No failed deliveries to resend.');
+  else note(context, `${plural(replayed, 'failed event')} will be resent.`);
   if (replayed > 0) await sayIfStopped(context);
 }
 
@@ -88,5 +88,5 @@ function queryOf(context: Context, { project, since }: Selection): { project?: s
 
 async function sayIfStopped(context: Context): Promise<void> {
   if ((await findDaemon(context)).kind === 'stopped')
-    note(context, 'gw is not running; it delivers once it does. Run: gw start');
+    note(context, 'gw is not running; deliveries wait until it is. Run: gw start');
 }

@@ -83,9 +83,9 @@ async function sayReady(
     say(context, JSON.stringify({ kind: 'listening', project_id: project ?? null, ...forwarding }));
     return;
   }
-  if (kind !== 'running') note(context, 'gw is not running, so nothing happens yet. Run: gw start');
+  if (kind !== 'running') note(context, 'gw is not running, so no events come yet. Run: gw start');
   if (forward) {
-    note(context, `Forwarding to ${forward.url}, signed with this secret, made for this session:`);
+    note(context, `Forwarding to ${forward.url}, signed with this secret, for this session only:`);
     note(context, `  ${forward.secret}`);
   }
   note(

@@ -36,10 +36,10 @@ export async function addWebhook(context: Context, url: string, options: AddOpti
   note(
     context,
     clean(
-      `Webhook ${made.id} (${made.format}) of project ${made.project_id}: ${made.url} gets ${eventsText(made)} events.`,
+      `Added webhook ${made.id} (${made.format}) of project ${made.project_id}: ${made.url} gets ${eventsText(made)} events.`,
     ),
   );
-  note(context, `Its secret is shown this once. To try it: gw webhooks test ${made.id}`);
+  note(context, `Its secret is shown only once. To test the webhook: gw webhooks test ${made.id}`);
 }
 
 export async function listWebhooks(context: Context, { project, json }: ListOptions): Promise<void> {
@@ -56,7 +56,7 @@ export async function removeWebhook(context: Context, id: string, { json }: Json
     return found;
   });
   if (json) sayJson(context, { id: removed.id, deleted: true });
-  else note(context, `Webhook ${removed.id} is removed, with its deliveries.`);
+  else note(context, `Removed webhook ${removed.id} and its deliveries.`);
 }
 
 /** Lets a webhook get events again, or no more. */
@@ -80,7 +80,7 @@ export async function rotateSecret(context: Context, id: string, { json }: Json)
   else say(context, rotated.secret);
   note(
     context,
-    `The new secret of webhook ${rotated.id} is shown this once. For 24 hours deliveries are signed with the old one too.`,
+    `The new secret of webhook ${rotated.id} is shown only once. For 24 hours, deliveries are also signed with the old one.`,
   );
 }
 
@@ -95,16 +95,16 @@ export async function testWebhook(
   const test = await withWebhooks(context, ({ service, caller }) => service.test(caller, id), policy);
   if (json) sayJson(context, test);
   else say(context, testText(test, id, terminalOf(context.stdout, context.env)));
-  if (!test.delivered) throw new CliError(`webhook ${id} did not take the test event`);
+  if (!test.delivered) throw new CliError(`webhook ${id} did not accept the test event`);
 }
 
 async function onlyWebhook(context: Context): Promise<string> {
   const found = await withWebhooks(context, ({ service, caller }) => service.list(caller));
   const [first, second] = found;
-  if (!first) throw usageError('there is no webhook to test. To add one: gw webhooks add URL');
+  if (!first) throw usageError('no webhook to test. To add one: gw webhooks add URL');
   if (!second) return first.id;
   const each = found.map(({ id, url }) => `\n  gw webhooks test ${id}   ${clean(url)}`);
-  throw usageError(`which webhook?${each.join('')}`);
+  throw usageError(`there are ${found.length} webhooks. Choose one:${each.join('')}`);
 }
 
 function listOf(text: string): string[] {

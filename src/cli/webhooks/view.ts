@@ -66,7 +66,7 @@ export function deliveryTable(deliveries: DeliveryView[], timezone: string, term
     { header: 'event', value: eventText, shrinks: true },
     { header: 'status', value: ({ status }) => status },
     { header: 'tries', value: ({ attempts }) => String(attempts), align: 'right' },
-    { header: 'answer', value: (delivery) => answerText(delivery, times), shrinks: true },
+    { header: 'response', value: (delivery) => answerText(delivery, times), shrinks: true },
   ];
   const lines = table(deliveries, columns, { terminal });
   return [palette.bold(`Deliveries (${timezone})`), '', ...lines].join('\n');

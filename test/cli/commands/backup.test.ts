@@ -13,7 +13,7 @@ test('gw backup copies the database while it is open, whole and private', async 
   const copy = join(cli.paths.home, 'copy.db');
   const { code, stderr } = await cli.run(['backup', copy]);
   expect(code).toBe(0);
-  expect(stderr).toMatch(/copy\.db: \d+\.\d kB, 2 requests, checked\.\n$/);
+  expect(stderr).toMatch(/^Backed up to .*copy\.db: \d+\.\d kB, 2 requests, checked\.\n$/);
   expect(statSync(copy).mode & 0o777).toBe(0o600);
   expect(inspectDatabase(copy)).toMatchObject({ faults: [], requests: 2 });
   expect(readdirSync(cli.paths.home).filter((name) => name.includes('partial'))).toEqual([]);
@@ -26,7 +26,7 @@ test('gw backup does not replace a file unless it is told to', async () => {
   const again = await cli.run(['backup', copy]);
   expect(again).toMatchObject({
     code: 1,
-    stderr: `gw: ${copy} is there already. To replace it: add --force\n`,
+    stderr: `gw: ${copy} already exists. To replace it, add --force\n`,
   });
   expect((await cli.run(['backup', copy, '--force'])).code).toBe(0);
   expect(await cli.run(['backup', cli.paths.home, '--force'])).toMatchObject({

@@ -21,7 +21,7 @@ describe('gw budget', () => {
     const { code, stdout, stderr } = await cli.run(['budget', 'set', '5']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toBe(
-      'Budget default/daily: $4.30 spent of $5.00, alert at 80%, resets 00:00 (Europe/Paris). It holds from the next request on.\n',
+      'Budget default/daily: $4.30 spent of $5.00, alert at 80%, resets 00:00 (Europe/Paris). It applies from the next request.\n',
     );
   });
 
@@ -89,7 +89,7 @@ describe('gw budget', () => {
     });
     const { stderr } = await cli.run(['budget', 'set', '5', '--repo', join(repo, 'src')]);
     expect(stderr).toBe(
-      `Budget default/daily@${repo}: $1.00 spent of $5.00, alert at 80%, resets 00:00 (Europe/Paris). It holds from the next request on. It counts requests of project default that come from ${repo}.\n`,
+      `Budget default/daily@${repo}: $1.00 spent of $5.00, alert at 80%, resets 00:00 (Europe/Paris). It applies from the next request. It counts requests of project default from ${repo}.\n`,
     );
     await cli.run(['budget', 'set', '20']);
     expect((await cli.run(['budget'])).stdout).toContain('default/daily@shop');
@@ -107,10 +107,10 @@ describe('gw budget', () => {
     await cli.run(['budget', 'set', '7', '--period', 'monthly', '--repo', repo]);
     const short = `default/monthly@${basename(repo)}`;
     expect((await cli.run(['budget', 'remove', short])).stderr).toBe(
-      `Budget default/monthly@${repo} is removed.\n`,
+      `Removed budget default/monthly@${repo}.\n`,
     );
     expect((await cli.run(['budget', 'remove', '--repo', repo])).stderr).toBe(
-      `Budget default/daily@${repo} is removed.\n`,
+      `Removed budget default/daily@${repo}.\n`,
     );
     expect(await cli.json<unknown[]>(['budget', 'list'])).toHaveLength(1);
   });
@@ -119,7 +119,10 @@ describe('gw budget', () => {
     const cli = cliHome();
     const nowhere = tmpHome();
     const { code, stderr } = await cli.run(['budget', 'set', '5', '--repo', nowhere]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining('is in no git repository')]);
+    expect([code, stderr]).toEqual([
+      2,
+      expect.stringContaining('is not in a git repository. To make it one: git init'),
+    ]);
     await cli.run(['config', 'set', 'attribution', 'off']);
     const refused = await cli.run(['budget', 'set', '5', '--repo', nowhere]);
     expect([refused.code, refused.stderr]).toEqual([
@@ -131,9 +134,9 @@ describe('gw budget', () => {
   test('a cap of nothing is not said to come back', async () => {
     const cli = cliHome();
     expect((await cli.run(['budget', 'set', '0'])).stderr).toBe(
-      'Budget default/daily: $0.00 spent of $0.00, alert at 80%. It holds from the next request on.\n',
+      'Budget default/daily: $0.00 spent of $0.00, alert at 80%. It applies from the next request.\n',
     );
-    expect((await cli.run(['budget'])).stdout).toContain('no request that costs is let through');
+    expect((await cli.run(['budget'])).stdout).toContain('every request that costs money is refused');
   });
 
   test('check exits with 6 while a budget is full, and names it', async () => {
@@ -150,7 +153,7 @@ describe('gw budget', () => {
   test('remove takes a budget away, and exits with 5 where there is none', async () => {
     const cli = await spentHome();
     await cli.run(['budget', 'set', '5']);
-    expect((await cli.run(['budget', 'remove'])).stderr).toBe('Budget default/daily is removed.\n');
+    expect((await cli.run(['budget', 'remove'])).stderr).toBe('Removed budget default/daily.\n');
     const again = await cli.run(['budget', 'remove']);
     expect(again).toMatchObject({ code: 5, stderr: 'gw: no budget "default/daily". See: gw budget list\n' });
   });
@@ -159,7 +162,7 @@ describe('gw budget', () => {
     const cli = cliHome();
     await cli.run(['projects', 'add', 'web']);
     for (const project of ['default', 'web']) await cli.run(['budget', 'set', '20', '-p', project]);
-    expect((await cli.run(['budget', 'remove', 'web/daily'])).stderr).toBe('Budget web/daily is removed.\n');
+    expect((await cli.run(['budget', 'remove', 'web/daily'])).stderr).toBe('Removed budget web/daily.\n');
     const again = await cli.run(['budget', 'remove', 'web/daily']);
     expect(again).toMatchObject({ code: 5, stderr: 'gw: no budget "web/daily". See: gw budget list\n' });
     expect((await cli.run(['budget', 'remove', 'default/daily', '--period', 'monthly'])).code).toBe(2);
@@ -170,11 +173,11 @@ describe('gw budget', () => {
   test('remove takes the only budget, whatever its period, and asks which one of several', async () => {
     const cli = await spentHome();
     await cli.run(['budget', 'set', '5', '--period', 'monthly']);
-    expect((await cli.run(['budget', 'remove'])).stderr).toBe('Budget default/monthly is removed.\n');
+    expect((await cli.run(['budget', 'remove'])).stderr).toBe('Removed budget default/monthly.\n');
     await cli.run(['budget', 'set', '5', '--period', 'monthly']);
     await cli.run(['budget', 'set', '--max-rate', '2/hour']);
     const which = await cli.run(['budget', 'remove']);
-    expect([which.code, which.stderr]).toEqual([2, expect.stringContaining('which one of 2?')]);
+    expect([which.code, which.stderr]).toEqual([2, expect.stringContaining('2 budgets match. Choose one:')]);
     expect(which.stderr).toContain('gw budget remove --period rolling -p default   # $2.00 in 1h');
     expect((await cli.run(['budget', 'remove', '--period', 'daily'])).code).toBe(5);
     expect(await cli.json<unknown[]>(['budget', 'list'])).toHaveLength(2);
@@ -187,7 +190,7 @@ describe('gw budget', () => {
     await cli.run(['budget', 'set', '4.31']);
     const { stdout } = await cli.run(['budget']);
     expect(stdout).toContain('almost out');
-    expect(stdout).toContain('default/daily: as good as full: $0.01 left; resets 00:00');
+    expect(stdout).toContain('default/daily: almost full: $0.01 left; resets 00:00');
     expect(stdout).not.toContain('is reached at');
   });
 
@@ -198,11 +201,11 @@ describe('gw budget', () => {
   });
 
   test.each([
-    [['much'], '"much" is no amount'],
-    [['-1'], '"-1" is no amount'],
-    [[], 'how much?'],
+    [['much'], '"much" is not an amount'],
+    [['-1'], '"-1" is not an amount'],
+    [[], 'missing amount'],
     [['5', '--max-rate', '2/hour'], 'not both'],
-    [['--max-rate', '2 an hour'], '"2 an hour" is no rate'],
+    [['--max-rate', '2 an hour'], '"2 an hour" is not a rate'],
     [['--max-rate', '2/second'], 'the window of a rate is from a minute to 31 days'],
     [['5', '--alert', '0'], 'alert percentage 0 is not a whole number from 1 to 100'],
     [['5', '--period', 'weekly'], 'Allowed choices are daily, monthly'],

@@ -12,7 +12,7 @@ describe('gw config', () => {
     const { code, stderr } = await cli.run(['config', 'set', 'admission.max_wait_ms', '500']);
     expect({ code, stderr }).toEqual({
       code: 0,
-      stderr: 'admission.max_wait_ms is 500; this holds from the next request on.\n',
+      stderr: 'Set admission.max_wait_ms to 500. It applies from the next request.\n',
     });
     expect((await cli.run(['config', 'get', 'admission.max_wait_ms'])).stdout).toBe('500\n');
     expect(watch.changed()).toBe(true);
@@ -43,7 +43,7 @@ describe('gw config', () => {
     const cli = cliHome();
     await cli.run(['config', 'set', 'log.level', 'debug']);
     const { stderr } = await cli.run(['config', 'set', 'timezone', 'Asia/Tokyo']);
-    expect(stderr).toContain('But GW_TIMEZONE is set, and goes before it.');
+    expect(stderr).toContain('GW_TIMEZONE is set in the environment and overrides it.');
     const { stdout } = await cli.run(['config', 'list', '--origin']);
     expect(stdout).toMatch(/^timezone +environment GW_TIMEZONE +Europe\/Paris$/m);
     expect(stdout).toMatch(/^log\.level +config +debug$/m);
@@ -69,7 +69,7 @@ describe('gw config', () => {
     ]);
     expect(code).toBe(0);
     expect(stderr.split('\n').slice(1, -1)).toEqual([
-      `"opnai" is no provider that gw knows, so opnai/gpt-5 is taken for a model's own name. To add the provider: gw providers add opnai`,
+      `"opnai" is not a known provider, so opnai/gpt-5 is taken as the name of a model. To add the provider: gw providers add opnai`,
     ]);
     await cli.run(['config', 'set', 'aliases.cheap', 'fast/er']);
     const known = await cli.run(['config', 'set', 'aliases.fast', 'cheap, openai/gpt-5, gpt-5']);

@@ -37,7 +37,7 @@ describe('gw doctor', () => {
     expect(code).toBe(0);
     expect(found.filter(({ state }) => state === 'broken')).toEqual([]);
     expect(found).toContainEqual(
-      expect.objectContaining({ name: 'database', message: expect.stringMatching(/^sound, schema \d+, /) }),
+      expect.objectContaining({ name: 'database', message: expect.stringMatching(/^intact, schema \d+, /) }),
     );
     expect(found).toContainEqual(expect.objectContaining({ name: 'daemon', mend: 'gw start' }));
     expect(found).toContainEqual(
@@ -56,7 +56,7 @@ describe('gw doctor', () => {
   test('with --quick leaves the search for damage out, and says on a terminal where that takes long', async () => {
     const cli = realTimeHome();
     await cli.run(['projects', 'list']);
-    const long = /^Reading the database \(10\d\.\d MB\) to see whether it is sound\. /;
+    const long = /^Checking the integrity of the database \(10\d\.\d MB\)\. To skip that: /;
     expect((await cli.run(['doctor'], { tty: true })).stderr).toBe('');
     // As large as an old one, without its bytes.
     writeFileSync(`${cli.paths.database}-wal`, '', { mode: 0o600 });
@@ -65,7 +65,7 @@ describe('gw doctor', () => {
     expect((await cli.run(['doctor'])).stderr).toBe('');
     const { stdout, stderr } = await cli.run(['doctor', '--quick'], { tty: true, env: { NO_COLOR: '1' } });
     expect(stderr).toBe('');
-    expect(stdout).toMatch(/database +not searched for damage, schema \d+, /);
+    expect(stdout).toMatch(/database +integrity not checked, schema \d+, /);
   });
 
   test('finds files that others can read, and mends them with --fix', async () => {
@@ -75,8 +75,8 @@ describe('gw doctor', () => {
     const { code, stdout, stderr } = await cli.run(['doctor']);
     expect(code).toBe(1);
     expect(stdout).toContain(`X   permissions  other users can open ${cli.paths.credentials}`);
-    expect(stdout).toContain('to mend it: gw doctor --fix');
-    expect(stderr).toMatch(/problems? to mend/);
+    expect(stdout).toContain('to fix: gw doctor --fix');
+    expect(stderr).toMatch(/problems? to fix/);
     await cli.run(['doctor', '--fix']);
     expect(statSync(cli.paths.credentials).mode & 0o777).toBe(0o600);
   });
@@ -101,7 +101,7 @@ describe('gw doctor', () => {
     const cli = realTimeHome();
     const size = async () => (await examine(cli)).found.find(({ name }) => name === 'size');
     await cli.run(['projects', 'list']);
-    expect((await size())?.message).toMatch(/all else \d.*, write-ahead log \d/);
+    expect((await size())?.message).toMatch(/other \d.*, write-ahead log \d/);
     const db = await cli.open();
     const { ledger } = startDaemon(db, createWorld(), 0);
     const now = Date.now();
@@ -110,11 +110,11 @@ describe('gw doctor', () => {
     expect(await size()).toMatchObject({
       state: 'ok',
       message: expect.stringMatching(
-        /requests \d+\.\d kB.*; requests since \d{4}-\d\d-\d\d are kept for 90d .*, and 300 records will go/,
+        /requests \d+\.\d kB.*; requests since \d{4}-\d\d-\d\d are kept for 90d .*, and 300 records will be deleted while gw runs$/,
       ),
     });
     await cli.run(['config', 'set', 'retention.requests', 'off']);
-    expect((await size())?.message).toContain('are kept for good');
+    expect((await size())?.message).toContain('are kept forever');
   });
 
   test('finds a damaged database, and says how to put a copy in its place', async () => {
@@ -141,7 +141,7 @@ describe('gw doctor', () => {
     const { code, stdout } = await cli.run(['doctor']);
     await upstream.close();
     expect(code).toBe(1);
-    expect(stdout).toContain('mine: key from stored refused (HTTP 401)');
+    expect(stdout).toContain('mine: it refused the stored key (HTTP 401)');
     expect(stdout.replace(/\s+/g, ' ')).toContain(`gw providers add mine --base-url ${upstream.url}`);
     expect(stdout).not.toContain('sk-secret-2');
   });
@@ -155,7 +155,7 @@ describe('gw doctor', () => {
       expect.objectContaining({
         name: 'providers',
         state: 'broken',
-        mend: 'connect this machine, or name another address: gw providers add mine --base-url URL',
+        mend: 'check the network connection, or set another address: gw providers add mine --base-url URL',
       }),
     );
   });

@@ -49,7 +49,7 @@ describe('gw env and gw run', () => {
     expect((await shell('kill -KILL $$')).code).toBe(137);
     expect(await cli.exec(['run', 'no-such-command-here'])).toMatchObject({
       code: 127,
-      stderr: 'gw: there is no command "no-such-command-here"\n',
+      stderr: 'gw: command not found: no-such-command-here\n',
     });
 
     const child = cli.spawn([

@@ -34,7 +34,7 @@ describe('gw init', () => {
 
   test('names the next command as it can be typed here', async () => {
     const { stdout } = await cliHome().exec(['init', '--yes']);
-    expect(stdout).toMatch(/More: .*\/gw keys create\n\nNext: .*\/gw start\n$/);
+    expect(stdout).toMatch(/To create another: .*\/gw keys create\n\nNext: .*\/gw start\n$/);
   });
 
   test('refuses a bad cap before it changes anything', async () => {

@@ -9,7 +9,7 @@ describe('gw keys', () => {
     const { code, stdout, stderr } = await cli.run(['keys', 'create', '-p', 'web']);
     expect(code).toBe(0);
     expect(stdout).toMatch(/^sk-gw-[\w-]{43}\n$/);
-    expect(stderr).toBe('This key of project web is shown this once. To revoke it: gw keys revoke 1\n');
+    expect(stderr).toBe('This key of project web is shown only once. To revoke it: gw keys revoke 1\n');
     const caller = createCallerLookup(await cli.open())(hashKey(stdout.trim()));
     expect(caller).toMatchObject({ project: 'web', admin: false });
   });
@@ -26,7 +26,7 @@ describe('gw keys', () => {
   test('revoke makes a key stop working, and list then shows it only with --all', async () => {
     const cli = cliHome();
     const { stdout: key } = await cli.run(['keys', 'create']);
-    expect((await cli.run(['keys', 'revoke', '1'])).stderr).toBe('Key 1 no longer works.\n');
+    expect((await cli.run(['keys', 'revoke', '1'])).stderr).toBe('Revoked key 1.\n');
     expect(createCallerLookup(await cli.open())(hashKey(key.trim()))).toBeUndefined();
     expect(await cli.json(['keys', 'list'])).toEqual([]);
     expect(await cli.json(['keys', 'list', '--all'])).toEqual([

@@ -50,7 +50,7 @@ describe('gw optimize', () => {
       ────────────────────────────────────────
          total       1,986    396    80%
 
-      Saves 1,590 of 1,986 input tokens, $0.00064 at openai/gpt-4.1-mini ($0.40 a million, uncached).
+      Saves 1,590 of 1,986 input tokens, $0.00064 at openai/gpt-4.1-mini ($0.40 per million, uncached).
       "
     `);
   });
@@ -61,7 +61,7 @@ describe('gw optimize', () => {
     expect(painted.stdout).toContain('\u001b[33m- [\u001b[39m');
     const { stdout } = await cli.run(['optimize', write(cli, body)], { columns: 60 });
     expect(stdout).toContain('\n2 tool: json\n- [\n-   {\n-     "id": 0,\n');
-    expect(stdout).toMatch(/ {2}\.\.\. \d+ more lines out\n\+ /);
+    expect(stdout).toMatch(/ {2}\.\.\. \d+ more lines removed\n\+ /);
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(110);
   });
 
@@ -127,7 +127,7 @@ describe('gw optimize', () => {
     const priced = await cli.json<Outcome>(['optimize', bare, '--model', 'mini']);
     expect(priced).toMatchObject({ price: { provider: 'openai', input_usd_per_million: 0.4 } });
     expect(priced.saved_nano_usd).toBe(priced.saved_tokens * 400);
-    expect((await cli.run(['optimize', bare])).stdout).toContain('In dollars: gw optimize --model MODEL');
+    expect((await cli.run(['optimize', bare])).stdout).toContain('To see dollars: gw optimize --model MODEL');
   });
 
   test('takes the level that is set, and what it would do where it is off', async () => {
@@ -146,13 +146,13 @@ describe('gw optimize', () => {
 
   test.each([
     [['nothing.json'], '', 5, 'there is no file "nothing.json"'],
-    [[], '', 2, 'which request?'],
-    [['-'], 'Hello', 2, 'stdin is no JSON object or array'],
-    [['-'], 'null', 2, 'stdin is no JSON object or array'],
-    [['-'], '{"prompt":"x"}', 2, 'stdin holds no messages'],
+    [[], '', 2, 'missing file'],
+    [['-'], 'Hello', 2, 'stdin is not a JSON object or array'],
+    [['-'], 'null', 2, 'stdin is not a JSON object or array'],
+    [['-'], '{"prompt":"x"}', 2, 'stdin has no messages'],
     [['-'], '{"messages":["x"]}', 2, 'messages[0] is not an object'],
     [['-', '--level', 'wild'], '[]', 2, 'Allowed choices are off, safe, balanced'],
-    [['-', '--json', '--output', '-'], '[]', 2, 'both want stdout'],
+    [['-', '--json', '--output', '-'], '[]', 2, 'both write to stdout'],
     [['--jsonl', '--diff'], '', 2, 'cannot be used with'],
   ])('%j of %j exits with %i', async (args, stdin, code, message) => {
     const result = await cliHome().run(['optimize', ...args], { stdin });
@@ -179,10 +179,10 @@ describe('gw optimize --jsonl', () => {
     });
     expect(answers[3]?.messages).toEqual(answers[0]?.messages);
     expect(answers[1]?.error).toContain('not JSON');
-    expect(answers[2]?.error).toContain('holds no messages');
+    expect(answers[2]?.error).toContain('has no messages');
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: 'gw: 2 lines could not be answered; see "error" there\n',
+      stderr: 'gw: 2 lines failed; see "error" in the output\n',
     });
   });
 

@@ -8,7 +8,7 @@ describe('gw prices', () => {
       ...['prices', 'set', 'openai/my-tune', '--input', '3', '--output', '$12.50', '--cached-input', '0.3'],
     ]);
     expect(code).toBe(0);
-    expect(stderr).toContain('openai/my-tune: $3.00 in, $12.50 out for a million tokens.');
+    expect(stderr).toContain('Set the price of openai/my-tune: $3.00 in, $12.50 out per million tokens.');
     expect(await cli.json(['prices', 'list'])).toEqual([
       {
         provider: 'openai',
@@ -27,13 +27,13 @@ describe('gw prices', () => {
     const cli = cliHome();
     const fee = ['--input', '1', '--output', '2', '--per-request', '0.005'];
     expect((await cli.run(['prices', 'set', 'openai/searcher', ...fee])).stderr).toContain(
-      '$1.00 in, $2.00 out for a million tokens, and $0.0050 a request.',
+      '$1.00 in, $2.00 out per million tokens, plus $0.0050 per request.',
     );
     const told = [{ model: 'searcher', usd_per_request: 0.005 }];
     expect(await cli.json(['prices', 'list'])).toMatchObject(told);
     expect(await cli.json(['prices', 'list', 'openai/searcher'])).toMatchObject(told);
     for (const args of [['list'], ['list', 'openai/searcher']]) {
-      expect((await cli.run(['prices', ...args])).stdout).toMatch(/a request[\s\S]+\$0\.0050/);
+      expect((await cli.run(['prices', ...args])).stdout).toMatch(/per request[\s\S]+\$0\.0050/);
     }
   });
 
@@ -66,9 +66,9 @@ describe('gw prices', () => {
 
   test.each([
     [['set', 'x', '--input', '1'], 2, "required option '--output <usd>' not specified"],
-    [['set', 'x', '--input', 'cheap', '--output', '1'], 2, '--input cheap is no price'],
+    [['set', 'x', '--input', 'cheap', '--output', '1'], 2, '--input cheap is not a price'],
     [['set', 'x', '--input', '0.0000001', '--output', '1'], 2, 'at most 6 decimal places'],
-    [['set', 'x', '--input', '1', '--output', '1', '--per-request', '1001'], 2, '1001 is no fee'],
+    [['set', 'x', '--input', '1', '--output', '1', '--per-request', '1001'], 2, '1001 is not a fee'],
     [['list', 'made-up-9'], 5, 'gw prices set made-up-9 --input X --output Y'],
   ])('%j exits with %i', async (args, code, message) => {
     const result = await cliHome().run(['prices', ...args]);

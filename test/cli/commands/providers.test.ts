@@ -42,7 +42,7 @@ describe('gw providers add', () => {
     const cli = cliHome();
     const env = { OPENAI_API_KEY: KEY };
     const { stderr } = await cli.run(['providers', 'add', 'openai'], { env });
-    expect(stderr).toContain('its key comes from OPENAI_API_KEY of the environment');
+    expect(stderr).toContain('its key comes from OPENAI_API_KEY in the environment that gw starts in');
     expect(readFileSync(cli.paths.config, 'utf8')).not.toContain(KEY);
   });
 
@@ -56,9 +56,9 @@ describe('gw providers add', () => {
 
   test.each([
     [['nobody'], 2, 'add --base-url URL'],
-    [['azure'], 2, 'every account at azure has an address of its own'],
-    [['mine', '--base-url', 'ftp://x'], 2, '"ftp://x" is no http(s) address'],
-    [['Mine', '--base-url', 'http://x'], 2, '"Mine" is no provider name'],
+    [['azure'], 2, 'every account at azure has its own base URL'],
+    [['mine', '--base-url', 'ftp://x'], 2, '"ftp://x" is not an http(s) URL'],
+    [['Mine', '--base-url', 'http://x'], 2, '"Mine" is not a valid provider name'],
     [['sandbox'], 2, 'the built-in provider'],
     [['openai', '--stdin'], 4, 'stdin is empty'],
     [['openai', '--key', 'sk-secret-4'], 2, 'this one was not stored'],
@@ -85,7 +85,7 @@ describe('gw providers test', () => {
     );
     const { code, stdout } = await cli.run(['providers', 'test']);
     expect(code).toBe(1);
-    expect(stdout).toContain('X   bad: key from stored refused (HTTP 401). Run: gw providers add bad');
+    expect(stdout).toContain('X   bad: it refused the stored key (HTTP 401). Run: gw providers add bad');
     expect(good.modelRequests[0] && headerOf(good.modelRequests[0].head, 'authorization')).toBe(
       `Bearer ${KEY}`,
     );

@@ -159,9 +159,9 @@ describe('gw requests', () => {
           by: 'cold_start',
         },
       },
-      'tier the model that was asked for, as too little is known; it would be fast; score 0.1, below 0.5, by the built-in rules',
+      'tier the requested model, because too little is known; it would be fast; score 0.1, below 0.5, by the built-in rules',
     ],
-    [{ feedback: 0.7 }, 'feedback 0.7 of 1, as somebody said'],
+    [{ feedback: 0.7 }, 'feedback 0.7 of 1, as reported'],
     [
       { shadow: { of: 'req_1', tier: 'weak', agrees: false } },
       'shadow of req_1, to hear the cheaper tier as well; it said something else',
@@ -181,9 +181,9 @@ describe('gw requests', () => {
 
   test.each([
     [['req_00000000000'], 5, 'no request req_00000000000'],
-    [['nonsense'], 2, '"nonsense" is no request id'],
+    [['nonsense'], 2, '"nonsense" is not a request id'],
     [['--status', 'sad'], 2, '--status sad is neither an HTTP status nor one of: failed, ok, blocked'],
-    [['--since', 'soon'], 2, '--since soon is no time'],
+    [['--since', 'soon'], 2, '--since soon is not a time'],
     [['--limit', 'all'], 2, '--limit all is not a whole number'],
   ])('%j exits with %i', async (args, code, message) => {
     const result = await cliHome().run(['requests', ...args]);

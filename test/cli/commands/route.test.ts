@@ -39,11 +39,11 @@ describe('gw route', () => {
     expect(stdout).toMatchInlineSnapshot(`
       "score  0.11 of 1: how much the prompt needs a strong model
       why    writing, short
-      basis  prior: the built-in rules; project default has learnt nothing yet (gw route learn FILE)
+      basis  prior: the built-in rules; project default is not trained yet (gw route learn FILE)
       tier   none: the request keeps gpt-5
       "
     `);
-    expect(stderr).toContain('No tiers are configured for gpt-5: the score routes nothing.');
+    expect(stderr).toContain('No tiers are configured for gpt-5, so the score does not affect routing.');
   });
 
   test('says which tier it would be, and why it is not applied yet', async () => {
@@ -52,7 +52,7 @@ describe('gw route', () => {
     await cli.run(['config', 'set', 'tiers.gpt-5', `${tiers}; share=30%`]);
     const asked = await cli.run(['route', '-'], { stdin: request });
     expect(asked.stdout).toContain(
-      'tier   none: the request keeps gpt-5, since too few requests were scored',
+      'tier   none: the request keeps gpt-5, because too few requests have been scored',
     );
     await cli.run(['config', 'set', 'routing.shares.default', '0']);
     const own = await cli.run(['route', '-'], { stdin: request });
@@ -105,7 +105,7 @@ describe('gw route', () => {
     await cli.exec(['start']);
     const whole = await cli.exec(['route', '-'], { stdin: body({}) });
     expect(whole.stdout).toMatch(
-      /\nasks +sandbox\/small, then sandbox\/large, for \$0\.\d+ at most\nbudget admitted; default\/daily has \$5\.00 left\n$/,
+      /\ntarget +sandbox\/small, then sandbox\/large, for at most \$0\.\d+\nbudget admitted; default\/daily has \$5\.00 left\n$/,
     );
     const once = await cli.exec(['route', '-', '--json'], { stdin: body({ service: { route: false } }) });
     expect(JSON.parse(once.stdout)).toMatchObject({
@@ -116,35 +116,30 @@ describe('gw route', () => {
       },
     });
     const wrong = await cli.exec(['route', '-'], { stdin: body({ max_tokens: -1 }) });
-    expect(wrong.stdout).toMatch(/\nasks +nobody: it would be refused, 400: .*max_tokens/);
+    expect(wrong.stdout).toMatch(/\ntarget +none: gw would refuse the request, 400: .*max_tokens/);
     const unknown = await cli.exec(['route', '-', '--json'], { stdin: body({ model: 'nobody/none' }) });
     expect(JSON.parse(unknown.stdout).route).toEqual({ refused: expect.stringMatching(/^404: no provider/) });
     expect((await cli.exec(['requests', '--json'])).stdout.trim()).toBe('[]');
   }, 60_000);
 
   test.each([
-    [[], '', 2, 'which request?'],
-    [['-'], '{}', 2, 'stdin holds no messages'],
+    [[], '', 2, 'missing file'],
+    [['-'], '{}', 2, 'stdin has no messages'],
     [['gone.json'], '', 5, 'there is no file "gone.json"'],
     [['/'], '', 2, '"/" is a folder, not a file'],
     [['-', '-p', 'nobody'], request, 5, 'no project "nobody"'],
-    [['-', '--online'], request, 2, '--online goes with --jsonl'],
+    [['-', '--online'], request, 2, '--online requires --jsonl'],
     [['--jsonl', '--json'], '', 2, 'cannot be used with'],
-    [['learn', '-'], '', 2, '"-" holds no labels'],
+    [['learn', '-'], '', 2, '"-" has no labels'],
     [['learn', 'gone.jsonl'], '', 5, 'there is no file "gone.jsonl"'],
-    [
-      ['learn', '-'],
-      `${labels(1)}{"messages":[]}`,
-      2,
-      'line 2: neither strong_correct nor weak_correct is there',
-    ],
+    [['learn', '-'], `${labels(1)}{"messages":[]}`, 2, 'line 2: strong_correct or weak_correct is required'],
     [
       ['learn', '-'],
       '{"messages":[],"weak_correct":7}',
       2,
       'line 1: weak_correct must be a number from 0 to 1',
     ],
-    [['learn', '-'], '{"weak_correct":1}', 2, 'line 1: it holds no messages'],
+    [['learn', '-'], '{"weak_correct":1}', 2, 'line 1: it has no messages'],
     [['learn', '-'], '\n[]', 2, 'line 2: not a JSON object'],
     [['learn', '-', '-p', 'nobody'], labels(1), 5, 'no project "nobody"'],
   ])('%j exits with %i', async (args, stdin, code, message) => {
@@ -163,7 +158,7 @@ describe('gw route learn', () => {
     expect(learnt).toEqual({
       code: 0,
       stdout: '',
-      stderr: 'Project web has learnt 600 labels, 600 in all: its prompts are scored by what it learnt.\n',
+      stderr: 'Trained project web on 600 labels, 600 in total: the training now scores its prompts.\n',
     });
     expect(statSync(join(cli.paths.home, 'route-web.bin')).mode & 0o777).toBe(0o600);
     const [easy = 0, hard = 0] = await scoresOf(cli, ['-p', 'web']);
@@ -183,7 +178,9 @@ describe('gw route learn', () => {
     };
     expect(await teach(40)).toEqual({ project_id: 'default', labels: 40, labels_total: 40, proven: false });
     const stdin = JSON.stringify(prompt('hard', 3));
-    expect((await cli.run(['route', '-'], { stdin })).stdout).toContain('have not proved worse yet');
+    expect((await cli.run(['route', '-'], { stdin })).stdout).toContain(
+      'do not prove the training better yet',
+    );
     expect(await teach(20)).toMatchObject({ labels: 20, labels_total: 60 });
     expect(await teach(20, '--fresh')).toMatchObject({ labels: 20, labels_total: 20 });
   });
@@ -203,7 +200,7 @@ describe('gw route learn', () => {
     writeFileSync(file, 'damaged');
     const { code, stderr } = await cli.run(['route', '--jsonl']);
     expect(code).toBe(1);
-    expect(stderr).toContain('To begin anew: gw route learn FILE -p default --fresh');
+    expect(stderr).toContain('To start over: gw route learn FILE -p default --fresh');
     expect((await cli.run(['route', 'learn', '-'], { stdin: labels(9) })).code).toBe(1);
     expect((await cli.run(['route', 'learn', '-', '--fresh'], { stdin: labels(9) })).code).toBe(0);
   });
@@ -219,8 +216,8 @@ describe('gw route --jsonl', () => {
     expect(code).toBe(1);
     const answers = stdout.trim().split('\n');
     expect(JSON.parse(answers[0] ?? '')).toEqual({ id: 'a', score: expect.any(Number) });
-    expect(answers[1]).toContain('{"id":"b","error":"the line holds no messages');
-    expect(answers[2]).toBe('{"id":"c","error":"feedback is taken with --online only"}');
+    expect(answers[1]).toContain('{"id":"b","error":"the line has no messages');
+    expect(answers[2]).toBe('{"id":"c","error":"feedback requires --online"}');
   });
 
   test('--online learns from what it is told, answers nothing to it, and keeps it to itself', async () => {

@@ -56,7 +56,7 @@ describe('gw usage', () => {
       saved $0.20 and 50 tokens
       1 request blocked: gw requests --status blocked
       1 request failed: gw requests --status failed
-      1 request unpriced, and in no total: gw prices set MODEL --input X --output Y
+      1 request unpriced, not in the totals: gw prices set MODEL --input X --output Y
       "
     `);
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
@@ -78,7 +78,7 @@ describe('gw usage', () => {
       saved $0.20 and 50 tokens
       1 request blocked: gw requests --status blocked
       1 request failed: gw requests --status failed
-      1 request unpriced, and in no total: gw prices set MODEL --input X --output Y
+      1 request unpriced, not in the totals: gw prices set MODEL --input X --output Y
       "
     `);
   });
@@ -137,7 +137,7 @@ describe('gw usage', () => {
   });
 
   test.each([
-    [['--from', '2026-02-30'], 2, '--from 2026-02-30 is no day'],
+    [['--from', '2026-02-30'], 2, '--from 2026-02-30 is not a day'],
     [['--from', '2026-01-01', '--to', '2025-12-31'], 2, '--from 2026-01-01 is after --to 2025-12-31'],
     [['--group-by', 'hour'], 2, 'Allowed choices are day, model, project'],
     [['--json', '--csv'], 2, 'cannot be used with'],
@@ -158,7 +158,7 @@ describe('gw usage', () => {
 
   test('says where to begin when nothing was used', async () => {
     const { stdout } = await cliHome().run(['usage']);
-    expect(stdout).toContain('No requests yet');
+    expect(stdout).toContain('No requests yet. To point a client at gw:');
   });
 
   test('colours a terminal, but not with NO_COLOR, and not a pipe', async () => {

@@ -58,8 +58,8 @@ describe('gw webhooks', () => {
     expect(code).toBe(0);
     expect(stdout).toMatch(/^whsec_[A-Za-z0-9+/]{43}=\n$/);
     expect(stderr).toBe(
-      'Webhook wh_1 (json) of project default: http://localhost:3000/hook gets all events.\n' +
-        'Its secret is shown this once. To try it: gw webhooks test wh_1\n',
+      'Added webhook wh_1 (json) of project default: http://localhost:3000/hook gets all events.\n' +
+        'Its secret is shown only once. To test the webhook: gw webhooks test wh_1\n',
     );
     expect((await cli.run(['webhooks', 'list', '--json'])).stdout).not.toContain('whsec_');
   });
@@ -103,7 +103,7 @@ describe('gw webhooks', () => {
     const { stdout, stderr } = await cli.run(['webhooks', 'rotate', 'wh_1']);
     expect(stdout).toMatch(/^whsec_/);
     expect(stdout.trim()).not.toBe(secret);
-    expect(stderr).toContain('For 24 hours');
+    expect(stderr).toContain('For 24 hours, deliveries are also signed with the old one.');
     expect(await cli.json(['webhooks', 'list'])).toMatchObject([
       { previous_secret_expires_at: '2026-01-02T12:00:00.000Z' },
     ]);
@@ -134,7 +134,7 @@ describe('gw webhooks', () => {
     expect(await cli.run(['webhooks', 'test'])).toEqual({
       code: 2,
       stdout: '',
-      stderr: `gw: which webhook?\n  gw webhooks test wh_1   ${good.url}/hook\n  gw webhooks test wh_2   ${bad.url}/hook\n`,
+      stderr: `gw: there are 2 webhooks. Choose one:\n  gw webhooks test wh_1   ${good.url}/hook\n  gw webhooks test wh_2   ${bad.url}/hook\n`,
     });
     const fine = await cli.run(['webhooks', 'test', 'wh_1']);
     expect(fine).toMatchObject({ code: 0, stderr: '' });
@@ -143,7 +143,7 @@ describe('gw webhooks', () => {
     expect(await cli.run(['webhooks', 'test', 'wh_2'])).toEqual({
       code: 1,
       stdout: 'budget.threshold_reached to wh_2: HTTP 503, after 0ms\nout of[2J order\n',
-      stderr: 'gw: webhook wh_2 did not take the test event\n',
+      stderr: 'gw: webhook wh_2 did not accept the test event\n',
     });
   });
 
@@ -153,7 +153,7 @@ describe('gw webhooks', () => {
     expect(stdout).toMatchInlineSnapshot(`
       "Deliveries (Europe/Paris)
 
-         id     time      event            status  tries  answer
+         id     time      event            status  tries  response
       !  dlv_2  14:00:00  budget.exceeded  failed      1  HTTP 500
       !  dlv_1  13:00:00  budget.exceeded  failed      1  HTTP 500
       "
@@ -168,11 +168,11 @@ describe('gw webhooks', () => {
     const one = await cli.run(['webhooks', 'replay', 'dlv_1']);
     expect(one.code).toBe(0);
     expect(one.stderr).toMatch(
-      /^Delivery dlv_3 sends evt_\w+ to wh_1 again\.\ngw is not running; it delivers once it does\. Run: gw start\n$/,
+      /^Delivery dlv_3 resends evt_\w+ to wh_1\.\ngw is not running; deliveries wait until it is\. Run: gw start\n$/,
     );
     const failed = ['webhooks', 'replay', '--failed', '--since', '3h', '-p', 'default'];
     expect(await cli.json(failed)).toEqual({ replayed: 1 });
-    expect((await cli.run(failed)).stderr).toBe('No failed deliveries: nothing is sent again.\n');
+    expect((await cli.run(failed)).stderr).toBe('No failed deliveries to resend.\n');
     const open = await cli.run(['webhooks', 'replay', 'dlv_3']);
     expect(open).toMatchObject({ code: 2, stderr: expect.stringContaining('still on its way') });
   });
@@ -186,11 +186,11 @@ describe('gw webhooks', () => {
     [['add'], 2, "missing required argument 'url'"],
     [['test', 'wh_9'], 5, 'no webhook "wh_9"'],
     [['test'], 2, 'no webhook to test. To add one: gw webhooks add URL'],
-    [['deliveries', '--since', 'soon'], 2, '--since soon is no time'],
+    [['deliveries', '--since', 'soon'], 2, '--since soon is not a time'],
     [['deliveries', '-n', '0'], 2, '--limit 0 is not a whole number from 1 to 1000'],
-    [['replay'], 2, 'which delivery?'],
+    [['replay'], 2, 'missing delivery id'],
     [['replay', 'dlv_1', '--failed'], 2, 'not both'],
-    [['replay', 'dlv_1', '--since', '2h'], 2, 'give --failed with them'],
+    [['replay', 'dlv_1', '--since', '2h'], 2, 'Use them with --failed'],
     [['replay', 'dlv_1'], 5, 'no delivery "dlv_1"'],
     [['listen', '--forward-to', 'ftp://example.com'], 2, 'url must be an http:// or https:// address'],
     [['listen', '-p', 'nobody'], 5, 'no project "nobody"'],

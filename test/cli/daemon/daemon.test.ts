@@ -52,7 +52,7 @@ describe('the daemon', () => {
     taken.close();
     expect(() => process.kill(before.pid, 0)).not.toThrow();
     expect((await cli.exec(['restart'])).stdout).toMatch(
-      /^gw has restarted: http:\/\/localhost:\d+\/v1, pid \d+\n$/,
+      /^gw restarted: http:\/\/localhost:\d+\/v1, pid \d+\n$/,
     );
     expect(() => process.kill(before.pid, 0)).toThrow();
 
@@ -82,7 +82,10 @@ describe('the daemon', () => {
     const cli = cliHome();
     stopAfterwards(cli);
     const open = await cli.exec(['start', '--host', '0.0.0.0']);
-    expect(open).toMatchObject({ code: 0, stderr: expect.stringMatching(/0\.0\.0\.0: other machines can/) });
+    expect(open).toMatchObject({
+      code: 0,
+      stderr: expect.stringMatching(/0\.0\.0\.0: other machines can reach it and need only a key/),
+    });
     expect((await cli.run(['logs'])).stdout).toMatch(/warn {2}other machines can reach gw/);
     expect(await cli.exec(['restart', '--host', 'localhost'])).toMatchObject({ code: 0, stderr: '' });
   }, 60_000);

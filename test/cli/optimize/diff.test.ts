@@ -48,7 +48,7 @@ describe('shortDiff()', () => {
       '-line 22',
       '-line 23',
       '-line 24',
-      ' ... 5 more lines out',
+      ' ... 5 more lines removed',
       '+end',
     ]);
   });

@@ -30,11 +30,11 @@ describe('gw optimize report', () => {
       openai/gpt-4.1-mini  compressed            400       400   4.00M   $8.00   $2.00
                            held out               40        40    400k   $1.20   $2.99
 
-      It pays: compressing saved $3.96, give or take $0.1213 (95 % confidence), 33% of the bill.
+      It pays: compressing saved $3.96, give or take $0.1213 (95% confidence), 33% of the bill.
 
-      Billed is all that providers charged for these requests: output, cache reads and
-      cache writes included. Tokens are those of the conversations as they came,
-      estimated alike on both sides.
+      Billed is everything that providers charged for these requests, including
+      output, cache reads and cache writes. Tokens are those of the original
+      conversations, estimated the same way on both sides.
       "
     `);
     expect(await cli.json(['optimize', 'report', '-p', 'default'])).toMatchObject({
@@ -55,10 +55,10 @@ describe('gw optimize report', () => {
   });
 
   test.each([
-    ['nothing yet', undefined, 'Not enough data yet: no prompt of 500 tokens or more has come.'],
+    ['nothing yet', undefined, 'Not enough data yet: no request had a prompt of 500 or more tokens.'],
     ['too few', { treated: [400, 2], heldOut: [12, 3] }, 'Not enough data yet: 12 of at least 30 held-out'],
     ['a loss', { treated: [400, 3], heldOut: [40, 2] }, 'It does not pay: compressing cost $4.'],
-    ['no difference', { treated: [400, 2], heldOut: [40, 2] }, 'No difference can be told: compressing '],
+    ['no difference', { treated: [400, 2], heldOut: [40, 2] }, 'No clear difference: compressing '],
   ] as const)('says so of %s', async (_, sides, words) => {
     const cli = sides
       ? await onTrial({ treated: [...sides.treated], heldOut: [...sides.heldOut] })
@@ -84,23 +84,25 @@ describe('gw optimize report', () => {
     expect(await reportOf(cli)).toMatchInlineSnapshot(`
       "Optimizer, project default, level off
 
-      It switched itself off at 2026-01-01 13:00:00: compressing cost $4.00 more than it saved, give or take
+      Switched off automatically at 2026-01-01 13:00:00: compressing cost $4.00 more than it saved, give or take
       $0.10, over 400 conversations against 40 held out.
       To switch it on again: gw config set optimizer.projects.default safe
 
-      Billed is all that providers charged for these requests: output, cache reads and
-      cache writes included. Tokens are those of the conversations as they came,
-      estimated alike on both sides.
+      Billed is everything that providers charged for these requests, including
+      output, cache reads and cache writes. Tokens are those of the original
+      conversations, estimated the same way on both sides.
       "
     `);
     expect(await cli.json(['optimize', 'report'])).toMatchObject({
       projects: [{ switched_off: { saved_usd: -4, held_out_conversations: 40, switch_on: again } }],
     });
-    expect((await cli.run(['doctor'])).stdout).toContain(`to mend it: ${again}`);
+    expect((await cli.run(['doctor'])).stdout).toContain(`to fix: ${again}`);
     const listed = () => cli.run(['config', 'list'], { columns: 200 });
-    expect((await listed()).stdout).toContain('switched itself off, as it did not pay: gw optimize report');
+    expect((await listed()).stdout).toContain(
+      'switched off automatically, because it cost more than it saved: gw optimize report',
+    );
     await cli.run(again.split(' ').slice(1));
-    expect((await listed()).stdout).not.toContain('switched itself off');
-    expect((await cli.run(['doctor'])).stdout).toContain('switched itself off for no project');
+    expect((await listed()).stdout).not.toContain('switched off automatically');
+    expect((await cli.run(['doctor'])).stdout).toContain('not switched off automatically for any project');
   });
 });
