@@ -5,8 +5,8 @@ const USE = 'Use gw:';
 const SPEND = 'Spending:';
 const SET_UP = 'Configure gw:';
 
-/** Every command of gw. A new one is a file in commands/ and a line here; only the one that runs is loaded. */
-// biome-ignore format: a command a line
+/** All commands. To add one: a file in commands/ and a line here. Only the command that runs is loaded. */
+// biome-ignore format: one command per line
 export const CATALOG: readonly CommandEntry[] = [
   { name: 'init', group: RUN, about: 'set up gw step by step', load: async () => (await import('./commands/init.ts')).init },
   { name: 'start', group: RUN, about: 'start gw in the background', load: async () => (await import('./commands/start.ts')).start },

@@ -1,17 +1,17 @@
 import type { Command } from 'commander';
 import type { Context } from './context.ts';
 
-/** Adds a command's arguments, options, help and action. */
+/** Adds the arguments, options, help and action of a command. */
 export type SetUp = (command: Command, context: Context) => void;
 
-/** A command as the program knows it before its file is loaded. */
+/** What the program knows of a command before it loads its file. */
 export interface CommandEntry {
   name: string;
   aliases?: readonly string[];
-  /** The heading under which the help lists it. */
+  /** Its heading in the help. */
   group: string;
   about: string;
-  /** The subcommand that runs when none is named. */
+  /** The default subcommand. */
   bare?: string;
   hidden?: boolean;
   load(): Promise<SetUp>;

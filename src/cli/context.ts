@@ -5,7 +5,7 @@ import type { Input, Output } from '../terminal/streams.ts';
 import { wrapMessage } from '../terminal/wrap-message.ts';
 import { invocationFrom } from './invocation.ts';
 
-/** All that a command may touch besides its arguments; tests pass their own. */
+/** Everything a command may use besides its arguments. Tests pass their own. */
 export interface Context {
   stdout: Output;
   stderr: Output;
@@ -13,14 +13,14 @@ export interface Context {
   env: Readonly<Record<string, string | undefined>>;
   clock: Clock;
   paths: Paths;
-  /** The file that starts gw, for starting the daemon. */
+  /** Path of the executable; also starts the daemon. */
   program: string;
-  /** What to type for it here. */
+  /** How to type `gw` in this directory, such as `./bin/gw`. */
   gw: string;
   version: string;
 }
 
-export interface Identity {
+interface Identity {
   program: string;
   version: string;
 }
@@ -32,28 +32,28 @@ export function processContext({ program, version }: Identity): Context {
   return { stdout, stderr, stdin, env, clock: systemClock, paths: resolvePaths(env), program, gw, version };
 }
 
-/** Writes a line of data. */
+/** Writes a line of data to stdout. */
 export function say(context: Context, text: string): void {
   context.stdout.write(`${text}\n`);
 }
 
-/** Writes what people read and programs do not: commands in it can be pasted. */
+/** Writes text for people to stdout. Its commands are written so that they can be pasted. */
 export function tell(context: Context, text: string): void {
   say(context, pasteable(text, context.gw));
 }
 
-/** Writes a line for the person who runs the command: it never mixes with data. */
+/** Writes a message to stderr, where it never mixes with data. */
 export function note(context: Context, text: string): void {
   context.stderr.write(`${message(context, text)}\n`);
 }
 
-/** A text for people on stderr: commands in it can be pasted, and on a terminal no word is cut. */
+/** Formats a message for stderr: commands can be pasted, and a terminal gets lines that fit it. */
 export function message({ stderr, gw }: Context, text: string): string {
   const ready = pasteable(text, gw);
   return stderr.isTTY && stderr.columns ? wrapMessage(ready, stderr.columns, gw) : ready;
 }
 
-/** Writes a value as JSON: the data of `--json`. */
+/** Writes the data of `--json` to stdout. */
 export function sayJson(context: Context, value: unknown): void {
   say(context, JSON.stringify(value, null, 2));
 }

@@ -1,6 +1,6 @@
 import { GwError } from '../errors.ts';
 
-/** What gw's exit codes mean. */
+/** The exit codes of gw. */
 export const EXIT = {
   ok: 0,
   failure: 1,
@@ -12,7 +12,7 @@ export const EXIT = {
   interrupted: 130,
 } as const;
 
-/** A failure that ends a command: the message states the value, why, and the next command. */
+/** A failure that ends a command. The message states the value, the reason and what to do. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   readonly exitCode: number;
@@ -23,7 +23,7 @@ export class CliError extends Error {
   }
 }
 
-/** Ends a command with an exit code and no message, as when another program's code is passed on. */
+/** Ends a command with an exit code and no message, such as the exit code of a child process. */
 export class Exit extends Error {
   override readonly name = 'Exit';
   readonly exitCode: number;
@@ -34,16 +34,16 @@ export class Exit extends Error {
   }
 }
 
-/** A 2 for a value on the command line that cannot be. */
+/** An error for an invalid command line: exit code 2. */
 export function usageError(message: string): CliError {
   return new CliError(message, EXIT.usage);
 }
 
-/** The exit code of whatever a command threw. */
+/** Exit code of an error that a command threw. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof CliError || error instanceof Exit) return error.exitCode;
   if (error instanceof GwError) return codeOfGwError(error);
-  // SettingError is known by its name, so that failing does not load the settings.
+  // Matched by name: importing the class would load the settings.
   if (error instanceof Error && error.name === 'SettingError') return EXIT.usage;
   return EXIT.failure;
 }

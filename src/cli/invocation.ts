@@ -2,40 +2,40 @@ import { accessSync, constants, realpathSync, statSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { shellQuoted } from '../shell-quoted.ts';
 
-/** What tells how gw was started here. */
-export interface Invoked {
+/** How this process was started. */
+export interface InvocationContext {
   env: Readonly<Record<string, string | undefined>>;
-  /** The file that was run. */
+  /** Path of the executable. */
   program: string;
 }
 
 /** Whether a shell finds a command named gw. */
-export function isOnPath(context: Pick<Invoked, 'env'>): boolean {
+export function isOnPath(context: Pick<InvocationContext, 'env'>): boolean {
   return onPath(context) !== undefined;
 }
 
-/** What to type to run gw from anywhere: its name, or in a checkout its file. */
-export function invocation(context: Invoked): string {
-  const found = onPath(context);
-  return found !== undefined && isSame(found, context.program) ? 'gw' : shellQuoted(context.program);
+/** How to type gw in any directory: `gw` if the shell finds this one, else its absolute path. */
+export function invocation(context: InvocationContext): string {
+  const path = onPath(context);
+  return path !== undefined && isSame(path, context.program) ? 'gw' : shellQuoted(context.program);
 }
 
-/** What to type to run gw from `directory`: its name, or in a checkout the way to its file. */
-export function invocationFrom(directory: string, context: Invoked): string {
+/** How to type gw in `directory`: `gw`, or the path of a checkout's executable. */
+export function invocationFrom(directory: string, context: InvocationContext): string {
   if (invocation(context) === 'gw') return 'gw';
   const path = relative(directory, context.program);
   return shellQuoted(path.startsWith('..') ? context.program : `./${path}`);
 }
 
-function onPath({ env }: Pick<Invoked, 'env'>): string | undefined {
+function onPath({ env }: Pick<InvocationContext, 'env'>): string | undefined {
   const files = (env.PATH ?? '').split(':').map((folder) => join(folder, 'gw'));
   return files.find(isExecutable);
 }
 
-/** A checkout may be run beside an installed gw. */
-function isSame(found: string, program: string): boolean {
+/** False for a checkout that runs next to an installed gw. */
+function isSame(path: string, program: string): boolean {
   try {
-    return realpathSync(found) === realpathSync(program);
+    return realpathSync(path) === realpathSync(program);
   } catch {
     return false;
   }

@@ -9,12 +9,12 @@ const ROOT = new URL('../../', import.meta.url);
 /** Runs gw for this process's arguments, streams and environment, and sets its exit code. */
 export async function main(): Promise<void> {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    // The reader has had enough, as in `gw usage | head`.
+    // The reader closed the pipe, as in `gw usage | head`.
     if (error.code === 'EPIPE') process.exit();
     process.stderr.write(`gw: cannot write the output: ${error.message}\n`);
     process.exit(EXIT.failure);
   });
-  // What was to be done is done, whether or not somebody reads of it.
+  // The work is done even if the message cannot be written.
   process.stderr.on('error', () => {});
   const context = processContext({ program: fileURLToPath(new URL('bin/gw', ROOT)), version: VERSION });
   process.exitCode = await runCli(process.argv.slice(2), context);

@@ -9,14 +9,14 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 gw is not running, 4 key or plan,
 Settings: flag, then environment (GW_HOME, GW_PORT, ...), then gw config,
 then default.`;
 
-/** The entry that the arguments name, if they name one: `gw usage ...`, `gw help usage`. */
+/** The catalog entry that the arguments name, as in `gw usage ...` or `gw help usage`. */
 export function entryFor(args: readonly string[]): CommandEntry | undefined {
   const words = args.filter((arg) => !arg.startsWith('-'));
   const name = words[0] === 'help' ? words[1] : words[0];
   return CATALOG.find((entry) => entry.name === name || (entry.aliases ?? []).includes(name ?? ''));
 }
 
-/** The program, with the commands in `loaded` complete and the others as lines of the help. */
+/** Builds the program. Commands in `loaded` are complete; the others only appear in the help. */
 export async function createProgram(context: Context, loaded: readonly CommandEntry[]): Promise<Command> {
   const program = new Command('gw')
     .description('A local spending firewall and accountant for LLM calls.')
@@ -24,7 +24,7 @@ export async function createProgram(context: Context, loaded: readonly CommandEn
     .version(context.version, '-V, --version')
     .enablePositionalOptions()
     .addHelpText('after', EXIT_CODES)
-    // Before the subcommands, which inherit these.
+    // Set before the subcommands are added: they inherit these.
     .exitOverride()
     .showHelpAfterError('See: gw --help')
     .configureOutput({

@@ -5,22 +5,22 @@ import { type Context, note } from './context.ts';
 
 export type Flags = Partial<Record<ScalarKey, unknown>>;
 
-/** What a command has said of the file. */
-const told = new WeakMap<Context, Set<string>>();
+/** Warnings that a command has already printed. */
+const warnings = new WeakMap<Context, Set<string>>();
 
-/** The settings in force for a command, with their origins; what is wrong with the file is said on stderr, once. */
+/** The settings in force for a command, with their origins. Problems with the file are printed once, on stderr. */
 export function readSettings(context: Context, flags: Flags = {}): LoadedSettings {
   const loaded = loadSettings({ file: context.paths.config, env: context.env, flags });
-  const said = told.get(context) ?? new Set();
-  told.set(context, said);
+  const printed = warnings.get(context) ?? new Set();
+  warnings.set(context, printed);
   for (const problem of loaded.problems) {
-    if (!said.has(problem)) note(context, `warning: ${problem}`);
-    said.add(problem);
+    if (!printed.has(problem)) note(context, `warning: ${problem}`);
+    printed.add(problem);
   }
   return loaded;
 }
 
-/** The settings and the calendar of their time zone. */
+/** The settings, and the calendar of the configured time zone. */
 export function settingsAndCalendar(context: Context): { settings: Settings; calendar: Calendar } {
   const { settings } = readSettings(context);
   return { settings, calendar: createCalendar(settings.timezone) };

@@ -3,7 +3,7 @@ import { ensureDefaultProject, findProject } from '../store/accounts/find-projec
 import { type Db, openDatabase } from '../store/database/open.ts';
 import type { Context } from './context.ts';
 
-/** Opens the database for a command, makes it and the default project if need be, and closes it. */
+/** Runs `work` on the open database. Creates the database and the default project if they do not exist. */
 export async function withStore<T>(context: Context, work: (db: Db) => Promise<T>): Promise<T> {
   makeHome(context.paths);
   const db = await openDatabase(context.paths.database);

@@ -1,11 +1,11 @@
-/** The signs that bars and marks are made of. */
+/** The characters of bars, charts and rules. */
 export interface Symbols {
-  /** From the narrowest to the full cell. */
+  /** Parts of a cell, from the narrowest to the full one. */
   cells: readonly string[];
   rest: string;
-  /** From nothing to the highest, for charts. */
+  /** Heights of a chart column, lowest first. */
   levels: readonly string[];
-  /** For the parts of a whole, darkest first: told apart without colour. */
+  /** Shades of a stacked bar, darkest first, so that its parts differ without colour. */
   shades: readonly string[];
   rule: string;
   ellipsis: string;
@@ -29,18 +29,18 @@ export const ASCII: Symbols = {
   ellipsis: '~',
 };
 
-/** A bar as long as its share (0 to 1) of `width` cells; whatever is above nothing shows. */
+/** A bar as long as its share (0 to 1) of `width` cells. Any share above zero is visible. */
 export function bar(share: number, width: number, { cells }: Symbols): string {
   const steps = cells.length;
   const filled = Math.min(width * steps, Math.round(clamp(share) * width * steps));
-  const least = share > 0 ? Math.max(1, filled) : 0;
-  const part = least % steps;
+  const shown = share > 0 ? Math.max(1, filled) : 0;
+  const part = shown % steps;
   return (
-    (cells[steps - 1] ?? '').repeat(Math.floor(least / steps)) + (part > 0 ? (cells[part - 1] ?? '') : '')
+    (cells[steps - 1] ?? '').repeat(Math.floor(shown / steps)) + (part > 0 ? (cells[part - 1] ?? '') : '')
   );
 }
 
-/** A bar of `width` cells that shows what is left too. A bar is full only when its share is. */
+/** A bar of `width` cells including the unfilled part. It is full only at a share of 1. */
 export function gauge(share: number, width: number, { cells, rest }: Symbols): string {
   const clamped = clamp(share);
   const filled = clamped >= 1 ? width : Math.min(width - 1, Math.round(clamped * width));

@@ -3,10 +3,10 @@ import { type Standing, thresholdOf } from '../store/budgets/budgets.ts';
 import { forecastOf, isOver } from '../store/budgets/forecast.ts';
 import { duration, type TimeFormat } from './time.ts';
 
-/** What to expect of a budget in two words, such as `out ~15:40`. */
+/** The forecast of a budget in two words, such as `out ~15:40`. */
 export function forecastWords(standing: Standing, times: TimeFormat, now: number): string {
   const { budget, resetsAt } = standing;
-  if (isAsGoodAsFull(standing)) return 'almost out';
+  if (isAlmostFull(standing)) return 'almost out';
   const forecast = forecastOf(standing, now);
   switch (forecast.kind) {
     case 'full':
@@ -18,26 +18,26 @@ export function forecastWords(standing: Standing, times: TimeFormat, now: number
   }
 }
 
-/** `X` for a full budget, `!` from its alert on. */
+/** `X` for a full budget, `!` for one past its alert. */
 export function mark(standing: Standing): string {
   if (isOver(standing)) return 'X';
   return standing.posted >= thresholdOf(standing.budget) ? '!' : ' ';
 }
 
-/** The spent share of the cap; a cap of $0 is full from the start. */
+/** The spent share of the cap. A cap of $0 is always full. */
 export function shareOf({ budget, posted }: Standing): number {
   return budget.capNanoUsd === 0 ? 1 : posted / budget.capNanoUsd;
 }
 
-/** A cap, and the time that it is for where that is a sliding one: `$2.00 in 1h`. */
+/** A cap, with its window if it has a sliding one: `$2.00 in 1h`. */
 export function capText({ capNanoUsd, windowMs }: Standing['budget']): string {
   return `${formatUsd(capNanoUsd)}${windowMs === null ? '' : ` in ${duration(windowMs)}`}`;
 }
 
-/** What to expect of a budget, such as "at this pace the cap is reached at 15:40". */
+/** The forecast of a budget in a sentence, such as "at this pace the cap is reached at 15:40". */
 export function forecastText(standing: Standing, times: TimeFormat, now: number): string {
   const resets = times.moment(standing.resetsAt, now);
-  if (isAsGoodAsFull(standing))
+  if (isAlmostFull(standing))
     return `almost full: ${formatUsd(standing.budget.capNanoUsd - standing.posted)} left; resets ${resets}`;
   const forecast = forecastOf(standing, now);
   switch (forecast.kind) {
@@ -54,9 +54,9 @@ export function forecastText(standing: Standing, times: TimeFormat, now: number)
   }
 }
 
-/** What is left is less than most requests are held for: a forecast of when it is spent would promise them room. */
-const SLIVER = 0.005;
+/** A share of the cap smaller than most holds: a forecast would promise requests room that they do not have. */
+const MIN_USABLE_SHARE = 0.005;
 
-function isAsGoodAsFull(standing: Standing): boolean {
-  return !isOver(standing) && shareOf(standing) > 1 - SLIVER;
+function isAlmostFull(standing: Standing): boolean {
+  return !isOver(standing) && shareOf(standing) > 1 - MIN_USABLE_SHARE;
 }

@@ -1,15 +1,15 @@
 import type { Symbols } from './bars.ts';
 
-/** A value of a chart; undefined is a time that has not come yet. */
+/** A value of a chart; undefined for a time in the future. */
 export type Point = number | undefined;
 
-/** A chart of one line. Whatever is above nothing stands above the base line. */
+/** A chart of one line. Any value above zero is drawn above the base line. */
 export function sparkline(points: readonly Point[], { levels }: Symbols): string {
   const most = peakOf(points);
   return points.map((point) => levelOf(point, most, levels)).join('');
 }
 
-/** A chart of several lines, top first, of columns that grow in steps of a part of a cell. */
+/** A column chart as lines, top first. Columns grow in steps of a part of a cell. */
 export function columnChart(points: readonly Point[], height: number, { levels }: Symbols): string[] {
   const most = peakOf(points);
   const full = levels.at(-1) ?? '';
@@ -27,7 +27,7 @@ export function columnChart(points: readonly Point[], height: number, { levels }
   });
 }
 
-/** As many points as cells: each repeated where there is room, neighbours merged to their highest where there is not. */
+/** Fits points to a width: repeats each if there is room, otherwise merges neighbours into their maximum. */
 export function fitPoints(points: readonly Point[], cells: number): Point[] {
   const times = Math.floor(cells / points.length);
   if (times >= 1) return points.flatMap((point) => Array.from({ length: times }, () => point));

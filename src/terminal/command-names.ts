@@ -1,7 +1,4 @@
-/**
- * Names and aliases of the commands of gw, so that a message can be drawn without loading the commands. A test holds
- * it equal to the catalog of the command line.
- */
+/** Names and aliases of all commands, available without loading the catalog. A test compares the two. */
 export const COMMAND_NAMES: readonly string[] = [
   'init',
   'start',

@@ -6,20 +6,20 @@ import { costOf, mark } from './request-words.ts';
 import type { Cell } from './styled-lines.ts';
 import { tookText } from './time.ts';
 
-/** How the width of a line is used. */
+/** The layout of a line. */
 export interface FeedColumns {
-  /** There is room for the project, the tokens and the time too. */
+  /** Whether there is room for the project, the tokens and the duration. */
   wide: boolean;
-  /** Cells of the model's name. */
+  /** Width of the model's name in cells. */
   model: number;
 }
 
 const WIDTHS = { mark: 2, time: 8, project: 10, status: 4, tokens: 13, cost: 10, took: 7 };
 const WIDE_FROM = 72;
-/** Where there is no more room, words take some of the model's. */
-const MODEL_BESIDE_WORDS = 16;
+/** A long note shrinks the model's name down to this many cells. */
+const MIN_MODEL_WITH_NOTE = 16;
 
-/** What there is room for. */
+/** Computes the layout for a width. */
 export function feedColumns(width: number): FeedColumns {
   const wide = width >= WIDE_FROM;
   const always = WIDTHS.mark + WIDTHS.time + WIDTHS.status + WIDTHS.cost + 4;
@@ -40,23 +40,23 @@ export function feedHeader({ wide, model }: FeedColumns): string {
   ].join(' ');
 }
 
-/** A request as cells: what it used and cost, or why it did not come to that. */
+/** A request as cells: its tokens and cost, or a note if it failed. */
 export function feedCells(
   row: FeedRow,
   columns: FeedColumns,
   look: Look,
   { selected = false, note }: { selected?: boolean; note?: string | undefined } = {},
 ): Cell[] {
-  const words = note ?? noteOf(row);
-  if (words === undefined) {
+  const text = note ?? noteOf(row);
+  if (text === undefined) {
     return [...headCells(row, columns, look, selected), ...figureCells(row, columns)];
   }
   const figures = WIDTHS.cost + (columns.wide ? WIDTHS.tokens + WIDTHS.took + 2 : 0);
-  const lack = Math.max(0, words.length - figures);
-  const model = Math.max(Math.min(columns.model, MODEL_BESIDE_WORDS), columns.model - lack);
+  const lack = Math.max(0, text.length - figures);
+  const model = Math.max(Math.min(columns.model, MIN_MODEL_WITH_NOTE), columns.model - lack);
   return [
     ...headCells(row, { ...columns, model }, look, selected),
-    { text: words, width: figures + columns.model - model, style: styleOf(mark(row), look) },
+    { text, width: figures + columns.model - model, style: styleOf(mark(row), look) },
   ];
 }
 
@@ -84,11 +84,11 @@ function figureCells(row: FeedRow, { wide }: FeedColumns): Cell[] {
   ];
 }
 
-/** What is said of a request that cost nothing because it failed. */
+/** The note for a failed request that cost nothing. */
 function noteOf({ outcome, error, costNanoUsd }: FeedRow): string | undefined {
   if (outcome === 'ok' || outcome === 'capped' || costNanoUsd > 0) return undefined;
-  const words = outcome.replaceAll('_', ' ');
-  if (error === null) return words;
-  // These say it all themselves.
-  return error.startsWith('upstream_') ? error.replaceAll('_', ' ') : `${words}: ${error}`;
+  const label = outcome.replaceAll('_', ' ');
+  if (error === null) return label;
+  // These codes name the outcome already.
+  return error.startsWith('upstream_') ? error.replaceAll('_', ' ') : `${label}: ${error}`;
 }

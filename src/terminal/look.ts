@@ -2,17 +2,17 @@ import type { Symbols } from './bars.ts';
 import { type Palette, plain } from './palette.ts';
 import type { TimeFormat } from './time.ts';
 
-/** How the dashboard shows things: colours, signs, and the clocks of the configured zone. */
+/** How the dashboard and `gw tail` display values: colours, symbols and times in the configured zone. */
 export interface Look {
   palette: Palette;
   symbols: Symbols;
   times: TimeFormat;
   timezone: string;
-  /** What to type for gw here. */
+  /** How to type `gw` in this directory. */
   gw: string;
 }
 
-/** What marks a state, so that it reads without colour. */
+/** Marks of states, so that they do not depend on colour. */
 export const MARKS = { bad: 'X', warn: '!', none: ' ' } as const;
 
 export function styleOf(mark: string, { palette }: Pick<Look, 'palette'>): (text: string) => string {

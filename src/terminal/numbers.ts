@@ -1,16 +1,15 @@
-/** Figures as people read them. */
 const UNITS = [
   ['B', 1e9],
   ['M', 1e6],
   ['k', 1e3],
 ] as const;
 
-/** A count, exact: `1,234`. */
+/** An exact count: `1,234`. */
 export function count(value: number): string {
   return value.toLocaleString('en-US');
 }
 
-/** A count of tokens: exact below 100,000, then with three figures: `1.24M`. */
+/** A count of tokens: exact below 100,000, then with three digits: `1.24M`. */
 export function tokens(value: number): string {
   if (value < 100_000) return count(value);
   // 999,500 and more would round to 1000k.
@@ -24,7 +23,7 @@ export function plural(value: number, noun: string): string {
   return `${count(value)} ${noun}${value === 1 ? '' : 's'}`;
 }
 
-/** A share as whole percents; 100% only when it is reached. */
+/** A share in whole percent. Shares below 1 never show as 100%. */
 export function percent(share: number): string {
   if (!Number.isFinite(share)) return '100%';
   return `${share < 1 ? Math.min(99, Math.round(share * 100)) : Math.floor(share * 100)}%`;

@@ -1,4 +1,4 @@
-/** The colours of everything that gw prints. State is never told by colour alone, and red never stands against green. */
+/** The styles of all output. No state depends on colour alone, and none on telling red from green. */
 export interface Palette {
   bold(text: string): string;
   dim(text: string): string;

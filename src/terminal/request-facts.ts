@@ -7,10 +7,10 @@ import { costOf, originText, servedBy } from './request-words.ts';
 import { shadowText, tierText } from './tier-text.ts';
 import { type TimeFormat, tookText } from './time.ts';
 
-/** One thing that is known of a request, under its name. */
+/** A labelled fact about a request. */
 export type Fact = [label: string, text: string];
 
-/** All that is known of one request: its whole trail. */
+/** Everything recorded about a request. */
 export function factsOf(request: LoggedRequest, times: TimeFormat): Fact[] {
   return [
     ['id', `${formatRequestId(request.id)}  ${times.dateTime(request.timeMs)}`],
@@ -31,9 +31,9 @@ export function factsOf(request: LoggedRequest, times: TimeFormat): Fact[] {
 
 function routeText(request: LoggedRequest): string {
   const off = request.flags.includes('noRoute') ? '  (routing off)' : '';
-  // Of what could not be read, no model is known.
-  const asked = request.askedModel === '' ? '' : `${request.askedModel} > `;
-  return `${asked}${servedBy(request)}${off}`;
+  // A request that could not be parsed has no model.
+  const requested = request.askedModel === '' ? '' : `${request.askedModel} > `;
+  return `${requested}${servedBy(request)}${off}`;
 }
 
 function outcomeText({ outcome, status, flags, detail }: LoggedRequest): string {
@@ -46,7 +46,7 @@ function inputText({ inputTokens, cachedInputTokens, cacheWriteTokens }: LoggedR
   return `${plural(inputTokens, 'token')}${part(cachedInputTokens, 'from cache')}${part(cacheWriteTokens, 'written to cache')}`;
 }
 
-/** What was held, what was taken of it, and what went back into the budget. */
+/** The cost, the hold, and the difference returned to the budget. */
 function costLine(request: LoggedRequest): string {
   const { costNanoUsd, holdNanoUsd } = request;
   const cost = costOf(request);
@@ -70,7 +70,7 @@ function part(tokens: number, what: string): string {
   return tokens > 0 ? `, ${count(tokens)} ${what}` : '';
 }
 
-/** What else is recorded (attempts, prices): a line for each part of a list, and `name value` for what a part is made of. */
+/** Other recorded details, such as attempts and prices: a line for each item of a list, fields as `name value`. */
 function detailFacts(name: string, value: unknown): Fact[] {
   if (!Array.isArray(value)) return [[name, textOfDetail(name, value)]];
   const textOf = name === 'attempts' ? attemptText : wordsOf;

@@ -12,36 +12,36 @@ const GAP = '   ';
 const MAX_CELLS = 72;
 
 /**
- * A whole as one bar of its parts, largest first, and below it what each shade stands for. The parts beyond the shades
- * there are make one. Nothing where there is but one part.
+ * A bar of the parts of a whole, largest first, with a legend below. Parts for which no shade is left are merged. Empty
+ * if there are fewer than two parts.
  */
 export function stackedBar(parts: readonly Part[], { columns, palette, symbols }: Terminal): string[] {
-  const shown = fewest(parts, symbols.shades.length);
-  if (shown.length < 2) return [];
-  const total = shown.reduce((sum, { value }) => sum + value, 0);
-  const cells = cellsOf(shown, total, Math.min(columns, MAX_CELLS));
-  const bar = shown.map((_, i) => (symbols.shades[i] ?? '').repeat(cells[i] ?? 0)).join('');
-  const entries = shown.map(
+  const merged = mergeSmallest(parts, symbols.shades.length);
+  if (merged.length < 2) return [];
+  const total = merged.reduce((sum, { value }) => sum + value, 0);
+  const cells = cellsOf(merged, total, Math.min(columns, MAX_CELLS));
+  const bar = merged.map((_, i) => (symbols.shades[i] ?? '').repeat(cells[i] ?? 0)).join('');
+  const entries = merged.map(
     ({ name, value }, i) => `${symbols.shades[i]} ${clean(name)} ${shareText(value / total)}`,
   );
   return [palette.accent(bar), ...legend(entries, columns, symbols.ellipsis).map(palette.dim)];
 }
 
-/** What has a shade is not nothing. */
+/** A part that has a shade never shows as 0%. */
 function shareText(share: number): string {
   return share < 0.005 ? '<1%' : percent(share);
 }
 
-/** At most `most` parts: the smallest are put together. */
-function fewest(parts: readonly Part[], most: number): Part[] {
+/** At most `limit` parts above zero, largest first. The smallest ones are merged. */
+function mergeSmallest(parts: readonly Part[], limit: number): Part[] {
   const sorted = parts.filter(({ value }) => value > 0).sort((a, b) => b.value - a.value);
-  if (sorted.length <= most) return sorted;
-  const rest = sorted.slice(most - 1);
+  if (sorted.length <= limit) return sorted;
+  const rest = sorted.slice(limit - 1);
   const value = rest.reduce((sum, part) => sum + part.value, 0);
-  return [...sorted.slice(0, most - 1), { name: `${rest.length} others`, value }];
+  return [...sorted.slice(0, limit - 1), { name: `${rest.length} others`, value }];
 }
 
-/** Whole cells that fill the width; each part has one at least. */
+/** Number of cells of each part. They fill the width, and each part gets at least one. */
 function cellsOf(parts: readonly Part[], total: number, width: number): number[] {
   let left = width;
   let rest = total;
@@ -54,7 +54,7 @@ function cellsOf(parts: readonly Part[], total: number, width: number): number[]
   });
 }
 
-/** On one line where it fits, else a line each. */
+/** The legend on one line if it fits, otherwise in aligned columns. */
 function legend(entries: readonly string[], columns: number, ellipsis: string): string[] {
   const line = entries.join(GAP);
   if (widthOf(line) <= columns) return [line];

@@ -2,7 +2,7 @@ import type { Look } from './look.ts';
 import { plain } from './palette.ts';
 import { clean, pad, shorten, widthOf } from './text.ts';
 
-/** One part of a line. What came from outside is cleaned here, and nowhere else. */
+/** A part of a line. Its text may be untrusted: the functions below clean it. */
 export interface Cell {
   text: string;
   width: number;
@@ -10,7 +10,7 @@ export interface Cell {
   style?: (text: string) => string;
 }
 
-/** A line of cells, each of exactly its width, with a space between. */
+/** A line of cells, each padded or cut to its width, separated by spaces. */
 export function lineOf(cells: readonly Cell[], look: Look): string {
   return cells
     .map(({ text, width, align = 'left', style = plain }) =>
@@ -19,12 +19,12 @@ export function lineOf(cells: readonly Cell[], look: Look): string {
     .join(' ');
 }
 
-/** Text in a style, cut to a width. */
+/** Styled text, cut to a width. */
 export function textLine(text: string, width: number, look: Look, style = plain): string {
   return style(shorten(clean(text), width, look.symbols.ellipsis));
 }
 
-/** A heading on a rule: the title, and what the columns below it hold. */
+/** A heading on a rule: the title, and the labels of the columns below. */
 export function heading(
   { title, labels = '', focused = false }: { title: string; labels?: string; focused?: boolean },
   width: number,
@@ -35,8 +35,8 @@ export function heading(
   const start = `${rule} `;
   const rest = Math.max(0, width - widthOf(start) - widthOf(shown));
   const right = [...pad(labels, width).slice(width - rest)].map((character, i, all) => {
-    const lonely = character === ' ' && (all[i - 1] ?? ' ') === ' ' && (all[i + 1] ?? ' ') === ' ';
-    return lonely && i > 0 ? rule : character;
+    const isGap = character === ' ' && (all[i - 1] ?? ' ') === ' ' && (all[i + 1] ?? ' ') === ' ';
+    return isGap && i > 0 ? rule : character;
   });
   const name = focused ? palette.accent(palette.bold(shown)) : palette.bold(shown);
   return palette.dim(start) + name + palette.dim(right.join(''));

@@ -3,19 +3,19 @@ import { clean, pad, shorten, widthOf } from './text.ts';
 
 export interface Column<Row> {
   header: string;
-  /** The cell's text, given the width that is left for the column (of use to bars alone). */
+  /** The text of the cell. `width` is the width of a column with `fills`, 0 for others. */
   value(row: Row, width: number): string;
   align?: 'left' | 'right';
-  /** Is cut where the table is wider than the terminal. */
+  /** Whether the column is cut if the table is wider than the terminal. */
   shrinks?: boolean;
-  /** Takes what the other columns leave, up to this many cells; left out where that is too little. */
+  /** Makes the column as wide as the others leave room for, up to this many cells. Dropped if that is too little. */
   fills?: number;
   style?(text: string, row: Row): string;
 }
 
-export interface TableOptions<Row> {
+interface TableOptions<Row> {
   terminal: Terminal;
-  /** A last row, set off by a rule. */
+  /** The last row, below a rule. */
   total?: Row;
 }
 
@@ -23,67 +23,67 @@ const GAP = 2;
 const MIN_SHRUNK = 8;
 const MIN_FILLED = 4;
 
-interface Laid<Row> {
+interface SizedColumn<Row> {
   column: Column<Row>;
   width: number;
   texts: string[];
 }
 
-/** A table as lines, at most as wide as the terminal; control characters in values are dropped. */
+/** A table as lines, at most as wide as the terminal. Control characters in values are removed. */
 export function table<Row>(
   rows: Row[],
   columns: Column<Row>[],
   { terminal, total }: TableOptions<Row>,
 ): string[] {
   const all = total === undefined ? rows : [...rows, total];
-  const laid = layOut(all, columns, terminal.columns);
+  const sizedColumns = layOut(all, columns, terminal.columns);
   const { dim } = terminal.palette;
-  const lines = [dim(joinCells(laid.map((l) => cell(l.column.header, l, terminal))))];
+  const lines = [dim(joinCells(sizedColumns.map((sized) => cell(sized.column.header, sized, terminal))))];
   all.forEach((row, i) => {
     if (total !== undefined && i === rows.length)
-      lines.push(dim(terminal.symbols.rule.repeat(widthOfAll(laid))));
-    const cells = laid.map((l) => {
-      const text = cell(l.texts[i] ?? '', l, terminal);
-      return l.column.style ? l.column.style(text, row) : text;
+      lines.push(dim(terminal.symbols.rule.repeat(widthOfAll(sizedColumns))));
+    const cells = sizedColumns.map((sized) => {
+      const text = cell(sized.texts[i] ?? '', sized, terminal);
+      return sized.column.style ? sized.column.style(text, row) : text;
     });
     lines.push(joinCells(cells));
   });
   return lines;
 }
 
-function layOut<Row>(rows: Row[], columns: Column<Row>[], limit: number): Laid<Row>[] {
+function layOut<Row>(rows: Row[], columns: Column<Row>[], limit: number): SizedColumn<Row>[] {
   const fixed = columns.filter(({ fills }) => fills === undefined).map((column) => measure(rows, column));
   shrink(fixed, limit);
   const left = limit - widthOfAll(fixed) - GAP;
   return columns.flatMap((column) => {
-    if (column.fills === undefined) return fixed.filter((l) => l.column === column);
+    if (column.fills === undefined) return fixed.filter((sized) => sized.column === column);
     if (left < MIN_FILLED) return [];
     const width = Math.min(left, column.fills);
     return [{ column, width, texts: rows.map((row) => clean(column.value(row, width))) }];
   });
 }
 
-function measure<Row>(rows: Row[], column: Column<Row>): Laid<Row> {
+function measure<Row>(rows: Row[], column: Column<Row>): SizedColumn<Row> {
   const texts = rows.map((row) => clean(column.value(row, 0)));
   const width = texts.reduce((most, text) => Math.max(most, widthOf(text)), widthOf(column.header));
   return { column, width, texts };
 }
 
-function shrink<Row>(laid: Laid<Row>[], limit: number): void {
-  let excess = widthOfAll(laid) - limit;
-  for (const l of laid) {
-    if (excess <= 0 || !l.column.shrinks) continue;
-    const cut = Math.min(excess, Math.max(0, l.width - MIN_SHRUNK));
-    l.width -= cut;
+function shrink<Row>(sizedColumns: SizedColumn<Row>[], limit: number): void {
+  let excess = widthOfAll(sizedColumns) - limit;
+  for (const sized of sizedColumns) {
+    if (excess <= 0 || !sized.column.shrinks) continue;
+    const cut = Math.min(excess, Math.max(0, sized.width - MIN_SHRUNK));
+    sized.width -= cut;
     excess -= cut;
   }
 }
 
-function widthOfAll<Row>(laid: Laid<Row>[]): number {
-  return laid.reduce((sum, { width }) => sum + width, GAP * (laid.length - 1));
+function widthOfAll<Row>(sizedColumns: SizedColumn<Row>[]): number {
+  return sizedColumns.reduce((sum, { width }) => sum + width, GAP * (sizedColumns.length - 1));
 }
 
-function cell<Row>(text: string, { column, width }: Laid<Row>, terminal: Terminal): string {
+function cell<Row>(text: string, { column, width }: SizedColumn<Row>, terminal: Terminal): string {
   return pad(shorten(text, width, terminal.symbols.ellipsis), width, column.align);
 }
 

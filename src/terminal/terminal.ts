@@ -2,7 +2,7 @@ import { ASCII, BLOCKS, type Symbols } from './bars.ts';
 import { COLOURED, type Palette, PLAIN } from './palette.ts';
 import type { Output } from './streams.ts';
 
-/** How to print on a stream. */
+/** How to print to a stream. */
 export interface Terminal {
   columns: number;
   palette: Palette;
@@ -14,7 +14,7 @@ type Env = Readonly<Record<string, string | undefined>>;
 const DEFAULT_COLUMNS = 80;
 const MIN_COLUMNS = 40;
 
-/** What a stream takes: colour on a terminal that wants it, blocks unless the locale cannot show them. */
+/** The capabilities of a stream: colour on terminals, block characters unless the locale cannot show them. */
 export function terminalOf(
   stream: Output,
   env: Env,
@@ -28,7 +28,7 @@ export function terminalOf(
   };
 }
 
-/** https://no-color.org: any value but the empty one. */
+/** Any non-empty NO_COLOR counts: https://no-color.org */
 function wantsColour(stream: Output, env: Env): boolean {
   if (env.NO_COLOR) return false;
   if (env.FORCE_COLOR) return env.FORCE_COLOR !== '0';
@@ -36,8 +36,8 @@ function wantsColour(stream: Output, env: Env): boolean {
 }
 
 /**
- * Only a locale that says otherwise is taken at its word: containers set none and show blocks well. Where terminals
- * were told to show ambiguous characters two cells wide, as some in East Asia are, blocks would break every line.
+ * True unless the locale says otherwise: containers set none and show blocks well. False for terminals that are set to
+ * draw ambiguous characters two cells wide, as some in East Asia are: blocks would break every line.
  */
 function showsUnicode(env: Env): boolean {
   if (env.VTE_CJK_WIDTH === 'wide' || env.RUNEWIDTH_EASTASIAN === '1') return false;

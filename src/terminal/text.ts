@@ -1,14 +1,14 @@
 import { createRequire } from 'node:module';
 
-/** Control characters, and the invisible ones that reorder or hide text. */
+/** Control characters, and invisible characters that reorder or hide text. */
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** Makes text that came from outside safe to print: one line, and escape sequences lose what makes them act. */
+/** Makes untrusted text safe to print: one line, with escape sequences disarmed. */
 export function clean(text: string): string {
   return text.replace(UNSAFE, (match) => (/\s/.test(match) ? ' ' : ''));
 }
 
-/** What gw prints itself: a cell for each character. */
+/** Characters that gw prints itself, each one cell wide. */
 const NARROW = /^[\x20-\x7e\u2500\u2580-\u259f\u2026]*$/;
 
 /** Width in terminal cells. string-width takes 40 ms to load, so it is loaded for the first text that needs it. */
@@ -19,13 +19,13 @@ export function widthOf(text: string): number {
 let loaded: ((text: string) => number) | undefined;
 
 function stringWidth(): (text: string) => number {
-  // An ES module, which Node's require takes since 20.19: an import could not wait until now.
+  // Node's require loads ES modules since 20.19. A lazy import() would make this function async.
   loaded ??= (createRequire(import.meta.url)('string-width') as { default: (text: string) => number })
     .default;
   return loaded;
 }
 
-/** Cuts text to `width` cells; the sign says that something is missing. */
+/** Cuts text to `width` cells. The ellipsis marks the cut. */
 export function shorten(text: string, width: number, ellipsis = '…'): string {
   if (widthOf(text) <= width) return text;
   let cut = '';
@@ -44,7 +44,7 @@ export function pad(text: string, width: number, align: 'left' | 'right' = 'left
   return align === 'left' ? text + space : space + text;
 }
 
-/** Text over as many lines as it takes, broken between words, or within one that is wider than a line. */
+/** Wraps text between words, or within a word that is wider than a line. */
 export function wrap(text: string, width: number): string[] {
   const whole = clean(text);
   if (widthOf(whole) <= width) return [whole];

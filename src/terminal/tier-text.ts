@@ -1,6 +1,6 @@
 import { formatUsd, NANO_PER_USD } from '../money.ts';
 
-/** Records are kept for months: what a field holds is as the daemon of that day wrote it. */
+/** Records are kept for months, so their fields are as an older daemon may have written them. */
 type Recorded = Record<string, unknown>;
 
 const DECIDERS: Record<string, string> = {
@@ -14,7 +14,7 @@ const DECIDERS: Record<string, string> = {
   sticky: 'the tier that the conversation already has',
 };
 
-/** Which tier a request took, and why. */
+/** The tier of a request, and why it was chosen. */
 export function tierText(tier: Recorded): string {
   const { chosen, applied, by, lacks, saved_usd: saved } = tier;
   const decided = `decided by ${DECIDERS[String(by)] ?? by}${lacks === undefined ? '' : ` (${lacks})`}`;
@@ -45,9 +45,9 @@ export function shadowText({ of, tier, agrees }: Recorded): string {
     agrees === null || agrees === undefined
       ? 'the answers cannot be compared'
       : agrees
-        ? 'it said the same'
-        : 'it said something else';
-  return `of ${of}, to hear the ${tier === 'weak' ? 'cheaper' : 'strong'} tier as well; ${outcome}`;
+        ? 'the answers agree'
+        : 'the answers differ';
+  return `of ${of}, to compare with the ${tier === 'weak' ? 'cheaper' : 'strong'} tier; ${outcome}`;
 }
 
 function decimal(value: unknown): string {

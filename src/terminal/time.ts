@@ -8,11 +8,11 @@ export interface TimeFormat {
   time(timeMs: number): string;
   /** `2026-11-20 14:02:09` */
   dateTime(timeMs: number): string;
-  /** The shortest that is clear at `now`: `15:40`, `Mon 15:40`, `Dec 1`. */
+  /** The shortest form that is unambiguous at `now`: `15:40`, `Mon 15:40`, `Dec 1`. */
   moment(timeMs: number, now: number): string;
 }
 
-/** Times as the clocks of a time zone show them. */
+/** Formats times in a time zone. */
 export function createTimeFormat(timezone: string): TimeFormat {
   const format = new Intl.DateTimeFormat('en-US', {
     timeZone: timezone,
@@ -81,11 +81,11 @@ const UNITS: Record<string, number> = {
   week: 7 * DAY,
 };
 
-/** Reads `90s`, `1h`, `30 minutes`, `hour`, `7d` as milliseconds; undefined if it is none. */
+/** Parses `90s`, `1h`, `30 minutes`, `hour`, `7d` as milliseconds; undefined if the text is not a duration. */
 export function parseDuration(text: string): number | undefined {
   const match = /^(\d{1,6}(?:\.\d{1,3})?)?\s*([a-z]+)$/i.exec(text.trim());
-  const named = match?.[2]?.toLowerCase() ?? '';
-  const unit = named.length > 2 ? named.replace(/s$/, '') : named;
+  const name = match?.[2]?.toLowerCase() ?? '';
+  const unit = name.length > 2 ? name.replace(/s$/, '') : name;
   if (!Object.hasOwn(UNITS, unit)) return undefined;
   return Math.round(Number(match?.[1] ?? 1) * (UNITS[unit] ?? 0));
 }

@@ -1,28 +1,28 @@
 import { commandStart } from './pasteable.ts';
 import { widthOf } from './text.ts';
 
-/** Where a command in a sentence ends: at its full stop or comma, or before what stands apart from it. */
+/** The end of a command within a sentence: punctuation, two or more spaces, or a parenthesis. */
 const COMMAND_END = /[.,;:)](?=\s|$)| {2,}| \(/;
-/** What a command has in quotes ends nothing. */
+/** Quoted parts of a command, in which it cannot end. */
 const QUOTED = /(?<=^|\s)(?:"[^"]*"|'[^']*')/g;
-/** What a shell has to be given before the command itself. */
+/** Belongs to the command that follows it. */
 const EVAL = 'eval "$(';
-/** Stands for the spaces of a command while lines are made. */
+/** Replaces the spaces of a command while lines are wrapped. */
 const GLUE = '\ue000';
 
 /**
- * A message for a terminal, its long lines broken between words. A command stays in one line, so that it can be
- * pasted; what is wider than a line is left to the terminal, and so is a line that is indented.
+ * Wraps the long lines of a message between words. Commands stay on one line, so that they can be pasted, even if they
+ * are wider than the terminal. Indented lines are not wrapped.
  */
 export function wrapMessage(text: string, width: number, gw: string): string {
-  const wrapped = (line: string) =>
+  const wrapLong = (line: string) =>
     line.startsWith(' ') || widthOf(line) <= width ? line : wrapLine(line, width, gw);
-  return text.split('\n').map(wrapped).join('\n');
+  return text.split('\n').map(wrapLong).join('\n');
 }
 
 function wrapLine(line: string, width: number, gw: string): string {
   const lines: string[] = [];
-  for (const word of gluedCommands(line, gw).split(' ')) {
+  for (const word of glueCommands(line, gw).split(' ')) {
     const last = lines.at(-1);
     const isFull = last !== undefined && word !== '' && widthOf(last) + 1 + widthOf(word) > width;
     if (last === undefined || isFull) lines.push(word);
@@ -31,7 +31,7 @@ function wrapLine(line: string, width: number, gw: string): string {
   return lines.map((each) => each.replaceAll(GLUE, ' ').trimEnd()).join('\n');
 }
 
-function gluedCommands(line: string, gw: string): string {
+function glueCommands(line: string, gw: string): string {
   const starts = [...line.matchAll(commandStart(gw))].map(({ index }) =>
     line.slice(0, index).endsWith(EVAL) ? index - EVAL.length : index,
   );

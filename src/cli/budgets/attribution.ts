@@ -5,7 +5,7 @@ import { readSettings } from '../settings.ts';
 
 const SWITCH_ON = 'gw config set attribution on';
 
-/** A budget of a repository holds only where gw finds out who calls. */
+/** Throws unless gw can attribute requests to repositories, which a repository's budget needs. */
 export function mustAttribute(context: Context): void {
   if (!CAN_ATTRIBUTE)
     throw usageError(`on ${process.platform}, gw cannot tell which repository a request comes from`);
@@ -15,7 +15,7 @@ export function mustAttribute(context: Context): void {
     );
 }
 
-/** Warns that budgets of repositories count nothing, where that is so. */
+/** Warns if repository budgets count nothing. */
 export function noteAttribution(context: Context): void {
   if (!CAN_ATTRIBUTE || isOff(context)) {
     note(context, `Repository budgets count nothing while attribution is off. To switch it on: ${SWITCH_ON}`);

@@ -4,7 +4,7 @@ import { type NanoUsd, parseUsd } from '../../money.ts';
 import { parseDuration } from '../../terminal/time.ts';
 import { usageError } from '../exit.ts';
 
-/** Reads a cap in dollars. */
+/** Parses a cap in dollars. */
 export function readAmount(text: string): NanoUsd {
   const amount = parseUsd(text);
   if (amount === undefined) {
@@ -13,7 +13,7 @@ export function readAmount(text: string): NanoUsd {
   return amount;
 }
 
-/** Reads `80` or `80%`; the store checks the bounds. */
+/** Parses `80` or `80%`. The store checks the bounds. */
 export function readPercent(text: string): number {
   const percent = /^(\d{1,3})%?$/.exec(text)?.[1];
   if (percent === undefined)
@@ -21,7 +21,7 @@ export function readPercent(text: string): number {
   return Number(percent);
 }
 
-/** Reads an amount in a sliding window: `2/hour`, `$0.50/10m`. */
+/** Parses an amount in a sliding window: `2/hour`, `$0.50/10m`. */
 export function readRate(text: string): { capNanoUsd: NanoUsd; windowMs: number } {
   const [amount, time, ...rest] = text.split('/');
   const windowMs = parseDuration(time ?? '');
@@ -31,14 +31,14 @@ export function readRate(text: string): { capNanoUsd: NanoUsd; windowMs: number 
   return { capNanoUsd: readAmount(amount ?? ''), windowMs };
 }
 
-/** The git repository that a path is in. */
+/** Root of the git repository that contains a path. */
 export function readRepo(path: string): string {
   const repo = repositoryOf(path);
   if (repo !== '') return repo;
   throw usageError(`${resolve(path)} is not in a git repository. To make it one: git init`);
 }
 
-/** As `readRepo`, for the repository of a budget: it may be gone since. */
+/** Like `readRepo`, for the repository of an existing budget, which may have been deleted. */
 export function readOldRepo(path: string): string {
   return repositoryOf(path) || (isAbsolute(path) ? path : readRepo(path));
 }

@@ -17,7 +17,7 @@ interface ViewOptions {
   now: number;
 }
 
-/** The budgets as a table: what is spent of each, what is left, and until when it will last. */
+/** A table of budgets, fullest first: spent, left and forecast. */
 export function budgetTable(standings: Standing[], { terminal, timezone, now }: ViewOptions): string {
   const { palette, symbols } = terminal;
   const times = createTimeFormat(timezone);
@@ -35,7 +35,7 @@ export function budgetTable(standings: Standing[], { terminal, timezone, now }: 
     { header: '', value: (row) => percent(shareOf(row)), align: 'right' },
     { header: 'spent', value: (row) => formatUsd(row.posted), align: 'right' },
     { header: 'cap', value: ({ budget }) => capText(budget), align: 'right' },
-    ...(urgent.some(({ pending }) => pending > 0) ? [held] : []),
+    ...(urgent.some(({ pending }) => pending > 0) ? [heldColumn] : []),
     { header: 'left', value: (row) => formatUsd(leftOf(row)), align: 'right' },
     { header: 'forecast', value: (row) => forecastWords(row, times, now), style },
   ];
@@ -50,7 +50,7 @@ export function budgetTable(standings: Standing[], { terminal, timezone, now }: 
   ].join('\n');
 }
 
-const held: Column<Standing> = {
+const heldColumn: Column<Standing> = {
   header: 'held',
   value: (row) => (row.pending > 0 ? formatUsd(row.pending) : '-'),
   align: 'right',

@@ -4,17 +4,19 @@ import { findProject } from '../../store/accounts/find-project.ts';
 import type { Db } from '../../store/database/open.ts';
 import type { Context } from '../context.ts';
 
-/** The label of the keys that the command line keeps for itself. */
+/** Label of the keys that the command line creates for its own use. */
 export const CLI_KEY_LABEL = 'gw cli';
 
 /**
- * The command line's own key of a project: kept in a 0600 file, made when it is first needed, and again
- * when the one in the file no longer works. 404 for an unknown project.
+ * The command line's own key of a project, kept in a 0600 file. Created on first use, and again when the stored one
+ * has been revoked. Throws a 404 for an unknown project.
  */
 export async function cliKeyOf(context: Context, db: Db, project: string): Promise<string> {
   const projectId = findProject(db, project);
-  const kept = readSecrets(context.paths.cliKeys)[project];
-  if (kept !== undefined && createCallerLookup(db)(hashKey(kept))?.projectId === projectId) return kept;
+  const storedKey = readSecrets(context.paths.cliKeys)[project];
+  if (storedKey !== undefined && createCallerLookup(db)(hashKey(storedKey))?.projectId === projectId) {
+    return storedKey;
+  }
   const [{ createKey }, { openSettingsFile }] = await Promise.all([
     import('../../store/accounts/keys.ts'),
     import('../../config/save.ts'),

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { constants } from 'node:os';
 import { CliError } from '../exit.ts';
 
-/** What a shell answers for a command that is not there, or may not be run. */
+/** Exit codes of a shell for a command that does not exist or cannot be executed. */
 const NOT_FOUND = 127;
 const NOT_ALLOWED = 126;
 const SIGNAL_BASE = 128;
@@ -10,8 +10,8 @@ const SIGNAL_BASE = 128;
 const FORWARDED = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2', 'SIGCONT'] as const;
 
 /**
- * Runs a command on this process's own streams, passes signals on to it, and returns its exit code
- * (128 and the signal's number if one ended it).
+ * Runs a command on the streams of this process and forwards signals to it. Returns its exit code, or 128 plus the
+ * number of the signal that ended it.
  */
 export function runChild(
   [command = '', ...args]: string[],
@@ -20,10 +20,10 @@ export function runChild(
   return new Promise((resolve, reject) => {
     let child: ChildProcess | undefined;
     const forward = (signal: NodeJS.Signals) => {
-      // The keys of a terminal reach the whole group of processes: the child has had this one.
+      // A terminal sends Ctrl-C to the whole process group, so the child already has it.
       if (!(process.stdin.isTTY && (signal === 'SIGINT' || signal === 'SIGQUIT'))) child?.kill(signal);
     };
-    // Before the child is there: a signal between the two would end this process alone.
+    // Before the spawn: a signal in between would end only this process.
     for (const signal of FORWARDED) process.on(signal, forward);
     const done = (settle: () => void) => {
       for (const signal of FORWARDED) process.off(signal, forward);

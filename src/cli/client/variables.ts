@@ -1,12 +1,12 @@
 import { singleQuoted } from '../../shell-quoted.ts';
 
-/** The variables that point clients at gw: those that OpenAI's and Anthropic's own libraries read, and their elders. */
+/** The environment variables that point OpenAI's and Anthropic's client libraries, old and new, at gw. */
 export function clientVariables(origin: string, key: string): Record<string, string> {
   return {
     OPENAI_BASE_URL: `${origin}/v1`,
     OPENAI_API_BASE: `${origin}/v1`,
     OPENAI_API_KEY: key,
-    // Its clients add /v1 themselves.
+    // Anthropic's clients add /v1 themselves.
     ANTHROPIC_BASE_URL: origin,
     ANTHROPIC_AUTH_TOKEN: key,
   };
@@ -15,7 +15,7 @@ export function clientVariables(origin: string, key: string): Record<string, str
 export const SHELLS = ['sh', 'fish', 'powershell'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** The lines that set variables in a shell. */
+/** Shell commands that set the variables. */
 export function exportLines(variables: Record<string, string>, shell: Shell): string {
   return Object.entries(variables)
     .map(([name, value]) => exportLine(name, value, shell))

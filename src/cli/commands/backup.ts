@@ -23,7 +23,7 @@ export const backup: SetUp = (command, context) => {
     .action((file: string, options: Options) => run(context, file, options));
 };
 
-/** A write-ahead log that a killed daemon left belongs to the database that was, and must not meet the copy. */
+/** A write-ahead log left by a killed daemon belongs to the old database and must not be replayed on the copy. */
 const HELP = `
 The copy holds projects, hashes of keys, budgets, usage and requests. Settings
 and provider keys are in separate files: gw config path
@@ -32,7 +32,7 @@ To restore: gw stop, copy the backup over gw.db (in the folder of those files,
 or where GW_DATABASE points), delete gw.db-wal and gw.db-shm next to it, and
 then: gw start`;
 
-/** SQLite's own online backup into a file beside the target, checked and then renamed: no half copy has its name. */
+/** Makes an online backup next to the target, checks it and renames it, so that the target is never incomplete. */
 async function run(context: Context, file: string, { force, json }: Options): Promise<void> {
   const target = resolve(file);
   if (!existsSync(dirname(target)))
@@ -55,7 +55,7 @@ async function run(context: Context, file: string, { force, json }: Options): Pr
   } catch (error) {
     throw error instanceof GwError || error instanceof CliError ? error : writeFault(target, error);
   } finally {
-    for (const left of [partial, `${partial}-wal`, `${partial}-shm`, `${partial}-journal`])
-      rmSync(left, { force: true });
+    for (const file of [partial, `${partial}-wal`, `${partial}-shm`, `${partial}-journal`])
+      rmSync(file, { force: true });
   }
 }

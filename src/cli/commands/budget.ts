@@ -124,7 +124,7 @@ function termsOf(amount: string | undefined, { period, maxRate }: SetOptions) {
 function confirmation(standing: Standing, timezone: string, now: number): string {
   const { budget: terms, posted, resetsAt } = standing;
   const until = createTimeFormat(timezone).moment(resetsAt, now);
-  // A cap of nothing is as full after the reset as before it.
+  // A reset does not reopen a cap of $0.
   const resets =
     terms.period === 'rolling' || terms.capNanoUsd === 0 ? '' : `, resets ${until} (${timezone})`;
   const counts =

@@ -5,7 +5,7 @@ import { type Context, say } from '../context.ts';
 import { createProgram, entryFor } from '../program.ts';
 import { withStore } from '../with-store.ts';
 
-/** A word that may come next, and what it is. */
+/** A word that can come next, with its description. */
 interface Candidate {
   value: string;
   about: string;
@@ -19,12 +19,12 @@ export const complete: SetUp = (command, context) => {
 
 async function run(context: Context, words: string[]): Promise<void> {
   const before = words.slice(0, -1);
-  const begun = words.at(-1) ?? '';
+  const prefix = words.at(-1) ?? '';
   const entry = entryFor(before);
   const program = await createProgram(context, entry ? [entry] : []);
-  const found = await candidates(context, program, before, begun);
-  const lines = found
-    .filter(({ value }) => value.startsWith(begun))
+  const all = await candidates(context, program, before, prefix);
+  const lines = all
+    .filter(({ value }) => value.startsWith(prefix))
     .map(({ value, about }) => `${value}\t${about}`);
   if (lines.length > 0) say(context, lines.join('\n'));
 }
@@ -33,7 +33,7 @@ async function candidates(
   context: Context,
   program: Command,
   before: string[],
-  begun: string,
+  prefix: string,
 ): Promise<Candidate[]> {
   const command = commandAt(program, before);
   const last = before.at(-1) ?? '';
@@ -42,7 +42,7 @@ async function candidates(
     if (option.long === '--project') return projectNames(context);
     return (option.argChoices ?? []).map((value) => ({ value, about: option.description }));
   }
-  if (begun.startsWith('-')) {
+  if (prefix.startsWith('-')) {
     return command.options
       .filter(({ hidden, long }) => !hidden && long)
       .map(({ long, description }) => ({ value: long ?? '', about: description }));

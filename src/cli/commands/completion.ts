@@ -5,7 +5,7 @@ import { say } from '../context.ts';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** Each asks gw itself what may come next, so that they never are out of date. */
+/** The scripts ask gw for the next words, so they never go out of date. */
 const SCRIPTS: Record<Shell, string> = {
   bash: `_gw_complete() {
   local IFS=$'\\n'

@@ -12,12 +12,12 @@ import type { SetUp } from '../command.ts';
 import { announceChange } from '../config/announce-change.ts';
 import { changeSetting, deleteRetired, unknownSetting } from '../config/change.ts';
 import { type Entry, originLines, settingLines } from '../config/lines.ts';
-import { noteSlips } from '../config/warnings.ts';
+import { noteTypos } from '../config/warnings.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { readSwitchedOff } from '../optimize/report.ts';
 import { readSettings } from '../settings.ts';
 
-/** Settings that are read once, when the daemon starts. */
+/** Settings that the daemon reads only at start. */
 const AT_START: readonly ScalarKey[] = ['port', 'host'];
 
 export const config: SetUp = (command, context) => {
@@ -66,7 +66,7 @@ async function set(context: Context, key: string, text: string | undefined): Pro
   note(context, `${change} It applies ${when}`);
   if (!isScalarKey(key)) {
     const entry = mapEntryOf(key);
-    if (entry && text !== undefined) await noteSlips(context, entry, text);
+    if (entry && text !== undefined) await noteTypos(context, entry, text);
     return;
   }
   const { environment } = DEFINITIONS[key];
@@ -90,7 +90,7 @@ async function list(context: Context, { origin, json }: { origin?: boolean; json
     origin: originText(key, origins[key]),
     about: DEFINITIONS[key].about,
   }));
-  const named: Entry[] = MAP_KEYS.flatMap((map) =>
+  const mapEntries: Entry[] = MAP_KEYS.flatMap((map) =>
     Object.entries(settings[map]).map(([name, value]) => ({
       key: `${map}.${name}`,
       value,
@@ -105,15 +105,18 @@ async function list(context: Context, { origin, json }: { origin?: boolean; json
     sayJson(
       context,
       Object.fromEntries(
-        [...scalars, ...named].map((e) => [e.key, origin ? { value: e.value, origin: e.origin } : e.value]),
+        [...scalars, ...mapEntries].map((e) => [
+          e.key,
+          origin ? { value: e.value, origin: e.origin } : e.value,
+        ]),
       ),
     );
     return;
   }
   const terminal = terminalOf(context.stdout, context.env);
   const lines = origin
-    ? originLines([...scalars, ...named], terminal)
-    : settingLines(scalars, named, terminal);
+    ? originLines([...scalars, ...mapEntries], terminal)
+    : settingLines(scalars, mapEntries, terminal);
   say(context, lines.join('\n'));
 }
 

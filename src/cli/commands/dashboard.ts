@@ -25,7 +25,7 @@ interface Options {
   ascii?: boolean;
 }
 
-/** How many lines a snapshot has where no terminal says. */
+/** Height of a snapshot that is not printed on a terminal. */
 const SNAPSHOT_ROWS = 41;
 
 export const dashboard: SetUp = (command, context) => {
@@ -38,10 +38,10 @@ export const dashboard: SetUp = (command, context) => {
 };
 
 async function run(context: Context, options: Options): Promise<void> {
-  // Loading Ink takes most of the time to the first frame: it begins at once, beside the database.
+  // Loading Ink takes most of the time to the first frame, so it starts before the database opens.
   const painter = options.json ? undefined : loadPainter(context, options);
   const { settings, calendar } = settingsAndCalendar(context);
-  // Makes the database, or brings it to this version; all that follows only reads.
+  // Creates or migrates the database; everything after this only reads.
   await withStore(context, async () => undefined);
   const db = await openDatabase(context.paths.database, { readonly: true });
   try {
@@ -53,16 +53,16 @@ async function run(context: Context, options: Options): Promise<void> {
   }
 }
 
-/** What puts the dashboard on a screen, or into a text. */
+/** Renders the dashboard on the screen or as text. */
 type Painter =
   | { kind: 'screen'; module: Promise<typeof import('../../tui/run.tsx')> }
   | { kind: 'text'; module: Promise<typeof import('../../tui/snapshot.tsx')> };
 
 function loadPainter({ env, stdout: output }: Context, { once }: Options): Painter {
-  // React's development build takes twice the time for a frame.
+  // React's development build needs twice the time per frame.
   process.env.NODE_ENV ??= 'production';
   const { stdin, stdout } = process;
-  // A terminal that does not know its size cannot be painted on.
+  // A screen needs a terminal of known size.
   const isScreen =
     env.TERM !== 'dumb' &&
     output === stdout &&
@@ -75,15 +75,15 @@ function loadPainter({ env, stdout: output }: Context, { once }: Options): Paint
     : { kind: 'screen', module: import('../../tui/run.tsx') };
 }
 
-interface Opened {
+interface Resources {
   db: Db;
   calendar: Calendar;
   baseUrl: string;
   painter: Painter;
 }
 
-async function show(context: Context, options: Options, opened: Opened): Promise<void> {
-  const { db, calendar, baseUrl, painter } = opened;
+async function show(context: Context, options: Options, resources: Resources): Promise<void> {
+  const { db, calendar, baseUrl, painter } = resources;
   const { palette, symbols, columns } = terminalOf(context.stdout, context.env, options);
   const times = createTimeFormat(calendar.timezone);
   const look = { palette, symbols, times, timezone: calendar.timezone, gw: context.gw };
@@ -95,7 +95,7 @@ async function show(context: Context, options: Options, opened: Opened): Promise
     say(context, await snapshot({ ...shared, size: { columns, rows: SNAPSHOT_ROWS } }));
     return;
   }
-  // A frame leaves thousands of small objects; a heap that grows for them takes 40 MB more (measured).
+  // Each frame leaves thousands of small objects. Letting the heap grow for them took 40 MB more (measured).
   setFlagsFromString('--semi-space-growth-factor=1');
   const { runDashboard } = await painter.module;
   const { stdin, stdout } = process;
@@ -125,7 +125,7 @@ function viewOf(state: DaemonState): DaemonView {
   };
 }
 
-/** What the dashboard shows, for programs; requests, budgets and the daemon as their own commands tell them. */
+/** The data of the dashboard. Requests, budgets and the daemon have the shape of their own commands. */
 async function jsonOf(context: Context, db: Db, calendar: Calendar): Promise<Record<string, unknown>> {
   const now = context.clock.now();
   const filter = { kind: 'all', text: '' } as const;

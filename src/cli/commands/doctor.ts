@@ -67,7 +67,7 @@ async function examine(context: Context, quick: boolean): Promise<Finding[]> {
     ...(database.state === 'ok' ? [checkDatabaseSize(context)] : []),
     await checkDaemon(context),
     ...(await checkProviders(context)),
-    // What the clock was before is in the database.
+    // Compares the clock with the latest request in the database.
     ...(database.state === 'ok' ? [await checkClock(context), ...(await checkOptimizer(context))] : []),
     checkTimezone(context),
   ];
@@ -86,7 +86,7 @@ function findingText(
     state === 'ok' ? palette.accent(mark) : state === 'broken' ? palette.bad(mark) : palette.warn(mark);
   const below = `\n${' '.repeat(INDENT)}`;
   const line = `${painted} ${palette.bold(pad(name, 12))} ${wrap(pasteable(message, gw), columns - INDENT).join(below)}`;
-  // A command is not broken: it is there to be pasted.
+  // Commands are not wrapped, so that they can be pasted.
   return mend === undefined ? line : `${line}${below}${palette.dim('to fix:')} ${mend}`;
 }
 

@@ -10,8 +10,8 @@ import { type Context, note, sayJson, tell } from '../context.ts';
 import { ensureDefaults, type FirstKeys } from '../first-run/default-keys.ts';
 import { keyLines } from '../first-run/first-steps.ts';
 import { ask, canAsk } from '../input/prompt.ts';
-import { addProvider } from '../providers/add.ts';
-import { knownProviders } from '../providers/known.ts';
+import { addProvider } from '../providers/add-provider.ts';
+import { knownProviders } from '../providers/known-providers.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
@@ -40,15 +40,15 @@ export const init: SetUp = (command, context) => {
 };
 
 async function run(context: Context, options: Options): Promise<void> {
-  const asks = canAsk(context) && !options.yes && !options.stdin;
+  const isInteractive = canAsk(context) && !options.yes && !options.stdin;
   const budget = options.budget === undefined ? undefined : readAmount(options.budget);
-  const provider = options.provider ?? (asks ? await askProvider(context) : undefined);
+  const provider = options.provider ?? (isInteractive ? await askProvider(context) : undefined);
   if (provider) {
     note(context, `Added provider ${provider}: ${await addProvider(context, provider, options)}.`);
   }
-  const cap = budget ?? (asks ? await askBudget(context) : undefined);
+  const cap = budget ?? (isInteractive ? await askBudget(context) : undefined);
   const keys = await withStore(context, async (db) => {
-    const made = await ensureDefaults(db, context.clock.now());
+    const newKeys = await ensureDefaults(db, context.clock.now());
     if (cap !== undefined) {
       const { calendar } = settingsAndCalendar(context);
       const project = await getProject(db, DEFAULT_PROJECT);
@@ -59,7 +59,7 @@ async function run(context: Context, options: Options): Promise<void> {
         { calendar, now: context.clock.now() },
       );
     }
-    return made;
+    return newKeys;
   });
   show(context, keys, options.json);
 }
@@ -81,9 +81,9 @@ function show(context: Context, keys: FirstKeys, json = false): void {
 }
 
 async function askProvider(context: Context): Promise<string | undefined> {
-  const found = [...knownProviders(context).providers.values()];
-  for (const { name, keySource } of found) note(context, `Found ${name} (key: ${keySource}).`);
-  const suggestion = found.length > 0 ? 'none' : 'openai';
+  const providers = [...knownProviders(context).providers.values()];
+  for (const { name, keySource } of providers) note(context, `Found ${name} (key: ${keySource}).`);
+  const suggestion = providers.length > 0 ? 'none' : 'openai';
   note(context, `Known providers: ${Object.keys(PRESETS).join(', ')}.`);
   const question =
     suggestion === 'none' ? 'Add another provider [none]: ' : `Add a provider [${suggestion}; or none]: `;

@@ -49,7 +49,7 @@ async function create(
   context: Context,
   { project, admin = false, label, json }: CreateOptions,
 ): Promise<void> {
-  const made = await withStore(context, (db) =>
+  const { id, key } = await withStore(context, (db) =>
     createKey(db, {
       projectId: findProject(db, project),
       admin,
@@ -57,22 +57,22 @@ async function create(
       now: context.clock.now(),
     }),
   );
-  if (json) sayJson(context, { id: made.id, key: made.key, project_id: project, admin });
-  else say(context, made.key);
+  if (json) sayJson(context, { id, key, project_id: project, admin });
+  else say(context, key);
   const kind = admin ? 'admin key' : `key of project ${project}`;
-  note(context, `This ${kind} is shown only once. To revoke it: gw keys revoke ${made.id}`);
+  note(context, `This ${kind} is shown only once. To revoke it: gw keys revoke ${id}`);
 }
 
 async function list(context: Context, { project, all, json }: ListOptions): Promise<void> {
-  const found = await withStore(context, (db) => listKeys(db, optionalProject(db, project)));
-  const shown = found.filter((key) => all || key.revokedAt === null);
+  const keys = await withStore(context, (db) => listKeys(db, optionalProject(db, project)));
+  const rows = keys.filter((key) => all || key.revokedAt === null);
   if (json) {
-    sayJson(context, shown.map(keyJson));
+    sayJson(context, rows.map(keyJson));
     return;
   }
   const times = createTimeFormat(readSettings(context).settings.timezone);
   const lines = table(
-    shown,
+    rows,
     [
       { header: 'id', value: ({ id }) => String(id), align: 'right' },
       { header: 'project', value: (key) => key.project, shrinks: true },

@@ -13,7 +13,7 @@ import { withStore } from '../with-store.ts';
 
 interface Model {
   id: string;
-  /** gw's is in dollars for a million tokens; a provider's own, of any shape, goes before it. */
+  /** Dollars per million tokens if gw adds it. A provider's own pricing, of any shape, is passed on instead. */
   pricing?: { input?: unknown; output?: unknown } | null;
 }
 
@@ -27,7 +27,7 @@ interface Options {
   json?: boolean;
 }
 
-/** Asking every provider for its list takes as long as the slowest. */
+/** gw asks every provider for its list, which takes as long as the slowest one. */
 const TIMEOUT_MS = 30_000;
 
 export const models: SetUp = (command, context) => {
@@ -41,9 +41,9 @@ export const models: SetUp = (command, context) => {
 async function run(context: Context, text: string | undefined, { project, json }: Options): Promise<void> {
   const { origin } = await requireDaemon(context);
   const key = await withStore(context, (db) => cliKeyOf(context, db, project));
-  const wanted = text?.toLowerCase() ?? '';
+  const search = text?.toLowerCase() ?? '';
   const { data, errors } = await fetchModels(origin, key);
-  const found = data.filter(({ id }) => id.toLowerCase().includes(wanted));
+  const matches = data.filter(({ id }) => id.toLowerCase().includes(search));
   for (const { provider, error } of errors) {
     note(
       context,
@@ -51,17 +51,17 @@ async function run(context: Context, text: string | undefined, { project, json }
     );
   }
   if (json) {
-    sayJson(context, found);
+    sayJson(context, matches);
     return;
   }
-  if (found.length === 0) {
+  if (matches.length === 0) {
     throw new CliError(
       `no models${text ? ` with "${text}" in their name` : ''}. See: gw providers test`,
       EXIT.notFound,
     );
   }
   const lines = table(
-    found,
+    matches,
     [
       { header: 'model', value: ({ id }) => id, shrinks: true },
       { header: 'input', value: ({ pricing }) => price(pricing?.input), align: 'right' },
@@ -70,7 +70,7 @@ async function run(context: Context, text: string | undefined, { project, json }
     { terminal: terminalOf(context.stdout, context.env) },
   );
   say(context, ['Prices in dollars per million tokens', '', ...lines].join('\n'));
-  if (found.some(({ pricing }) => price(pricing?.input) === UNKNOWN)) {
+  if (matches.some(({ pricing }) => price(pricing?.input) === UNKNOWN)) {
     note(context, `gw may know a price that is shown as ${UNKNOWN}: gw prices list MODEL`);
   }
 }

@@ -87,7 +87,7 @@ async function run(context: Context, file: string | undefined, options: Options)
     );
 }
 
-/** Where the optimizer is off, what it would do is still worth a look. */
+/** The configured level; `safe` when the optimizer is off, to show what it would do. */
 function levelInForce(context: Context): OptimizerLevel {
   const level = readSettings(context).settings['optimizer.level'];
   return level === 'off' ? 'safe' : level;
@@ -115,8 +115,8 @@ async function compressFile(
   const name = model ?? request.model;
   const outcome = measure(request, { level, model: name });
   const worth = name === undefined ? undefined : await worthOf(context, name, outcome);
-  // Where the request itself is the data, what is said of it is not.
-  const [stream, tell] = output === '-' ? [context.stderr, note] : [context.stdout, say];
+  // If stdout carries the request, the report goes to stderr.
+  const [stream, print] = output === '-' ? [context.stderr, note] : [context.stdout, say];
   if (output === '-') context.stdout.write(outcome.body);
   else if (output !== undefined) writing(output, () => writeFileSync(output, outcome.body, { mode: 0o600 }));
   if (json) {
@@ -124,9 +124,8 @@ async function compressFile(
     return;
   }
   const terminal = terminalOf(stream, context.env);
-  tell(context, outcomeTable(outcome, terminal));
-  const isDiffWanted = diff ?? output === undefined;
-  if (isDiffWanted && outcome.tokensBefore > outcome.tokensAfter)
-    tell(context, outcomeDiff(outcome, terminal));
-  tell(context, `\n${summary(outcome, worth)}`);
+  print(context, outcomeTable(outcome, terminal));
+  const showsDiff = diff ?? output === undefined;
+  if (showsDiff && outcome.tokensBefore > outcome.tokensAfter) print(context, outcomeDiff(outcome, terminal));
+  print(context, `\n${summary(outcome, worth)}`);
 }

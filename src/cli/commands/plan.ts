@@ -26,9 +26,9 @@ export const plan: SetUp = (command, context) => {
 };
 
 async function show(context: Context, { project, json }: Options): Promise<void> {
-  const found = await withStore(context, (db) => getProject(db, project));
-  if (json) sayJson(context, { project_id: found.name, plan: found.plan });
-  else say(context, found.plan);
+  const { name, plan } = await withStore(context, (db) => getProject(db, project));
+  if (json) sayJson(context, { project_id: name, plan });
+  else say(context, plan);
 }
 
 async function set(context: Context, name: Plan, { project }: Options): Promise<void> {

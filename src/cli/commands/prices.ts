@@ -53,23 +53,23 @@ async function list(context: Context, model: string | undefined, json = false): 
   }
 }
 
-/** The price table of a library is large: it is loaded only for a model that is asked for. */
+/** Loads the bundled price table, which is large, only to look up a model. */
 async function listKnown(
   context: Context,
   text: string,
   overrides: StoredPrice[],
   json: boolean,
 ): Promise<void> {
-  const { knownPrices } = await import('../prices/known.ts');
-  const found = knownPrices(context, text, overrides);
-  if (found.length === 0) {
+  const { knownPrices } = await import('../prices/known-prices.ts');
+  const matches = knownPrices(context, text, overrides);
+  if (matches.length === 0) {
     throw new CliError(
       `no known price for "${text}". To set it: gw prices set ${text} --input X --output Y`,
       EXIT.notFound,
     );
   }
-  if (json) sayJson(context, found.map(knownJson));
-  else say(context, knownTable(found, terminalOf(context.stdout, context.env)));
+  if (json) sayJson(context, matches.map(knownJson));
+  else say(context, knownTable(matches, terminalOf(context.stdout, context.env)));
 }
 
 async function set(context: Context, text: string, options: SetOptions): Promise<void> {

@@ -37,11 +37,11 @@ export const projects: SetUp = (command, context) => {
 };
 
 async function list(context: Context, json = false): Promise<void> {
-  const found = await withStore(context, listProjects);
+  const rows = await withStore(context, listProjects);
   if (json) {
     sayJson(
       context,
-      found.map(({ name, plan, createdAt, pausedAt }) => ({
+      rows.map(({ name, plan, createdAt, pausedAt }) => ({
         project_id: name,
         plan,
         created_at: new Date(createdAt).toISOString(),
@@ -52,7 +52,7 @@ async function list(context: Context, json = false): Promise<void> {
   }
   const times = createTimeFormat(readSettings(context).settings.timezone);
   const lines = table(
-    found,
+    rows,
     [
       { header: 'project', value: ({ name }) => name, shrinks: true },
       { header: 'plan', value: ({ plan }) => plan },

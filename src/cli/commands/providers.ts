@@ -9,9 +9,9 @@ import type { SetUp } from '../command.ts';
 import { announceChange } from '../config/announce-change.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { type AddOptions, addProvider } from '../providers/add.ts';
-import { knownProviders } from '../providers/known.ts';
-import { type Probe, probeProvider } from '../providers/probe.ts';
+import { type AddOptions, addProvider } from '../providers/add-provider.ts';
+import { knownProviders } from '../providers/known-providers.ts';
+import { type Probe, probeProvider } from '../providers/probe-provider.ts';
 import { readSettings } from '../settings.ts';
 
 export const providers: SetUp = (command, context) => {
@@ -48,9 +48,11 @@ async function add(context: Context, name: string, options: AddOptions): Promise
 }
 
 function list(context: Context, json = false): void {
-  const { providers: found, problems } = knownProviders(context);
+  const registry = knownProviders(context);
+  const rows = [...registry.providers.values()];
+  const { problems } = registry;
   if (json) {
-    sayJson(context, { providers: [...found.values()].map(providerJson), problems });
+    sayJson(context, { providers: rows.map(providerJson), problems });
     return;
   }
   for (const { name, message } of problems) note(context, `! ${name} ${message}`);
@@ -60,17 +62,14 @@ function list(context: Context, json = false): void {
     { header: 'key', value: ({ keySource }) => keySource },
     { header: 'source', value: ({ source }) => source },
   ];
-  if (found.size === 0) {
+  if (rows.length === 0) {
     note(
       context,
       'No providers yet; the built-in sandbox/* models work. To add one: gw providers add openai',
     );
     return;
   }
-  say(
-    context,
-    table([...found.values()], columns, { terminal: terminalOf(context.stdout, context.env) }).join('\n'),
-  );
+  say(context, table(rows, columns, { terminal: terminalOf(context.stdout, context.env) }).join('\n'));
 }
 
 function providerJson({
@@ -85,16 +84,18 @@ function providerJson({
 }
 
 async function test(context: Context, name: string | undefined, json = false): Promise<void> {
-  const { providers: known, problems } = knownProviders(context);
-  const broken = problems
+  const registry = knownProviders(context);
+  const broken = registry.problems
     .filter((problem) => name === undefined || problem.name === name)
     .map((problem): Probe => ({ ...problem, ok: false, durationMs: 0 }));
-  const chosen = [...known.values()].filter((provider) => name === undefined || provider.name === name);
-  if (name !== undefined && chosen.length + broken.length === 0) throw unknownProvider(name);
-  const tested = await Promise.all(
-    chosen.map((provider) => probeProvider(provider, context.clock.monotonic)),
+  const targets = [...registry.providers.values()].filter(
+    (provider) => name === undefined || provider.name === name,
   );
-  const results = [...broken, ...tested];
+  if (name !== undefined && targets.length + broken.length === 0) throw unknownProvider(name);
+  const probes = await Promise.all(
+    targets.map((provider) => probeProvider(provider, context.clock.monotonic)),
+  );
+  const results = [...broken, ...probes];
   if (json) sayJson(context, results.map(resultJson));
   else say(context, results.map(resultLine).join('\n') || 'No providers to test.');
   if (results.some(({ ok }) => !ok)) throw new CliError('not all providers work', EXIT.failure);

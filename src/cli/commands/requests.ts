@@ -46,16 +46,16 @@ async function list(context: Context, options: Options): Promise<void> {
       : { since: parseSince(options.since, calendar, context.clock.now()) }),
     limit: readCount(options.limit, '--limit', { min: 1, max: 10_000 }),
   };
-  const found = await withStore(context, (db) =>
+  const matches = await withStore(context, (db) =>
     findRequests(db, { ...filter, ...projectFilter(db, options.project) }),
   );
   if (options.json)
     sayJson(
       context,
-      found.map((request) => requestResponse(request, { nano: true })),
+      matches.map((request) => requestResponse(request, { nano: true })),
     );
-  else if (found.length === 0) note(context, 'No requests match.');
-  else say(context, requestTable(found, calendar.timezone, terminalOf(context.stdout, context.env)));
+  else if (matches.length === 0) note(context, 'No requests match.');
+  else say(context, requestTable(matches, calendar.timezone, terminalOf(context.stdout, context.env)));
 }
 
 async function show(context: Context, text: string, { json }: Options): Promise<void> {
@@ -63,8 +63,8 @@ async function show(context: Context, text: string, { json }: Options): Promise<
   const id = parseRequestId(text);
   if (id === undefined)
     throw usageError(`"${text}" is not a request id, such as req_0abc1def2gh. See: gw requests`);
-  const found = await withStore(context, (db) => getRequest(db, id));
-  if (!found) throw new CliError(`no request ${text}. See: gw requests`, EXIT.notFound);
-  if (json) sayJson(context, requestResponse(found, { nano: true }));
-  else say(context, requestDetails(found, calendar.timezone, terminalOf(context.stdout, context.env)));
+  const request = await withStore(context, (db) => getRequest(db, id));
+  if (!request) throw new CliError(`no request ${text}. See: gw requests`, EXIT.notFound);
+  if (json) sayJson(context, requestResponse(request, { nano: true }));
+  else say(context, requestDetails(request, calendar.timezone, terminalOf(context.stdout, context.env)));
 }

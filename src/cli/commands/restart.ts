@@ -19,9 +19,9 @@ export const restart: SetUp = (command, context) => {
 
 async function run(context: Context, options: Options): Promise<void> {
   const before = await findDaemon(context);
-  // Stopping takes the file away that says them.
+  // Read before the stop, which deletes the file that holds them.
   const flags = flagsOf({ ...daemonFlags(context), ...options });
-  // What cannot be started is refused while the one that runs still does.
+  // A taken port is refused before the running daemon is stopped.
   const { host, port } = readSettings(context, flags).settings;
   if (before.kind === 'running' && before.daemon.port !== port) {
     await refuseTakenPort(host, port);

@@ -21,7 +21,7 @@ async function run(context: Context, options: Options): Promise<void> {
   const background = options.background === true;
   if (!background) showKeys(context, await firstKeys(context));
   const daemon = await import('../../daemon/serve.ts');
-  // A client may be anywhere: a path from here would not lead it to gw.
+  // Clients run in other directories, so a relative path to gw would be of no use to them.
   const gw = invocation(context);
   await daemon.serve({
     paths: context.paths,
@@ -32,7 +32,7 @@ async function run(context: Context, options: Options): Promise<void> {
   });
 }
 
-/** Keys are made here only where somebody sees them: a container's output is kept as a log. */
+/** Creates keys only on a terminal: the output of a container is kept as a log. */
 async function firstKeys(context: Context): Promise<FirstKeys | undefined> {
   return withStore(context, async (db) => {
     const { ensureDefaults } = await import('../first-run/default-keys.ts');

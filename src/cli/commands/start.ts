@@ -18,7 +18,7 @@ export const start: SetUp = (command, context) => {
     .action((options: Options) => run(context, options));
 };
 
-/** Keys are made once the daemon answers: a start that fails must not use up the one time that they are shown. */
+/** Creates the keys after the daemon answers: they are shown only once, and a failed start must not lose them. */
 async function run(context: Context, options: Options): Promise<void> {
   const { daemon, already } = await startDaemon(context, flagsOf(options));
   const keys = await withStore(context, (db) => ensureDefaults(db, context.clock.now()));

@@ -10,19 +10,19 @@ export const status: SetUp = (command, context) => {
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExits with code 3 if gw is not running.')
     .action(async ({ json }: { json?: boolean }) => {
-      const found = await readStatus(context);
-      if (json) sayJson(context, statusJson(found, context.version));
-      else show(context, found);
-      if (found.state.kind !== 'running') throw new Exit(EXIT.daemonDown);
+      const current = await readStatus(context);
+      if (json) sayJson(context, statusJson(current, context.version));
+      else show(context, current);
+      if (current.state.kind !== 'running') throw new Exit(EXIT.daemonDown);
     });
 };
 
-/** What `gw` alone prints: the status, and where to go next. */
+/** The output of `gw` without arguments: status and next steps. */
 export async function overview(context: Context): Promise<void> {
   show(context, await readStatus(context));
 }
 
-function show(context: Context, found: Status): void {
+function show(context: Context, current: Status): void {
   const terminal = terminalOf(context.stdout, context.env);
-  tell(context, statusLines(found, { ...context, ...terminal }).join('\n'));
+  tell(context, statusLines(current, { ...context, ...terminal }).join('\n'));
 }

@@ -47,15 +47,15 @@ async function run(context: Context, options: Options): Promise<void> {
   const query = { ...readStatus(options.status), ...project };
   const db = await openDatabase(context.paths.database, { readonly: true });
   const follower = createRequestFollower(db, context.clock.now());
-  const earlier = await before(db, { ...query, limit });
+  const earlier = await earlierRequests(db, { ...query, limit });
   earlier.reverse().forEach(print);
-  // What was written since the follower began is in both.
+  // Requests recorded after the follower started are in both lists.
   const printed = new Set(earlier.map(({ id }) => id));
   if (options.json !== true) await sayWaiting(context);
   for (;;) {
     await sleep(POLL_MS);
-    const found = await follower.next(context.clock.now());
-    found
+    const requests = await follower.next(context.clock.now());
+    requests
       .filter((request) => !printed.has(request.id) && matches(request, query, options.project))
       .forEach(print);
   }
@@ -67,18 +67,18 @@ async function sayWaiting(context: Context): Promise<void> {
   note(context, 'Waiting for requests. To stop: Ctrl-C');
 }
 
-function before(db: Db, query: RequestQuery): Promise<LoggedRequest[]> {
+function earlierRequests(db: Db, query: RequestQuery): Promise<LoggedRequest[]> {
   return query.limit === 0 ? Promise.resolve([]) : findRequests(db, query);
 }
 
 function matches(
   { outcome, status, project }: LoggedRequest,
-  { outcomes, status: wanted }: Pick<RequestQuery, 'outcomes' | 'status'>,
+  query: Pick<RequestQuery, 'outcomes' | 'status'>,
   only: string | undefined,
 ): boolean {
   if (only !== undefined && project !== only) return false;
-  if (wanted !== undefined && status !== wanted) return false;
-  return outcomes === undefined || outcomes.includes(outcome);
+  if (query.status !== undefined && status !== query.status) return false;
+  return query.outcomes === undefined || query.outcomes.includes(outcome);
 }
 
 function printerOf(context: Context, options: Options, timezone: string): (request: LoggedRequest) => void {
@@ -86,8 +86,8 @@ function printerOf(context: Context, options: Options, timezone: string): (reque
     return (request) => say(context, JSON.stringify(requestResponse(request, { nano: true })));
   const { columns, palette, symbols } = terminalOf(context.stdout, context.env, options);
   const look = { palette, symbols, timezone, times: createTimeFormat(timezone), gw: context.gw };
-  const shown = feedColumns(columns);
-  return (request) => say(context, lineOf(feedCells(rowOf(request), shown, look), look).trimEnd());
+  const layout = feedColumns(columns);
+  return (request) => say(context, lineOf(feedCells(rowOf(request), layout, look), look).trimEnd());
 }
 
 function rowOf(request: LoggedRequest): FeedRow {

@@ -42,7 +42,7 @@ export const webhooks: SetUp = (command, context) => {
     .option('-p, --project <name>', 'only this project')
     .option('--json', 'print JSON')
     .action((options: ListOptions) => listWebhooks(context, options));
-  addCommandsOnOne(command, context);
+  addCommandsWithId(command, context);
   addDeliveryCommands(command, context);
   command
     .command('listen')
@@ -53,10 +53,10 @@ export const webhooks: SetUp = (command, context) => {
     .action((options: ListenOptions) => listenToEvents(context, options));
 };
 
-function addCommandsOnOne(command: Command, context: Context): void {
-  const onOne = (name: string, about: string, run: (id: string, options: Json) => Promise<void>) =>
+function addCommandsWithId(command: Command, context: Context): void {
+  const withId = (name: string, about: string, run: (id: string, options: Json) => Promise<void>) =>
     command.command(`${name} <id>`).description(about).option('--json', 'print JSON').action(run);
-  onOne('remove', 'remove a webhook and its deliveries', (id, options) =>
+  withId('remove', 'remove a webhook and its deliveries', (id, options) =>
     removeWebhook(context, id, options),
   );
   command
@@ -64,13 +64,13 @@ function addCommandsOnOne(command: Command, context: Context): void {
     .description('send a sample event now and show the response')
     .option('--json', 'print JSON')
     .action((id: string | undefined, options: Json) => testWebhook(context, id, options));
-  onOne('rotate', 'create a new secret and print it; it is shown only once', (id, options) =>
+  withId('rotate', 'create a new secret and print it; it is shown only once', (id, options) =>
     rotateSecret(context, id, options),
   );
-  onOne('enable', 'resume deliveries to a disabled webhook', (id, options) =>
+  withId('enable', 'resume deliveries to a disabled webhook', (id, options) =>
     enableWebhook(context, id, true, options),
   );
-  onOne('disable', 'stop deliveries to a webhook', (id, options) =>
+  withId('disable', 'stop deliveries to a webhook', (id, options) =>
     enableWebhook(context, id, false, options),
   );
 }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { Context } from '../context.ts';
 
-/** Makes a running daemon read the settings and credentials anew before its next request. */
+/** Makes a running daemon reload settings and credentials before its next request. */
 export async function announceChange({ paths }: Context): Promise<void> {
   if (!existsSync(paths.database)) return;
   const [{ openDatabase }, { bumpConfigurationEpoch }] = await Promise.all([

@@ -14,7 +14,7 @@ import type { Context } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { checkTiers } from './check-tiers.ts';
 
-/** Sets a setting to what a person wrote, or back to its default; returns the value. Throws for one that cannot be. */
+/** Sets a setting, or resets it if `text` is undefined. Returns the new value; throws if it is invalid. */
 export async function changeSetting(
   context: Context,
   key: string,
@@ -23,7 +23,7 @@ export async function changeSetting(
   const entry = mapEntryOf(key);
   const parse = isScalarKey(key) ? DEFINITIONS[key].parse : entry && MAPS[entry.map].parse;
   if (!parse) throw unknownSetting(key);
-  const value = text === undefined ? undefined : checked(key, () => parse(text, entry?.name ?? ''));
+  const value = text === undefined ? undefined : parseSetting(key, () => parse(text, entry?.name ?? ''));
   if (entry?.map === 'tiers' && text !== undefined) checkTiers(context, entry.name, text);
   makeHome(context.paths);
   const file = await openSettingsFile(context.paths.config);
@@ -33,13 +33,13 @@ export async function changeSetting(
   return value;
 }
 
-/** Deletes a setting from the file that this version has no longer. */
+/** Deletes from the file a setting that this version no longer has. */
 export async function deleteRetired({ paths }: Context, key: string): Promise<void> {
   const file = await openSettingsFile(paths.config);
   file.delete(key.split('.'));
 }
 
-function checked<T>(key: string, parse: () => T): T {
+function parseSetting<T>(key: string, parse: () => T): T {
   try {
     return parse();
   } catch (error) {
@@ -47,14 +47,14 @@ function checked<T>(key: string, parse: () => T): T {
   }
 }
 
-/** A 2 for a setting that this version has no longer, a 5 for one that never was. */
+/** Exit code 2 for a setting that this version no longer has, 5 for one that never existed. */
 export function unknownSetting(key: string): CliError {
   const retired = retiredMessage(key);
   if (retired !== undefined) return usageError(retired);
-  const holding = SCALAR_KEYS.filter((known) => known.includes(key) || key.includes(known));
+  const overlapping = SCALAR_KEYS.filter((each) => each.includes(key) || key.includes(each));
   const group = `${key.split('.', 1)[0]}.`;
-  const siblings = mapEntryOf(key) ? [] : SCALAR_KEYS.filter((known) => known.startsWith(group));
-  const near = holding.length > 0 ? holding : siblings;
+  const siblings = mapEntryOf(key) ? [] : SCALAR_KEYS.filter((each) => each.startsWith(group));
+  const near = overlapping.length > 0 ? overlapping : siblings;
   const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : ' See: gw config list';
   return new CliError(`no setting "${key}".${hint}`, EXIT.notFound);
 }

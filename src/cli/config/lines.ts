@@ -2,7 +2,7 @@ import { type Column, table } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 import { widthOf, wrap } from '../../terminal/text.ts';
 
-/** A setting as it is listed. */
+/** A row of `gw config list`. */
 export interface Entry {
   key: string;
   value: string | number;
@@ -17,19 +17,19 @@ const ABOUT: Column<Entry> = { header: 'description', value: ({ about }) => abou
 const GAP = 2;
 const MIN_ABOUT = 20;
 
-/** Where each value comes from; the values last, as a list of models is as long as it is. */
+/** Settings with the source of each value. The values come last, because a list of models can be long. */
 export function originLines(entries: Entry[], terminal: Terminal): string[] {
   return table(entries, [SETTING, ORIGIN, VALUE], { terminal });
 }
 
-/** Each value and what it is; those that a person named by themselves, with values of any length, in a second table. */
-export function settingLines(scalars: Entry[], named: Entry[], terminal: Terminal): string[] {
+/** Settings with their descriptions. Entries that users name, whose values can be long, get a second table. */
+export function settingLines(scalars: Entry[], mapEntries: Entry[], terminal: Terminal): string[] {
   const lines = table(aboutBeside(scalars, terminal.columns), [SETTING, VALUE, ABOUT], { terminal });
-  if (named.length === 0) return lines;
-  return [...lines, '', ...table(aboutBelow(named, terminal.columns), [SETTING, VALUE], { terminal })];
+  if (mapEntries.length === 0) return lines;
+  return [...lines, '', ...table(aboutBelow(mapEntries, terminal.columns), [SETTING, VALUE], { terminal })];
 }
 
-/** What a setting is, beside its value and as many lines long as it takes. */
+/** Rows with the description next to the value, wrapped over as many lines as needed. */
 function aboutBeside(entries: Entry[], columns: number): Entry[] {
   const room = Math.max(MIN_ABOUT, columns - widest(entries, SETTING) - widest(entries, VALUE) - 2 * GAP);
   return entries.flatMap((entry) =>
@@ -39,6 +39,7 @@ function aboutBeside(entries: Entry[], columns: number): Entry[] {
   );
 }
 
+/** Rows with the description below the value. */
 function aboutBelow(entries: Entry[], columns: number): Entry[] {
   const room = Math.max(MIN_ABOUT, columns - widest(entries, SETTING) - GAP);
   return entries.flatMap((entry) => [

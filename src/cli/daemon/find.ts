@@ -6,7 +6,7 @@ import { readSettings } from '../settings.ts';
 import { httpGet } from './http.ts';
 import type { ListenOptions } from './listen-options.ts';
 
-/** What `GET /health` says. */
+/** The body of `GET /health`. */
 export interface Health {
   version: string;
   instance_id: string;
@@ -18,13 +18,13 @@ export interface Health {
 
 /** A daemon that answers. */
 export interface Daemon extends Health {
-  /** What clients are given, without a slash at the end; paths such as `/v1` follow. */
+  /** The URL for clients, without a trailing slash or `/v1`. */
   origin: string;
 }
 
 export type DaemonState =
   | { kind: 'running'; daemon: Daemon }
-  /** It lives and holds its lock, and does not answer: starting, stopping or stuck. */
+  /** The process holds the lock but does not answer: it is starting, stopping or stuck. */
   | { kind: 'silent'; pid: number }
   | { kind: 'stopped' };
 
@@ -36,7 +36,7 @@ interface DaemonInfo {
   flags?: { port?: unknown; host?: unknown };
 }
 
-/** The flags that the daemon was started with, which a restart goes on with; none where it was stopped. */
+/** The flags that the running daemon was started with, for a restart. Empty when it was stopped. */
 export function daemonFlags({ paths }: Context): ListenOptions {
   const { port, host } = readInfo(paths.daemonInfo).flags ?? {};
   return {
@@ -46,17 +46,17 @@ export function daemonFlags({ paths }: Context): ListenOptions {
 }
 
 /**
- * Looks for this home's daemon. The truth is what answers on its port: the file that it left says where to ask,
- * and where there is none, the configured port is asked.
+ * Finds the daemon of this state directory by asking its port, because daemon.json may be left over from a crash. The
+ * file says which port to ask; without it, the configured port is asked.
  */
 export async function findDaemon(context: Context): Promise<DaemonState> {
   const info = readInfo(context.paths.daemonInfo);
   const { host, port } = readSettings(context).settings;
-  const told = { host: info.host ?? host, port: info.port ?? 0 };
-  for (const place of told.port === port ? [told] : [told, { host, port }]) {
-    const health = place.port === 0 ? undefined : await askHealth(place.host, place.port);
+  const recorded = { host: info.host ?? host, port: info.port ?? 0 };
+  for (const address of recorded.port === port ? [recorded] : [recorded, { host, port }]) {
+    const health = address.port === 0 ? undefined : await fetchHealth(address.host, address.port);
     if (health && (health.instance_id === info.instanceId || health.home === context.paths.home)) {
-      return { kind: 'running', daemon: { ...health, origin: originOf(place.host, health.port) } };
+      return { kind: 'running', daemon: { ...health, origin: originOf(address.host, health.port) } };
     }
   }
   if (info.pid !== undefined && isAlive(info.pid) && (await isLocked(context.paths.lock))) {
@@ -65,7 +65,7 @@ export async function findDaemon(context: Context): Promise<DaemonState> {
   return { kind: 'stopped' };
 }
 
-/** The running daemon; throws with exit code 3 where there is none. */
+/** The running daemon. Throws with exit code 3 if there is none. */
 export async function requireDaemon(context: Context): Promise<Daemon> {
   const state = await findDaemon(context);
   if (state.kind === 'running') return state.daemon;
@@ -77,8 +77,8 @@ export async function requireDaemon(context: Context): Promise<Daemon> {
   );
 }
 
-/** Asks a port for gw's health; undefined if nobody answers, or somebody else. */
-export async function askHealth(host: string, port: number): Promise<Health | undefined> {
+/** Fetches `GET /health` from a port; undefined unless a gw answers. */
+export async function fetchHealth(host: string, port: number): Promise<Health | undefined> {
   try {
     const { status, body } = await httpGet(`http://${reachable(host)}:${port}/health`, { timeoutMs: 1_500 });
     return status === 200 && isHealth(body) ? body : undefined;
@@ -87,7 +87,7 @@ export async function askHealth(host: string, port: number): Promise<Health | un
   }
 }
 
-/** Where clients on this machine find a daemon that listens on `host`. */
+/** URL at which clients on this machine reach a daemon that listens on `host`. */
 export function originOf(host: string, port: number): string {
   const address = reachable(host);
   return `http://${address === '127.0.0.1' ? 'localhost' : address}:${port}`;
@@ -118,7 +118,7 @@ function readInfo(file: string): DaemonInfo {
   }
 }
 
-/** Whether a process lives; one of another user does. */
+/** Whether a process exists, including those of other users. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
@@ -128,7 +128,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Whether a daemon holds the lock. Looking takes it for an instant: not for a daemon that may be about to start. */
+/** Whether a daemon holds the lock. The check takes the lock for a moment, so do not call it while one may be starting. */
 export async function isLocked(path: string): Promise<boolean> {
   const { acquireLock } = await import('../../store/database/lock.ts');
   const lock = acquireLock(path);

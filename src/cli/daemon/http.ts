@@ -1,5 +1,5 @@
-/** An answer as the commands need it. */
-export interface HttpAnswer {
+/** A response as the commands need it. */
+export interface HttpResponse {
   status: number;
   /** The parsed body; undefined if it is not JSON. */
   body: unknown;
@@ -12,22 +12,22 @@ export interface HttpOptions {
 
 const MAX_BODY_BYTES = 32 * 1024 * 1024;
 
-/** GETs a URL. Rejects if it cannot be reached in time. node:http, because fetch takes longer to load than to ask. */
-export function httpGet(url: string, options: HttpOptions = {}): Promise<HttpAnswer> {
-  return ask('GET', url, options);
+/** GETs a URL. Rejects if it cannot be reached in time. Uses node:http: loading fetch takes longer than the request. */
+export function httpGet(url: string, options: HttpOptions = {}): Promise<HttpResponse> {
+  return send('GET', url, options);
 }
 
 /** POSTs a body to a URL. Rejects if it cannot be reached in time. */
-export function httpPost(url: string, body: Buffer, options: HttpOptions = {}): Promise<HttpAnswer> {
-  return ask('POST', url, options, body);
+export function httpPost(url: string, body: Buffer, options: HttpOptions = {}): Promise<HttpResponse> {
+  return send('POST', url, options, body);
 }
 
-async function ask(
+async function send(
   method: string,
   url: string,
   { headers = {}, timeoutMs = 2_000 }: HttpOptions,
   body?: Buffer,
-): Promise<HttpAnswer> {
+): Promise<HttpResponse> {
   const { request: open } = url.startsWith('https:') ? await import('node:https') : await import('node:http');
   return new Promise((resolve, reject) => {
     const signal = AbortSignal.timeout(timeoutMs);
@@ -41,7 +41,7 @@ async function ask(
       });
       response.on('error', reject);
       response.on('end', () =>
-        resolve({ status: response.statusCode ?? 0, body: parsed(Buffer.concat(chunks)) }),
+        resolve({ status: response.statusCode ?? 0, body: parseJson(Buffer.concat(chunks)) }),
       );
     });
     request.on('error', (error) =>
@@ -51,7 +51,7 @@ async function ask(
   });
 }
 
-function parsed(body: Buffer): unknown {
+function parseJson(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString('utf8'));
   } catch {

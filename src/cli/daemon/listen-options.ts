@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { Flags } from '../settings.ts';
 
-/** The settings that the commands which start the daemon take as flags. */
+/** Flags of the commands that start the daemon. */
 export interface ListenOptions {
   port?: string;
   host?: string;
@@ -13,7 +13,7 @@ export function addListenOptions(command: Command): Command {
     .option('--host <address>', 'address to listen on (default: localhost, for this machine only)');
 }
 
-/** The flags that were given, as settings. */
+/** The flags as settings. */
 export function flagsOf({ port, host }: ListenOptions): Flags {
   return { ...(port === undefined ? {} : { port }), ...(host === undefined ? {} : { host }) };
 }

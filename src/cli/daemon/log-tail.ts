@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 
 const MAX_TAIL_BYTES = 1024 * 1024;
 
-/** The last lines of a file, of what was written after `from` bytes. No file: none. */
+/** The last lines of a file after the first `from` bytes. Empty if there is no file. */
 export function tailOf(file: string, lines: number, from = 0): string[] {
   let fd: number;
   try {
@@ -13,7 +13,7 @@ export function tailOf(file: string, lines: number, from = 0): string[] {
   }
   try {
     const { size } = fstatSync(fd);
-    // A file that is smaller than before was begun anew.
+    // A file smaller than `from` was rotated.
     const start = Math.max(from <= size ? from : 0, size - MAX_TAIL_BYTES);
     const buffer = Buffer.alloc(size - start);
     readSync(fd, buffer, 0, buffer.length, start);

@@ -1,16 +1,16 @@
 import { execFile } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { promisify } from 'node:util';
-import { askHealth } from './find.ts';
+import { fetchHealth } from './find.ts';
 
-export interface PortOwner {
+interface PortOwner {
   pid: number;
   name: string;
 }
 
-/** What to say when gw cannot have its port: who has it, and the two commands that mend it. */
+/** The message for a taken port: who uses it, and the two commands that help. */
 export async function portInUseMessage(port: number): Promise<string> {
-  const other = await askHealth('127.0.0.1', port);
+  const other = await fetchHealth('127.0.0.1', port);
   const owner = other ? undefined : await portOwner(port);
   const who = other
     ? `another gw (pid ${other.pid}, state in ${other.home})`
@@ -25,7 +25,7 @@ export async function portInUseMessage(port: number): Promise<string> {
   return `port ${port} is used by ${who}.\n  Use another port:  gw start --port ${port + 1}\n  Or free this one:  ${free}`;
 }
 
-/** The process that listens on a TCP port, where this user may know. */
+/** The process that listens on a TCP port; undefined if there is none or this user cannot see it. */
 export async function portOwner(port: number): Promise<PortOwner | undefined> {
   try {
     return process.platform === 'linux' ? ownerFromProc(port) : await ownerFromLsof(port);
@@ -53,7 +53,7 @@ function hasOpen(pid: string, links: string[]): boolean {
   try {
     return readdirSync(`/proc/${pid}/fd`).some((fd) => links.includes(readlinkSync(`/proc/${pid}/fd/${fd}`)));
   } catch {
-    // Another user's process, or one that has just ended.
+    // The process belongs to another user or has just ended.
     return false;
   }
 }

@@ -17,14 +17,14 @@ import { portInUseMessage } from './port-owner.ts';
 const START_LIMIT_MS = 30_000;
 const POLL_MS = 40;
 
-export interface Started {
+export interface StartResult {
   daemon: Daemon;
-  /** It ran before. */
+  /** Whether the daemon was already running. */
   already: boolean;
 }
 
-/** Starts the daemon in the background and waits until it answers; one that runs already is left as it is. */
-export async function startDaemon(context: Context, flags: Flags = {}): Promise<Started> {
+/** Starts the daemon in the background, unless it is already running, and waits until it answers. */
+export async function startDaemon(context: Context, flags: Flags = {}): Promise<StartResult> {
   const { settings, retired } = readSettings(context, flags);
   const { host, port } = settings;
   const before = await findDaemon(context);
@@ -43,26 +43,26 @@ export async function startDaemon(context: Context, flags: Flags = {}): Promise<
   return started;
 }
 
-async function launch(context: Context, flags: Flags): Promise<Started> {
+async function launch(context: Context, flags: Flags): Promise<StartResult> {
   const { log } = context.paths;
   makeHome(context.paths);
   const output = writing(log, () => openSync(log, 'a', 0o600));
-  const logged = statSync(log).size;
+  const logStart = statSync(log).size;
   const child = spawnDaemon(context, flags, output);
   closeSync(output);
-  let ended: string | undefined;
+  let exitReason: string | undefined;
   child.on('error', (error) => {
-    ended = messageOf(error);
+    exitReason = messageOf(error);
   });
   child.on('exit', (code, signal) => {
-    ended = signal === null ? `exit code ${code}` : `signal ${signal}`;
+    exitReason = signal === null ? `exit code ${code}` : `signal ${signal}`;
   });
   child.unref();
   const daemon = await untilAnswering(context, () =>
-    ended === undefined ? undefined : `gw did not start (${ended}):\n${reasonIn(log, logged)}`,
+    exitReason === undefined ? undefined : `gw did not start (${exitReason}):\n${reasonIn(log, logStart)}`,
   );
   const already = daemon.pid !== child.pid;
-  // Another `gw start` was quicker: this one's daemon must not take over once that one's stops.
+  // Another `gw start` was faster. Kill this child, or it would take over when the other daemon stops.
   if (already) child.kill();
   return { daemon, already };
 }
@@ -70,7 +70,7 @@ async function launch(context: Context, flags: Flags): Promise<Started> {
 function spawnDaemon({ program, paths, env }: Context, flags: Flags, output: number): ChildProcess {
   const options = Object.entries(flags).map(([key, value]) => `--${key}=${value}`);
   return spawn(process.execPath, [program, 'serve', '--background', ...options], {
-    // Not the caller's directory: a daemon would keep it from being unmounted.
+    // The caller's directory could not be unmounted while the daemon runs in it.
     cwd: paths.home,
     detached: true,
     stdio: ['ignore', output, output],
@@ -78,21 +78,21 @@ function spawnDaemon({ program, paths, env }: Context, flags: Flags, output: num
   });
 }
 
-/** What the daemon said last: for people where it says so itself, else the end of its log. */
+/** Why the daemon ended: its messages for people, or else the end of its log. */
 function reasonIn(log: string, from: number): string {
   const lines = tailOf(log, 15, from);
-  const spoken = lines.filter((line) => line.startsWith('gw: '));
-  return (spoken.length > 0 ? spoken : lines).join('\n');
+  const messages = lines.filter((line) => line.startsWith('gw: '));
+  return (messages.length > 0 ? messages : lines).join('\n');
 }
 
-/** Polls until the daemon answers; `failure` says when there is no more hope. */
+/** Polls until the daemon answers. `failure` returns a message once the daemon cannot answer anymore. */
 async function untilAnswering(context: Context, failure: () => string | undefined): Promise<Daemon> {
   const deadline = context.clock.monotonic() + START_LIMIT_MS;
   while (context.clock.monotonic() < deadline) {
     const state = await findDaemon(context);
     if (state.kind === 'running') return state.daemon;
     const message = failure();
-    // The lock is held: another `gw start` was quicker, and its daemon is about to answer.
+    // If the lock is held, another `gw start` was faster and its daemon is about to answer.
     if (message !== undefined && !(await isLocked(context.paths.lock))) throw new CliError(message);
     await sleep(POLL_MS);
   }
@@ -101,7 +101,7 @@ async function untilAnswering(context: Context, failure: () => string | undefine
   );
 }
 
-/** Throws what to do instead where the port is another's. */
+/** Throws if another program uses the port. The message says what to do. */
 export async function refuseTakenPort(host: string, port: number): Promise<void> {
   if (await isTaken(host, port)) throw new CliError(await portInUseMessage(port));
 }

@@ -3,21 +3,21 @@ import type { Context } from '../context.ts';
 import { CliError } from '../exit.ts';
 import { findDaemon, isAlive } from './find.ts';
 
-/** The daemon lets running requests end for 30 s; this is a little more. */
+/** A little more than the 30 s that the daemon gives running requests to finish. */
 const DRAIN_LIMIT_MS = 32_000;
-const AT_ONCE_LIMIT_MS = 5_000;
+const KILL_LIMIT_MS = 5_000;
 const POLL_MS = 40;
 
-/** Stops the daemon and waits until it is gone; returns its pid, undefined if none ran. `now` does not drain. */
+/** Stops the daemon and waits until it has exited. Returns its pid, undefined if none ran. `now` skips draining. */
 export async function stopDaemon(context: Context, { now = false } = {}): Promise<number | undefined> {
   const state = await findDaemon(context);
   if (state.kind === 'stopped') return undefined;
   const pid = state.kind === 'running' ? state.daemon.pid : state.pid;
   signal(pid);
   if (!now && (await isGone(context, pid, DRAIN_LIMIT_MS))) return pid;
-  // The second signal stops it at once.
+  // The second signal skips draining.
   signal(pid);
-  if (await isGone(context, pid, AT_ONCE_LIMIT_MS)) return pid;
+  if (await isGone(context, pid, KILL_LIMIT_MS)) return pid;
   throw new CliError(`gw (pid ${pid}) did not stop. To force it: kill -9 ${pid}`);
 }
 

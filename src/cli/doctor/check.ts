@@ -1,10 +1,10 @@
-/** What a check found. `mend` is the command or act that mends it. */
+/** The result of a check. `mend` is the command or action that fixes it. */
 export interface Finding {
   name: string;
   state: 'ok' | 'warning' | 'broken';
   message: string;
   mend?: string;
-  /** Mends it, for `gw doctor --fix`. */
+  /** The fix that `gw doctor --fix` applies. */
   fix?: () => void;
 }
 

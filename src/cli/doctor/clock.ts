@@ -10,7 +10,7 @@ import { broken, type Finding, ok } from './check.ts';
 
 const TOLERANCE_MS = 5 * 60_000;
 
-/** Whether the clock is behind what it was: budgets would stay in a period that has ended. */
+/** Checks that the clock was not set back, which would keep budgets in a period that has ended. */
 export async function checkClock(context: Context): Promise<Finding> {
   const now = context.clock.now();
   const released = statSync(context.program).mtimeMs;
@@ -26,7 +26,7 @@ export async function checkClock(context: Context): Promise<Finding> {
   return ok('clock', new Date(now).toISOString());
 }
 
-/** Which days budgets and reports use. */
+/** Shows the time zone whose days budgets and reports use. */
 export function checkTimezone(context: Context): Finding {
   const { settings, origins } = readSettings(context);
   const { timezone } = settings;

@@ -5,7 +5,7 @@ import { portOwner } from '../daemon/port-owner.ts';
 import { readSettings } from '../settings.ts';
 import { broken, type Finding, ok, warning } from './check.ts';
 
-/** Whether the daemon runs, in this version, and its port is its own. */
+/** Checks that the daemon runs in this version; if it does not run, that its port is free. */
 export async function checkDaemon(context: Context): Promise<Finding> {
   const state = await findDaemon(context);
   switch (state.kind) {

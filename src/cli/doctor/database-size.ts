@@ -7,7 +7,7 @@ import { readSettings } from '../settings.ts';
 import { type Finding, ok, warning } from './check.ts';
 
 const LARGE_LOG_BYTES = 64e6;
-/** What a person calls a group of tables, by how their names begin. */
+/** Prefixes of table names, and what to call their tables. */
 const GROUPS = [
   ['requests', 'requests'],
   ['usage_', 'usage reports'],
@@ -15,10 +15,10 @@ const GROUPS = [
   ['events', 'events'],
   ['deliveries', 'deliveries'],
 ] as const;
-/** Tables that hardly grow. */
+/** All other tables, which hardly grow. */
 const REST = 'other';
 
-/** What takes the room in the database, and what pruning will do about it. */
+/** Shows what takes space in the database and what retention will delete. Warns of a large write-ahead log. */
 export function checkDatabaseSize(context: Context): Finding {
   return measureDatabase(context.paths.database, (size) => {
     const message = [partsOf(size), prunedOf(size, context)].filter((part) => part !== '').join('; ');

@@ -6,10 +6,10 @@ import { bytes, plural } from '../../terminal/numbers.ts';
 import { reasonOf } from '../../write-fault.ts';
 import { broken, type Finding, ok, warning } from './check.ts';
 
-/** A database of so many bytes takes about a second to be read through. */
+/** Checking a database of this size takes about a second. */
 const LARGE_BYTES = 100_000_000;
 
-/** Integrity, schema and size of the database; `quick` leaves out its integrity. */
+/** Checks the integrity, schema and size of the database. `quick` skips the integrity. */
 export function checkDatabase({ database }: Paths, { quick = false } = {}): Finding {
   if (!existsSync(database)) return warning('database', `${database} does not exist yet`, 'gw start');
   try {
@@ -40,7 +40,7 @@ export function checkDatabase({ database }: Paths, { quick = false } = {}): Find
   }
 }
 
-/** What to say before a database is checked that takes long. */
+/** A message to print before a slow check; undefined for a small database. */
 export function longCheckMessage({ database }: Paths): string | undefined {
   const size = sizeOfAll(database);
   if (size < LARGE_BYTES) return undefined;

@@ -10,7 +10,7 @@ import { broken, type Finding, ok, warning } from './check.ts';
 const LOW_DISK_BYTES = 200 * 1000 * 1000;
 const OTHERS = 0o077;
 
-/** Whether the state directory and its files can be read by their owner alone. */
+/** Checks that only the owner can read the state directory and its files. */
 export function checkPermissions(paths: Paths): Finding[] {
   if (!existsSync(paths.home)) return [warning('state', `${paths.home} does not exist yet`, 'gw start')];
   const files = readdirSync(paths.home).map((name) => join(paths.home, name));
@@ -42,7 +42,7 @@ function isOpenToOthers(path: string): boolean {
   return ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & OTHERS) !== 0;
 }
 
-/** Whether the files of keys can be read, without showing what is in them. */
+/** Checks that the key files can be read. Shows nothing of their contents. */
 export function checkKeyFiles({ credentials, cliKeys }: Paths): Finding[] {
   return [credentials, cliKeys].map((file) => {
     try {

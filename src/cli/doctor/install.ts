@@ -4,7 +4,7 @@ import type { Context } from '../context.ts';
 import { isOnPath } from '../invocation.ts';
 import { broken, type Finding, ok, warning } from './check.ts';
 
-/** The oldest Node that gw runs on; package.json says the same. */
+/** The oldest supported Node, as in package.json. */
 const OLDEST_NODE: readonly [number, number] = [20, 19];
 
 export function checkNode(version = process.versions.node): Finding {
@@ -15,7 +15,7 @@ export function checkNode(version = process.versions.node): Finding {
   return broken('node', `Node ${version} is older than ${OLDEST_NODE.join('.')}`, 'install a newer Node.js');
 }
 
-/** The native part is the one that an install can get wrong. */
+/** Checks that the native module loads, the part of an installation that can go wrong. */
 export async function checkInstall({ version, program }: Context): Promise<Finding> {
   try {
     const { default: Database } = await import('better-sqlite3');
@@ -31,7 +31,7 @@ export async function checkInstall({ version, program }: Context): Promise<Findi
   }
 }
 
-/** `eval "$(gw env)"` works only where the shell finds gw. */
+/** Checks that the shell finds gw, which `eval "$(gw env)"` needs. */
 export function checkPath(context: Context): Finding {
   if (isOnPath(context)) return ok('path', 'gw is on the PATH');
   return warning('path', 'gw is not on the PATH', `npm install -g ${dirname(dirname(context.program))}`);

@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { readSettings } from '../settings.ts';
 import { type Finding, warning } from './check.ts';
 
-/** The settings in the file that this version of gw ignores. */
+/** Lists the settings in the file that this version of gw ignores. */
 export function checkSettings(context: Context): Finding[] {
   return readSettings(context).retired.map((key) =>
     warning('settings', `ignored in the file: ${retiredMessage(key)}`, `gw config unset ${key}`),

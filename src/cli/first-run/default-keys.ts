@@ -4,26 +4,23 @@ import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import type { Db } from '../../store/database/open.ts';
 import { CLI_KEY_LABEL } from '../client/cli-keys.ts';
 
-/** Keys that were just made: this is the one time that they can be shown. */
+/** New keys. They can be shown only now. */
 export interface FirstKeys {
   project?: string;
   admin?: string;
 }
 
-/**
- * Makes the default project, and its first key and the first admin key where there never was one.
- * Keys that were all revoked stay so.
- */
+/** Creates the default project, and a project key and an admin key if there never was one. Revoked keys count. */
 export async function ensureDefaults(db: Db, now: number): Promise<FirstKeys> {
   ensureDefaultProject(db, now);
   const projectId = findProject(db, DEFAULT_PROJECT);
-  const known = (await listKeys(db)).filter(({ label }) => label !== CLI_KEY_LABEL);
-  const made: FirstKeys = {};
-  if (!known.some(({ admin }) => !admin)) {
-    made.project = (await createKey(db, { projectId, label: 'first key', now })).key;
+  const keys = (await listKeys(db)).filter(({ label }) => label !== CLI_KEY_LABEL);
+  const newKeys: FirstKeys = {};
+  if (!keys.some(({ admin }) => !admin)) {
+    newKeys.project = (await createKey(db, { projectId, label: 'first key', now })).key;
   }
-  if (!known.some(({ admin }) => admin)) {
-    made.admin = (await createKey(db, { projectId, admin: true, label: 'first admin key', now })).key;
+  if (!keys.some(({ admin }) => admin)) {
+    newKeys.admin = (await createKey(db, { projectId, admin: true, label: 'first admin key', now })).key;
   }
-  return made;
+  return newKeys;
 }

@@ -1,6 +1,6 @@
 import { usageError } from '../exit.ts';
 
-/** Reads the whole number of an option such as `--limit`. Throws a usage error outside of `min` to `max`. */
+/** Parses the whole number of an option such as `--limit`. Throws a usage error outside of `min` to `max`. */
 export function readCount(
   text: string,
   option: string,

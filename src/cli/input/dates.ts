@@ -2,7 +2,7 @@ import { addDays, type Calendar, isDate } from '../../calendar.ts';
 import { parseDuration } from '../../terminal/time.ts';
 import { usageError } from '../exit.ts';
 
-/** Reads a day: `2026-11-20`, `today`, `yesterday`, or `7d` for seven days ago. */
+/** Parses a day: `2026-11-20`, `today`, `yesterday`, or `7d` for seven days ago. */
 export function parseDay(text: string, option: string, calendar: Calendar, now: number): string {
   const today = calendar.dateOf(now);
   if (text === 'today') return today;
@@ -13,7 +13,7 @@ export function parseDay(text: string, option: string, calendar: Calendar, now: 
   throw usageError(`${option} ${text} is not a day: use YYYY-MM-DD, today, yesterday or 7d`);
 }
 
-/** Reads a moment in the past: `90s`, `1h`, `7d` ago, a day, or an ISO time. Returns UTC milliseconds. */
+/** Parses a moment in the past, as UTC milliseconds: an age (`90s`, `1h`, `7d`), a day or an ISO time. */
 export function parseSince(text: string, calendar: Calendar, now: number): number {
   const ago = parseDuration(text);
   if (ago !== undefined) return now - ago;

@@ -10,8 +10,8 @@ import { CliError, usageError } from '../exit.ts';
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /**
- * Answers each line of JSON with one, in order, as it comes, until the input ends. A line that cannot be answered
- * gets `{"id","error"}`, and makes the command fail in the end. `undefined` is no answer.
+ * Answers each line of JSON with a line, in order and at once, until the input ends. A line that fails is answered with
+ * `{"id","error"}`, and the command fails at the end. Lines for which `answer` returns undefined get no answer.
  */
 export async function answerLines(
   context: Context,
@@ -28,17 +28,17 @@ export async function answerLines(
   if (failures > 0) throw new CliError(`${plural(failures, 'line')} failed; see "error" in the output`);
 }
 
-/** What the lines of a file say, by `read`; the number of a line that says nothing goes into the message. */
+/** Parses each line with `read`. An error names the number of its line. */
 export async function readLines<T>(input: Readable, read: (object: JsonObject) => T): Promise<T[]> {
-  const found: T[] = [];
+  const values: T[] = [];
   let number = 0;
   for await (const lines of lineBatches(input)) {
     for (const line of lines) {
       number += 1;
-      if (line.trim() !== '') found.push(readLine(line, number, read));
+      if (line.trim() !== '') values.push(readLine(line, number, read));
     }
   }
-  return found;
+  return values;
 }
 
 function readLine<T>(line: string, number: number, read: (object: JsonObject) => T): T {
@@ -75,17 +75,17 @@ function parseObject(line: string): JsonObject {
   return value;
 }
 
-/** The lines of each chunk. Not node:readline, which also ends lines at characters that may stand within JSON. */
+/** The lines of each chunk. node:readline would also split at characters that JSON strings may contain. */
 async function* lineBatches(input: Readable): AsyncGenerator<string[]> {
-  let begun: string[] = [];
+  let partial: string[] = [];
   for await (const chunk of input.setEncoding('utf8') as AsyncIterable<string>) {
     const [first = '', ...others] = chunk.split('\n');
-    begun.push(first);
+    partial.push(first);
     const rest = others.pop();
     if (rest === undefined) continue;
-    yield [begun.join(''), ...others];
-    begun = [rest];
+    yield [partial.join(''), ...others];
+    partial = [rest];
   }
-  const last = begun.join('');
+  const last = partial.join('');
   if (last !== '') yield [last];
 }

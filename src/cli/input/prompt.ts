@@ -2,21 +2,21 @@ import { Writable } from 'node:stream';
 import type { Context } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
 
-/** Whether there is a person to ask. */
+/** Whether stdin is a terminal, so that a person can answer. */
 export function canAsk({ stdin }: Context): boolean {
   return stdin.isTTY === true;
 }
 
-/** Asks on the terminal. Ctrl-C and Ctrl-D end the command with exit code 130. */
+/** Prompts on the terminal. Ctrl-C and Ctrl-D end the command with exit code 130. */
 export function ask(context: Context, question: string): Promise<string> {
   return readAnswer(context, question, context.stderr);
 }
 
-/** As `ask`, without showing what is typed. */
+/** Like `ask`, without echoing the input. */
 export async function askHidden(context: Context, question: string): Promise<string> {
-  const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+  const discard = new Writable({ write: (_chunk, _encoding, done) => done() });
   try {
-    return await readAnswer(context, question, nowhere);
+    return await readAnswer(context, question, discard);
   } finally {
     context.stderr.write('\n');
   }
@@ -31,14 +31,14 @@ async function readAnswer(context: Context, question: string, echo: Writable): P
       resolve(line.trim());
       reader.close();
     });
-    // Ctrl-C, Ctrl-D and the end of the input all close it; after an answer this changes nothing.
+    // Ctrl-C, Ctrl-D and the end of the input all close the reader. After an answer, rejecting has no effect.
     reader.once('close', () => {
       reject(new CliError('interrupted; nothing was changed', EXIT.interrupted));
     });
   });
 }
 
-/** Reads all of stdin as one secret, without the line end that `echo` adds. */
+/** Reads all of stdin as one secret, without surrounding whitespace such as the newline of `echo`. */
 export async function readSecret({ stdin }: Context): Promise<string> {
   let text = '';
   for await (const chunk of stdin) text += chunk;

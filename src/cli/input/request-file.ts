@@ -9,20 +9,20 @@ import type { Context } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import type { JsonObject } from './jsonl.ts';
 
-/** A request as it stands in a file: a JSON body of any of the APIs, or the array of messages alone. */
+/** A request read from a file: a JSON body for any of the APIs, or only its array of messages. */
 export interface RequestFile {
   bytes: Buffer;
-  /** Messages, or the items of a response's input. */
+  /** Messages, or the input items of a Responses request. */
   messages: JsonObject[];
   form: Form;
-  /** The bytes of their array. */
+  /** Byte range of their array. */
   start: number;
   end: number;
-  /** The model that it asks for, where it says so. */
+  /** The requested model, if the body names one. */
   model: string | undefined;
 }
 
-/** A file that a command reads; `-`, and nothing for a command that goes on, is stdin. */
+/** Opens an input file; `-`, the default, is stdin. */
 export function openInput({ stdin }: Context, file = '-'): Readable {
   if (file === '-') return stdin;
   if (!existsSync(file)) throw new CliError(`there is no file "${file}"`, EXIT.notFound);
@@ -49,22 +49,22 @@ export async function readRequestFile(context: Context, file: string): Promise<R
   };
 }
 
-/** What only Anthropic's API knows; without any of it the two are read alike. */
+/** Whether the body has features that only Anthropic's API has. Without them both APIs are read alike. */
 function isAnthropic(body: JsonObject, messages: readonly JsonObject[]): boolean {
   const types = ['tool_result', 'tool_use', 'thinking'];
   const isOf = (part: unknown) => types.includes(String((part as { type?: unknown } | null)?.type));
   return 'system' in body || messages.some(({ content }) => Array.isArray(content) && content.some(isOf));
 }
 
-/** Chat messages, of which nothing more is known than that they are objects. `where` is for the message. */
+/** Checks that a value is an array of objects. `where` names the input in errors. */
 export function messagesIn(value: unknown, where: string): JsonObject[] {
   if (!Array.isArray(value)) {
     throw usageError(
       `${where} has no messages: expected {"messages": [...]}, {"input": [...]} or an array of messages`,
     );
   }
-  const wrong = value.findIndex((message) => !isObject(message));
-  if (wrong >= 0) throw usageError(`${where}: messages[${wrong}] is not an object`);
+  const invalid = value.findIndex((message) => !isObject(message));
+  if (invalid >= 0) throw usageError(`${where}: messages[${invalid}] is not an object`);
   return value as JsonObject[];
 }
 
@@ -81,9 +81,9 @@ function parse(bytes: Buffer, name: string): Parsed {
     if (Array.isArray(value)) {
       return { value, key: 'messages', start: bytes.indexOf('['), end: bytes.lastIndexOf(']') + 1 };
     }
-    // Of two members of a name JSON.parse takes the last.
+    // JSON.parse takes the last of two members with the same name.
     const members = scanObject(bytes);
-    const find = (wanted: string) => members.findLast(({ key }) => key === wanted);
+    const find = (name: string) => members.findLast(({ key }) => key === name);
     const [messages, input] = [find('messages'), find('input')];
     const { start = 0, end = 0 } = messages ?? input ?? {};
     return { value, key: !messages && input ? 'input' : 'messages', start, end };

@@ -7,12 +7,12 @@ const CHUNK_BYTES = 64 * 1024;
 
 export interface FollowOptions {
   print(line: string): void;
-  /** How many of the last lines to begin with. */
+  /** How many of the last lines to print first. */
   lines: number;
   signal?: AbortSignal;
 }
 
-/** Prints a file's lines as they are appended, across its rotation, until the signal (or the end of the process). */
+/** Prints the lines of a file as they are appended, across rotations, until the signal aborts. */
 export async function followFile(file: string, { print, lines, signal }: FollowOptions): Promise<void> {
   let reader = openReader(file);
   reader
@@ -23,7 +23,7 @@ export async function followFile(file: string, { print, lines, signal }: FollowO
     await sleep(POLL_MS, undefined, signal ? { signal } : {}).catch(() => undefined);
     reader?.read().forEach(print);
     if (reader && !reader.isReplaced()) continue;
-    // What was written between the last look and the rotation.
+    // Lines written between the last read and the rotation.
     reader?.read().forEach(print);
     reader?.close();
     reader = openReader(file);
@@ -33,9 +33,9 @@ export async function followFile(file: string, { print, lines, signal }: FollowO
 }
 
 interface Reader {
-  /** The whole lines that came since the last call. */
+  /** The complete lines appended since the last call. */
   read(): string[];
-  /** Whether the path names another file by now, or this one was cut. */
+  /** Whether the path now names another file, or this file was truncated. */
   isReplaced(): boolean;
   close(): void;
 }

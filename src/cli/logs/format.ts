@@ -7,7 +7,7 @@ import type { TimeFormat } from '../../terminal/time.ts';
 const LEVELS: Record<number, string> = { 20: 'debug', 30: 'info', 40: 'warn', 50: 'error', 60: 'fatal' };
 const OWN_FIELDS = ['level', 'time', 'msg', 'pid', 'hostname'];
 
-/** Makes a log line readable: time, level, message, and the other fields as name=value. Other lines stay as they are. */
+/** Formats a JSON log line as time, level, message and the other fields as name=value. Keeps other lines as they are. */
 export function createLogFormat(times: TimeFormat, palette: Palette): (line: string) => string {
   return (line) => {
     const entry = parse(line);

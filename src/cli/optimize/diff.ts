@@ -3,14 +3,14 @@ export interface DiffLine {
   text: string;
 }
 
-/** More pairs of lines than this are not compared: what differs is shown as taken out and put in. */
+/** Beyond this many pairs of lines, the differing part is shown as removed and added as a whole. */
 const MAX_PAIRS = 1_000_000;
-/** Unchanged lines shown beside a change. */
+/** Unchanged lines shown next to a change. */
 const CONTEXT = 1;
-/** Lines shown of what went or came at one place. */
+/** Most lines shown of one run of removed or added lines. */
 const MAX_RUN = 6;
 
-/** The lines of two texts, as what stayed, went and came. */
+/** Line diff of two texts. */
 export function diffLines(before: string, after: string): DiffLine[] {
   const old = before.split('\n');
   const fresh = after.split('\n');
@@ -26,20 +26,20 @@ export function diffLines(before: string, after: string): DiffLine[] {
   ];
 }
 
-/** The beginning of each change with a line around it, at most `limit` lines; `...` stands for what is left out. */
+/** Shortens a diff to the start of each change with one line of context, at most `limit` lines. `...` marks a gap. */
 export function shortDiff(lines: readonly DiffLine[], limit: number): DiffLine[] {
   const shown = runsOf(lines).flatMap((run, i, runs) => {
     const isEdge = i === 0 || i === runs.length - 1;
     return run[0]?.sign === ' ' ? shortSame(run, { isFirst: i === 0, isEdge }) : shortChange(run);
   });
-  return shown.length <= limit ? shown : [...shown.slice(0, limit - 1), leftOut('... and more changes')];
+  return shown.length <= limit ? shown : [...shown.slice(0, limit - 1), gap('... and more changes')];
 }
 
-/** What lies between two changes, or at an end of the text. */
+/** Shortens unchanged lines between two changes, or at either end of the text. */
 function shortSame(run: DiffLine[], { isFirst, isEdge }: { isFirst: boolean; isEdge: boolean }): DiffLine[] {
   if (isEdge) return isFirst ? run.slice(-CONTEXT) : run.slice(0, CONTEXT);
   if (run.length <= 2 * CONTEXT + 1) return run;
-  return [...run.slice(0, CONTEXT), leftOut('...'), ...run.slice(-CONTEXT)];
+  return [...run.slice(0, CONTEXT), gap('...'), ...run.slice(-CONTEXT)];
 }
 
 function shortChange(run: DiffLine[]): DiffLine[] {
@@ -47,15 +47,15 @@ function shortChange(run: DiffLine[]): DiffLine[] {
   const rest = run.length - MAX_RUN + 1;
   return [
     ...run.slice(0, MAX_RUN - 1),
-    leftOut(`... ${rest} more lines ${run[0]?.sign === '-' ? 'removed' : 'added'}`),
+    gap(`... ${rest} more lines ${run[0]?.sign === '-' ? 'removed' : 'added'}`),
   ];
 }
 
-function leftOut(text: string): DiffLine {
+function gap(text: string): DiffLine {
   return { sign: ' ', text };
 }
 
-/** The lines in stretches of one sign. */
+/** Groups consecutive lines with the same sign. */
 function runsOf(lines: readonly DiffLine[]): DiffLine[][] {
   const runs: DiffLine[][] = [];
   for (const line of lines) {
@@ -66,10 +66,10 @@ function runsOf(lines: readonly DiffLine[]): DiffLine[][] {
   return runs;
 }
 
-/** Keeps the longest common subsequence. */
+/** Diff that keeps the longest common subsequence. */
 function compare(old: string[], fresh: string[]): DiffLine[] {
   if (old.length * fresh.length > MAX_PAIRS) return [...signed('-', old), ...signed('+', fresh)];
-  const kept = commonLengths(old, fresh);
+  const commonLength = commonLengths(old, fresh);
   const lines: DiffLine[] = [];
   let i = 0;
   let j = 0;
@@ -78,13 +78,14 @@ function compare(old: string[], fresh: string[]): DiffLine[] {
       lines.push({ sign: ' ', text: old[i] ?? '' });
       i++;
       j++;
-    } else if (kept(i + 1, j) >= kept(i, j + 1)) lines.push({ sign: '-', text: old[i++] ?? '' });
+    } else if (commonLength(i + 1, j) >= commonLength(i, j + 1))
+      lines.push({ sign: '-', text: old[i++] ?? '' });
     else lines.push({ sign: '+', text: fresh[j++] ?? '' });
   }
   return [...lines, ...signed('-', old.slice(i)), ...signed('+', fresh.slice(j))];
 }
 
-/** How many lines `old` from i on and `fresh` from j on have in common, in order. */
+/** Length of the longest common subsequence of `old` from i and `fresh` from j. */
 function commonLengths(old: string[], fresh: string[]): (i: number, j: number) => number {
   const width = fresh.length + 1;
   const lengths = new Uint32Array((old.length + 1) * width);

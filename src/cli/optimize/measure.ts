@@ -9,9 +9,9 @@ import { countTokens } from '../../tokens/count.ts';
 import { encodingOf } from '../../tokens/encoding.ts';
 import type { RequestFile } from '../input/request-file.ts';
 
-/** What compressing did to one message, or to one tool's result where a message holds several. */
+/** Effect of compression on one message, or on one tool result of a message that has several. */
 export interface MessageOutcome {
-  /** Of the message. */
+  /** Position of the message in the request. */
   index: number;
   role: string;
   transforms: string[];
@@ -21,15 +21,15 @@ export interface MessageOutcome {
   tokensAfter: number;
 }
 
-/** What compressing did to a request. Only the texts of messages are counted. */
+/** Effect of compression on a request. Counts only the texts of messages. */
 export interface Outcome {
   level: Level;
   messages: MessageOutcome[];
   tokensBefore: number;
   tokensAfter: number;
-  /** Whether tokens are counted as the model counts them; else they are estimates. */
+  /** Whether tokens are counted with the model's encoding; otherwise they are estimates. */
   exact: boolean;
-  /** The compressed request; what did not change is byte for byte as it came. */
+  /** The compressed request. Everything unchanged keeps its bytes. */
   body: Buffer;
 }
 

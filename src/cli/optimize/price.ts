@@ -2,18 +2,18 @@ import { nanoFromPico } from '../../pricing/pico.ts';
 import { rateAt } from '../../pricing/rate.ts';
 import { listPrices } from '../../store/accounts/prices.ts';
 import type { Context } from '../context.ts';
-import { type KnownPrice, knownPrices } from '../prices/known.ts';
+import { type KnownPrice, knownPrices } from '../prices/known-prices.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
-/** What saved input tokens are worth, and at whose price. */
+/** The value of saved input tokens, and the price it is based on. */
 export interface Worth {
   price: KnownPrice;
-  /** Of the input, none of it from a cache. */
+  /** Assumes that no input is read from a cache. */
   savedNanoUsd: number;
 }
 
-/** What the shorter input saves at the price of a model, or of an alias; undefined where nobody knows that price. */
+/** Value of the saved input tokens at the price of a model or alias; undefined if no price is known. */
 export async function worthOf(
   context: Context,
   name: string,

@@ -23,7 +23,7 @@ const COLUMNS: Column<Row>[] = [
   { header: 'per 1M', value: ({ figures }) => perMillion(figures), align: 'right' },
 ];
 
-/** What the trial shows, figures first and then in words. */
+/** The report of a trial: a table, then the verdict in words. */
 export function reportText(
   { project, level, outcome, switchedOff }: OptimizerReport,
   { terminal, time, holdout }: { terminal: Terminal; time: TimeFormat; holdout: number },
@@ -38,12 +38,12 @@ export function reportText(
   return [title, ...figures, '', words].join('\n');
 }
 
-/** What a person should know of the figures, once below all of them. */
+/** Explains the figures; printed once below all reports. */
 export const REPORT_NOTE =
   'Billed is everything that providers charged for these requests, including output, cache reads and cache writes. Tokens are those of the original conversations, estimated the same way on both sides.';
 
-/** Why it is off, and how to have it back. */
-export function offText(project: string, verdict: Verdict, time: TimeFormat): string {
+/** Why the optimizer is off, and how to switch it on again. */
+function offText(project: string, verdict: Verdict, time: TimeFormat): string {
   const { at, savedNanoUsd, marginNanoUsd, treatedConversations, heldOutConversations } = verdict;
   return [
     `Switched off automatically at ${time.dateTime(at)}: compressing cost ${formatUsd(-savedNanoUsd)} more than it saved, give or take`,
@@ -61,7 +61,7 @@ function verdictText(outcome: TrialOutcome, level: string, holdout: number): str
       if (holdout === 0) return 'Nothing to compare with: optimizer.holdout is 0, so no prompt is held out.';
       return `Not enough data yet: ${count(heldOutConversations)} of at least ${MIN_HELD_OUT} held-out conversations, of models with 5 or more on both sides.\n${holdout}% of conversations are held out (optimizer.holdout).`;
     case 'saves':
-      return `It pays: compressing saved ${figure}, ${percent(saved / wouldHaveCost(outcome))} of the bill.`;
+      return `It pays: compressing saved ${figure}, ${percent(saved / costWithoutOptimizer(outcome))} of the bill.`;
     case 'costs':
       return `It does not pay: compressing cost ${figure} more than it saved. gw switches it off once that is certain.`;
     case 'unclear':
@@ -69,7 +69,7 @@ function verdictText(outcome: TrialOutcome, level: string, holdout: number): str
   }
 }
 
-function wouldHaveCost({ models, savedNanoUsd }: TrialOutcome): number {
+function costWithoutOptimizer({ models, savedNanoUsd }: TrialOutcome): number {
   const compared = models.filter(({ isCompared }) => isCompared);
   return savedNanoUsd + compared.reduce((sum, { treated }) => sum + treated.costNanoUsd, 0);
 }

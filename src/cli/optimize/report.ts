@@ -6,16 +6,16 @@ import type { Context } from '../context.ts';
 import { readSettings } from '../settings.ts';
 import { optionalProject, withStore } from '../with-store.ts';
 
-/** Whether the optimizer pays for a project. */
+/** What a trial of the optimizer found out for a project. */
 export interface OptimizerReport {
   project: string;
   level: OptimizerLevel;
   outcome: TrialOutcome;
-  /** Why it is off, where it switched itself off. */
+  /** The verdict for which it was switched off automatically; undefined if it was not. */
   switchedOff: Verdict | undefined;
 }
 
-/** The reports of one project, or of all that have something to tell. */
+/** The reports of one project, or of all projects that have trials or verdicts. */
 export async function readReports(context: Context, project: string | undefined): Promise<OptimizerReport[]> {
   const { settings } = readSettings(context);
   return withStore(context, async (db) => {
@@ -35,7 +35,7 @@ export async function readReports(context: Context, project: string | undefined)
   });
 }
 
-/** The projects for which the optimizer is off because it switched itself off. */
+/** Verdicts of the projects for which the optimizer was switched off automatically and still is. */
 export async function readSwitchedOff(context: Context): Promise<Map<string, Verdict>> {
   const { settings } = readSettings(context);
   const isOff = Object.values(settings['optimizer.projects']).includes('off');
@@ -44,7 +44,7 @@ export async function readSwitchedOff(context: Context): Promise<Map<string, Ver
   return new Map([...verdicts].filter(([name]) => levelOf(settings, name) === 'off'));
 }
 
-/** The command that switches it on again. */
+/** The command that switches the optimizer on again. */
 export function switchOn(project: string): string {
   return `gw config set optimizer.projects.${project} safe`;
 }

@@ -16,7 +16,7 @@ type Row = Pick<MessageOutcome, 'role' | 'transforms' | 'tokensBefore' | 'tokens
   index?: number;
 };
 
-/** What compressing did, message by message. */
+/** The effect of compression on each message, as a table. */
 export function outcomeTable(outcome: Outcome, terminal: Terminal): string {
   const { palette } = terminal;
   const rows: Row[] = outcome.messages;
@@ -35,19 +35,19 @@ export function outcomeTable(outcome: Outcome, terminal: Terminal): string {
   return [title, '', ...table(rows, columns, { terminal, total })].join('\n');
 }
 
-/** What all of it comes to, in tokens and, where a price is known, in money. */
+/** The total saving in tokens and, if a price is known, in dollars. */
 export function summary({ tokensBefore, tokensAfter, level }: Outcome, worth: Worth | undefined): string {
   const saved = tokensBefore - tokensAfter;
   if (saved === 0)
     return level === 'off' ? 'The optimizer is off.' : 'Nothing to save: the request stays as it is.';
-  const of = `Saves ${count(saved)} of ${plural(tokensBefore, 'input token')}`;
-  if (!worth) return `${of}. To see dollars: gw optimize --model MODEL`;
+  const saving = `Saves ${count(saved)} of ${plural(tokensBefore, 'input token')}`;
+  if (!worth) return `${saving}. To see dollars: gw optimize --model MODEL`;
   const { card } = worth.price;
   const rate = perMillion(Number(rateAt(card.input, tokensBefore)));
-  return `${of}, ${formatUsd(worth.savedNanoUsd)} at ${clean(servedBy(worth.price))} (${rate} per million, uncached).`;
+  return `${saving}, ${formatUsd(worth.savedNanoUsd)} at ${clean(servedBy(worth.price))} (${rate} per million, uncached).`;
 }
 
-/** What changed in each message, with the transforms that did it. */
+/** A diff of each changed message, with the transforms that changed it. */
 export function outcomeDiff({ messages }: Outcome, { palette, columns, symbols }: Terminal): string {
   const styles = { '-': palette.warn, '+': palette.accent, ' ': palette.dim };
   return messages

@@ -5,10 +5,10 @@ import { usageError } from '../exit.ts';
 
 const PICO_PER_NANO = 1_000;
 const MILLION = 1_000_000;
-/** Its pico-USD are still exact as a number. */
+/** Up to here, a fee in pico-USD is an exact number. */
 const MAX_FEE_NANO = 1_000 * NANO_PER_USD;
 
-/** Reads dollars for a million tokens as integer pico-USD for one: $1 is 1,000,000. */
+/** Parses dollars per million tokens as integer pico-USD per token: $1 is 1,000,000. */
 export function readPrice(text: string, option: string): number {
   const nanoPerMillion = parseUsd(text);
   const pico = nanoPerMillion === undefined ? undefined : nanoPerMillion / PICO_PER_NANO;
@@ -20,7 +20,7 @@ export function readPrice(text: string, option: string): number {
   return pico;
 }
 
-/** Reads dollars for a request as integer pico-USD. */
+/** Parses dollars per request as integer pico-USD. */
 export function readFee(text: string, option: string): number {
   const nano = parseUsd(text);
   if (nano === undefined || nano > MAX_FEE_NANO) {
@@ -31,7 +31,7 @@ export function readFee(text: string, option: string): number {
   return nano * PICO_PER_NANO;
 }
 
-/** Dollars for a million tokens, of a price in pico-USD for one. */
+/** Converts pico-USD per token to dollars per million tokens. */
 export function usdPerMillion(pico: number | undefined): number | null {
   return pico === undefined ? null : pico / MILLION;
 }
@@ -44,14 +44,14 @@ export function feeText(pico: number | undefined): string {
   return pico === undefined ? '-' : formatUsd(Math.ceil(pico / PICO_PER_NANO));
 }
 
-/** Dollars for a request, of a fee in pico-USD. */
+/** Converts a fee in pico-USD to dollars. */
 export function feeUsd(pico: number | undefined): number | null {
   return pico === undefined ? null : usdNumber(Math.ceil(pico / PICO_PER_NANO));
 }
 
 /**
- * Reads `provider/model`, or a model at any provider. Model names have slashes of their own: only the name of a
- * known provider before the first one is taken for a provider.
+ * Parses `provider/model`, or the name of a model at any provider. Model names can contain slashes, so the part before
+ * the first one counts as a provider only if it names a known one.
  */
 export function modelOf(
   text: string,
@@ -59,6 +59,6 @@ export function modelOf(
 ): { provider: string; model: string } {
   const slash = text.indexOf('/');
   const first = text.slice(0, Math.max(0, slash));
-  const known = Object.hasOwn(PRESETS, first) || Object.hasOwn(providers, first) || first === 'sandbox';
-  return known ? { provider: first, model: text.slice(slash + 1) } : { provider: '', model: text };
+  const isProvider = Object.hasOwn(PRESETS, first) || Object.hasOwn(providers, first) || first === 'sandbox';
+  return isProvider ? { provider: first, model: text.slice(slash + 1) } : { provider: '', model: text };
 }

@@ -3,7 +3,7 @@ import type { StoredPrice } from '../../store/accounts/prices.ts';
 import { tokens } from '../../terminal/numbers.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
-import type { KnownPrice } from './known.ts';
+import type { KnownPrice } from './known-prices.ts';
 import { feeText, feeUsd, perMillion, usdPerMillion } from './read.ts';
 
 /** The prices that the user set. */
@@ -22,7 +22,7 @@ export function priceTable(prices: StoredPrice[], terminal: Terminal): string {
   return [title, '', ...table(prices, columns, { terminal })].join('\n');
 }
 
-/** The prices in force of a model, and whose they are. */
+/** The prices in force of a model at each provider, with their sources. */
 export function knownTable(prices: KnownPrice[], terminal: Terminal): string {
   const columns: Column<KnownPrice>[] = [
     { header: 'provider', value: ({ provider }) => provider },

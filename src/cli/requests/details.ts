@@ -6,7 +6,7 @@ import { createTimeFormat } from '../../terminal/time.ts';
 
 const GAP = 2;
 
-/** One request as lines, in the words of the dashboard. */
+/** The details of a request, as in the dashboard. */
 export function requestDetails(
   request: LoggedRequest,
   timezone: string,

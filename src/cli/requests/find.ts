@@ -8,26 +8,26 @@ import {
 } from '../../store/requests/request-log.ts';
 import { usageError } from '../exit.ts';
 
-/** The outcomes that reports count as failed. */
+/** Outcomes that reports count as failed. */
 const FAILURES: readonly Outcome[] = ['upstream_error', 'upstream_failed', 'refused', 'crashed'];
 
-/** A filter for several outcomes, which the store takes one at a time. */
+/** A filter that takes several outcomes; that of the store takes one. */
 export interface RequestQuery extends Omit<RequestFilter, 'outcome' | 'limit'> {
   outcomes?: readonly Outcome[];
   limit: number;
 }
 
-/** Reads `--status`: an HTTP status, an outcome, or `failed` for all that reports count as failed. */
+/** Parses `--status`: an HTTP status, an outcome, or `failed` for all outcomes that reports count as failed. */
 export function readStatus(text: string | undefined): Pick<RequestQuery, 'status' | 'outcomes'> {
   if (text === undefined) return {};
   if (/^[1-5]\d\d$/.test(text)) return { status: Number(text) };
   if (text === 'failed') return { outcomes: FAILURES };
   if (isOutcome(text)) return { outcomes: [text] };
-  const known = ['failed', ...Object.keys(OUTCOMES)].join(', ');
-  throw usageError(`--status ${text} is neither an HTTP status nor one of: ${known}`);
+  const names = ['failed', ...Object.keys(OUTCOMES)].join(', ');
+  throw usageError(`--status ${text} is neither an HTTP status nor one of: ${names}`);
 }
 
-/** The newest requests that match, newest first. */
+/** The newest matching requests, newest first. */
 export async function findRequests(db: Db, { outcomes, ...filter }: RequestQuery): Promise<LoggedRequest[]> {
   if (outcomes === undefined) return listRequests(db, filter);
   const lists = await Promise.all(outcomes.map((outcome) => listRequests(db, { ...filter, outcome })));

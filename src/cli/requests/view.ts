@@ -6,7 +6,7 @@ import { type Column, table } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 import { createTimeFormat, timeColumn, tookText } from '../../terminal/time.ts';
 
-/** Below this many columns there is no room for all of a request. */
+/** Narrower terminals have no room for both the project and the duration. */
 const WIDE_COLUMNS = 100;
 
 const project: Column<LoggedRequest> = {
@@ -21,13 +21,13 @@ const took: Column<LoggedRequest> = {
 };
 
 /** Requests as a table, newest first. */
-export function requestTable(found: LoggedRequest[], timezone: string, terminal: Terminal): string {
+export function requestTable(requests: LoggedRequest[], timezone: string, terminal: Terminal): string {
   const { palette } = terminal;
   const timeText = timeColumn(
-    found.map(({ timeMs }) => timeMs),
+    requests.map(({ timeMs }) => timeMs),
     createTimeFormat(timezone),
   );
-  const manyProjects = new Set(found.map(({ project }) => project)).size > 1;
+  const manyProjects = new Set(requests.map(({ project }) => project)).size > 1;
   const columns: Column<LoggedRequest>[] = [
     {
       header: ' ',
@@ -43,10 +43,10 @@ export function requestTable(found: LoggedRequest[], timezone: string, terminal:
     { header: 'cost', value: costOf, align: 'right' },
     ...(manyProjects && terminal.columns < WIDE_COLUMNS ? [] : [took]),
   ];
-  return [palette.bold(`Requests (${timezone})`), '', ...table(found, columns, { terminal })].join('\n');
+  return [palette.bold(`Requests (${timezone})`), '', ...table(requests, columns, { terminal })].join('\n');
 }
 
-/** The model that served it, or was to. Old records may be of shadow requests, which gw made itself. */
+/** The model that served the request, or would have. Old records may be of shadow requests, which gw made itself. */
 function modelText({ model, askedModel, flags }: LoggedRequest): string {
   return `${model || askedModel || '-'}${flags.includes('shadow') ? ' (shadow)' : ''}`;
 }

@@ -18,7 +18,7 @@ interface ExplainOptions {
   json?: boolean | undefined;
 }
 
-/** Says how much a request needs a strong model, where it would go, and why. Sends nothing. */
+/** Prints how much a request needs a strong model, where it would go, and why. Sends nothing. */
 export async function explain(context: Context, file: string, options: ExplainOptions): Promise<void> {
   const { project, learner, json } = options;
   const request = await readRequestFile(context, file);
@@ -83,11 +83,11 @@ function tierJson(
   planned: Plan['tier'],
 ): Record<string, unknown> {
   const { applied, threshold, because } = decision;
-  const told = { name, models, applied, threshold: threshold ?? null, share: share ?? null, by: because };
-  if (!planned) return told;
+  const fields = { name, models, applied, threshold: threshold ?? null, share: share ?? null, by: because };
+  if (!planned) return fields;
   const { chosen, by, lacks } = planned;
   return {
-    ...told,
+    ...fields,
     name: chosen,
     models: modelsOf[chosen] ?? null,
     applied: planned.applied,

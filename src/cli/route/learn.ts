@@ -16,30 +16,30 @@ export interface LearnOptions {
   json?: boolean;
 }
 
-/** Teaches a project's learner from labelled lines. */
+/** Trains a project's learner on labelled lines. */
 export async function learnFrom(context: Context, file: string, options: LearnOptions): Promise<void> {
   const { project, fresh = false, json } = options;
   const learnerFile = await learnerFileOf(context, project);
   const state = (fresh ? undefined : learnerFile.read()) ?? learnerFile.begin();
   const labels = await readLines(openInput(context, file), labelOf);
   if (labels.length === 0) throw usageError(`"${file}" has no labels`);
-  learnAll(state, labels, fixedOrder());
+  learnAll(state, labels, fixedSequence());
   learnerFile.write(state);
-  const learnt = {
+  const result = {
     project_id: project,
     labels: labels.length,
     labels_total: labelsOf(state),
     proven: isProven(state),
   };
-  if (json) sayJson(context, learnt);
+  if (json) sayJson(context, result);
   else
     note(
       context,
-      `Trained project ${project} on ${plural(labels.length, 'label')}, ${count(learnt.labels_total)} in total: ${standing(state)}.`,
+      `Trained project ${project} on ${plural(labels.length, 'label')}, ${count(result.labels_total)} in total: ${standing(state)}.`,
     );
 }
 
-/** How many labels a learner has seen. */
+/** Number of labels that a learner was trained on. */
 export function labelsOf({ priors }: LearnerState): number {
   return Math.round(priors.count);
 }
@@ -61,7 +61,7 @@ function labelOf(line: JsonObject): Label {
   };
 }
 
-/** How right a tier's answer was. */
+/** How correct a tier's answer was, from 0 to 1. */
 export function outcomeOf(line: JsonObject, field: string): number | undefined {
   const value = line[field];
   if (value === undefined || value === null) return undefined;
@@ -70,8 +70,8 @@ export function outcomeOf(line: JsonObject, field: string): number | undefined {
   throw usageError(`${field} must be a number from 0 to 1, or true or false`);
 }
 
-/** Numbers in [0,1) that are the same each time: the same labels teach the same. */
-function fixedOrder(): () => number {
+/** A fixed sequence of numbers in [0,1), so that training is deterministic. */
+function fixedSequence(): () => number {
   let index = 0;
   return () => unitHash(String(index++));
 }

@@ -11,18 +11,18 @@ import { CliError } from '../exit.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
-/** What a project has learnt about its prompts, in the state directory. */
+/** The file of a project's learner in the state directory. */
 export interface LearnerFile {
-  /** What was learnt; undefined where nothing was. */
+  /** The trained learner; undefined if there is none. Throws if the file is damaged. */
   read(): LearnerState | undefined;
-  /** Nothing learnt yet. */
+  /** A new, untrained learner. */
   begin(): LearnerState;
   write(state: LearnerState): void;
 }
 
-/** 404 for an unknown project. */
+/** Opens the learner file of a project. Throws a 404 for an unknown project. */
 export async function learnerFileOf(context: Context, project: string): Promise<LearnerFile> {
-  // The default project is there before the database is.
+  // The default project exists even without a database.
   if (project !== DEFAULT_PROJECT) await withStore(context, async (db) => findProject(db, project));
   const file = learnerPath(context.paths.home, project);
   const models = modelsFingerprint(readSettings(context).settings.tiers);

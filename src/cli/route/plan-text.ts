@@ -5,7 +5,7 @@ import type { TierAnswer } from './tier.ts';
 
 type Fact = [name: string, value: string];
 
-/** Who would be asked, in which order, and whether the budgets let it through. */
+/** The targets in the order in which they would be tried, and whether the budgets have room. */
 export function planFacts(plan: Plan | Refused): Fact[] {
   if ('refused' in plan) return [['target', `none: gw would refuse the request, ${plan.refused}`]];
   const { targets, budget } = plan;
@@ -21,7 +21,7 @@ export function planFacts(plan: Plan | Refused): Fact[] {
   ];
 }
 
-/** The tier as the daemon decides on it: with hard needs, the conversation's tier and the budget. */
+/** The daemon's choice of a tier, which considers required capabilities, the conversation's tier and the budget. */
 export function plannedTier(
   { chosen, applied, by, lacks, threshold, score }: NonNullable<Plan['tier']>,
   { modelsOf }: TierAnswer,

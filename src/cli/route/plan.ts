@@ -7,7 +7,7 @@ import { httpPost } from '../daemon/http.ts';
 import type { RequestFile } from '../input/request-file.ts';
 import { withStore } from '../with-store.ts';
 
-/** What the daemon says would become of a request; `service.explain`, as the daemon answers it. */
+/** What the daemon would do with a request: its answer to `service.explain`. */
 export interface Plan {
   route: string;
   tier: {
@@ -30,16 +30,16 @@ export interface Plan {
   budget: { name: string; room_usd: number; needs_usd: number; outcome: string } | null;
 }
 
-/** What becomes of a request that no provider gets. */
+/** A request that gw would refuse. */
 export interface Refused {
   refused: string;
 }
 
 const PATHS = { chat: '/v1/chat/completions', responses: '/v1/responses', messages: '/v1/messages' };
-/** Shortening a long prompt takes its time. */
+/** Long, because compressing a long prompt takes time. */
 const TIMEOUT_MS = 30_000;
 
-/** Asks the daemon, which sends nothing; undefined where none runs, or the file is no whole request. */
+/** Asks the daemon, which sends nothing. Undefined if none runs or the file names no model. */
 export async function planFor(
   context: Context,
   file: RequestFile,
@@ -51,23 +51,23 @@ export async function planFor(
   const key = await withStore(context, (db) => cliKeyOf(context, db, project));
   const { status, body } = await httpPost(
     `${state.daemon.origin}${PATHS[file.form]}`,
-    explaining(file.bytes),
+    withExplain(file.bytes),
     {
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       timeoutMs: TIMEOUT_MS,
     },
   );
   if (status === 200) return body as Plan;
-  const said = (body as { error?: { message?: unknown } } | undefined)?.error?.message;
-  return { refused: `${status}: ${String(said ?? 'see gw logs')}` };
+  const message = (body as { error?: { message?: unknown } } | undefined)?.error?.message;
+  return { refused: `${status}: ${String(message ?? 'see gw logs')}` };
 }
 
-/** The bytes as they are, but for the word that nothing is to be sent. */
-function explaining(bytes: Buffer): Buffer {
+/** The same body with `service.explain` set, so that nothing is sent. */
+function withExplain(bytes: Buffer): Buffer {
   const members = scanObject(bytes);
   const service = members.findLast(({ key }) => key === 'service');
-  const given = service ? readValue(bytes, service) : {};
-  const asked = JSON.stringify({ ...(given as object), explain: true });
+  const options = service ? readValue(bytes, service) : {};
+  const json = JSON.stringify({ ...(options as object), explain: true });
   const edits = service ? [removeMember(members, service)] : [];
-  return applyEdits(bytes, [...edits, insertMember(members, 'service', asked)]);
+  return applyEdits(bytes, [...edits, insertMember(members, 'service', json)]);
 }

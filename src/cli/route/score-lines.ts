@@ -7,8 +7,8 @@ import type { JsonObject } from '../input/jsonl.ts';
 import { outcomeOf } from './learn.ts';
 import { promptIn } from './prompt.ts';
 
-/** Prompts that are remembered until they are told of; the oldest are forgotten. */
-const MAX_OPEN = 10_000;
+/** Limit of prompts that wait for feedback; the oldest are dropped. */
+const MAX_PENDING = 10_000;
 
 /** Answers `{"id","messages"}` with `{"id","score"}`. */
 export function scorer(learner: LearnerState | undefined): (question: JsonObject) => JsonObject {
@@ -18,30 +18,30 @@ export function scorer(learner: LearnerState | undefined): (question: JsonObject
   };
 }
 
-/** As `scorer`, learning from `{"id","feedback":{"tier","correct"}}`, which gets no answer. What is learnt is not kept. */
+/** Like `scorer`, and learns from `{"id","feedback":{"tier","correct"}}`, which gets no answer. Saves no training. */
 export function onlineScorer(
   learner: LearnerState = newLearner(),
 ): (question: JsonObject) => JsonObject | undefined {
-  const open = new Map<unknown, Prompt>();
+  const pending = new Map<unknown, Prompt>();
   return ({ id, messages, feedback }) => {
     if (feedback !== undefined) {
-      const prompt = open.get(id);
+      const prompt = pending.get(id);
       if (!prompt) throw usageError('feedback on a prompt that was not scored, or too long ago');
       learn(learner, { prompt, outcome: outcomeIn(feedback) });
-      open.delete(id);
+      pending.delete(id);
       return undefined;
     }
     const prompt = promptIn(messages, 'the line');
-    open.set(id, prompt);
-    if (open.size > MAX_OPEN) open.delete(open.keys().next().value);
+    pending.set(id, prompt);
+    if (pending.size > MAX_PENDING) pending.delete(pending.keys().next().value);
     return { id, score: scorePrompt(prompt, learner).score };
   };
 }
 
 function outcomeIn(feedback: unknown): { weak?: number; strong?: number } {
-  const said = (feedback ?? {}) as JsonObject;
-  const correct = outcomeOf(said, 'correct');
-  const { tier } = said;
+  const fields = (feedback ?? {}) as JsonObject;
+  const correct = outcomeOf(fields, 'correct');
+  const { tier } = fields;
   if ((tier !== 'weak' && tier !== 'strong') || correct === undefined) {
     throw usageError('feedback must be {"tier":"weak" or "strong","correct":0 to 1}');
   }

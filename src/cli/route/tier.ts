@@ -10,13 +10,13 @@ import type { JsonObject } from '../input/jsonl.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
-/** What the daemon would decide for the first request of a conversation, as far as a file can tell. */
+/** The tier that the daemon would choose for the first request of a conversation, as far as the file shows. */
 export interface TierAnswer {
   decision: TierDecision;
   /** The tier's name and models. */
   name: string;
   models: string;
-  /** The models of both tiers, by their names. */
+  /** The models of both tiers, by tier name. */
   modelsOf: Readonly<Record<string, string>>;
   share: number | undefined;
 }
@@ -28,15 +28,15 @@ export interface TierQuestion {
   scored: TierScore;
 }
 
-/** Undefined where the model has no tiers. */
+/** Chooses a tier as the daemon does. Undefined if the model has no tiers. */
 export async function tierFor(
   context: Context,
   { project, model, messages, scored }: TierQuestion,
 ): Promise<TierAnswer | undefined> {
   const { settings } = readSettings(context);
-  const written = model === undefined ? undefined : settings.tiers[model];
-  if (model === undefined || written === undefined) return undefined;
-  const { strong, weak, share: shareOfTiers } = parseTiers(written, model);
+  const setting = model === undefined ? undefined : settings.tiers[model];
+  if (model === undefined || setting === undefined) return undefined;
+  const { strong, weak, share: shareOfTiers } = parseTiers(setting, model);
   const own = settings['routing.shares'][project];
   const share = own === undefined ? shareOfTiers : parseShare(own);
   const { projectId, window } = await scoresOf(context, project, model);
@@ -51,7 +51,7 @@ export async function tierFor(
   return { decision, share, modelsOf: { strong, [weak.name]: weak.models }, ...chosen };
 }
 
-/** The scores by which the daemon goes. */
+/** The recent scores that the daemon bases its threshold on. */
 function scoresOf(
   context: Context,
   project: string,

@@ -3,18 +3,18 @@ import { listBudgets, type Standing } from '../../store/budgets/budgets.ts';
 import { type UsageFigures, usageReport } from '../../store/reports/usage-report.ts';
 import type { Context } from '../context.ts';
 import { type DaemonState, findDaemon } from '../daemon/find.ts';
-import { knownProviders } from '../providers/known.ts';
+import { knownProviders } from '../providers/known-providers.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
-/** How things stand: the daemon, today's spend, budgets, providers. */
+/** State of the daemon, today's usage, budgets and providers. */
 export interface Status {
   state: DaemonState;
   today: UsageFigures;
   standings: Standing[];
   providers: string[];
   timezone: string;
-  /** Why settings or providers cannot be used. */
+  /** Why some providers cannot be used. */
   problems: string[];
   now: number;
 }

@@ -14,13 +14,13 @@ import type { Status } from './read.ts';
 
 const LABEL = 10;
 
-export interface StatusLook extends Pick<Terminal, 'palette' | 'columns'> {
+interface StatusLook extends Pick<Terminal, 'palette' | 'columns'> {
   version: string;
-  /** What to type for gw here. */
+  /** How to type `gw` in this directory. */
   gw: string;
 }
 
-/** The status in five lines, and some more where the terminal is narrow. */
+/** The status in five lines, or more on a narrow terminal. */
 export function statusLines(status: Status, { version, gw, palette, columns }: StatusLook): string[] {
   const room = columns - LABEL - 1;
   const below = `\n${' '.repeat(LABEL + 1)}`;
@@ -59,7 +59,7 @@ function todayText(today: UsageFigures, timezone: string): string {
   return `${parts.filter(Boolean).join(', ')} (${timezone})`;
 }
 
-/** The budget that is nearest its cap, and how many more there are. */
+/** The budget closest to its cap, and the number of others. */
 function budgetsText({ standings, timezone, now }: Status): string {
   const [first, ...rest] = [...standings].sort((a, b) => shareOf(b) - shareOf(a));
   if (!first) return 'none';
@@ -70,8 +70,8 @@ function budgetsText({ standings, timezone, now }: Status): string {
 }
 
 function providersText({ providers, problems }: Status): string {
-  const named = providers.length > 0 ? providers.join(', ') : 'only the built-in sandbox';
-  return problems.length > 0 ? `${named}; ${plural(problems.length, 'problem')}: gw providers list` : named;
+  const names = providers.length > 0 ? providers.join(', ') : 'only the built-in sandbox';
+  return problems.length > 0 ? `${names}; ${plural(problems.length, 'problem')}: gw providers list` : names;
 }
 
 function nextText({ state, providers, standings }: Status): string {
@@ -83,7 +83,7 @@ function nextText({ state, providers, standings }: Status): string {
   return [...steps, 'gw usage', 'gw --help'].join('   ');
 }
 
-/** The status for programs. */
+/** The JSON form of the status. */
 export function statusJson(status: Status, version: string): Record<string, unknown> {
   const { today, standings, now, providers, problems, timezone } = status;
   return {
@@ -106,7 +106,7 @@ export function statusJson(status: Status, version: string): Record<string, unkn
   };
 }
 
-/** The daemon for programs. */
+/** The JSON form of the daemon's state. */
 export function daemonJson(state: DaemonState): Record<string, unknown> {
   if (state.kind !== 'running') return { status: state.kind };
   const { origin, pid, port, instance_id, started_at, version } = state.daemon;

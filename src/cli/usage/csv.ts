@@ -2,7 +2,7 @@ import type { UsageReport } from '../../store/reports/usage-report.ts';
 import { type UsageScope, usageResponseRow } from '../../store/reports/usage-response.ts';
 import { clean } from '../../terminal/text.ts';
 
-/** The rows of the report as RFC 4180 CSV with the names of the JSON fields; no total, which a spreadsheet adds up. */
+/** The rows of a report as RFC 4180 CSV, with the JSON field names as the header. Without the total. */
 export function usageCsv({ rows, total }: UsageReport, { groupBy }: UsageScope): string {
   const names = Object.keys(usageResponseRow({ key: '', ...total }, groupBy, { nano: true }));
   const lines = rows.map((row) => {
@@ -17,7 +17,7 @@ function field(value: string | number): string {
   return /[",]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
-/** Never `1e-9`, which spreadsheets read as text. */
+/** Plain decimals: spreadsheets read `1e-9` as text. */
 function decimal(value: number): string {
   return Number.isInteger(value) ? String(value) : value.toFixed(9).replace(/0+$/, '');
 }

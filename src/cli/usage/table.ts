@@ -11,15 +11,15 @@ import type { Terminal } from '../../terminal/terminal.ts';
 const BAR_CELLS = 24;
 const TREND_CELLS = 31;
 
-/** What is drawn besides the figures. */
+/** Data of the charts next to the figures. */
 export interface UsageCharts {
-  /** What the total is made of. */
+  /** The rows that make up the total. */
   parts?: readonly UsageRow[];
-  /** The cost of each day, by the key of a row. */
+  /** Daily costs, by row key. */
   trends?: ReadonlyMap<string, readonly number[]> | undefined;
 }
 
-/** The usage report for people: what the total is made of, a row each with its chart, and what the totals leave out. */
+/** The usage report: a bar of the parts of the total, a table with charts, and remarks on the totals. */
 export function usageTable(
   { rows, total }: UsageReport,
   scope: UsageScope,
@@ -37,10 +37,15 @@ export function usageTable(
   const sum: UsageRow = { key: 'total', ...total };
   const chart = trends ? trendColumn(trends, sum, terminal) : barColumn(rows, sum, terminal);
   const lines = table(rows, columnsFor(scope, terminal, chart), { terminal, total: sum });
-  const share = stackedBar(partsOf(parts), terminal);
-  return [title, '', ...share, ...(share.length > 0 ? [''] : []), ...lines, ...remarks(total).map(dim)].join(
-    '\n',
-  );
+  const partsBar = stackedBar(partsOf(parts), terminal);
+  return [
+    title,
+    '',
+    ...partsBar,
+    ...(partsBar.length > 0 ? [''] : []),
+    ...lines,
+    ...remarks(total).map(dim),
+  ].join('\n');
 }
 
 function columnsFor(
@@ -69,7 +74,7 @@ function barColumn(rows: UsageRow[], sum: UsageRow, { palette, symbols }: Termin
   };
 }
 
-/** Each row's days, each on its own scale: the costs stand beside it, and a small one has a course too. */
+/** The daily costs of each row. Each has its own scale, so that small costs show a trend too. */
 function trendColumn(
   trends: ReadonlyMap<string, readonly number[]>,
   sum: UsageRow,
@@ -86,13 +91,13 @@ function trendColumn(
   };
 }
 
-/** Shares of the cost, or of the requests where nothing cost anything. */
+/** Shares of the cost, or of the requests if the total cost is zero. */
 function partsOf(rows: readonly UsageRow[]): { name: string; value: number }[] {
   const costs = rows.some((row) => row.costNanoUsd > 0);
   return rows.map((row) => ({ name: row.key || '-', value: costs ? row.costNanoUsd : row.requests }));
 }
 
-/** What a row's bar compares: cost, or requests where nothing cost anything. */
+/** The length of a row's bar: its cost, or its requests if the total cost is zero. */
 function shareOf(rows: UsageRow[]): (row: UsageRow) => number {
   const most = Math.max(...rows.map((row) => row.costNanoUsd));
   if (most > 0) return (row) => row.costNanoUsd / most;
@@ -100,7 +105,7 @@ function shareOf(rows: UsageRow[]): (row: UsageRow) => number {
   return (row) => row.requests / mostRequests;
 }
 
-/** An unknown price is not $0: the sign after an amount says that there is more to it. */
+/** An unknown price is not $0: `+?` after an amount stands for requests without a price. */
 function costOf({ costNanoUsd, unpricedRequests }: UsageFigures): string {
   if (unpricedRequests === 0) return formatUsd(costNanoUsd);
   return costNanoUsd === 0 ? 'unpriced' : `${formatUsd(costNanoUsd)}+?`;

@@ -9,7 +9,7 @@ import { settingsAndCalendar } from '../settings.ts';
 import { withWebhooks } from './service.ts';
 import { deliveryTable } from './view.ts';
 
-/** Which deliveries. */
+/** Options that select deliveries. */
 export interface Selection {
   project?: string;
   failed?: boolean;
@@ -23,7 +23,7 @@ export interface DeliveriesOptions extends Selection {
 
 const MAX_LISTED = 1_000;
 
-/** Lists deliveries, of one webhook or of all. */
+/** Lists the deliveries of one webhook or of all. */
 export async function listDeliveries(
   context: Context,
   webhook: string | undefined,
@@ -35,14 +35,14 @@ export async function listDeliveries(
     ...(options.failed ? { status: 'failed' as const } : {}),
     limit: readCount(options.limit, '--limit', { min: 1, max: MAX_LISTED }),
   };
-  const found = await withWebhooks(context, ({ service, caller }) => service.deliveries(caller, query));
+  const deliveries = await withWebhooks(context, ({ service, caller }) => service.deliveries(caller, query));
   const { timezone } = settingsAndCalendar(context).settings;
-  if (options.json) sayJson(context, found);
-  else if (found.length === 0) note(context, 'No deliveries match.');
-  else say(context, deliveryTable(found, timezone, terminalOf(context.stdout, context.env)));
+  if (options.json) sayJson(context, deliveries);
+  else if (deliveries.length === 0) note(context, 'No deliveries match.');
+  else say(context, deliveryTable(deliveries, timezone, terminalOf(context.stdout, context.env)));
 }
 
-/** Sends one finished delivery anew, or with `--failed` all that failed and were not replayed yet. */
+/** Resends one finished delivery, or with `--failed` all failed ones that were not resent yet. */
 export async function replayDeliveries(
   context: Context,
   id: string | undefined,
@@ -63,19 +63,19 @@ async function replayOne(context: Context, id: string, { since, project, json }:
       '--since and --project select failed deliveries. Use them with --failed, and without an id',
     );
   }
-  const replayed = await withWebhooks(context, ({ service, caller }) => service.replay(caller, id));
-  if (json) sayJson(context, replayed);
-  else note(context, `Delivery ${replayed.id} resends ${replayed.event_id} to ${replayed.webhook_id}.`);
+  const delivery = await withWebhooks(context, ({ service, caller }) => service.replay(caller, id));
+  if (json) sayJson(context, delivery);
+  else note(context, `Delivery ${delivery.id} resends ${delivery.event_id} to ${delivery.webhook_id}.`);
   await sayIfStopped(context);
 }
 
 async function replayAllFailed(context: Context, options: Selection): Promise<void> {
   const query = queryOf(context, options);
-  const replayed = await withWebhooks(context, ({ service, caller }) => service.replayFailed(caller, query));
-  if (options.json) sayJson(context, { replayed });
-  else if (replayed === 0) note(context, 'No failed deliveries to resend.');
-  else note(context, `${plural(replayed, 'failed event')} will be resent.`);
-  if (replayed > 0) await sayIfStopped(context);
+  const count = await withWebhooks(context, ({ service, caller }) => service.replayFailed(caller, query));
+  if (options.json) sayJson(context, { replayed: count });
+  else if (count === 0) note(context, 'No failed deliveries to resend.');
+  else note(context, `${plural(count, 'failed event')} will be resent.`);
+  if (count > 0) await sayIfStopped(context);
 }
 
 function queryOf(context: Context, { project, since }: Selection): { project?: string; since?: number } {

@@ -3,25 +3,25 @@ import type { StoredEvent } from '../../store/webhooks/follow.ts';
 
 const GATHER_MS = 1_000;
 
-/** What is shown of events: one, or how many blocked requests came after the one that was shown, and since when. */
+/** Shows an event. `more` is set if it stands for several blocked requests: their number, and when the first came. */
 export type Show = (event: StoredEvent, more?: { eventCount: number; since: number }) => void;
 
-interface Gathered {
+interface Batch {
   count: number;
   since: number;
   last: StoredEvent;
 }
 
 /**
- * Shows each event, but of blocked requests only the first at once: a client that is refused asks again and again.
- * Those that follow within a second are shown as one, for each project, as long as more come.
+ * Shows events at once, except for repeated blocked requests, because refused clients retry in loops. After the first
+ * one of a project, those of each following second are shown as one, until a second passes without any.
  */
 export function gatherBlocked(clock: Pick<Clock, 'after'>, show: Show) {
-  /** By project: what came since the last line; undefined: nothing yet. */
-  const open = new Map<string, { gathered: Gathered | undefined; cancel: () => void }>();
+  /** By project: the blocked requests since the last shown line, undefined if there are none. */
+  const open = new Map<string, { batch: Batch | undefined; cancel: () => void }>();
 
   function wait(project: string): void {
-    open.set(project, { gathered: undefined, cancel: clock.after(GATHER_MS, () => close(project)) });
+    open.set(project, { batch: undefined, cancel: clock.after(GATHER_MS, () => close(project)) });
   }
 
   function close(project: string): void {
@@ -29,32 +29,32 @@ export function gatherBlocked(clock: Pick<Clock, 'after'>, show: Show) {
   }
 
   function flush(project: string): boolean {
-    const found = open.get(project);
+    const window = open.get(project);
     open.delete(project);
-    found?.cancel();
-    const { gathered } = found ?? {};
-    if (gathered === undefined) return false;
-    show(gathered.last, { eventCount: gathered.count, since: gathered.since });
+    window?.cancel();
+    const { batch } = window ?? {};
+    if (batch === undefined) return false;
+    show(batch.last, { eventCount: batch.count, since: batch.since });
     return true;
   }
 
   return {
     add(event: StoredEvent): void {
       const { project, createdAt } = event;
-      const found = open.get(project);
+      const window = open.get(project);
       if (event.type !== 'request.blocked') {
-        // What came before it is told before it.
+        // Earlier blocked requests are shown before this event.
         flush(project);
         show(event);
-      } else if (found) {
-        const { count = 0, since = createdAt } = found.gathered ?? {};
-        found.gathered = { count: count + 1, since, last: event };
+      } else if (window) {
+        const { count = 0, since = createdAt } = window.batch ?? {};
+        window.batch = { count: count + 1, since, last: event };
       } else {
         show(event);
         wait(project);
       }
     },
-    /** Shows what is left. */
+    /** Shows the blocked requests that are still waiting. */
     end(): void {
       for (const project of [...open.keys()]) flush(project);
     },

@@ -23,36 +23,36 @@ export interface ListenOptions {
   json?: boolean;
 }
 
-/** Prints events as they happen, and forwards them where that is asked for, until Ctrl-C. */
+/** Prints events as they happen until Ctrl-C, and forwards them with `--forward-to`. */
 export async function listenToEvents(context: Context, options: ListenOptions): Promise<never> {
   const forward = options.forwardTo === undefined ? undefined : await forwardTo(context, options.forwardTo);
   const calendar = createCalendar(readSettings(context).settings.timezone);
   const format = options.json ? jsonOf : textFormat(context, calendar, forward);
-  const print = (heard: Heard, more?: Parameters<Show>[1]) => say(context, format(heard, more));
-  const gathered = gatherBlocked(context.clock, (event, more) => print({ kind: 'event', event }, more));
-  // Scripts count lines, and of what is forwarded each has its answer.
-  const gathers = context.stdout.isTTY === true && !options.json && !forward;
+  const print = (item: Heard, more?: Parameters<Show>[1]) => say(context, format(item, more));
+  const printer = gatherBlocked(context.clock, (event, more) => print({ kind: 'event', event }, more));
+  // Not for scripts, which count lines, nor for forwarded events, each of which has a response.
+  const groupsBlocked = context.stdout.isTTY === true && !options.json && !forward;
   const stop = new AbortController();
   const interrupt = () => stop.abort();
   process.once('SIGINT', interrupt);
   try {
     await withStore(context, async (db) => {
-      const heard = listen({
+      const events = listen({
         db,
         clock: context.clock,
         calendar,
-        // What happens once it is said that events appear must appear.
+        // Set before the "events appear" message, so that no later event is missed.
         after: newestSequence(db),
         ...projectFilter(db, options.project),
         ...(forward ? { forward } : {}),
         signal: stop.signal,
       });
       await sayReady(context, options, forward);
-      for await (const each of heard) {
-        if (gathers) gathered.add(each.event);
+      for await (const each of events) {
+        if (groupsBlocked) printer.add(each.event);
         else print(each);
       }
-      gathered.end();
+      printer.end();
     });
   } finally {
     process.off('SIGINT', interrupt);
@@ -60,7 +60,7 @@ export async function listenToEvents(context: Context, options: ListenOptions): 
   throw new Exit(EXIT.interrupted);
 }
 
-/** A receiver under development is often given as `localhost:3000/hook`. */
+/** Accepts an address without a scheme, such as `localhost:3000/hook`. */
 async function forwardTo(context: Context, text: string): Promise<Forward> {
   const policy = await policyInForce(context);
   const url = text.includes('://') ? text : `http://${text}`;
@@ -94,21 +94,21 @@ async function sayReady(
   );
 }
 
-interface Painted {
+interface StyledText {
   text: string;
   paint: (text: string) => string;
 }
 
-/** One line for an event, and one for what its receiver answered. */
+/** Formats an event, or the response of its receiver, as a line. */
 function textFormat(
   context: Context,
   calendar: ReturnType<typeof createCalendar>,
   forward: Forward | undefined,
-): (heard: Heard, more?: Parameters<Show>[1]) => string {
+): (item: Heard, more?: Parameters<Show>[1]) => string {
   const { palette, columns, symbols } = terminalOf(context.stdout, context.env);
   const times = createTimeFormat(calendar.timezone);
-  /** The id stands where there is room for it, and always where the output is no terminal. */
-  const line = (arrow: string, head: Painted, event: StoredEvent, rest: string) => {
+  /** The id is left out on a terminal without room for it. */
+  const line = (arrow: string, head: StyledText, event: StoredEvent, rest: string) => {
     const time = times.time(context.clock.now());
     const room = columns - widthOf(`${time}  ${arrow} ${head.text}  `);
     const text = clean(rest);
@@ -117,9 +117,9 @@ function textFormat(
     const shown = isScreen ? shorten(text, Math.max(8, room), symbols.ellipsis) : text;
     return `${palette.dim(time)}  ${arrow} ${head.paint(head.text)}  ${shown}${id}`;
   };
-  return (heard, more) => {
-    const { event } = heard;
-    if (heard.kind === 'event') {
+  return (item, more) => {
+    const { event } = item;
+    if (item.kind === 'event') {
       return line(
         '-->',
         { text: event.type, paint: palette.bold },
@@ -127,7 +127,7 @@ function textFormat(
         `${event.project}  ${describe(event, { calendar, ...more }).title}`,
       );
     }
-    const { result } = heard;
+    const { result } = item;
     const answer = answerOf(result);
     return line(
       '<--',
@@ -142,11 +142,11 @@ function answerOf({ status, error }: SendResult): string {
   return clean(error ?? String(status));
 }
 
-function jsonOf(heard: Heard): string {
-  const { event } = heard;
-  // The very body that a webhook of format json would get.
-  if (heard.kind === 'event') return `{"kind":"event","event":${eventBody(event)}}`;
-  const { ok, status, error, response, durationMs } = heard.result;
+function jsonOf(item: Heard): string {
+  const { event } = item;
+  // The same body that a webhook with format json gets.
+  if (item.kind === 'event') return `{"kind":"event","event":${eventBody(event)}}`;
+  const { ok, status, error, response, durationMs } = item.result;
   return JSON.stringify({
     kind: 'forwarded',
     event_id: event.id,

@@ -20,7 +20,7 @@ export interface ListOptions extends Json {
   project?: string;
 }
 
-/** Registers a webhook. Its secret is the data of the command, shown this once. */
+/** Registers a webhook. Prints its secret to stdout, only this once. */
 export async function addWebhook(context: Context, url: string, options: AddOptions): Promise<void> {
   const { project, events, format, json } = options;
   const input = {
@@ -30,67 +30,71 @@ export async function addWebhook(context: Context, url: string, options: AddOpti
     ...(format === undefined ? {} : { format }),
   };
   const policy = await policyInForce(context);
-  const made = await withWebhooks(context, ({ service, caller }) => service.register(caller, input), policy);
-  if (json) sayJson(context, made);
-  else say(context, made.secret);
+  const webhook = await withWebhooks(
+    context,
+    ({ service, caller }) => service.register(caller, input),
+    policy,
+  );
+  if (json) sayJson(context, webhook);
+  else say(context, webhook.secret);
   note(
     context,
     clean(
-      `Added webhook ${made.id} (${made.format}) of project ${made.project_id}: ${made.url} gets ${eventsText(made)} events.`,
+      `Added webhook ${webhook.id} (${webhook.format}) of project ${webhook.project_id}: ${webhook.url} gets ${eventsText(webhook)} events.`,
     ),
   );
-  note(context, `Its secret is shown only once. To test the webhook: gw webhooks test ${made.id}`);
+  note(context, `Its secret is shown only once. To test the webhook: gw webhooks test ${webhook.id}`);
 }
 
 export async function listWebhooks(context: Context, { project, json }: ListOptions): Promise<void> {
-  const found = await withWebhooks(context, ({ service, caller }) => service.list(caller, project));
-  if (json) sayJson(context, found);
-  else if (found.length === 0) note(context, 'No webhooks. To add one: gw webhooks add URL');
-  else tell(context, endpointTable(found, terminalOf(context.stdout, context.env)));
+  const webhooks = await withWebhooks(context, ({ service, caller }) => service.list(caller, project));
+  if (json) sayJson(context, webhooks);
+  else if (webhooks.length === 0) note(context, 'No webhooks. To add one: gw webhooks add URL');
+  else tell(context, endpointTable(webhooks, terminalOf(context.stdout, context.env)));
 }
 
 export async function removeWebhook(context: Context, id: string, { json }: Json): Promise<void> {
-  const removed = await withWebhooks(context, async ({ service, caller }) => {
-    const found = await service.get(caller, id);
+  const webhook = await withWebhooks(context, async ({ service, caller }) => {
+    const webhook = await service.get(caller, id);
     await service.remove(caller, id);
-    return found;
+    return webhook;
   });
-  if (json) sayJson(context, { id: removed.id, deleted: true });
-  else note(context, `Removed webhook ${removed.id} and its deliveries.`);
+  if (json) sayJson(context, { id: webhook.id, deleted: true });
+  else note(context, `Removed webhook ${webhook.id} and its deliveries.`);
 }
 
-/** Lets a webhook get events again, or no more. */
+/** Enables or disables a webhook. */
 export async function enableWebhook(
   context: Context,
   id: string,
   enabled: boolean,
   { json }: Json,
 ): Promise<void> {
-  const changed: EndpointView = await withWebhooks(context, ({ service, caller }) =>
+  const webhook: EndpointView = await withWebhooks(context, ({ service, caller }) =>
     service.update(caller, id, { enabled }),
   );
-  if (json) sayJson(context, changed);
-  else note(context, `Webhook ${changed.id} is ${changed.status}.`);
+  if (json) sayJson(context, webhook);
+  else note(context, `Webhook ${webhook.id} is ${webhook.status}.`);
 }
 
-/** Gives a webhook a new secret, which is the data of the command, shown this once. */
+/** Gives a webhook a new secret. Prints it to stdout, only this once. */
 export async function rotateSecret(context: Context, id: string, { json }: Json): Promise<void> {
-  const rotated = await withWebhooks(context, ({ service, caller }) => service.rotate(caller, id));
-  if (json) sayJson(context, rotated);
-  else say(context, rotated.secret);
+  const webhook = await withWebhooks(context, ({ service, caller }) => service.rotate(caller, id));
+  if (json) sayJson(context, webhook);
+  else say(context, webhook.secret);
   note(
     context,
-    `The new secret of webhook ${rotated.id} is shown only once. For 24 hours, deliveries are also signed with the old one.`,
+    `The new secret of webhook ${webhook.id} is shown only once. For 24 hours, deliveries are also signed with the old one.`,
   );
 }
 
-/** Sends a sample event now, to the only webhook where none is named. The command fails where the delivery does. */
+/** Sends a sample event now; without an id, to the only webhook. Fails if the delivery fails. */
 export async function testWebhook(
   context: Context,
-  named: string | undefined,
+  webhook: string | undefined,
   { json }: Json,
 ): Promise<void> {
-  const id = named ?? (await onlyWebhook(context));
+  const id = webhook ?? (await onlyWebhook(context));
   const policy = await policyInForce(context);
   const test = await withWebhooks(context, ({ service, caller }) => service.test(caller, id), policy);
   if (json) sayJson(context, test);
@@ -99,12 +103,12 @@ export async function testWebhook(
 }
 
 async function onlyWebhook(context: Context): Promise<string> {
-  const found = await withWebhooks(context, ({ service, caller }) => service.list(caller));
-  const [first, second] = found;
+  const webhooks = await withWebhooks(context, ({ service, caller }) => service.list(caller));
+  const [first, second] = webhooks;
   if (!first) throw usageError('no webhook to test. To add one: gw webhooks add URL');
   if (!second) return first.id;
-  const each = found.map(({ id, url }) => `\n  gw webhooks test ${id}   ${clean(url)}`);
-  throw usageError(`there are ${found.length} webhooks. Choose one:${each.join('')}`);
+  const commands = webhooks.map(({ id, url }) => `\n  gw webhooks test ${id}   ${clean(url)}`);
+  throw usageError(`there are ${webhooks.length} webhooks. Choose one:${commands.join('')}`);
 }
 
 function listOf(text: string): string[] {

@@ -11,15 +11,15 @@ import { findDaemon } from '../daemon/find.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
-/** The operations on webhooks, and in whose name the command line asks for them: an admin's. */
+/** The webhook operations, and the admin caller in whose name the command line runs them. */
 export interface Webhooks {
   service: WebhookService;
   caller: WebhookCaller;
 }
 
 /**
- * Works on the webhooks in the database itself, whether gw runs or not: a daemon looks for what is due every second.
- * `policy` is for what connects, or says where to.
+ * Runs webhook operations directly on the database, whether or not gw runs: a daemon polls for due deliveries every
+ * second. `policy` is needed for operations that connect to an address or set one.
  */
 export function withWebhooks<T>(
   context: Context,
@@ -33,7 +33,7 @@ export function withWebhooks<T>(
   );
 }
 
-/** What webhooks may connect to; gw's own port is the one that it listens on now. */
+/** Which addresses webhooks may use. Excludes gw itself, on the port of the running daemon if there is one. */
 export async function policyInForce(context: Context): Promise<AddressPolicy> {
   const state = await findDaemon(context);
   const { host, port } = readSettings(context).settings;

@@ -6,7 +6,7 @@ import { createTimeFormat, duration, type TimeFormat, timeColumn } from '../../t
 import type { TestView } from '../../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../../webhooks/views.ts';
 
-/** The webhooks as a table, and below it why some of them get nothing. */
+/** A table of webhooks, and below it why some of them get no events. */
 export function endpointTable(endpoints: EndpointView[], terminal: Terminal): string {
   const { palette } = terminal;
   const columns: Column<EndpointView>[] = [
@@ -35,17 +35,17 @@ export function endpointTable(endpoints: EndpointView[], terminal: Terminal): st
   ].join('\n');
 }
 
-/** What a webhook gets: `all`, or the events by name. */
+/** The events of a webhook: `all`, or their names. */
 export function eventsText({ events }: EndpointView): string {
   return events.length === EVENT_TYPES.length ? 'all' : events.join(',');
 }
 
-/** A paused webhook's reason names the command itself. */
+/** Only for disabled webhooks: the reason of a paused one already names a command. */
 function remedyOf({ id, status }: EndpointView): string {
   return status === 'disabled' ? `. To enable it: gw webhooks enable ${id}` : '';
 }
 
-/** The deliveries as a table, newest first. */
+/** A table of deliveries, newest first. */
 export function deliveryTable(deliveries: DeliveryView[], timezone: string, terminal: Terminal): string {
   const { palette } = terminal;
   const times = createTimeFormat(timezone);
@@ -83,7 +83,7 @@ function answerText(delivery: DeliveryView, times: TimeFormat): string {
   return [answer, next, replayed_at === null ? '' : 'replayed'].filter(Boolean).join(', ');
 }
 
-/** What came of a test in one line, and what the receiver said. */
+/** The result of a test in one line, and the response body below it. */
 export function testText(test: TestView, id: string, { palette }: Terminal): string {
   const answer = test.error ?? `HTTP ${test.response_status}`;
   const head = `${test.event_type} to ${id}: ${answer}, after ${duration(test.duration_ms)}`;

@@ -164,11 +164,11 @@ describe('gw requests', () => {
     [{ feedback: 0.7 }, 'feedback 0.7 of 1, as reported'],
     [
       { shadow: { of: 'req_1', tier: 'weak', agrees: false } },
-      'shadow of req_1, to hear the cheaper tier as well; it said something else',
+      'shadow of req_1, to compare with the cheaper tier; the answers differ',
     ],
     [
       { shadow: { of: 'req_1', tier: 'strong', agrees: null } },
-      'shadow of req_1, to hear the strong tier as well; the answers cannot be compared',
+      'shadow of req_1, to compare with the strong tier; the answers cannot be compared',
     ],
   ])('tells %j in words', async (detail, words) => {
     const cli = cliHome();

@@ -3,11 +3,11 @@ import type { Provider } from '../../providers/registry.ts';
 import { plural } from '../../terminal/numbers.ts';
 import { httpGet } from '../daemon/http.ts';
 
-/** What asking a provider for its models showed. */
+/** The result of asking a provider for its models. */
 export interface Probe {
   name: string;
   ok: boolean;
-  /** Nobody answered at its address. */
+  /** No response came from its address. */
   unreachable?: boolean;
   message: string;
   durationMs: number;
@@ -15,11 +15,11 @@ export interface Probe {
 
 const TIMEOUT_MS = 10_000;
 
-/** Asks a provider for its list of models: shows whether it can be reached and takes the key, and costs nothing. */
+/** Asks a provider for its models, which costs nothing and shows whether it is reachable and accepts the key. */
 export async function probeProvider(provider: Provider, monotonic: () => number): Promise<Probe> {
-  const begun = monotonic();
+  const start = monotonic();
   const outcome = await tryProvider(provider);
-  return { name: provider.name, ...outcome, durationMs: Math.round(monotonic() - begun) };
+  return { name: provider.name, ...outcome, durationMs: Math.round(monotonic() - start) };
 }
 
 async function tryProvider(provider: Provider): Promise<Omit<Probe, 'name' | 'durationMs'>> {
@@ -43,7 +43,7 @@ function judge(provider: Provider, status: number, body: unknown): { ok: boolean
   const list = (body as { data?: unknown } | undefined | null)?.data;
   if (status === 200)
     return { ok: true, message: Array.isArray(list) ? plural(list.length, 'model') : 'reachable' };
-  // Not every service lists its models; that it answers shows that the address is right.
+  // Some services do not list their models. Any answer shows that the address is right.
   if (status === 404 || status === 405)
     return { ok: true, message: `reachable, without a list of models (HTTP ${status})` };
   return { ok: false, message: `it answered HTTP ${status}` };
@@ -54,7 +54,7 @@ function refusal({ keySource }: Provider): string {
   return keySource === 'stored' ? 'it refused the stored key' : `it refused the key from ${keySource}`;
 }
 
-/** Anthropic lists its models only on its own wire: https://docs.anthropic.com/en/api/models-list */
+/** Anthropic's list of models requires a version header: https://docs.anthropic.com/en/api/models-list */
 function headersFor(provider: Provider): Record<string, string> {
   const headers: Record<string, string> = {};
   for (let i = 0; i + 1 < provider.authHeaders.length; i += 2) {

@@ -11,7 +11,7 @@ export interface AddOptions {
   baseUrl?: string;
   keyEnv?: string;
   stdin?: boolean;
-  /** Never taken: only told of. */
+  /** Always refused, with advice on how to pass the key. */
   key?: string;
   wire?: 'openai' | 'anthropic';
 }
@@ -24,10 +24,10 @@ type KeySource =
   | { kind: 'environment'; variable: string }
   | { kind: 'none' };
 
-/** Adds a provider to the settings, and its key to the credentials. Returns what to tell about its key. */
+/** Adds a provider to the settings and its key to the credentials. Returns a note on where the key comes from. */
 export async function addProvider(context: Context, name: string, options: AddOptions): Promise<string> {
   checkName(name);
-  if (options.key !== undefined) throw keyInTheOpen(name);
+  if (options.key !== undefined) throw keyOnCommandLine(name);
   const preset = Object.hasOwn(PRESETS, name) ? PRESETS[name] : undefined;
   checkAddress(name, preset, options.baseUrl);
   const source = await keySourceOf(context, name, preset, options);
@@ -43,7 +43,7 @@ export async function addProvider(context: Context, name: string, options: AddOp
   };
   (await openSettingsFile(context.paths.config)).set(['providers', name], settings);
   await announceChange(context);
-  return tell(context, source);
+  return keyNote(context, source);
 }
 
 function checkName(name: string): void {
@@ -55,8 +55,8 @@ function checkName(name: string): void {
   }
 }
 
-/** Other users see the command lines of processes, and shells keep them. */
-function keyInTheOpen(name: string): CliError {
+/** Other users can see the command lines of processes, and shells keep them in their history. */
+function keyOnCommandLine(name: string): CliError {
   return usageError(
     `a key on the command line is visible to other users and stays in your shell's history: this one was not stored. To be prompted for it: gw providers add ${name}   To read it from a file: gw providers add ${name} --stdin < FILE`,
   );
@@ -68,11 +68,11 @@ function checkAddress(name: string, preset: Preset | undefined, baseUrl: string 
     throw usageError(`--base-url "${baseUrl}" is not an http(s) URL`);
   }
   if (preset?.baseUrl !== undefined) return;
-  const known = Object.keys(PRESETS).join(', ');
+  const presets = Object.keys(PRESETS).join(', ');
   throw usageError(
     preset
       ? `every account at ${name} has its own base URL. Pass it with --base-url URL`
-      : `"${name}" is not one of ${known}. For any other OpenAI-compatible service, add --base-url URL`,
+      : `"${name}" is not one of ${presets}. For any other OpenAI-compatible service, add --base-url URL`,
   );
 }
 
@@ -83,13 +83,13 @@ async function keySourceOf(
   { keyEnv, stdin }: AddOptions,
 ): Promise<KeySource> {
   if (keyEnv !== undefined) return { kind: 'environment', variable: variableName(keyEnv) };
-  if (stdin && !canAsk(context)) return stored(await readSecret(context), 'stdin');
+  if (stdin && !canAsk(context)) return storedKey(await readSecret(context), 'stdin');
   if (preset?.local && !stdin) return { kind: 'none' };
   const variable = preset?.keyEnv.find((candidate) => isProviderKey(context.env[candidate]));
   if (variable !== undefined && !stdin) return { kind: 'environment', variable };
   if (canAsk(context)) {
     const key = await askHidden(context, `Key of ${name} (not shown${preset ? '' : '; empty for none'}): `);
-    return key === '' && !preset ? { kind: 'none' } : stored(key, 'the answer');
+    return key === '' && !preset ? { kind: 'none' } : storedKey(key, 'the answer');
   }
   if (!preset) return { kind: 'none' };
   throw new CliError(
@@ -98,7 +98,7 @@ async function keySourceOf(
   );
 }
 
-/** A key in the place of the variable's name would end up in the settings: it is refused, and not repeated. */
+/** Refuses a key passed instead of a variable name, which would end up in the settings. The error does not repeat it. */
 function variableName(text: string): string {
   if (/^[A-Za-z_][A-Za-z0-9_]*$/.test(text)) return text;
   throw usageError(
@@ -106,19 +106,19 @@ function variableName(text: string): string {
   );
 }
 
-function stored(key: string, from: string): KeySource {
+function storedKey(key: string, from: string): KeySource {
   if (key === '') throw new CliError(`${from} is empty: expected a key`, EXIT.key);
   if (/[^\x21-\x7e]/.test(key))
     throw new CliError(`${from} contains spaces or other characters that no key has`, EXIT.key);
   return { kind: 'stored', key };
 }
 
-/** gw's own key is none: a shell after `eval "$(gw env)"` has it in OPENAI_API_KEY. */
+/** False for gw's own keys, which `eval "$(gw env)"` puts into OPENAI_API_KEY. */
 function isProviderKey(value: string | undefined): boolean {
   return value !== undefined && value.trim() !== '' && !value.startsWith('sk-gw-');
 }
 
-function tell({ env, paths }: Context, source: KeySource): string {
+function keyNote({ env, paths }: Context, source: KeySource): string {
   switch (source.kind) {
     case 'stored':
       return `its key is stored in ${paths.credentials}, readable only by you`;

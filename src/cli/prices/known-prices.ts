@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { readSettings } from '../settings.ts';
 import { modelOf } from './read.ts';
 
-/** What a model costs at a provider, and who says so. */
+/** The price of a model at a provider, and its source. */
 export interface KnownPrice {
   provider: string;
   model: string;
@@ -30,14 +30,17 @@ export function knownPrices(
   });
   const providers = provider === '' ? candidates(model, Object.keys(settings.providers)) : [provider];
   return providers.flatMap((name) => {
-    // The sandbox's models carry its name in their own.
+    // The names of sandbox models start with `sandbox/`.
     const full = name === 'sandbox' && !model.startsWith('sandbox/') ? `sandbox/${model}` : model;
     const card = catalog.find(name, full);
     return card ? [{ provider: name, model: full, card }] : [];
   });
 }
 
-/** Who sells it: whoever's name pattern it fits, else any that is known. Local runtimes run whatever they are given. */
+/**
+ * Providers that may sell a model: those whose name pattern matches it, or else all known ones. Without local runtimes,
+ * which run any model.
+ */
 function candidates(model: string, configured: readonly string[]): string[] {
   if (model.startsWith('sandbox/')) return ['sandbox'];
   const presets = Object.entries(PRESETS).filter(([, preset]) => !preset.local);
