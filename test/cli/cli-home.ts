@@ -27,31 +27,31 @@ export interface Result {
 
 export interface RunOptions {
   stdin?: string;
-  /** Whether the streams say that they are a terminal. */
+  /** Whether the streams are terminals. */
   tty?: boolean;
   columns?: number;
   env?: Record<string, string>;
 }
 
-/** A state directory with a command line of its own: in this process on a virtual clock, or the built program. */
+/** A state directory and its command line: in this process on a virtual clock, or as the built program. */
 export interface CliHome {
   paths: Paths;
   clock: VirtualClock;
   env: Record<string, string>;
   run(args: string[], options?: RunOptions): Promise<Result>;
-  /** As `run`, parsing what `--json` printed. */
+  /** Runs a command with `--json` and parses the output. Throws if it fails. */
   json<T>(args: string[]): Promise<T>;
-  /** Runs `bin/gw` as a process of its own. */
+  /** Runs `bin/gw` as a separate process. */
   exec(args: string[], options?: RunOptions): Promise<Result>;
-  /** Runs `bin/gw` where no file may have more than so many blocks of 512 bytes, as on a disk that is full. */
+  /** Runs `bin/gw` with files limited to a number of 512-byte blocks, as on a full disk. */
   limited(blocks: number, args: string[]): { status: number | null; stderr: string };
   spawn(args: string[], env?: Record<string, string>): ChildProcess;
   open(): Promise<Db>;
-  /** Writes request records, each at its time. */
+  /** Writes request records. */
   record(...records: (Partial<RequestRecord> & { timeMs: number })[]): Promise<void>;
 }
 
-/** Makes a home in `timezone`; a daemon that a test starts there is stopped after it. */
+/** Creates a state directory whose time zone is `timezone`. */
 export function cliHome({ timezone = 'Europe/Paris' } = {}): CliHome {
   const home = tmpHome();
   const env: Record<string, string> = {
@@ -100,7 +100,7 @@ export function cliHome({ timezone = 'Europe/Paris' } = {}): CliHome {
   return cli;
 }
 
-/** Stops the daemon that the test starts, when the test is done. */
+/** Stops the daemon that the test starts, after the test. */
 export function stopAfterwards(cli: CliHome): void {
   onTestFinished(async () => void (await cli.exec(['stop', '--now'])));
 }
@@ -156,7 +156,7 @@ function collect(stream: PassThrough): () => string {
   return () => text + (stream.read() ?? '');
 }
 
-/** Waits for a process to end. */
+/** Writes stdin to a process and waits until it exits. */
 export async function execute(child: ChildProcess, stdin = ''): Promise<Result> {
   let stdout = '';
   let stderr = '';

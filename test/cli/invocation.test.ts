@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { invocation, invocationFrom } from '../../src/cli/invocation.ts';
 
-describe('the name of gw, where it is not on the PATH', () => {
+describe('how to type gw when it is not on the PATH', () => {
   test.each([
     ['/home/me/gw/bin/gw', '/home/me/gw', './bin/gw'],
     ['/home/me/gw/bin/gw', '/home/me/other', '/home/me/gw/bin/gw'],
@@ -12,7 +12,7 @@ describe('the name of gw, where it is not on the PATH', () => {
     expect(invocationFrom(directory, { env: { PATH: '' }, program })).toBe(name);
   });
 
-  test('is one word of a shell anywhere', () => {
+  test('is a single shell word', () => {
     expect(invocation({ env: {}, program: '/home/me/my gw/bin/gw' })).toBe("'/home/me/my gw/bin/gw'");
   });
 });

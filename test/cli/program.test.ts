@@ -44,11 +44,11 @@ describe('the program', () => {
       "gw: unknown option '--form'\n(Did you mean --from?)\nSee: gw usage --help\n",
     ],
     [['keys', 'creat'], "gw: unknown command 'creat'\n(Did you mean create?)\nSee: gw keys --help\n"],
-  ])('%j exits with 2 and says what was meant', async (args, message) => {
+  ])('%j exits with 2 and suggests a name', async (args, message) => {
     expect(await cliHome().run(args)).toEqual({ code: 2, stdout: '', stderr: message });
   });
 
-  test('says what failed without a stack, and shows the stack with GW_DEBUG', async () => {
+  test('prints errors without a stack trace, and with one under GW_DEBUG', async () => {
     const cli = cliHome();
     mkdirSync(cli.paths.database);
     const plain = await cli.run(['usage']);
@@ -57,7 +57,7 @@ describe('the program', () => {
     expect((await cli.run(['usage'], { env: { GW_DEBUG: '1' } })).stderr).toMatch(/\n +at /);
   });
 
-  test('says where to go with a database that fails while it is used', async () => {
+  test('points to gw doctor when the database fails during a command', async () => {
     const cli = cliHome();
     await cli.run(['projects', 'add', 'web']);
     const db = await cli.open();
@@ -77,15 +77,15 @@ describe('the program', () => {
 });
 
 describe('bin/gw', () => {
-  test.runIf(existsSync('/dev/full'))('survives streams that take nothing more', () => {
+  test.runIf(existsSync('/dev/full'))('survives output streams that are full', () => {
     const full = openSync('/dev/full', 'w');
     const env = { PATH: process.env.PATH, GW_HOME: tmpHome() };
     const gw = (args: string[], stdio: StdioOptions) =>
       spawnSync(process.execPath, [fileURLToPath(new URL('bin/gw', ROOT)), ...args], { env, stdio });
-    const told = gw(['budget', 'set', '6'], ['ignore', 'pipe', full]);
-    expect(told.status).toBe(0);
-    const said = gw(['budget', 'list'], ['ignore', full, 'pipe']);
-    expect([said.status, `${said.stderr}`]).toEqual([
+    const set = gw(['budget', 'set', '6'], ['ignore', 'pipe', full]);
+    expect(set.status).toBe(0);
+    const list = gw(['budget', 'list'], ['ignore', full, 'pipe']);
+    expect([list.status, `${list.stderr}`]).toEqual([
       1,
       'gw: cannot write the output: ENOSPC: no space left on device, write\n',
     ]);
@@ -100,7 +100,7 @@ describe('bin/gw', () => {
       const long = `sandbox/${'a'.repeat(600)}`;
       await cli.run(['config', 'set', 'log.level', 'debug']);
       const before = readFileSync(cli.paths.config, 'utf8');
-      // One block of it would still be written.
+      // The limit still allows one block, so part of the file could be written.
       expect(cli.limited(1, ['config', 'set', 'aliases.long', long]).stderr).toBe(
         `gw: cannot write ${cli.paths.config}: it would be larger than a file may be here. See: ulimit -f\n`,
       );
@@ -111,14 +111,14 @@ describe('bin/gw', () => {
     },
   );
 
-  test('--version answers with the version alone', async () => {
+  test('--version prints only the version', async () => {
     const { version } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as {
       version: string;
     };
     expect(await cliHome().exec(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
 
-  test('usage loads neither drizzle nor conf nor zod nor undici, and --version nothing of gw', async () => {
+  test('usage loads no drizzle, conf, zod or undici, and --version loads none of gw', async () => {
     const cli = cliHome();
     await cli.run(['projects', 'list']);
     const usage = await loadedBy(cli, ['usage']);
@@ -135,15 +135,15 @@ describe('bin/gw', () => {
     const copy = tmpHome();
     await cp(new URL('bin', ROOT), join(copy, 'bin'), { recursive: true });
     await cp(new URL('package.json', ROOT), join(copy, 'package.json'));
-    const said = () =>
+    const message = () =>
       spawnSync(process.execPath, [join(copy, 'bin/gw'), 'usage'], { encoding: 'utf8' }).stderr;
-    expect(said()).toBe('gw: this checkout is not built yet. Run: npm install && npm run build\n');
+    expect(message()).toBe('gw: this checkout is not built yet. Run: npm install && npm run build\n');
     await symlink(new URL('node_modules', ROOT), join(copy, 'node_modules'));
-    expect(said()).toBe('gw: this checkout is not built yet. Run: npm run build\n');
+    expect(message()).toBe('gw: this checkout is not built yet. Run: npm run build\n');
   });
 });
 
-/** The scripts that a command loads, as V8's coverage lists them. */
+/** URLs of the scripts that a command loads, from V8's coverage. */
 async function loadedBy(cli: ReturnType<typeof cliHome>, args: string[]): Promise<string[]> {
   const folder = join(cli.paths.home, `coverage-${args[0]}`);
   const { code } = await cli.exec(args, { env: { NODE_V8_COVERAGE: folder } });

@@ -3,7 +3,7 @@ import { cliHome, stopAfterwards } from './cli-home.ts';
 
 type Fields = Record<string, unknown>;
 
-test('--json says all that the HTTP interface says, in the same words', async () => {
+test('--json has the same fields and values as the HTTP API', async () => {
   const cli = cliHome();
   stopAfterwards(cli);
   const json = async (...args: string[]) => {
@@ -24,7 +24,7 @@ test('--json says all that the HTTP interface says, in the same words', async ()
   await answer.text();
   const id = answer.headers.get('x-service-request-id') ?? '';
 
-  // The window of a rolling budget, and so its end, goes on between two looks.
+  // The window of a rolling budget moves on between two requests, and with it the reset time.
   const still = (budgets: unknown) =>
     (budgets as Fields[]).map((each) => (each.period === 'rolling' ? { ...each, resets_at: 'later' } : each));
   const { data: budgets } = await get('/budgets');

@@ -14,14 +14,14 @@ test.each([
   expect(tokens(value)).toBe(text);
 });
 
-test('percent() says 100% only when it is reached', () => {
+test('percent() shows 100% only when it is reached', () => {
   expect(percent(0.999)).toBe('99%');
   expect(percent(1)).toBe('100%');
   expect(percent(16.47)).toBe('1647%');
   expect(percent(Number.NaN)).toBe('100%');
 });
 
-test('plural() and bytes() read as English', () => {
+test('plural() and bytes() format units', () => {
   expect([plural(1, 'request'), plural(1_200, 'request')]).toEqual(['1 request', '1,200 requests']);
   expect([bytes(999), bytes(98_304), bytes(3_200_000_000)]).toEqual(['999 B', '98.3 kB', '3.2 GB']);
 });

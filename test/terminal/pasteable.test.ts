@@ -8,12 +8,12 @@ describe('pasteable()', () => {
     ['eval "$(gw env)", then gw top', 'eval "$(./bin/gw env)", then ./bin/gw top'],
     ['gw 0.1.0 runs; See: gw --help', 'gw 0.1.0 runs; See: ./bin/gw --help'],
     ['/opt/gw env, my-gw start, gw starts', '/opt/gw env, my-gw start, gw starts'],
-  ])('writes commands as they are run here: %s', (text, expected) => {
+  ])('rewrites commands so that they can be pasted: %s', (text, expected) => {
     expect(pasteable(text, './bin/gw')).toBe(expected);
     expect(pasteable(text, 'gw')).toBe(text);
   });
 
-  test('is applied to what people read, and not to data', async () => {
+  test('applies to messages, not to data', async () => {
     const cli = cliHome();
     expect((await cli.exec(['status'])).stdout).toContain('next       ./bin/gw start');
     expect((await cli.exec(['usage', '--from', 'never'])).stderr).not.toMatch(/(?<!\/)gw [a-z]+ --/);

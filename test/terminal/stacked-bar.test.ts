@@ -7,7 +7,7 @@ import { widthOf } from '../../src/terminal/text.ts';
 const at = (columns: number, symbols = BLOCKS) => ({ columns, palette: PLAIN, symbols });
 
 describe('stackedBar()', () => {
-  test('shares a bar out, largest first, and says what each shade is', () => {
+  test('draws the largest part first, with a legend', () => {
     const parts = [
       { name: 'small', value: 1 },
       { name: 'large', value: 3 },
@@ -19,7 +19,7 @@ describe('stackedBar()', () => {
     expect(stackedBar(parts, at(40, ASCII))[1]).toBe('# large 75%   = small 25%');
   });
 
-  test('shows the least part, and puts together what there is no shade for', () => {
+  test('shows even the smallest part, and merges parts that have no shade', () => {
     const parts = [1_000_000, 1, 1, 1, 1].map((value, i) => ({ name: `m${i}`, value }));
     const [bar = '', ...legend] = stackedBar(parts, at(80));
     expect(bar).toBe(`${'█'.repeat(69)}▓▒░`);
@@ -37,7 +37,7 @@ describe('stackedBar()', () => {
     }
   });
 
-  test('is nothing where there is nothing to tell apart', () => {
+  test('is empty for fewer than two parts', () => {
     expect(stackedBar([], at(80))).toEqual([]);
     expect(
       stackedBar(

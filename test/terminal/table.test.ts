@@ -16,7 +16,7 @@ const COLUMNS: Column<Row>[] = [
   { header: 'size', value: ({ size }) => size, align: 'right' },
 ];
 
-test('table() aligns columns by the cells that text takes, not by its length', () => {
+test('table() aligns columns by display width, not by length', () => {
   const rows = [
     { name: '漢字', size: '1' },
     { name: 'plain', size: '1,234' },
@@ -28,7 +28,7 @@ test('table() aligns columns by the cells that text takes, not by its length', (
   ]);
 });
 
-test('table() cuts the columns that may be cut where the terminal is narrow', () => {
+test('table() cuts shrinkable columns on a narrow terminal', () => {
   const rows = [{ name: 'a-very-long-name-of-a-model', size: '12' }];
   expect(table(rows, COLUMNS, { terminal: terminal(20) })).toEqual([
     'name            size',
@@ -36,7 +36,7 @@ test('table() cuts the columns that may be cut where the terminal is narrow', ()
   ]);
 });
 
-test('table() gives what is left to a bar, and leaves it out where that is too little', () => {
+test('table() gives the remaining width to a bar, and drops it if that is too little', () => {
   const filled: Column<Row>[] = [
     ...COLUMNS,
     { header: '', value: (_row, width) => '#'.repeat(width), fills: 10 },
@@ -47,7 +47,7 @@ test('table() gives what is left to a bar, and leaves it out where that is too l
   expect(table(rows, filled, { terminal: terminal(14) })[1]).toBe('abcd     1');
 });
 
-test('table() sets the total off by a rule', () => {
+test('table() separates the total with a rule', () => {
   const lines = table([{ name: 'a', size: '1' }], COLUMNS, {
     terminal: terminal(80),
     total: { name: 'total', size: '1' },

@@ -10,6 +10,6 @@ test.each([
   [{ GW_ASCII: '1' }, ASCII],
   [{ VTE_CJK_WIDTH: 'wide', LANG: 'ja_JP.UTF-8' }, ASCII],
   [{ RUNEWIDTH_EASTASIAN: '1' }, ASCII],
-])('the bars of a terminal with %j are those that it shows in one cell each', (env, symbols) => {
+])('a terminal with %j gets characters that it shows one cell wide', (env, symbols) => {
   expect(terminalOf(new PassThrough(), env).symbols).toBe(symbols);
 });

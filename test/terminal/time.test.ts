@@ -4,13 +4,13 @@ import { createTimeFormat, duration, parseDuration } from '../../src/terminal/ti
 const NOON = Date.UTC(2026, 0, 1, 12);
 const HOUR = 3_600_000;
 
-test('times are those of the zone', () => {
+test('times are in the configured zone', () => {
   const times = createTimeFormat('Asia/Tokyo');
   expect(times.time(NOON)).toBe('21:00:00');
   expect(times.dateTime(NOON + 5 * HOUR)).toBe('2026-01-02 02:00:00');
 });
 
-test('moment() says no more than is needed to be clear', () => {
+test('moment() uses the shortest unambiguous form', () => {
   const { moment } = createTimeFormat('Europe/Paris');
   expect(moment(NOON + 2 * HOUR, NOON)).toBe('15:00');
   expect(moment(NOON + 50 * HOUR, NOON)).toBe('Sat 15:00');
@@ -33,7 +33,7 @@ test.each([
   expect(parseDuration(text)).toBe(ms);
 });
 
-test('duration() takes the two largest units', () => {
+test('duration() uses the two largest units', () => {
   expect([812, 45_000, 125_000, 8_040_000, 93_600_000, HOUR].map(duration)).toEqual([
     '812ms',
     '45s',

@@ -13,12 +13,12 @@ describe('wrapMessage()', () => {
     ]);
   });
 
-  test('leaves what fits, and what is indented, as it is', () => {
+  test('leaves short lines and indented lines unchanged', () => {
     expect(wrapMessage(BUDGET, BUDGET.length, 'gw')).toBe(BUDGET);
     expect(wrapMessage(`gw:\n  ${BUDGET}\n`, 40, 'gw')).toBe(`gw:\n  ${BUDGET}\n`);
   });
 
-  test.each(['gw', './bin/gw'])('keeps a command of %s in one line, even one that is longer', (gw) => {
+  test.each(['gw', './bin/gw'])('keeps a command of %s on one line, even if it is too long', (gw) => {
     const command = `${gw} budget set 0.0004 --period daily -p default`;
     expect(wrapMessage(`No room is left here. To raise the cap: ${command}. It helps.`, 40, gw)).toBe(
       `No room is left here. To raise the cap:\n${command}.\nIt helps.`,
@@ -28,7 +28,7 @@ describe('wrapMessage()', () => {
     );
   });
 
-  test('keeps commands that stand apart, and what a shell evaluates, whole', () => {
+  test('keeps separate commands, and eval expressions, on one line', () => {
     const next = 'Created project web. Next: eval "$(./bin/gw env -p web)"   ./bin/gw budget set 5 -p web';
     expect(wrapMessage(next, 80, './bin/gw').split('\n')).toEqual([
       'Created project web. Next: eval "$(./bin/gw env -p web)"',
@@ -41,7 +41,7 @@ describe('wrapMessage()', () => {
     ]);
   });
 
-  test('keeps what a command has in quotes whole, and a blank that is none to break at', () => {
+  test('keeps quoted arguments and no-break spaces together', () => {
     const command = `'/home/me/my gw/bin/gw' config set aliases.fast "a, b | c (d)"`;
     expect(wrapMessage(`To set it: ${command}, or not.`, 30, `'/home/me/my gw/bin/gw'`)).toBe(
       `To set it:\n${command},\nor not.`,

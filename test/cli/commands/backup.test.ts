@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { inspectDatabase } from '../../../src/store/database/inspect.ts';
 import { cliHome } from '../cli-home.ts';
 
-test('gw backup copies the database while it is open, whole and private', async () => {
+test('gw backup makes a complete, private copy of an open database', async () => {
   const cli = cliHome();
   await cli.run(['projects', 'list']);
   const db = await cli.open();
@@ -19,7 +19,7 @@ test('gw backup copies the database while it is open, whole and private', async 
   expect(readdirSync(cli.paths.home).filter((name) => name.includes('partial'))).toEqual([]);
 });
 
-test('gw backup does not replace a file unless it is told to', async () => {
+test('gw backup replaces a file only with --force', async () => {
   const cli = cliHome();
   const copy = join(cli.paths.home, 'copy.db');
   await cli.run(['backup', copy]);
@@ -35,7 +35,7 @@ test('gw backup does not replace a file unless it is told to', async () => {
   });
 });
 
-test.runIf(process.platform !== 'win32')('gw backup names the copy that has no room', async () => {
+test.runIf(process.platform !== 'win32')('gw backup names the file for which there is no space', async () => {
   const cli = cliHome();
   await cli.run(['projects', 'list']);
   const target = join(cli.paths.home, 'copy.db');
@@ -45,7 +45,7 @@ test.runIf(process.platform !== 'win32')('gw backup names the copy that has no r
   expect(readdirSync(cli.paths.home).filter((name) => name.startsWith('copy'))).toEqual([]);
 });
 
-test('gw backup leaves nothing behind where it cannot write', async () => {
+test('gw backup leaves nothing behind if it cannot write', async () => {
   const cli = cliHome();
   const target = join(cli.paths.home, 'no', 'such', 'folder.db');
   const { code, stderr } = await cli.run(['backup', target]);

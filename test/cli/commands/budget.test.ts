@@ -16,7 +16,7 @@ async function spentHome() {
 }
 
 describe('gw budget', () => {
-  test('set caps a project from the next request on, counting what it spent today', async () => {
+  test('set caps a project from the next request, and counts what it spent today', async () => {
     const cli = await spentHome();
     const { code, stdout, stderr } = await cli.run(['budget', 'set', '5']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
@@ -25,7 +25,7 @@ describe('gw budget', () => {
     );
   });
 
-  test('list shows bars, what is spent and left, and when the cap is reached at this pace', async () => {
+  test('list shows bars, amounts and forecasts', async () => {
     const cli = await spentHome();
     await cli.run(['budget', 'set', '5']);
     await cli.run(['budget', 'set', '500', '--period', 'monthly']);
@@ -77,7 +77,7 @@ describe('gw budget', () => {
     ]);
   });
 
-  test('--repo caps the repository that one stands in, beside the budget of the project', async () => {
+  test("--repo caps the repository that contains the path, in addition to the project's budget", async () => {
     const cli = await spentHome();
     const repo = join(realpathSync(tmpHome()), 'shop');
     mkdirSync(join(repo, '.git'), { recursive: true });
@@ -115,7 +115,7 @@ describe('gw budget', () => {
     expect(await cli.json<unknown[]>(['budget', 'list'])).toHaveLength(1);
   });
 
-  test('--repo is refused outside of a repository, and while gw does not look for callers', async () => {
+  test('--repo is refused outside a repository, and while attribution is off', async () => {
     const cli = cliHome();
     const nowhere = tmpHome();
     const { code, stderr } = await cli.run(['budget', 'set', '5', '--repo', nowhere]);
@@ -131,7 +131,7 @@ describe('gw budget', () => {
     ]);
   });
 
-  test('a cap of nothing is not said to come back', async () => {
+  test('a cap of $0 has no reset time', async () => {
     const cli = cliHome();
     expect((await cli.run(['budget', 'set', '0'])).stderr).toBe(
       'Budget default/daily: $0.00 spent of $0.00, alert at 80%. It applies from the next request.\n',
@@ -150,7 +150,7 @@ describe('gw budget', () => {
     expect(stdout).toContain('full: requests are refused until 00:00');
   });
 
-  test('remove takes a budget away, and exits with 5 where there is none', async () => {
+  test('remove deletes a budget, and exits with 5 if there is none', async () => {
     const cli = await spentHome();
     await cli.run(['budget', 'set', '5']);
     expect((await cli.run(['budget', 'remove'])).stderr).toBe('Removed budget default/daily.\n');
@@ -158,7 +158,7 @@ describe('gw budget', () => {
     expect(again).toMatchObject({ code: 5, stderr: 'gw: no budget "default/daily". See: gw budget list\n' });
   });
 
-  test('remove takes a budget by the name that list shows', async () => {
+  test('remove accepts the name that list shows', async () => {
     const cli = cliHome();
     await cli.run(['projects', 'add', 'web']);
     for (const project of ['default', 'web']) await cli.run(['budget', 'set', '20', '-p', project]);
@@ -170,7 +170,7 @@ describe('gw budget', () => {
     expect(left.map(({ budget_id }) => budget_id)).toEqual(['default/daily']);
   });
 
-  test('remove takes the only budget, whatever its period, and asks which one of several', async () => {
+  test('remove deletes the only budget, whatever its period, and refuses to choose among several', async () => {
     const cli = await spentHome();
     await cli.run(['budget', 'set', '5', '--period', 'monthly']);
     expect((await cli.run(['budget', 'remove'])).stderr).toBe('Removed budget default/monthly.\n');
@@ -185,7 +185,7 @@ describe('gw budget', () => {
     expect(await cli.json<unknown[]>(['budget', 'list'])).toMatchObject([{ budget_id: 'default/monthly' }]);
   });
 
-  test('a budget with a sliver left is as good as full, not one that lasts until some time', async () => {
+  test('a budget with almost nothing left is shown as almost full, without a forecast', async () => {
     const cli = await spentHome();
     await cli.run(['budget', 'set', '4.31']);
     const { stdout } = await cli.run(['budget']);
@@ -194,7 +194,7 @@ describe('gw budget', () => {
     expect(stdout).not.toContain('is reached at');
   });
 
-  test('list says on stderr that nothing is limited, so that a script reads nothing', async () => {
+  test('list says on stderr that there are no budgets, and prints nothing to stdout', async () => {
     const { code, stdout, stderr } = await cliHome().run(['budget', 'list']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
     expect(stderr).toContain('gw budget set 5');

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { cliHome } from '../cli-home.ts';
 
-/** The words that gw offers for a command line whose last word is being typed. */
-async function offered(words: string[], cli = cliHome()): Promise<string[]> {
+/** The words that gw offers to complete the last word of a command line. */
+async function wordsFor(words: string[], cli = cliHome()): Promise<string[]> {
   const { code, stdout } = await cli.run(['complete', '--', ...words]);
   expect(code).toBe(0);
   return stdout.split('\n').flatMap((line) => (line === '' ? [] : [line.split('\t')[0] ?? '']));
@@ -11,28 +11,28 @@ async function offered(words: string[], cli = cliHome()): Promise<string[]> {
 
 describe('completion', () => {
   test('offers commands, subcommands, options, choices and projects', async () => {
-    expect(await offered(['pr'])).toEqual(['prices', 'providers', 'projects']);
-    expect(await offered(['keys', ''])).toEqual(['create', 'list', 'revoke', 'help']);
-    expect(await offered(['usage', '--f'])).toEqual(['--from']);
-    expect(await offered(['usage', '--group-by', 'm'])).toEqual(['model']);
-    expect(await offered(['plan', 'set', 't'])).toEqual(['team']);
+    expect(await wordsFor(['pr'])).toEqual(['prices', 'providers', 'projects']);
+    expect(await wordsFor(['keys', ''])).toEqual(['create', 'list', 'revoke', 'help']);
+    expect(await wordsFor(['usage', '--f'])).toEqual(['--from']);
+    expect(await wordsFor(['usage', '--group-by', 'm'])).toEqual(['model']);
+    expect(await wordsFor(['plan', 'set', 't'])).toEqual(['team']);
     const cli = cliHome();
     await cli.run(['projects', 'add', 'web']);
-    expect(await offered(['budget', 'set', '5', '-p', 'w'], cli)).toEqual(['web']);
+    expect(await wordsFor(['budget', 'set', '5', '-p', 'w'], cli)).toEqual(['web']);
   });
 
-  test('offers nothing that is not there', async () => {
-    expect(await offered(['nope', ''])).not.toContain('create');
-    expect(await offered(['usage', '--from', ''])).toEqual([]);
+  test('offers nothing that does not exist', async () => {
+    expect(await wordsFor(['nope', ''])).not.toContain('create');
+    expect(await wordsFor(['usage', '--from', ''])).toEqual([]);
   });
 
-  test.each(['bash', 'zsh', 'fish'])('the script for %s is what that shell reads', async (shell) => {
+  test.each(['bash', 'zsh', 'fish'])('the script for %s is valid in that shell', async (shell) => {
     const { stdout } = await cliHome().run(['completion', shell]);
     if (has(shell)) execFileSync(shell, ['-n', '-c', stdout]);
     expect(stdout).toContain('gw complete -- ');
   });
 
-  test('bash completes a line with it', async () => {
+  test('the bash script completes a line', async () => {
     if (!has('bash')) return;
     const { stdout: script } = await cliHome().run(['completion', 'bash']);
     const test = `gw() { printf 'usage\\tspent\\nunused thing\\tx\\n'; }\n${script}\nCOMP_WORDS=(gw us); COMP_CWORD=1; _gw_complete; printf '%s;' "\${COMPREPLY[@]}"`;

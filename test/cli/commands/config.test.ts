@@ -4,7 +4,7 @@ import { createConfigurationWatch } from '../../../src/store/database/write.ts';
 import { cliHome } from '../cli-home.ts';
 
 describe('gw config', () => {
-  test('set is read back, kept in a private file, and told to a running daemon', async () => {
+  test('set writes a private file that get reads, and notifies a running daemon', async () => {
     const cli = cliHome();
     await cli.run(['projects', 'list']);
     const watch = createConfigurationWatch(await cli.open());
@@ -20,7 +20,7 @@ describe('gw config', () => {
     expect(JSON.parse(readFileSync(cli.paths.config, 'utf8'))).toEqual({ admission: { max_wait_ms: 500 } });
   });
 
-  test('set says which file is broken, and repeats nothing of it', async () => {
+  test('set names the broken file without printing its contents', async () => {
     const cli = cliHome();
     writeFileSync(cli.paths.config, 'sk-secret');
     expect(await cli.run(['config', 'set', 'log.level', 'debug'])).toMatchObject({
@@ -39,7 +39,7 @@ describe('gw config', () => {
     expect((await cli.run(['config', 'get', 'retention.requests'])).stdout).toBe(`${stored}\n`);
   });
 
-  test('list --origin says where each value comes from, the environment before the file', async () => {
+  test('list --origin shows the source of each value, and the environment overrides the file', async () => {
     const cli = cliHome();
     await cli.run(['config', 'set', 'log.level', 'debug']);
     const { stderr } = await cli.run(['config', 'set', 'timezone', 'Asia/Tokyo']);
@@ -50,7 +50,7 @@ describe('gw config', () => {
     expect(stdout).toMatch(/^limits\.max_body_bytes +default +33554432$/m);
   });
 
-  test('list says all of what each setting is, and a long value breaks no line but its own', async () => {
+  test('list shows descriptions in full, and a long value widens only its own line', async () => {
     const cli = cliHome();
     const targets = 'openai/gpt-5, azure/gpt-5, anthropic/claude-opus-4-1 | openrouter/openai/gpt-5';
     await cli.run(['config', 'set', 'aliases.strong', targets]);
@@ -59,7 +59,7 @@ describe('gw config', () => {
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([`aliases.strong  ${targets}`]);
   });
 
-  test('says of an alias whose provider nobody knows what it is taken for', async () => {
+  test('warns about an alias with an unknown provider', async () => {
     const cli = cliHome();
     const { code, stderr } = await cli.run([
       'config',
@@ -72,17 +72,17 @@ describe('gw config', () => {
       `"opnai" is not a known provider, so opnai/gpt-5 is taken as the name of a model. To add the provider: gw providers add opnai`,
     ]);
     await cli.run(['config', 'set', 'aliases.cheap', 'fast/er']);
-    const known = await cli.run(['config', 'set', 'aliases.fast', 'cheap, openai/gpt-5, gpt-5']);
-    expect(known.stderr.split('\n')).toHaveLength(2);
+    const valid = await cli.run(['config', 'set', 'aliases.fast', 'cheap, openai/gpt-5, gpt-5']);
+    expect(valid.stderr.split('\n')).toHaveLength(2);
   });
 
-  test('says of a project that there is not that it is to be made', async () => {
+  test('warns about a setting for an unknown project', async () => {
     const cli = cliHome();
     await cli.run(['projects', 'add', 'web']);
     for (const map of ['optimizer.projects', 'routing.shares']) {
       const value = map === 'routing.shares' ? '50%' : 'off';
-      const lost = await cli.run(['config', 'set', `${map}.wbe`, value]);
-      expect([lost.code, lost.stderr]).toEqual([
+      const unknown = await cli.run(['config', 'set', `${map}.wbe`, value]);
+      expect([unknown.code, unknown.stderr]).toEqual([
         0,
         expect.stringContaining('There is no project "wbe" yet. See: gw projects list.'),
       ]);
@@ -91,7 +91,7 @@ describe('gw config', () => {
     }
   });
 
-  test('gives models other names with aliases.NAME, and unset takes them back', async () => {
+  test('set aliases.NAME gives a model another name, and unset removes it', async () => {
     const cli = cliHome();
     await cli.run(['config', 'set', 'aliases.gpt-4.1', 'openai/gpt-4.1-mini']);
     expect((await cli.run(['config', 'get', 'aliases.gpt-4.1'])).stdout).toBe('openai/gpt-4.1-mini\n');
@@ -118,17 +118,17 @@ describe('gw config', () => {
     expect(result.stderr).toContain(message);
   });
 
-  test('a value in the file that cannot be is reported on stderr and does not stop a command', async () => {
+  test('an invalid value in the file is reported on stderr and does not stop a command', async () => {
     const cli = cliHome();
     writeFileSync(cli.paths.config, '{"log":{"level":"loud"}}');
     const { code, stdout, stderr } = await cli.run(['config', 'get', 'log.level']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'info\n' });
     expect(stderr).toContain('warning: log.level in ');
-    // It reads the settings for each of its parts.
+    // status reads the settings several times.
     expect((await cli.run(['status'])).stderr.match(/warning: /g)).toHaveLength(1);
   });
 
-  test('unset deletes a setting that this version has no longer from the file, which no command warns of', async () => {
+  test('unset deletes from the file a setting that this version no longer has and silently ignores', async () => {
     const cli = cliHome();
     writeFileSync(cli.paths.config, '{"routing":{"hedge":"on","deadline_ms":7000}}');
     expect(await cli.run(['config', 'get', 'routing.deadline_ms'])).toMatchObject({ code: 0, stderr: '' });
@@ -140,7 +140,7 @@ describe('gw config', () => {
     expect(JSON.parse(readFileSync(cli.paths.config, 'utf8'))).toEqual({ routing: { deadline_ms: 7000 } });
   });
 
-  test('a value in the environment that cannot be stops every command with exit code 2', async () => {
+  test('an invalid value in the environment stops every command with exit code 2', async () => {
     const { code, stderr } = await cliHome().run(['usage'], { env: { GW_PORT: 'x' } });
     expect(code).toBe(2);
     expect(stderr).toBe('gw: GW_PORT: "x" is not a whole number from 0 to 65535\n');

@@ -10,55 +10,55 @@ import { cliHome } from '../cli-home.ts';
 
 const DAY_MS = 86_400_000;
 
-interface Found {
+interface Finding {
   name: string;
   state: string;
   message: string;
   mend: string | null;
 }
 
-/** A home whose clock is this machine's: the doctor compares it with the time of files. */
+/** A home with the system's time, because doctor compares the clock with file times. */
 function realTimeHome() {
   const cli = cliHome();
   cli.clock = createVirtualClock(Date.now());
   return cli;
 }
 
-async function examine(cli: ReturnType<typeof cliHome>): Promise<{ code: number; found: Found[] }> {
+async function examine(cli: ReturnType<typeof cliHome>): Promise<{ code: number; findings: Finding[] }> {
   const { code, stdout } = await cli.run(['doctor', '--json']);
-  return { code, found: JSON.parse(stdout) as Found[] };
+  return { code, findings: JSON.parse(stdout) as Finding[] };
 }
 
 describe('gw doctor', () => {
-  test('finds nothing broken in a fresh home, and tells what is still to do', async () => {
+  test('finds nothing broken in a new home, and lists what is still to do', async () => {
     const cli = realTimeHome();
     await cli.run(['projects', 'list']);
-    const { code, found } = await examine(cli);
+    const { code, findings } = await examine(cli);
     expect(code).toBe(0);
-    expect(found.filter(({ state }) => state === 'broken')).toEqual([]);
-    expect(found).toContainEqual(
+    expect(findings.filter(({ state }) => state === 'broken')).toEqual([]);
+    expect(findings).toContainEqual(
       expect.objectContaining({ name: 'database', message: expect.stringMatching(/^intact, schema \d+, /) }),
     );
-    expect(found).toContainEqual(expect.objectContaining({ name: 'daemon', mend: 'gw start' }));
-    expect(found).toContainEqual(
+    expect(findings).toContainEqual(expect.objectContaining({ name: 'daemon', mend: 'gw start' }));
+    expect(findings).toContainEqual(
       expect.objectContaining({ name: 'providers', mend: 'gw providers add openai' }),
     );
   });
 
-  test('leaves a database as it is that the next start brings up to date', async () => {
+  test('does not migrate a database that the next start will migrate', async () => {
     const cli = realTimeHome();
     writeFileSync(cli.paths.database, '', { mode: 0o600 });
-    const { found } = await examine(cli);
-    expect(found).toContainEqual(expect.objectContaining({ name: 'database', mend: 'gw restart' }));
+    const { findings } = await examine(cli);
+    expect(findings).toContainEqual(expect.objectContaining({ name: 'database', mend: 'gw restart' }));
     expect(statSync(cli.paths.database).size).toBe(0);
   });
 
-  test('with --quick leaves the search for damage out, and says on a terminal where that takes long', async () => {
+  test('skips the integrity check with --quick, and announces a slow one on a terminal', async () => {
     const cli = realTimeHome();
     await cli.run(['projects', 'list']);
     const long = /^Checking the integrity of the database \(10\d\.\d MB\)\. To skip that: /;
     expect((await cli.run(['doctor'], { tty: true })).stderr).toBe('');
-    // As large as an old one, without its bytes.
+    // A sparse file: large without taking space.
     writeFileSync(`${cli.paths.database}-wal`, '', { mode: 0o600 });
     truncateSync(`${cli.paths.database}-wal`, 101_000_000);
     expect((await cli.run(['doctor'], { tty: true })).stderr).toMatch(long);
@@ -68,7 +68,7 @@ describe('gw doctor', () => {
     expect(stdout).toMatch(/database +integrity not checked, schema \d+, /);
   });
 
-  test('finds files that others can read, and mends them with --fix', async () => {
+  test('finds files that other users can read, and fixes them with --fix', async () => {
     const cli = realTimeHome();
     await cli.run(['providers', 'add', 'openai', '--stdin'], { stdin: 'sk-secret-1' });
     chmodSync(cli.paths.credentials, 0o644);
@@ -81,11 +81,11 @@ describe('gw doctor', () => {
     expect(statSync(cli.paths.credentials).mode & 0o777).toBe(0o600);
   });
 
-  test('finds settings that this version has no longer, and says how to delete them', async () => {
+  test('finds settings that this version no longer has, and says how to delete them', async () => {
     const cli = realTimeHome();
     await cli.run(['projects', 'list']);
     writeFileSync(cli.paths.config, '{"routing":{"hedge":"on","shadow_budget":"0.5"}}', { mode: 0o600 });
-    const settings = async () => (await examine(cli)).found.filter(({ name }) => name === 'settings');
+    const settings = async () => (await examine(cli)).findings.filter(({ name }) => name === 'settings');
     expect(await settings()).toMatchObject(
       ['routing.hedge', 'routing.shadow_budget'].map((key) => ({
         state: 'warning',
@@ -97,9 +97,9 @@ describe('gw doctor', () => {
     expect(await settings()).toEqual([]);
   });
 
-  test('tells what takes the room in the database, and which records will go', async () => {
+  test('shows what takes space in the database, and how many records will be deleted', async () => {
     const cli = realTimeHome();
-    const size = async () => (await examine(cli)).found.find(({ name }) => name === 'size');
+    const size = async () => (await examine(cli)).findings.find(({ name }) => name === 'size');
     await cli.run(['projects', 'list']);
     expect((await size())?.message).toMatch(/other \d.*, write-ahead log \d/);
     const db = await cli.open();
@@ -117,14 +117,14 @@ describe('gw doctor', () => {
     expect((await size())?.message).toContain('are kept forever');
   });
 
-  test('finds a damaged database, and says how to put a copy in its place', async () => {
+  test('finds a damaged database, and says how to restore a backup', async () => {
     const cli = realTimeHome();
     writeFileSync(cli.paths.database, 'no database at all, but long enough to be looked at. '.repeat(100), {
       mode: 0o600,
     });
-    const { code, found } = await examine(cli);
+    const { code, findings } = await examine(cli);
     expect(code).toBe(1);
-    const [fault] = found.filter(({ state }) => state === 'broken');
+    const [fault] = findings.filter(({ state }) => state === 'broken');
     expect(fault).toMatchObject({
       name: 'database',
       message: expect.stringContaining('file is not a database'),
@@ -146,12 +146,12 @@ describe('gw doctor', () => {
     expect(stdout).not.toContain('sk-secret-2');
   });
 
-  test('does not blame the key of a provider that nobody answers for', async () => {
+  test('does not blame the key of an unreachable provider', async () => {
     const cli = realTimeHome();
     const added = ['mine', '--base-url', await refusingUrl(), '--stdin'];
     await cli.run(['providers', 'add', ...added], { stdin: 'sk-secret-2' });
-    const { found } = await examine(cli);
-    expect(found).toContainEqual(
+    const { findings } = await examine(cli);
+    expect(findings).toContainEqual(
       expect.objectContaining({
         name: 'providers',
         state: 'broken',
@@ -160,12 +160,12 @@ describe('gw doctor', () => {
     );
   });
 
-  test('finds a clock that was set back, by the last request', async () => {
+  test('finds a clock that is behind the last request', async () => {
     const cli = realTimeHome();
     await cli.run(['projects', 'list']);
     await cli.record({ timeMs: Date.now() + 86_400_000 });
-    const { found } = await examine(cli);
-    expect(found).toContainEqual(expect.objectContaining({ name: 'clock', state: 'broken' }));
+    const { findings } = await examine(cli);
+    expect(findings).toContainEqual(expect.objectContaining({ name: 'clock', state: 'broken' }));
   });
 
   test('finds a key file that is not JSON, without showing what is in it', async () => {
@@ -181,7 +181,7 @@ describe('gw doctor', () => {
     expect(stdout + stderr).not.toContain('sk-gw');
   });
 
-  test('knows which Node is too old', () => {
+  test('detects a Node that is too old', () => {
     expect(checkNode('20.18.3').state).toBe('broken');
     expect(checkNode('20.19.0').state).toBe('ok');
     expect(checkNode('24.0.0').state).toBe('ok');

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { cliHome, execute, stopAfterwards } from '../cli-home.ts';
 
 describe('gw env and gw run', () => {
-  test('env prints lines that a shell evaluates, with the same key each time', async () => {
+  test('env prints lines that a shell can evaluate, with the same key each time', async () => {
     const cli = cliHome();
     const env = { GW_PORT: '4900' };
     const { stdout, stderr } = await cli.exec(['env'], { env });
@@ -19,7 +19,7 @@ describe('gw env and gw run', () => {
     expect(statSync(cli.paths.cliKeys).mode & 0o777).toBe(0o600);
   });
 
-  test('env makes a new key when the one it kept was revoked', async () => {
+  test('env creates a new key after its key was revoked', async () => {
     const cli = cliHome();
     const keyOf = async () => (await cli.json<Record<string, string>>(['env'])).OPENAI_API_KEY;
     const key = await keyOf();
@@ -27,7 +27,7 @@ describe('gw env and gw run', () => {
     expect(await keyOf()).not.toBe(key);
   });
 
-  test('env speaks fish and powershell', async () => {
+  test('env supports fish and powershell', async () => {
     const cli = cliHome();
     expect((await cli.run(['env', '--shell', 'fish'])).stdout).toMatch(/^set -gx OPENAI_BASE_URL 'http:/);
     expect((await cli.run(['env', '--shell', 'powershell'])).stdout).toMatch(
@@ -36,7 +36,7 @@ describe('gw env and gw run', () => {
     expect((await cli.run(['env', '-p', 'nobody'])).code).toBe(5);
   });
 
-  test('run gives the variables to the command alone, and returns its output and exit code', async () => {
+  test('run sets the variables for the command, and passes on its output and exit code', async () => {
     const cli = cliHome();
     stopAfterwards(cli);
     await cli.exec(['start']);

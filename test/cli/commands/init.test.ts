@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { cliHome } from '../cli-home.ts';
 
 describe('gw init', () => {
-  test('--yes asks nothing, makes the keys and shows them once', async () => {
+  test('--yes does not prompt, creates the keys and shows them once', async () => {
     const cli = cliHome();
     const { code, stdout } = await cli.run(['init', '--yes'], { tty: true });
     expect(code).toBe(0);
@@ -13,7 +13,7 @@ describe('gw init', () => {
     expect((await cli.run(['init', '--yes'])).stdout).not.toContain('sk-gw-');
   });
 
-  test('takes a provider, its key and a cap from a script', async () => {
+  test('accepts a provider, its key and a cap without prompting', async () => {
     const cli = cliHome();
     const args = ['init', '--provider', 'openai', '--stdin', '--budget', '5'];
     const { code, stdout, stderr } = await cli.run(args, { stdin: 'sk-secret-3\n' });
@@ -24,7 +24,7 @@ describe('gw init', () => {
     expect(await cli.json(['budget'])).toMatchObject([{ budget_id: 'default/daily', cap_usd: 5 }]);
   });
 
-  test('asks on a terminal, and takes "none" for an answer', async () => {
+  test('prompts on a terminal, and accepts "none"', async () => {
     const cli = cliHome();
     const { code, stderr } = await cli.run(['init', '--budget', '2'], { tty: true, stdin: 'none\r' });
     expect(code).toBe(0);
@@ -32,7 +32,7 @@ describe('gw init', () => {
     expect(await cli.json(['budget'])).toMatchObject([{ cap_usd: 2 }]);
   });
 
-  test('names the next command as it can be typed here', async () => {
+  test('names the next command so that it can be pasted', async () => {
     const { stdout } = await cliHome().exec(['init', '--yes']);
     expect(stdout).toMatch(/To create another: .*\/gw keys create\n\nNext: .*\/gw start\n$/);
   });

@@ -3,7 +3,7 @@ import { createCallerLookup, hashKey } from '../../../src/store/accounts/callers
 import { cliHome } from '../cli-home.ts';
 
 describe('gw keys', () => {
-  test('create prints the key alone on stdout, and it works', async () => {
+  test('create prints only the key to stdout, and the key works', async () => {
     const cli = cliHome();
     await cli.run(['projects', 'add', 'web']);
     const { code, stdout, stderr } = await cli.run(['keys', 'create', '-p', 'web']);
@@ -14,7 +14,7 @@ describe('gw keys', () => {
     expect(caller).toMatchObject({ project: 'web', admin: false });
   });
 
-  test('list shows what a key is for, never the key', async () => {
+  test('list shows what a key is for, but never the key', async () => {
     const cli = cliHome();
     const { stdout: key } = await cli.run(['keys', 'create', '--admin', '--label', 'laptop']);
     const { stdout } = await cli.run(['keys']);
@@ -23,7 +23,7 @@ describe('gw keys', () => {
     expect(stdout).not.toContain(key.trim());
   });
 
-  test('revoke makes a key stop working, and list then shows it only with --all', async () => {
+  test('a revoked key no longer works, and list shows it only with --all', async () => {
     const cli = cliHome();
     const { stdout: key } = await cli.run(['keys', 'create']);
     expect((await cli.run(['keys', 'revoke', '1'])).stderr).toBe('Revoked key 1.\n');
@@ -34,7 +34,7 @@ describe('gw keys', () => {
     ]);
   });
 
-  test('revoke exits with 5 for a key that is not there, and 2 for what is no id', async () => {
+  test('revoke exits with 5 for an unknown key, and with 2 for an invalid id', async () => {
     const cli = cliHome();
     expect(await cli.run(['keys', 'revoke', '99'])).toMatchObject({
       code: 5,

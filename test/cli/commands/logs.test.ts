@@ -7,7 +7,7 @@ const line = (msg: string, more = {}) =>
   `${JSON.stringify({ level: 30, time: '2026-01-01T12:00:00.000Z', ...more, msg })}\n`;
 
 describe('gw logs', () => {
-  test('prints the last lines so that a person can read them', async () => {
+  test('formats the last lines', async () => {
     const cli = cliHome();
     const warning = line('upstream\u001b[2J slow', { level: 40, provider: 'openai', ms: 5 });
     writeFileSync(cli.paths.log, `${line('one')}${line('two')}not JSON\n${warning}`);
@@ -21,7 +21,7 @@ describe('gw logs', () => {
     expect((await cli.run(['logs', '--json', '-n', '1'])).stdout).toBe(warning);
   });
 
-  test('says on stderr where the log will be when there is none', async () => {
+  test('says on stderr where the log will be if there is none', async () => {
     const cli = cliHome();
     const { code, stdout, stderr } = await cli.run(['logs']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: '' });
@@ -30,7 +30,7 @@ describe('gw logs', () => {
 });
 
 describe('followFile()', () => {
-  test('goes on across a rotation, and prints whole lines only', async () => {
+  test('follows a file across a rotation, and prints only complete lines', async () => {
     const { log } = cliHome().paths;
     writeFileSync(log, 'one\ntwo\nthr');
     const done = new AbortController();

@@ -18,7 +18,7 @@ const messages = [
   },
   { role: 'tool', tool_call_id: 'a', content: JSON.stringify(rows, null, 2) },
 ];
-/** Written as no serializer would, to see that it is kept. */
+/** Unusual formatting, to check that it is kept. */
 const body = `{"temperature":1.0, "messages": ${JSON.stringify(messages)} ,"model":"gpt-4.1-mini"}`;
 
 function write(cli: CliHome, text: string): string {
@@ -36,7 +36,7 @@ interface Outcome {
 }
 
 describe('gw optimize', () => {
-  test('shows what each message loses and by what, and what that is worth', async () => {
+  test('shows the saving of each message, its transforms, and the total in dollars', async () => {
     const cli = cliHome();
     const { code, stdout, stderr } = await cli.run(['optimize', write(cli, body), '--no-diff']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -55,17 +55,17 @@ describe('gw optimize', () => {
     `);
   });
 
-  test('shows the lines that go and come, in colour', async () => {
+  test('shows removed and added lines, in colour', async () => {
     const cli = cliHome();
-    const painted = await cli.run(['optimize', write(cli, body)], { env: { FORCE_COLOR: '1' } });
-    expect(painted.stdout).toContain('\u001b[33m- [\u001b[39m');
+    const colour = await cli.run(['optimize', write(cli, body)], { env: { FORCE_COLOR: '1' } });
+    expect(colour.stdout).toContain('\u001b[33m- [\u001b[39m');
     const { stdout } = await cli.run(['optimize', write(cli, body)], { columns: 60 });
     expect(stdout).toContain('\n2 tool: json\n- [\n-   {\n-     "id": 0,\n');
     expect(stdout).toMatch(/ {2}\.\.\. \d+ more lines removed\n\+ /);
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(110);
   });
 
-  test('--output writes the request that would go out: shorter, and otherwise as it came', async () => {
+  test('--output writes the compressed request, and leaves the rest of it unchanged', async () => {
     const cli = cliHome();
     const file = join(cli.paths.home, 'out.json');
     await cli.run(['optimize', write(cli, body), '--output', file]);
@@ -76,8 +76,8 @@ describe('gw optimize', () => {
     ).toBe(true);
     expect(text.endsWith('] ,"model":"gpt-4.1-mini"}')).toBe(true);
     expect(statSync(file).mode & 0o777).toBe(0o600);
-    const lost = join(cli.paths.home, 'none', 'o.json');
-    expect((await cli.run(['optimize', write(cli, body), '--output', lost])).stderr).toMatch(
+    const missing = join(cli.paths.home, 'none', 'o.json');
+    expect((await cli.run(['optimize', write(cli, body), '--output', missing])).stderr).toMatch(
       /^gw: cannot write .*: there is no folder .*To make it: mkdir -p /,
     );
     const piped = await cli.run(['optimize', '-', '--output', '-'], { stdin: body });
@@ -104,7 +104,7 @@ describe('gw optimize', () => {
         {"type":"function_call_output" ,"call_id":"a","output":${JSON.stringify(JSON.stringify(rows, null, 2))}}]}`,
       [0, 1, 2],
     ],
-  ])('takes a request of %s', async (_, text, indexes) => {
+  ])('accepts a request of the %s API', async (_, text, indexes) => {
     const cli = cliHome();
     const file = write(cli, text);
     const outcome = await cli.json<Outcome>(['optimize', file]);
@@ -118,7 +118,7 @@ describe('gw optimize', () => {
     expect(marks(stdout)).toBe(marks(text));
   });
 
-  test('takes messages alone, with a price of its own only if a model is named', async () => {
+  test('accepts an array of messages, and prices it only if a model is named', async () => {
     const cli = cliHome();
     const bare = write(cli, ` ${JSON.stringify(messages)}\n`);
     const unpriced = await cli.json<Outcome>(['optimize', bare]);
@@ -130,7 +130,7 @@ describe('gw optimize', () => {
     expect((await cli.run(['optimize', bare])).stdout).toContain('To see dollars: gw optimize --model MODEL');
   });
 
-  test('takes the level that is set, and what it would do where it is off', async () => {
+  test('uses the configured level, and safe if the optimizer is off', async () => {
     const cli = cliHome();
     const file = write(cli, body);
     const levelOf = async (...args: string[]) => (await cli.json<Outcome>(['optimize', file, ...args])).level;
@@ -164,7 +164,7 @@ describe('gw optimize', () => {
 describe('gw optimize --jsonl', () => {
   const line = (id: unknown) => JSON.stringify({ id, messages });
 
-  test('answers each line in order, what is in doubt with an error, and fails in the end for it', async () => {
+  test('answers each line in order, invalid ones with an error, and fails at the end', async () => {
     const stdin = `${line(1)}\n\nnot JSON\n{"id":"two"}\n${line('three\u2028')}`;
     const { code, stdout, stderr } = await cliHome().run(['optimize', '--jsonl'], { stdin });
     const answers = stdout
@@ -186,7 +186,7 @@ describe('gw optimize --jsonl', () => {
     });
   });
 
-  test('answers a line at once, in a process that goes on until its input ends', async () => {
+  test('answers each line at once, and runs until its input ends', async () => {
     const child = cliHome().spawn(['optimize', '--jsonl', '--level', 'off']);
     const answer = () =>
       new Promise<string>((resolve) => child.stdout?.once('data', (data) => resolve(String(data))));

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { cliHome } from '../cli-home.ts';
 
 describe('gw prices', () => {
-  test('set takes dollars for a million tokens, and list shows them', async () => {
+  test('set accepts dollars per million tokens, and list shows them', async () => {
     const cli = cliHome();
     const { code, stderr } = await cli.run([
       ...['prices', 'set', 'openai/my-tune', '--input', '3', '--output', '$12.50', '--cached-input', '0.3'],
@@ -23,21 +23,21 @@ describe('gw prices', () => {
     expect((await cli.run(['prices'])).stdout).toMatch(/openai\/my-tune +\$3\.00 +\$0\.30 +- +\$12\.50/);
   });
 
-  test('set takes a fee for each request, which the price in force has too', async () => {
+  test('set accepts a fee per request, which the price in force includes', async () => {
     const cli = cliHome();
     const fee = ['--input', '1', '--output', '2', '--per-request', '0.005'];
     expect((await cli.run(['prices', 'set', 'openai/searcher', ...fee])).stderr).toContain(
       '$1.00 in, $2.00 out per million tokens, plus $0.0050 per request.',
     );
-    const told = [{ model: 'searcher', usd_per_request: 0.005 }];
-    expect(await cli.json(['prices', 'list'])).toMatchObject(told);
-    expect(await cli.json(['prices', 'list', 'openai/searcher'])).toMatchObject(told);
+    const prices = [{ model: 'searcher', usd_per_request: 0.005 }];
+    expect(await cli.json(['prices', 'list'])).toMatchObject(prices);
+    expect(await cli.json(['prices', 'list', 'openai/searcher'])).toMatchObject(prices);
     for (const args of [['list'], ['list', 'openai/searcher']]) {
       expect((await cli.run(['prices', ...args])).stdout).toMatch(/per request[\s\S]+\$0\.0050/);
     }
   });
 
-  test('a name with a slash whose first part is no provider is the name of a model', async () => {
+  test('a name whose part before the slash is not a provider is the name of a model', async () => {
     const cli = cliHome();
     await cli.run(['prices', 'set', 'meta-llama/llama-4', '--input', '1', '--output', '2']);
     expect(await cli.json(['prices', 'list'])).toMatchObject([
@@ -45,7 +45,7 @@ describe('gw prices', () => {
     ]);
   });
 
-  test('list MODEL shows the built-in price, and a price of your own before it', async () => {
+  test("list MODEL shows the built-in price, or the user's own price if there is one", async () => {
     const cli = cliHome();
     const price = async () => (await cli.json<Record<string, unknown>[]>(['prices', 'list', 'gpt-4o']))[0];
     expect(await price()).toMatchObject({
@@ -57,7 +57,7 @@ describe('gw prices', () => {
     expect(await price()).toMatchObject({ input_usd_per_million: 1, source: 'override gpt-4o' });
   });
 
-  test('remove forgets a price of your own, and exits with 5 where there is none', async () => {
+  test("remove deletes the user's own price, and exits with 5 if there is none", async () => {
     const cli = cliHome();
     await cli.run(['prices', 'set', 'x', '--input', '1', '--output', '2']);
     expect((await cli.run(['prices', 'remove', 'x'])).code).toBe(0);

@@ -8,7 +8,7 @@ describe('gw projects', () => {
     ]);
   });
 
-  test('add makes one, remove takes it away, and adding it again brings it back', async () => {
+  test('add creates a project, remove deletes it, and adding it again restores it', async () => {
     const cli = cliHome();
     expect((await cli.run(['projects', 'add', 'web', '--plan', 'team'])).code).toBe(0);
     expect((await cli.run(['projects'])).stdout).toMatch(/web +team/);
@@ -17,7 +17,7 @@ describe('gw projects', () => {
     expect((await cli.run(['projects', 'add', 'web'])).code).toBe(0);
   });
 
-  test('pause refuses a project and resume lets it through again', async () => {
+  test('pause marks a project as paused, and resume removes the mark', async () => {
     const cli = cliHome();
     await cli.run(['projects', 'pause', 'default']);
     expect((await cli.run(['projects'])).stdout).toContain('paused');
@@ -45,7 +45,7 @@ describe('gw plan', () => {
     expect(await cli.json(['plan'])).toEqual({ project_id: 'default', plan: 'free' });
   });
 
-  test('refuses a plan that there is not', async () => {
+  test('refuses an unknown plan', async () => {
     const { code, stderr } = await cliHome().run(['plan', 'set', 'gold']);
     expect(code).toBe(2);
     expect(stderr).toContain('Allowed choices are free, pro, team');

@@ -31,14 +31,14 @@ describe('gw providers add', () => {
     expect(JSON.parse(readFileSync(cli.paths.credentials, 'utf8'))).toEqual({ groq: KEY });
   });
 
-  test('ends with 130 and changes nothing when Ctrl-C answers', async () => {
+  test('exits with 130 and changes nothing on Ctrl-C', async () => {
     const cli = cliHome();
     const { code } = await cli.run(['providers', 'add', 'groq'], { tty: true, stdin: 'half a key\u0003' });
     expect(code).toBe(130);
     expect((await cli.json<{ providers: [] }>(['providers', 'list'])).providers).toEqual([]);
   });
 
-  test('takes a key from the environment without storing it', async () => {
+  test('uses a key from the environment without storing it', async () => {
     const cli = cliHome();
     const env = { OPENAI_API_KEY: KEY };
     const { stderr } = await cli.run(['providers', 'add', 'openai'], { env });
@@ -73,7 +73,7 @@ describe('gw providers add', () => {
 });
 
 describe('gw providers test', () => {
-  test('says what each provider answers, and exits with 1 if one does not work', async () => {
+  test('prints the result for each provider, and exits with 1 if one does not work', async () => {
     const good = await startUpstream({ models: modelList(['a', 'b']) });
     const bad = await startUpstream({ models: status(401) });
     onTestFinished(async () => void (await Promise.all([good.close(), bad.close()])));
@@ -91,13 +91,13 @@ describe('gw providers test', () => {
     );
   });
 
-  test('exits with 5 for a provider that is not known', async () => {
+  test('exits with 5 for an unknown provider', async () => {
     expect((await cliHome().run(['providers', 'test', 'nobody'])).code).toBe(5);
   });
 });
 
 describe('gw providers remove', () => {
-  test('forgets the provider and its stored key', async () => {
+  test('deletes the provider and its stored key', async () => {
     const cli = cliHome();
     await cli.run(['providers', 'add', 'openai', '--stdin'], { stdin: KEY });
     expect((await cli.run(['providers', 'remove', 'openai'])).code).toBe(0);

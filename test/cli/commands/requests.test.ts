@@ -35,7 +35,7 @@ async function busyHome() {
 }
 
 describe('gw requests', () => {
-  test('lists the newest first, each marked by how it ended, in 80 columns', async () => {
+  test('lists the newest first, marked by outcome, in 80 columns', async () => {
     const cli = await busyHome();
     const { stdout } = await cli.run(['requests']);
     expect(stdout).toMatchInlineSnapshot(`
@@ -51,7 +51,7 @@ describe('gw requests', () => {
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  test('shows one that could not be read, of which no model is known', async () => {
+  test('shows a request that could not be parsed, without a model', async () => {
     const cli = cliHome();
     await cli.run(['projects', 'list']);
     const nothing = { provider: '', model: '', askedModel: '' };
@@ -84,11 +84,11 @@ describe('gw requests', () => {
     [['-p', 'default', '--status', 'ok', '--since', 'today'], [200]],
   ])('%j selects those with status %j', async (args, statuses) => {
     const cli = await busyHome();
-    const found = await cli.json<{ status: number }[]>(['requests', ...args]);
-    expect(found.map(({ status }) => status)).toEqual(statuses);
+    const requests = await cli.json<{ status: number }[]>(['requests', ...args]);
+    expect(requests.map(({ status }) => status)).toEqual(statuses);
   });
 
-  test('shows one request with all that is known of it', async () => {
+  test('shows one request in full', async () => {
     const cli = await busyHome();
     const [request] = await cli.json<{ id: string }[]>(['requests', '--status', '502']);
     const { code, stdout } = await cli.run(['requests', request?.id ?? '']);
@@ -99,12 +99,12 @@ describe('gw requests', () => {
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  test('shows every attempt of a request that went elsewhere', async () => {
+  test('shows every attempt of a request that failed over', async () => {
     const cli = cliHome();
     await cli.run(['projects', 'list']);
     const attempts = [
       { provider: 'openai', model: 'gpt-5', outcome: '429', ms: 120, cost_usd: 0 },
-      // Only on old records: earlier versions asked two targets at once.
+      // Only on old records: earlier versions sent a request to two targets at once.
       { provider: 'groq', model: 'gpt-5', outcome: 'outrun', ms: 900, cost_usd: 0.001 },
       { provider: 'azure', model: 'gpt-5', outcome: 'ok', ms: 2_000, cost_usd: 0.0021 },
     ];
@@ -170,7 +170,7 @@ describe('gw requests', () => {
       { shadow: { of: 'req_1', tier: 'strong', agrees: null } },
       'shadow of req_1, to compare with the strong tier; the answers cannot be compared',
     ],
-  ])('tells %j in words', async (detail, words) => {
+  ])('describes %j', async (detail, words) => {
     const cli = cliHome();
     await cli.run(['projects', 'list']);
     await cli.record({ timeMs: NOON - MINUTE, detail });

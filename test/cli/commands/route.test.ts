@@ -3,14 +3,14 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type CliHome, cliHome, stopAfterwards } from '../cli-home.ts';
 
-const asked = (content: string) => [{ role: 'user', content }];
+const userMessages = (content: string) => [{ role: 'user', content }];
 const THEMES = { hard: 'the spectral lemma of Zorn', easy: 'the banana bread of grandma' };
 
-/** A prompt on a theme, which nothing but its words tells from one on the other. */
+/** A prompt on a theme. Prompts on different themes differ only in their words. */
 const prompt = (theme: keyof typeof THEMES, i: number) =>
-  asked(`Tell me about ${THEMES[theme]} in chapter ${i}, as far as page ${(i * 7) % 90}`);
+  userMessages(`Tell me about ${THEMES[theme]} in chapter ${i}, as far as page ${(i * 7) % 90}`);
 
-/** Labels of a project where the weak tier fails on the hard theme and on nothing else. */
+/** Labels of a project whose weak tier fails only on the hard theme. */
 function labels(count: number): string {
   const lines = Array.from({ length: count }, (_, i) => {
     const theme = i % 2 ? 'hard' : 'easy';
@@ -31,9 +31,12 @@ async function scoresOf(cli: CliHome, args: string[] = []): Promise<number[]> {
 }
 
 describe('gw route', () => {
-  const request = JSON.stringify({ model: 'gpt-5', messages: asked('Translate "good morning" into Danish') });
+  const request = JSON.stringify({
+    model: 'gpt-5',
+    messages: userMessages('Translate "good morning" into Danish'),
+  });
 
-  test('explains the score, and says that without tiers it decides nothing', async () => {
+  test('explains the score, and that it has no effect without tiers', async () => {
     const { code, stdout, stderr } = await cliHome().run(['route', '-'], { stdin: request });
     expect(code).toBe(0);
     expect(stdout).toMatchInlineSnapshot(`
@@ -46,12 +49,12 @@ describe('gw route', () => {
     expect(stderr).toContain('No tiers are configured for gpt-5, so the score does not affect routing.');
   });
 
-  test('says which tier it would be, and why it is not applied yet', async () => {
+  test('shows the tier that would be chosen, and why it is not applied yet', async () => {
     const cli = cliHome();
     const tiers = 'strong: openai/gpt-5, anthropic/claude-opus-4-1; fast: openai/gpt-5-mini';
     await cli.run(['config', 'set', 'tiers.gpt-5', `${tiers}; share=30%`]);
-    const asked = await cli.run(['route', '-'], { stdin: request });
-    expect(asked.stdout).toContain(
+    const cold = await cli.run(['route', '-'], { stdin: request });
+    expect(cold.stdout).toContain(
       'tier   none: the request keeps gpt-5, because too few requests have been scored',
     );
     await cli.run(['config', 'set', 'routing.shares.default', '0']);
@@ -79,7 +82,7 @@ describe('gw route', () => {
     expect(stderr).toContain(message);
   });
 
-  test('--json has the score whole', async () => {
+  test('--json includes the full score', async () => {
     const cli = cliHome();
     const file = join(cli.paths.home, 'request.json');
     writeFileSync(file, request);
@@ -95,11 +98,11 @@ describe('gw route', () => {
     });
   });
 
-  test('asks the running daemon what it would do: who is asked, at what price, and whether there is room', async () => {
+  test('asks the running daemon for targets, price and room in the budget', async () => {
     const cli = cliHome();
     stopAfterwards(cli);
     const body = (fields: object) =>
-      JSON.stringify({ model: 'small', max_tokens: 50, messages: asked('Hi'), ...fields });
+      JSON.stringify({ model: 'small', max_tokens: 50, messages: userMessages('Hi'), ...fields });
     await cli.run(['config', 'set', 'aliases.small', 'sandbox/small, sandbox/large']);
     await cli.run(['budget', 'set', '5']);
     await cli.exec(['start']);
@@ -150,12 +153,12 @@ describe('gw route', () => {
 });
 
 describe('gw route learn', () => {
-  test('teaches one project, in a file that its owner alone can read', async () => {
+  test('trains one project, in a file that only its owner can read', async () => {
     const cli = cliHome();
     await cli.run(['projects', 'add', 'web']);
     const before = await scoresOf(cli, ['-p', 'web']);
-    const learnt = await cli.run(['route', 'learn', '-', '-p', 'web'], { stdin: labels(600) });
-    expect(learnt).toEqual({
+    const result = await cli.run(['route', 'learn', '-', '-p', 'web'], { stdin: labels(600) });
+    expect(result).toEqual({
       code: 0,
       stdout: '',
       stderr: 'Trained project web on 600 labels, 600 in total: the training now scores its prompts.\n',
@@ -170,7 +173,7 @@ describe('gw route learn', () => {
     expect(stdout).toContain('basis  learnt: from 600 labels of project web\ngain   +');
   });
 
-  test('says when too few labels have proved nothing yet, goes on from them, and begins anew with --fresh', async () => {
+  test('says when there are too few labels, adds to earlier training, and starts over with --fresh', async () => {
     const cli = cliHome();
     const teach = async (count: number, ...more: string[]) => {
       const { stdout } = await cli.run(['route', 'learn', '-', '--json', ...more], { stdin: labels(count) });
@@ -185,7 +188,7 @@ describe('gw route learn', () => {
     expect(await teach(20, '--fresh')).toMatchObject({ labels: 20, labels_total: 20 });
   });
 
-  test('teaches the same from the same labels', async () => {
+  test('is deterministic', async () => {
     const learn = async () => {
       const cli = cliHome();
       await cli.run(['route', 'learn', '-'], { stdin: labels(100) });
@@ -194,7 +197,7 @@ describe('gw route learn', () => {
     expect((await learn()).equals(await learn())).toBe(true);
   });
 
-  test('a damaged file is said, not taken for learning, and --fresh replaces it', async () => {
+  test('a damaged file is an error, and --fresh replaces it', async () => {
     const cli = cliHome();
     const file = join(cli.paths.home, 'route-default.bin');
     writeFileSync(file, 'damaged');
@@ -209,9 +212,11 @@ describe('gw route learn', () => {
 describe('gw route --jsonl', () => {
   const line = (value: unknown) => `${JSON.stringify(value)}\n`;
 
-  test('scores each line, and says what is wrong with one', async () => {
+  test('scores each line, and answers an invalid one with an error', async () => {
     const stdin =
-      line({ id: 'a', messages: asked('Hello') }) + line({ id: 'b' }) + line({ id: 'c', feedback: {} });
+      line({ id: 'a', messages: userMessages('Hello') }) +
+      line({ id: 'b' }) +
+      line({ id: 'c', feedback: {} });
     const { code, stdout } = await cliHome().run(['route', '--jsonl'], { stdin });
     expect(code).toBe(1);
     const answers = stdout.trim().split('\n');
@@ -220,10 +225,10 @@ describe('gw route --jsonl', () => {
     expect(answers[2]).toBe('{"id":"c","error":"feedback requires --online"}');
   });
 
-  test('--online learns from what it is told, answers nothing to it, and keeps it to itself', async () => {
+  test('--online learns from feedback, does not answer it, and saves no training', async () => {
     const cli = cliHome();
     await cli.run(['route', 'learn', '-'], { stdin: labels(600) });
-    const taught = readFileSync(join(cli.paths.home, 'route-default.bin'));
+    const trained = readFileSync(join(cli.paths.home, 'route-default.bin'));
     const question = (id: number) => line({ id, messages: prompt('hard', 1) });
     const feedback = (id: number) => line({ id, feedback: { tier: 'strong', correct: 0 } });
     const turns = Array.from({ length: 50 }, (_, id) => question(id) + feedback(id));
@@ -236,7 +241,7 @@ describe('gw route --jsonl', () => {
     expect(answers.map(({ id }) => id)).toEqual(turns.map((_, id) => id));
     for (const { score } of answers) expect(score >= 0 && score <= 1).toBe(true);
     expect(answers.at(-1)?.score).toBeLessThan((answers[0]?.score ?? 0) - 0.02);
-    expect(readFileSync(join(cli.paths.home, 'route-default.bin')).equals(taught)).toBe(true);
+    expect(readFileSync(join(cli.paths.home, 'route-default.bin')).equals(trained)).toBe(true);
   });
 
   test.each([
@@ -245,7 +250,7 @@ describe('gw route --jsonl', () => {
     [{ id: 1, feedback: { tier: 'weak', correct: 2 } }, 'correct must be a number from 0 to 1'],
     [{ id: 1, feedback: null }, 'feedback must be'],
   ])('--online refuses %j', async (feedback, message) => {
-    const stdin = line({ id: 1, messages: asked('Hello') }) + line(feedback);
+    const stdin = line({ id: 1, messages: userMessages('Hello') }) + line(feedback);
     const { code, stdout } = await cliHome().run(['route', '--jsonl', '--online'], { stdin });
     expect(code).toBe(1);
     expect(stdout.split('\n')[1]).toContain(message);

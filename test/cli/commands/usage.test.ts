@@ -12,7 +12,7 @@ const usage = (inputTokens: number, outputTokens: number, cachedInputTokens = 0)
   cachedInputTokens,
 });
 
-/** Three days of spending, today the dearest, with a blocked, a failed and an unpriced request. */
+/** Three days of spending, most of it today, with a blocked, a failed and an unpriced request. */
 async function spendingHome(): Promise<CliHome> {
   const cli = cliHome();
   await cli.run(['projects', 'add', 'web']);
@@ -62,7 +62,7 @@ describe('gw usage', () => {
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
-  test('groups by model, the dearest first, and says unpriced where a price is unknown', async () => {
+  test('groups by model, most expensive first, and marks unknown prices as unpriced', async () => {
     const cli = await spendingHome();
     const { stdout } = await cli.run(['usage', '--group-by', 'model', '--ascii']);
     expect(stdout).toMatchInlineSnapshot(`
@@ -113,7 +113,7 @@ describe('gw usage', () => {
     });
   });
 
-  test('writes CSV that a spreadsheet reads: plain decimals, quoted commas', async () => {
+  test('prints CSV that spreadsheets can read: plain decimals, quoted commas', async () => {
     const cli = cliHome();
     await cli.run(['projects', 'list']);
     await cli.record({ timeMs: NOON, model: 'a,"b"', costNanoUsd: 1 });
@@ -125,7 +125,7 @@ describe('gw usage', () => {
     ]);
   });
 
-  test('takes days as dates, names and counts of days', async () => {
+  test('accepts days as dates, names and ages', async () => {
     const cli = await spendingHome();
     const days = async (...args: string[]) => {
       const { data } = await cli.json<{ data: { day: string }[] }>(['usage', ...args]);
@@ -148,7 +148,7 @@ describe('gw usage', () => {
     expect(result.stderr).toContain(message);
   });
 
-  test('prints model names without the control characters that a client sent in them', async () => {
+  test('prints model names without control characters', async () => {
     const cli = cliHome();
     await cli.run(['projects', 'list']);
     await cli.record({ timeMs: NOON, model: '\u001b[2Jgpt\u0007\u202e漢字' });
@@ -156,12 +156,12 @@ describe('gw usage', () => {
     expect(stdout).toContain('openai/[2Jgpt漢字  ');
   });
 
-  test('says where to begin when nothing was used', async () => {
+  test('says how to start if there are no requests', async () => {
     const { stdout } = await cliHome().run(['usage']);
     expect(stdout).toContain('No requests yet. To point a client at gw:');
   });
 
-  test('colours a terminal, but not with NO_COLOR, and not a pipe', async () => {
+  test('uses colour on a terminal, but not with NO_COLOR or in a pipe', async () => {
     const cli = await spendingHome();
     const start = '\u001b[';
     expect((await cli.run(['usage'], { tty: true })).stdout).toContain(start);
@@ -170,7 +170,7 @@ describe('gw usage', () => {
   });
 });
 
-test('shadow requests on old records are told apart, in gw usage and in gw requests', async () => {
+test('gw usage and gw requests mark the shadow requests of old records', async () => {
   const cli = await spendingHome();
   const origin = { process: 'gw shadow', repo: '' };
   await cli.record({

@@ -15,12 +15,12 @@ const SLACK = 'https://hooks.slack.com/services/T0000/B0000/abcdefgh1234';
 const HOUR = 3_600_000;
 
 async function receiver(answer?: Answer) {
-  const made = await createReceiver(systemClock, answer);
-  onTestFinished(() => made.close());
-  return made;
+  const server = await createReceiver(systemClock, answer);
+  onTestFinished(() => server.close());
+  return server;
 }
 
-/** Writes an event of the default project, as the ledger does. */
+/** Writes an event of the default project as the ledger does. */
 async function emit(cli: CliHome): Promise<void> {
   const db = await cli.open();
   const emitOne = createEvents(db, () => cli.clock.now(), systemRandom);
@@ -28,7 +28,7 @@ async function emit(cli: CliHome): Promise<void> {
   inTransaction(db, () => emitOne('budget.exceeded', 1, data));
 }
 
-/** Makes every waiting delivery fail for good. */
+/** Fails every pending delivery. */
 async function failAll(cli: CliHome): Promise<void> {
   const db = await cli.open();
   const outbox = createOutbox(db, async (command) => inTransaction(db, command));
@@ -39,7 +39,7 @@ async function failAll(cli: CliHome): Promise<void> {
   }
 }
 
-/** A home whose default project has a webhook and two events that did not arrive, an hour apart. */
+/** A home whose default project has a webhook and two failed deliveries, an hour apart. */
 async function homeWithFailures(): Promise<CliHome> {
   const cli = cliHome();
   await cli.run(['webhooks', 'add', 'http://127.0.0.1:9/hook']);
@@ -52,7 +52,7 @@ async function homeWithFailures(): Promise<CliHome> {
 }
 
 describe('gw webhooks', () => {
-  test('add prints the secret alone, this once, and list shows it no more', async () => {
+  test('add prints only the secret to stdout, and list never shows it', async () => {
     const cli = cliHome();
     const { code, stdout, stderr } = await cli.run(['webhooks', 'add', 'http://localhost:3000/hook']);
     expect(code).toBe(0);
@@ -64,7 +64,7 @@ describe('gw webhooks', () => {
     expect((await cli.run(['webhooks', 'list', '--json'])).stdout).not.toContain('whsec_');
   });
 
-  test('list masks what a chat is posted with, and says why a webhook gets nothing', async () => {
+  test('list masks the secret part of a chat URL, and says why a webhook gets no events', async () => {
     const cli = cliHome();
     const added = await cli.run(['webhooks', 'add', SLACK, '--events', 'budget.exceeded, budget.reset']);
     await cli.run(['webhooks', 'add', 'http://localhost:3000/hook', '--format', 'mattermost']);
@@ -84,7 +84,7 @@ describe('gw webhooks', () => {
     expect((await cli.run(['webhooks', 'enable', '2'])).stderr).toBe('Webhook wh_2 is enabled.\n');
   });
 
-  test('a project on the free plan is told what to run, when it adds one and afterwards', async () => {
+  test('a project on the free plan gets the command to run, from add and from list', async () => {
     const cli = cliHome();
     await cli.run(['webhooks', 'add', 'http://localhost:3000/hook']);
     await cli.run(['plan', 'set', 'free']);
@@ -97,7 +97,7 @@ describe('gw webhooks', () => {
     );
   });
 
-  test('rotate prints a new secret, and says that the old one signs for a day', async () => {
+  test('rotate prints a new secret, and says that the old one stays valid for a day', async () => {
     const cli = cliHome();
     const { secret } = await cli.json<{ secret: string }>(['webhooks', 'add', 'http://localhost:3000/hook']);
     const { stdout, stderr } = await cli.run(['webhooks', 'rotate', 'wh_1']);
@@ -109,7 +109,7 @@ describe('gw webhooks', () => {
     ]);
   });
 
-  test('remove takes a webhook away; then it is not found', async () => {
+  test('remove deletes a webhook, which is then not found', async () => {
     const cli = cliHome();
     await cli.run(['webhooks', 'add', 'http://localhost:3000/hook']);
     expect(await cli.json(['webhooks', 'remove', '1'])).toEqual({ id: 'wh_1', deleted: true });
@@ -121,7 +121,7 @@ describe('gw webhooks', () => {
     expect((await cli.run(['webhooks'])).stderr).toBe('No webhooks. To add one: gw webhooks add URL\n');
   });
 
-  test('test sends a signed sample now, and fails as the receiver does', async () => {
+  test('test sends a signed sample now, and fails if the receiver does', async () => {
     const cli = cliHome();
     const good = await receiver();
     const bad = await receiver((response) => response.writeHead(503).end('out of\u001b[2J order'));
@@ -147,7 +147,7 @@ describe('gw webhooks', () => {
     });
   });
 
-  test('deliveries shows what failed and why, of a time and a webhook', async () => {
+  test('deliveries lists failures with their reasons, by webhook and time', async () => {
     const cli = await homeWithFailures();
     const { stdout } = await cli.run(['webhooks', 'deliveries', 'wh_1', '--failed']);
     expect(stdout).toMatchInlineSnapshot(`
@@ -163,7 +163,7 @@ describe('gw webhooks', () => {
     expect(await cli.json(['webhooks', 'deliveries', '-n', '1'])).toHaveLength(1);
   });
 
-  test('replay sends one again, or each that failed, once, and says that gw must run for it', async () => {
+  test('replay resends one delivery, or each failed one once, and warns if gw is not running', async () => {
     const cli = await homeWithFailures();
     const one = await cli.run(['webhooks', 'replay', 'dlv_1']);
     expect(one.code).toBe(0);
@@ -202,7 +202,7 @@ describe('gw webhooks', () => {
 });
 
 describe('gw webhooks listen', () => {
-  test('prints and forwards the events of a running gw, which delivers them too, until Ctrl-C', async () => {
+  test('prints and forwards the events that a running gw also delivers, until Ctrl-C', async () => {
     const cli = cliHome();
     stopAfterwards(cli);
     const { stdout: started } = await cli.exec(['start']);
@@ -234,7 +234,7 @@ describe('gw webhooks listen', () => {
     expect(verified(added.stdout.trim(), at('/registered'))).toEqual(verified(secret, at('/forwarded')));
   }, 60_000);
 
-  test('with --json prints a line each: the secret, the event as it is sent, what was answered', async () => {
+  test('with --json prints the secret, the event as sent and the response, one line each', async () => {
     const cli = cliHome();
     await cli.run(['projects', 'list']);
     const { url } = await receiver((response) => response.writeHead(500).end('no'));
@@ -266,7 +266,7 @@ describe('gw webhooks listen', () => {
   }, 30_000);
 });
 
-/** A process that goes on, with what it has printed so far. */
+/** A running process, with its output so far. */
 function follow(child: ChildProcess) {
   let stdout = '';
   let stderr = '';

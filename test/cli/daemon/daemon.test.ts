@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { cliHome, stopAfterwards } from '../cli-home.ts';
 
-/** One test for a life, because a daemon takes its time to start. */
+/** One test covers a whole life, because a daemon takes long to start. */
 describe('the daemon', () => {
   test('starts once, shows its keys once, answers, serves its commands, restarts and stops', async () => {
     const cli = cliHome();
@@ -31,7 +31,7 @@ describe('the daemon', () => {
     expect(answer.status).toBe(200);
     await answer.json();
     const refused = await fetch(`${origin}/v1/models`);
-    // A client may be anywhere, so that only the whole path leads it to a gw that is not on the PATH.
+    // Clients run in other directories: they get the absolute path of a gw that is not on the PATH.
     expect(((await refused.json()) as { error: { message: string } }).error.message).toMatch(
       /eval "\$\(\/\S+\/bin\/gw env\)"$/,
     );
@@ -67,7 +67,7 @@ describe('the daemon', () => {
     expect(JSON.parse(status.stdout)).toMatchObject({ status: 'stopped', today: { requests: 1 } });
   }, 60_000);
 
-  test('is found by asking it, not by a file that a crash left behind', async () => {
+  test('is found by its port, not by a file that a crash left behind', async () => {
     const cli = cliHome();
     stopAfterwards(cli);
     await cli.exec(['start']);
@@ -78,7 +78,7 @@ describe('the daemon', () => {
     expect((await cli.exec(['start'])).stdout).toContain('gw is running');
   }, 60_000);
 
-  test('says so where other machines can reach it', async () => {
+  test('warns if other machines can reach it', async () => {
     const cli = cliHome();
     stopAfterwards(cli);
     const open = await cli.exec(['start', '--host', '0.0.0.0']);
@@ -90,7 +90,7 @@ describe('the daemon', () => {
     expect(await cli.exec(['restart', '--host', 'localhost'])).toMatchObject({ code: 0, stderr: '' });
   }, 60_000);
 
-  test('starts with settings of 0.1.0 that it has no longer, and says in one line that it ignores them', async () => {
+  test('starts with settings of 0.1.0 that it no longer has, and says in one line that it ignores them', async () => {
     const cli = cliHome();
     stopAfterwards(cli);
     const routing = { shadow_share: '5%', shadow_budget: '0.50', hedge: 'on', deadline_ms: 7_000 };
@@ -104,7 +104,7 @@ describe('the daemon', () => {
     expect((await cli.exec(['config', 'get', 'routing.deadline_ms'])).stdout).toBe('7000\n');
   }, 60_000);
 
-  test('two starts at once make one daemon, and both say where it is', async () => {
+  test('two starts at once make one daemon, and both print its address', async () => {
     const cli = cliHome();
     stopAfterwards(cli);
     const both = await Promise.all([cli.exec(['start', '--json']), cli.exec(['start', '--json'])]);
@@ -118,7 +118,7 @@ describe('the daemon', () => {
     expect(one).toBe(other);
   }, 60_000);
 
-  test('does not start where its port is taken, and says by whom and what to do', async () => {
+  test('does not start if its port is taken, and says who uses it and what to do', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     onTestFinished(() => void server.close());
@@ -131,7 +131,7 @@ describe('the daemon', () => {
     expect(stderr).toContain('kill ');
   });
 
-  test('that cannot start leaves its reason with the one who started it', async () => {
+  test('reports why it could not start to gw start', async () => {
     const cli = cliHome();
     writeFileSync(cli.paths.database, 'this is no database, and long enough to be taken for one'.repeat(20));
     const { code, stderr } = await cli.exec(['start']);
@@ -140,7 +140,7 @@ describe('the daemon', () => {
     expect(stderr).toContain('file is not a database');
   });
 
-  test('ends where it cannot write where it is to be found, instead of running unseen', async () => {
+  test('exits if it cannot write daemon.json, instead of running where nobody finds it', async () => {
     const cli = cliHome();
     mkdirSync(cli.paths.daemonInfo);
     const { code, stderr } = await cli.exec(['start']);
@@ -150,7 +150,7 @@ describe('the daemon', () => {
     ]);
   });
 
-  test('a setting that cannot be is refused before anything is started', async () => {
+  test('an invalid setting is refused before anything is started', async () => {
     const { code, stderr } = await cliHome().exec(['start', '--port', 'http']);
     expect({ code, stderr }).toEqual({
       code: 2,

@@ -5,11 +5,11 @@ import { diffLines, shortDiff } from '../../../src/cli/optimize/diff.ts';
 const text = (lines: { sign: string; text: string }[]) => lines.map((line) => line.sign + line.text);
 
 describe('diffLines()', () => {
-  test('keeps what both have, in order', () => {
+  test('keeps the common lines, in order', () => {
     expect(text(diffLines('a\nb\nc\nd', 'a\nx\nc\nd\ne'))).toEqual([' a', '-b', '+x', ' c', ' d', '+e']);
   });
 
-  test('tells both texts in full, whatever they are', () => {
+  test('contains both texts in full', () => {
     const lines = fc
       .array(fc.constantFrom('a', 'b', 'c', ''), { maxLength: 12 })
       .map((all) => all.join('\n'));
@@ -23,7 +23,7 @@ describe('diffLines()', () => {
     );
   });
 
-  test('of long texts takes a moment', () => {
+  test('is fast for long texts', () => {
     const many = (name: string) => Array.from({ length: 20_000 }, (_, i) => `${name}${i}`).join('\n');
     expect(diffLines(many('a'), many('b'))).toHaveLength(40_000);
   });
@@ -33,7 +33,7 @@ describe('shortDiff()', () => {
   const numbered = (from: number, count: number) =>
     Array.from({ length: count }, (_, i) => `line ${from + i}`);
 
-  test('leaves out what is far from a change, and most of a long one', () => {
+  test('omits lines far from a change, and most lines of a long change', () => {
     const before = [...numbered(0, 30)].join('\n');
     const after = [...numbered(0, 10), 'new', ...numbered(11, 9), 'end'].join('\n');
     expect(text(shortDiff(diffLines(before, after), 40))).toEqual([

@@ -4,7 +4,7 @@ import { type CliHome, cliHome } from '../cli-home.ts';
 
 const NOON = Date.UTC(2026, 0, 1, 12);
 
-/** So many conversations of 10,000 tokens on each side, at about so many dollars a million. */
+/** A home with conversations of 10,000 tokens. Each side is [number of conversations, about dollars per million tokens]. */
 async function onTrial(sides: { treated: [number, number]; heldOut: [number, number] }): Promise<CliHome> {
   const cli = cliHome();
   const record = ([count, dollars]: [number, number], heldOut: boolean) =>
@@ -21,7 +21,7 @@ const reportOf = async (cli: CliHome, ...args: string[]) =>
   (await cli.run(['optimize', 'report', ...args])).stdout;
 
 describe('gw optimize report', () => {
-  test('compares what was billed with what held-out conversations say it would have been', async () => {
+  test('compares the bill with what it would have been, judged by held-out conversations', async () => {
     const cli = await onTrial({ treated: [400, 2], heldOut: [40, 3] });
     expect(await reportOf(cli)).toMatchInlineSnapshot(`
       "Optimizer, project default, level safe
@@ -66,7 +66,7 @@ describe('gw optimize report', () => {
     expect(await reportOf(cli)).toContain(words);
   });
 
-  test('says that nothing is held out where that is so', async () => {
+  test('says so if nothing is held out', async () => {
     const cli = await onTrial({ treated: [400, 2], heldOut: [1, 3] });
     await cli.run(['config', 'set', 'optimizer.holdout', '0']);
     expect(await reportOf(cli)).toContain('optimizer.holdout is 0');
@@ -74,7 +74,7 @@ describe('gw optimize report', () => {
     expect((await cli.run(['optimize', 'report', '-p', 'none'])).code).toBe(5);
   });
 
-  test('tells, as the doctor and the settings do, why the optimizer is off and how to have it back', async () => {
+  test('says, like doctor and config list, why the optimizer is off and how to switch it on', async () => {
     const cli = await onTrial({ treated: [400, 3], heldOut: [40, 2] });
     await cli.run(['config', 'set', 'optimizer.projects.default', 'off']);
     expect(await reportOf(cli)).toContain('The optimizer is off.');

@@ -3,7 +3,7 @@ import { gatherBlocked } from '../../../src/cli/webhooks/gather-blocked.ts';
 import type { StoredEvent } from '../../../src/store/webhooks/follow.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
-function watched() {
+function setUp() {
   const clock = createVirtualClock();
   const start = clock.now();
   const shown: string[] = [];
@@ -19,8 +19,8 @@ function watched() {
 }
 
 describe('gatherBlocked()', () => {
-  test('shows the first blocked request at once, and those of the next second as one', async () => {
-    const { clock, shown, add } = watched();
+  test('shows the first blocked request at once, and those of each following second as one', async () => {
+    const { clock, shown, add } = setUp();
     add();
     await clock.advance(100);
     for (let i = 0; i < 3; i++) add();
@@ -35,8 +35,8 @@ describe('gatherBlocked()', () => {
     expect(shown.slice(3)).toEqual(['3000 web request.blocked']);
   });
 
-  test('keeps the order of a project, and projects apart', async () => {
-    const { clock, shown, add } = watched();
+  test('keeps the order of events within a project, and groups each project separately', async () => {
+    const { clock, shown, add } = setUp();
     add();
     add();
     add('request.blocked', 'app');
@@ -50,8 +50,8 @@ describe('gatherBlocked()', () => {
     ]);
   });
 
-  test('shows what is left at the end', () => {
-    const { shown, add, end } = watched();
+  test('shows waiting requests at the end', () => {
+    const { shown, add, end } = setUp();
     add();
     add();
     end();
