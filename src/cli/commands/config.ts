@@ -78,7 +78,7 @@ async function set(context: Context, key: string, text: string | undefined): Pro
 async function unset(context: Context, key: string): Promise<void> {
   if (!readSettings(context).retired.includes(key)) return set(context, key, undefined);
   await deleteRetired(context, key);
-  note(context, `${key} is deleted from ${context.paths.config}; this version of gw ignored it.`);
+  note(context, `Deleted ${key} from ${context.paths.config}. This version of gw ignored it.`);
 }
 
 async function list(context: Context, { origin, json }: { origin?: boolean; json?: boolean }): Promise<void> {

@@ -135,7 +135,7 @@ describe('gw config', () => {
     expect((await cli.run(['config', 'list'])).stdout).not.toContain('hedge');
     expect(await cli.run(['config', 'unset', 'routing.hedge'])).toMatchObject({
       code: 0,
-      stderr: `routing.hedge is deleted from ${cli.paths.config}; this version of gw ignored it.\n`,
+      stderr: `Deleted routing.hedge from ${cli.paths.config}. This version of gw ignored it.\n`,
     });
     expect(JSON.parse(readFileSync(cli.paths.config, 'utf8'))).toEqual({ routing: { deadline_ms: 7000 } });
   });
