@@ -5,7 +5,10 @@ const USE = 'Use gw:';
 const SPEND = 'Spending:';
 const SET_UP = 'Configure gw:';
 
-/** All commands. To add one: a file in commands/ and a line here. Only the command that runs is loaded. */
+/**
+ * All commands. To add one: a file in commands/, a line here and its name in terminal/command-names.ts. Only the command
+ * that runs is loaded.
+ */
 // biome-ignore format: one command per line
 export const CATALOG: readonly CommandEntry[] = [
   { name: 'init', group: RUN, about: 'set up gw step by step', load: async () => (await import('./commands/init.ts')).init },
