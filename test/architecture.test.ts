@@ -232,6 +232,15 @@ describe('imports', () => {
     expect(wrong).toEqual([]);
   });
 
+  test('of drizzle stand in the schema, for tests, and in migrations, where they are lazy', () => {
+    const importing = (wanted: RegExp) =>
+      sources.flatMap(({ file, imports }) =>
+        imports.some(({ target, isLazy }) => wanted.test(target) && !isLazy) ? [file] : [],
+      );
+    expect(importing(/^drizzle-orm/)).toEqual(['store/database/schema.ts']);
+    expect(importing(/^store\/database\/schema\.ts$/)).toEqual([]);
+  });
+
   test('of the daemon in the command line are lazy, and stand in serve alone', () => {
     const reach = sources.filter(
       ({ folder, imports }) =>

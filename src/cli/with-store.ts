@@ -1,5 +1,5 @@
 import { makeHome } from '../paths.ts';
-import { ensureDefaultProject, findProject } from '../store/accounts/find-project.ts';
+import { ensureDefaultProject, findProject } from '../store/accounts/projects.ts';
 import { type Db, openDatabase } from '../store/database/open.ts';
 import type { Context } from './context.ts';
 

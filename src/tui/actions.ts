@@ -1,7 +1,12 @@
 import type { Calendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
 import { formatUsd } from '../money.ts';
+import { createKey, revokeKey } from '../store/accounts/keys.ts';
+import { findProject, getProject, setPaused } from '../store/accounts/projects.ts';
+import { budgetName, setBudget } from '../store/budgets/budgets.ts';
 import type { Db } from '../store/database/open.ts';
+import { inTransaction } from '../store/database/write.ts';
+import { replayFailed } from '../store/webhooks/delivery-log.ts';
 import type { Command, CommandResult } from './state/command.ts';
 
 export interface ActionOptions {
@@ -27,8 +32,6 @@ async function perform(
 ): Promise<CommandResult> {
   switch (command.kind) {
     case 'raise_budget': {
-      const { budgetName, setBudget } = await import('../store/budgets/budgets.ts');
-      const { getProject } = await import('../store/accounts/projects.ts');
       const { period, repo, capNanoUsd, windowMs } = command;
       const terms = { period, repo, capNanoUsd, ...(windowMs === null ? {} : { windowMs }) };
       const { budget } = await setBudget(db, await getProject(db, command.project), terms, { calendar, now });
@@ -37,19 +40,14 @@ async function perform(
       };
     }
     case 'create_key': {
-      const { findProject } = await import('../store/accounts/find-project.ts');
-      const { createKey } = await import('../store/accounts/keys.ts');
       const { id, key } = await createKey(db, { projectId: findProject(db, command.project), now });
       return { message: `Created key ${id} for project ${command.project}:`, secret: key };
     }
     case 'revoke_key': {
-      const { revokeKey } = await import('../store/accounts/keys.ts');
       await revokeKey(db, command.id, now);
       return { message: `Revoked key ${command.id}.` };
     }
     case 'replay_webhook': {
-      const { replayFailed } = await import('../store/webhooks/delivery-log.ts');
-      const { inTransaction } = await import('../store/database/write.ts');
       const write = async <T>(change: () => T) => inTransaction(db, change);
       const { length } = await replayFailed(db, write, { endpointId: command.id }, now);
       return {
@@ -58,7 +56,6 @@ async function perform(
     }
     case 'pause_project':
     case 'resume_project': {
-      const { setPaused } = await import('../store/accounts/projects.ts');
       const pause = command.kind === 'pause_project';
       await setPaused(db, command.project, pause ? now : null);
       return {

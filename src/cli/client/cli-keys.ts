@@ -1,6 +1,8 @@
+import { openSettingsFile } from '../../config/save.ts';
 import { readSecrets } from '../../config/secrets.ts';
 import { createCallerLookup, hashKey } from '../../store/accounts/callers.ts';
-import { findProject } from '../../store/accounts/find-project.ts';
+import { createKey } from '../../store/accounts/keys.ts';
+import { findProject } from '../../store/accounts/projects.ts';
 import type { Db } from '../../store/database/open.ts';
 import type { Context } from '../context.ts';
 
@@ -17,10 +19,6 @@ export async function cliKeyOf(context: Context, db: Db, project: string): Promi
   if (storedKey !== undefined && createCallerLookup(db)(hashKey(storedKey))?.projectId === projectId) {
     return storedKey;
   }
-  const [{ createKey }, { openSettingsFile }] = await Promise.all([
-    import('../../store/accounts/keys.ts'),
-    import('../../config/save.ts'),
-  ]);
   const { key } = await createKey(db, { projectId, label: CLI_KEY_LABEL, now: context.clock.now() });
   (await openSettingsFile(context.paths.cliKeys)).set([project], key);
   return key;

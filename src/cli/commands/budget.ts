@@ -1,8 +1,8 @@
 import { Argument, type Command, Option } from 'commander';
 import { formatUsd } from '../../money.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
-import { findProject, projectIds } from '../../store/accounts/find-project.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
+import { findProject, getProject, projectIds } from '../../store/accounts/projects.ts';
 import { budgetResponse } from '../../store/budgets/budget-response.ts';
 import {
   type BudgetPeriod,
@@ -103,7 +103,6 @@ async function set(context: Context, amount: string | undefined, options: SetOpt
   const repo = options.repo === undefined ? {} : { repo: readRepo(options.repo) };
   const alert = options.alert === undefined ? {} : { alertPercent: readPercent(options.alert) };
   const standing = await withStore(context, async (db) => {
-    const { getProject } = await import('../../store/accounts/projects.ts');
     const project = await getProject(db, options.project);
     return setBudget(db, project, { ...termsOf(amount, options), ...alert, ...repo }, { calendar, now });
   });
@@ -168,7 +167,6 @@ async function remove(context: Context, name: string | undefined, options: Remov
   const { calendar } = settingsAndCalendar(context);
   const now = context.clock.now();
   const removed = await withStore(context, async (db) => {
-    const { getProject } = await import('../../store/accounts/projects.ts');
     const projects = name === undefined ? [findProject(db, options.project)] : projectIds(db);
     const budgets = (await listBudgets(db, projects, { calendar, now })).map(({ budget }) => budget);
     const { projectName, period, repo } =

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import { listProjects } from '../../store/accounts/projects.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say } from '../context.ts';
 import { createProgram, entryFor } from '../program.ts';
@@ -66,7 +67,6 @@ function commandAt(program: Command, words: string[]): Command {
 
 async function projectNames(context: Context): Promise<Candidate[]> {
   if (!existsSync(context.paths.database)) return [];
-  const { listProjects } = await import('../../store/accounts/projects.ts');
   const projects = await withStore(context, listProjects);
   return projects.map(({ name, plan }) => ({ value: name, about: `project, plan ${plan}` }));
 }

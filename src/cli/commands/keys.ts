@@ -1,6 +1,6 @@
-import { findProject } from '../../store/accounts/find-project.ts';
 import { createKey, type Key, listKeys, revokeKey } from '../../store/accounts/keys.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
+import { findProject } from '../../store/accounts/projects.ts';
 import { table } from '../../terminal/table.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';

@@ -1,6 +1,6 @@
-import { ensureDefaultProject, findProject } from '../../store/accounts/find-project.ts';
 import { createKey, listKeys } from '../../store/accounts/keys.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
+import { ensureDefaultProject, findProject } from '../../store/accounts/projects.ts';
 import type { Db } from '../../store/database/open.ts';
 import { CLI_KEY_LABEL } from '../client/cli-keys.ts';
 

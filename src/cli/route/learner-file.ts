@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { findProject } from '../../store/accounts/find-project.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
+import { findProject } from '../../store/accounts/projects.ts';
 import { deserialiseLearner } from '../../tiering/learner/codec.ts';
 import { learnerPath, writeLearner } from '../../tiering/learner/learner-file.ts';
 import { type LearnerState, newLearner, setModels } from '../../tiering/learner/learner-state.ts';

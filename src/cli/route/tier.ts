@@ -1,5 +1,5 @@
 import { parseShare, parseTiers } from '../../config/tiers.ts';
-import { findProject } from '../../store/accounts/find-project.ts';
+import { findProject } from '../../store/accounts/projects.ts';
 import { recentTierScores } from '../../store/router/tier-scores.ts';
 import { conversationKey } from '../../tiering/conversation-key.ts';
 import { decideTier, type TierDecision } from '../../tiering/decide-tier.ts';

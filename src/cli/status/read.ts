@@ -1,4 +1,4 @@
-import { projectIds } from '../../store/accounts/find-project.ts';
+import { projectIds } from '../../store/accounts/projects.ts';
 import { listBudgets, type Standing } from '../../store/budgets/budgets.ts';
 import { type UsageFigures, usageReport } from '../../store/reports/usage-report.ts';
 import type { Context } from '../context.ts';

@@ -1,6 +1,6 @@
 import { createCalendar } from '../../calendar.ts';
-import { findProject } from '../../store/accounts/find-project.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
+import { findProject } from '../../store/accounts/projects.ts';
 import type { Db } from '../../store/database/open.ts';
 import { inTransaction } from '../../store/database/write.ts';
 import { type AddressPolicy, addressPolicy } from '../../webhooks/address-check.ts';

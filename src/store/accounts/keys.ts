@@ -1,9 +1,6 @@
-import { and, asc, eq, isNull } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { notFound } from '../../errors.ts';
 import { newApiKey, type Random, systemRandom } from '../../ids.ts';
 import type { Db } from '../database/open.ts';
-import { keys, projects } from '../database/schema.ts';
 import { changeConfiguration } from '../database/write.ts';
 import { hashKey } from './callers.ts';
 
@@ -20,59 +17,41 @@ export interface Key {
   revokedAt: number | null;
 }
 
-/** Makes a key; the key itself is returned this once and stored nowhere. */
+type Row = Omit<Key, 'admin'> & { admin: number };
+
+const SELECT = `SELECT k.id, p.name AS project, k.admin, k.label, k.hint, k.created_at AS createdAt,
+  k.revoked_at AS revokedAt FROM keys k JOIN projects p ON p.id = k.project_id WHERE p.removed_at IS NULL`;
+
+/** Makes a key. The key itself is returned once and never stored. */
 export async function createKey(
   db: Db,
   options: { projectId: number; admin?: boolean; label?: string | null; now: number; random?: Random },
 ): Promise<{ id: number; key: string }> {
+  const { projectId, admin = false, label = null, now } = options;
   const key = newApiKey(options.random ?? systemRandom);
-  const row = changeConfiguration(db, () =>
-    drizzle(db)
-      .insert(keys)
-      .values({
-        projectId: options.projectId,
-        hash: hashKey(key),
-        hint: key.slice(-4),
-        label: options.label ?? null,
-        admin: options.admin ?? false,
-        createdAt: options.now,
-      })
-      .returning({ id: keys.id })
-      .get(),
+  const { lastInsertRowid } = changeConfiguration(db, () =>
+    db
+      .prepare<[number, Buffer, string, string | null, number, number]>(
+        'INSERT INTO keys (project_id, hash, hint, label, admin, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+      )
+      .run(projectId, hashKey(key), key.slice(-4), label, admin ? 1 : 0, now),
   );
-  return { id: row.id, key };
+  return { id: Number(lastInsertRowid), key };
 }
 
-/** The keys of a project, or all; revoked ones included. */
+/** The keys of a project, or of all projects, including revoked ones. */
 export async function listKeys(db: Db, projectId?: number): Promise<Key[]> {
-  return drizzle(db)
-    .select({
-      id: keys.id,
-      project: projects.name,
-      admin: keys.admin,
-      label: keys.label,
-      hint: keys.hint,
-      createdAt: keys.createdAt,
-      revokedAt: keys.revokedAt,
-    })
-    .from(keys)
-    .innerJoin(projects, eq(projects.id, keys.projectId))
-    .where(
-      and(isNull(projects.removedAt), projectId === undefined ? undefined : eq(keys.projectId, projectId)),
-    )
-    .orderBy(asc(keys.id))
-    .all();
+  const rows =
+    projectId === undefined
+      ? db.prepare<[], Row>(`${SELECT} ORDER BY k.id`).all()
+      : db.prepare<[number], Row>(`${SELECT} AND k.project_id = ? ORDER BY k.id`).all(projectId);
+  return rows.map((row) => ({ ...row, admin: row.admin === 1 }));
 }
 
-/** Revokes a key by id: it stops working with the next request. 404 if there is none, or it was revoked before. */
+/** Revokes a key, with effect from the next request. 404 for an unknown or revoked key. */
 export async function revokeKey(db: Db, id: number, now: number): Promise<void> {
-  const changed = changeConfiguration(db, () =>
-    drizzle(db)
-      .update(keys)
-      .set({ revokedAt: now })
-      .where(and(eq(keys.id, id), isNull(keys.revokedAt)))
-      .run(),
+  const { changes } = changeConfiguration(db, () =>
+    db.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL').run(now, id),
   );
-  if (changed.changes === 0)
-    throw notFound(`no live key with id ${id}. See: gw keys list`, 'key_not_found', 'id');
+  if (changes === 0) throw notFound(`no live key with id ${id}. See: gw keys list`, 'key_not_found', 'id');
 }

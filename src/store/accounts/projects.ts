@@ -1,22 +1,12 @@
-import { and, asc, eq, isNull } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/better-sqlite3';
 import { badRequest, GwError, notFound } from '../../errors.ts';
 import type { Db } from '../database/open.ts';
-import { budgets, keys, projects } from '../database/schema.ts';
 import { changeConfiguration } from '../database/write.ts';
-import type { Plan, Project } from './project.ts';
-import { DEFAULT_PROJECT } from './project.ts';
+import { DEFAULT_PROJECT, type Plan, type Project } from './project.ts';
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
-const columns = {
-  id: projects.id,
-  name: projects.name,
-  plan: projects.plan,
-  createdAt: projects.createdAt,
-  pausedAt: projects.pausedAt,
-};
+const COLUMNS = 'id, name, plan, created_at AS createdAt, paused_at AS pausedAt';
 
-/** Makes a project. 400 for a bad name, 409 for one that exists. A removed project of the name comes back to life. */
+/** Makes a project, or restores a removed one of that name. 400 for a bad name, 409 for one that is taken. */
 export async function createProject(
   db: Db,
   { name, plan = 'pro', now }: { name: string; plan?: Plan; now: number },
@@ -28,65 +18,79 @@ export async function createProject(
     );
   }
   return changeConfiguration(db, () => {
-    const orm = drizzle(db);
-    const existing = orm.select().from(projects).where(eq(projects.name, name)).get();
-    if (existing && existing.removedAt === null) {
-      throw new GwError(`project ${name} exists already. See: gw projects list`, {
-        status: 409,
-        type: 'invalid_request_error',
-        code: 'project_exists',
-        param: 'name',
-      });
-    }
-    if (existing) {
-      const revived = { removedAt: null, pausedAt: null, plan };
-      return orm.update(projects).set(revived).where(eq(projects.id, existing.id)).returning(columns).get();
-    }
-    return orm.insert(projects).values({ name, plan, createdAt: now }).returning(columns).get();
+    const project = db
+      .prepare<[string, Plan, number], Project>(
+        `INSERT INTO projects (name, plan, created_at) VALUES (?, ?, ?)
+         ON CONFLICT (name) DO UPDATE SET plan = excluded.plan, paused_at = NULL, removed_at = NULL
+         WHERE removed_at IS NOT NULL RETURNING ${COLUMNS}`,
+      )
+      .get(name, plan, now);
+    if (project) return project;
+    throw new GwError(`project ${name} exists already. See: gw projects list`, {
+      status: 409,
+      type: 'invalid_request_error',
+      code: 'project_exists',
+      param: 'name',
+    });
   });
 }
 
-/** All projects but removed ones, by name. */
-export async function listProjects(db: Db): Promise<Project[]> {
-  return drizzle(db)
-    .select(columns)
-    .from(projects)
-    .where(isNull(projects.removedAt))
-    .orderBy(asc(projects.name))
-    .all();
-}
-
-/** A project by name. 404 with what to run. */
-export async function getProject(db: Db, name: string): Promise<Project> {
-  const found = (await listProjects(db)).find((project) => project.name === name);
-  if (!found)
-    throw notFound(
-      `no project "${name}". See: gw projects list. To make it: gw projects add ${name}`,
-      'project_not_found',
-      'project_id',
-    );
-  return found;
-}
-
-/** Sets a project's plan. */
-export async function setPlan(db: Db, name: string, plan: Plan): Promise<void> {
-  const project = await getProject(db, name);
+/** Makes the default project if there is none. Safe for processes that start at the same time. */
+export function ensureDefaultProject(db: Db, now: number): void {
+  if (selectProject(db, DEFAULT_PROJECT)) return;
   changeConfiguration(db, () =>
-    drizzle(db).update(projects).set({ plan }).where(eq(projects.id, project.id)).run(),
+    db
+      .prepare('INSERT INTO projects (name, created_at) VALUES (?, ?) ON CONFLICT DO NOTHING')
+      .run(DEFAULT_PROJECT, now),
   );
 }
 
-/** Stops or resumes a project: a paused project's requests are refused. */
+/** All projects except removed ones, by name. */
+export async function listProjects(db: Db): Promise<Project[]> {
+  return db
+    .prepare<[], Project>(`SELECT ${COLUMNS} FROM projects WHERE removed_at IS NULL ORDER BY name`)
+    .all();
+}
+
+/** The ids of all projects except removed ones, by name. */
+export function projectIds(db: Db): number[] {
+  return db
+    .prepare<[], number>('SELECT id FROM projects WHERE removed_at IS NULL ORDER BY name')
+    .pluck()
+    .all();
+}
+
+/** A project by its exact name. 404 for an unknown one. */
+export async function getProject(db: Db, name: string): Promise<Project> {
+  const project = selectProject(db, name);
+  if (project?.name !== name) throw unknownProject(name);
+  return project;
+}
+
+/** A project's id by its name in any letter case. 404 for an unknown one. */
+export function findProject(db: Db, name: string): number {
+  const project = selectProject(db, name);
+  if (!project) throw unknownProject(name);
+  return project.id;
+}
+
+/** Sets a project's plan. 404 for an unknown one. */
+export async function setPlan(db: Db, name: string, plan: Plan): Promise<void> {
+  const { id } = await getProject(db, name);
+  changeConfiguration(db, () => db.prepare('UPDATE projects SET plan = ? WHERE id = ?').run(plan, id));
+}
+
+/** Pauses a project, so that its requests are refused, or resumes it (null). 404 for an unknown one. */
 export async function setPaused(db: Db, name: string, pausedAt: number | null): Promise<void> {
-  const project = await getProject(db, name);
+  const { id } = await getProject(db, name);
   changeConfiguration(db, () =>
-    drizzle(db).update(projects).set({ pausedAt }).where(eq(projects.id, project.id)).run(),
+    db.prepare('UPDATE projects SET paused_at = ? WHERE id = ?').run(pausedAt, id),
   );
 }
 
 /**
- * Removes a project: its keys are revoked and its budgets removed, so that a new project of the name starts without
- * them; its history stays. The default project stays.
+ * Removes a project, revokes its keys and removes its budgets, so that a new project of the same name starts without
+ * them. Its history stays. The default project can't be removed.
  */
 export async function removeProject(db: Db, name: string, now: number): Promise<void> {
   if (name === DEFAULT_PROJECT) {
@@ -94,17 +98,23 @@ export async function removeProject(db: Db, name: string, now: number): Promise<
   }
   const { id } = await getProject(db, name);
   changeConfiguration(db, () => {
-    const orm = drizzle(db);
-    orm.update(projects).set({ removedAt: now }).where(eq(projects.id, id)).run();
-    orm
-      .update(keys)
-      .set({ revokedAt: now })
-      .where(and(eq(keys.projectId, id), isNull(keys.revokedAt)))
-      .run();
-    orm
-      .update(budgets)
-      .set({ removedAt: now })
-      .where(and(eq(budgets.projectId, id), isNull(budgets.removedAt)))
-      .run();
+    db.prepare('UPDATE projects SET removed_at = ? WHERE id = ?').run(now, id);
+    db.prepare('UPDATE keys SET revoked_at = ? WHERE project_id = ? AND revoked_at IS NULL').run(now, id);
+    db.prepare('UPDATE budgets SET removed_at = ? WHERE project_id = ? AND removed_at IS NULL').run(now, id);
   });
+}
+
+/** The column `name` ignores letter case. */
+function selectProject(db: Db, name: string): Project | undefined {
+  return db
+    .prepare<[string], Project>(`SELECT ${COLUMNS} FROM projects WHERE name = ? AND removed_at IS NULL`)
+    .get(name);
+}
+
+function unknownProject(name: string): GwError {
+  return notFound(
+    `no project "${name}". See: gw projects list. To make it: gw projects add ${name}`,
+    'project_not_found',
+    'project_id',
+  );
 }

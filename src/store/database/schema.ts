@@ -2,8 +2,8 @@ import { isNotNull, isNull, sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 /**
- * The tables as drizzle sees them. The SQL in migrations/ is what makes them; a test holds the two together.
- * Times are UTC milliseconds, money is integer nano-USD; `..._id` of names is an id of `names`.
+ * The schema in one place. The SQL in migrations/ creates the tables, and a test compares the two; nothing loads this
+ * file at run time. Times are UTC milliseconds, money is integer nano-USD; `..._id` of names is an id of `names`.
  */
 export const meta = sqliteTable('meta', { key: text().primaryKey(), value: integer().notNull() });
 

@@ -1,8 +1,5 @@
-import { and, asc, eq, isNull, type SQL, sql } from 'drizzle-orm';
-import { drizzle } from 'drizzle-orm/better-sqlite3';
 import type { Plan } from '../accounts/project.ts';
 import type { Db } from '../database/open.ts';
-import { blockedSummaries, deliveries, projects, webhookEndpoints } from '../database/schema.ts';
 import type { EventType } from './event-types.ts';
 import { eventBits, eventsOf } from './subscription.ts';
 
@@ -56,86 +53,90 @@ export interface Endpoints {
   enable(id: number): Promise<void>;
 }
 
+type Row = Omit<Endpoint, 'events'> & { events: number };
+
+const SELECT = `SELECT e.id, p.name AS project, e.project_id AS projectId, p.plan, e.url, e.format, e.events, e.secret,
+  e.old_secret AS oldSecret, e.old_secret_until AS oldSecretUntil, e.consecutive_failures AS consecutiveFailures,
+  e.created_at AS createdAt, e.disabled_at AS disabledAt, e.disabled_reason AS disabledReason
+  FROM webhook_endpoints e JOIN projects p ON p.id = e.project_id WHERE p.removed_at IS NULL`;
+
 export function createEndpoints(db: Db, write: Write): Endpoints {
-  const orm = drizzle(db);
-  const update = (id: number, changes: Partial<typeof webhookEndpoints.$inferInsert>) =>
-    write(() => {
-      orm.update(webhookEndpoints).set(changes).where(eq(webhookEndpoints.id, id)).run();
-    });
-  const select = (condition: SQL | undefined) =>
-    orm
-      .select({ endpoint: webhookEndpoints, project: projects.name, plan: projects.plan })
-      .from(webhookEndpoints)
-      .innerJoin(projects, eq(projects.id, webhookEndpoints.projectId))
-      .where(and(isNull(projects.removedAt), condition))
-      .orderBy(asc(webhookEndpoints.id))
-      .all()
-      .map(read);
+  const sql = prepareEndpoints(db);
   return {
-    create: ({ events, now, ...endpoint }) =>
+    create: ({ projectId, url, format, events, secret, now }) =>
       write(() => {
-        const values = { ...endpoint, events: eventBits(events), createdAt: now };
-        return orm.insert(webhookEndpoints).values(values).returning({ id: webhookEndpoints.id }).get().id;
+        const { lastInsertRowid } = sql.insert.run(projectId, url, format, eventBits(events), secret, now);
+        return Number(lastInsertRowid);
       }),
     list: async (projectId) =>
-      select(projectId === undefined ? undefined : eq(webhookEndpoints.projectId, projectId)),
-    get: async (id) => select(eq(webhookEndpoints.id, id))[0],
-    update: (id, { events, ...changes }) =>
-      update(id, events === undefined ? changes : { ...changes, events: eventBits(events) }),
-    remove: (id) =>
+      (projectId === undefined ? sql.selectAll.all() : sql.selectOfProject.all(projectId)).map(parseRow),
+    get: async (id) => {
+      const row = sql.select.get(id);
+      return row && parseRow(row);
+    },
+    update: (id, { url, format, events }) =>
       write(() => {
-        orm.delete(deliveries).where(eq(deliveries.endpointId, id)).run();
-        orm.delete(blockedSummaries).where(eq(blockedSummaries.endpointId, id)).run();
-        orm.delete(webhookEndpoints).where(eq(webhookEndpoints.id, id)).run();
+        sql.update.run(url ?? null, format ?? null, events ? eventBits(events) : null, id);
       }),
+    remove: (id) => write(() => removeEndpoint(db, id)),
     rotate: (id, secret, oldSecretUntil) =>
       write(() => {
-        orm
-          .update(webhookEndpoints)
-          .set({ secret, oldSecret: sql`${webhookEndpoints.secret}`, oldSecretUntil })
-          .where(eq(webhookEndpoints.id, id))
-          .run();
+        sql.rotate.run(secret, oldSecretUntil, id);
       }),
     disable: (id, reason, now) => write(() => disableEndpoint(db, { id, reason, now })),
-    enable: (id) => update(id, { disabledAt: null, disabledReason: null, consecutiveFailures: 0 }),
+    enable: (id) =>
+      write(() => {
+        sql.enable.run(id);
+      }),
   };
 }
 
+function prepareEndpoints(db: Db) {
+  return {
+    selectAll: db.prepare<[], Row>(`${SELECT} ORDER BY e.id`),
+    selectOfProject: db.prepare<[number], Row>(`${SELECT} AND e.project_id = ? ORDER BY e.id`),
+    select: db.prepare<[number], Row>(`${SELECT} AND e.id = ?`),
+    insert: db.prepare<[number, string, WebhookFormat, number, string, number]>(
+      'INSERT INTO webhook_endpoints (project_id, url, format, events, secret, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+    ),
+    update: db.prepare<[string | null, WebhookFormat | null, number | null, number]>(
+      `UPDATE webhook_endpoints SET url = coalesce(?, url), format = coalesce(?, format), events = coalesce(?, events)
+       WHERE id = ?`,
+    ),
+    rotate: db.prepare<[string, number, number]>(
+      'UPDATE webhook_endpoints SET secret = ?, old_secret = secret, old_secret_until = ? WHERE id = ?',
+    ),
+    enable: db.prepare<[number]>(
+      `UPDATE webhook_endpoints SET disabled_at = NULL, disabled_reason = NULL, consecutive_failures = 0
+       WHERE id = ?`,
+    ),
+  };
+}
+
+function removeEndpoint(db: Db, id: number): void {
+  db.prepare('DELETE FROM deliveries WHERE endpoint_id = ?').run(id);
+  db.prepare('DELETE FROM blocked_summaries WHERE endpoint_id = ?').run(id);
+  db.prepare('DELETE FROM webhook_endpoints WHERE id = ?').run(id);
+}
+
 /**
- * Disables an endpoint, in the running transaction. What waits for it fails, where it can be seen and replayed:
- * enabled again after a week, an endpoint is not to be flooded with a week's alerts.
+ * Disables an endpoint, in the running transaction. Its pending deliveries fail, where they can be seen and replayed:
+ * an endpoint that is enabled again after a week must not be flooded with a week's alerts.
  */
 export function disableEndpoint(
   db: Db,
   { id, reason, now }: { id: number; reason: string; now: number },
 ): void {
-  const orm = drizzle(db);
-  orm
-    .update(webhookEndpoints)
-    .set({ disabledAt: now, disabledReason: reason })
-    .where(and(eq(webhookEndpoints.id, id), isNull(webhookEndpoints.disabledAt)))
-    .run();
-  orm
-    .update(deliveries)
-    .set({ state: 'failed', finishedAt: now, error: 'the endpoint was disabled' })
-    .where(and(eq(deliveries.endpointId, id), eq(deliveries.state, 'pending')))
-    .run();
-  orm.delete(blockedSummaries).where(eq(blockedSummaries.endpointId, id)).run();
+  db.prepare(
+    'UPDATE webhook_endpoints SET disabled_at = ?, disabled_reason = ? WHERE id = ? AND disabled_at IS NULL',
+  ).run(now, reason, id);
+  db.prepare(
+    `UPDATE deliveries SET state = 'failed', finished_at = ?, error = 'the endpoint was disabled'
+     WHERE endpoint_id = ? AND state = 'pending'`,
+  ).run(now, id);
+  db.prepare('DELETE FROM blocked_summaries WHERE endpoint_id = ?').run(id);
 }
 
-function read({
-  endpoint,
-  ...project
-}: {
-  endpoint: typeof webhookEndpoints.$inferSelect;
-  project: string;
-  plan: Plan;
-}): Endpoint {
-  return {
-    ...endpoint,
-    ...project,
-    events: eventsOf(endpoint.events),
-    // Written by `create` and `update` only, which take no other.
-    format: endpoint.format as WebhookFormat,
-  };
+function parseRow(row: Row): Endpoint {
+  return { ...row, events: eventsOf(row.events) };
 }

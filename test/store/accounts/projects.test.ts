@@ -3,8 +3,10 @@ import { createCallerLookup } from '../../../src/store/accounts/callers.ts';
 import { createKey, hashKey, listKeys, revokeKey } from '../../../src/store/accounts/keys.ts';
 import {
   createProject,
+  findProject,
   getProject,
   listProjects,
+  projectIds,
   removeProject,
   setPaused,
   setPlan,
@@ -48,6 +50,31 @@ describe('createProject()', () => {
 });
 
 describe('a project', () => {
+  test('is found by its name in any letter case, and returned for its exact name alone', async () => {
+    const db = await memoryDatabase();
+    const { id } = await createProject(db, { name: 'web', now: NOON });
+    expect(findProject(db, 'WEB')).toBe(id);
+    await expect(getProject(db, 'WEB')).rejects.toMatchObject({ status: 404 });
+    await expect(createProject(db, { name: 'web', now: NOON })).rejects.toMatchObject({ status: 409 });
+  });
+
+  test('that was removed comes back under its id, with its plan anew and running', async () => {
+    const db = await memoryDatabase();
+    const { id } = await createProject(db, { name: 'web', plan: 'team', now: NOON });
+    await setPaused(db, 'web', NOON);
+    await removeProject(db, 'web', NOON);
+    expect(projectIds(db)).toEqual([]);
+    expect(() => findProject(db, 'web')).toThrow('no project "web"');
+    expect(await createProject(db, { name: 'web', now: NOON + 1 })).toEqual({
+      id,
+      name: 'web',
+      plan: 'pro',
+      createdAt: NOON,
+      pausedAt: null,
+    });
+    expect(projectIds(db)).toEqual([id]);
+  });
+
   test('changes its plan, pauses and resumes', async () => {
     const db = await memoryDatabase();
     await createProject(db, { name: 'web', now: NOON });
