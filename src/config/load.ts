@@ -14,6 +14,7 @@ import {
   SettingError,
   type Settings,
 } from './settings.ts';
+import type { Written } from './written.ts';
 
 /** The settings in force, and where each came from. */
 export interface LoadedSettings {
@@ -125,8 +126,8 @@ function providersOf(value: unknown, problems: string[]): Record<string, Provide
 }
 
 /** Without a prototype: a project may be called `constructor`. */
-function mapOf(map: MapKey, value: unknown, problems: string[]): Record<string, string> {
-  const entries: Record<string, string> = Object.create(null);
+function mapOf(map: MapKey, value: unknown, problems: string[]): Record<string, string | Written> {
+  const entries: Record<string, string | Written> = Object.create(null);
   for (const [name, each] of Object.entries(isObject(value) ? value : {})) {
     try {
       entries[name] = MAPS[map].parse(each, name);

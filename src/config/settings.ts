@@ -1,7 +1,9 @@
 import { isTimezone, systemTimezone } from '../calendar.ts';
-import { parseUsd } from '../money.ts';
+import { type NanoUsd, parseUsd } from '../money.ts';
+import { parseRetention, type Retention } from './retention.ts';
 import { SettingError } from './setting-error.ts';
-import { parseShare, parseTiers } from './tiers.ts';
+import { type ModelTiers, parseShare, parseTiers } from './tiers.ts';
+import type { Written } from './written.ts';
 
 export { SettingError } from './setting-error.ts';
 
@@ -17,6 +19,16 @@ export interface ProviderSettings {
   keyStored?: boolean;
   /** What the provider speaks. */
   wire?: 'openai' | 'anthropic';
+}
+
+/** A share of requests, in [0,1]. */
+export interface Share extends Written {
+  share: number;
+}
+
+/** What a call of a provider's own tool costs. */
+export interface Fee extends Written {
+  nanoUsd: NanoUsd;
 }
 
 /** Everything that can be set. Durations are milliseconds, sizes bytes. */
@@ -42,20 +54,19 @@ export interface Settings {
   'routing.first_byte_timeout_ms': number;
   'metering.max_tokens_per_second': number;
   'passthrough.unmetered': UnmeteredRule;
-  /** Days such as `90d`, or `forever`. */
-  'retention.requests': string;
+  'retention.requests': Retention;
   attribution: Switch;
   'log.level': LogLevel;
   /** Model names of one's own: alias -> `provider/model` or another name. */
   aliases: Record<string, string>;
-  /** What a call of a provider's own tool costs, in dollars. */
-  fees: Record<string, string>;
+  /** Fees of providers' own tools, by the tool's name. */
+  fees: Record<string, Fee>;
   /** The optimizer's level for single projects. */
   'optimizer.projects': Record<string, OptimizerLevel>;
-  /** The tiers between which gw decides for a model (config/tiers.ts). */
-  tiers: Record<string, string>;
-  /** The part of a project's requests that goes to strong tiers; goes before that of the tiers. */
-  'routing.shares': Record<string, string>;
+  /** The tiers between which gw decides, by model. */
+  tiers: Record<string, ModelTiers & Written>;
+  /** The share of a project's requests that goes to strong tiers; overrides the share of the tiers. */
+  'routing.shares': Record<string, Share>;
   providers: Record<string, ProviderSettings>;
 }
 
@@ -117,31 +128,20 @@ function timezone(value: unknown): string {
   throw new SettingError(`${JSON.stringify(value)} is not a time zone; an example is Europe/Paris`);
 }
 
-/** Dollars, kept as they were written. */
-function dollars(value: unknown): string {
+function dollars(value: unknown): Fee {
   const written = typeof value === 'number' ? String(value) : value;
-  if (typeof written === 'string' && parseUsd(written) !== undefined) return written;
+  const nanoUsd = typeof written === 'string' ? parseUsd(written) : undefined;
+  if (typeof written === 'string' && nanoUsd !== undefined) return { written, nanoUsd };
   throw new SettingError(`${JSON.stringify(value)} is not an amount of dollars; an example is 0.01`);
 }
 
-function tiers(value: unknown, model: string): string {
+function tiers(value: unknown, model: string): ModelTiers & Written {
   const written = text(value);
-  parseTiers(written, model);
-  return written;
+  return { ...parseTiers(written, model), written };
 }
 
-/** Kept as it was written. */
-function share(value: unknown): string {
-  parseShare(value);
-  return String(value);
-}
-
-/** Whole days such as `90d`; `off` switches pruning off. */
-function retention(value: unknown): string {
-  if (value === 'forever' || value === 'off') return 'forever';
-  const days = typeof value === 'string' ? Number(/^(\d{1,4})d$/.exec(value)?.[1]) : Number.NaN;
-  if (days >= 1) return `${days}d`;
-  throw new SettingError(`${JSON.stringify(value)} is neither a number of days, such as 90d, nor forever`);
+function share(value: unknown): Share {
+  return { written: String(value), share: parseShare(value) };
 }
 
 const MINUTE = 60_000;
@@ -264,8 +264,8 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
       'endpoints whose cost nothing bounds (audio, images, batches), for projects with a budget: refuse or allow',
   },
   'retention.requests': {
-    default: () => '90d',
-    parse: retention,
+    default: () => parseRetention('90d'),
+    parse: parseRetention,
     about: 'how long the record of each request is kept, in days, or forever; reports keep their figures',
   },
   attribution: {
@@ -305,7 +305,7 @@ export const MAPS = {
     parse: share,
     about: 'the part of the requests of this project that goes to the strong tier, such as 30%',
   },
-} satisfies Record<string, { parse(value: unknown, name: string): string; about: string }>;
+} satisfies Record<string, { parse(value: unknown, name: string): string | Written; about: string }>;
 export type MapKey = keyof typeof MAPS;
 export const MAP_KEYS = Object.keys(MAPS) as MapKey[];
 

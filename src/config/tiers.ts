@@ -1,7 +1,7 @@
 import { SettingError } from './setting-error.ts';
 
 /** The two tiers between which gw decides for a model. */
-export interface Tiers {
+export interface ModelTiers {
   /** The models of the strong tier, as an alias lists them: `a, b | c`. */
   strong: string;
   /** The cheaper tier. */
@@ -21,7 +21,7 @@ const STRONG = 'strong';
  * share=30%`. Requests for a model of the cheaper tier go to the strong one only with the word `up`. Throws
  * SettingError.
  */
-export function parseTiers(text: string, model: string): Tiers {
+export function parseTiers(text: string, model: string): ModelTiers {
   const found = new Map<string, string>();
   let share: number | undefined;
   let up = false;
@@ -64,7 +64,7 @@ function addTier(found: Map<string, string>, name: string, models: string): void
   found.set(name, models);
 }
 
-function twoOf(found: Map<string, string>): Pick<Tiers, 'strong' | 'weak'> {
+function twoOf(found: Map<string, string>): Pick<ModelTiers, 'strong' | 'weak'> {
   const strong = found.get(STRONG);
   const [other, third] = [...found.keys()].filter((name) => name !== STRONG);
   if (strong === undefined)

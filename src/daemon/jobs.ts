@@ -1,6 +1,5 @@
 import type { Clock } from '../clock.ts';
 import type { Compressor } from '../compression/compressor.ts';
-import { retentionMs } from '../config/retention.ts';
 import { messageOf } from '../errors.ts';
 import { createPruning } from '../store/database/retention.ts';
 import { judgeOptimizer } from './judge-optimizer.ts';
@@ -45,7 +44,7 @@ export function startJobs(options: JobsOptions): () => Promise<void> {
 function maintenanceSteps({ db, clock, ledger, configuration }: Core): MaintenanceStep[] {
   const pruning = createPruning(db);
   const prune = (kind: 'requests' | 'deliveries' | 'events') => async () => {
-    const keepMs = retentionMs(configuration.current().settings['retention.requests']);
+    const { ms: keepMs } = configuration.current().settings['retention.requests'];
     return keepMs !== undefined && ledger.write(() => pruning[kind](clock.now(), keepMs));
   };
   return [

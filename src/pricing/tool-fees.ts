@@ -53,12 +53,12 @@ const BY_PROVIDER: Readonly<Record<string, Fees>> = {
 export function toolFee(
   provider: string,
   tool: string,
-  own: Readonly<Record<string, string>>,
+  own: Readonly<Record<string, Pick<ToolFee, 'nanoUsd'>>>,
 ): ToolFee | undefined {
   const listed = ownEntry(ownEntry(BY_PROVIDER, provider) ?? {}, tool) ?? ownEntry(COMMON, tool);
   const set = ownEntry(own, tool);
   if (set === undefined) return listed;
-  return { nanoUsd: parseUsd(set) ?? 0, per: listed?.per ?? 'request' };
+  return { nanoUsd: set.nanoUsd, per: listed?.per ?? 'request' };
 }
 
 function ownEntry<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {

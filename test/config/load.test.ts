@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { systemTimezone } from '../../src/calendar.ts';
 import { loadSettings } from '../../src/config/load.ts';
 import { DEFINITIONS, isScalarKey, SCALAR_KEYS } from '../../src/config/settings.ts';
+import { writtenOf } from '../../src/config/written.ts';
 import { temporaryDirectory } from '../support/simulator.ts';
 
 /** The path of a settings file with this content; undefined makes none. */
@@ -101,11 +102,60 @@ describe('loadSettings()', () => {
   });
 });
 
+describe('settings with a value that is not their text', () => {
+  test('are parsed when they are loaded, and keep their text', () => {
+    const { settings, problems } = loadSettings({
+      file: settingsFile({
+        retention: { requests: '7d' },
+        routing: { shares: { web: '30%', api: 0.5 } },
+        fees: { web_search: '0.010', mcp: 0.5 },
+        tiers: { 'gpt-5': 'strong: a; fast: b; share=1%' },
+      }),
+    });
+    expect(settings['retention.requests']).toEqual({ written: '7d', ms: 7 * 86_400_000 });
+    expect({ ...settings['routing.shares'] }).toEqual({
+      web: { written: '30%', share: 0.3 },
+      api: { written: '0.5', share: 0.5 },
+    });
+    expect({ ...settings.fees }).toEqual({
+      web_search: { written: '0.010', nanoUsd: 10_000_000 },
+      mcp: { written: '0.5', nanoUsd: 500_000_000 },
+    });
+    expect(settings.tiers['gpt-5']).toEqual({
+      written: 'strong: a; fast: b; share=1%',
+      strong: 'a',
+      weak: { name: 'fast', models: 'b' },
+      share: 0.01,
+      up: false,
+    });
+    expect(problems).toEqual([]);
+  });
+
+  test('are left out, with a problem each, where the file has them wrong', () => {
+    const file = settingsFile({
+      retention: { requests: '0d' },
+      routing: { shares: { web: '130%' } },
+      fees: { web_search: 'much' },
+      tiers: { 'gpt-5': 'strong: a' },
+    });
+    const { settings, problems } = loadSettings({ file });
+    expect(settings['retention.requests'].written).toBe('90d');
+    expect([settings['routing.shares'], settings.fees, settings.tiers].flatMap(Object.keys)).toEqual([]);
+    expect(problems).toEqual([
+      `retention.requests in ${file}: "0d" is neither a number of days, such as 90d, nor forever`,
+      'fees.web_search: "much" is not an amount of dollars; an example is 0.01',
+      'tiers.gpt-5: with the tier strong alone there is nothing to choose. An example is "strong: openai/gpt-5; fast: openai/gpt-5-mini; share=30%"',
+      'routing.shares.web: "130%" is no share; examples are 30% and 0.3',
+    ]);
+  });
+});
+
 describe('the definitions', () => {
   test.each(SCALAR_KEYS)('%s takes its own default, as a value and as text', (key) => {
     const { default: initial, parse } = DEFINITIONS[key];
-    expect(parse(initial())).toBe(initial());
-    expect(parse(String(initial()))).toBe(initial());
+    const written = writtenOf(initial());
+    expect(parse(written)).toEqual(initial());
+    expect(parse(String(written))).toEqual(initial());
   });
 
   test.each([

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { createCalendar } from '../../src/calendar.ts';
 import type { ProviderSettings, Settings } from '../../src/config/settings.ts';
+import type { Written } from '../../src/config/written.ts';
 import { NANO_PER_USD } from '../../src/money.ts';
 import { type Paths, resolvePaths } from '../../src/paths.ts';
 import { createKey } from '../../src/store/accounts/keys.ts';
@@ -13,8 +14,11 @@ import { bumpConfigurationEpoch } from '../../src/store/database/write.ts';
 import { type LoggedRequest, listRequests } from '../../src/store/requests/request-log.ts';
 import { layDatabase } from './migrated.ts';
 
-/** Settings by key, and providers beside the one named `mock`. */
-export type TestSettings = Partial<Omit<Settings, 'providers'>> & {
+/** A setting as config.json has it. */
+type InFile<T> = T extends Written ? string : T extends Record<string, Written> ? Record<string, string> : T;
+
+/** Settings by key, as config.json has them, and providers beside the one named `mock`. */
+export type TestSettings = { [K in Exclude<keyof Settings, 'providers'>]?: InFile<Settings[K]> } & {
   providers?: Record<string, ProviderSettings>;
 };
 

@@ -7,6 +7,7 @@ import {
   SCALAR_KEYS,
   type ScalarKey,
 } from '../../config/settings.ts';
+import { writtenOf } from '../../config/written.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { announceChange } from '../config/announce-change.ts';
@@ -51,8 +52,9 @@ export const config: SetUp = (command, context) => {
 function get(context: Context, key: string, json = false): void {
   const { settings } = readSettings(context);
   const entry = mapEntryOf(key);
-  const value = isScalarKey(key) ? settings[key] : entry && settings[entry.map][entry.name];
-  if (value === undefined) throw unknownSetting(key);
+  const setting = isScalarKey(key) ? settings[key] : entry && settings[entry.map][entry.name];
+  if (setting === undefined) throw unknownSetting(key);
+  const value = writtenOf(setting);
   if (json) sayJson(context, value);
   else say(context, String(value));
 }
@@ -86,14 +88,14 @@ async function list(context: Context, { origin, json }: { origin?: boolean; json
   const switchedOff = await readSwitchedOff(context);
   const scalars: Entry[] = SCALAR_KEYS.map((key) => ({
     key,
-    value: settings[key],
+    value: writtenOf(settings[key]),
     origin: originText(key, origins[key]),
     about: DEFINITIONS[key].about,
   }));
   const mapEntries: Entry[] = MAP_KEYS.flatMap((map) =>
     Object.entries(settings[map]).map(([name, value]) => ({
       key: `${map}.${name}`,
-      value,
+      value: writtenOf(value),
       origin: 'config',
       about:
         map === 'optimizer.projects' && switchedOff.has(name)

@@ -8,6 +8,7 @@ import {
   SCALAR_KEYS,
   SettingError,
 } from '../../config/settings.ts';
+import { writtenOf } from '../../config/written.ts';
 import { messageOf } from '../../errors.ts';
 import { makeHome } from '../../paths.ts';
 import type { Context } from '../context.ts';
@@ -23,7 +24,8 @@ export async function changeSetting(
   const entry = mapEntryOf(key);
   const parse = isScalarKey(key) ? DEFINITIONS[key].parse : entry && MAPS[entry.map].parse;
   if (!parse) throw unknownSetting(key);
-  const value = text === undefined ? undefined : parseSetting(key, () => parse(text, entry?.name ?? ''));
+  const value =
+    text === undefined ? undefined : writtenOf(parseSetting(key, () => parse(text, entry?.name ?? '')));
   if (entry?.map === 'tiers' && text !== undefined) checkTiers(context, entry.name, text);
   makeHome(context.paths);
   const file = await openSettingsFile(context.paths.config);

@@ -1,4 +1,3 @@
-import { retentionMs } from '../../config/retention.ts';
 import { type DatabaseSize, measureDatabase } from '../../store/database/database-size.ts';
 import { bytes, plural } from '../../terminal/numbers.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
@@ -49,11 +48,10 @@ function partsOf({ tables, freeBytes, walBytes }: DatabaseSize): string {
 function prunedOf({ oldestRequestAt, requestsBefore }: DatabaseSize, context: Context): string {
   if (oldestRequestAt === null) return '';
   const { settings } = readSettings(context);
-  const setting = settings['retention.requests'];
+  const { written, ms: keepMs } = settings['retention.requests'];
   const since = createTimeFormat(settings.timezone).dateTime(oldestRequestAt).slice(0, 10);
-  const keepMs = retentionMs(setting);
   if (keepMs === undefined) return `requests since ${since} are kept forever (retention.requests)`;
   const due = requestsBefore(context.clock.now() - keepMs);
   const fate = due > 0 ? `, and ${plural(due, 'record')} will be deleted while gw runs` : '';
-  return `requests since ${since} are kept for ${setting} (retention.requests)${fate}`;
+  return `requests since ${since} are kept for ${written} (retention.requests)${fate}`;
 }

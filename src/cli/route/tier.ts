@@ -1,4 +1,3 @@
-import { parseShare, parseTiers } from '../../config/tiers.ts';
 import { findProject } from '../../store/accounts/projects.ts';
 import { recentTierScores } from '../../store/router/tier-scores.ts';
 import { conversationKey } from '../../tiering/conversation-key.ts';
@@ -34,11 +33,10 @@ export async function tierFor(
   { project, model, messages, scored }: TierQuestion,
 ): Promise<TierAnswer | undefined> {
   const { settings } = readSettings(context);
-  const setting = model === undefined ? undefined : settings.tiers[model];
-  if (model === undefined || setting === undefined) return undefined;
-  const { strong, weak, share: shareOfTiers } = parseTiers(setting, model);
-  const own = settings['routing.shares'][project];
-  const share = own === undefined ? shareOfTiers : parseShare(own);
+  const tiers = model === undefined ? undefined : settings.tiers[model];
+  if (model === undefined || tiers === undefined) return undefined;
+  const { strong, weak } = tiers;
+  const { share } = settings['routing.shares'][project] ?? tiers;
   const { projectId, window } = await scoresOf(context, project, model);
   const turns = messages.map(({ role, content }) => ({ role: String(role), content }));
   const decision = decideTier({

@@ -25,7 +25,7 @@ export interface ToolFeesOptions {
   provider: string;
   choices: number;
   /** What the user has set, by tool. */
-  fees: Readonly<Record<string, string>>;
+  fees: Readonly<Record<string, Pick<ToolFee, 'nanoUsd'>>>;
   /** How many calls a request is allowed that sets no limit of its own. */
   maxCalls: number;
 }

@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/settings.ts';
-import { parseShare, parseTiers } from '../../config/tiers.ts';
+import type { ModelTiers } from '../../config/tiers.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { ScoreWindow } from '../../tiering/share.ts';
 import type { Resolver, RoutedTarget } from './resolve.ts';
@@ -61,8 +61,11 @@ export function createTiers({ settings, resolver, known }: TiersOptions): Tiers 
   };
   for (const { projectId, model, score } of known) windowOf(projectId, model).push(score);
 
-  function offerFor(model: string, written: string, family: Provider['wire']): TierOffer | undefined {
-    const { strong, weak, share } = parseTiers(written, model);
+  function offerFor(
+    model: string,
+    { strong, weak, share }: ModelTiers,
+    family: Provider['wire'],
+  ): TierOffer | undefined {
     const [strongTargets, weakTargets] = [strong, weak.models].map((models) =>
       resolver.findAll(models, family),
     );
@@ -81,16 +84,13 @@ export function createTiers({ settings, resolver, known }: TiersOptions): Tiers 
 
   return {
     of(model, family) {
-      const written = settings().tiers[model];
-      if (written === undefined) return undefined;
+      const tiers = settings().tiers[model];
+      if (tiers === undefined) return undefined;
       const key = `${family} ${model}`;
-      if (!offers.has(key)) offers.set(key, offerFor(model, written, family));
+      if (!offers.has(key)) offers.set(key, offerFor(model, tiers, family));
       return offers.get(key);
     },
-    shareOf(project) {
-      const written = settings()['routing.shares'][project];
-      return written === undefined ? undefined : parseShare(written);
-    },
+    shareOf: (project) => settings()['routing.shares'][project]?.share,
     windowOf,
     spentOfCap: (projectId) => spent.get(projectId) ?? 0,
     admitted: (projectId, spentOfCap) => void spent.set(projectId, spentOfCap),

@@ -39,6 +39,17 @@ describe('gw config', () => {
     expect((await cli.run(['config', 'get', 'retention.requests'])).stdout).toBe(`${stored}\n`);
   });
 
+  test.each([
+    ['fees.web_search', '0.010'],
+    ['routing.shares.default', '30%'],
+    ['tiers.gpt-5', 'strong: sandbox/a;  fast: sandbox/b; share=0.50'],
+  ])('get and list print %s as it was written', async (key, text) => {
+    const cli = cliHome();
+    expect((await cli.run(['config', 'set', key, text])).stderr).toContain(JSON.stringify(text));
+    expect((await cli.run(['config', 'get', key])).stdout).toBe(`${text}\n`);
+    expect(JSON.parse((await cli.run(['config', 'list', '--json'])).stdout)[key]).toBe(text);
+  });
+
   test('list --origin shows the source of each value, and the environment overrides the file', async () => {
     const cli = cliHome();
     await cli.run(['config', 'set', 'log.level', 'debug']);

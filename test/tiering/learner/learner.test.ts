@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { parseTiers } from '../../../src/config/tiers.ts';
 import { deserialiseLearner, LEARNER_BYTES, serialiseLearner } from '../../../src/tiering/learner/codec.ts';
 import { type Label, learn, learnAll, learntScore } from '../../../src/tiering/learner/learner.ts';
 import { newLearner, setModels } from '../../../src/tiering/learner/learner-state.ts';
@@ -148,9 +149,9 @@ describe('a learner of other models', () => {
   });
 
   test('knows its models by what the tiers hold, not by what they are called', () => {
-    const models = modelsFingerprint({ big: 'strong: a/x, b/x; fast: a/y; share=30%' });
-    expect(modelsFingerprint({ other: 'strong: b/x, a/x; cheap: a/y' })).toBe(models);
-    expect(modelsFingerprint({ big: 'strong: a/x2, b/x; fast: a/y' })).not.toBe(models);
+    const models = modelsFingerprint({ big: parseTiers('strong: a/x, b/x; fast: a/y; share=30%', 'big') });
+    expect(modelsFingerprint({ other: parseTiers('strong: b/x, a/x; cheap: a/y', 'other') })).toBe(models);
+    expect(modelsFingerprint({ big: parseTiers('strong: a/x2, b/x; fast: a/y', 'big') })).not.toBe(models);
     expect(modelsFingerprint({})).toBe(0);
     expect(Math.fround(models)).toBe(models);
   });
