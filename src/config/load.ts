@@ -16,26 +16,26 @@ import {
 } from './settings.ts';
 import type { Written } from './written.ts';
 
-/** The settings in force, and where each came from. */
+/** The effective settings, and where each came from. */
 export interface LoadedSettings {
   settings: Settings;
   origins: Record<ScalarKey, Origin>;
-  /** What in the file was not understood; those settings have their defaults. */
+  /** Bad values in the file, as messages; those settings have their defaults. */
   problems: string[];
   /** Settings in the file that this version has no longer; they are ignored. */
   retired: string[];
 }
 
 export interface LoadOptions {
-  /** Path of the settings file; it need not exist. */
+  /** Path of the settings file, which may not exist. */
   file: string;
   env?: Record<string, string | undefined>;
   flags?: Partial<Record<ScalarKey, unknown>>;
 }
 
 /**
- * Reads the settings: flag over environment over file over default. A bad flag or environment value throws
- * SettingError; a bad value in the file is a problem that is reported and does not stop gw.
+ * Loads the settings. A flag overrides the environment, which overrides the file, which overrides the default. A bad
+ * flag or environment value throws SettingError; a bad value in the file is reported as a problem.
  */
 export function loadSettings({ file, env = {}, flags = {} }: LoadOptions): LoadedSettings {
   const problems: string[] = [];
@@ -67,20 +67,20 @@ function lookUp(
 ): { value: unknown; origin: Origin } {
   const definition = DEFINITIONS[key];
   const fromEnvironment = definition.environment ? env[definition.environment] : undefined;
-  const given = (name: string, text: unknown) => {
+  const parseOrThrow = (name: string, text: unknown) => {
     try {
       return definition.parse(text);
     } catch (error) {
       throw new SettingError(`${name}: ${messageOf(error)}`);
     }
   };
-  if (flags[key] !== undefined) return { value: given(`--${key}`, flags[key]), origin: 'flag' };
+  if (flags[key] !== undefined) return { value: parseOrThrow(`--${key}`, flags[key]), origin: 'flag' };
   if (fromEnvironment)
-    return { value: given(definition.environment ?? '', fromEnvironment), origin: 'environment' };
-  const written = atPath(stored, key);
-  if (written === undefined) return { value: definition.default(), origin: 'default' };
+    return { value: parseOrThrow(definition.environment ?? '', fromEnvironment), origin: 'environment' };
+  const storedValue = atPath(stored, key);
+  if (storedValue === undefined) return { value: definition.default(), origin: 'default' };
   try {
-    return { value: definition.parse(written), origin: 'config' };
+    return { value: definition.parse(storedValue), origin: 'config' };
   } catch (error) {
     problems.push(`${key} in ${file}: ${messageOf(error)}`);
     return { value: definition.default(), origin: 'default' };
@@ -106,7 +106,7 @@ function readJson(file: string, problems: string[]): Record<string, unknown> {
   return {};
 }
 
-/** The value at a dotted path: conf writes `admission.max_wait_ms` as nested objects. */
+/** The value at a dotted path: conf stores `admission.max_wait_ms` as nested objects. */
 function atPath(object: Record<string, unknown>, path: string): unknown {
   let value: unknown = object;
   for (const part of path.split('.')) {
@@ -125,7 +125,7 @@ function providersOf(value: unknown, problems: string[]): Record<string, Provide
   return providers;
 }
 
-/** Without a prototype: a project may be called `constructor`. */
+/** The result has no prototype, because a project may be named `constructor`. */
 function mapOf(map: MapKey, value: unknown, problems: string[]): Record<string, string | Written> {
   const entries: Record<string, string | Written> = Object.create(null);
   for (const [name, each] of Object.entries(isObject(value) ? value : {})) {

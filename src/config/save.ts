@@ -3,15 +3,15 @@ import { basename, dirname } from 'node:path';
 import { writing } from '../write-fault.ts';
 import { parsePrivate } from './secrets.ts';
 
-/** A JSON file of settings or credentials that is open for change. Keys are paths: a dot inside a part needs escaping. */
+/** A JSON file of settings or credentials, opened for writing. A key is the path of its parts. */
 export interface SettingsFile {
   set(path: string[], value: unknown): void;
   delete(path: string[]): void;
 }
 
 /**
- * Opens a JSON file for change, 0600, written whole and atomically by conf. Reading does not need this (load.ts),
- * so that commands which only read start without loading conf.
+ * Opens a JSON file for writing. conf writes it whole and atomically, with mode 0600. Commands that only read use
+ * load.ts instead, which does not load conf.
  */
 export async function openSettingsFile(file: string): Promise<SettingsFile> {
   const { default: Conf } = await import('conf');
@@ -34,8 +34,8 @@ export async function openSettingsFile(file: string): Promise<SettingsFile> {
 }
 
 /**
- * A copy of what is about to be written. conf takes no notice of a write that a full disk takes in part, and would put
- * half a file into the place of the whole one: where there is no room for a copy nothing is begun.
+ * A copy of the content that is about to be written. On a full disk, conf doesn't notice a short write and replaces the
+ * file with half a file. Writing the copy first makes that fail before the file is touched.
  */
 function createSpare(file: string) {
   const path = `${file}.${process.pid}.new`;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { isObject } from '../json/object.ts';
 
-/** Reads a flat JSON file of secrets (0600): provider name -> key, or project name -> key. Absent: empty. */
+/** Reads a flat JSON file of keys by provider or project name. Empty if there is no such file. */
 export function readSecrets(file: string): Record<string, string> {
   let content: string;
   try {
@@ -17,7 +17,7 @@ export function readSecrets(file: string): Record<string, string> {
   );
 }
 
-/** Parses a file of gw's. The parser's own message quotes what it read, which may be a key. */
+/** Parses a file that may hold keys. JSON.parse's own message is dropped because it quotes the text. */
 export function parsePrivate(content: string, file: string): unknown {
   try {
     return JSON.parse(content);

@@ -1,4 +1,4 @@
-/** A value that a setting cannot have. */
+/** A value that a setting doesn't accept. */
 export class SettingError extends Error {
   override readonly name = 'SettingError';
 }

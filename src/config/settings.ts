@@ -7,17 +7,17 @@ import type { Written } from './written.ts';
 
 export { SettingError } from './setting-error.ts';
 
-/** Where a setting's value came from; earlier wins. */
+/** Where a setting's value came from. Earlier ones win. */
 export type Origin = 'flag' | 'environment' | 'config' | 'default';
 
-/** How gw reaches a provider. */
+/** Connection settings of a provider. */
 export interface ProviderSettings {
   baseUrl?: string;
   /** Environment variable that holds the key. */
   keyEnv?: string;
   /** The key is in the credentials file. */
   keyStored?: boolean;
-  /** What the provider speaks. */
+  /** The API that the provider speaks. */
   wire?: 'openai' | 'anthropic';
 }
 
@@ -26,12 +26,12 @@ export interface Share extends Written {
   share: number;
 }
 
-/** What a call of a provider's own tool costs. */
+/** The fee of a provider's own tool. */
 export interface Fee extends Written {
   nanoUsd: NanoUsd;
 }
 
-/** Everything that can be set. Durations are milliseconds, sizes bytes. */
+/** All settings. Durations are in milliseconds, sizes in bytes. */
 export interface Settings {
   port: number;
   host: string;
@@ -57,13 +57,13 @@ export interface Settings {
   'retention.requests': Retention;
   attribution: Switch;
   'log.level': LogLevel;
-  /** Model names of one's own: alias -> `provider/model` or another name. */
+  /** Alias -> model names, each of which may be another alias. */
   aliases: Record<string, string>;
   /** Fees of providers' own tools, by the tool's name. */
   fees: Record<string, Fee>;
-  /** The optimizer's level for single projects. */
+  /** The optimizer's level by project; overrides `optimizer.level`. */
   'optimizer.projects': Record<string, OptimizerLevel>;
-  /** The tiers between which gw decides, by model. */
+  /** The tiers that gw chooses between, by requested model. */
   tiers: Record<string, ModelTiers & Written>;
   /** The share of a project's requests that goes to strong tiers; overrides the share of the tiers. */
   'routing.shares': Record<string, Share>;
@@ -76,15 +76,15 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export const OPTIMIZER_LEVELS = ['off', 'safe', 'balanced'] as const;
 export type OptimizerLevel = (typeof OPTIMIZER_LEVELS)[number];
 
-/** Whether projects with a budget may use endpoints whose cost nothing bounds. */
+/** Whether projects with a budget may use endpoints whose cost has no upper bound. */
 export const UNMETERED_RULES = ['refuse', 'allow'] as const;
 export type UnmeteredRule = (typeof UNMETERED_RULES)[number];
 
-/** Which tier at OpenAI and Azure serves requests under a budget that name none. */
+/** The service tier at OpenAI and Azure of requests under a budget that don't set one. */
 export const SERVICE_TIER_RULES = ['default', 'account'] as const;
 export type ServiceTierRule = (typeof SERVICE_TIER_RULES)[number];
 
-/** What the hosts may ask among which OpenRouter chooses for requests under a budget. */
+/** Which hosts OpenRouter may choose for requests under a budget, by their price. */
 export const HOST_PRICE_RULES = ['listed', 'any'] as const;
 export type HostPriceRule = (typeof HOST_PRICE_RULES)[number];
 
@@ -93,7 +93,7 @@ export type Switch = (typeof SWITCHES)[number];
 
 export type ScalarKey = Exclude<keyof Settings, MapKey | 'providers'>;
 
-/** One setting that has a single value. `parse` takes what a person or a file says and throws SettingError. */
+/** A setting with a single value. `parse` takes text or a JSON value and throws SettingError. */
 export interface Definition<T> {
   default: () => T;
   environment?: string;
@@ -151,7 +151,7 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: () => 4747,
     environment: 'GW_PORT',
     parse: whole(0, 65_535),
-    about: 'port that the daemon listens on; 0 picks a free one',
+    about: 'port that the daemon listens on; 0 picks a free port',
   },
   host: {
     default: () => 'localhost',
@@ -163,52 +163,51 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: systemTimezone,
     environment: 'GW_TIMEZONE',
     parse: timezone,
-    about: 'zone whose days and months budgets and reports use',
+    about: 'time zone of the days and months in budgets and reports',
   },
   'admission.max_wait_ms': {
     default: () => 10_000,
     parse: whole(0, 10 * MINUTE),
-    about: 'how long a request waits for running ones to free room in a budget',
+    about: 'how long a request waits for running requests to free room in a budget',
   },
   'admission.min_output_tokens': {
     default: () => 256,
     parse: whole(1, 1_000_000),
-    about: 'a request without a limit of its own is not run for less output than this',
+    about: 'least output that a request without a limit of its own must be able to afford',
   },
   'admission.max_tool_calls': {
     default: () => 5,
     parse: whole(1, 1_000),
-    about:
-      "how often a request of a project with a budget may call the provider's own tools, unless it says so itself",
+    about: "calls of the provider's own tools that a request under a budget may make if it sets no limit",
   },
   'admission.service_tier': {
     default: () => 'default',
     parse: oneOf(SERVICE_TIER_RULES),
     about:
-      "tier at OpenAI and Azure of requests under a budget that name none: default, at the listed price; account, the account's own, which may cost more than was held until an answer tells",
+      "service tier at OpenAI and Azure of requests under a budget that don't set one: default, at the listed price; account, the account's own, which may cost more than gw holds until the first answer reports it",
   },
   'admission.host_price': {
     default: () => 'listed',
     parse: oneOf(HOST_PRICE_RULES),
     about:
-      'hosts among which OpenRouter may choose for requests under a budget: listed, those at the listed price; any, dearer ones too, which may cost more than was held',
+      'hosts that OpenRouter may choose for requests under a budget: listed, those at the listed price; any, dearer ones too, which may cost more than gw holds',
   },
   'optimizer.level': {
     default: () => 'safe',
     parse: oneOf(OPTIMIZER_LEVELS),
     about:
-      'how prompts are shortened: off; safe, nothing is lost; balanced, what the question does not need goes',
+      'how prompts are shortened: off; safe, without loss; balanced, also drops what the question does not need',
   },
   'optimizer.deadline_ms': {
     default: () => 50,
     parse: whole(1, MINUTE),
     about:
-      'how long shortening a prompt may take, and 1 ms more for each 1,000 tokens; past it goes as it is',
+      'time limit for shortening a prompt, plus 1 ms for each 1,000 tokens; past it the prompt is sent unchanged',
   },
   'optimizer.holdout': {
     default: () => 2,
     parse: whole(0, 50),
-    about: 'percent of conversations that are left as they are, to learn whether shortening pays',
+    about: 'percent of conversations that are never shortened, to measure whether shortening pays',
   },
   'limits.max_body_bytes': {
     default: () => 32 * 1024 * 1024,
@@ -218,12 +217,12 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
   'limits.max_memory_bytes': {
     default: () => 256 * 1024 * 1024,
     parse: whole(1024, 64 * 1024 * 1024 * 1024),
-    about: 'how much the bodies of all running requests may take together',
+    about: 'memory for the bodies of all running requests',
   },
   'limits.client_idle_ms': {
     default: () => 5 * MINUTE,
     parse: whole(100, 60 * MINUTE),
-    about: 'how long a client may read nothing of its answer before it is cut off',
+    about: 'how long a client may stop reading its answer before gw cuts it off',
   },
   'upstream.connect_timeout_ms': {
     default: () => 10_000,
@@ -233,7 +232,7 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
   'upstream.first_byte_timeout_ms': {
     default: () => 10 * MINUTE,
     parse: whole(100, 60 * MINUTE),
-    about: 'how long a provider may think before its first byte',
+    about: 'how long a provider may take to send its first byte',
   },
   'upstream.idle_timeout_ms': {
     default: () => 5 * MINUTE,
@@ -244,35 +243,34 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: () => 10 * MINUTE,
     parse: whole(100, 60 * MINUTE),
     about:
-      'where a model has several targets: how long after a request came in another one may still be tried',
+      'for models with several targets: how long after its arrival a request may still be tried on another target',
   },
   'routing.first_byte_timeout_ms': {
     default: () => MINUTE,
     parse: whole(100, 60 * MINUTE),
     about:
-      'where a model has several targets: how long a stream may take to begin before another one is tried',
+      'for models with several targets: how long a stream may take to begin before gw tries another target',
   },
   'metering.max_tokens_per_second': {
     default: () => 500,
     parse: whole(1, 100_000),
-    about: 'the fastest that a provider is taken to generate, for answers that end without usage',
+    about: 'assumed maximum speed of a provider, to estimate answers that end without usage',
   },
   'passthrough.unmetered': {
     default: () => 'refuse',
     parse: oneOf(UNMETERED_RULES),
     about:
-      'endpoints whose cost nothing bounds (audio, images, batches), for projects with a budget: refuse or allow',
+      'endpoints whose cost has no upper bound (audio, images, batches), for projects with a budget: refuse or allow',
   },
   'retention.requests': {
     default: () => parseRetention('90d'),
     parse: parseRetention,
-    about: 'how long the record of each request is kept, in days, or forever; reports keep their figures',
+    about: 'how long request records are kept: days, such as 90d, or forever; reports keep their figures',
   },
   attribution: {
     default: () => 'on',
     parse: oneOf(SWITCHES),
-    about:
-      'whether gw finds out which program and repository of this machine a request comes from: on or off',
+    about: 'whether gw finds out which local program and repository a request comes from: on or off',
   },
   'log.level': {
     default: () => 'info',
@@ -282,7 +280,7 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
   },
 };
 
-/** Settings with a value for each of many names: `aliases.NAME`. */
+/** Settings that hold a value for each name: `aliases.NAME`. */
 export const MAPS = {
   aliases: {
     parse: text,
@@ -290,8 +288,7 @@ export const MAPS = {
   },
   fees: {
     parse: dollars,
-    about:
-      "dollars for a call of this tool of a provider's, or for a request with it where calls are not counted",
+    about: 'dollars for a call of this tool of a provider, or for a request with it if calls are not counted',
   },
   'optimizer.projects': {
     parse: oneOf(OPTIMIZER_LEVELS),
@@ -299,19 +296,19 @@ export const MAPS = {
   },
   tiers: {
     parse: tiers,
-    about: 'the strong and the cheaper models between which gw decides where this one is asked for',
+    about: 'the strong and the cheaper models that gw chooses between when this model is requested',
   },
   'routing.shares': {
     parse: share,
-    about: 'the part of the requests of this project that goes to the strong tier, such as 30%',
+    about: 'share of the requests of this project that goes to the strong tier, such as 30%',
   },
 } satisfies Record<string, { parse(value: unknown, name: string): string | Written; about: string }>;
 export type MapKey = keyof typeof MAPS;
 export const MAP_KEYS = Object.keys(MAPS) as MapKey[];
 
-/** The map and the name in a key such as `aliases.fast`; undefined for other keys. */
+/** Splits a key such as `aliases.fast` into map and name; undefined for other keys. */
 export function mapEntryOf(key: string): { map: MapKey; name: string } | undefined {
-  const map = MAP_KEYS.find((known) => key.startsWith(`${known}.`) && key.length > known.length + 1);
+  const map = MAP_KEYS.find((mapKey) => key.startsWith(`${mapKey}.`) && key.length > mapKey.length + 1);
   return map && { map, name: key.slice(map.length + 1) };
 }
 

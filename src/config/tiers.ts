@@ -1,14 +1,14 @@
 import { SettingError } from './setting-error.ts';
 
-/** The two tiers between which gw decides for a model. */
+/** The two tiers that gw chooses between when this model is requested. */
 export interface ModelTiers {
-  /** The models of the strong tier, as an alias lists them: `a, b | c`. */
+  /** The models of the strong tier, in the syntax of an alias: `a, b | c`. */
   strong: string;
   /** The cheaper tier. */
   weak: { name: string; models: string };
-  /** The part of the requests that is to go to the strong tier, in [0,1]; undefined: what was learnt decides. */
+  /** Target share of requests for the strong tier, in [0,1]. Undefined: the router decides by score alone. */
   share: number | undefined;
-  /** Requests may go to a stronger model than they ask for. */
+  /** Requests may go to a stronger model than the one they name. */
   up: boolean;
 }
 
@@ -17,9 +17,8 @@ const TIER = /^([a-z][a-z0-9_-]{0,19})\s*:(.*)$/is;
 const STRONG = 'strong';
 
 /**
- * Reads what a person wrote for a model: `strong: openai/gpt-5, anthropic/claude-opus-4-1; fast: openai/gpt-5-mini;
- * share=30%`. Requests for a model of the cheaper tier go to the strong one only with the word `up`. Throws
- * SettingError.
+ * Parses the tiers of a model: `strong: openai/gpt-5, anthropic/claude-opus-4-1; fast: openai/gpt-5-mini; share=30%`.
+ * Requests for a model of the cheaper tier go to the strong tier only if the text has `up`. Throws SettingError.
  */
 export function parseTiers(text: string, model: string): ModelTiers {
   const found = new Map<string, string>();
@@ -44,7 +43,7 @@ export function parseTiers(text: string, model: string): ModelTiers {
   return tiers;
 }
 
-/** A part of all requests: `30%` or `0.3`, in [0,1]. */
+/** Parses a share of requests, `30%` or `0.3`, to a number in [0,1]. Throws SettingError. */
 export function parseShare(value: unknown): number {
   const [, number = '', percent] = /^\s*(\d+(?:\.\d+)?)\s*(%?)\s*$/.exec(String(value)) ?? [];
   const share = number === '' ? Number.NaN : Number(number) / (percent === '%' ? 100 : 1);
@@ -52,7 +51,7 @@ export function parseShare(value: unknown): number {
   throw new SettingError(`${JSON.stringify(value)} is no share; examples are 30% and 0.3`);
 }
 
-/** The single names in a list of models such as `a, b | c`. */
+/** The model names in a list such as `a, b | c`. */
 export function namesIn(models: string): string[] {
   return partsOf(models, /[,|]/);
 }
@@ -83,7 +82,7 @@ function twoOf(found: Map<string, string>): Pick<ModelTiers, 'strong' | 'weak'> 
   return { strong, weak: { name: other, models } };
 }
 
-/** Whether a name is that of a model, with its provider or without. */
+/** Whether two names mean the same model, with or without the provider. */
 export function isName(name: string, model: string): boolean {
   return name === model || name.endsWith(`/${model}`) || model.endsWith(`/${name}`);
 }
