@@ -1,11 +1,11 @@
 import { completePrices, createPriceCard, freeCard, type PriceCard } from './price-card.ts';
 import { flatRate } from './rate.ts';
 
-/** Runtimes on the user's own machine: nobody sends a bill for them. */
+/** Runtimes on the user's own machine, which cost nothing. */
 const LOCAL_RUNTIMES: ReadonlySet<string> = new Set(['ollama', 'lmstudio', 'vllm']);
 const LOCAL_CARD = freeCard('local runtime, free');
 
-/** The sandbox's models cost what real ones do, so that budgets can be tried out on them. */
+/** The sandbox's models have the prices of real ones, so that users can try budgets on them. */
 const SANDBOX_CARDS: ReadonlyMap<string, PriceCard> = new Map([
   ['sandbox/echo', sandboxCard('sandbox/echo', { input: 150_000n, cached: 75_000n, output: 600_000n })],
   [
@@ -15,11 +15,11 @@ const SANDBOX_CARDS: ReadonlyMap<string, PriceCard> = new Map([
   ['sandbox/free', freeCard('sandbox/free')],
 ]);
 
-/** The price of what gw itself brings along: the sandbox and the presets of local runtimes. */
+/** The price of a built-in provider's model: the sandbox and the presets of local runtimes. */
 export function builtInCard(providerName: string, model: string): PriceCard | undefined {
   if (LOCAL_RUNTIMES.has(providerName)) return LOCAL_CARD;
   if (providerName !== 'sandbox' || !model.startsWith('sandbox/')) return undefined;
-  // The models for trying faults, and names that the sandbox has yet to refuse, must not fail for want of a price.
+  // Fault models, and names that the sandbox itself will refuse, must not fail for lack of a price.
   return SANDBOX_CARDS.get(model) ?? SANDBOX_CARDS.get('sandbox/echo');
 }
 

@@ -1,16 +1,16 @@
-/** What a model is known to lack; what nobody knows of it is left out. */
+/** The capabilities that a model is known to lack; absent when unknown. */
 export interface KnownCapabilities {
   tools?: false;
   vision?: false;
-  /** Answers that keep to a JSON schema strictly. */
+  /** Structured outputs: answers that strictly follow a JSON schema. */
   jsonSchema?: false;
 }
 
 type Lack = keyof KnownCapabilities;
 
 /**
- * By model, from the makers' documentation of November 2026; hosts put their names before, and Ollama a size behind.
- * Only where nobody says otherwise: what is missing here is tried, while a lack that is none costs the dearer tier.
+ * By model, from the makers' documentation of November 2026. Hosts prefix their own name, and Ollama appends a size.
+ * When in doubt a model is not listed: a missing entry costs a failed attempt, a wrong one the dearer tier every time.
  */
 const LACKS: readonly (readonly [RegExp, readonly Lack[]])[] = [
   [/^gpt-3\.?5-/, ['vision', 'jsonSchema']],
@@ -45,20 +45,20 @@ const LACKS: readonly (readonly [RegExp, readonly Lack[]])[] = [
   [/^command-(r|a-03)/, ['vision']],
 ];
 
-/** `ft:gpt-4o-mini:mine::id` is what it was made of. */
+/** A fine-tuned model, `ft:gpt-4o-mini:mine::id`, has the capabilities of its base model. */
 const TUNED = /^ft:/;
 
-const remembered = new Map<string, KnownCapabilities>();
-const MAX_REMEMBERED = 1_000;
+const cache = new Map<string, KnownCapabilities>();
+const MAX_CACHED = 1_000;
 
-/** What a model lacks, by its name with or without that of its host. */
+/** What a model lacks, by its name with or without its host's prefix. */
 export function capabilitiesOf(model: string): KnownCapabilities {
-  const known = remembered.get(model);
-  if (known) return known;
-  const found = findCapabilities(model);
-  if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-  remembered.set(model, found);
-  return found;
+  const cached = cache.get(model);
+  if (cached) return cached;
+  const capabilities = findCapabilities(model);
+  if (cache.size >= MAX_CACHED) cache.clear();
+  cache.set(model, capabilities);
+  return capabilities;
 }
 
 function findCapabilities(model: string): KnownCapabilities {

@@ -7,27 +7,24 @@ import { createPriceCard, type PriceCard } from './price-card.ts';
 import { priceDates } from './price-dates.ts';
 
 export interface Catalog {
-  /**
-   * The prices of a model at a provider at a time (UTC milliseconds; now by default). Undefined means that
-   * nobody knows them, which is not free.
-   */
+  /** A model's prices at a provider and time (UTC milliseconds, default now). Undefined: unknown, which isn't free. */
   find(providerName: string, model: string, atMs?: number): PriceCard | undefined;
 }
 
 export interface CatalogOptions {
-  /** What the user has set; to change it, make a new catalog, which costs nothing. */
+  /** The user's prices. To change them, create a new catalog, which is cheap. */
   overrides?: readonly PriceOverride[];
   now?: () => number;
 }
 
-/** What was found for a name, misses included, and the time for which it holds. */
+/** The cached result for a name, misses included, and its time of validity. */
 interface Entry {
   card: PriceCard | undefined;
   fromMs: number;
   untilMs: number;
 }
 
-/** Names come from clients: no real one is longer, and made-up ones must not fill the memory. */
+/** Names come from clients. Real ones are shorter, and made-up ones must not fill the memory. */
 const MAX_NAME_LENGTH = 256;
 const MAX_ENTRIES = 10_000;
 
@@ -49,8 +46,8 @@ export function createCatalog({ overrides = [], now = Date.now }: CatalogOptions
 
   return {
     find(providerName, model, atMs = now()) {
-      const known = providers.get(providerName)?.get(model);
-      if (known && atMs >= known.fromMs && atMs < known.untilMs) return known.card;
+      const cached = providers.get(providerName)?.get(model);
+      if (cached && atMs >= cached.fromMs && atMs < cached.untilMs) return cached.card;
       if (model.length > MAX_NAME_LENGTH) return undefined;
       const fixed = findOverride(providerName, model) ?? builtInCard(providerName, model);
       const entry = fixed ? always(fixed) : libraryEntry(providerName, model, atMs);

@@ -4,17 +4,17 @@ import { nanoFromPico, picoFromNano } from './pico.ts';
 import type { PriceCard } from './price-card.ts';
 import { type Rate, rateAt } from './rate.ts';
 
-/** The most that a request can use. */
+/** Upper bound of a request's usage. */
 export interface UsageBound {
   inputTokens: number;
-  /** Of each choice. */
+  /** Per choice. */
   outputTokens: number;
   choices: number;
 }
 
 /**
- * What the usage costs, summed in pico-USD and rounded up to nano-USD once. Its parts lie within their totals,
- * as readUsage() sees to.
+ * The cost of the usage, summed in pico-USD and rounded up to nano-USD once. Parts must not exceed their totals, which
+ * readUsage() ensures.
  */
 export function costOf(usage: TokenUsage, card: PriceCard): NanoUsd {
   const price = (tokens: number, rate: Rate) => BigInt(tokens) * rateAt(rate, usage.inputTokens);
@@ -37,15 +37,15 @@ export function costOf(usage: TokenUsage, card: PriceCard): NanoUsd {
   );
 }
 
-/** The most that a request within the bound can cost: each token at the dearest price that it may have. */
+/** Upper bound of the cost: every token at the dearest price that may apply to it. */
 export function worstCase({ inputTokens, outputTokens, choices }: UsageBound, card: PriceCard): NanoUsd {
   const output = BigInt(outputTokens) * BigInt(choices) * rateAt(card.dearest.output, inputTokens);
   return nanoFromPico(worstInputPico(inputTokens, card) + output);
 }
 
 /**
- * The most output tokens of each choice whose worst case fits into the room: `Number.MAX_SAFE_INTEGER` where
- * output costs nothing, and -1 where not even the input fits.
+ * The most output tokens per choice whose worst case fits into `roomNanoUsd`. `Number.MAX_SAFE_INTEGER` if output is
+ * free, -1 if not even the input fits.
  */
 export function affordableOutputTokens(
   roomNanoUsd: NanoUsd,
@@ -60,7 +60,7 @@ export function affordableOutputTokens(
   return Math.min(Number(left / perToken), Number.MAX_SAFE_INTEGER);
 }
 
-/** Whether no request can cost anything: such a model passes an exhausted budget. */
+/** Whether no request can cost anything. Free models pass an exhausted budget. */
 export function isFree({ dearest }: PriceCard): boolean {
   const rates = [dearest.input, dearest.output];
   return (

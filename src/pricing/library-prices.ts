@@ -5,20 +5,19 @@ import { dearestRate, FREE_RATE, flatRate, type Rate, type RateTier } from './ra
 
 type LibraryPrice = ModelPrice[string];
 
-/** From dollars per million tokens, or per thousand requests, to pico-USD for one. */
+/** Decimal places from dollars per million tokens, or per thousand requests, to pico-USD for one. */
 const PER_MILLION_PLACES = 6;
 const PER_THOUSAND_PLACES = 9;
 
-/** Models that are for audio, by name: their audio costs ten times their text and more. */
+/** Names of audio models, whose audio tokens cost at least ten times their text tokens. */
 const AUDIO_MODEL = /\b(?:audio|live|realtime|voice|voxtral)\b/;
 
-/** Models that make pictures, by name: a picture's tokens cost ten times those of text. OpenAI's own cost one price. */
+/** Names of image models, whose image tokens cost ten times their text tokens. OpenAI's have a single price. */
 const IMAGE_MODEL = /(?<!gpt)-image\b/;
 
 /**
- * The library's prices as ours, or undefined where they don't tell what tokens cost: models priced by the
- * page or the minute, entries without any price, and models for audio or pictures of which only the price of text is
- * given.
+ * Converts the library's prices. Undefined if they don't determine the cost of tokens: models priced by the page or
+ * minute, entries without a price, and audio or image models with a price for text only.
  */
 export function pricesFromLibrary(modelId: string, price: ModelPrice): Prices | undefined {
   if (isFreeVariant(modelId, price)) return completePrices({ input: FREE_RATE, output: FREE_RATE }, modelId);
@@ -41,19 +40,19 @@ export function pricesFromLibrary(modelId: string, price: ModelPrice): Prices | 
   );
 }
 
-/** OpenRouter's free variants are in the data without a price; other entries without one are gaps. */
+/** OpenRouter's free variants have no price in the data. Other entries without a price are gaps. */
 function isFreeVariant(modelId: string, price: ModelPrice): boolean {
   return modelId.endsWith(':free') && Object.keys(price).length === 0;
 }
 
 /**
- * Usage doesn't tell text from pictures, so all output of a model that makes pictures is charged as pictures.
- * A model without an output price is one for embeddings, or so old that its output costs what its input does.
+ * Usage doesn't distinguish text from images, so all output of an image model is priced as images. A model without an
+ * output price is for embeddings, or so old that output costs as much as input.
  */
 function outputRate(price: ModelPrice): Rate | undefined {
   const rates = [price.output_mtok, price.output_image_mtok, price.output_video_mtok].map(rateOf);
-  const known = rates.filter((rate) => rate !== undefined);
-  return known.length > 0 ? dearestRate(known) : undefined;
+  const priced = rates.filter((rate) => rate !== undefined);
+  return priced.length > 0 ? dearestRate(priced) : undefined;
 }
 
 function rateOf(price: LibraryPrice): Rate | undefined {
@@ -72,7 +71,7 @@ function rateOf(price: LibraryPrice): Rate | undefined {
   return { picoUsd: base, tiers: tiers.sort((a, b) => a.overTokens - b.overTokens) };
 }
 
-/** A number's shortest text is the decimal that the data was written with. */
+/** JavaScript prints a number as the decimal that the data was written with. */
 function amount(price: LibraryPrice, places: number): bigint | undefined {
   return typeof price === 'number' ? scaleDecimal(String(price), places) : undefined;
 }

@@ -1,10 +1,10 @@
-/** The bundled price data: which model of which provider a name means. Nothing is ever fetched. */
+/** Looks models up in the bundled price data, which is never fetched. */
 import { createRequire } from 'node:module';
 import type { ConditionalPrice, ModelPrice } from '@pydantic/genai-prices';
 
 /**
- * Our provider names and the library's. Whatever is not listed is a provider of the user's own, and its
- * prices are unknown: a proxy may charge anything, whatever its models are called.
+ * gw's provider names and the library's. Other providers are the user's own and have unknown prices: a proxy may charge
+ * anything, whatever its models are called.
  */
 const LIBRARY_PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['anthropic', 'anthropic'],
@@ -23,25 +23,25 @@ const LIBRARY_PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['xai', 'x-ai'],
 ]);
 
-/** What Google's two OpenAI-compatible endpoints put before a model's name, and the library doesn't know. */
+/** Prefixes of model names at Google's two OpenAI-compatible endpoints, which the library doesn't know. */
 const GOOGLE_PREFIX = /^(?:models|google)\//;
 
-/** Loaded when it is first needed, and at once, which an import can't be: it holds 20 MB, and own prices need none of it. */
+/** Loaded on first use, as it takes 20 MB that a user with own prices never needs; and synchronously, unlike import(). */
 const library = (): typeof import('@pydantic/genai-prices') =>
   createRequire(import.meta.url)('@pydantic/genai-prices');
 
 export interface LibraryModel {
-  /** The library's ids, not ours; the model may be another maker's, as OpenAI's are at Azure. */
+  /** The library's ids, not gw's. The model may be another provider's, as OpenAI's are at Azure. */
   providerId: string;
   modelId: string;
   contextTokens: number | undefined;
-  /** In force at the time asked for. */
+  /** The prices at the requested time. */
   prices: ModelPrice;
-  /** All prices, where they depend on the date or the time of day. */
+  /** All prices, if they depend on the date or the time of day; otherwise empty. */
   datedPrices: readonly ConditionalPrice[];
 }
 
-/** The model that the library matches to the name, with its prices at that time. */
+/** The model that the library matches to the name, with its prices at `atMs`. */
 export function findInLibrary(providerName: string, model: string, atMs: number): LibraryModel | undefined {
   const providerId = LIBRARY_PROVIDERS.get(providerName);
   if (providerId === undefined) return undefined;

@@ -3,15 +3,14 @@ import { findInLibrary, type LibraryModel } from './library.ts';
 export interface ModelLimits {
   /** Input and output together. */
   contextTokens?: number;
-  /** Of one answer, reasoning included; never less than what the provider allows. */
+  /** Per answer, reasoning included. Never less than the provider allows. */
   maxOutputTokens?: number;
 }
 
 /**
- * Most output tokens by model, from the providers' documentation of November 2026; the library has only
- * context windows. Where there is doubt the larger figure stands: a bound that is too low would let an answer
- * cost more than was held for it. Only for models that their makers or Azure serve: another host of open
- * weights sets its own limits.
+ * Output limits by model, from the providers' documentation of November 2026; the library has context windows only.
+ * When in doubt the larger figure is listed, because a limit that is too low would let an answer cost more than its
+ * hold. Applies only to models served by their makers or Azure: other hosts of open weights set their own limits.
  */
 const MAX_OUTPUT_TOKENS: readonly (readonly [RegExp, number])[] = [
   [/^gpt-3\.5-turbo(-1106|-instruct)?$/, 4_096],
@@ -38,25 +37,25 @@ const MAX_OUTPUT_TOKENS: readonly (readonly [RegExp, number])[] = [
 
 const MAKERS: ReadonlySet<string> = new Set(['anthropic', 'azure', 'deepseek', 'google', 'openai']);
 
-/** Makers whose models OpenRouter only passes on, and so with their limits: `openai/gpt-4o`. */
+/** Models that OpenRouter forwards to their makers, whose limits apply: `openai/gpt-4o`. */
 const PASSED_ON = /^(?:anthropic|google|openai)\//;
 
 const SANDBOX_LIMITS: ModelLimits = { contextTokens: 128_000, maxOutputTokens: 16_384 };
 
-/** By provider and model, as a key of both would have to be made and hashed each time: every request asks. */
-const remembered = new Map<string, Map<string, ModelLimits | undefined>>();
+/** By provider, then model: every request looks here, and a joined key would be built and hashed each time. */
+const cache = new Map<string, Map<string, ModelLimits | undefined>>();
 let entries = 0;
-const MAX_REMEMBERED = 10_000;
+const MAX_CACHED = 10_000;
 const MAX_NAME_LENGTH = 256;
 
 /**
- * How much a model reads and writes at most, as far as is known; the context window bounds the output where
- * nothing better does. Undefined for models that are not in the price data.
+ * A model's context window and output limit, as far as known. Without an output limit of its own, the context window
+ * bounds the output. Undefined for models that are not in the price data.
  */
 export function modelLimits(providerName: string, model: string): ModelLimits | undefined {
-  const models = remembered.get(providerName);
-  const known = models?.get(model);
-  if (known || models?.has(model)) return known;
+  const models = cache.get(providerName);
+  const cached = models?.get(model);
+  if (cached || models?.has(model)) return cached;
   if (providerName.length + model.length > MAX_NAME_LENGTH) return undefined;
   const limits = findLimits(providerName, model);
   remember(providerName, model, limits);
@@ -64,12 +63,12 @@ export function modelLimits(providerName: string, model: string): ModelLimits | 
 }
 
 function remember(providerName: string, model: string, limits: ModelLimits | undefined): void {
-  if (entries >= MAX_REMEMBERED) {
-    remembered.clear();
+  if (entries >= MAX_CACHED) {
+    cache.clear();
     entries = 0;
   }
-  const models = remembered.get(providerName) ?? new Map<string, ModelLimits | undefined>();
-  remembered.set(providerName, models.set(model, limits));
+  const models = cache.get(providerName) ?? new Map<string, ModelLimits | undefined>();
+  cache.set(providerName, models.set(model, limits));
   entries++;
 }
 
@@ -80,7 +79,7 @@ function findLimits(providerName: string, model: string): ModelLimits | undefine
   const { contextTokens } = found;
   const maxOutputTokens = maxOutput(found) ?? contextTokens;
   return {
-    // The data has some windows that have grown since.
+    // Some windows in the data are outdated and too small.
     ...(contextTokens !== undefined && { contextTokens: Math.max(contextTokens, maxOutputTokens ?? 0) }),
     ...(maxOutputTokens !== undefined && { maxOutputTokens }),
   };

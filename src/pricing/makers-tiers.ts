@@ -3,7 +3,7 @@ import { pricesFromLibrary } from './library-prices.ts';
 import type { Prices } from './price-card.ts';
 import { type Rate, scaleRate } from './rate.ts';
 
-/** Makers whose models OpenRouter passes on, by what stands before their names there, and as the library knows them. */
+/** Makers whose models OpenRouter forwards: the prefix at OpenRouter, and the library's provider name. */
 const MAKERS: ReadonlyMap<string, string> = new Map([
   ['anthropic', 'anthropic'],
   ['google', 'google'],
@@ -12,8 +12,8 @@ const MAKERS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The prices of a model at OpenRouter, which passes on that a maker charges more for long inputs, where the library
- * has that for the maker alone.
+ * Adds the maker's tiers to a model's prices at OpenRouter. OpenRouter passes the maker's higher prices for long inputs
+ * on, but for some models the library lists them at the maker only.
  */
 export function withMakersTiers(prices: Prices, modelId: string, atMs: number): Prices {
   const [prefix = '', name = ''] = modelId.split('/');
@@ -33,7 +33,7 @@ export function withMakersTiers(prices: Prices, modelId: string, atMs: number): 
   };
 }
 
-/** The rate with the maker's tiers, as many times dearer as they are there; its own if it has any. */
+/** The rate with the maker's tiers, scaled to its base price. A rate with tiers of its own is kept. */
 function tiered(rate: Rate, makers: Rate): Rate {
   if (rate.tiers.length > 0 || makers.tiers.length === 0 || makers.picoUsd === 0n) return rate;
   return {

@@ -1,9 +1,9 @@
 import { completePrices, createPriceCard, type PriceCard } from './price-card.ts';
 import { flatRate, type Rate } from './rate.ts';
 
-/** A price that the user has set, in integer pico-USD per token. It replaces the library's as a whole. */
+/** A price that the user set, in integer pico-USD per token. Replaces all of the library's prices of the model. */
 export interface PriceOverride {
-  /** Null: this model at any provider that has no override of its own. */
+  /** Null: any provider without an override of its own for this model. */
   provider: string | null;
   model: string;
   inputPicoUsd: number;
@@ -17,7 +17,7 @@ export interface PriceOverride {
   requestPicoUsd?: number | null;
 }
 
-/** Finds the override for a model, its own provider's before one for any provider; letter case is ignored. */
+/** Finds the override for a model; one for its provider wins over one for any provider. Ignores letter case. */
 export type FindOverride = (providerName: string, model: string) => PriceCard | undefined;
 
 export function indexOverrides(overrides: readonly PriceOverride[]): FindOverride {

@@ -1,6 +1,6 @@
 /**
- * Pico-USD: 1 USD = 1e12. One dollar per million tokens is 1,000,000 pico-USD per token, so every published
- * price is an integer, and sums of tokens x price are exact in BigInt.
+ * Pico-USD: 1 USD = 1e12. One dollar per million tokens is 1,000,000 pico-USD per token, so every published price is an
+ * integer, and sums of tokens x price are exact in BigInt.
  */
 import type { NanoUsd } from '../money.ts';
 
@@ -11,8 +11,8 @@ const LARGEST_NANO = BigInt(Number.MAX_SAFE_INTEGER);
 const DECIMAL = /^(\d{1,9})(?:\.(\d{1,30}))?(?:e([+-]\d{1,3}))?$/;
 
 /**
- * The decimal times 10^places as an integer, from its text and so without a float's drift; what is finer than
- * that is rounded up, since a price may not fall short. Undefined if the text is no such decimal.
+ * The decimal times 10^places as an integer, computed from its text to avoid rounding errors of floats. Finer digits
+ * are rounded up, because a price must not be too low. Undefined if the text is not a decimal.
  */
 export function scaleDecimal(text: string, places: number): bigint | undefined {
   const match = DECIMAL.exec(text);
@@ -23,18 +23,18 @@ export function scaleDecimal(text: string, places: number): bigint | undefined {
   return shift >= 0 ? digits * 10n ** BigInt(shift) : divideUp(digits, 10n ** BigInt(-shift));
 }
 
-/** Reads dollars per million tokens, such as `0.15` or `$2.50`, as pico-USD per token. */
+/** Parses dollars per million tokens, such as `0.15` or `$2.50`, to pico-USD per token. */
 export function parsePricePerMillion(text: string): bigint | undefined {
   return scaleDecimal(text.trim().replace(/^\$/, ''), 6);
 }
 
-/** The amount rounded up to nano-USD; beyond what a number holds exactly, the largest that it does. */
+/** The amount rounded up to nano-USD, at most the largest safe integer. */
 export function nanoFromPico(pico: bigint): NanoUsd {
   const nano = divideUp(pico, PICO_PER_NANO);
   return Number(nano < LARGEST_NANO ? nano : LARGEST_NANO);
 }
 
-/** The most pico-USD that still round up to no more than the nano-USD. */
+/** The largest amount in pico-USD that rounds up to `nano`. */
 export function picoFromNano(nano: NanoUsd): bigint {
   return BigInt(nano) * PICO_PER_NANO;
 }

@@ -1,10 +1,10 @@
 import { dearestRate, FREE_RATE, flatRate, type Rate, scaleRate } from './rate.ts';
 
-/** What a model costs. Reasoning is output; a kind of token without a price of its own has another's. */
+/** A model's prices by kind of token. Reasoning is output. completePrices() fills in missing kinds. */
 export interface Prices {
   readonly input: Rate;
   readonly cachedInput: Rate;
-  /** Written to the provider's prompt cache for its default life. */
+  /** Written to the provider's prompt cache for its default lifetime. */
   readonly cacheWrite: Rate;
   readonly cacheWrite1h: Rate;
   readonly audioInput: Rate;
@@ -14,10 +14,10 @@ export interface Prices {
   readonly perRequestPicoUsd: bigint;
 }
 
-/** The prices of a model and where they are from: `genai-prices openai/gpt-4.1-mini`, `override my-model`. */
+/** A model's prices and their source: `genai-prices openai/gpt-4.1-mini`, `override my-model`. */
 export interface PriceCard extends Prices {
   readonly source: string;
-  /** Upper bounds for a hold, over all kinds of token and all prices that may apply until it is settled. */
+  /** Upper bounds for a hold: over all kinds of token, and all prices that may take effect before it is settled. */
   readonly dearest: {
     readonly input: Rate;
     readonly output: Rate;
@@ -25,7 +25,7 @@ export interface PriceCard extends Prices {
   };
 }
 
-/** Prices as a source states them: input and output, and of the others those that it has. */
+/** Prices as a source lists them; all but input and output are optional. */
 export interface StatedPrices {
   input: Rate;
   output: Rate;
@@ -39,9 +39,9 @@ export interface StatedPrices {
 }
 
 /**
- * Fills in what a source leaves out, never with 0: cached and written input costs what input does, but for
- * Claude, whose cache writes cost 1.25 times the input, and twice the input for an hour; audio costs what
- * text does, as with Gemini Pro (an audio model whose price is missing gets no card: library-prices.ts).
+ * Fills in the prices that a source leaves out, never with 0. Cache reads and writes cost as much as input, except for
+ * Claude, where writes cost 1.25 times the input price, or twice for the 1-hour lifetime. Audio costs as much as text,
+ * as it does for Gemini Pro; audio models without an audio price get no card (library-prices.ts).
  */
 export function completePrices(stated: StatedPrices, model: string): Prices {
   const { input, output } = stated;
@@ -61,7 +61,7 @@ export function completePrices(stated: StatedPrices, model: string): Prices {
   };
 }
 
-/** A card of the prices now; `upcoming` are others that may come into force before a request has settled. */
+/** A card of the current prices. `upcoming` may take effect before a request is settled. */
 export function createPriceCard(source: string, prices: Prices, upcoming: readonly Prices[] = []): PriceCard {
   const all = [prices, ...upcoming];
   return {
@@ -75,12 +75,12 @@ export function createPriceCard(source: string, prices: Prices, upcoming: readon
   };
 }
 
-/** A card for what is known to cost nothing, which is not the same as a price that nobody knows. */
+/** A card for a model that is known to be free, as opposed to one whose price is unknown. */
 export function freeCard(source: string): PriceCard {
   return createPriceCard(source, completePrices({ input: FREE_RATE, output: FREE_RATE }, ''));
 }
 
-/** The card with all its prices so many tenths of what they are. */
+/** The card with all prices times `tenths` / 10. */
 export function scaleCard(card: PriceCard, tenths: number): PriceCard {
   const by = (rate: Rate) => scaleRate(rate, BigInt(tenths), 10n);
   const fee = (picoUsd: bigint) => by(flatRate(picoUsd)).picoUsd;

@@ -2,17 +2,17 @@ import type { ConditionalPrice } from '@pydantic/genai-prices';
 
 const DAY_MS = 86_400_000;
 
-/** How long a request may run: prices that come into force sooner count for its hold. */
+/** How long a request may run. Prices that take effect within that time count for its hold. */
 const LOOKAHEAD_MS = DAY_MS;
 
 export interface PriceDates {
-  /** From this time on, the prices now or those to look ahead to are others. */
+  /** Until then, the current prices and the upcoming ones stay the same. */
   untilMs: number;
-  /** Times before then, or within the lookahead of it, at which other prices come into force. */
+  /** Times up to the lookahead past `untilMs` at which other prices take effect. */
   upcomingMs: number[];
 }
 
-/** When the prices change that depend on a start date or, every day anew, on the time of day. */
+/** When prices change that depend on a start date or on the time of day. */
 export function priceDates(prices: readonly ConditionalPrice[], atMs: number): PriceDates {
   const changes = prices.flatMap(({ constraint }) => {
     if (!constraint) return [];
@@ -24,12 +24,12 @@ export function priceDates(prices: readonly ConditionalPrice[], atMs: number): P
   return { untilMs, upcomingMs: ahead.filter((changeMs) => changeMs < untilMs + LOOKAHEAD_MS) };
 }
 
-/** A change far ahead counts from the moment it comes within the lookahead; a nearer one when it happens. */
+/** When the cached prices expire because of a change: when it comes within the lookahead, or when it takes effect. */
 function refreshAt(changeMs: number, atMs: number): number {
   return changeMs - LOOKAHEAD_MS > atMs ? changeMs - LOOKAHEAD_MS : changeMs;
 }
 
-/** When a clock next shows a time such as `16:30:00Z`. A day later it is the same again. */
+/** The next occurrence of a time of day such as `16:30:00Z`. */
 function nextTime(time: string, atMs: number): number {
   return atMs + DAY_MS - modulo(atMs - Date.parse(`1970-01-01T${time}`), DAY_MS);
 }

@@ -1,15 +1,15 @@
 /**
- * The price of one kind of token. Tiers are those of the providers: a request whose input is longer than a
- * threshold pays the tier's price for all its tokens, not only for those beyond the threshold, and its input
- * decides for its output as well.
+ * A price tier for long inputs. A request whose input exceeds the threshold pays the tier's price for all its tokens,
+ * not only for those beyond the threshold. The input's length decides for the output as well.
  */
 export interface RateTier {
-  /** The tier holds for requests with more input tokens than this. */
+  /** The tier applies to requests with more input tokens than this. */
   readonly overTokens: number;
   /** Per token. */
   readonly picoUsd: bigint;
 }
 
+/** The price of one kind of token. */
 export interface Rate {
   /** Per token, below the first tier. */
   readonly picoUsd: bigint;
@@ -23,7 +23,7 @@ export function flatRate(picoUsd: bigint): Rate {
 
 export const FREE_RATE = flatRate(0n);
 
-/** Pico-USD per token in a request with this much input. */
+/** Pico-USD per token in a request with `inputTokens` of input. */
 export function rateAt(rate: Rate, inputTokens: number): bigint {
   let picoUsd = rate.picoUsd;
   for (const tier of rate.tiers) if (inputTokens > tier.overTokens) picoUsd = tier.picoUsd;
@@ -40,8 +40,8 @@ export function scaleRate(rate: Rate, numerator: bigint, denominator: bigint): R
 }
 
 /**
- * The dearest of the rates at every length of input. It never falls as the input grows, even where a rate
- * does, so that it also bounds what a request shorter than expected costs.
+ * The maximum of the rates at every input length. It never falls as the input grows, even if a rate does, so that it
+ * also bounds the cost of a request that turns out shorter than estimated.
  */
 export function dearestRate(rates: readonly Rate[]): Rate {
   const thresholds = new Set(rates.flatMap((rate) => rate.tiers.map((tier) => tier.overTokens)));

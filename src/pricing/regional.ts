@@ -1,6 +1,6 @@
 import { type PriceCard, scaleCard } from './price-card.ts';
 
-/** A maker's addresses that answer in one region, for a tenth more. */
+/** A provider's regional endpoints, which cost a tenth more. */
 interface Region {
   origin: RegExp;
   models: RegExp;
@@ -17,7 +17,7 @@ const REGIONS: ReadonlyMap<string, Region> = new Map([
 
 const TENTHS = 11;
 
-/** The listed prices of a model as an address of its provider has them. What a user has set is what they mean. */
+/** The prices of a model at a regional endpoint. The user's own prices are not changed. */
 export function regionalCard(
   card: PriceCard | undefined,
   { name, origin }: { name: string; origin: string },

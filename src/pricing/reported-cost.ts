@@ -1,7 +1,7 @@
 /**
- * Some providers report what they charge for an answer. That includes what tokens don't tell (searches, a
- * dearer host, a discount), and it is there for models that no price list has. Only they are believed, by
- * their name: another could report 0.
+ * Some providers report what they charge for an answer. The figure includes what token counts don't show (searches, a
+ * dearer host, a discount), and exists for models without a list price. Only the providers below are trusted: another
+ * could report 0.
  */
 import type { NanoUsd } from '../money.ts';
 import { type Fields, fields } from './payload-fields.ts';
@@ -11,7 +11,7 @@ const PICO_PLACES = 12;
 /** xAI counts in ticks, 1 USD = 1e10. */
 const PICO_PER_TICK_PLACES = 2;
 
-/** What the provider says that the answer cost, from its parsed `usage`; undefined if it doesn't say. */
+/** The cost of an answer that the provider reports in its parsed `usage`; undefined if it reports none. */
 export function readReportedCost(providerName: string, raw: unknown): NanoUsd | undefined {
   const usage = fields(raw);
   switch (providerName) {

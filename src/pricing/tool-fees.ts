@@ -1,12 +1,12 @@
 /**
- * What providers charge for the tools that they run themselves while they answer, beside the tokens. From the price
- * pages of OpenAI (developers.openai.com/api/docs/pricing), Anthropic (platform.claude.com/docs/en/about-claude/pricing),
- * Microsoft (azure.microsoft.com/pricing) and xAI (docs.x.ai/docs/models) as of November 2026. Where a page gives a
- * range, its upper end stands here. `gw config set fees.NAME` goes before.
+ * Fees of server-side tools, charged in addition to tokens. From the price pages of OpenAI
+ * (developers.openai.com/api/docs/pricing), Anthropic (platform.claude.com/docs/en/about-claude/pricing), Microsoft
+ * (azure.microsoft.com/pricing) and xAI (docs.x.ai/docs/models) as of November 2026; of a range, the upper end.
+ * `gw config set fees.NAME` overrides them.
  */
 import { type NanoUsd, parseUsd } from '../money.ts';
 
-/** A fee is due for each call, or once in a request that may call. */
+/** A fee is charged for each call, or once for a request that may call the tool. */
 export interface ToolFee {
   nanoUsd: NanoUsd;
   per: 'call' | 'request';
@@ -17,24 +17,24 @@ type Fees = Readonly<Record<string, ToolFee>>;
 const perCall = (usd: string): ToolFee => ({ nanoUsd: parseUsd(usd) ?? 0, per: 'call' });
 const perRequest = (usd: string): ToolFee => ({ nanoUsd: parseUsd(usd) ?? 0, per: 'request' });
 
-/** OpenAI's and Anthropic's, who agree where both have a tool; those of a provider of one's own are taken to be the same. */
+/** Fees of OpenAI and Anthropic, which agree on the tools that both have. Assumed for all other providers. */
 const COMMON: Fees = {
-  // For each search: one call may run several.
+  // Per search; one call may run several.
   web_search: perCall('0.01'),
   web_search_preview: perCall('0.025'),
   file_search: perCall('0.0025'),
-  // The dearest picture (6,240 tokens at $40 a million), what is drawn meanwhile, and the pictures that it is made from.
+  // The dearest image (6,240 tokens at $40 per million), its partial images and its input images.
   image_generation: perCall('0.40'),
   web_fetch: perCall('0'),
   mcp: perCall('0'),
-  // A chat model that searches once for each answer.
+  // A chat model that searches once per answer.
   chat_search: perRequest('0.025'),
-  // A session of 20 minutes, by its memory. It is charged for whether or not anything runs in it.
+  // A 20-minute session, by memory size. It is charged even if nothing runs in it.
   container: perRequest('0.03'),
   container_4g: perRequest('0.12'),
   container_16g: perRequest('0.48'),
   container_64g: perRequest('1.92'),
-  // An hour of it.
+  // One hour.
   code_execution: perRequest('0.05'),
 };
 
@@ -49,7 +49,7 @@ const BY_PROVIDER: Readonly<Record<string, Fees>> = {
   openrouter: { chat_search: perRequest('0.05') },
 };
 
-/** The fee for a tool at a provider; undefined if nobody knows it. */
+/** The fee for a tool at a provider; undefined if unknown. */
 export function toolFee(
   provider: string,
   tool: string,

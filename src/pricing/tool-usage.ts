@@ -1,11 +1,11 @@
 /**
- * How often a provider's own tools were called, from its parsed `usage`: OpenAI's `tool_usage` and what gw counts of
- * the items of a response (see responses-answer.ts), Anthropic's and OpenRouter's `server_tool_use`.
+ * The number of calls of server-side tools, from the parsed `usage`: OpenAI's `tool_usage`, Anthropic's and
+ * OpenRouter's `server_tool_use`, and `server_tool_calls`, which gw counts from a response's items.
  */
 import { NANO_PER_USD, type NanoUsd } from '../money.ts';
 import { fields, first, isStated } from './payload-fields.ts';
 
-/** Calls by the name of their fee. */
+/** Number of calls, by fee name. */
 export type ToolCalls = Readonly<Record<string, number>>;
 
 export function readToolCalls(raw: unknown): ToolCalls {
@@ -24,17 +24,17 @@ export function readToolCalls(raw: unknown): ToolCalls {
   return calls;
 }
 
-/** Whether a response tells of its calls at all: some streams end with a response that has no items. */
+/** Whether a response reports its calls at all: some streams end with a response that has no items. */
 export function tellsToolCalls(raw: unknown): boolean {
   const usage = fields(raw);
   return isStated(usage.server_tool_calls) || isStated(usage.tool_usage);
 }
 
-/** Per million tokens of the picture models: the dearest of them, as the answer doesn't say which one it was. */
+/** Per million tokens, of the dearest image model: the answer doesn't say which one was used. */
 const IMAGE_INPUT_USD = 10;
 const IMAGE_OUTPUT_USD = 40;
 
-/** What the pictures of a response cost, which are billed apart from its tokens; undefined if they aren't reported. */
+/** The cost of a response's images, which are billed apart from its tokens; undefined if none are reported. */
 export function readImageCost(raw: unknown): NanoUsd | undefined {
   const images = fields(fields(fields(raw).tool_usage).image_gen);
   const output = first(images.output_tokens);

@@ -1,13 +1,13 @@
 /**
- * Providers' `usage` objects. Three ways of counting input are told apart by the names of the fields:
- * - chat completions, `prompt_tokens`: what was read from the cache or written to it is part of the total;
- * - responses, `input_tokens` with details: likewise;
- * - Anthropic's messages, `input_tokens` beside `cache_read_input_tokens` and `cache_creation_input_tokens`:
- *   the three add up to the total.
+ * Parses providers' `usage` objects. Field names distinguish three ways of counting input:
+ * - Chat Completions, `prompt_tokens`: the total, including cache reads and writes.
+ * - Responses, `input_tokens` with details: the same.
+ * - Anthropic's Messages, `input_tokens`, `cache_read_input_tokens` and `cache_creation_input_tokens`: they add up to
+ *   the total.
  *
- * A count is a non-negative integer, and zero is one. A detail that is anything else (null, a string, a
- * fraction, a negative) is passed over; without a total for input and one for output, the usage is unknown.
- * Parts that exceed their total, cached tokens for one, are cut down to it, so that parts always sum.
+ * A count is a non-negative integer, including 0. Details that are anything else (null, a string, a fraction, negative)
+ * are ignored. Without totals for input and output, the usage is unknown. Parts that exceed their total, such as cached
+ * tokens, are clamped to it, so that parts always sum up.
  */
 import { NO_USAGE, type TokenUsage } from '../usage.ts';
 import { count, type Fields, fields, first, isStated } from './payload-fields.ts';
@@ -24,8 +24,8 @@ interface InputCounts {
 }
 
 /**
- * The tokens that a provider reports, from its parsed `usage`; undefined if it doesn't say how much input and
- * output there was. Anthropic's streams report in two events: merge them first, the later over the earlier.
+ * The tokens that a provider reports in its parsed `usage`; undefined without totals for input and output. Anthropic's
+ * streams report usage in two events, which must be merged first, the later over the earlier.
  */
 export function readUsage(payload: unknown): TokenUsage | undefined {
   const raw = fields(payload);
@@ -48,7 +48,7 @@ function withinTotal(raw: Fields, stated: unknown, statedDetails: unknown): Inpu
   const details = fields(statedDetails);
   return {
     total,
-    // OpenAI; Perplexity's responses; DeepSeek; Moonshot; xAI's older models; proxies of Anthropic.
+    // In order: OpenAI; Perplexity's Responses; DeepSeek; Moonshot; older xAI models; proxies of Anthropic.
     cached: first(
       details.cached_tokens,
       details.cache_read_input_tokens,
@@ -57,7 +57,7 @@ function withinTotal(raw: Fields, stated: unknown, statedDetails: unknown): Inpu
       raw.cached_prompt_text_tokens,
       raw.cache_read_input_tokens,
     ),
-    // OpenRouter and OpenAI; Perplexity's responses; proxies of Anthropic.
+    // In order: OpenRouter and OpenAI; Perplexity's Responses; proxies of Anthropic.
     written: first(
       details.cache_write_tokens,
       details.cache_creation_tokens,
@@ -85,7 +85,7 @@ function splitInput(input: InputCounts, output: OutputUsage): TokenUsage {
   const cached = Math.min(input.cached, input.total);
   const written = Math.min(input.written, input.total - cached);
   const written1h = Math.min(input.written1h, written);
-  // Where it isn't said how much of the audio was read from the cache, none was: that is the dearer.
+  // Without a figure for cached audio, all audio counts as uncached, which is dearer.
   const freshAudio = Math.min(
     input.audio - Math.min(input.cachedAudio, input.audio),
     input.total - cached - written,
@@ -105,13 +105,13 @@ function splitInput(input: InputCounts, output: OutputUsage): TokenUsage {
 
 type OutputUsage = Pick<TokenUsage, 'outputTokens' | 'reasoningTokens' | 'audioOutputTokens'>;
 
-/** Whether a `usage` says how much output there was, or lets it be told. */
+/** Whether a `usage` has an output count, or a total that implies it. */
 export function statesOutput(payload: unknown): boolean {
   const raw = fields(payload);
   return [raw.completion_tokens, raw.output_tokens, raw.total_tokens].some(isStated);
 }
 
-/** Embeddings state no output and have none; stated but unreadable, it has to follow from the total. */
+/** Embeddings report no output and have none. An output count that can't be read must follow from the total. */
 function readOutput(raw: Fields, inputTokens: number): OutputUsage | undefined {
   const stated = raw.completion_tokens ?? raw.output_tokens;
   const total = count(raw.total_tokens);
@@ -120,10 +120,10 @@ function readOutput(raw: Fields, inputTokens: number): OutputUsage | undefined {
     raw.completion_tokens_details ?? raw.output_tokens_details ?? raw.output_token_details,
   );
   const reasoning = first(details.reasoning_tokens, details.thinking_tokens, raw.reasoning_tokens);
-  // xAI and Gemini leave reasoning out of the completion, but not out of the total.
+  // xAI and Gemini exclude reasoning from the completion, but include it in the total.
   let output = Math.max(first(stated), (total ?? 0) - inputTokens);
   if (total === undefined && reasoning > output) output += reasoning;
-  // Perplexity's deep research leaves reasoning and citations out of both.
+  // Perplexity's deep research excludes reasoning and citations from both.
   if (isStated(raw.citation_tokens)) output += reasoning + first(raw.citation_tokens);
   return {
     outputTokens: output,
@@ -132,7 +132,7 @@ function readOutput(raw: Fields, inputTokens: number): OutputUsage | undefined {
   };
 }
 
-/** Anthropic's totals leave out what it spent on shortening the conversation within the request. */
+/** Usage of compaction within the request, which Anthropic's totals exclude. */
 function compactions(iterations: readonly unknown[]): TokenUsage[] {
   return iterations
     .filter((iteration) => fields(iteration).type === 'compaction')
@@ -142,7 +142,7 @@ function compactions(iterations: readonly unknown[]): TokenUsage[] {
 
 function addUsage(sum: TokenUsage, part: TokenUsage): TokenUsage {
   const added = { ...sum };
-  const names = Object.keys(NO_USAGE) as (keyof TokenUsage)[]; // they are: the type is exact
+  const names = Object.keys(NO_USAGE) as (keyof TokenUsage)[]; // NO_USAGE has exactly these keys.
   for (const name of names) added[name] += part[name];
   return added;
 }
