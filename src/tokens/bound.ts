@@ -1,4 +1,4 @@
-/** The most tokens that a text can be under any byte-level encoding: its UTF-8 bytes, as no token is shorter than one. */
+/** Upper bound of a text's tokens in any byte-level encoding: its UTF-8 bytes, since every token has at least one. */
 export function tokenBound(text: string | Uint8Array): number {
   return typeof text === 'string' ? Buffer.byteLength(text) : text.byteLength;
 }

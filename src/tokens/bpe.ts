@@ -1,20 +1,20 @@
 import { createNumberHeap } from './number-heap.ts';
 import { type FindRank, NO_RANK } from './ranks.ts';
 
-/** The number of tokens that byte pair encoding makes of bytes[start, end). */
+/** Counts the tokens of bytes[start, end) by byte pair encoding. */
 export type CountPiece = (bytes: Uint8Array, start: number, end: number) => number;
 
-/** A pair in the heap is rank * POSITIONS + position: the lowest rank comes first, the leftmost among equals. */
+/** A pair is stored in the heap as rank * POSITIONS + position: lowest rank first, then leftmost. */
 const POSITIONS = 2 ** 31;
 
 /**
- * Byte pair encoding as tiktoken does it, in O(n log n): of all neighbours that together are a token, the pair of
- * the lowest rank is merged, again and again. The parts are a linked list, the pairs wait in a heap.
+ * tiktoken's byte pair encoding in O(n log n). Of all adjacent parts that form a token, the pair with the lowest rank
+ * is merged, until none is left. The parts form a linked list; the pairs are kept in a heap.
  */
 export function createPieceCounter(findRank: FindRank): CountPiece {
   const pairs = createNumberHeap();
-  // By the position of a part's first byte: where the next part starts, where the previous one does, and the rank
-  // of the pair that the part makes with the next. The casts below: no position is ever out of bounds.
+  // Indexed by the position of a part's first byte: the start of the next part, the start of the previous part, and the
+  // rank of the pair of the part and the next one. The casts below are safe because positions are within bounds.
   let next = new Int32Array(0);
   let previous = new Int32Array(0);
   let pairRank = new Int32Array(0);
@@ -48,7 +48,7 @@ export function createPieceCounter(findRank: FindRank): CountPiece {
       const pair = pairs.pop();
       const rank = Math.floor(pair / POSITIONS);
       const part = pair - rank * POSITIONS;
-      // A part only grows, so a pair that has changed since it was pushed has another rank, or none.
+      // Parts only grow, so a pair that has changed since it was pushed has a different rank, or none.
       if (pairRank[part] !== rank) continue;
       const right = next[part] as number;
       const after = next[right] as number;

@@ -1,31 +1,31 @@
-/** What a character is to the encodings' patterns: a set of these bits, never empty. */
+/** A character's class in the encodings' patterns: a non-empty set of these bits. */
 export const LETTER = 1;
-/** \p{Lu} \p{Lt} \p{Lm} \p{Lo} \p{M}: may be in the first part of a cased word. */
+/** \p{Lu} \p{Lt} \p{Lm} \p{Lo} \p{M}: the first part of a cased word. */
 export const UPPER = 2;
-/** \p{Ll} \p{Lm} \p{Lo} \p{M}: may be in the second part. */
+/** \p{Ll} \p{Lm} \p{Lo} \p{M}: the second part. */
 export const LOWER = 4;
 export const NUMBER = 8;
 export const SPACE = 16;
 export const NEWLINE = 32;
-/** Neither letter nor number nor space; marks, such as combining accents, are symbols too. */
+/** Neither letter, number nor space. Marks, such as combining accents, are symbols too. */
 export const SYMBOL = 64;
 
 const CODE_POINTS = 0x110000;
 
-/** Filled as characters are met: most texts use few, and the engine's own tables are the ones to agree with. */
+/** Filled on demand from the engine's Unicode tables: most texts use few characters. */
 const classes = new Uint8Array(CODE_POINTS);
 
 /** The class of the character that starts at bytes[at], in valid UTF-8. */
 export function classAt(bytes: Uint8Array, at: number): number {
   const codePoint = codePointAt(bytes, at);
-  const known = classes[codePoint] as number;
-  if (known !== 0) return known;
-  const found = classify(String.fromCodePoint(codePoint));
-  classes[codePoint] = found;
-  return found;
+  const cached = classes[codePoint] as number;
+  if (cached !== 0) return cached;
+  const bits = classify(String.fromCodePoint(codePoint));
+  classes[codePoint] = bits;
+  return bits;
 }
 
-/** Where the character after the one at bytes[at] starts. */
+/** The start of the character after the one at bytes[at]. */
 export function after(bytes: Uint8Array, at: number): number {
   const lead = bytes[at] as number;
   if (lead < 0x80) return at + 1;
@@ -33,7 +33,7 @@ export function after(bytes: Uint8Array, at: number): number {
   return lead < 0xf0 ? at + 3 : at + 4;
 }
 
-/** Where the characters from bytes[at] on stop to be of a class in `mask`. */
+/** The end of the run of characters from bytes[at] on whose class is in `mask`. */
 export function endOfRun(bytes: Uint8Array, at: number, mask: number): number {
   let end = at;
   while (end < bytes.length && (classAt(bytes, end) & mask) !== 0) end = after(bytes, end);

@@ -6,9 +6,9 @@ import { readPackedRanks, unpackRanks } from './ranks.ts';
 const pieceCounters = new Map<Encoding, CountPiece>();
 
 /**
- * The exact number of tokens of a text. Names of special tokens, such as <|endoftext|>, count as the text they are,
- * as a provider reads them in a message. The first count loads a table, and a large text takes as long (100 ms):
- * outside of worker threads use `createTokenCounter`.
+ * The exact number of tokens of a text. Names of special tokens, such as <|endoftext|>, count as plain text, as they do
+ * in a message. Takes 100 ms on first use, to load the rank table, or for a large text: outside of worker threads use
+ * `createTokenCounter`.
  */
 export function countTokens(text: string, encoding: Encoding): number {
   const countPiece = pieceCounterOf(encoding);
@@ -24,9 +24,9 @@ export function countTokens(text: string, encoding: Encoding): number {
 }
 
 function pieceCounterOf(encoding: Encoding): CountPiece {
-  const known = pieceCounters.get(encoding);
-  if (known) return known;
-  const made = createPieceCounter(unpackRanks(readPackedRanks(encoding)));
-  pieceCounters.set(encoding, made);
-  return made;
+  const cached = pieceCounters.get(encoding);
+  if (cached) return cached;
+  const counter = createPieceCounter(unpackRanks(readPackedRanks(encoding)));
+  pieceCounters.set(encoding, counter);
+  return counter;
 }

@@ -5,23 +5,23 @@ import type { Encoding } from './encoding.ts';
 import type { CountRequest } from './worker.ts';
 
 export interface TokenCounter {
-  /** The exact number of tokens of all texts together; rejects if they can't be counted. */
+  /** The exact number of tokens of all texts together. Rejects if they can't be counted. */
   count(texts: readonly string[], encoding: Encoding): Promise<number>;
-  /** The same for who is in no hurry: all that is asked for within 10 ms goes to the worker in one message. */
+  /** Like `count`, but batches the calls of 10 ms into one message to the worker. */
   countSoon(texts: readonly string[], encoding: Encoding): Promise<number>;
-  /** Stops the worker; open and later counts reject. */
+  /** Stops the worker. Pending and later counts reject. */
   close(): Promise<void>;
 }
 
 export interface TokenCounterOptions {
-  /** How long the worker, which holds some 20 MB, outlives its last count. */
+  /** How long the worker, which holds some 20 MB, is kept after its last count. */
   idleMs?: number;
   clock?: Clock;
   startWorker?: () => Worker;
 }
 
-/** A message there and back costs as much as to count 500 tokens. */
-const GATHER_MS = 10;
+/** A message round trip costs as much as counting 500 tokens. */
+const BATCH_MS = 10;
 
 /** Counts tokens in a worker thread. */
 export function createTokenCounter(options: TokenCounterOptions = {}): TokenCounter {
@@ -32,14 +32,14 @@ export function createTokenCounter(options: TokenCounterOptions = {}): TokenCoun
     clock,
     ...(idleMs === undefined ? {} : { idleMs }),
   });
-  let gathered: CountRequest[] = [];
+  let batch: CountRequest[] = [];
   let counts: Promise<number[]> | undefined;
 
-  function gather(): Promise<number[]> {
+  function countBatch(): Promise<number[]> {
     return new Promise((resolve) => {
-      clock.after(GATHER_MS, () => {
-        resolve(calls.call(gathered));
-        gathered = [];
+      clock.after(BATCH_MS, () => {
+        resolve(calls.call(batch));
+        batch = [];
         counts = undefined;
       });
     });
@@ -51,9 +51,9 @@ export function createTokenCounter(options: TokenCounterOptions = {}): TokenCoun
       return tokens;
     },
     async countSoon(texts, encoding) {
-      counts ??= gather();
-      const place = gathered.push({ texts, encoding }) - 1;
-      return (await counts)[place] ?? 0;
+      counts ??= countBatch();
+      const index = batch.push({ texts, encoding }) - 1;
+      return (await counts)[index] ?? 0;
     },
     close: () => calls.close(),
   };

@@ -1,8 +1,8 @@
 /** The public encodings that gw counts exactly. */
 export type Encoding = 'o200k_base' | 'cl100k_base';
 
-// A count with the wrong tokenizer could let a request past a cap, so a name has to look like OpenAI's own.
-// gpt-oss is open and many hosts rename it; its o200k_harmony differs from o200k_base by special tokens only.
+// A count with the wrong tokenizer could let a request exceed a cap, so a name must look like one of OpenAI's.
+// gpt-oss has open weights and many hosts rename it. Its o200k_harmony differs from o200k_base in special tokens only.
 const RULES: readonly (readonly [RegExp, Encoding])[] = [
   [/^(gpt-4o|chatgpt-4o|gpt-4\.[15]|gpt-5(\.\d+)?|codex|gpt-oss)(?![a-z\d.])/, 'o200k_base'],
   [/^o[134](?![a-z\d.])/, 'o200k_base'],
@@ -10,17 +10,17 @@ const RULES: readonly (readonly [RegExp, Encoding])[] = [
   [/^text-embedding-(3-small|3-large|ada-002)$/, 'cl100k_base'],
 ];
 
-/** Each request asks, and names come from clients. */
-const remembered = new Map<string, Encoding | undefined>();
-const MAX_REMEMBERED = 1_000;
+/** Looked up for every request. Bounded, because names come from clients. */
+const cache = new Map<string, Encoding | undefined>();
+const MAX_CACHED = 1_000;
 
-/** The encoding of an OpenAI model, `openai/gpt-4o` and `ft:gpt-4o:org` included; undefined if it isn't known. */
+/** The encoding of an OpenAI model, `openai/gpt-4o` and `ft:gpt-4o:org` included; undefined if unknown. */
 export function encodingOf(model: string): Encoding | undefined {
-  const known = remembered.get(model);
-  if (known !== undefined || remembered.has(model)) return known;
-  if (remembered.size >= MAX_REMEMBERED) remembered.clear();
+  const cached = cache.get(model);
+  if (cached !== undefined || cache.has(model)) return cached;
+  if (cache.size >= MAX_CACHED) cache.clear();
   const encoding = findEncoding(model);
-  remembered.set(model, encoding);
+  cache.set(model, encoding);
   return encoding;
 }
 

@@ -6,7 +6,7 @@ export interface NumberHeap {
   pop(): number;
 }
 
-// Casts: typed arrays are read only within bounds here.
+// The casts are safe because typed arrays are read within bounds.
 export function createNumberHeap(): NumberHeap {
   let values = new Float64Array(1024);
   let size = 0;

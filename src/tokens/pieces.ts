@@ -12,13 +12,13 @@ import {
 } from './characters.ts';
 import type { Encoding } from './encoding.ts';
 
-/** The end of the piece that starts at bytes[start], which are valid UTF-8. */
+/** Returns the end of the piece that starts at bytes[start]; the bytes must be valid UTF-8. */
 export type EndOfPiece = (bytes: Uint8Array, start: number) => number;
 
 /**
- * The pattern of an encoding, which cuts a text into the pieces that are merged on their own: the lines are the
- * alternatives of the regular expression, in their order. By hand, because V8 runs out of stack on 4 million
- * letters in a row, and takes as long for the expression as all the rest does.
+ * The pattern of each encoding, which splits a text into pieces that are encoded separately. The lines are the
+ * alternatives of tiktoken's regular expression, in order. Written by hand because V8 overflows its stack on 4 million
+ * letters in a row, and takes as long for the expression as for all the rest.
  */
 export const endOfPiece: Record<Encoding, EndOfPiece> = {
   o200k_base: (bytes, start) =>
@@ -45,8 +45,8 @@ function endOfWord(bytes: Uint8Array, start: number): number | undefined {
 }
 
 /**
- * `[^\r\n\p{L}\p{N}]?[UPPER]*[LOWER]+('s|...)?`, or else `[^\r\n\p{L}\p{N}]?[UPPER]+[LOWER]*('s|...)?`. A mark is
- * prefix, UPPER and LOWER, so it is no prefix where the first alternative needs it for its LOWER.
+ * `[^\r\n\p{L}\p{N}]?[UPPER]*[LOWER]+('s|...)?`, or else `[^\r\n\p{L}\p{N}]?[UPPER]+[LOWER]*('s|...)?`. A mark matches
+ * prefix, UPPER and LOWER. It is not taken as the prefix if the first alternative needs it as its LOWER.
  */
 function endOfCasedWord(bytes: Uint8Array, start: number): number | undefined {
   const word = afterPrefix(bytes, start);
@@ -54,15 +54,15 @@ function endOfCasedWord(bytes: Uint8Array, start: number): number | undefined {
   return end && (endOfContraction(bytes, end) ?? end);
 }
 
-/** `[UPPER]*[LOWER]+`: with no other LOWER after it, the first part gives back all after its own last LOWER. */
+/** `[UPPER]*[LOWER]+`. If no LOWER follows, the expression backtracks to the last LOWER of its first part. */
 function endOfLowerWord(bytes: Uint8Array, start: number): number | undefined {
   let lastLower: number | undefined;
   let end = start;
   while (end < bytes.length) {
-    const found = classAt(bytes, end);
-    if ((found & UPPER) === 0) break;
+    const bits = classAt(bytes, end);
+    if ((bits & UPPER) === 0) break;
     end = after(bytes, end);
-    if ((found & LOWER) !== 0) lastLower = end;
+    if ((bits & LOWER) !== 0) lastLower = end;
   }
   return endOfSome(bytes, end, LOWER) ?? lastLower;
 }
@@ -90,30 +90,30 @@ function endOfNumber(bytes: Uint8Array, start: number): number | undefined {
   return end > start ? end : undefined;
 }
 
-/** ` ?[^\s\p{L}\p{N}]+[\r\n]*`, the last part of the bytes in `tail` */
+/** ` ?[^\s\p{L}\p{N}]+[\r\n]*`, where `tail` has the bytes of the last part. */
 function endOfSymbols(bytes: Uint8Array, start: number, tail: number[]): number | undefined {
   let end = endOfSome(bytes, bytes[start] === BLANK ? start + 1 : start, SYMBOL);
   while (end && tail.includes(bytes[end] ?? 0)) end++;
   return end;
 }
 
-/** `\s*[\r\n]+`, or else `\s+(?!\S)`, which leaves the last space to what follows, or else `\s+` */
+/** `\s*[\r\n]+`, or else `\s+(?!\S)`, which leaves the last space to the next piece, or else `\s+`. */
 function endOfSpaces(bytes: Uint8Array, start: number): number {
   let afterNewline = start;
   let last = start;
   let end = start;
   while (end < bytes.length) {
-    const found = classAt(bytes, end);
-    if ((found & SPACE) === 0) break;
+    const bits = classAt(bytes, end);
+    if ((bits & SPACE) === 0) break;
     last = end;
     end = after(bytes, end);
-    if ((found & NEWLINE) !== 0) afterNewline = end;
+    if ((bits & NEWLINE) !== 0) afterNewline = end;
   }
   if (afterNewline > start) return afterNewline;
   return end === bytes.length || last === start ? end : last;
 }
 
-/** The end of at least one character of a class in `mask`. */
+/** The end of one or more characters whose class is in `mask`; undefined if there is none. */
 function endOfSome(bytes: Uint8Array, start: number, mask: number): number | undefined {
   const end = endOfRun(bytes, start, mask);
   return end > start ? end : undefined;

@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Encoding } from './encoding.ts';
 
-/** The rank of the token that is bytes[start, end), or `NO_RANK`. */
+/** Returns the rank of the token bytes[start, end), or `NO_RANK` if it isn't a token. */
 export type FindRank = (bytes: Uint8Array, start: number, end: number) => number;
 
 export const NO_RANK = -1;
 
 /**
- * js-tiktoken's rank table: lines of a name, the rank of the first token, and the tokens in base 64, with a space
- * between. It is read out of its file as bytes: run as a module, it leaves 10 MB behind in the thread that needs it.
+ * Reads js-tiktoken's rank table: lines of a name, the rank of the first token, and the tokens in base64, separated by
+ * spaces. Its bytes are cut out of the module's file, because importing the module costs the thread 10 MB for good.
  */
 export function readPackedRanks(encoding: Encoding): Buffer {
   const file = createRequire(import.meta.url).resolve(`js-tiktoken/ranks/${encoding}`);
@@ -23,16 +23,16 @@ export function readPackedRanks(encoding: Encoding): Buffer {
 const MEMBER = '"bpe_ranks":"';
 
 /**
- * Unpacks a rank table into typed arrays: 4 MB for the 200,000 tokens of o200k_base, where a Map takes over 100.
- * Tokens are found by open addressing: a slot holds a rank, and the rank leads to the token's bytes, which take the
- * place of what they were packed in.
+ * Unpacks a rank table into typed arrays: 4 MB for the 200,000 tokens of o200k_base, where a Map takes over 100 MB.
+ * The tokens are a hash table with open addressing: a slot holds a rank, and the rank gives the token's bytes, which
+ * overwrite the packed table.
  */
 export function unpackRanks(packed: Buffer): FindRank {
   const { bytes: tokenBytes, starts, longest } = unpackTokens(packed);
   const count = starts.length - 1;
   const slots = new Int32Array(2 ** Math.ceil(Math.log2(2 * count))).fill(NO_RANK);
   const mask = slots.length - 1;
-  // The casts here and below: typed arrays are read only within their bounds.
+  // The casts here and below are safe because typed arrays are read within bounds.
   for (let rank = 0; rank < count; rank++) {
     let slot = hash(tokenBytes, starts[rank] as number, starts[rank + 1] as number) & mask;
     while (slots[slot] !== NO_RANK) slot = (slot + 1) & mask;
@@ -54,7 +54,7 @@ export function unpackRanks(packed: Buffer): FindRank {
   };
 }
 
-/** All tokens end to end in the order of their ranks: token r is bytes[starts[r], starts[r + 1]). */
+/** All tokens, concatenated in the order of their ranks: token r is bytes[starts[r], starts[r + 1]). */
 interface Tokens {
   bytes: Uint8Array;
   starts: Uint32Array;
@@ -64,7 +64,7 @@ interface Tokens {
 const LF = 0x0a;
 const SPACE = 0x20;
 
-/** Unpacks in place, as no token is longer than its base 64: what would be made on the way takes twice the memory. */
+/** Unpacks in place, because a copy would take twice the memory and no token is longer than its base64 form. */
 function unpackTokens(packed: Buffer): Tokens {
   const starts = new Uint32Array(countOf(packed, SPACE));
   let count = 0;
@@ -73,7 +73,7 @@ function unpackTokens(packed: Buffer): Tokens {
   for (let at = 0; at < packed.length; at++) {
     const firstRank = packed.indexOf(SPACE, at) + 1;
     at = packed.indexOf(SPACE, firstRank);
-    // A token's place is its rank only while there are no gaps between the lines.
+    // A token's index is its rank only if there are no gaps between the lines.
     const rank = Number(packed.toString('latin1', firstRank, at));
     if (rank !== count) throw new Error(`rank table: a line starts at rank ${rank}, not ${count}`);
     while (packed[at] === SPACE) {
@@ -105,7 +105,7 @@ const VALUE_OF = new Uint8Array(256);
 for (const [value, digit] of DIGITS.entries()) VALUE_OF[digit] = value;
 const PADDING = 0x3d;
 
-/** Writes what bytes[start, end) say in base 64 to bytes[to, ...); returns where it ends. */
+/** Decodes the base64 of bytes[start, end) to bytes[to, ...) and returns the end of the result. */
 function decodeBase64(bytes: Buffer, start: number, end: number, to: number): number {
   let next = to;
   let bits = 0;
@@ -120,7 +120,7 @@ function decodeBase64(bytes: Buffer, start: number, end: number, to: number): nu
   return next;
 }
 
-/** FNV-1a, its high bits folded into the low ones, which choose the slot. */
+/** FNV-1a with the high bits folded into the low bits, which select the slot. */
 function hash(bytes: Uint8Array, start: number, end: number): number {
   let value = 0x811c9dc5;
   for (let i = start; i < end; i++) value = Math.imul(value ^ (bytes[i] as number), 0x01000193);

@@ -7,7 +7,7 @@ export interface CountRequest {
   encoding: Encoding;
 }
 
-/** The thread behind `createTokenCounter`. */
+/** The worker thread of `createTokenCounter`. */
 answerCalls((requests: readonly CountRequest[]): number[] =>
   requests.map(({ texts, encoding }) =>
     texts.reduce((tokens, text) => tokens + countTokens(text, encoding), 0),
