@@ -5,11 +5,11 @@ import type { Origin } from '../origin.ts';
 import { createWorkerCalls, startBuiltWorker } from '../worker-calls.ts';
 import { type Connection, isLocal } from './connection.ts';
 
-/** Finds out which programs call, beside the requests and once a connection. */
+/** Finds the program behind each connection, once, in the background of its requests. */
 export interface Attribution {
-  /** The origin of a connection's requests. It is filled in, once, as soon as it is known. */
+  /** The origin of a connection's requests. Its fields are filled in as soon as they are known. */
   originOf(socket: Socket): Origin;
-  /** Resolves when the search has ended, or the time is up. */
+  /** Resolves when the search for an origin has ended, or after `maxWaitMs`. */
   searched(origin: Origin, maxWaitMs: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -17,34 +17,34 @@ export interface Attribution {
 export interface AttributionOptions {
   enabled: () => boolean;
   clock: Clock;
-  /** How the other ends are found; a thread by default. */
+  /** Finds the origins of connections; by default in a worker thread. */
   find?: (connections: Connection[]) => Promise<(Origin | undefined)[]>;
 }
 
-/** A search waits for company: connections come in bursts, and the first requests of a process need the core more. */
-const GATHER_MS = 100;
-/** A search is followed by a pause of so many times its length, so that it takes a tenth of a core at most. */
+/** Searches are batched, because connections come in bursts and a process's first requests need the core more. */
+const BATCH_MS = 100;
+/** The pause after a search, as a multiple of its duration: searches take at most a tenth of a core. */
 const PAUSE_FACTOR = 9;
 const MAX_PAUSE_MS = 1_000;
 
-/** Whether this system tells who calls. */
+/** Whether gw can find callers on this operating system. */
 export const CAN_ATTRIBUTE = process.platform === 'linux' || process.platform === 'darwin';
 
-interface Wanted {
+interface Query {
   connection: Connection;
-  tell(origin: Origin | undefined): void;
+  resolve(origin: Origin | undefined): void;
 }
 
-export function createAttribution({ enabled, clock, find: given }: AttributionOptions): Attribution {
+export function createAttribution({ enabled, clock, ...options }: AttributionOptions): Attribution {
   const calls = createWorkerCalls<Connection[], (Origin | undefined)[]>({
     name: 'search for callers',
     startWorker: startAttributionWorker,
     clock,
   });
-  const find = given ?? ((connections: Connection[]) => calls.call(connections));
+  const find = options.find ?? ((connections: Connection[]) => calls.call(connections));
   const origins = new WeakMap<Socket, Origin>();
-  const nobody: Origin = Object.freeze({ process: '', repo: '', search: undefined });
-  const wanted: Wanted[] = [];
+  const unknown: Origin = Object.freeze({ process: '', repo: '', search: undefined });
+  const queries: Query[] = [];
   let searching = false;
   let urgent = false;
   let cancelPause: (() => void) | undefined;
@@ -57,17 +57,17 @@ export function createAttribution({ enabled, clock, find: given }: AttributionOp
     const connection = { localAddress, localPort, remoteAddress, remotePort };
     if (!isLocal(connection)) return origin;
     origin.search = new Promise((resolve) => {
-      wanted.push({
+      queries.push({
         connection,
-        tell(found) {
-          origin.process = found?.process ?? '';
-          origin.repo = found?.repo ?? '';
+        resolve(result) {
+          origin.process = result?.process ?? '';
+          origin.repo = result?.repo ?? '';
           origin.search = undefined;
           resolve();
         },
       });
     });
-    if (!searching) cancelPause ??= wait(GATHER_MS);
+    if (!searching) cancelPause ??= wait(BATCH_MS);
     return origin;
   }
 
@@ -78,21 +78,21 @@ export function createAttribution({ enabled, clock, find: given }: AttributionOp
     });
   }
 
-  /** One search at a time, for all that came meanwhile. */
+  /** Starts a search for all queries so far. Only one search runs at a time. */
   function next(): void {
-    if (searching || wanted.length === 0 || (cancelPause && !urgent)) return;
+    if (searching || queries.length === 0 || (cancelPause && !urgent)) return;
     cancelPause?.();
     cancelPause = undefined;
     urgent = false;
     searching = true;
-    void search(wanted.splice(0));
+    void search(queries.splice(0));
   }
 
-  async function search(batch: Wanted[]): Promise<void> {
+  async function search(batch: Query[]): Promise<void> {
     const startedAt = clock.monotonic();
-    // Who called is of no use to anybody whose request would fail over it.
-    const found = await find(batch.map(({ connection }) => connection)).catch(() => []);
-    for (const [i, { tell }] of batch.entries()) tell(found[i]);
+    // A failed search must not fail requests: their origin stays unknown.
+    const results = await find(batch.map(({ connection }) => connection)).catch(() => []);
+    for (const [i, query] of batch.entries()) query.resolve(results[i]);
     searching = false;
     const pauseMs = Math.min(MAX_PAUSE_MS, (clock.monotonic() - startedAt) * PAUSE_FACTOR);
     cancelPause = wait(pauseMs);
@@ -100,7 +100,7 @@ export function createAttribution({ enabled, clock, find: given }: AttributionOp
   }
 
   return {
-    originOf: (socket) => (CAN_ATTRIBUTE && enabled() ? (origins.get(socket) ?? start(socket)) : nobody),
+    originOf: (socket) => (CAN_ATTRIBUTE && enabled() ? (origins.get(socket) ?? start(socket)) : unknown),
     async searched({ search: running }, maxWaitMs) {
       if (!running) return;
       urgent = true;

@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
 
-/** A TCP connection as the one who accepted it sees it. */
+/** A TCP connection, from the point of view of the side that accepted it. */
 export interface Connection {
   localAddress: string;
   localPort: number;
@@ -8,13 +8,13 @@ export interface Connection {
   remotePort: number;
 }
 
-/** Finds the processes at the other end of connections, in their order; undefined for one that it can't find. */
+/** Finds the process at the other end of each connection, in order; undefined for those it can't find. */
 export type FindCallers = (connections: readonly Connection[]) => (Caller | undefined)[];
 
-/** A process as the system describes it. */
+/** A process as the operating system describes it. */
 export interface Caller {
   args: string[];
-  /** Its working directory. */
+  /** The working directory. */
   directory: string;
 }
 
@@ -24,7 +24,7 @@ export function isLocal({ localAddress, remoteAddress }: Connection): boolean {
   return remote === '::1' || (isIPv4(remote) && remote.startsWith('127.')) || remoteAddress === localAddress;
 }
 
-/** An IPv4 address that came in on an IPv6 socket, as what it is. */
+/** Unwraps an IPv4-mapped IPv6 address. */
 export function plainAddress(address: string): string {
   const mapped = address.replace(/^::ffff:/i, '');
   return isIPv4(mapped) ? mapped : address;

@@ -2,26 +2,26 @@ import { execFileSync } from 'node:child_process';
 import { isIPv6 } from 'node:net';
 import { type Caller, type Connection, type FindCallers, plainAddress } from './connection.ts';
 
-/** Runs a program and returns what it printed; empty where it fails. */
+/** Runs a program and returns its output; empty if it fails. */
 export type Run = (program: string, args: readonly string[]) => string;
 
-/** Finds callers through lsof and ps, which macOS has. */
+/** Finds callers with lsof and ps, which macOS includes. */
 export function createLsofFinder(run: Run = runProgram): FindCallers {
   return (connections) => {
     const ports = [...new Set(connections.map(({ localPort }) => localPort))];
     const owners = ownersFrom(run('lsof', ['-nP', `-iTCP:${ports.join(',')}`, '-sTCP:ESTABLISHED', '-Fpn']));
-    const described = new Map<string, Caller>();
+    const callers = new Map<string, Caller>();
     return connections.map((connection) => {
       const pid = owners.get(endsOf(connection));
       if (pid === undefined) return undefined;
-      const caller = described.get(pid) ?? describe(run, pid);
-      described.set(pid, caller);
+      const caller = callers.get(pid) ?? describe(run, pid);
+      callers.set(pid, caller);
       return caller;
     });
   };
 }
 
-/** As lsof names the caller's socket: `127.0.0.1:52001->127.0.0.1:4747`. */
+/** The caller's socket in lsof's notation: `127.0.0.1:52001->127.0.0.1:4747`. */
 function endsOf({ localAddress, localPort, remoteAddress, remotePort }: Connection): string {
   return `${host(remoteAddress)}:${remotePort}->${host(localAddress)}:${localPort}`;
 }
@@ -31,7 +31,7 @@ function host(address: string): string {
   return isIPv6(plain) ? `[${plain}]` : plain;
 }
 
-/** Reads lsof's output for programs: `p` and a process id, then `n` and a name for each of its sockets. */
+/** Parses lsof's field output: a `p` line with a process id, then an `n` line with the name of each of its sockets. */
 function ownersFrom(output: string): Map<string, string> {
   const owners = new Map<string, string>();
   let pid = '';

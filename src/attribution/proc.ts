@@ -5,23 +5,23 @@ import { type Caller, type Connection, type FindCallers, plainAddress } from './
 
 const MAX_RECENT = 16;
 
-/** Finds callers through Linux's /proc: https://docs.kernel.org/filesystems/proc.html */
+/** Finds callers in Linux's /proc: https://docs.kernel.org/filesystems/proc.html */
 export function createProcFinder(root = '/proc'): FindCallers {
-  /** Who called lately calls again: looking at them first mostly spares a walk through all processes. */
+  /** Recent callers tend to call again. Checking them first usually avoids a walk through all processes. */
   let recent: string[] = [];
   return (connections) => {
     const sockets = socketsOf(root, connections);
     const owners = ownersOf(root, new Set(sockets.filter((socket) => socket !== '')), recent);
     recent = [...new Set([...owners.values(), ...recent])].slice(0, MAX_RECENT);
-    const described = new Map([...new Set(owners.values())].map((pid) => [pid, describe(root, pid)]));
-    return sockets.map((socket) => described.get(owners.get(socket) ?? ''));
+    const callers = new Map([...new Set(owners.values())].map((pid) => [pid, describe(root, pid)]));
+    return sockets.map((socket) => callers.get(owners.get(socket) ?? ''));
   };
 }
 
-/** What the callers' descriptors of the connections link to, such as `socket:[1234]`; empty where there is none. */
+/** The link target of each caller's socket descriptor, such as `socket:[1234]`; empty if not found. */
 function socketsOf(root: string, connections: readonly Connection[]): string[] {
   const sockets = connections.map(() => '');
-  // To list either takes the system some milliseconds, however few there are: the second is seldom needed.
+  // Listing either table takes the kernel some milliseconds, however short it is. The second is seldom needed.
   for (const name of ['tcp', 'tcp6']) {
     if (!sockets.includes('')) break;
     const table = contentOf(join(root, 'net', name));
@@ -33,7 +33,7 @@ function socketsOf(root: string, connections: readonly Connection[]): string[] {
 function socketIn(table: string, connection: Connection): string {
   const { localAddress, localPort, remoteAddress, remotePort } = connection;
   for (const hex of [hexV4, hexV6]) {
-    // The caller's row names the two ends the other way round.
+    // In the caller's row, the two ends are the other way round.
     const ends = ` ${hex(remoteAddress)}:${hexPort(remotePort)} ${hex(localAddress)}:${hexPort(localPort)} `;
     const at = table.indexOf(ends);
     const [inode = '0'] =
@@ -49,10 +49,10 @@ function socketIn(table: string, connection: Connection): string {
   return '';
 }
 
-/** A row of those tables from its addresses on, with an inode of any length. */
+/** Upper bound of a row's length from its addresses on. */
 const MAX_ROW = 400;
 
-/** The processes that hold sockets, by what the descriptors link to. */
+/** The process that holds each socket, by the link target of its descriptor. */
 function ownersOf(root: string, wanted: Set<string>, recent: readonly string[]): Map<string, string> {
   const owners = new Map<string, string>();
   for (const pid of pidsOf(root, recent)) {
@@ -62,7 +62,7 @@ function ownersOf(root: string, wanted: Set<string>, recent: readonly string[]):
   return owners;
 }
 
-/** The recent ones first, then the youngest: a caller has mostly just been started. */
+/** Recent callers first, then the newest processes: most callers have just been started. */
 function* pidsOf(root: string, recent: readonly string[]): Generator<string> {
   yield* recent;
   const all = entriesOf(root).filter((name) => /^\d+$/.test(name));
@@ -78,7 +78,7 @@ function describe(root: string, pid: string): Caller {
   return { args: args.length > 0 ? args : [name], directory };
 }
 
-// A process may end, or belong to another user: then there is nothing to see.
+// A process may have ended, or belong to another user. Its files can't be read then.
 
 function contentOf(file: string): string {
   try {
@@ -110,7 +110,7 @@ function linkOf(path: string): string {
 
 const hexPort = (port: number) => port.toString(16).toUpperCase().padStart(4, '0');
 
-/** As /proc/net/tcp writes an address: in the machine's byte order, 32 bits at a time. */
+/** An address in the format of /proc/net/tcp: 32-bit words in host byte order. */
 function hexV4(address: string): string {
   const plain = plainAddress(address);
   return isIPv4(plain) ? hexWord(plain.split('.').map(Number)) : hexV6(address);

@@ -1,18 +1,18 @@
 import { basename, dirname } from 'node:path';
 
 const INTERPRETER = /^(node|nodejs|bun|deno|python|pypy|ruby|perl|php)[\d.]*$/;
-/** Options whose value is the next argument. */
+/** Options that take the next argument as their value. */
 const TAKES_VALUE = new Set(['-r', '--require', '--import', '--loader', '-W', '-X', '-I', '-C']);
-/** What follows is code or comes from a pipe: it names nothing. */
+/** Options after which comes code, or standard input: there is no script name. */
 const CODE = new Set(['-c', '-e', '--eval', '-p', '--print', '-']);
 const SUBCOMMANDS = new Set(['run', 'x']);
-/** Names that tell programs apart only with their folder. */
+/** Script names that are ambiguous without their folder. */
 const COMMON = /^(index|main|cli|app|server|run|start|__main__)\.\w+$/;
 const MAX_LENGTH = 60;
 
 /**
- * What people call a process, from its arguments: the program, and of an interpreter the script. The other arguments
- * may be secrets and are left out.
+ * A readable name of a process, from its arguments: the program, and the script if the program is an interpreter. The
+ * other arguments are dropped, because they may contain secrets.
  */
 export function processName(args: readonly string[]): string {
   const [first = '', ...rest] = wordsOf(args);
@@ -22,7 +22,7 @@ export function processName(args: readonly string[]): string {
   return (script === '' ? program : `${program} ${script}`).slice(0, MAX_LENGTH);
 }
 
-/** A process that names itself has its whole line in one argument. */
+/** A process that sets its own title has the whole command line in one argument. */
 function wordsOf(args: readonly string[]): readonly string[] {
   const [first = ''] = args;
   return args.length === 1 && !first.startsWith('/') ? first.split(' ') : args;

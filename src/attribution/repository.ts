@@ -1,15 +1,15 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 
-/** As long as names in the database may be. */
+/** The maximum length of names in the database. */
 const MAX_LENGTH = 200;
 
 /**
- * The git repository that a directory is in, as the path of its main working tree; empty without one. The worktrees
- * of a repository are one repository: https://git-scm.com/docs/gitrepository-layout
+ * The git repository that contains a directory, as the path of its main working tree; empty outside of a repository.
+ * All worktrees count as one repository: https://git-scm.com/docs/gitrepository-layout
  */
 export function repositoryOf(directory: string): string {
-  // Which realpath takes for the directory of gw itself.
+  // realpath resolves an empty path to gw's own working directory.
   if (directory === '') return '';
   try {
     return findAbove(realpathSync(directory)).slice(0, MAX_LENGTH);
@@ -27,7 +27,7 @@ function findAbove(start: string): string {
   }
 }
 
-/** Of a worktree, whose `.git` is a file that names its part of the repository. A submodule stands for itself. */
+/** The main working tree of a directory whose `.git` is a file: a worktree. A submodule is its own repository. */
 function mainTreeOf(directory: string): string {
   const gitDirectory = /^gitdir: (.+)$/m.exec(readFileSync(join(directory, '.git'), 'utf8'))?.[1];
   if (gitDirectory === undefined) return directory;
