@@ -1,20 +1,20 @@
 /**
- * Server-sent events as bytes. Events end with an empty line, whatever the line ends (LF, CR, CRLF), and chunks of
- * a stream break anywhere; https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
+ * Splits a byte stream into server-sent events. An event ends with an empty line, lines end with LF, CR or CRLF, and
+ * chunks may be split anywhere: https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
  */
 const LF = 0x0a;
 const CR = 0x0d;
 const EMPTY = Buffer.alloc(0);
-/** Events can hold images, and a whole answer; one still longer is passed on piecemeal instead of being gathered. */
+/** Events may contain images or a whole answer. A longer event is passed on in pieces instead of being buffered. */
 const MAX_EVENT_BYTES = 16 * 1024 * 1024;
-/** How many bytes before a chunk can belong to the end of an event within it. */
+/** How many bytes of an event's end may come before the chunk that completes it. */
 const LOOK_BACK = 3;
 
-/** Cuts a stream into whole events. What `push` returns is the input by reference where no event is split. */
+/** Splits a stream into whole events. `push` returns the chunk itself, without a copy, if no event is split. */
 export interface EventFramer {
-  /** Takes the next chunk; returns all that is complete, as one run of whole events (maybe empty). */
+  /** Adds a chunk and returns all events completed by it, concatenated; empty if there are none. */
   push(chunk: Buffer): Buffer;
-  /** The bytes of the event that has not ended. */
+  /** The bytes of the incomplete event at the end. */
   rest(): Buffer;
 }
 
@@ -23,7 +23,7 @@ export function createEventFramer(maxEventBytes = MAX_EVENT_BYTES): EventFramer 
   let pendingBytes = 0;
   let last: Buffer = EMPTY;
 
-  /** Joined only once an event ends, so that many small chunks of a long one are not copied again and again. */
+  /** Chunks are joined only when an event ends, so that a long event in small chunks is not copied repeatedly. */
   function take(chunk: Buffer): Buffer {
     const bytes = pending.length === 0 ? chunk : Buffer.concat([...pending, chunk]);
     pending = [];
@@ -59,8 +59,8 @@ export function createEventFramer(maxEventBytes = MAX_EVENT_BYTES): EventFramer 
 }
 
 /**
- * The offset behind the last event that is complete; 0 if none is. Looks back no further than `from`.
- * A CR at the very end leaves it open whether an LF follows, so such an event counts as unfinished.
+ * The end offset of the last complete event; 0 if there is none. Searches back to `from`. After a CR at the very end an
+ * LF may follow, so that such an event counts as incomplete.
  */
 export function endOfLastEvent(bytes: Buffer, from = 0): number {
   const n = bytes.length;
@@ -70,7 +70,7 @@ export function endOfLastEvent(bytes: Buffer, from = 0): number {
     if (byte === LF) {
       const before = bytes[i - 1];
       if (before === LF) return i + 1;
-      // \r\n ends a line; the one before it must end here too
+      // CRLF ends a line. The line before it must end here as well.
       if (before === CR && i - 2 >= 0 && (bytes[i - 2] === LF || bytes[i - 2] === CR)) return i + 1;
     } else if (
       byte === CR &&
@@ -84,7 +84,7 @@ export function endOfLastEvent(bytes: Buffer, from = 0): number {
   return 0;
 }
 
-/** The offset behind the first event in `bytes` at or after `start`; -1 if it does not end. */
+/** The end offset of the event that starts at `start`; -1 if it is incomplete. */
 export function endOfEvent(bytes: Buffer, start: number): number {
   for (let i = start; i < bytes.length; i++) {
     const length = lineEndAt(bytes, i);
@@ -103,11 +103,11 @@ function lineEndAt(bytes: Buffer, i: number): number {
   return bytes[i + 1] === LF ? 2 : 1;
 }
 
-/** The data of one event: its `data:` lines joined; empty for comments and events without data. */
+/** The data of an event: its `data:` lines, joined with LF. Empty for comments and events without data. */
 export function dataOfEvent(event: Buffer): string {
   const text = event.toString('utf8');
   const isPlain = text.startsWith('data: ') && text.endsWith('\n\n') && !text.includes('\r');
-  // Nearly all are so: one line, and the empty one.
+  // Fast path for nearly all events: one data line and the empty line.
   if (isPlain && text.indexOf('\n') === text.length - 2) return text.slice(6, -2);
   const data: string[] = [];
   for (const line of text.split(/\r\n|\n|\r/)) {
