@@ -1,13 +1,13 @@
 import type { Member } from './scan.ts';
 
-/** A replacement of a byte range. Edits of one text must not overlap. */
+/** Replaces a byte range with text. Edits of the same bytes must not overlap. */
 export interface Edit {
   start: number;
   end: number;
   text: string | Buffer;
 }
 
-/** The bytes with the edits made; without edits, the very same bytes. */
+/** Applies the edits. Without edits, returns the same buffer. */
 export function applyEdits(bytes: Buffer, edits: Edit[]): Buffer {
   if (edits.length === 0) return bytes;
   let length = bytes.length;
@@ -24,7 +24,7 @@ export function applyEdits(bytes: Buffer, edits: Edit[]): Buffer {
   return edited;
 }
 
-/** The edit of a part of a text as one of the whole, where the part begins at `offset`. */
+/** Translates an edit of a part, which begins at `offset`, to an edit of the whole. */
 export function moved({ start, end, text }: Edit, offset: number): Edit {
   return { start: offset + start, end: offset + end, text };
 }
@@ -34,13 +34,13 @@ export function replaceValue(member: Member, text: string): Edit {
   return { start: member.start, end: member.end, text };
 }
 
-/** Adds a member in front of an object's first; the object must not be empty. */
+/** Inserts a member before an object's first member. The object must not be empty. */
 export function insertMember(members: Member[], key: string, json: string): Edit {
   const at = members[0]?.keyStart ?? 0;
   return { start: at, end: at, text: `${JSON.stringify(key)}:${json},` };
 }
 
-/** Removes elements of an array, with the commas that they no longer need. */
+/** Removes elements of an array, with their commas. */
 export function removeElements<T extends { start: number; end: number }>(
   elements: readonly T[],
   isRemoved: (element: T) => boolean,
@@ -49,13 +49,13 @@ export function removeElements<T extends { start: number; end: number }>(
   return elements.flatMap((element, i) => {
     if (!isRemoved(element)) return [];
     const next = elements[i + 1];
-    // Behind the last that is kept no comma may stand.
+    // After the last kept element, the comma before each removed one goes instead.
     if (i > lastKept) return { start: elements[i - 1]?.end ?? element.start, end: element.end, text: '' };
     return { start: element.start, end: next?.start ?? element.end, text: '' };
   });
 }
 
-/** Removes a member with the comma that it no longer needs. An only member can't be removed this way. */
+/** Removes a member with its comma. */
 export function removeMember(members: Member[], member: Member): Edit {
   const index = members.indexOf(member);
   const next = members[index + 1];

@@ -1,19 +1,18 @@
 /**
- * Finds the members of a JSON object in its bytes without building values: where each key and value stands, so that
- * single members can be read and edited and all the rest stays as it came. The structure is checked in full; the
- * inside of strings is not (escapes and UTF-8 are the reader's to judge).
+ * Finds the byte ranges of an object's members without parsing values, so that single members can be read or edited and
+ * all other bytes stay the same. The structure is validated in full; escapes and UTF-8 within strings are not.
  */
 export interface Member {
-  /** Key, decoded. */
+  /** The decoded key. */
   key: string;
-  /** Byte range of the key, quotes included. */
+  /** Start of the key, at its quote. */
   keyStart: number;
   /** Byte range of the value. */
   start: number;
   end: number;
 }
 
-/** The text is not JSON, or deeper than allowed. `position` is a byte offset. */
+/** The text is not JSON, or is nested too deep. `position` is a byte offset. */
 export class JsonSyntaxError extends Error {
   override readonly name = 'JsonSyntaxError';
   readonly position: number;
@@ -34,33 +33,33 @@ const COLON = 0x3a;
 const COMMA = 0x2c;
 const MINUS = 0x2d;
 
-/** Strings longer than this are searched natively for their end; below it a loop is faster than the call. */
+/** The end of longer strings is found by indexOf. For shorter ones a loop is faster than the call. */
 const SHORT_STRING = 32;
 const MAX_DEPTH = 256;
 
-/** A string that is longer is of no interest to who looks for words. */
-const MAX_SEEN = 160;
+/** Longer strings are not reported: callers look for words. */
+const MAX_REPORTED = 160;
 
-/** Told of every string of up to 160 bytes, keys included, that a scan passes: its range with the quotes. */
+/** Called for each string and key of up to 160 bytes, with its range including the quotes. */
 export type SeeString = (bytes: Buffer, start: number, end: number) => void;
 
-/** How much a text may hold: to build its values takes a microsecond for each list or object, a tenth for any other. */
+/** Limits of a text's size: parsing takes a microsecond per array or object, and a tenth per other value. */
 export interface ScanLimits {
   /** Members of the object itself. */
   members: number;
-  /** Lists and objects. */
+  /** Arrays and objects. */
   containers: number;
   /** Values of all kinds. */
   values: number;
 }
 
-/** Of the scan that is running: scans are not re-entrant. */
+/** State of the running scan; scans are not re-entrant. */
 let see: SeeString | undefined;
 let limits: ScanLimits | undefined;
 let containers = 0;
 let values = 0;
 
-/** The members of the object that makes up `bytes`, in order. Throws JsonSyntaxError. */
+/** The members of the object in `bytes`, in order. Throws JsonSyntaxError. */
 export function scanObject(bytes: Buffer, onString?: SeeString, within?: ScanLimits): Member[] {
   see = onString;
   limits = within;
@@ -112,7 +111,7 @@ export function scanArray(bytes: Buffer, start: number): { start: number; end: n
   }
 }
 
-/** The value of a byte range. Throws JsonSyntaxError where JSON.parse throws. */
+/** Parses the value in a byte range. Throws JsonSyntaxError. */
 export function readValue(bytes: Buffer, { start, end }: { start: number; end: number }): unknown {
   try {
     return JSON.parse(bytes.toString('utf8', start, end));
@@ -160,7 +159,7 @@ function skipString(bytes: Buffer, start: number): number {
     let slashes = 0;
     while (quote - 1 - slashes >= position && bytes[quote - 1 - slashes] === BACKSLASH) slashes++;
     if (slashes % 2 === 0) {
-      if (quote - start < MAX_SEEN) see?.(bytes, start, quote + 1);
+      if (quote - start < MAX_REPORTED) see?.(bytes, start, quote + 1);
       return quote + 1;
     }
     position = quote + 1;
@@ -182,7 +181,7 @@ function skipScalar(bytes: Buffer, start: number): number {
   throw new JsonSyntaxError('a value was expected', start);
 }
 
-/** Accepts any run of characters that numbers are made of; whoever reads the number parses it. */
+/** Accepts any run of number characters; the number itself is validated when it is parsed. */
 function skipNumber(bytes: Buffer, start: number): number {
   let position = start + 1;
   for (;;) {
@@ -199,10 +198,10 @@ function skipNumber(bytes: Buffer, start: number): number {
 
 const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30 && byte <= 0x39;
 
-/** The open containers of the value being skipped: 1 for an object, 0 for an array. Skipping is not re-entrant. */
+/** The open containers of the value being skipped: 1 for an object, 0 for an array. Not re-entrant. */
 const stack = new Uint8Array(MAX_DEPTH);
 
-/** Whole on purpose: one loop over a nested value, with the stack of open containers in an array. */
+/** One loop without recursion, for speed; `stack` holds the open containers. Kept whole for that reason. */
 function skipValue(bytes: Buffer, start: number): number {
   let depth = 0;
   let position = start;
@@ -226,7 +225,7 @@ function skipValue(bytes: Buffer, start: number): number {
     } else {
       position = skipScalar(bytes, position);
     }
-    // After a value: close what ends here, or go on to the next member or element.
+    // After a value: close the containers that end here, or continue with the next member or element.
     for (;;) {
       if (depth === 0) return position;
       const isObject = stack[depth - 1] === 1;
@@ -246,8 +245,8 @@ function skipValue(bytes: Buffer, start: number): number {
   }
 }
 
-function tooMany(most: number, what: string, position: number): JsonSyntaxError {
-  return new JsonSyntaxError(`more than ${most} ${what}`, position);
+function tooMany(limit: number, what: string, position: number): JsonSyntaxError {
+  return new JsonSyntaxError(`more than ${limit} ${what}`, position);
 }
 
 function skipKey(bytes: Buffer, start: number): number {
