@@ -4,7 +4,7 @@ import { type Provider, WIRE_HEADERS } from './registry.ts';
 const TIMEOUT_MS = 10_000;
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** Asks a provider for its models: `GET /models`. Throws with a message for people. */
+/** Fetches a provider's models, `GET /models`. Throws errors with user-facing messages. */
 export async function fetchModels(provider: Provider): Promise<ListedModel[]> {
   const { request } = await import('undici');
   const answer = await request(`${provider.origin}${provider.basePath}/models`, {

@@ -2,32 +2,32 @@ import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import type { Provider } from './registry.ts';
 
-/** A model as its provider lists it. */
+/** A model in its provider's list. */
 export interface ListedModel {
   id: string;
-  /** All that the provider says of it. */
+  /** The provider's whole entry. */
   raw: Record<string, unknown>;
 }
 
-/** What each provider says it has, fetched when first needed and kept for a while. */
+/** Each provider's list of models, fetched on first use and cached for 10 minutes. */
 export interface ModelLists {
-  /** The providers known to list a model, without asking anybody. */
+  /** The providers whose cached list has a model. Fetches nothing. */
   known(model: string): Provider[];
-  /** Asks every provider whose list is missing or old; returns once all have answered or failed. */
+  /** Fetches every list that is missing or stale. Resolves when all fetches have succeeded or failed. */
   refresh(): Promise<void>;
-  /** All lists as they are known; `error` tells why one is missing. */
+  /** All cached lists; `error` is why the last fetch failed. */
   all(): { provider: Provider; models: ListedModel[]; error: string | null }[];
 }
 
-/** Fetches one provider's list. Throws with a message for people. */
+/** Fetches one provider's list. Throws errors with user-facing messages. */
 export type FetchModels = (provider: Provider) => Promise<ListedModel[]>;
 
 const FRESH_MS = 10 * 60_000;
 const RETRY_MS = 30_000;
 
 interface Entry {
-  /** How the provider was reached. */
-  reach: string;
+  /** The provider's address and credentials at the time of the fetch. */
+  access: string;
   models: Map<string, ListedModel>;
   error: string | null;
   dueAt: number;
@@ -41,32 +41,32 @@ export function createModelLists(
   const entries = new Map<string, Entry>();
   const running = new Map<string, Promise<void>>();
 
-  /** A list holds only as long as its provider stays where it is and knows gw by the same key. */
+  /** A cached list is valid only while the provider's address and key stay the same. */
   function entryOf(provider: Provider): Entry | undefined {
     const entry = entries.get(provider.name);
-    return entry?.reach === reachOf(provider) ? entry : undefined;
+    return entry?.access === accessOf(provider) ? entry : undefined;
   }
 
   async function load(provider: Provider): Promise<void> {
-    const reach = reachOf(provider);
+    const access = accessOf(provider);
     try {
       const models = new Map((await fetchModels(provider)).map((model) => [model.id, model]));
-      entries.set(provider.name, { reach, models, error: null, dueAt: clock.now() + FRESH_MS });
+      entries.set(provider.name, { access, models, error: null, dueAt: clock.now() + FRESH_MS });
     } catch (error) {
       const models = entryOf(provider)?.models ?? new Map();
-      entries.set(provider.name, { reach, models, error: messageOf(error), dueAt: clock.now() + RETRY_MS });
+      entries.set(provider.name, { access, models, error: messageOf(error), dueAt: clock.now() + RETRY_MS });
     } finally {
-      running.delete(reach);
+      running.delete(access);
     }
   }
 
   function ensure(provider: Provider): Promise<void> | undefined {
     const entry = entryOf(provider);
     if (entry && clock.now() < entry.dueAt) return undefined;
-    let promise = running.get(reachOf(provider));
+    let promise = running.get(accessOf(provider));
     if (!promise) {
       promise = load(provider);
-      running.set(reachOf(provider), promise);
+      running.set(accessOf(provider), promise);
     }
     return promise;
   }
@@ -84,11 +84,11 @@ export function createModelLists(
   };
 }
 
-function reachOf({ name, origin, basePath, authHeaders }: Provider): string {
+function accessOf({ name, origin, basePath, authHeaders }: Provider): string {
   return JSON.stringify([name, origin, basePath, ...authHeaders]);
 }
 
-/** Reads the answer of `GET /models`; throws if it is not of OpenAI's shape. */
+/** Parses the response of `GET /models`. Throws if it doesn't have OpenAI's format. */
 export function parseModelList(text: string): ListedModel[] {
   const body = JSON.parse(text) as { data?: unknown };
   const list = Array.isArray(body) ? body : body.data;

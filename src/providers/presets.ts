@@ -1,17 +1,17 @@
-/** What gw knows of a well-known provider. */
+/** Built-in settings of a well-known provider. */
 export interface Preset {
-  /** Absent where every account has its own address. */
+  /** Absent if every account has its own address. */
   baseUrl?: string;
-  /** Environment variables that commonly hold the key, in order of preference. Empty: no key is needed. */
+  /** Environment variables that usually hold the key, in order of preference. Empty: no key is needed. */
   keyEnv: readonly string[];
   wire: 'openai' | 'anthropic';
   /** The field that limits the output of a chat completion. */
   outputLimit: 'max_completion_tokens' | 'max_tokens';
-  /** Names of models that are this provider's beyond doubt. */
+  /** Model names that can only mean this provider. */
   models?: RegExp;
-  /** Runs on the user's own machine: costs nothing. */
+  /** Runs on the user's own machine and costs nothing. */
   local?: boolean;
-  /** The header that takes the key, where it is not `authorization: Bearer`. */
+  /** The header for the key, if not `authorization: Bearer`. */
   keyHeader?: string;
 }
 
@@ -31,7 +31,7 @@ const local = (baseUrl: string): Preset => ({
   local: true,
 });
 
-/** The providers that `gw providers add NAME` knows. Any other OpenAI-compatible service takes `--base-url`. */
+/** The providers that `gw providers add NAME` knows. Other OpenAI-compatible services need `--base-url`. */
 export const PRESETS: Readonly<Record<string, Preset>> = {
   openai: {
     ...hosted(
@@ -77,5 +77,5 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
   vllm: local('http://127.0.0.1:8000/v1'),
 };
 
-/** How a provider without a preset is taken to behave. */
+/** Defaults for a provider without a preset. */
 export const UNKNOWN_PRESET: Preset = { keyEnv: [], wire: 'openai', outputLimit: 'max_tokens' };

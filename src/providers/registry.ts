@@ -1,7 +1,7 @@
 import type { ProviderSettings } from '../config/settings.ts';
 import { PRESETS, type Preset, UNKNOWN_PRESET } from './presets.ts';
 
-/** Headers that a wire asks for, names and values in turn; what a client sends itself goes before them. */
+/** Required headers by wire, as alternating names and values. A client's own headers override them. */
 export const WIRE_HEADERS: Readonly<Record<Preset['wire'], readonly string[]>> = {
   openai: [],
   anthropic: ['anthropic-version', '2023-06-01'],
@@ -12,18 +12,18 @@ export interface Provider {
   name: string;
   /** Scheme, host and port. */
   origin: string;
-  /** Path of the base URL, without a slash at the end. */
+  /** Path of the base URL, without a trailing slash. */
   basePath: string;
   wire: Preset['wire'];
   outputLimit: Preset['outputLimit'];
-  /** Names of models that are this provider's beyond doubt. */
+  /** Model names that can only mean this provider. */
   models?: RegExp;
   local: boolean;
-  /** What authenticates gw there: header names and values in turn. Never logged. */
+  /** Headers that authenticate gw, as alternating names and values. Never logged. */
   authHeaders: readonly string[];
-  /** Where the key came from, for people: `env OPENAI_API_KEY`, `stored`, `none`. */
+  /** Where the key came from, for display: `env OPENAI_API_KEY`, `stored`, `none`. */
   keySource: string;
-  /** How it came to be known. */
+  /** Where the provider itself is configured. */
   source: 'config' | 'environment' | 'built-in';
 }
 
@@ -32,11 +32,11 @@ export interface RegistryOptions {
   /** Stored keys by provider name. */
   credentials: Readonly<Record<string, string>>;
   env: Readonly<Record<string, string | undefined>>;
-  /** The built-in sandbox, when it runs. */
+  /** The built-in sandbox, if it is running. */
   sandbox?: { url: string; secret: string };
 }
 
-/** A configured provider that cannot be used, and why. */
+/** A configured provider that can't be used, and why. */
 export interface ProviderProblem {
   name: string;
   message: string;
@@ -47,7 +47,7 @@ export interface Registry {
   problems: ProviderProblem[];
 }
 
-/** All providers: the configured ones, those whose key is in the environment, and the sandbox. */
+/** Builds all providers: configured ones, those with a key in the environment, and the sandbox. */
 export function buildRegistry({ configured, credentials, env, sandbox }: RegistryOptions): Registry {
   const providers = new Map<string, Provider>();
   const problems: ProviderProblem[] = [];
@@ -113,13 +113,13 @@ function findKey(
   return { key: keyFrom(env, variable), source: `env ${variable}` };
 }
 
-/** A key from the environment, but for gw's own: a shell after `eval "$(gw env)"` has that one in OPENAI_API_KEY. */
+/** A key from the environment, unless it is gw's: after `eval "$(gw env)"` OPENAI_API_KEY holds a key of gw. */
 function keyFrom(env: RegistryOptions['env'], variable: string): string | undefined {
   const value = env[variable]?.trim();
   return value && !value.startsWith('sk-gw-') ? value : undefined;
 }
 
-/** Base URLs of Anthropic's wire are often given without the version that all of its paths begin with. */
+/** Adds the version that all paths of Anthropic's API begin with: base URLs often omit it. */
 function basePathOf(url: URL, wire: Preset['wire']): string {
   const path = url.pathname.replace(/\/+$/, '');
   return wire === 'anthropic' && !/\/v\d+$/.test(path) ? `${path}/v1` : path;

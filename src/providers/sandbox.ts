@@ -16,21 +16,21 @@ const MAX_BODY_BYTES = 32 * 1024 * 1024;
 export interface SandboxOptions {
   clock?: Clock;
   random?: Random;
-  /** The pause before each word of a stream. */
+  /** Delay before each word of a stream. */
   wordDelayMs?: number;
 }
 
 export interface Sandbox {
-  /** The base URL of its OpenAI-compatible interface; it ends in `/v1`. */
+  /** The base URL of its OpenAI-compatible API, which ends in `/v1`. */
   url: string;
-  /** The bearer token that it asks for. */
+  /** The bearer token that it requires. */
   secret: string;
   close(): Promise<void>;
 }
 
 /**
- * Starts the built-in provider of the `sandbox/*` models: an OpenAI-compatible server on this machine that asks
- * no model and no network. Its answers depend on the messages alone.
+ * Starts the built-in provider of the `sandbox/*` models: an OpenAI-compatible server on this machine, without a model
+ * or network access. Its answers depend only on the messages.
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
   const settings = { clock: systemClock, random: systemRandom, wordDelayMs: 15, ...options };
@@ -45,12 +45,12 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
       refuse(response, error);
     }
   });
-  // Its one client keeps connections open; closing idle ones would race with the next request on them.
+  // Idle connections stay open, because closing one would race with gw's next request on it.
   server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
 
-  const { port } = server.address() as AddressInfo; // A TCP server that listens has one.
+  const { port } = server.address() as AddressInfo; // A listening TCP server has an AddressInfo.
   return {
     url: `http://127.0.0.1:${port}/v1`,
     secret,
@@ -63,8 +63,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   };
 }
 
-// The readers of requests are loaded when they are first needed: most daemons are never asked, and the schemas hold
-// 8 MB with what they stand on.
+// The request parsers are loaded on first use: zod and the schemas take 8 MB, and most daemons never need them.
 async function route(request: IncomingMessage, response: ServerResponse, settings: Settings): Promise<void> {
   const target = `${request.method} ${request.url?.split('?')[0]}`;
   switch (target) {
@@ -89,8 +88,8 @@ async function chat(incoming: IncomingMessage, response: ServerResponse, setting
   const { parseChatRequest } = await import('./sandbox/request.ts');
   const request = parseChatRequest(await receiveBody(incoming, MAX_BODY_BYTES));
   const answer = answerTo(request, settings);
-  const said = { whole: () => completion(answer), chunks: () => chunks(answer) };
-  return deliver([answer], said, response, settings);
+  const forms = { whole: () => completion(answer), chunks: () => chunks(answer) };
+  return deliver([answer], forms, response, settings);
 }
 
 async function completeText(
@@ -101,8 +100,8 @@ async function completeText(
   const { parseCompletionRequest, textChunks, textCompletion } = await import('./sandbox/completions.ts');
   const requests = parseCompletionRequest(await receiveBody(incoming, MAX_BODY_BYTES));
   const answers = requests.map((request) => answerTo(request, settings));
-  const said = { whole: () => textCompletion(answers), chunks: () => textChunks(answers) };
-  return deliver(answers, said, response, settings);
+  const forms = { whole: () => textCompletion(answers), chunks: () => textChunks(answers) };
+  return deliver(answers, forms, response, settings);
 }
 
 function answerTo(request: ChatRequest, { clock, random }: Settings): Answer {
@@ -111,34 +110,34 @@ function answerTo(request: ChatRequest, { clock, random }: Settings): Answer {
   return { request, choices: reply(request, model), timeMs: clock.now(), random };
 }
 
-/** An answer's two forms. */
-interface Said {
+/** The two forms of an answer. */
+interface AnswerForms {
   whole(): object;
   chunks(): Iterable<object>;
 }
 
 async function deliver(
   answers: readonly Answer[],
-  said: Said,
+  forms: AnswerForms,
   response: ServerResponse,
   { clock, wordDelayMs }: Settings,
 ): Promise<void> {
   const request = answers[0]?.request;
   const model = findModel(request?.model ?? '');
-  const speakers = answers.reduce((sum, { choices }) => sum + choices.length, 0);
-  const delayMs = (wordDelayMs * model.slowness) / speakers;
+  const choiceCount = answers.reduce((sum, { choices }) => sum + choices.length, 0);
+  const delayMs = (wordDelayMs * model.slowness) / choiceCount;
   const pause = async () => {
     if (delayMs > 0) await new Promise<void>((resolve) => void clock.after(delayMs, resolve));
     if (response.destroyed) throw new Error('the client has gone');
   };
   const delivery = { response, pause, cuts: model.cuts ?? false };
 
-  if (request?.stream) return deliverStream(said.chunks(), delivery);
-  if (model.slowness > 1) for (const _ of said.chunks()) await pause();
-  return deliverJson(said.whole(), delivery);
+  if (request?.stream) return deliverStream(forms.chunks(), delivery);
+  if (model.slowness > 1) for (const _ of forms.chunks()) await pause();
+  return deliverJson(forms.whole(), delivery);
 }
 
-/** Turns what was thrown into OpenAI's error, or breaks off an answer that has begun. */
+/** Sends an error in OpenAI's format, or cuts off an answer that has already begun. */
 function refuse(response: ServerResponse, thrown: unknown): void {
   if (response.headersSent || response.destroyed) return void response.destroy();
   const error =

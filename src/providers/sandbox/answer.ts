@@ -4,7 +4,7 @@ import type { ChatRequest } from './request.ts';
 import { wordsOf } from './text.ts';
 import { countPrompt, countText } from './tokens.ts';
 
-/** The shapes of https://platform.openai.com/docs/api-reference/chat for a request and its choices. */
+/** A request and its choices, sent in the format of https://platform.openai.com/docs/api-reference/chat. */
 export interface Answer {
   request: ChatRequest;
   choices: Choice[];
@@ -13,7 +13,7 @@ export interface Answer {
   random: Random;
 }
 
-/** The whole answer of a request that does not stream. */
+/** The answer to a request without streaming. */
 export function completion(answer: Answer) {
   return {
     ...identity(answer, 'chat.completion'),
@@ -21,7 +21,7 @@ export function completion(answer: Answer) {
       index: choice.index,
       message: {
         role: 'assistant',
-        ...said(choice, choice.text, answer.random),
+        ...firstDelta(choice, choice.text, answer.random),
         refusal: null,
         annotations: [],
       },
@@ -32,7 +32,7 @@ export function completion(answer: Answer) {
   };
 }
 
-/** The chunks of a streamed answer; the choices take turns, a word each. */
+/** The chunks of a streamed answer. The choices take turns, one word each. */
 export function* chunks(answer: Answer) {
   const { request, choices, random } = answer;
   const includeUsage = request.stream_options?.include_usage === true;
@@ -44,13 +44,14 @@ export function* chunks(answer: Answer) {
   });
 
   for (const choice of choices) {
-    yield chunk(choice, { role: 'assistant', ...said(choice, '', random, { index: 0 }), refusal: null });
+    const delta = firstDelta(choice, '', random, { index: 0 });
+    yield chunk(choice, { role: 'assistant', ...delta, refusal: null });
   }
-  const speakers = choices.map((choice) => ({ choice, words: wordsOf(choice.text) }));
-  for (let turn = 0; speakers.some(({ words }) => turn < words.length); turn++) {
-    for (const { choice, words } of speakers) {
+  const texts = choices.map((choice) => ({ choice, words: wordsOf(choice.text) }));
+  for (let turn = 0; texts.some(({ words }) => turn < words.length); turn++) {
+    for (const { choice, words } of texts) {
       const word = words[turn];
-      if (word !== undefined) yield chunk(choice, continued(choice, word));
+      if (word !== undefined) yield chunk(choice, laterDelta(choice, word));
     }
   }
   for (const choice of choices) yield chunk(choice, {}, choice.finishReason);
@@ -68,23 +69,23 @@ function identity({ request, timeMs, random }: Answer, object: string) {
   };
 }
 
-/** The fields that begin a choice; `place` goes into its call, which only a chunk numbers. */
-function said({ calls }: Choice, text: string, random: Random, place: { index?: number } = {}) {
+/** The first fields of a choice. `position` is added to its tool call, which has an index in chunks only. */
+function firstDelta({ calls }: Choice, text: string, random: Random, position: { index?: number } = {}) {
   if (calls === undefined) return { content: text };
   const id = newId('call', random);
   return {
     content: null,
-    tool_calls: [{ ...place, id, type: 'function', function: { name: calls, arguments: text } }],
+    tool_calls: [{ ...position, id, type: 'function', function: { name: calls, arguments: text } }],
   };
 }
 
 /** The fields of a later chunk. */
-function continued({ calls }: Choice, text: string) {
+function laterDelta({ calls }: Choice, text: string) {
   if (calls === undefined) return { content: text };
   return { tool_calls: [{ index: 0, function: { arguments: text } }] };
 }
 
-/** Usage by the rule of `tokens.ts`. */
+/** Usage, with tokens counted as in `tokens.ts`. */
 export function usageOf({ request, choices }: Answer) {
   const promptTokens = countPrompt(request);
   const completionTokens = choices.reduce((sum, choice) => sum + countText(choice.text), 0);

@@ -13,7 +13,7 @@ const prompts = z.looseObject({
   ]),
 });
 
-/** A request of before chat as one of chat for each of its prompts. */
+/** Parses a legacy completion request into one chat request per prompt. */
 export function parseCompletionRequest(body: Buffer): ChatRequest[] {
   const { prompt, ...rest } = parseBody(prompts, body);
   const list = Array.isArray(prompt) && typeof prompt[0] !== 'number' ? prompt : [prompt];
@@ -23,7 +23,7 @@ export function parseCompletionRequest(body: Buffer): ChatRequest[] {
   });
 }
 
-/** The shapes of https://platform.openai.com/docs/api-reference/completions for the answers to all prompts. */
+/** The answers to all prompts, in the format of https://platform.openai.com/docs/api-reference/completions. */
 export function textCompletion(answers: readonly Answer[]) {
   const choices = choicesOf(answers).map(({ text, index, finishReason }) =>
     choice(text, index, finishReason),
@@ -31,7 +31,7 @@ export function textCompletion(answers: readonly Answer[]) {
   return { ...identity(answers), choices, usage: total(answers) };
 }
 
-/** The chunks of a stream; the choices come one after the other. */
+/** The chunks of a stream. The choices are sent one after the other. */
 export function* textChunks(answers: readonly Answer[]) {
   const shared = identity(answers);
   for (const { text, index, finishReason } of choicesOf(answers)) {

@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 
 export interface Delivery {
   response: ServerResponse;
-  /** Waits as long as the model takes for a word; throws when the client has gone. */
+  /** Waits for the model's delay per word. Throws if the client has disconnected. */
   pause: () => Promise<void>;
-  /** Break the connection off in the middle of the body. */
+  /** Drop the connection in the middle of the body. */
   cuts: boolean;
 }
 
@@ -17,7 +17,7 @@ export async function deliverJson(body: object, { response, cuts }: Omit<Deliver
   else response.end();
 }
 
-/** Sends chunks as server-sent events, each when the pause before it is over and the one before has gone out. */
+/** Sends chunks as server-sent events, each after its pause and after the previous chunk has been sent. */
 export async function deliverStream(
   chunks: Iterable<object>,
   { response, pause, cuts }: Delivery,
@@ -40,7 +40,7 @@ function firstHalf(chunks: Iterable<object>): object[] {
   return all.slice(0, Math.ceil(all.length / 2));
 }
 
-/** Resolves when the kernel has taken the bytes, so that a slow reader slows the answer down. */
+/** Resolves when the kernel has accepted the bytes, so that a slow reader slows the answer down. */
 function write(response: ServerResponse, bytes: Buffer | string): Promise<void> {
   return new Promise((resolve, reject) => {
     response.write(bytes, (error) => (error ? reject(error) : resolve()));

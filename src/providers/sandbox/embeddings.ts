@@ -18,7 +18,7 @@ const embeddingRequest = z.looseObject({
   dimensions: z.int().min(1).max(DIMENSIONS).nullish(),
 });
 
-/** The vectors of the request's texts: https://platform.openai.com/docs/api-reference/embeddings */
+/** Answers an embeddings request: https://platform.openai.com/docs/api-reference/embeddings */
 export function embed(body: Buffer) {
   const { model, input, encoding_format, dimensions } = parseBody(embeddingRequest, body);
   const { error } = findModel(model);
@@ -38,14 +38,14 @@ export function embed(body: Buffer) {
   };
 }
 
-/** Token ids are taken for words. */
+/** Token ids are treated as words. */
 function textsOf(input: string | string[] | number[] | number[][]): string[] {
   if (typeof input === 'string') return [input];
   if (input.every((each) => typeof each === 'number')) return [input.join(' ')];
   return input.map((each) => (Array.isArray(each) ? each.join(' ') : String(each)));
 }
 
-/** A unit vector in which each word counts at a place of its own: texts that share words are near each other. */
+/** A unit vector with a hashed dimension per word, so that texts with common words are similar. */
 function vectorOf(text: string, dimensions: number): Float32Array {
   const vector = new Float32Array(dimensions);
   for (const word of ['', ...text.toLowerCase().split(/\W+/u)]) {

@@ -1,19 +1,19 @@
 import { GwError, notFound } from '../../errors.ts';
 
-/** What a sandbox model does when it is asked. */
+/** The behaviour of a sandbox model. */
 export interface SandboxModel {
   id: string;
-  /** How many sentences follow the quotation in its answer. */
+  /** Number of sentences after the quote in its answer. */
   sentences: number;
-  /** Multiplies the pause between words; above 1, a whole answer takes as long as a stream. */
+  /** Factor for the delay between words. Above 1, an answer without streaming takes as long as a stream. */
   slowness: number;
-  /** It answers with this error. */
+  /** Always answers with this error. */
   error?: () => GwError;
-  /** It breaks the connection off in the middle of the answer. */
+  /** Drops the connection in the middle of the answer. */
   cuts?: boolean;
 }
 
-/** No choice is longer, whatever its request allows. */
+/** Upper limit of a choice, whatever the request allows. */
 export const MAX_OUTPUT_TOKENS = 16_384;
 
 const PREFIX = 'sandbox/';
@@ -26,7 +26,7 @@ export const LISTED_MODELS: readonly SandboxModel[] = [
   { id: 'sandbox/free', ...SHORT },
 ];
 
-/** Models for trying how a program takes a fault. */
+/** Models for testing how a program handles faults. */
 const FAULTY_MODELS: readonly SandboxModel[] = [
   { id: 'sandbox/slow', ...SHORT, slowness: 10 },
   { id: 'sandbox/cut', ...SHORT, cuts: true },
@@ -34,14 +34,14 @@ const FAULTY_MODELS: readonly SandboxModel[] = [
   { id: 'sandbox/error-429', ...SHORT, error: rateLimitError },
 ];
 
-/** The model of a name, which may leave out `sandbox/`, as a caller does that has used it to choose the provider. */
+/** Finds a model by name, with or without `sandbox/`. Throws 404. */
 export function findModel(name: string): SandboxModel {
   const models = [...LISTED_MODELS, ...FAULTY_MODELS];
   const id = name.startsWith(PREFIX) ? name : PREFIX + name;
   const model = models.find((candidate) => candidate.id === id);
   if (model) return model;
-  const known = models.map((candidate) => candidate.id).join(', ');
-  throw notFound(`The sandbox has no model '${name}'. It has ${known}.`, 'model_not_found', 'model');
+  const ids = models.map((candidate) => candidate.id).join(', ');
+  throw notFound(`The sandbox has no model '${name}'. It has ${ids}.`, 'model_not_found', 'model');
 }
 
 /** OpenAI's `GET /v1/models`. */

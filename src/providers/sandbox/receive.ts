@@ -2,7 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { GwError } from '../../errors.ts';
 
-/** Refuses a caller without the secret as its bearer token. */
+/** Throws 401 unless the bearer token is the secret. */
 export function authenticate(request: IncomingMessage, secret: string): void {
   const expected = digest(`Bearer ${secret}`);
   if (timingSafeEqual(digest(request.headers.authorization ?? ''), expected)) return;
@@ -13,12 +13,12 @@ export function authenticate(request: IncomingMessage, secret: string): void {
   });
 }
 
-// Digests have one length, so that the comparison's time tells nothing.
+// Digests have equal lengths, as timingSafeEqual requires.
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }
 
-/** The request's body. One that is too long is read to its end, so that the refusal arrives, but not kept. */
+/** Reads the request's body. A body that is too long is read to its end, so that the client gets the 413. */
 export async function receiveBody(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const parts: Buffer[] = [];
   let length = 0;

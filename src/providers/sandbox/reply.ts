@@ -5,17 +5,17 @@ import { sampleOf } from './sample.ts';
 import { answerText, quoteUser } from './text.ts';
 import { firstTokens } from './tokens.ts';
 
-/** What the sandbox says in one choice. */
+/** One choice of the sandbox's answer. */
 export interface Choice {
   index: number;
-  /** The function that is called; absent when the choice is text. */
+  /** The called function; absent if the choice is text. */
   calls?: string;
   /** The content, or the call's arguments. */
   text: string;
   finishReason: 'stop' | 'length' | 'tool_calls';
 }
 
-/** The choices that answer a request: the same for the same messages, and within the request's limits. */
+/** The choices of an answer: the same for the same messages, and within the request's limits. */
 export function reply(request: ChatRequest, model: SandboxModel): Choice[] {
   const call = toolCall(request);
   return Array.from({ length: request.n ?? 1 }, (_, index) =>
@@ -23,7 +23,7 @@ export function reply(request: ChatRequest, model: SandboxModel): Choice[] {
   );
 }
 
-/** The call that the request demands, if it demands one. */
+/** The tool call that the request forces, if any. */
 function toolCall({ tools, tool_choice }: ChatRequest): Omit<Choice, 'index'> | undefined {
   const functions = (tools ?? []).flatMap((tool) => tool.function ?? []);
   const required = tool_choice === 'required';
@@ -55,7 +55,7 @@ function stopped(text: string, stop: ChatRequest['stop']): string {
   return text.slice(0, Math.min(text.length, ...ends.filter((end) => end >= 0)));
 }
 
-/** The choice, cut off at the request's output limit. */
+/** Truncates a choice at the request's output limit. */
 function limit(request: ChatRequest, choice: Choice): Choice {
   const tokens = request.max_completion_tokens ?? request.max_tokens ?? MAX_OUTPUT_TOKENS;
   const text = firstTokens(choice.text, Math.min(tokens, MAX_OUTPUT_TOKENS));

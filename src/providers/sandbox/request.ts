@@ -14,7 +14,7 @@ const message = z
     tool_call_id: z.string().nullish(),
   })
   .superRefine(({ role, content, tool_call_id }, context) => {
-    // Only an assistant may have said nothing, because it called a tool instead.
+    // Only an assistant message may be empty, because it may have called a tool instead.
     if (content == null && role !== 'assistant') missing(context, 'content');
     if (tool_call_id == null && role === 'tool') missing(context, 'tool_call_id');
   });
@@ -65,7 +65,7 @@ function missing(context: z.RefinementCtx, field: string): void {
   context.addIssue({ code: 'invalid_type', expected: 'string', path: [field], input: undefined });
 }
 
-/** Reads the body of a chat completion request; refuses with OpenAI's status, codes and `param`. */
+/** Parses the body of a chat completion request. Throws with OpenAI's status, codes and `param`. */
 export function parseChatRequest(body: Buffer): ChatRequest {
   return readChatRequest(parseJson(body));
 }
@@ -80,7 +80,7 @@ export function readChatRequest(value: unknown): ChatRequest {
   return request;
 }
 
-/** Reads a body of another kind. */
+/** Parses a body by any schema. Throws as parseChatRequest() does. */
 export function parseBody<T>(schema: z.ZodType<T>, body: Buffer): T {
   return check(schema, parseJson(body));
 }
@@ -100,7 +100,7 @@ function parseJson(body: Buffer): unknown {
 }
 
 function refusal({ issues }: z.ZodError): GwError {
-  const { path, input, code, message } = innermost(issues[0] as z.core.$ZodIssue); // An error has an issue.
+  const { path, input, code, message } = innermost(issues[0] as z.core.$ZodIssue); // An error has at least one issue.
   const reason = message.replaceAll(/[A-Z][a-z ]+: /g, '');
   const param = path
     .map((key) => (typeof key === 'number' ? `[${key}]` : `.${String(key)}`))
@@ -112,7 +112,7 @@ function refusal({ issues }: z.ZodError): GwError {
   return badRequest(`'${param}' has a bad value: ${reason}.`, param, kind);
 }
 
-/** Where a value may be of two kinds: the fault within the kind that it is, or that it is of neither. */
+/** For a union, the issue within the alternative that the value is of, or that it is of none. */
 function innermost(
   issue: z.core.$ZodIssue,
 ): Pick<z.core.$ZodIssue, 'path' | 'input' | 'message'> & { code: string } {

@@ -2,10 +2,10 @@ import { isObject } from '../../json/object.ts';
 
 type Schema = Record<string, unknown>;
 
-/** Schemas may refer to themselves; this many values are made, and null for the rest. */
+/** Schemas may be recursive. Beyond this many values, all are null. */
 const MAX_VALUES = 200;
 
-/** A value that fits a JSON schema in the plain cases: constants, defaults, and required properties only. */
+/** A value that matches a JSON schema, in simple cases: constants, defaults, required properties. */
 export function sampleOf(root: unknown): unknown {
   let left = MAX_VALUES;
 

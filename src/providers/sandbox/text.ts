@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Message } from './request.ts';
 
-/** How many characters of the user's message an answer quotes. */
+/** Length of the user's message that an answer quotes, in characters. */
 const QUOTED = 60;
 
 const OPENING = "This is gw's sandbox: no model was asked, and nothing left this machine.";
@@ -23,11 +23,11 @@ const SENTENCES = [
   'Prices are in `gw models`; one that is missing or wrong is put right with `gw prices set`.',
 ];
 
-/** An answer to the messages: it quotes the user, then says so many sentences that `variant` and the messages choose. */
+/** An answer that quotes the user, then adds sentences chosen by a hash of the messages and `variant`. */
 export function answerText(messages: Message[], sentences: number, variant: number): string {
   const start = seedOf(messages, variant);
-  const chosen = Array.from({ length: sentences }, (_, step) => SENTENCES[(start + step) % SENTENCES.length]);
-  return [OPENING, `You said: “${quoteUser(messages)}”.`, ...chosen].join(' ');
+  const text = Array.from({ length: sentences }, (_, step) => SENTENCES[(start + step) % SENTENCES.length]);
+  return [OPENING, `You said: “${quoteUser(messages)}”.`, ...text].join(' ');
 }
 
 function seedOf(messages: Message[], variant: number): number {
@@ -51,7 +51,7 @@ export function quoteUser(messages: Message[]): string {
   return characters.slice(0, QUOTED).join('') + more;
 }
 
-/** The words of a text, each with the white space before it: joined they are the text. */
+/** The words of a text, each with the whitespace before it. Joined, they are the text again. */
 export function wordsOf(text: string): string[] {
   return text.match(/\s*\S+|\s+$/g) ?? [];
 }

@@ -1,9 +1,9 @@
 import type { ChatRequest, Message } from './request.ts';
 
 /**
- * The sandbox's tokens, by a rule that can be checked by hand: four UTF-8 bytes are a token, rounded up for each
- * text. A prompt is its messages, at 4 tokens and their texts, and the JSON of its tools, of calls and of parts
- * that are no text. So it never has more tokens than the request has bytes, which is what gw holds for it.
+ * The sandbox counts tokens by a rule that can be checked by hand: four UTF-8 bytes are a token, rounded up per text. A
+ * message counts its text plus 4 tokens. Tools, tool calls and parts other than text count as JSON. A prompt never has
+ * more tokens than its request has bytes, which is what gw holds for it.
  */
 const BYTES_PER_TOKEN = 4;
 const TOKENS_PER_MESSAGE = 4;
@@ -29,12 +29,12 @@ function countJson(value: object | null | undefined): number {
   return value == null ? 0 : countText(JSON.stringify(value));
 }
 
-/** The longest beginning of a text that is at most so many tokens and ends with a whole character. */
+/** The longest prefix of a text that has at most `tokens` tokens and ends with a whole character. */
 export function firstTokens(text: string, tokens: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= tokens * BYTES_PER_TOKEN) return text;
   let end = tokens * BYTES_PER_TOKEN;
-  // Bytes 10xxxxxx continue a character; the cut goes before the one that it would split.
+  // Bytes 10xxxxxx continue a character. Move the cut before the character that it would split.
   while (((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
   return bytes.toString('utf8', 0, end);
 }
