@@ -3,19 +3,19 @@ import type { Project } from '../store/accounts/project.ts';
 import { getProject } from '../store/accounts/projects.ts';
 import type { Db } from '../store/database/open.ts';
 
-/** Who asks. A caller that is no admin sees its own project's webhooks, and the others not at all. */
+/** The caller of an operation. Without an admin key, it sees its own project's webhooks only. */
 export interface WebhookCaller {
-  /** The caller's project by name, which a registration without a project is for. */
+  /** The name of the caller's project, the default of registrations. */
   project: string;
   projectId: number;
   admin: boolean;
 }
 
-/** Whether the caller may know of a project's webhooks at all. */
+/** Whether the caller may see a project's webhooks. */
 export const maySee = (caller: WebhookCaller, projectId: number) =>
   caller.admin || caller.projectId === projectId;
 
-/** The project that is asked about; undefined is all, which only an admin may ask. */
+/** The project id to filter by: that of `name`, or without one the caller's own; undefined (all) for an admin. */
 export async function projectScope(
   db: Db,
   caller: WebhookCaller,
@@ -25,7 +25,7 @@ export async function projectScope(
   return (await targetProject(db, caller, name)).id;
 }
 
-/** The project named, or the caller's. 403 for another than its own to a caller that is no admin, 404 if unknown. */
+/** The project `name`, by default the caller's. 403 for another project without an admin key, 404 if unknown. */
 export async function targetProject(db: Db, caller: WebhookCaller, name = caller.project): Promise<Project> {
   if (!caller.admin && name !== caller.project) {
     throw budgetForbidden(

@@ -4,15 +4,15 @@ import { networkInterfaces } from 'node:os';
 import type { buildConnector } from 'undici';
 import { classOfAddress, innerAddress } from './address-class.ts';
 
-/** What webhooks may connect to. */
+/** The addresses that webhooks may connect to. */
 export interface AddressPolicy {
-  /** Loopback and private addresses: while gw itself can be reached from this machine only. */
+  /** Allows loopback and private addresses. True only while gw itself is reachable from this machine only. */
   allowLocal: boolean;
-  /** gw's own port; an event that it sends to itself would be a request that makes events. */
+  /** gw's own port, which is refused: events sent to gw itself could cause further events. */
   ownPort: number;
 }
 
-/** The policy of a gw that listens on this host and port (settings `host` and `port`). */
+/** The policy for a gw that listens on this host and port (settings `host` and `port`). */
 export function addressPolicy({ host, port }: { host: string; port: number }): AddressPolicy {
   const bare = host.replace(/^\[|\]$/g, '');
   return {
@@ -21,12 +21,12 @@ export function addressPolicy({ host, port }: { host: string; port: number }): A
   };
 }
 
-/** A connection that the policy forbids; it was not opened. */
+/** The policy forbids the connection. It was not opened. */
 export class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
 }
 
-/** Why an address (not a name) must not be connected to; undefined if it may. */
+/** Why the policy refuses an IP address (not a host name); undefined if it is allowed. */
 export function refusalOf(address: string, port: number, policy: AddressPolicy): string | undefined {
   const kind = classOfAddress(address);
   if (kind === 'forbidden') {
@@ -41,7 +41,7 @@ export function refusalOf(address: string, port: number, policy: AddressPolicy):
   return undefined;
 }
 
-/** As `refusalOf`, for a URL whose host says where it leads; other names are looked up when they are connected to. */
+/** `refusalOf` for a URL with an IP address or localhost. Other hosts are checked when gw connects to them. */
 export function refusalOfUrl(url: URL, policy: AddressPolicy): string | undefined {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const address = /^localhost\.?$/.test(host) ? '127.0.0.1' : host;
@@ -55,9 +55,9 @@ type Lookup = (
 ) => void;
 
 /**
- * Makes undici's connector check what it connects to: addresses in the URL, for which Node never asks its lookup,
- * and every address that a name resolves to. The checked addresses are the ones that are connected to, so a name
- * that resolves differently the next time gains nothing.
+ * An undici connector that checks each address before it connects: IP addresses in the URL, for which Node skips the
+ * lookup, and all addresses that a name resolves to. It connects to the checked addresses themselves, which prevents
+ * DNS rebinding.
  */
 export function createCheckedConnector(
   build: typeof buildConnector,

@@ -1,6 +1,6 @@
 import { BlockList, isIPv4 } from 'node:net';
 
-/** Where an address leads. `forbidden` is never connected to: link-local, metadata services, and what is no host. */
+/** The class of an IP address. `forbidden`: link-local, metadata services, and addresses of no host; never allowed. */
 export type AddressClass = 'public' | 'private' | 'loopback' | 'forbidden';
 
 type Subnet = readonly [network: string, prefix: number];
@@ -12,7 +12,7 @@ const SUBNETS: readonly { kind: AddressClass; family: 'ipv4' | 'ipv6'; subnets: 
     subnets: [
       ['0.0.0.0', 8],
       ['169.254.0.0', 16],
-      // Metadata services that have a public or shared address: Alibaba, Azure, Oracle.
+      // Metadata services with a public or shared address: Alibaba, Azure, Oracle.
       ['100.100.100.200', 32],
       ['168.63.129.16', 32],
       ['192.0.0.0', 24],
@@ -27,7 +27,7 @@ const SUBNETS: readonly { kind: AddressClass; family: 'ipv4' | 'ipv6'; subnets: 
     family: 'ipv6',
     subnets: [
       ['::', 128],
-      // The local form of NAT64, discard, Teredo, documentation: nothing of these is a webhook.
+      // Local-use NAT64, discard-only, Teredo, documentation: no webhook has such an address.
       ['64:ff9b:1::', 48],
       ['100::', 64],
       ['2001::', 32],
@@ -68,20 +68,20 @@ const LISTS = SUBNETS.map(({ kind, family, subnets }) => {
   return { kind, family, list };
 });
 
-/** The class of an IP address (not of a name). An IPv4 address inside an IPv6 one counts as what it is. */
+/** The class of an IP address (not a host name). An IPv4 address embedded in IPv6 has the class of the IPv4 address. */
 export function classOfAddress(address: string): AddressClass {
   const inner = innerAddress(address);
   const family = isIPv4(inner) ? 'ipv4' : 'ipv6';
   return LISTS.find((entry) => entry.family === family && entry.list.check(inner, family))?.kind ?? 'public';
 }
 
-/** The address without its zone; of an IPv6 address that stands for an IPv4 one, that. */
+/** The address without its zone, or the IPv4 address that an IPv6 address embeds. */
 export function innerAddress(address: string): string {
   const bare = address.replace(/%.*$/, '');
   return isIPv4(bare) ? bare : (embeddedIpv4(bare) ?? bare);
 }
 
-/** The IPv4 address that an IPv6 one maps (::ffff:), contains (::), translates (64:ff9b::) or tunnels (2002:). */
+/** The IPv4 address in a mapped (::ffff:), compatible (::), NAT64 (64:ff9b::) or 6to4 (2002:) IPv6 address. */
 function embeddedIpv4(address: string): string | undefined {
   const groups = groupsOf(address);
   const zeros = (from: number, to: number) => groups.slice(from, to).every((group) => group === 0);
@@ -89,7 +89,7 @@ function embeddedIpv4(address: string): string | undefined {
   if (first === 0x2002) return dotted(second, third);
   const last = () => dotted(groups[6], groups[7]);
   if (zeros(0, 5) && groups[5] === 0xffff) return last();
-  // ::ffff:0:a.b.c.d, the translated form of RFC 2765.
+  // ::ffff:0:a.b.c.d, IPv4-translated (RFC 2765).
   if (zeros(0, 4) && groups[4] === 0xffff && groups[5] === 0) return last();
   if (first === 0x64 && second === 0xff9b && zeros(2, 6)) return last();
   return zeros(0, 6) && (groups[6] !== 0 || (groups[7] ?? 0) > 1) ? last() : undefined;
@@ -97,7 +97,7 @@ function embeddedIpv4(address: string): string | undefined {
 
 /** The eight groups of an IPv6 address. */
 function groupsOf(address: string): number[] {
-  // The URL parser knows every way to write one, and answers with the groups in hexadecimal.
+  // The URL parser accepts every notation and normalises the groups to hexadecimal.
   const text = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [head = '', tail] = text.split('::');
   const parse = (part: string) =>

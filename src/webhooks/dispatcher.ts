@@ -13,75 +13,75 @@ export interface DispatcherOptions {
   clock: Clock;
   random: Random;
   calendar: () => Calendar;
-  /** Told what a person should know: an endpoint that was disabled, a database that can't be written. */
+  /** Called with warnings for the user: an endpoint was disabled, the database can't be written. */
   warn: (message: string) => void;
-  /** The longest wait between two looks at the outbox: other processes write into it too. */
+  /** The maximum time between two polls of the outbox, which other processes write to as well. */
   pollMs?: number;
 }
 
-/** The loop over the outbox. */
+/** Delivers what is due in the outbox. */
 export interface Dispatcher {
   start(): void;
-  /** Claims no more, waits `graceMs` for the attempts in flight, gives up what is left, and resolves. */
+  /** Stops claiming, waits `graceMs` for the attempts in flight, and aborts the rest. */
   stop(graceMs?: number): Promise<void>;
-  /** Says that an event may have been written. It costs next to nothing. */
+  /** Polls the outbox soon, because something may be due. Cheap to call. */
   wake(): void;
 }
 
-/** The margin is for the event loop: an attempt that ends on time must be booked before another daemon takes it up. */
+/** A margin for event-loop delays: an attempt that ends in time must be recorded before another daemon can claim it. */
 export const LEASE_MS = SEND_TIMEOUT_MS + 5_000;
 const POLL_MS = 1_000;
 const STOP_GRACE_MS = 2_000;
 
-interface Flight {
+interface RunningAttempt {
   controller: AbortController;
-  landed: Promise<void>;
+  done: Promise<void>;
 }
 
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { outbox, send, clock, random, calendar, warn, pollMs = POLL_MS } = options;
-  /** By delivery. There is at most one for an endpoint: the outbox hands out only the head of its queue. */
-  const flights = new Map<number, Flight>();
+  /** By delivery. At most one per endpoint, because a claim takes only the head of an endpoint's queue. */
+  const attempts = new Map<number, RunningAttempt>();
   let running = false;
-  let looking: Promise<void> | undefined;
-  let lookAgain = false;
+  let polling: Promise<void> | undefined;
+  let pollAgain = false;
   let cancelTimer = () => {};
-  let stuck = false;
+  let warned = false;
 
   function wake(): void {
     if (!running) return;
-    lookAgain = true;
-    looking ??= lookUntilQuiet().finally(() => {
-      looking = undefined;
-      // A nudge that came too late for the last look, and before this one was over.
-      if (lookAgain) wake();
+    pollAgain = true;
+    polling ??= pollUntilQuiet().finally(() => {
+      polling = undefined;
+      // A call of wake() after the last poll and before this callback.
+      if (pollAgain) wake();
     });
   }
 
-  async function lookUntilQuiet(): Promise<void> {
+  async function pollUntilQuiet(): Promise<void> {
     cancelTimer();
     let waitMs = pollMs;
-    while (running && lookAgain) {
-      lookAgain = false;
-      // Nudges of one event-loop turn are answered by one look.
+    while (running && pollAgain) {
+      pollAgain = false;
+      // One poll serves all calls of wake() in an event-loop turn.
       await new Promise(setImmediate);
-      waitMs = await look();
+      waitMs = await poll();
     }
     if (running) cancelTimer = clock.after(waitMs, wake);
   }
 
-  /** Starts what is due, and tells how long it will be until the next look. */
-  async function look(): Promise<number> {
+  /** Starts the attempts that are due. Returns the time until the next poll. */
+  async function poll(): Promise<number> {
     try {
       const dueAt = await outbox.nextDueAt();
       if (dueAt === undefined || dueAt > clock.now()) return waitFor(dueAt);
       for (const claim of await outbox.claim({ now: clock.now(), leaseMs: LEASE_MS })) launch(claim);
-      stuck = false;
+      warned = false;
       return waitFor(await outbox.nextDueAt());
     } catch (error) {
-      // Said once, not at every look until the database can be written again.
-      if (!stuck) warn(`webhooks wait until the database can be written: ${messageOf(error)}`);
-      stuck = true;
+      // Warns once, not at every poll until the database can be written again.
+      if (!warned) warn(`webhooks wait until the database can be written: ${messageOf(error)}`);
+      warned = true;
       return pollMs;
     }
   }
@@ -91,25 +91,25 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   }
 
   function launch(claim: Claim): void {
-    // Only a daemon that slept through its own lease meets its own claim again.
-    flights.get(claim.id)?.controller.abort();
+    // There is one only if this daemon was suspended for longer than its own lease.
+    attempts.get(claim.id)?.controller.abort();
     const controller = new AbortController();
-    const landed = deliver(claim, controller.signal)
+    const done = deliver(claim, controller.signal)
       .catch((error: unknown) => warn(`webhook wh_${claim.endpointId}: ${messageOf(error)}`))
       .finally(() => {
-        if (flights.get(claim.id)?.controller === controller) flights.delete(claim.id);
+        if (attempts.get(claim.id)?.controller === controller) attempts.delete(claim.id);
         wake();
       });
-    flights.set(claim.id, { controller, landed });
+    attempts.set(claim.id, { controller, done });
   }
 
   async function deliver(claim: Claim, signal: AbortSignal): Promise<void> {
-    // A process that was halted since its claim has no time left to send before another takes it up.
+    // After a suspension there may be too little time left to send before another daemon can claim the delivery.
     const late = clock.now() > claim.lapsesAt - SEND_TIMEOUT_MS;
     const result = late ? undefined : await attempt(claim, signal);
-    // An attempt that was not made, or cut short, tells nothing of the receiver: it does not count.
+    // An attempt that was not made, or was aborted, says nothing about the receiver and doesn't count.
     if (result === undefined || (signal.aborted && !result.ok)) await outbox.release(claim, clock.now());
-    else await book(claim, result);
+    else await record(claim, result);
   }
 
   async function attempt(claim: Claim, signal: AbortSignal): Promise<SendResult> {
@@ -117,13 +117,13 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     try {
       return await send({ ...buildPost(claim, { calendar: calendar(), now }), signal });
     } catch (error) {
-      // An event that cannot be put into words must not hold up those behind it for good.
+      // An event that can't be formatted must not block the queue behind it forever.
       const failure = { ok: false, status: null, response: null, retryAfterMs: 0, durationMs: 0 };
       return { ...failure, at: now, error: messageOf(error) };
     }
   }
 
-  async function book(claim: Claim, { ok, retryAfterMs, ...attempt }: SendResult): Promise<void> {
+  async function record(claim: Claim, { ok, retryAfterMs, ...attempt }: SendResult): Promise<void> {
     const now = clock.now();
     if (ok) {
       await outbox.delivered(claim, attempt, now);
@@ -146,12 +146,12 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
     async stop(graceMs = STOP_GRACE_MS) {
       running = false;
       cancelTimer();
-      await looking;
-      const landed = Promise.all([...flights.values()].map((flight) => flight.landed));
+      await polling;
+      const allDone = Promise.all([...attempts.values()].map(({ done }) => done));
       const cancel = clock.after(graceMs, () => {
-        for (const { controller } of flights.values()) controller.abort();
+        for (const { controller } of attempts.values()) controller.abort();
       });
-      await landed;
+      await allDone;
       cancel();
     },
     wake,

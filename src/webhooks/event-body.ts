@@ -1,4 +1,4 @@
-/** What an event says of itself, wherever it is sent. */
+/** An event, independent of the format in which it is sent. */
 export interface WebhookEvent {
   id: string;
   type: string;
@@ -9,7 +9,7 @@ export interface WebhookEvent {
   data: string;
 }
 
-/** The body of a delivery to a program: the same bytes on every attempt. */
+/** The body of a delivery in the format `json`: the same bytes on every attempt. */
 export function eventBody(event: WebhookEvent): string {
   const head = JSON.stringify({
     id: event.id,
@@ -17,6 +17,6 @@ export function eventBody(event: WebhookEvent): string {
     timestamp: new Date(event.createdAt).toISOString(),
     project_id: event.project,
   });
-  // The data is stored as JSON already; to parse it and write it anew could only change it.
+  // The data is stored as JSON. Parsing and serialising it again could only change it.
   return `${head.slice(0, -1)},"data":${event.data}}`;
 }

@@ -5,12 +5,12 @@ import { followEvents, type StoredEvent } from '../store/webhooks/follow.ts';
 import { buildPost } from './request.ts';
 import type { Send, SendResult } from './send.ts';
 
-/** What `gw webhooks listen` tells: an event as it happens, and what came of forwarding it. */
-export type Heard =
+/** What `gw webhooks listen` reports: an event when it happens, and the result of forwarding it. */
+export type ListenOutput =
   | { kind: 'event'; event: StoredEvent }
   | { kind: 'forwarded'; event: StoredEvent; result: SendResult };
 
-/** Where each event is sent to as well: signed with `secret`, once, in order, with no retries. */
+/** Also sends each event to a URL: signed with `secret`, in order, without retries. */
 export interface Forward {
   url: string;
   secret: string;
@@ -21,9 +21,9 @@ export interface ListenOptions {
   db: Db;
   clock: Clock;
   calendar: Calendar;
-  /** Only this project's events; default: all. */
+  /** Only this project's events. Default: all. */
   projectId?: number;
-  /** Only events after this sequence number; default: those from the first look on. */
+  /** Only events after this sequence number. Default: those from the first poll on. */
   after?: number;
   forward?: Forward;
   signal: AbortSignal;
@@ -31,29 +31,29 @@ export interface ListenOptions {
 
 const POLL_MS = 200;
 
-/** Yields events as they are committed, whichever process writes them, until the signal aborts. */
-export async function* listen(options: ListenOptions): AsyncGenerator<Heard> {
+/** Yields events as they are committed, by any process, until the signal aborts. */
+export async function* listen(options: ListenOptions): AsyncGenerator<ListenOutput> {
   const { db, clock, projectId, after, signal } = options;
-  // The clock's timers let the process end, and between two events there is nothing else to keep it.
+  // The clock's timers don't keep the process alive between two events.
   const keepAlive = setInterval(() => undefined, MAX_TIMER_MS);
   try {
-    const followed = followEvents(db, {
+    const events = followEvents(db, {
       ...(projectId !== undefined && { projectId }),
       ...(after !== undefined && { after }),
       pause: () => pause(clock, signal),
       signal,
     });
-    for await (const event of followed) {
+    for await (const event of events) {
       yield { kind: 'event', event };
       if (options.forward)
-        yield { kind: 'forwarded', event, result: await forwarded(event, options.forward, options) };
+        yield { kind: 'forwarded', event, result: await forward(event, options.forward, options) };
     }
   } finally {
     clearInterval(keepAlive);
   }
 }
 
-function forwarded(
+function forward(
   event: StoredEvent,
   { url, secret, send }: Forward,
   options: ListenOptions,

@@ -6,7 +6,7 @@ import { describe } from './format/message.ts';
 import type { Post } from './send.ts';
 import { signatureHeaders } from './sign.ts';
 
-/** What an attempt needs of its claim; a test of an endpoint makes one of its own. */
+/** The fields of a claim that an attempt needs. Test events have no claim and provide their own. */
 export type Outgoing = Pick<
   Claim,
   | 'url'
@@ -22,16 +22,21 @@ export type Outgoing = Pick<
 > &
   Partial<Pick<Claim, 'eventCount' | 'since'>>;
 
-/** The POST of one attempt: the body in the endpoint's format, signed over its bytes with the time of the attempt. */
+/** Builds the POST of an attempt: the body in the endpoint's format, signed with the time of the attempt. */
 export function buildPost(outgoing: Outgoing, { calendar, now }: { calendar: Calendar; now: number }): Post {
   const { url, secret, oldSecret, oldSecretUntil } = outgoing;
-  const oldSigns = oldSecret !== null && oldSecretUntil !== null && now < oldSecretUntil;
-  const secrets = oldSigns ? [secret, oldSecret] : [secret];
+  const isRotating = oldSecret !== null && oldSecretUntil !== null && now < oldSecretUntil;
+  const secrets = isRotating ? [secret, oldSecret] : [secret];
   const body = Buffer.from(bodyOf(outgoing, calendar));
-  const signed = signatureHeaders({ id: outgoing.eventId, timestamp: Math.floor(now / 1000), body, secrets });
+  const signatures = signatureHeaders({
+    id: outgoing.eventId,
+    timestamp: Math.floor(now / 1000),
+    body,
+    secrets,
+  });
   return {
     url,
-    headers: { 'content-type': 'application/json', 'user-agent': 'gw-webhooks', ...signed },
+    headers: { 'content-type': 'application/json', 'user-agent': 'gw-webhooks', ...signatures },
     body,
     secrets: [...secrets, ...secretsOfUrl(outgoing)],
   };
@@ -41,11 +46,11 @@ function bodyOf(outgoing: Outgoing, calendar: Calendar): string {
   const { format, eventId, type, eventAt, project, data, eventCount, since } = outgoing;
   const event: WebhookEvent = { id: eventId, type, createdAt: eventAt, project, data };
   if (format === 'json') return eventBody(event);
-  const told = { ...(eventCount !== undefined && { eventCount }), ...(since !== undefined && { since }) };
-  return JSON.stringify(CHAT_FORMATS[format](describe(event, { calendar, ...told })));
+  const summary = { ...(eventCount !== undefined && { eventCount }), ...(since !== undefined && { since }) };
+  return JSON.stringify(CHAT_FORMATS[format](describe(event, { calendar, ...summary })));
 }
 
-/** A chat's path is its secret, whole or by its last part; a program's may be in its query. */
+/** The secrets in a URL: for chats the path and its last segment; for programs the query, which may hold a token. */
 function secretsOfUrl({ url: text, format }: Outgoing): string[] {
   const url = new URL(text);
   const path = format === 'json' ? [] : [text, url.pathname, url.pathname.split('/').at(-1) ?? ''];

@@ -6,7 +6,7 @@ import type { Outgoing } from './request.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** An event for trying an endpoint out, of a type that it subscribed to. `data.test` tells it from a real one. */
+/** A sample event to test an endpoint, of a type that it subscribes to. `data.test` marks it as a test. */
 export function sampleOutgoing(endpoint: Endpoint, clock: Clock, random: Random): Outgoing {
   const [type = 'budget.threshold_reached'] = endpoint.events;
   const { url, format, secret, oldSecret, oldSecretUntil, project } = endpoint;

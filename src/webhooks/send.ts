@@ -6,7 +6,7 @@ import { type AddressPolicy, createCheckedConnector } from './address-check.ts';
 import { redact, storableResponse } from './redact.ts';
 import { parseRetryAfter } from './schedule.ts';
 
-/** One attempt may take this long, from the look-up of the name to the end of the answer. */
+/** Time limit of an attempt, from the DNS lookup to the end of the response. */
 export const SEND_TIMEOUT_MS = 15_000;
 const MAX_RESPONSE_BYTES = 64 * 1024;
 
@@ -14,20 +14,20 @@ export interface Post {
   url: string;
   headers: Record<string, string>;
   body: Buffer;
-  /** What must not be kept of an answer that quotes it. */
+  /** Texts to redact from the stored response. */
   secrets: readonly string[];
-  /** Gives up at once. */
+  /** Aborts the attempt. */
   signal?: AbortSignal;
 }
 
 export interface SendResult extends Attempt {
-  /** 2xx, and nothing else. */
+  /** Whether the status is 2xx. */
   ok: boolean;
-  /** What the receiver's `retry-after` asks for; 0 if nothing. */
+  /** The receiver's `retry-after`; 0 if there is none. */
   retryAfterMs: number;
 }
 
-/** Makes one POST, never follows a redirect, and never throws: what went wrong is in the result. */
+/** Makes one POST. Follows no redirects and never throws; the result holds the error. */
 export type Send = (post: Post) => Promise<SendResult>;
 
 export interface SendOptions {
@@ -42,7 +42,7 @@ export function createSend({ policy, clock, lookup, timeoutMs = SEND_TIMEOUT_MS 
     const at = clock.now();
     const started = clock.monotonic();
     const answer: Answer = { status: null, error: null, response: null, retryAfterMs: 0 };
-    // The time runs from here, and not from when everything is loaded: the claim that this is done under lapses.
+    // The timer starts before undici is loaded, because the lease of the claim is running.
     const timer = new AbortController();
     const cancelTimer = clock.after(timeoutMs, () => timer.abort());
     const signals = post.signal ? [timer.signal, post.signal] : [timer.signal];
@@ -60,12 +60,12 @@ export function createSend({ policy, clock, lookup, timeoutMs = SEND_TIMEOUT_MS 
   };
 
   async function exchange(post: Post, answer: Answer, signal: AbortSignal): Promise<void> {
-    // Loaded at the first attempt: a command that lists webhooks should not pay for an HTTP client.
+    // Loaded at the first attempt, so that commands that send nothing don't load an HTTP client.
     const { Client, buildConnector } = await import('undici');
     signal.throwIfAborted();
     const url = new URL(post.url);
-    // A client of its own for each attempt: no connection outlives the check of its address, and to destroy it
-    // stops everything, wherever the attempt is.
+    // Each attempt has its own client: no connection outlives the check of its address, and destroying the client
+    // aborts the attempt at any stage.
     const client = new Client(url.origin, {
       connect: createCheckedConnector(buildConnector, policy, { ...(lookup && { lookup }), timeoutMs }),
       headersTimeout: 0,
@@ -101,7 +101,7 @@ export function createSend({ policy, clock, lookup, timeoutMs = SEND_TIMEOUT_MS 
 
 type Answer = Pick<SendResult, 'status' | 'error' | 'response' | 'retryAfterMs'>;
 
-/** The beginning of a body. One that stalls or breaks off is as good as its beginning: the status has decided. */
+/** Reads the beginning of a body. A body that stalls or breaks off is not an error: the status decides. */
 async function readStart(
   body: Dispatcher.ResponseData['body'],
 ): Promise<{ bytes: Buffer; complete: boolean }> {
@@ -133,7 +133,7 @@ function textOf(header: string | string[] | undefined): string | undefined {
   return Array.isArray(header) ? header[0] : header;
 }
 
-/** Where a host has several addresses and all refuse, Node's error has no message of its own. */
+/** If a host has several addresses and all refuse, Node throws an AggregateError without a message. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(messageOf).join('; ');
   return messageOf(error) || String((error as { code?: unknown }).code ?? error);

@@ -22,7 +22,7 @@ import { type DeliveryView, type EndpointView, parseId, viewDelivery, viewEndpoi
 
 export type { WebhookCaller } from './access.ts';
 
-/** With the secret, which is shown when it is made and never again. */
+/** With the secret, which is shown only when it is created. */
 export type RegisteredView = EndpointView & { secret: string };
 
 export interface TestView {
@@ -44,21 +44,21 @@ export interface DeliveryQuery {
   limit?: number;
 }
 
-/** The operations on webhooks, behind the HTTP routes and the command line alike. They throw GwError 400, 403, 404. */
+/** The webhook operations behind both the HTTP routes and the command line. They throw GwError 400, 403 or 404. */
 export interface WebhookService {
   register(caller: WebhookCaller, input: unknown): Promise<RegisteredView>;
   list(caller: WebhookCaller, project?: string): Promise<EndpointView[]>;
   get(caller: WebhookCaller, id: string): Promise<EndpointView>;
   update(caller: WebhookCaller, id: string, input: unknown): Promise<EndpointView>;
   remove(caller: WebhookCaller, id: string): Promise<void>;
-  /** Gives a webhook a new secret; for 24 hours deliveries are signed with both. */
+  /** Replaces a webhook's secret. For 24 hours deliveries are signed with both secrets. */
   rotate(caller: WebhookCaller, id: string): Promise<RegisteredView>;
-  /** Sends a sample event now, once, past the outbox. */
+  /** Sends a sample event immediately and once, without the outbox. */
   test(caller: WebhookCaller, id: string): Promise<TestView>;
   deliveries(caller: WebhookCaller, query?: DeliveryQuery): Promise<DeliveryView[]>;
-  /** Sends a finished delivery anew. */
+  /** Sends a finished delivery again. */
   replay(caller: WebhookCaller, id: string): Promise<DeliveryView>;
-  /** Sends anew what failed and was not replayed yet. Returns how many. */
+  /** Sends failed deliveries again that have not been replayed. Returns their number. */
   replayFailed(caller: WebhookCaller, query?: Omit<DeliveryQuery, 'status' | 'limit'>): Promise<number>;
 }
 
@@ -70,11 +70,11 @@ export interface WebhookServiceOptions {
   send: Send;
   policy: () => AddressPolicy;
   random?: Random;
-  /** Called when something may be due: the dispatcher's `nudge`, where one runs. */
+  /** Called when something may be due: the dispatcher's `wake`, if one is running. */
   wake?: () => void;
 }
 
-/** Loaded when it is first needed: the schemas hold 8 MB with all that they stand on. */
+/** Loaded on first use: zod and the schemas take 8 MB. */
 const validation = () => import('./validate.ts');
 
 export function createWebhookService(options: WebhookServiceOptions): WebhookService {

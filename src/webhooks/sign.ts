@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto';
 import { type Random, systemRandom } from '../ids.ts';
 
-/** How long the secret before a rotation keeps signing. */
+/** How long the old secret keeps signing after a rotation. */
 export const ROTATION_MS = 24 * 3_600_000;
 
 const PREFIX = 'whsec_';
 
-/** A new signing secret: `whsec_` and 256 random bits in base 64, as Standard Webhooks writes them. */
+/** A new signing secret in the format of Standard Webhooks: `whsec_` and 256 random bits in base64. */
 export function newWebhookSecret(random: Random = systemRandom): string {
   return `${PREFIX}${random(32).toString('base64')}`;
 }
@@ -16,15 +16,15 @@ export interface Signable {
   id: string;
   /** Unix seconds of this attempt. */
   timestamp: number;
-  /** The bytes that are sent. */
+  /** The bytes of the body as they are sent. */
   body: Buffer;
-  /** The secret, and during a rotation the one before. */
+  /** The secret, and during a rotation also the old one. */
   secrets: readonly string[];
 }
 
 /**
- * The headers that let a receiver verify a delivery, in two families: `x-service-signature` in Stripe's scheme
- * (https://docs.stripe.com/webhooks#verify-manually) and https://www.standardwebhooks.com.
+ * The headers by which a receiver verifies a delivery, in two schemes: `x-service-signature` in Stripe's
+ * (https://docs.stripe.com/webhooks#verify-manually), and Standard Webhooks (https://www.standardwebhooks.com).
  */
 export function signatureHeaders({ id, timestamp, body, secrets }: Signable): Record<string, string> {
   const service = secrets.map((secret) => `v1=${serviceSignature(secret, timestamp, body)}`);
@@ -37,12 +37,12 @@ export function signatureHeaders({ id, timestamp, body, secrets }: Signable): Re
   };
 }
 
-/** The whole secret is the key, and `timestamp.body` is signed. */
+/** Signs `timestamp.body`. The key is the secret as text. */
 function serviceSignature(secret: string, timestamp: number, body: Buffer): string {
   return createHmac('sha256', secret).update(`${timestamp}.`).update(body).digest('hex');
 }
 
-/** What the secret encodes is the key, and `id.timestamp.body` is signed. */
+/** Signs `id.timestamp.body`. The key is the decoded secret. */
 function standardSignature(secret: string, id: string, timestamp: number, body: Buffer): string {
   const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
   return createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body).digest('base64');

@@ -7,7 +7,7 @@ import { isRetiredTeamsUrl, recogniseFormat } from './format/recognise.ts';
 
 const MAX_URL_LENGTH = 2048;
 
-/** What may be said about a webhook. Fields that gw does not know are refused: a misspelt one would do nothing. */
+/** Unknown fields are refused, because a misspelt one would silently do nothing. */
 const REGISTRATION = z.strictObject({
   url: z.string(),
   events: z.array(z.enum(EVENT_TYPES)).min(1).optional(),
@@ -20,13 +20,13 @@ export interface Registration {
   url: string;
   format: WebhookFormat;
   events: EventType[];
-  /** A project's name, if one was given. */
+  /** The project's name, if the request has one. */
   project: string | undefined;
 }
 
 export type EndpointChange = Partial<Pick<Registration, 'url' | 'format' | 'events'>> & { enabled?: boolean };
 
-/** Reads a registration. `events` is all of them by default; `format` follows from the URL. 400 says what is wrong. */
+/** Parses a registration. `events` defaults to all, `format` to the one recognised from the URL. Throws 400. */
 export function parseRegistration(input: unknown, policy: AddressPolicy): Registration {
   const { url, events, project_id, format } = parse(REGISTRATION, input);
   const parsed = checkUrl(url, policy);
@@ -38,7 +38,7 @@ export function parseRegistration(input: unknown, policy: AddressPolicy): Regist
   };
 }
 
-/** Reads what is to change about a webhook of format `current`. A new URL brings its own, unless one is named. */
+/** Parses a change of a webhook with format `current`. A new URL changes the format, unless one is set. Throws 400. */
 export function parseChange(input: unknown, policy: AddressPolicy, current: WebhookFormat): EndpointChange {
   const { url, events, format, enabled } = parse(CHANGE, input);
   const parsed = url === undefined ? undefined : checkUrl(url, policy);
@@ -51,7 +51,7 @@ export function parseChange(input: unknown, policy: AddressPolicy, current: Webh
   };
 }
 
-/** No URL tells that it is Mattermost's, so what was said before holds. */
+/** A Mattermost URL can't be recognised, so a webhook of that format keeps it. */
 function formatOfNewUrl(url: URL, current: WebhookFormat): WebhookFormat {
   const recognised = recogniseFormat(url);
   return recognised === 'json' && current === 'mattermost' ? current : recognised;
@@ -97,7 +97,7 @@ function memberOf(value: unknown, key: PropertyKey): unknown {
     : undefined;
 }
 
-/** Checks all of a URL that can be checked without a connection; where its name leads is checked at each connection. */
+/** Checks a URL as far as possible without a DNS lookup; resolved addresses are checked at each connection. */
 function checkUrl(text: string, policy: AddressPolicy): URL {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
@@ -123,12 +123,12 @@ function checkUrl(text: string, policy: AddressPolicy): URL {
   return url;
 }
 
-/** A URL is kept as its owner wrote it, unless it holds what only the parser forgives, such as spaces. */
+/** Keeps a URL as written, unless it has characters that only the parser tolerates, such as spaces. */
 function asWritten(text: string, url: URL): string {
   return /^[\x21-\x7e]+$/.test(text) ? text : url.href;
 }
 
-/** In the order of EVENT_TYPES, each once. */
+/** The types in the order of EVENT_TYPES, without duplicates. */
 function uniqueEvents(events: readonly EventType[]): EventType[] {
   return EVENT_TYPES.filter((type) => events.includes(type));
 }

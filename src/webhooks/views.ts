@@ -2,7 +2,7 @@ import type { Delivery } from '../store/webhooks/delivery-log.ts';
 import type { Endpoint } from '../store/webhooks/endpoints.ts';
 import { maskUrl } from './format/recognise.ts';
 
-/** A webhook as the HTTP interface and `--json` show it: without its secret, and with a chat's URL masked. */
+/** A webhook in HTTP responses and `--json`: without its secret, and with a chat's URL masked. */
 export interface EndpointView {
   id: string;
   url: string;
@@ -10,11 +10,11 @@ export interface EndpointView {
   project_id: string;
   format: string;
   status: 'enabled' | 'disabled' | 'paused';
-  /** Why nothing is delivered; null while it is enabled. */
+  /** Why nothing is delivered; null if enabled. */
   status_reason: string | null;
   consecutive_failures: number;
   created_at: string;
-  /** When the secret before the last rotation stops signing; null outside a rotation. */
+  /** When the old secret stops signing; null outside of a rotation. */
   previous_secret_expires_at: string | null;
 }
 
@@ -23,7 +23,7 @@ export interface DeliveryView {
   webhook_id: string;
   event_id: string;
   event_type: string;
-  /** More than 1 in a chat's summary of blocked requests. */
+  /** Above 1 in summaries of blocked requests, which chats get. */
   event_count: number;
   status: string;
   attempts: number;
@@ -41,7 +41,7 @@ export interface DeliveryView {
 export const endpointId = (id: number) => `wh_${id}`;
 export const deliveryId = (id: number) => `dlv_${id}`;
 
-/** The number in an id such as `wh_3`, or in a plain `3`; undefined if it is none. */
+/** Parses an id such as `wh_3`, or a plain `3`; undefined if invalid. */
 export function parseId(text: string, prefix: 'wh' | 'dlv'): number | undefined {
   const match = new RegExp(`^(?:${prefix}_)?([1-9]\\d{0,14})$`).exec(text);
   return match ? Number(match[1]) : undefined;

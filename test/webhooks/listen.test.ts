@@ -2,7 +2,7 @@ import { Webhook } from 'standardwebhooks';
 import { describe, expect, it, vi } from 'vitest';
 import { systemClock } from '../../src/clock.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
-import { type Heard, listen } from '../../src/webhooks/listen.ts';
+import { type ListenOutput, listen } from '../../src/webhooks/listen.ts';
 import { createSend } from '../../src/webhooks/send.ts';
 import { newWebhookSecret } from '../../src/webhooks/sign.ts';
 import { createReceiver } from './support/receiver.ts';
@@ -17,18 +17,18 @@ describe('listen()', () => {
     const controller = new AbortController();
     const secret = newWebhookSecret();
     const send = createSend({ policy: () => LOCAL, clock: systemClock });
-    const heard: Heard[] = [];
+    const outputs: ListenOutput[] = [];
     const emit = () =>
-      world.emit((emitOne) => emitOne('budget.reset', world.project.id, { n: heard.length }));
+      world.emit((emitOne) => emitOne('budget.reset', world.project.id, { n: outputs.length }));
     const forward = { url: `${receiver.url}/dev`, secret, send };
     const { signal } = controller;
     setTimeout(emit, 20);
     for await (const one of listen({ db, clock: systemClock, calendar: UTC, forward, signal })) {
-      heard.push(one);
-      if (heard.length === 2) emit();
-      if (heard.length === 4) controller.abort();
+      outputs.push(one);
+      if (outputs.length === 2) emit();
+      if (outputs.length === 4) controller.abort();
     }
-    expect(heard).toMatchObject([
+    expect(outputs).toMatchObject([
       { kind: 'event', event: { type: 'budget.reset', project: 'web', data: '{"n":0}' } },
       { kind: 'forwarded', result: { ok: true, status: 200 } },
       { kind: 'event', event: { data: '{"n":2}' } },

@@ -5,7 +5,7 @@ import { clean, shorten, widthOf } from '../../terminal/text.ts';
 import { createTimeFormat, duration } from '../../terminal/time.ts';
 import { eventBody } from '../../webhooks/event-body.ts';
 import { describe } from '../../webhooks/format/message.ts';
-import { type Forward, type Heard, listen } from '../../webhooks/listen.ts';
+import { type Forward, type ListenOutput, listen } from '../../webhooks/listen.ts';
 import { createSend, type SendResult } from '../../webhooks/send.ts';
 import { newWebhookSecret } from '../../webhooks/sign.ts';
 import { parseChange } from '../../webhooks/validate.ts';
@@ -28,7 +28,7 @@ export async function listenToEvents(context: Context, options: ListenOptions): 
   const forward = options.forwardTo === undefined ? undefined : await forwardTo(context, options.forwardTo);
   const calendar = createCalendar(readSettings(context).settings.timezone);
   const format = options.json ? jsonOf : textFormat(context, calendar, forward);
-  const print = (item: Heard, more?: Parameters<Show>[1]) => say(context, format(item, more));
+  const print = (item: ListenOutput, more?: Parameters<Show>[1]) => say(context, format(item, more));
   const printer = gatherBlocked(context.clock, (event, more) => print({ kind: 'event', event }, more));
   // Not for scripts, which count lines, nor for forwarded events, each of which has a response.
   const groupsBlocked = context.stdout.isTTY === true && !options.json && !forward;
@@ -104,7 +104,7 @@ function textFormat(
   context: Context,
   calendar: ReturnType<typeof createCalendar>,
   forward: Forward | undefined,
-): (item: Heard, more?: Parameters<Show>[1]) => string {
+): (item: ListenOutput, more?: Parameters<Show>[1]) => string {
   const { palette, columns, symbols } = terminalOf(context.stdout, context.env);
   const times = createTimeFormat(calendar.timezone);
   /** The id is left out on a terminal without room for it. */
@@ -142,7 +142,7 @@ function answerOf({ status, error }: SendResult): string {
   return clean(error ?? String(status));
 }
 
-function jsonOf(item: Heard): string {
+function jsonOf(item: ListenOutput): string {
   const { event } = item;
   // The same body that a webhook with format json gets.
   if (item.kind === 'event') return `{"kind":"event","event":${eventBody(event)}}`;

@@ -6,7 +6,7 @@ import type { ChatMessage } from './message.ts';
 import { formatSlack } from './slack.ts';
 import { formatTeams } from './teams.ts';
 
-/** What each chat takes. To add one: a file here, its name in WEBHOOK_FORMATS, its URL in recognise.ts. */
+/** The chat formats. To add one: a file here, its name in WEBHOOK_FORMATS, its URL in recognise.ts. */
 export const CHAT_FORMATS: Record<Exclude<WebhookFormat, 'json'>, (message: ChatMessage) => object> = {
   slack: formatSlack,
   discord: formatDiscord,

@@ -1,8 +1,8 @@
 import type { Fact } from './message.ts';
 
-/** A value in Markdown. What is not ours goes into a code span, where neither markup nor a mention is read. */
-export function factInMarkdown({ value, outside }: Fact): string {
-  return outside ? `\`${withoutBackticks(value)}\`` : value;
+/** A value in Markdown. External text is put into a code span, in which neither markup nor mentions work. */
+export function factInMarkdown({ value, external }: Fact): string {
+  return external ? `\`${withoutBackticks(value)}\`` : value;
 }
 
 /** A command in a Markdown code block. */
@@ -10,7 +10,7 @@ export function commandInMarkdown(command: string): string {
   return `\`\`\`\n${withoutBackticks(command)}\n\`\`\``;
 }
 
-/** No escape holds in code: a backtick would end it. */
+/** Backticks can't be escaped in code. */
 function withoutBackticks(text: string): string {
   return text.replaceAll('`', "'");
 }

@@ -3,7 +3,7 @@ import type { ChatMessage } from './message.ts';
 
 const COLORS = { good: 0x2eb67d, warning: 0xecb22e, danger: 0xe01e5a };
 
-/** Discord (https://discord.com/developers/docs/resources/webhook#execute-webhook); it is told to notify nobody. */
+/** Discord (https://discord.com/developers/docs/resources/webhook#execute-webhook); mentions are disabled. */
 export function formatDiscord(message: ChatMessage): object {
   return {
     embeds: [

@@ -1,6 +1,6 @@
 import type { ChatMessage } from './message.ts';
 
-/** Google Chat (https://developers.google.com/workspace/chat/api/reference/rest/v1/cards); its widgets read HTML. */
+/** Google Chat (https://developers.google.com/workspace/chat/api/reference/rest/v1/cards); its widgets render HTML. */
 export function formatGoogleChat(message: ChatMessage): object {
   const facts = message.facts.map(({ label, value }) => ({
     decoratedText: { topLabel: label, text: escapeHtml(value), wrapText: true },

@@ -2,31 +2,32 @@ import type { Calendar } from '../../calendar.ts';
 import { formatUsd, NANO_PER_USD } from '../../money.ts';
 import type { WebhookEvent } from '../event-body.ts';
 
-/** A chat message before a service's format: what a person should know at a glance. */
+/** A chat message, independent of the chat's format. */
 export interface ChatMessage {
   tone: 'good' | 'warning' | 'danger';
-  /** Our own words: nothing from outside, so that every format can show it as a heading. */
+  /** Contains no external text, so that every format can use it as a heading. */
   title: string;
   facts: Fact[];
-  /** What to type to do something about it. */
+  /** A gw command that addresses the event. */
   command?: string;
 }
 
 export interface Fact {
   label: string;
   value: string;
-  /** The value is not ours: a format must show it without reading markup or mentions in it. */
-  outside?: true;
+  /** The value is external text. Formats must not interpret markup or mentions in it. */
+  external?: true;
 }
 
 export interface DescribeOptions {
   calendar: Calendar;
-  /** How many blocked requests a summary tells of, and since when (UTC milliseconds). */
+  /** Number of blocked requests in a summary. */
   eventCount?: number;
+  /** Time of the first one, UTC milliseconds. */
   since?: number;
 }
 
-/** The data of the events, as far as messages show it. */
+/** The fields of events' data that messages show. */
 interface EventData {
   budget_id?: string;
   period?: string;
@@ -40,7 +41,7 @@ interface EventData {
   test?: boolean;
 }
 
-/** Says an event in words. */
+/** Describes an event in words. */
 export function describe(event: WebhookEvent, options: DescribeOptions): ChatMessage {
   const data = JSON.parse(event.data) as EventData;
   const message = describeType(event, data, options);
@@ -48,7 +49,7 @@ export function describe(event: WebhookEvent, options: DescribeOptions): ChatMes
 }
 
 function describeType(event: WebhookEvent, data: EventData, options: DescribeOptions): ChatMessage {
-  const head = [outside('Project', event.project), ...spentFacts(data)];
+  const head = [external('Project', event.project), ...spentFacts(data)];
   const raise = raiseCommand(event.project, data);
   const resets = resetFact(data, options.calendar);
   switch (event.type) {
@@ -71,7 +72,7 @@ function describeType(event: WebhookEvent, data: EventData, options: DescribeOpt
         tone: 'good',
         title: 'Budget reset: a new period has begun',
         facts: [
-          outside('Project', event.project),
+          external('Project', event.project),
           { label: 'Spent in the last period', value: spentOfCap(data) },
           ...period(data),
           ...resets,
@@ -81,7 +82,7 @@ function describeType(event: WebhookEvent, data: EventData, options: DescribeOpt
       return {
         tone: 'danger',
         title: blockedTitle(event, options),
-        facts: [...head, ...(data.model === undefined ? [] : [outside('Last model', data.model)])],
+        facts: [...head, ...(data.model === undefined ? [] : [external('Last model', data.model)])],
         command: raise,
       };
     default:
@@ -95,7 +96,7 @@ function blockedTitle(event: WebhookEvent, { calendar, eventCount = 1, since }: 
 }
 
 const BAR_CELLS = 10;
-const MAX_OUTSIDE_LENGTH = 80;
+const MAX_EXTERNAL_LENGTH = 80;
 
 function spentFacts(data: EventData): Fact[] {
   if (data.cap_usd === undefined) return [];
@@ -108,14 +109,14 @@ function spentOfCap({ spent_usd = 0, cap_usd = 0 }: EventData): string {
   return `${formatUsd(Math.round(spent_usd * NANO_PER_USD))} of ${formatUsd(Math.round(cap_usd * NANO_PER_USD))}`;
 }
 
-/** Rounded down, so that 100 % is all of it. A cap of nothing is always used up. */
+/** Rounded down, so that 100 % means used up. A cap of 0 is always used up. */
 function percentOf({ spent_usd = 0, cap_usd = 0 }: EventData): number {
   return cap_usd > 0 ? Math.floor((spent_usd / cap_usd) * 100 + 1e-9) : 100;
 }
 
 function period(data: EventData): Fact[] {
-  const repo = data.repo === undefined ? [] : [outside('Repository', data.repo)];
-  return data.period === undefined ? repo : [outside('Period', data.period), ...repo];
+  const repo = data.repo === undefined ? [] : [external('Repository', data.repo)];
+  return data.period === undefined ? repo : [external('Period', data.period), ...repo];
 }
 
 function resetFact(data: EventData, calendar: Calendar): Fact[] {
@@ -125,36 +126,36 @@ function resetFact(data: EventData, calendar: Calendar): Fact[] {
   return [{ label: 'Resets', value }];
 }
 
-/** What to type for a higher cap: twice the one there is, to be changed at will. */
+/** The command that doubles the cap, as a suggestion. */
 function raiseCommand(project: string, data: EventData): string {
   const period = data.period ?? data.budget_id?.split('/').at(-1) ?? '';
   const name = plainText(project);
-  // A path is not ours to put into a command.
+  // A repository's path is external text and must not be part of a command.
   if ((period !== 'daily' && period !== 'monthly') || data.repo !== undefined)
     return `gw budget list -p ${name}`;
   const amount = Math.max(1, Math.ceil((data.cap_usd ?? 0) * 2));
   return `gw budget set ${amount} -p ${name} --period ${period}`;
 }
 
-function outside(label: string, value: string): Fact {
-  return { label, value: plainText(value), outside: true };
+function external(label: string, value: string): Fact {
+  return { label, value: plainText(value), external: true };
 }
 
 /**
- * A name from outside on one line, at most 80 characters, without what could steer the text around it: control
- * characters, direction overrides, invisible characters. An @ is kept from calling anybody by a zero-width space.
+ * External text on one line of at most 80 characters, without characters that affect the text around it: control
+ * characters, direction overrides, invisible characters. A zero-width space after @ prevents mentions.
  */
 export function plainText(text: string): string {
   const visible = text
-    .slice(0, 4 * MAX_OUTSIDE_LENGTH)
-    // Joiners stay: emoji and Persian are made with them.
+    .slice(0, 4 * MAX_EXTERNAL_LENGTH)
+    // Joiners are kept: emoji and Persian need them.
     .replace(/(?![\u200c\u200d])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu, ' ')
     .replace(/\s+/g, ' ')
     .trim();
   const characters = [...visible];
   const cut =
-    characters.length > MAX_OUTSIDE_LENGTH
-      ? `${characters.slice(0, MAX_OUTSIDE_LENGTH - 1).join('')}…`
+    characters.length > MAX_EXTERNAL_LENGTH
+      ? `${characters.slice(0, MAX_EXTERNAL_LENGTH - 1).join('')}…`
       : visible;
   return cut.replaceAll('@', '@\u200b') || '-';
 }

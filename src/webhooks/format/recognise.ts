@@ -8,8 +8,8 @@ const TEAMS_PATH = /\/workflows\/[^/]+\/triggers\/manual\/paths\/invoke$/;
 const GOOGLE_PATH = /^\/v1\/spaces\/[^/]+\/messages$/;
 
 /**
- * The chat whose incoming webhook a URL is, by its exact host and path; `json` for any other. Mattermost runs on
- * hosts of its own and can't be told from its URL.
+ * Recognises a chat's incoming webhook by its exact host and path; `json` for any other URL. Mattermost is self-hosted
+ * and can't be recognised.
  */
 export function recogniseFormat(url: URL): WebhookFormat {
   if (url.protocol !== 'https:') return 'json';
@@ -23,7 +23,7 @@ export function recogniseFormat(url: URL): WebhookFormat {
   return 'json';
 }
 
-/** The connectors of Office 365, which Microsoft has switched off. */
+/** Whether a URL is an Office 365 connector, which Microsoft has retired. */
 export function isRetiredTeamsUrl(url: URL): boolean {
   return /(^|\.)webhook\.office\.com$/.test(url.hostname) || isOldOutlook(url);
 }
@@ -32,10 +32,10 @@ function isOldOutlook({ hostname, pathname }: URL): boolean {
   return /^outlook\.office(365)?\.com$/.test(hostname) && pathname.startsWith('/webhook/');
 }
 
-/** Services whose webhook URLs let anyone post who has them, recognised as a chat or not. */
+/** Hosts whose webhook URLs are bearer secrets, in any format. */
 const BEARER_HOSTS = /^(hooks\.slack\.com|(ptb\.|canary\.)?discord(app)?\.com|chat\.googleapis\.com)$/;
 
-/** The URL as it may be shown: of a chat's webhook, whose URL is its secret, the host and the last four characters. */
+/** The URL for display. A chat's URL is a secret and is masked, except for its host and last four characters. */
 export function maskUrl(text: string, format: WebhookFormat): string {
   const url = new URL(text);
   const secret = format !== 'json' || BEARER_HOSTS.test(url.hostname) || TEAMS_HOST.test(url.hostname);

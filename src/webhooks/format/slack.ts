@@ -1,8 +1,8 @@
 import type { ChatMessage } from './message.ts';
 
 /**
- * Slack (https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks). Rich text elements are literal:
- * no markup and no mention in them is read. Only `text`, which notifications show, needs escaping.
+ * Slack (https://docs.slack.dev/messaging/sending-messages-using-incoming-webhooks). Rich text elements are literal,
+ * without markup or mentions. Only `text`, which notifications show, needs escaping.
  */
 export function formatSlack(message: ChatMessage): object {
   const lines = message.facts.flatMap(({ label, value }, i) => [

@@ -2,7 +2,7 @@ import type { ChatMessage } from './message.ts';
 
 const COLORS = { good: 'good', warning: 'warning', danger: 'attention' };
 
-/** Teams takes an Adaptive Card. Text runs read no Markdown, which text blocks and fact sets do. */
+/** Teams: an Adaptive Card. Uses text runs, because text blocks and fact sets interpret Markdown. */
 export function formatTeams(message: ChatMessage): object {
   const facts = message.facts.map(({ label, value }) =>
     line([
