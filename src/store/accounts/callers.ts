@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Db } from '../database/open.ts';
 import type { Plan } from './project.ts';
 
-/** Who a key belongs to. */
+/** The owner of an API key. */
 export interface Caller {
   keyId: number;
   projectId: number;
@@ -17,12 +17,12 @@ interface Row extends Omit<Caller, 'admin' | 'paused'> {
   pausedAt: number | null;
 }
 
-/** The bytes under which a key is stored and looked up. */
+/** The hash by which a key is stored and looked up. */
 export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/** Looks callers up by the hash of their key; undefined for an unknown or revoked key or a removed project. */
+/** Finds a caller by the hash of its key. Undefined for an unknown or revoked key, or a removed project. */
 export function createCallerLookup(db: Db): (keyHash: Buffer) => Caller | undefined {
   const select = db.prepare<[Buffer], Row>(
     `SELECT k.id AS keyId, k.project_id AS projectId, p.name AS project, p.plan, k.admin, p.paused_at AS pausedAt
@@ -37,7 +37,7 @@ export function createCallerLookup(db: Db): (keyHash: Buffer) => Caller | undefi
   };
 }
 
-/** Looks live projects up by name. */
+/** Finds a project that is not removed, by its name in any letter case. */
 export function createProjectLookup(
   db: Db,
 ): (name: string) => { id: number; name: string; paused: boolean } | undefined {
@@ -50,7 +50,7 @@ export function createProjectLookup(
   };
 }
 
-/** Tells whether a project has a budget of a period; that of a repository, if one is named. */
+/** Whether a project has a budget of a period, for `repo`; empty for the budget of the whole project. */
 export function createBudgetLookup(db: Db): (projectId: number, period: string, repo: string) => boolean {
   const select = db.prepare<[number, string, string]>(
     'SELECT 1 FROM budgets WHERE project_id = ? AND period = ? AND repo = ? AND removed_at IS NULL',

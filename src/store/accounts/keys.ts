@@ -11,7 +11,7 @@ export interface Key {
   project: string;
   admin: boolean;
   label: string | null;
-  /** The last four characters. */
+  /** The key's last four characters. */
   hint: string;
   createdAt: number;
   revokedAt: number | null;
