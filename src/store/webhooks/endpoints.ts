@@ -3,11 +3,11 @@ import type { Db } from '../database/open.ts';
 import type { EventType } from './event-types.ts';
 import { eventBits, eventsOf } from './subscription.ts';
 
-/** How a delivery's body is written: `json` for programs, the others for the chats of that name. */
+/** The format of a delivery's body: `json` for programs, the others for chats. */
 export const WEBHOOK_FORMATS = ['json', 'slack', 'discord', 'teams', 'google-chat', 'mattermost'] as const;
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 
-/** A registered webhook. Its URL may be a bearer secret, and its secrets are: mask both wherever they are shown. */
+/** A registered webhook. Never show its secrets, and mask its URL, which may be a bearer secret. */
 export interface Endpoint {
   id: number;
   project: string;
@@ -18,7 +18,7 @@ export interface Endpoint {
   events: EventType[];
   secret: string;
   oldSecret: string | null;
-  /** Until when the secret before the last rotation signs too. */
+  /** Until then, deliveries are signed with the old secret as well. */
   oldSecretUntil: number | null;
   consecutiveFailures: number;
   createdAt: number;
@@ -35,19 +35,19 @@ export interface NewEndpoint {
   now: number;
 }
 
-/** Runs a command in one immediate transaction: the ledger's `write`, or one of `inTransaction` where no daemon runs. */
+/** Runs a command in one immediate transaction: the ledger's `write` in a daemon, `inTransaction` elsewhere. */
 export type Write = <T>(command: () => T) => Promise<T>;
 
-/** The registered webhooks. A change counts from the next event, and from the next attempt, in every daemon. */
+/** The registered webhooks. Changes take effect in all daemons, from the next event and the next attempt. */
 export interface Endpoints {
   create(endpoint: NewEndpoint): Promise<number>;
-  /** Those of a project, or all, by age; those of removed projects are gone. */
+  /** The endpoints of a project, or all, oldest first. Excludes those of removed projects. */
   list(projectId?: number): Promise<Endpoint[]>;
   get(id: number): Promise<Endpoint | undefined>;
   update(id: number, changes: Partial<Pick<NewEndpoint, 'url' | 'format' | 'events'>>): Promise<void>;
   /** Removes the endpoint with its deliveries. */
   remove(id: number): Promise<void>;
-  /** Gives it a new secret; the old one signs too until `oldSecretUntil`. */
+  /** Replaces the secret. The old one keeps signing until `oldSecretUntil`. */
   rotate(id: number, secret: string, oldSecretUntil: number): Promise<void>;
   disable(id: number, reason: string, now: number): Promise<void>;
   enable(id: number): Promise<void>;
