@@ -1,11 +1,11 @@
 /**
- * Days and months of an IANA time zone as spans of UTC milliseconds. A day starts at the first instant whose
- * local date is that day, so days without a midnight (daylight saving at 00:00) and days with two are whole.
+ * A day or month of an IANA time zone, as a span of UTC milliseconds. A day starts at the first instant with its local
+ * date. So days without a midnight (daylight saving starts at 00:00), and days with two, are handled correctly.
  */
 export interface Span {
-  /** First millisecond, UTC. */
+  /** First millisecond. */
   start: number;
-  /** First millisecond after, UTC. */
+  /** First millisecond after the span. */
   end: number;
 }
 
@@ -25,7 +25,7 @@ const SECOND_MS = 1_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The zone that the system is set to. */
+/** The system's time zone. */
 export function systemTimezone(): string {
   return new Intl.DateTimeFormat().resolvedOptions().timeZone ?? 'UTC';
 }
@@ -39,14 +39,14 @@ export function isTimezone(name: string): boolean {
   }
 }
 
-/** Whether the text is a real date in the form YYYY-MM-DD, from year 1: what lies days before is one, too. */
+/** Whether the text is a valid date YYYY-MM-DD, from year 1 on, so that the day before is valid as well. */
 export function isDate(text: string): boolean {
   if (!/^(?!0000)\d{4}-\d{2}-\d{2}$/.test(text)) return false;
   const time = Date.parse(`${text}T00:00:00Z`);
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }
 
-/** The date `days` after a date, both YYYY-MM-DD. */
+/** The date `days` days after `date`, both YYYY-MM-DD. */
 export function addDays(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);
 }
@@ -80,7 +80,7 @@ export function createCalendar(timezone: string): Calendar {
     return start;
   }
 
-  /** Most days are 24 hours after the one before, and a report asks for one after the other. */
+  /** Fast path: most days start 24 hours after the day before, and reports ask for consecutive days. */
   function afterDayBefore(date: string): number | undefined {
     const before = starts.get(addDays(date, -1));
     if (before === undefined) return undefined;
@@ -90,7 +90,7 @@ export function createCalendar(timezone: string): Calendar {
   }
 
   function search(date: string): number {
-    // No zone is further than 26 hours from UTC; the first second with this local date, found by halving.
+    // Binary search for the first second with this local date. No zone is more than 26 hours from UTC.
     const utc = Date.parse(`${date}T00:00:00Z`);
     let before = utc - 26 * HOUR_MS;
     let reached = utc + 26 * HOUR_MS;
@@ -99,12 +99,12 @@ export function createCalendar(timezone: string): Calendar {
       if (local(middle).date >= date) reached = middle;
       else before = middle;
     }
-    // A clock that is set back just after midnight has midnight twice, an hour or two apart: the first one counts.
+    // If clocks are set back just after midnight, there are two midnights, up to two hours apart. The first one counts.
     const earlier = [2, 1].map((hours) => reached - hours * HOUR_MS).find((time) => local(time).date >= date);
     return earlier ?? reached;
   }
 
-  // The spans last asked for: nearly every request of a day asks for the same two.
+  // The most recent spans: nearly all requests of a day need the same two.
   let lastDay: Span = { start: 0, end: 0 };
   let lastMonth: Span = { start: 0, end: 0 };
   return {
@@ -126,7 +126,7 @@ export function createCalendar(timezone: string): Calendar {
   };
 }
 
-/** The span that begins at `date`, or the one after it when a clock set back at midnight repeats the old date. */
+/** The span that begins at `date`, or the next one if clocks set back at midnight repeat the old date. */
 function enclosing(
   timeMs: number,
   date: string,

@@ -1,21 +1,21 @@
-/** Time as gw sees it; tests pass a virtual one. */
+/** The source of time. Tests pass a virtual clock. */
 export interface Clock {
   /** UTC milliseconds. */
   now(): number;
-  /** Milliseconds that never go backwards, for durations. */
+  /** Monotonic milliseconds, for durations. */
   monotonic(): number;
-  /** Runs `callback` once after `delayMs`; the timer does not keep the process alive. Returns its cancel. */
+  /** Runs `callback` once after `delayMs` and returns a function that cancels it. Doesn't keep the process alive. */
   after(delayMs: number, callback: () => void): () => void;
 }
 
-/** The longest delay that a timer takes; longer ones are for the caller to split. */
+/** The longest delay of a timer. Longer delays are cut to it. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(delayMs, callback) {
-    // Whole milliseconds: the first timer that has a fraction makes V8 compile all that handles timers anew.
+    // Whole milliseconds, because the first fractional delay makes V8 deoptimise its timer code.
     const timer = setTimeout(callback, Math.min(Math.max(0, Math.ceil(delayMs)), MAX_TIMER_MS));
     timer.unref();
     return () => clearTimeout(timer);

@@ -1,4 +1,4 @@
-/** The error kinds that gw's HTTP interface answers with; the names are OpenAI's where OpenAI has one. */
+/** The error types of gw's HTTP API. Uses OpenAI's names, where it has one. */
 export type ErrorType =
   | 'authentication_error'
   | 'permission_error'
@@ -9,22 +9,22 @@ export type ErrorType =
   | 'api_error';
 
 export interface GwErrorOptions {
-  /** HTTP status of the answer. */
+  /** HTTP status of the response. */
   status: number;
   type: ErrorType;
   code: string;
-  /** The request field at fault, as a path such as `service.optimize`. */
+  /** Path of the invalid request field, such as `service.optimize`. */
   param?: string;
-  /** Further fields of the error object, for programs that read it. */
+  /** Additional fields of the error object. */
   fields?: Record<string, string | number | boolean | null>;
-  /** Further headers of the answer. */
+  /** Additional response headers. */
   headers?: Record<string, string>;
   cause?: unknown;
   /** The refused request is on record already, or can't be. */
   recorded?: boolean;
 }
 
-/** A failure that a person will read: the message states the value, why, and the next step. */
+/** An error for the user. Its message states the value, the reason and the next step. */
 export class GwError extends Error {
   readonly status: number;
   readonly type: ErrorType;
@@ -57,7 +57,7 @@ export function badRequest(message: string, param?: string, code = 'invalid_valu
   });
 }
 
-/** A 404 for something that was named and does not exist. */
+/** A 404 for something that doesn't exist. */
 export function notFound(message: string, code: string, param?: string): GwError {
   return new GwError(message, {
     status: 404,
@@ -67,12 +67,12 @@ export function notFound(message: string, code: string, param?: string): GwError
   });
 }
 
-/** A 403 for a project, or a budget of one, that is not the key's. */
+/** A 403 for a project or budget that the key has no access to. */
 export function budgetForbidden(message: string, param: string): GwError {
   return new GwError(message, { status: 403, type: 'permission_error', code: 'budget_forbidden', param });
 }
 
-/** The message of anything that was thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 
 /**
- * Ids. A request id is one safe integer, so that it can be a rowid: 41 bits of milliseconds since 2025,
- * 5 bits of the daemon's slot, 7 bits of sequence. It sorts by time, and two daemons never make the same.
+ * A request id is a safe integer, so that it can be a rowid: 41 bits of milliseconds since 2025, 5 bits of the daemon's
+ * slot, 7 bits of sequence. Ids sort by time, and are unique across the daemons of a database.
  */
 export type RequestId = number;
 
@@ -13,12 +13,12 @@ const PER_MS = SLOTS * SEQUENCE;
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 const TEXT_LENGTH = 11;
 
-/** How many daemons can share a database. */
+/** The number of daemons that can share a database. */
 export const MAX_SLOTS = SLOTS;
 
 /**
- * Makes request ids for one daemon; when more than 128 are asked for in a millisecond, it runs ahead. All come later
- * than `after`: a daemon that starts with a clock that was set back must not make the ids of its slot again.
+ * Generates request ids for one daemon. Beyond 128 ids per millisecond it runs ahead of the clock. All ids are greater
+ * than `after`, so that a daemon that starts after the clock was set back doesn't reuse ids of its slot.
  */
 export function createRequestIds(slot: number, now: () => number, after: RequestId = 0): () => RequestId {
   let lastMs = Math.floor(after / PER_MS);
@@ -36,17 +36,17 @@ export function createRequestIds(slot: number, now: () => number, after: Request
   };
 }
 
-/** When the request with this id came in, UTC milliseconds. */
+/** The arrival time of a request, UTC milliseconds. */
 export function timeOfRequestId(id: RequestId): number {
   return Math.floor(id / PER_MS) + EPOCH_MS;
 }
 
-/** The smallest request id of a time: `id >= requestIdAt(t)` selects what came in at or after `t`. */
+/** The smallest request id of a time: `id >= requestIdAt(t)` selects requests from `t` on. */
 export function requestIdAt(timeMs: number): RequestId {
   return Math.max(0, Math.floor(timeMs) - EPOCH_MS) * PER_MS;
 }
 
-/** The id as people see it: `req_` and 11 characters of Crockford's base 32. */
+/** The id for display: `req_` and 11 characters of Crockford's base32. */
 export function formatRequestId(id: RequestId): string {
   let text = '';
   let rest = id;
@@ -57,7 +57,7 @@ export function formatRequestId(id: RequestId): string {
   return `req_${text}`;
 }
 
-/** Reads what `formatRequestId` made; undefined if it is none. */
+/** Parses the output of `formatRequestId`; undefined if invalid. */
 export function parseRequestId(text: string): RequestId | undefined {
   const digits = text.toLowerCase().replace(/^req_/, '');
   if (digits.length !== TEXT_LENGTH) return undefined;
@@ -70,7 +70,7 @@ export function parseRequestId(text: string): RequestId | undefined {
   return Number.isSafeInteger(id) ? id : undefined;
 }
 
-/** Random bytes; tests pass a seeded source. */
+/** Returns random bytes. Tests pass a seeded source. */
 export type Random = (bytes: number) => Buffer;
 export const systemRandom: Random = (bytes) => randomBytes(bytes);
 

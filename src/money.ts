@@ -1,18 +1,18 @@
 /**
- * Money. Amounts are integer nano-USD (1 USD = 1e9) in a JavaScript number, which is exact up to about
- * 9 million dollars; prices are integer pico-USD per token (1 USD per million tokens = 1e6 pico-USD).
+ * An amount in integer nano-USD (1 USD = 1e9), which a JavaScript number holds exactly up to about 9 million dollars.
+ * Prices are in integer pico-USD per token (pricing/pico.ts).
  */
 export type NanoUsd = number;
 
 export const NANO_PER_USD = 1_000_000_000;
 
-/** No cap or price above this is accepted, so that sums stay exact integers. */
+/** No cap or price may exceed this, so that sums stay safe integers. */
 export const MAX_AMOUNT_NANO_USD: NanoUsd = 1_000_000 * NANO_PER_USD;
 
-/** Commas only between thousands: `1,5` is a slip for 1.5, not fifteen dollars. */
+/** Allows commas between thousands only: `1,5` is a typo for 1.5, not fifteen dollars. */
 const DECIMAL = /^\$?(\d{1,9}|\d{1,3}(?:,\d{3})+)(?:\.(\d{1,9}))?$/;
 
-/** Reads a decimal dollar amount such as `20`, `$0.5` or `3.141592653` exactly; undefined if it is none. */
+/** Parses a decimal dollar amount such as `20`, `$0.5` or `3.141592653` exactly; undefined if invalid. */
 export function parseUsd(text: string): NanoUsd | undefined {
   const match = DECIMAL.exec(text.trim());
   if (!match) return undefined;
@@ -21,12 +21,12 @@ export function parseUsd(text: string): NanoUsd | undefined {
   return amount <= MAX_AMOUNT_NANO_USD ? amount : undefined;
 }
 
-/** The amount as a decimal number of dollars with at most 9 places, for JSON. */
+/** The amount in dollars, with at most 9 decimal places, for JSON. */
 export function usdNumber(amount: NanoUsd): number {
   return Number((amount / NANO_PER_USD).toFixed(9));
 }
 
-/** The amount for people: `$1,234.56`; below a cent with as many places as it takes to show two figures. */
+/** The amount for display: `$1,234.56`; below a cent with two significant digits. */
 export function formatUsd(amount: NanoUsd): string {
   const sign = amount < 0 ? '-' : '';
   const dollars = Math.abs(amount) / NANO_PER_USD;

@@ -1,9 +1,9 @@
-/** Which program of this machine a request came from. Empty: not known. */
+/** The local program that sent a request. Fields are empty if unknown. */
 export interface Origin {
-  /** The program, with the script that it runs: `claude`, `node agent.mjs`. */
+  /** The program, with its script if it is an interpreter: `claude`, `node agent.mjs`. */
   process: string;
-  /** The git repository that it works in, as the path of its main working tree. */
+  /** The git repository of its working directory, as the path of the main working tree. */
   repo: string;
-  /** Resolves when the search for it has ended; absent once it has. */
+  /** Resolves when the search for the origin has ended, and is absent from then on. */
   search?: Promise<void> | undefined;
 }

@@ -4,18 +4,18 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { GwError } from './errors.ts';
 import { reasonOf } from './write-fault.ts';
 
-/** Where gw keeps its state. Everything under `home` is readable by its owner only (0700, files 0600). */
+/** The paths of gw's state. Everything under `home` is readable by its owner only (0700, files 0600). */
 export interface Paths {
   home: string;
   database: string;
   config: string;
   /** Provider keys that the user stored. */
   credentials: string;
-  /** The CLI's own key of each project, made on demand for `gw env` and `gw run`. */
+  /** The CLI's own key of each project, created on demand by `gw env` and `gw run`. */
   cliKeys: string;
-  /** Held exclusively by the running daemon. */
+  /** Locked exclusively by the running daemon. */
   lock: string;
-  /** What the running daemon says of itself: information, not truth. */
+  /** The running daemon's pid and address. May be outdated; `lock` decides whether it runs. */
   daemonInfo: string;
   log: string;
 }
@@ -45,7 +45,7 @@ function defaultHome(env: Environment, platform: NodeJS.Platform): string {
   return join(env.XDG_DATA_HOME || join(home, '.local', 'share'), 'gw');
 }
 
-/** Makes the state directory. Throws what to do where it cannot be made. */
+/** Creates the state directory. Throws a GwError with the next step if that fails. */
 export function makeHome({ home }: Pick<Paths, 'home'>): void {
   try {
     makeDirectory(home);
@@ -58,17 +58,17 @@ export function makeHome({ home }: Pick<Paths, 'home'>): void {
 }
 
 /**
- * Makes a directory (0700) and those that it is in. Not by mkdir's own `recursive`, which in Node never ends where the
- * system denies a directory's being there, as in /proc.
+ * Creates a directory (0700) and its parents. Doesn't use mkdir's `recursive`, which never returns in Node for paths
+ * such as those in /proc, where the system refuses to create directories with ENOENT.
  */
 export function makeDirectory(path: string): void {
   const parent = dirname(path);
-  // A drive that is not there is its own parent.
+  // The root of a missing drive is its own parent.
   if (parent !== path && !existsSync(parent)) makeDirectory(parent);
   try {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
-    const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST' && statSync(path).isDirectory();
-    if (!isThere) throw error;
+    const exists = (error as NodeJS.ErrnoException).code === 'EEXIST' && statSync(path).isDirectory();
+    if (!exists) throw error;
   }
 }

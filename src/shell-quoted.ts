@@ -1,9 +1,9 @@
-/** A text in a POSIX shell's single quotes: `it's` as `'it'\''s'`. */
+/** Quotes a text for a POSIX shell with single quotes: `it's` becomes `'it'\''s'`. */
 export function singleQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 
-/** A text as one word of a shell's command, in quotes only where it needs them. */
+/** A text as one word of a shell command, quoted only if necessary. */
 export function shellQuoted(text: string): string {
   return /^[\w./@%+:,-]+$/.test(text) ? text : singleQuoted(text);
 }

@@ -1,19 +1,19 @@
 /**
- * Token counts of one answer, as gw books them whatever the provider's own shape.
- * `inputTokens` and `outputTokens` are totals; the other counts are parts of them.
+ * Token counts of an answer, independent of the provider's format. `inputTokens` and `outputTokens` are totals; the
+ * other counts are parts of them.
  */
 export interface TokenUsage {
-  /** All input: uncached + read from cache + written to cache. */
+  /** All input: uncached, read from the cache, and written to the cache. */
   inputTokens: number;
   /** Input read from the provider's prompt cache. */
   cachedInputTokens: number;
-  /** Input written to the provider's prompt cache with its default (5 minute) life. */
+  /** Input written to the provider's prompt cache with its default (5-minute) lifetime. */
   cacheWriteTokens: number;
-  /** Input written to the cache with a 1 hour life; not included in `cacheWriteTokens`. */
+  /** Input written to the cache with a 1-hour lifetime; not included in `cacheWriteTokens`. */
   cacheWrite1hTokens: number;
-  /** Audio among the input that was not read from the cache. */
+  /** Audio input that was not read from the cache. */
   audioInputTokens: number;
-  /** Audio among `cachedInputTokens`. */
+  /** Audio in `cachedInputTokens`. */
   cachedAudioInputTokens: number;
   /** All output, reasoning included. */
   outputTokens: number;

@@ -2,28 +2,28 @@ import { parentPort, Worker } from 'node:worker_threads';
 import { type Clock, systemClock } from './clock.ts';
 import { messageOf } from './errors.ts';
 
-/** Work done in a thread of its own, because it takes longer than an event loop may wait. */
+/** Calls to a worker thread, for work that would block the event loop for too long. */
 export interface WorkerCalls<Request, Answer> {
-  /** Rejects if this call fails, or the thread breaks down or is closed before it is done. `moved` is given away. */
-  call(request: Request, moved?: readonly ArrayBuffer[]): Promise<Answer>;
-  /** How often the thread that runs has answered. */
+  /** Rejects if the call fails, or the thread crashes or is closed first. `transfer` lists buffers to transfer. */
+  call(request: Request, transfer?: readonly ArrayBuffer[]): Promise<Answer>;
+  /** Number of answers from the current thread. */
   readonly answers: number;
-  /** Stops a thread that has got stuck; its open calls reject, and the next call starts another. */
+  /** Stops a thread that hangs. Its open calls reject, and the next call starts another thread. */
   restart(): Promise<void>;
-  /** Stops the thread; open and later calls reject. */
+  /** Stops the thread. Open and later calls reject. */
   close(): Promise<void>;
 }
 
 export interface WorkerCallsOptions {
-  /** What it is, for messages: `token counter`. */
+  /** Its name in messages, such as `token counter`. */
   name: string;
   startWorker: () => Worker;
-  /** How long the thread, which holds memory, outlives its last call. */
+  /** How long the thread is kept after its last call; it holds memory. */
   idleMs?: number;
   clock?: Clock;
 }
 
-interface Question<Request> {
+interface Call<Request> {
   id: number;
   request: Request;
 }
@@ -42,8 +42,8 @@ interface Session<Answer> {
 }
 
 /**
- * Calls a thread that starts with the first call and stops when it has been idle. If it breaks down, its open calls
- * reject and the next call starts another.
+ * The thread starts with the first call and stops after `idleMs` without calls. If it crashes, its open calls reject
+ * and the next call starts another thread.
  */
 export function createWorkerCalls<Request, Answer>(
   options: WorkerCallsOptions,
@@ -64,11 +64,11 @@ export function createWorkerCalls<Request, Answer>(
     return started;
   }
 
-  function answer(answering: Session<Answer>, reply: Reply<Answer>): void {
-    const { worker, open } = answering;
-    answering.answers++;
+  function answer(source: Session<Answer>, reply: Reply<Answer>): void {
+    const { worker, open } = source;
+    source.answers++;
     const call = open.get(reply.id);
-    // The last words of a session that has ended.
+    // A late reply of a session that has ended.
     if (!call) return;
     open.delete(reply.id);
     if ('answer' in reply) call.resolve(reply.answer);
@@ -78,7 +78,7 @@ export function createWorkerCalls<Request, Answer>(
     cancelIdle = clock.after(idleMs, () => void stop(`the ${name} was idle`));
   }
 
-  /** Forgets a session, so that the next call starts another, and rejects what it leaves open. */
+  /** Ends a session and rejects its open calls. The next call starts another session. */
   function end(ended: Session<Answer>, reason: Error): void {
     if (session === ended) session = undefined;
     for (const call of ended.open.values()) call.reject(reason);
@@ -94,16 +94,16 @@ export function createWorkerCalls<Request, Answer>(
   }
 
   return {
-    async call(request, moved = []) {
+    async call(request, transfer = []) {
       if (closed) throw new Error(`the ${name} is closed`);
       cancelIdle();
       session ??= start();
       const { worker, open } = session;
-      const question: Question<Request> = { id: ++lastId, request };
+      const call: Call<Request> = { id: ++lastId, request };
       return new Promise((resolve, reject) => {
-        open.set(question.id, { resolve, reject });
+        open.set(call.id, { resolve, reject });
         worker.ref();
-        worker.postMessage(question, moved);
+        worker.postMessage(call, transfer);
       });
     },
     get answers() {
@@ -117,9 +117,9 @@ export function createWorkerCalls<Request, Answer>(
   };
 }
 
-/** The thread's side: answers each call in turn. */
+/** The worker's side: answers the calls in order. */
 export function answerCalls<Request, Answer>(answer: (request: Request) => Answer): void {
-  parentPort?.on('message', ({ id, request }: Question<Request>) => {
+  parentPort?.on('message', ({ id, request }: Call<Request>) => {
     parentPort?.postMessage(replyTo(id, () => answer(request)));
   });
 }
@@ -135,15 +135,15 @@ function replyTo<Answer>(id: number, answer: () => Answer): Reply<Answer> {
 const YOUNG_GENERATION_MB = 8;
 
 /**
- * Starts the thread whose file is `path` under `src`. Node 20 runs no TypeScript, and vitest transforms none in a
- * thread: under the sources it is the built file, which `npm test` makes first (`npm run build`).
+ * Starts a worker thread from the built file at `path`. In tests, which run the sources, the file comes from `dist`:
+ * Node 20 can't run TypeScript, and vitest doesn't transform files in worker threads.
  */
 export function startBuiltWorker(path: string): Worker {
   const root = import.meta.url.endsWith('.ts') ? '../dist/' : './';
   return new Worker(new URL(root + path, import.meta.url), {
-    // Without the process's own flags: some, such as --input-type, would stop the worker from starting.
+    // The process's own flags are not inherited: some, such as --input-type, prevent the worker from starting.
     execArgv: [],
-    // A sixth of the default, which a thread that makes much garbage would fill: 25 MB for a twentieth of its time.
+    // A sixth of the default, which a thread with much garbage would fill. Saves 25 MB for 5 % more time.
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
   });
 }

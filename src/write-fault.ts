@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import { GwError, messageOf } from './errors.ts';
 import { shellQuoted } from './shell-quoted.ts';
 
-/** Why something could not be written, in words, and what mends it. */
+/** Why a file could not be written, in words, and how to fix it. */
 export interface Reason {
   why: string;
   mend?: string;
@@ -15,7 +15,7 @@ const READ_ONLY: Reason = {
   mend: 'Mount it for writing, and try again',
 };
 
-/** Does `write`; throws GwError `storage_unavailable` with what could not be written, why, and what to do. */
+/** Runs `write`. Throws GwError `storage_unavailable` with the path, the reason and the fix. */
 export function writing<T>(path: string, write: () => T): T {
   try {
     return write();
@@ -24,7 +24,7 @@ export function writing<T>(path: string, write: () => T): T {
   }
 }
 
-/** What to throw where the system refused to write `path`. */
+/** The error to throw when writing `path` failed. */
 export function writeFault(path: string, cause: unknown): GwError {
   const { why, mend } = reasonOf(path, cause);
   return new GwError(`cannot write ${path}: ${why}${mend === undefined ? '' : `. ${mend}`}`, {
@@ -35,11 +35,11 @@ export function writeFault(path: string, cause: unknown): GwError {
   });
 }
 
-/** Why the system refused to write `path`: by the codes of errno(3), and SQLite's for the same. */
+/** Why writing `path` failed, by the error codes of errno(3) and SQLite. */
 export function reasonOf(path: string, error: unknown): Reason {
   const folder = dirname(path);
   const code = error instanceof Error ? String((error as { code?: unknown }).code) : '';
-  // SQLite tells of a disk that is full as of one that is broken where it grows its shared memory.
+  // SQLite reports a full disk as an I/O error when it can't grow its shared memory.
   if (code.startsWith('SQLITE_IOERR') && isFull(folder)) return FULL;
   switch (code) {
     case 'ENOSPC':
@@ -65,7 +65,7 @@ export function reasonOf(path: string, error: unknown): Reason {
   }
 }
 
-/** Less than the smallest step by which SQLite's files grow. */
+/** SQLite's files grow in larger steps than this, so a disk with less free space is full. */
 const NO_ROOM_BYTES = 64 * 1024;
 
 function isFull(folder: string): boolean {
