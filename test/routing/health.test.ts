@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { Failure } from '../../src/routing/failure.ts';
 import { createHealth } from '../../src/routing/health.ts';
 import { isHealthSnapshot } from '../../src/routing/health-snapshot.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
 import { seededRandom } from './seeded-random.ts';
 import { target } from './simulation.ts';
-import { virtualClock } from './virtual-clock.ts';
 
 const to = target('a', 'm', { keyId: '1' });
 const server: Failure = { class: 'server', scope: 'target', next: 'elsewhere' };
@@ -16,7 +16,7 @@ const limited = (cooldownMs?: number): Failure => ({
 });
 
 function setup() {
-  const clock = virtualClock();
+  const clock = createVirtualClock();
   const health = createHealth({ clock, random: seededRandom(1) });
   const run = (report: (permit: ReturnType<typeof health.begin>) => void) => {
     const permit = health.begin(to);
@@ -50,7 +50,7 @@ describe('health', () => {
       because: 'quota',
       hard: false,
     });
-    clock.advance(1_000);
+    clock.advanceNow(1_000);
     run((permit) => permit.succeeded(100, {}));
     expect(health.availabilityOf(target('a', 'other'))).toEqual({ ready: true });
   });
@@ -62,7 +62,7 @@ describe('health', () => {
       run((permit) => permit.failed(limited(), 1));
       const state = health.availabilityOf(to);
       waits.push(state.ready ? 0 : state.waitMs);
-      clock.advance(60_000);
+      clock.advanceNow(60_000);
     }
     waits.forEach((waitMs, i) => {
       const longest = Math.min(60_000, 5_000 * 2 ** i);
@@ -137,7 +137,7 @@ describe('health', () => {
   test('lets another probe through when the client of one hung up', () => {
     const { health, run, clock } = setup();
     for (let i = 0; i < 5; i++) run((permit) => permit.failed(server, 1));
-    clock.advance(5_000);
+    clock.advanceNow(5_000);
     const probe = health.begin(to);
     expect(health.availabilityOf(to)).toMatchObject({ ready: false, because: 'breaker' });
     probe.failed({ class: 'client_abort', scope: 'none', next: 'stop' }, 1);
@@ -148,7 +148,7 @@ describe('health', () => {
   test('does not free the probe of another when a long answer ends', () => {
     const { health, run, clock } = setup();
     for (let i = 0; i < 5; i++) run((permit) => permit.failed(server, 1));
-    clock.advance(5_000);
+    clock.advanceNow(5_000);
     const first = health.begin(to);
     first.succeeded(100, {});
     const second = health.begin(to);

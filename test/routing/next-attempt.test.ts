@@ -5,9 +5,9 @@ import { classify } from '../../src/routing/classify.ts';
 import { createHealth } from '../../src/routing/health.ts';
 import { nextAttempt } from '../../src/routing/next-attempt.ts';
 import { newRetryBudget } from '../../src/routing/retry-budget.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
 import { seededRandom } from './seeded-random.ts';
 import { refusal, type Scripted, simulate, target } from './simulation.ts';
-import { virtualClock } from './virtual-clock.ts';
 
 const RUNS = Number(process.env.GW_FUZZ_RUNS ?? 2_000);
 
@@ -51,9 +51,9 @@ describe('nextAttempt()', () => {
           const simulation = simulate({ targets, larger, capabilitiesOf, upstream, seed });
           for (const gap of gaps) {
             simulation.send();
-            simulation.clock.advance(gap);
+            simulation.clock.advanceNow(gap);
           }
-          simulation.clock.advance(60_000);
+          simulation.clock.advanceNow(60_000);
           for (const { attempts, outcomes, endMs } of simulation.served) {
             expect(endMs).toBeGreaterThanOrEqual(0);
             expect(attempts.length).toBeLessThanOrEqual(3);
@@ -77,7 +77,7 @@ describe('nextAttempt()', () => {
   });
 
   const base = () => {
-    const clock = virtualClock();
+    const clock = createVirtualClock();
     const random = seededRandom(1);
     return { random, health: createHealth({ clock, random }), budget: newRetryBudget(), nowMs: 0 };
   };

@@ -3,11 +3,11 @@ import type { Candidate } from '../../src/routing/candidate.ts';
 import { createHealth } from '../../src/routing/health.ts';
 import { lackOf } from '../../src/routing/needs.ts';
 import { orderTargets } from '../../src/routing/order.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
 import { seededRandom } from './seeded-random.ts';
 import { target } from './simulation.ts';
-import { virtualClock } from './virtual-clock.ts';
 
-const fresh = () => createHealth({ clock: virtualClock(), random: seededRandom(1) });
+const fresh = () => createHealth({ clock: createVirtualClock(), random: seededRandom(1) });
 const limit = (health: ReturnType<typeof fresh>, to: Candidate, cooldownMs: number) => {
   const permit = health.begin(to);
   permit.failed({ class: 'rate_limit', scope: 'target', next: 'elsewhere', cooldownMs }, 0);

@@ -9,8 +9,8 @@ import {
   type Tried,
 } from '../../src/routing/next-attempt.ts';
 import { newRetryBudget } from '../../src/routing/retry-budget.ts';
+import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 import { seededRandom } from './seeded-random.ts';
-import { type VirtualClock, virtualClock } from './virtual-clock.ts';
 
 /** What a scripted upstream does with a request. */
 export type Scripted = { ms: number; outcome: 'ok' | UpstreamOutcome; headers?: Record<string, string> };
@@ -46,7 +46,7 @@ type Options = Partial<Pick<NextAttemptOptions, 'larger' | 'capabilitiesOf' | 'n
 
 /** Requests through `nextAttempt`, health and scripted upstreams, on a virtual clock. */
 export function simulate({ targets, upstream, seed = 1, ...rest }: Options): Simulation {
-  const { clock = virtualClock(), ...options } = rest;
+  const { clock = createVirtualClock(), ...options } = rest;
   const random = seededRandom(seed);
   const health = options.health ?? createHealth({ clock, random });
   const budget = newRetryBudget();
@@ -100,9 +100,9 @@ export function simulate({ targets, upstream, seed = 1, ...rest }: Options): Sim
     traffic(count, everyMs) {
       for (let i = 0; i < count; i++) {
         send();
-        clock.advance(everyMs);
+        clock.advanceNow(everyMs);
       }
-      clock.advance(600_000);
+      clock.advanceNow(600_000);
     },
     hitsOn: (target, fromMs = 0, toMs = Number.POSITIVE_INFINITY) =>
       hits.filter((hit) => hit.target === target && hit.atMs >= fromMs && hit.atMs < toMs).length,

@@ -1,25 +1,25 @@
 import { describe, expect, test } from 'vitest';
 import { createStickiness } from '../../src/routing/stickiness.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
 import { target } from './simulation.ts';
-import { virtualClock } from './virtual-clock.ts';
 
 describe('stickiness', () => {
   test('lasts ten minutes after the last turn', () => {
-    const clock = virtualClock();
+    const clock = createVirtualClock();
     const pins = createStickiness(clock);
     const pin = { target: target('a') };
     pins.set('c', pin);
-    clock.advance(599_999);
+    clock.advanceNow(599_999);
     expect(pins.get('c')).toBe(pin);
     pins.set('c', pin);
-    clock.advance(599_999);
+    clock.advanceNow(599_999);
     expect(pins.get('c')).toBe(pin);
-    clock.advance(1);
+    clock.advanceNow(1);
     expect(pins.get('c')).toBeUndefined();
   });
 
   test('keeps at most 10,000 conversations, and the latest of them', () => {
-    const pins = createStickiness(virtualClock());
+    const pins = createStickiness(createVirtualClock());
     for (let i = 0; i < 10_001; i++) pins.set(`c${i}`, { target: target('a') });
     expect(pins.get('c0')).toBeUndefined();
     expect(pins.get('c1')).toBeDefined();
@@ -29,10 +29,10 @@ describe('stickiness', () => {
 
 describe('stickiness of an earlier run', () => {
   test('goes on with the time that was left', () => {
-    const clock = virtualClock();
+    const clock = createVirtualClock();
     const before = createStickiness(clock);
     for (const name of ['old', 'b', 'c']) {
-      clock.advance(1_000);
+      clock.advanceNow(1_000);
       before.set(name, { target: target(name), tier: 'weak' });
     }
     const savedPins = before.latest(2);
@@ -43,12 +43,12 @@ describe('stickiness of an earlier run', () => {
     const pins = createStickiness(clock, { savedPins });
     expect(pins.get('old')).toBeUndefined();
     expect(pins.get('b')).toEqual({ target: target('b'), tier: 'weak' });
-    clock.advance(599_000);
+    clock.advanceNow(599_000);
     expect([pins.get('b'), pins.get('c')?.target.provider]).toEqual([undefined, 'c']);
   });
 
   test('that was idle for too long is not taken up', () => {
     const savedPins = [{ conversation: 'c', pin: { target: target('a') }, idleMs: 600_000 }];
-    expect(createStickiness(virtualClock(), { savedPins }).latest(9)).toEqual([]);
+    expect(createStickiness(createVirtualClock(), { savedPins }).latest(9)).toEqual([]);
   });
 });
