@@ -1,7 +1,7 @@
 import { GwError } from '../errors.ts';
 import type { Wire } from '../wire/wire.ts';
 import { admit } from './admission/admit.ts';
-import type { Attempt } from './attempt/attempt.ts';
+import type { RoutedAttempt } from './attempt/attempt.ts';
 import { deliver } from './attempt/deliver.ts';
 import { nextAttempt } from './attempt/next-attempt.ts';
 import { prepareAnswer } from './attempt/prepare-answer.ts';
@@ -23,6 +23,7 @@ import { identifyConversation, isDecided } from './routing/identify-conversation
 import { type Route, route } from './routing/route.ts';
 import { translateRequest } from './routing/translate.ts';
 import type { RoutedTarget } from './state/resolve.ts';
+import { buildRequest } from './upstream/build-request.ts';
 
 /**
  * A completion request, a stage a line. A stage throws GwError for the client to read. Before `admit` nothing is held;
@@ -43,7 +44,7 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
     if (context.options.explain) return await explain(gateway, context, targets);
     let attempt = await firstAttempt(gateway, context, route(gateway, context, targets));
     for (;;) {
-      const result = await sendAttempt(gateway, attempt);
+      const result = await sendAttempt(gateway, attempt, buildRequest(gateway, attempt));
       const next = await nextAttempt(gateway, attempt, result);
       if (!next) {
         prepareAnswer(gateway, attempt, result);
@@ -73,7 +74,11 @@ function resolveTargets(
 }
 
 /** The request in the words of its first target's API, with a hold for its worst case there. */
-async function firstAttempt(gateway: Gateway, context: RequestContext, chosen: Route): Promise<Attempt> {
+async function firstAttempt(
+  gateway: Gateway,
+  context: RequestContext,
+  chosen: Route,
+): Promise<RoutedAttempt> {
   const { target, why } = chosen;
   const translated = translateRequest(context, target, gateway);
   const admitted = await admit(gateway, translated, target, gateway.calendar());

@@ -5,41 +5,58 @@ import type { Preset } from '../providers/presets.ts';
 import type { InspectedEvents, LimitEnding } from './answer/inspected-events.ts';
 import type { Prompt, WireRequest } from './request/wire-request.ts';
 
-/** All that differs between the APIs that clients speak. One adapter each; the pipeline knows only this. */
-export interface Wire {
-  /** As in request records. */
+/** Reads and edits the requests of one client API. */
+export interface RequestWire {
+  /** The API's name in request records. */
   endpoint: string;
-  /** Which providers speak it. */
+  /** The kind of provider that serves the API without translation. */
   family: Preset['wire'];
-  /** Path behind the provider's base URL. */
+  /** Path after the provider's base URL. */
   path: string;
-  /** What an answer without usage counts as; left out: its tokens are estimated. */
-  unreported?: 'free' | 'unmetered';
   /** Reads a body. Throws GwError 400 with `param`. */
   parse(bytes: Buffer): WireRequest;
-  /** The edit that puts another model name into the request. */
+  /** The edit that replaces the model name. */
   renameModel(request: WireRequest, model: string): Edit;
   /** The edits that limit the output to `tokens` per choice. */
   limitOutput(request: WireRequest, tokens: number, field: Preset['outputLimit']): Edit[];
-  /** The edits that put the request's own limit into the field that the provider heeds. */
+  /** The edits that move the request's own output limit to the field that the provider supports. */
   nameLimit?(request: WireRequest, field: Preset['outputLimit']): Edit[];
-  /** The edits that limit the calls of the provider's own tools, where the request does not. */
+  /** The edits that limit the calls of server tools where the request sets no limit. */
   limitCalls?(request: WireRequest, calls: number): Edit[];
-  /** The provider's usage in a whole answer; undefined if there is none. */
+  /** Format of the API's conversations; undefined when the optimizer can't read them. */
+  form?: Form;
+  /** The member that holds the conversation. */
+  messagesOf?(request: WireRequest): Member | undefined;
+  /** The input as the model reads it. */
+  promptOf(request: WireRequest): Prompt;
+}
+
+/** Reads the answers of one client API. */
+export interface AnswerWire {
+  /** The API's name in request records. */
+  endpoint: string;
+  /** The provider's usage in a complete answer; undefined if it reports none. */
   usageOf(answer: Buffer): unknown;
   /** Reads complete events of a stream. */
   inspect(events: Buffer, hideUsage: boolean): InspectedEvents;
-  /** Follows a stream whose provider may not keep to the output limit. */
+  /** Follows a stream that may have to be ended at its output limit. */
   endAtLimit?(): LimitEnding;
-  /** Whether complete events of a stream hold content, or the end of an answer without any. */
+  /** Whether stream events contain content, or the end of an answer without content. */
   hasContent?(events: Buffer): boolean;
-  /** Whether the last events of a stream say why it is over, for a provider that leaves out the closing event. */
+  /** Whether the last events of a stream give a finish reason, for providers that omit the closing event. */
   isOver?(events: Buffer): boolean;
-  /** The text that was generated, of a whole answer or of stream events, for counting tokens. */
+  /** The generated text of a complete answer or of stream events, for counting tokens. */
   textOf(answer: Buffer, stream: boolean): string[];
-  /** The form of its conversations, for a wire whose prompts the optimizer can read. */
-  form?: Form;
-  /** The member that is the conversation. */
-  messagesOf?(request: WireRequest): Member | undefined;
-  promptOf(request: WireRequest): Prompt;
+}
+
+/** A client API. The stages of a completion depend on this interface alone. */
+export interface Wire extends RequestWire, AnswerWire {
+  /** Usage that an answer doesn't report is estimated. */
+  unreported?: undefined;
+}
+
+/** Reads answers of any API to requests that gw passes through. */
+export interface PassThroughWire extends AnswerWire {
+  /** How an answer without usage is booked: gw can't estimate it. */
+  unreported: 'free' | 'unmetered';
 }

@@ -1,4 +1,5 @@
 import type { NanoUsd } from '../../money.ts';
+import type { AnswerWire, Wire } from '../../wire/wire.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 import type { Quote } from './quote.ts';
@@ -21,8 +22,8 @@ export function callsOf({ calls, quote }: Admitted): number | undefined {
 }
 
 /** What is sent, to whom, on what hold. */
-export interface Sending {
-  context: RequestContext;
+export interface Sending<W extends AnswerWire = Wire> {
+  context: RequestContext<W>;
   target: Target;
   admitted: Admitted;
 }

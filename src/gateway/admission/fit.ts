@@ -1,6 +1,6 @@
 import type { NanoUsd } from '../../money.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { RequestContext } from '../context/request-context.ts';
+import type { AnyRequestContext } from '../context/request-context.ts';
 import type { Admitted } from './admitted.ts';
 import type { Quote } from './quote.ts';
 import { fitInto } from './quote.ts';
@@ -32,7 +32,7 @@ export function fittingHold(gateway: Gateway, quoted: Quote): FittingHold {
 }
 
 export function admittedAs(
-  { request }: RequestContext,
+  { request }: AnyRequestContext,
   { amount, remaining }: { amount: NanoUsd; remaining: NanoUsd | null },
   { quote: quoted, outputTokens, calls }: FittingHold,
 ): Admitted {

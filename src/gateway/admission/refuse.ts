@@ -2,7 +2,7 @@ import type { Calendar } from '../../calendar.ts';
 import type { GwError } from '../../errors.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Standing } from '../../store/ledger/standing.ts';
-import type { RequestContext } from '../context/request-context.ts';
+import type { AnyRequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 import {
   budgetBusy,
@@ -47,7 +47,7 @@ export function unpricedError({ context, target }: Asking, quoted: Quote, standi
 }
 
 export interface Asking {
-  context: RequestContext;
+  context: AnyRequestContext;
   target: Target;
   calendar: Calendar;
 }

@@ -2,7 +2,7 @@ import type { Translator } from '../../translation/translator.ts';
 import type { TokenUsage } from '../../usage.ts';
 import type { StreamFault } from '../../wire/answer/error-event.ts';
 import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
-import type { Wire } from '../../wire/wire.ts';
+import type { AnswerWire } from '../../wire/wire.ts';
 import type { Exchange } from '../context/exchange.ts';
 import { translatedHeaders } from '../upstream/headers.ts';
 import type { ResponseWriter } from './response-writer.ts';
@@ -12,7 +12,7 @@ export const NOTHING: Buffer = Buffer.alloc(0);
 /** How an answer is relayed. */
 export interface RelayOptions {
   exchange: Exchange;
-  wire: Wire;
+  wire: AnswerWire;
   /** Set when the client speaks another API than the provider. */
   translator?: Translator | undefined;
   /** The client did not ask for the usage of its stream. */

@@ -1,5 +1,5 @@
 import type { LimitEnding } from '../../wire/answer/inspected-events.ts';
-import type { Wire } from '../../wire/wire.ts';
+import type { AnswerWire } from '../../wire/wire.ts';
 
 /** How much of a stream is buffered as it came before its text is taken out. */
 const MAX_BUFFERED_BYTES = 256 * 1024;
@@ -22,11 +22,11 @@ export class EventBuffer {
   /** The last events that are no longer buffered. */
   #lastDropped: Buffer = NOTHING;
   #ending: LimitEnding | undefined;
-  readonly #wire: Wire;
+  readonly #wire: AnswerWire;
   readonly #mayStop: boolean;
 
   /** `mayStop`: the stream may be stopped at its output limit, and needs an ending then. */
-  constructor(wire: Wire, mayStop: boolean) {
+  constructor(wire: AnswerWire, mayStop: boolean) {
     this.#wire = wire;
     this.#mayStop = mayStop;
   }

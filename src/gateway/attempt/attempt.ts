@@ -1,4 +1,5 @@
 import type { Failure } from '../../routing/failure.ts';
+import type { PassThroughWire } from '../../wire/wire.ts';
 import type { Sending } from '../admission/admitted.ts';
 import type { Relay } from '../answer/relay.ts';
 import type { ServiceHeaders } from '../answer/service-headers.ts';
@@ -7,11 +8,19 @@ import type { Route } from '../routing/route.ts';
 import type { CallEnd } from '../upstream/send.ts';
 
 /** One call of one target, with the hold that pays for it. */
-export interface Attempt extends Sending {
+export type Attempt = RoutedAttempt | PassThroughAttempt;
+
+/** An attempt of a completion, which may fail over to the other targets of its route. */
+export interface RoutedAttempt extends Sending {
   /** Why this target, for the header `x-service-route`. */
   why: string;
-  /** Undefined for what is passed through, which has one target. */
-  route?: Route;
+  route: Route;
+}
+
+/** The attempt of a request that is passed through, which has one target. */
+export interface PassThroughAttempt extends Sending<PassThroughWire> {
+  why: string;
+  route?: undefined;
 }
 
 /** Whether another target may answer if this one fails. */

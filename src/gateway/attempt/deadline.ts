@@ -1,10 +1,10 @@
 import type { Gateway } from '../context/gateway.ts';
-import type { RequestContext } from '../context/request-context.ts';
+import type { AnyRequestContext } from '../context/request-context.ts';
 
 /** Time to the deadline: the earlier of gw's own limit and the client's. */
 export function remainingMs(
   gateway: Pick<Gateway, 'clock' | 'settings'>,
-  { exchange }: RequestContext,
+  { exchange }: AnyRequestContext,
 ): number {
   const own = gateway.settings()['routing.deadline_ms'];
   const clients = Number(exchange.request.headers['x-stainless-timeout']) * 1_000;

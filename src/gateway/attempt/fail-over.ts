@@ -6,7 +6,7 @@ import type { RequestContext } from '../context/request-context.ts';
 import { type AttemptHistory, nextOf, pin, type Route, targetAt } from '../routing/route.ts';
 import { translateRequest } from '../routing/translate.ts';
 import type { RoutedTarget } from '../state/resolve.ts';
-import type { Attempt, AttemptResult } from './attempt.ts';
+import type { AttemptResult, RoutedAttempt } from './attempt.ts';
 import { remainingMs } from './deadline.ts';
 import { appendFailure } from './history.ts';
 import { meterAttempt } from './meter-attempt.ts';
@@ -18,11 +18,11 @@ import { meterAttempt } from './meter-attempt.ts';
  */
 export async function failOver(
   gateway: Gateway,
-  attempt: Attempt,
-  route: Route,
+  attempt: RoutedAttempt,
   result: AttemptResult,
   failure: Failure,
-): Promise<Attempt | undefined> {
+): Promise<RoutedAttempt | undefined> {
+  const { route } = attempt;
   const durationMs = gateway.clock.monotonic() - result.sentAt;
   const tried = [
     ...(route.history?.tried ?? []),
@@ -67,7 +67,10 @@ interface NextTarget extends Pick<Route, 'target' | 'lastResort'> {
   history: AttemptHistory;
 }
 
-function attemptAt(route: Route, { context, target, admitted, lastResort, history }: NextTarget): Attempt {
+function attemptAt(
+  route: Route,
+  { context, target, admitted, lastResort, history }: NextTarget,
+): RoutedAttempt {
   route.target = target;
   route.lastResort = lastResort;
   route.history = history;

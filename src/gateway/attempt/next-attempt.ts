@@ -2,7 +2,7 @@ import { messageOf } from '../../errors.ts';
 import { readmitTranslated } from '../admission/readmit.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { recordResponsesSupport, translateAfterRefusal } from '../routing/translate.ts';
-import { type Attempt, type AttemptResult, hasAlternatives } from './attempt.ts';
+import { type AttemptResult, hasAlternatives, type RoutedAttempt } from './attempt.ts';
 import { failOver } from './fail-over.ts';
 import { refusalOf } from './refusal.ts';
 import { rememberResponse } from './remember-response.ts';
@@ -13,9 +13,9 @@ import { rememberResponse } from './remember-response.ts';
  */
 export async function nextAttempt(
   gateway: Gateway,
-  attempt: Attempt,
+  attempt: RoutedAttempt,
   result: AttemptResult,
-): Promise<Attempt | undefined> {
+): Promise<RoutedAttempt | undefined> {
   return (
     (await translatedAttempt(gateway, attempt, result)) ?? (await attemptElsewhere(gateway, attempt, result))
   );
@@ -24,16 +24,16 @@ export async function nextAttempt(
 /** On a hold of its own: the translated request may be longer. */
 async function translatedAttempt(
   gateway: Gateway,
-  attempt: Attempt,
+  attempt: RoutedAttempt,
   { relay, end }: AttemptResult,
-): Promise<Attempt | undefined> {
+): Promise<RoutedAttempt | undefined> {
   if (end.kind !== 'complete') return undefined;
   const { target, route } = attempt;
   recordResponsesSupport(relay.status, attempt, gateway);
   rememberResponse(gateway, attempt.context, route, relay);
   try {
     const context = translateAfterRefusal(relay, attempt, gateway);
-    const spent = route?.history?.costNanoUsd ?? 0;
+    const spent = route.history?.costNanoUsd ?? 0;
     const admitted = context && (await readmitTranslated(gateway, { context, target, spent }));
     return admitted && { ...attempt, context, admitted };
   } catch (error) {
@@ -44,13 +44,12 @@ async function translatedAttempt(
 
 async function attemptElsewhere(
   gateway: Gateway,
-  attempt: Attempt,
+  attempt: RoutedAttempt,
   result: AttemptResult,
-): Promise<Attempt | undefined> {
-  const { route } = attempt;
-  if (!hasAlternatives(route) || !result.failure || result.relay.started) return undefined;
+): Promise<RoutedAttempt | undefined> {
+  if (!hasAlternatives(attempt.route) || !result.failure || result.relay.started) return undefined;
   try {
-    return await failOver(gateway, attempt, route, result, result.failure);
+    return await failOver(gateway, attempt, result, result.failure);
   } catch (error) {
     // The failed attempt has to be settled even if, say, the database can't be written.
     gateway.warn(`a request could not go on at another target: ${messageOf(error)}`);

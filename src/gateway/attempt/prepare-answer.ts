@@ -17,7 +17,7 @@ export function prepareAnswer(
   const { route } = attempt;
   if (route?.history) headers.route = historyText(route, result);
   headers.isFinal = isFinal(result, route);
-  if (relay.status === 404) relay.refusal ??= noHostError(gateway, attempt, relay);
+  if (attempt.route && relay.status === 404) relay.refusal ??= noHostError(gateway, attempt, relay);
   if (end.kind !== 'complete' || relay.refusal) return;
   try {
     relay.prepare();

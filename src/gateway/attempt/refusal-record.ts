@@ -1,12 +1,12 @@
 import type { GwError } from '../../errors.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { RequestContext } from '../context/request-context.ts';
+import type { AnyRequestContext } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
 
 /** Records a refused request that holds nothing, unless it was only to be explained. */
 export async function recordRefusal(
   gateway: Gateway,
-  context: RequestContext,
+  context: AnyRequestContext,
   error: GwError,
 ): Promise<void> {
   if (context.options.explain || context.exchange.recorded || error.recorded) return;
@@ -19,7 +19,7 @@ export async function recordRefusal(
 }
 
 /** Records a request whose client left while it waited for room. */
-export async function recordGone(gateway: Gateway, context: RequestContext): Promise<void> {
+export async function recordGone(gateway: Gateway, context: AnyRequestContext): Promise<void> {
   if (context.options.explain) return;
   const ending = { status: 499, outcome: 'client_gone' } as const;
   await gateway.ledger.record(recordOf(context, undefined, ending, gateway.clock.monotonic()));

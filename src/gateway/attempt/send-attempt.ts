@@ -3,7 +3,6 @@ import { Relay } from '../answer/relay.ts';
 import { type ServiceHeaders, serviceHeaders } from '../answer/service-headers.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { meterAtBound } from '../metering/meter.ts';
-import { buildRequest } from '../upstream/build-request.ts';
 import type { UpstreamRequest } from '../upstream/send.ts';
 import { type Attempt, type AttemptResult, hasAlternatives } from './attempt.ts';
 import { detectFailure, reportContent } from './detect-failure.ts';
@@ -17,7 +16,7 @@ import { historyText } from './history.ts';
 export async function sendAttempt(
   gateway: Gateway,
   attempt: Attempt,
-  request: UpstreamRequest = buildRequest(gateway, attempt),
+  request: UpstreamRequest,
 ): Promise<AttemptResult> {
   const headers = headersOf(attempt);
   const permit = attempt.route && gateway.router.health.begin(attempt.route.target.candidate);

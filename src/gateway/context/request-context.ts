@@ -5,18 +5,18 @@ import type { Trial } from '../../store/ledger/record.ts';
 import type { Translator } from '../../translation/translator.ts';
 import type { ServiceOptions } from '../../wire/request/service-options.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
-import type { Wire } from '../../wire/wire.ts';
+import type { AnswerWire, PassThroughWire, Wire } from '../../wire/wire.ts';
 import type { ProjectRef } from './accounts.ts';
 import type { Exchange } from './exchange.ts';
 import type { TierChoice } from './tier-choice.ts';
 
 /** A request on its way through the stages: what is known once it has been read. */
-export interface RequestContext {
+export interface RequestContext<W extends AnswerWire = Wire> {
   exchange: Exchange;
   caller: Caller;
   project: ProjectRef;
   origin: Origin;
-  wire: Wire;
+  wire: W;
   request: WireRequest;
   options: ServiceOptions;
   /** Left out where routing does not ask for it. */
@@ -31,6 +31,9 @@ export interface RequestContext {
   translator?: Translator;
 }
 
+/** A request to any endpoint: one that gw reads, or one that it passes through. */
+export type AnyRequestContext = RequestContext<Wire | PassThroughWire>;
+
 export interface Optimized {
   /** For the record. */
   flags: number;
@@ -40,7 +43,7 @@ export interface Optimized {
 
 /** The line in which it waits for room: where repositories have budgets, one's wait is not that of the others. */
 export function queueKeyOf(
-  { project, origin }: RequestContext,
+  { project, origin }: AnyRequestContext,
   repoBudgets: ReadonlySet<number>,
 ): number | string {
   return origin.repo !== '' && repoBudgets.has(project.id) ? `${project.id} ${origin.repo}` : project.id;

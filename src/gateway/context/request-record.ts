@@ -2,11 +2,11 @@ import type { RequestRecord } from '../../store/ledger/record.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
 import { NO_USAGE } from '../../usage.ts';
 import type { Target } from '../state/resolve.ts';
-import type { RequestContext } from './request-context.ts';
+import type { AnyRequestContext } from './request-context.ts';
 
 /** The whole record. Written out field by field: spreading objects here was a tenth of a request's cost. */
 export function recordOf(
-  context: RequestContext,
+  context: AnyRequestContext,
   target: Target | undefined,
   ending: RecordFields,
   now: number,
@@ -37,7 +37,7 @@ export function recordOf(
   return record;
 }
 
-function requestFlags({ request, options, optimized }: RequestContext): number {
+function requestFlags({ request, options, optimized }: AnyRequestContext): number {
   return (
     (optimized?.flags ?? 0) |
     (request.stream ? FLAGS.stream : 0) |

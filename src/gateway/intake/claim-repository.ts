@@ -1,6 +1,6 @@
 import { budgetForbidden } from '../../errors.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { RequestContext } from '../context/request-context.ts';
+import type { AnyRequestContext } from '../context/request-context.ts';
 import { repositoryIn } from './select-project.ts';
 
 /**
@@ -8,12 +8,12 @@ import { repositoryIn } from './select-project.ts';
  * they come from. 403 for one that is known to come from another: it would pass the cap of its own. Nothing to wait
  * for, and undefined, where none is named.
  */
-export function claimRepository(gateway: Gateway, context: RequestContext): Promise<void> | undefined {
+export function claimRepository(gateway: Gateway, context: AnyRequestContext): Promise<void> | undefined {
   const repo = repositoryIn(context.options.budgetId);
   return repo === '' ? undefined : countIn(repo, gateway, context);
 }
 
-async function countIn(repo: string, gateway: Gateway, context: RequestContext): Promise<void> {
+async function countIn(repo: string, gateway: Gateway, context: AnyRequestContext): Promise<void> {
   const { origin, options, project } = context;
   if (origin.search) await gateway.attribution.searched(origin, MAX_SEARCH_MS);
   if (origin.repo !== '' && origin.repo !== repo) {

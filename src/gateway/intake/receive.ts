@@ -1,7 +1,7 @@
 import { bareRequest, readLoosely } from '../../wire/request/lenient.ts';
 import { withServiceHeaders } from '../../wire/request/service-options.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
-import type { Wire } from '../../wire/wire.ts';
+import type { AnswerWire, Wire } from '../../wire/wire.ts';
 import type { Exchange } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
@@ -21,12 +21,12 @@ export function authenticate(
 }
 
 /** A parsed request on the account of its project. Throws GwError 403 and 404 for one that the key can't use. */
-export function receive<Request extends WireRequest>(
+export function receive<W extends AnswerWire, Request extends WireRequest>(
   accounts: Pick<Gateway, 'findProject' | 'hasBudget'>,
   sender: Sender,
-  wire: Wire,
+  wire: W,
   request: Request,
-): RequestContext & { request: Request } {
+): RequestContext<W> & { request: Request } {
   const options = withServiceHeaders(request.options, sender.exchange.request.headers);
   const project = selectProject(sender.caller, options.budgetId, accounts);
   const { exchange, caller, origin } = sender;

@@ -1,6 +1,7 @@
 import { tokenBound } from '../../tokens/bound.ts';
 import { encodingOf } from '../../tokens/encoding.ts';
 import { NO_USAGE, type TokenUsage } from '../../usage.ts';
+import type { RequestWire } from '../../wire/wire.ts';
 import { callsOf } from '../admission/admitted.ts';
 import { nonTextBound } from '../admission/input-tokens.ts';
 import { inputWith } from '../admission/quote.ts';
@@ -20,7 +21,11 @@ export interface Estimate {
  * generated unseen: reasoning before the first byte and what was under way after the last, at the fastest rate that
  * a provider is taken to have. Never more than was asked for.
  */
-export async function estimateUsage(gateway: Gateway, metering: Metering): Promise<Estimate> {
+export async function estimateUsage(
+  gateway: Gateway,
+  wire: RequestWire,
+  metering: Metering,
+): Promise<Estimate> {
   const { context, target, admitted, relay, whole } = metering;
   // Before anything is awaited: the time that counting takes is not time that the provider had.
   const nonText = unseenTokens(gateway, metering);
@@ -29,7 +34,7 @@ export async function estimateUsage(gateway: Gateway, metering: Metering): Promi
   // A hold has to be settled even if the counting breaks down.
   const count = async (texts: string[]) =>
     encoding ? gateway.tokens.count(texts, encoding).catch(() => bound(texts)) : bound(texts);
-  const prompt = context.wire.promptOf(context.request);
+  const prompt = wire.promptOf(context.request);
   // The client has the event that was cut, too; what of it is text can't be told.
   const received = whole ? relay.receivedText() : [...relay.receivedText(), relay.unended];
   const [input, visible] = await Promise.all([count(prompt.texts), count(received)]);

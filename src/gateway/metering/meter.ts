@@ -6,6 +6,7 @@ import { readUsage, statesOutput } from '../../pricing/usage-payload.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
 import { NO_USAGE, type TokenUsage } from '../../usage.ts';
 import { billedTenths } from '../../wire/request/surcharges.ts';
+import type { RequestWire } from '../../wire/wire.ts';
 import type { Admitted } from '../admission/admitted.ts';
 import { callsOf } from '../admission/admitted.ts';
 import { feesWith, inputWith } from '../admission/quote.ts';
@@ -41,9 +42,9 @@ function meter(gateway: Gateway, metering: Metering): Metered | Promise<Metered>
     return plausible.wasCut ? asImpossible(gateway, metered) : metered;
   }
   if (relay.status >= 400) return priced(reported ?? NO_USAGE, admitted, 0);
-  const { unreported } = metering.context.wire;
-  if (unreported === undefined) return estimated(gateway, metering, reported);
-  return { usage: NO_USAGE, costNanoUsd: 0, flags: unreported === 'unmetered' ? FLAGS.unmetered : 0 };
+  const { wire } = metering.context;
+  if (wire.unreported === undefined) return estimated(gateway, wire, metering, reported);
+  return { usage: NO_USAGE, costNanoUsd: 0, flags: wire.unreported === 'unmetered' ? FLAGS.unmetered : 0 };
 }
 
 /** At what the provider says that it charged, else at its prices and on the terms that it reports. */
@@ -80,13 +81,14 @@ function isAll({ outputTokens }: TokenUsage, { context, relay, whole }: Metering
  */
 async function estimated(
   gateway: Gateway,
+  wire: RequestWire,
   metering: Metering,
   reported: TokenUsage = NO_USAGE,
 ): Promise<Metered> {
   const { admitted } = metering;
   const least = priced(reported, admitted, FLAGS.estimated);
   try {
-    const estimate = await estimateUsage(gateway, metering);
+    const estimate = await estimateUsage(gateway, wire, metering);
     const usage = atLeast(reported, estimate.usage);
     const flags = FLAGS.estimated | (estimate.isBeyondLimit ? FLAGS.overrun : 0);
     if (estimate.isBeyondLimit) {

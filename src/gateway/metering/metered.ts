@@ -3,7 +3,7 @@ import type { TokenUsage } from '../../usage.ts';
 import { NO_USAGE } from '../../usage.ts';
 import type { Admitted } from '../admission/admitted.ts';
 import type { Relay } from '../answer/relay.ts';
-import type { RequestContext } from '../context/request-context.ts';
+import type { AnyRequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 
 /** What a request used, what that costs, and the flags that say how sure this is. */
@@ -14,7 +14,7 @@ export interface Metered {
 }
 
 export interface Metering {
-  context: RequestContext;
+  context: AnyRequestContext;
   target: Target;
   admitted: Admitted;
   relay: Answered;

@@ -1,7 +1,7 @@
 import { badRequest, GwError, notFound } from '../../errors.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { RequestContext } from '../context/request-context.ts';
+import type { AnyRequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 
 /** gw counts itself where no provider of the wire has the model. */
@@ -11,7 +11,11 @@ export const COUNT_TOKENS = '/messages/count_tokens';
  * Who gets a request that gw doesn't understand: the provider of the model that it names, else the one that the header
  * `x-service-provider` names, else the only one that speaks the client's wire, or its maker.
  */
-export async function chooseTarget(gateway: Gateway, context: RequestContext, path: string): Promise<Target> {
+export async function chooseTarget(
+  gateway: Gateway,
+  context: AnyRequestContext,
+  path: string,
+): Promise<Target> {
   const { request, exchange } = context;
   const header = exchange.request.headers['x-service-provider'];
   const wire = wireOf(context, path);
@@ -40,7 +44,7 @@ async function targetsOf(
   }
 }
 
-function wireOf({ exchange }: RequestContext, path: string): Provider['wire'] {
+function wireOf({ exchange }: AnyRequestContext, path: string): Provider['wire'] {
   const isAnthropic = exchange.request.headers['anthropic-version'] !== undefined;
   return isAnthropic || /^\/messages(\/|$)/.test(path) ? 'anthropic' : 'openai';
 }

@@ -2,7 +2,7 @@ import { encodingOf } from '../../tokens/encoding.ts';
 import { messagesWire } from '../../wire/apis/messages.ts';
 import { serviceHeaders } from '../answer/service-headers.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { RequestContext } from '../context/request-context.ts';
+import type { AnyRequestContext } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
 import type { Target } from '../state/resolve.ts';
 
@@ -13,7 +13,11 @@ const TOKENS_PER_ITEM = 4;
  * Answers `messages/count_tokens` for a model that no provider of Anthropic's wire serves: nobody can be asked, and gw
  * counts itself.
  */
-export async function countTokens(gateway: Gateway, context: RequestContext, target: Target): Promise<void> {
+export async function countTokens(
+  gateway: Gateway,
+  context: AnyRequestContext,
+  target: Target,
+): Promise<void> {
   const { texts, items, tokens } = messagesWire.promptOf(messagesWire.parse(context.request.bytes));
   const counted = await gateway.tokens.count(texts, encodingOf(target.model) ?? 'o200k_base');
   const body = JSON.stringify({ input_tokens: counted + tokens + items * TOKENS_PER_ITEM });

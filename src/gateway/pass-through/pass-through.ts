@@ -1,6 +1,7 @@
 import { badRequest, GwError } from '../../errors.ts';
 import { applyEdits } from '../../json/edit.ts';
 import { type LooseRequest, readLoosely } from '../../wire/request/lenient.ts';
+import type { PassThroughWire } from '../../wire/wire.ts';
 import { hold } from '../admission/admit.ts';
 import { deliver } from '../attempt/deliver.ts';
 import { prepareAnswer } from '../attempt/prepare-answer.ts';
@@ -57,7 +58,7 @@ async function receiveAny(
   gateway: Gateway,
   exchange: Exchange,
   path: string,
-): Promise<RequestContext & { request: LooseRequest }> {
+): Promise<RequestContext<PassThroughWire> & { request: LooseRequest }> {
   const sender = authenticate(gateway, exchange);
   const body = await readBody(exchange.request, bodyLimits(gateway), 'any', exchange.response);
   const wire = passThroughWire(endpointOf(path), costsOf(exchange.request.method, path));

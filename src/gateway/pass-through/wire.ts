@@ -3,29 +3,19 @@ import { addUsage } from '../../wire/answer/add-usage.ts';
 import { dataIn, describeError, parseObject } from '../../wire/answer/events.ts';
 import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
 import { usageMember } from '../../wire/answer/usage-member.ts';
-import { TEXT_ONLY } from '../../wire/request/non-text-input.ts';
-import { renameModel } from '../../wire/request/parse.ts';
-import type { Wire } from '../../wire/wire.ts';
+import type { PassThroughWire } from '../../wire/wire.ts';
 import type { Costs } from './costs.ts';
 
-/** The adapter for answers of any kind: it looks for usage where APIs commonly put it, and counts nothing itself. */
-export function passThroughWire(endpoint: string, costs: Costs): Wire {
+/** Reads answers of any API: takes usage from where APIs commonly report it, and never counts tokens itself. */
+export function passThroughWire(endpoint: string, costs: Costs): PassThroughWire {
   const isFree = costs === 'nothing';
   return {
     endpoint,
-    family: 'openai',
-    path: '',
     unreported: isFree ? 'free' : 'unmetered',
-    parse() {
-      throw new Error('what is passed through is not parsed');
-    },
-    renameModel,
-    limitOutput: () => [],
-    // What is read again, a stored answer for one, was billed when it was made.
+    // Fetching something again, such as a stored answer, is free: it was billed when it was generated.
     usageOf: isFree ? () => undefined : usageMember,
     inspect: isFree ? (events) => ({ pass: events }) : inspectAnyEvents,
     textOf: () => [],
-    promptOf: () => ({ texts: [], items: 0, tokens: 0, nonText: TEXT_ONLY }),
   };
 }
 
