@@ -43,6 +43,6 @@ export function admittedAs(
     heldNanoUsd: amount,
     remaining,
     limit: isFree ? undefined : outputTokens,
-    calls: isFree || request.serverTools?.mostCalls !== undefined ? undefined : calls,
+    calls: isFree || request.serverTools?.maxCalls !== undefined ? undefined : calls,
   };
 }

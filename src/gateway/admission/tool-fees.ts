@@ -69,7 +69,7 @@ export function toolFees(request: ServerTools, options: ToolFeesOptions): ToolFe
   // What is charged by the call can only be held where the calls can be limited, or the user has said what to hold.
   const isKnown = ({ tool, fee }: { tool: ServerTool; fee: ToolFee | undefined }) =>
     fee !== undefined && (limit !== 'none' || fee.per === 'request' || Object.hasOwn(fees, tool.name));
-  const calls = request.mostCalls ?? maxCalls;
+  const calls = request.maxCalls ?? maxCalls;
   const once = sum(priced, ({ fee }) => (fee?.per === 'request' ? fee.nanoUsd * choices : 0));
   const perCall = priced.map(({ tool, fee }) => ({
     tool,
@@ -79,11 +79,11 @@ export function toolFees(request: ServerTools, options: ToolFeesOptions): ToolFe
   function perUse({ name }: ServerTool): number {
     return limit === 'all' && /^web_search/.test(name) ? SEARCHES_PER_CALL : 1;
   }
-  const isLimited = tools.every(({ limitAt, name }) => limitAt && /^web_(search|fetch)$/.test(name));
-  const usesAt = (most: number, tool: ServerTool) => tool.mostCalls ?? most;
+  const isLimited = tools.every(({ limitEdit, name }) => limitEdit && /^web_(search|fetch)$/.test(name));
+  const usesAt = (most: number, tool: ServerTool) => tool.maxCalls ?? most;
   return {
     calls,
-    leastCalls: request.mostCalls ?? Math.min(1, calls),
+    leastCalls: request.maxCalls ?? Math.min(1, calls),
     feesAt(most) {
       if (limit === 'all') return once + most * Math.max(0, ...perCall.map(({ nanoUsd }) => nanoUsd));
       return (

@@ -18,12 +18,12 @@ export function rateAnswer(
 ): number | undefined {
   if (refused || (cut && !wanted.limited)) return 0;
   if (cut) return undefined;
-  const written = calls.map(({ given }) => given).filter((given) => typeof given === 'string');
-  if (written.length > 0) return Number(written.every(isReadable));
+  const texts = calls.map((call) => call.arguments).filter((text) => typeof text === 'string');
+  if (texts.length > 0) return Number(texts.every(isReadable));
   return wanted.json && text !== '' ? Number(parseObject(text) !== undefined) : undefined;
 }
 
 /** A tool without parameters may be called without arguments. */
-function isReadable(given: string): boolean {
-  return given === '' || parseObject(given) !== undefined;
+function isReadable(text: string): boolean {
+  return text === '' || parseObject(text) !== undefined;
 }

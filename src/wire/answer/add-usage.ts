@@ -1,8 +1,8 @@
 import { isObject } from '../../json/object.ts';
 
-/** Anthropic reports the usage of a stream in two events: what the later one says counts. */
+/** Merges the usage of two events: Anthropic reports it at the start and at the end, and later values count. */
 export function addUsage(before: unknown, usage: unknown): unknown {
   if (!isObject(before) || !isObject(usage)) return usage;
-  const stated = Object.entries(usage).filter(([, value]) => value !== null);
-  return { ...before, ...Object.fromEntries(stated) };
+  const reported = Object.entries(usage).filter(([, value]) => value !== null);
+  return { ...before, ...Object.fromEntries(reported) };
 }

@@ -1,16 +1,16 @@
 import { namedEvents } from './events.ts';
 
-/** What a client is told where its stream breaks off. */
+/** The error that ends a client's stream. */
 export interface StreamFault {
   message: string;
   code: string;
 }
 
-/** An error within a stream, as the API of an endpoint has it. */
+/** An error event in the format of an endpoint's API. */
 export function errorEvent(endpoint: string, { message, code }: StreamFault): Buffer {
   if (endpoint === 'messages') return namedEvents([{ type: 'error', error: { type: 'api_error', message } }]);
   if (endpoint.startsWith('responses')) {
-    // Clients want a number, and none minds which: the provider's count is not followed.
+    // Clients require a sequence number but don't check it.
     return namedEvents([{ type: 'error', sequence_number: 0, code, message, param: null }]);
   }
   return Buffer.from(

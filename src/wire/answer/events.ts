@@ -1,31 +1,31 @@
 import { isObject } from '../../json/object.ts';
 import { dataOfEvent, endOfEvent } from '../../sse/frame.ts';
 
-/** One event of a stream, by where it stands. */
+/** One event of a stream and its byte range. */
 export interface EventAt {
   start: number;
   end: number;
   data: string;
 }
 
-/** The events of a run of whole ones; what is left of an event at the end counts as one. */
+/** The events of a buffer of complete events. An unfinished event at the end counts as one. */
 export function* eventsIn(events: Buffer): Generator<EventAt> {
   for (let start = 0; start < events.length; ) {
-    const found = endOfEvent(events, start);
-    const end = found < 0 ? events.length : found;
+    const eventEnd = endOfEvent(events, start);
+    const end = eventEnd < 0 ? events.length : eventEnd;
     yield { start, end, data: dataOfEvent(events.subarray(start, end)) };
     start = end;
   }
 }
 
-/** The data of each event, for those who need not know where it stands. */
+/** The data of each event. */
 export function dataIn(events: Buffer): string[] {
   return plainData(events.toString('utf8')) ?? Array.from(eventsIn(events), ({ data }) => data);
 }
 
 const DATA = 'data: ';
 
-/** Nearly all streams are of one kind: a line of data, and the empty one. To cut at those takes a quarter of the time. */
+/** Fast path, four times as fast, for streams with one `data` line per event; undefined for other streams. */
 function plainData(text: string): string[] | undefined {
   if (text.includes('\r')) return undefined;
   const data: string[] = [];
@@ -38,7 +38,7 @@ function plainData(text: string): string[] | undefined {
   return data;
 }
 
-/** The JSON of each event; events without any are passed over. */
+/** The JSON object of each event. Events without one are skipped. */
 export function* valuesIn(events: Buffer): Generator<Record<string, unknown>> {
   for (const data of dataIn(events)) {
     const value = parseObject(data);
@@ -46,7 +46,7 @@ export function* valuesIn(events: Buffer): Generator<Record<string, unknown>> {
   }
 }
 
-/** The JSON object of a text; undefined if it is none. */
+/** The JSON object in a text; undefined if there is none. */
 export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -56,7 +56,7 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The bytes without the ranges, which are in order; without ranges, the very same bytes. */
+/** The bytes without the ranges, which must be in order. Returns the same buffer if there are no ranges. */
 export function without(events: Buffer, ranges: readonly { start: number; end: number }[]): Buffer {
   if (ranges.length === 0) return events;
   const parts: Buffer[] = [];
@@ -69,13 +69,13 @@ export function without(events: Buffer, ranges: readonly { start: number; end: n
   return Buffer.concat(parts);
 }
 
-/** What a provider's error object says, for the record. */
+/** The message of a provider's error, cut to 500 characters. */
 export function describeError(error: unknown): string {
   const message = isObject(error) ? error.message : error;
   return typeof message === 'string' ? message.slice(0, 500) : 'error';
 }
 
-/** Events that are named by their type, as Anthropic writes them and OpenAI those of responses. */
+/** Writes events named by their type, the format of Anthropic's messages and OpenAI's responses. */
 export function namedEvents(values: readonly { type: string; [field: string]: unknown }[]): Buffer {
   return Buffer.from(
     values.map((value) => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`).join(''),

@@ -1,23 +1,23 @@
 import type { TokenUsage } from '../../usage.ts';
 
-/** What a stream's complete events held. */
+/** The contents of complete events of a stream. */
 export interface InspectedEvents {
-  /** The events to pass on: the input by reference where nothing is hidden. */
+  /** The events to pass on: the input buffer itself unless something is hidden. */
   pass: Buffer;
-  /** The closing event, which waits until the request is on record. */
+  /** The closing event, which is held back until the request is recorded. */
   closing?: Buffer;
-  /** The usage that the provider reported, as it came. A later event's adds to an earlier one's. */
+  /** The usage as the provider reported it. A later event's is merged into an earlier one's. */
   usage?: unknown;
-  /** Whether that is all: not where it only opens the stream, nor, if the stream is cut, where it tells how far it was. */
+  /** Undefined for the final usage; `opening` for that of the first event; `so far` for a total that may still grow. */
   usageIs?: 'opening' | 'so far' | undefined;
-  /** The provider reported an error within the stream. */
+  /** The error that the provider reported within the stream. */
   error?: string;
 }
 
-/** Ends a stream at its output limit the way the provider should have. */
+/** Ends a stream at its output limit as the provider should have. */
 export interface LimitEnding {
-  /** Takes in the events that went out, in order. */
+  /** Reads the events that were sent to the client, in order. */
   take(events: Buffer): void;
-  /** The events that end the stream; `usage` is left out where the client did not ask for it. */
+  /** The events that end the stream; `usage` is undefined if the client did not request it. */
   end(usage: TokenUsage | undefined): Buffer;
 }

@@ -4,10 +4,10 @@ import { addUsage } from './add-usage.ts';
 import { describeError, eventsIn, namedEvents, parseObject, valuesIn } from './events.ts';
 import type { InspectedEvents, LimitEnding } from './inspected-events.ts';
 
-/** Deltas of content hold neither; the few events that do are looked at. */
+/** Matches the few events to inspect. Content deltas have neither. */
 const MARKS = /"message|"error"/;
 
-/** Looks for the two events with usage, errors, and the last event. All others pass by reference, unparsed. */
+/** Finds usage, errors and the closing event. A buffer without any of these is passed on unparsed, by reference. */
 export function inspectMessageEvents(events: Buffer): InspectedEvents {
   const result: InspectedEvents = { pass: events };
   if (!MARKS.test(events.toString('latin1'))) return result;
@@ -25,25 +25,25 @@ export function inspectMessageEvents(events: Buffer): InspectedEvents {
   return result;
 }
 
-/** Whether there is a delta of content, or why the message is over. */
+/** Whether there is a content delta or a stop reason. */
 export function hasMessageContent(events: Buffer): boolean {
   for (const { type, delta } of valuesIn(events)) {
-    if (type === 'content_block_delta' || isStop(type, delta)) return true;
+    if (type === 'content_block_delta' || hasStopReason(type, delta)) return true;
   }
   return false;
 }
 
-/** Whether the message says why it is over. */
+/** Whether there is a stop reason. */
 export function isMessageOver(events: Buffer): boolean {
-  for (const { type, delta } of valuesIn(events)) if (isStop(type, delta)) return true;
+  for (const { type, delta } of valuesIn(events)) if (hasStopReason(type, delta)) return true;
   return false;
 }
 
-function isStop(type: unknown, delta: unknown): boolean {
+function hasStopReason(type: unknown, delta: unknown): boolean {
   return type === 'message_delta' && isObject(delta) && typeof delta.stop_reason === 'string';
 }
 
-/** What was generated: text, thinking, and the input of tool calls. */
+/** The generated text: text, thinking and the input of tool calls. */
 export function messageText(answer: Buffer, stream: boolean): string[] {
   const texts: string[] = [];
   if (!stream) {
@@ -56,7 +56,7 @@ export function messageText(answer: Buffer, stream: boolean): string[] {
   return [texts.join('')];
 }
 
-/** Ends a message: every open block, then the message itself. */
+/** Ends a message at the output limit: stops open blocks, then the message. */
 export function endMessageAtLimit(): LimitEnding {
   const open = new Set<unknown>();
   return {

@@ -6,14 +6,14 @@ import type { LimitEnding } from './inspected-events.ts';
 type Json = Record<string, unknown>;
 type Event = { type: string; [field: string]: unknown };
 
-/** The item that an event adds to, with what it has so far. */
+/** An unfinished output item, with its content so far. */
 interface OpenItem {
   item: Json;
-  /** The part that text is added to, with the kind of events that tell of it. */
+  /** The unfinished part. `name` is the kind of its events, `fields` its position in them. */
   part: { name: string; fields: Json; value: Json } | undefined;
 }
 
-/** Ends a stream of responses: what is open is closed as it is, and the response is incomplete. */
+/** Ends a response at the output limit: closes open items as they are and marks the response incomplete. */
 export function endResponseAtLimit(): LimitEnding {
   let response: Json = {};
   let sequence = 0;
@@ -30,8 +30,8 @@ export function endResponseAtLimit(): LimitEnding {
       open.delete(index);
       output[index] = event.item;
     } else {
-      const found = open.get(index);
-      if (found) addTo(found, event);
+      const openItem = open.get(index);
+      if (openItem) addTo(openItem, event);
     }
   }
 
@@ -48,27 +48,28 @@ export function endResponseAtLimit(): LimitEnding {
       for (const event of valuesIn(events)) take(event);
     },
     end(usage) {
-      const closed = [...open].flatMap(close);
-      const ended = {
+      const closing = [...open].flatMap(close);
+      const incomplete = {
         ...response,
         status: 'incomplete',
         incomplete_details: { reason: 'max_output_tokens' },
         output: output.filter(Boolean),
         usage: usage ? usageOf(usage) : null,
       };
-      const all: Event[] = [...closed, { type: 'response.incomplete', response: ended }];
+      const all: Event[] = [...closing, { type: 'response.incomplete', response: incomplete }];
       return namedEvents(all.map((event) => ({ ...event, sequence_number: sequence++ })));
     },
   };
 }
 
-/** What a delta is called adds to a field of the open part, or of the item itself. */
-const DELTAS: Record<string, string> = {
+/** The field of the open part that a delta extends, by kind of event. */
+const PART_DELTAS: Record<string, string> = {
   output_text: 'text',
   refusal: 'refusal',
   reasoning_summary_text: 'text',
   reasoning_text: 'text',
 };
+/** The field of the item itself that a delta extends, by kind of event. */
 const CALL_DELTAS: Record<string, string> = {
   function_call_arguments: 'arguments',
   custom_tool_call_input: 'input',
@@ -89,7 +90,7 @@ function addTo(open: OpenItem, event: Json): void {
   } else if (verb === 'done' && name.endsWith('_part')) open.part = undefined;
   else if (verb !== 'delta') return;
   else if (CALL_DELTAS[name]) append(item, CALL_DELTAS[name], event.delta);
-  else if (DELTAS[name] && open.part) append(open.part.value, DELTAS[name], event.delta);
+  else if (PART_DELTAS[name] && open.part) append(open.part.value, PART_DELTAS[name], event.delta);
 }
 
 function append(to: Json, field: string, delta: unknown): void {
@@ -102,10 +103,10 @@ function nameOf({ type }: Json, isSummary: boolean): string {
 
 function partEvents({ name, fields, value }: NonNullable<OpenItem['part']>, at: Json): Event[] {
   const isSummary = name === 'reasoning_summary_text';
-  const said = name === 'refusal' ? { refusal: value.refusal } : { text: value.text };
+  const content = name === 'refusal' ? { refusal: value.refusal } : { text: value.text };
   const logprobs = name === 'output_text' ? { logprobs: [] } : {};
   return [
-    { type: `response.${name}.done`, ...at, ...fields, ...said, ...logprobs },
+    { type: `response.${name}.done`, ...at, ...fields, ...content, ...logprobs },
     {
       type: isSummary ? 'response.reasoning_summary_part.done' : 'response.content_part.done',
       ...at,

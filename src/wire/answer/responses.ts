@@ -6,18 +6,18 @@ import type { InspectedEvents } from './inspected-events.ts';
 import { countToolCalls } from './tool-items.ts';
 import { usageMember, withTier } from './usage-member.ts';
 
-/** The events that end a stream; each holds the response with its usage. */
-const LAST = new Set(['response.completed', 'response.incomplete', 'response.failed']);
-/** Deltas hold neither; the few events that do are looked at. */
+/** The events that end a stream. Each contains the response with its usage. */
+const CLOSING = new Set(['response.completed', 'response.incomplete', 'response.failed']);
+/** Matches the few events to inspect. Deltas have neither. */
 const MARKS = /"response"|"error"/;
 
-/** Looks for the event that ends a stream, and for errors. All others pass by reference, unparsed. */
+/** Finds the closing event and errors. A buffer without either is passed on unparsed, by reference. */
 export function inspectResponseEvents(events: Buffer): InspectedEvents {
   if (!MARKS.test(events.toString('latin1'))) return { pass: events };
   for (const { start, data } of eventsIn(events)) {
     const value = parseObject(data);
     if (value?.type === 'error') return { pass: events, error: describeError(value.error ?? value) };
-    if (typeof value?.type !== 'string' || !LAST.has(value.type)) continue;
+    if (typeof value?.type !== 'string' || !CLOSING.has(value.type)) continue;
     const response = isObject(value.response) ? value.response : {};
     return {
       pass: events.subarray(0, start),
@@ -34,7 +34,7 @@ const CALL = Buffer.from('_call"');
 const TOOL_USAGE = Buffer.from('"tool_usage"');
 const NO_CALLS = Object.freeze({});
 
-/** The usage in a whole response, with the calls of the provider's own tools. */
+/** The usage of a complete response, with its server tool calls. */
 export function responseUsage(answer: Buffer): unknown {
   if (answer.indexOf(CALL) < 0 && answer.indexOf(TOOL_USAGE) < 0) {
     const usage = usageMember(answer);
@@ -52,7 +52,7 @@ export function responseUsage(answer: Buffer): unknown {
   return withToolCalls(response);
 }
 
-/** The usage of a response and, beside its own fields, what it says elsewhere of the provider's tools. */
+/** The usage, extended by the server tool calls and the service tier that the response reports elsewhere. */
 function withToolCalls({ usage, tool_usage, output, service_tier }: Record<string, unknown>): unknown {
   if (!isObject(usage)) return usage ?? undefined;
   if (Array.isArray(output) && output.length > 0) usage.server_tool_calls = countToolCalls(output);
@@ -60,7 +60,7 @@ function withToolCalls({ usage, tool_usage, output, service_tier }: Record<strin
   return withTier(usage, service_tier);
 }
 
-/** Whether there is a delta, a whole item, or an end that is none of an error. */
+/** Whether there is a delta, a finished item or an end without error. */
 export function hasResponseContent(events: Buffer): boolean {
   for (const { type } of valuesIn(events)) {
     if (typeof type === 'string' && CONTENT.test(type)) return true;
@@ -70,7 +70,7 @@ export function hasResponseContent(events: Buffer): boolean {
 
 const CONTENT = /\.delta$|^response\.(completed|incomplete|output_item\.done)$/;
 
-/** What was generated: texts, refusals, reasoning, and the arguments of tool calls. */
+/** The generated text: text, refusals, reasoning and the arguments of tool calls. */
 export function responseText(answer: Buffer, stream: boolean): string[] {
   const texts: string[] = [];
   if (!stream) {

@@ -1,24 +1,26 @@
 import { isObject } from '../../json/object.ts';
 import { valuesIn } from './events.ts';
 
-/** What shows of an answer from outside, whichever API it came by. */
+/** An answer of any API, as far as its quality can be judged from it. */
 export interface AnswerSummary {
   refused: boolean;
+  /** It ended at its output limit. */
   cut: boolean;
-  /** The client's tools that it calls. */
+  /** Calls to the client's tools. */
   calls: ToolCall[];
   text: string;
 }
 
 export interface ToolCall {
   name: string;
-  /** As a text, which may be broken, or as an API gave them that reads them itself. */
-  given: unknown;
+  /** JSON text, which may be invalid, or the value if the API parses it. */
+  arguments: unknown;
 }
 
 type Fields = Record<string, unknown>;
+type StreamedCalls = Map<unknown, { name: string; arguments: string }>;
 
-/** Of a whole answer: chat completions, messages and responses alike. */
+/** Summarizes a complete chat completion, message or response. */
 export function summarizeAnswer(answer: Fields): AnswerSummary {
   const [choice] = listOf(answer.choices);
   const message = isObject(choice?.message) ? choice.message : undefined;
@@ -38,80 +40,69 @@ export function summarizeAnswer(answer: Fields): AnswerSummary {
   };
 }
 
-/** Of a stream's events. Where the first are gone (`isWhole` is false) only its end tells. */
+/** Summarizes a stream by its events. If the first are missing (`isWhole` is false), calls and text are left empty. */
 export function summarizeStream(events: Buffer, isWhole: boolean): AnswerSummary {
-  const signs: AnswerSummary = { refused: false, cut: false, calls: [], text: '' };
-  const calls = new Map<unknown, { name: string; given: string }>();
+  const summary: AnswerSummary = { refused: false, cut: false, calls: [], text: '' };
+  const calls: StreamedCalls = new Map();
   for (const value of valuesIn(events)) {
-    // The last event of a stream of responses has all of it.
+    // The closing event of a response contains the whole response.
     if (isObject(value.response) && Array.isArray(value.response.output) && isOver(value))
       return summarizeAnswer(value.response);
-    addChunk(signs, calls, value);
-    addMessageEvent(signs, calls, value);
+    addChunk(summary, calls, value);
+    addMessageEvent(summary, calls, value);
   }
-  signs.calls = [...calls.values()];
-  return isWhole ? signs : { ...signs, calls: [], text: '' };
+  summary.calls = [...calls.values()];
+  return isWhole ? summary : { ...summary, calls: [], text: '' };
 }
 
 function isOver({ type }: Fields): boolean {
   return type === 'response.completed' || type === 'response.incomplete';
 }
 
-/** Of chat completions. */
-function addChunk(
-  signs: AnswerSummary,
-  calls: Map<unknown, { name: string; given: string }>,
-  value: Fields,
-): void {
+function addChunk(summary: AnswerSummary, calls: StreamedCalls, value: Fields): void {
   const choice = listOf(value.choices).find(({ index }) => (index ?? 0) === 0);
   if (!choice) return;
-  if (isCut(choice.finish_reason)) signs.cut = true;
+  if (isCut(choice.finish_reason)) summary.cut = true;
   if (!isObject(choice.delta)) return;
   const { content, refusal, tool_calls } = choice.delta;
-  if (typeof refusal === 'string' && refusal !== '') signs.refused = true;
-  if (typeof content === 'string') signs.text += content;
-  for (const { index = 0, function: called } of listOf(tool_calls)) {
-    if (isObject(called)) addToCall(calls, index, called.name, called.arguments);
+  if (typeof refusal === 'string' && refusal !== '') summary.refused = true;
+  if (typeof content === 'string') summary.text += content;
+  for (const { index = 0, function: part } of listOf(tool_calls)) {
+    if (isObject(part)) addToCall(calls, index, part.name, part.arguments);
   }
 }
 
-/** Of Anthropic's messages. */
 function addMessageEvent(
-  signs: AnswerSummary,
-  calls: Map<unknown, { name: string; given: string }>,
+  summary: AnswerSummary,
+  calls: StreamedCalls,
   { index, content_block: block, delta }: Fields,
 ): void {
   if (isObject(block) && block.type === 'tool_use') addToCall(calls, index, block.name, '');
   if (!isObject(delta)) return;
-  if (delta.stop_reason === 'refusal') signs.refused = true;
-  if (isCut(delta.stop_reason)) signs.cut = true;
-  if (typeof delta.text === 'string') signs.text += delta.text;
+  if (delta.stop_reason === 'refusal') summary.refused = true;
+  if (isCut(delta.stop_reason)) summary.cut = true;
+  if (typeof delta.text === 'string') summary.text += delta.text;
   if (calls.has(index)) addToCall(calls, index, undefined, delta.partial_json);
 }
 
-function addToCall(
-  calls: Map<unknown, { name: string; given: string }>,
-  index: unknown,
-  name: unknown,
-  given: unknown,
-): void {
-  const call = calls.get(index) ?? { name: '', given: '' };
+function addToCall(calls: StreamedCalls, index: unknown, name: unknown, args: unknown): void {
+  const call = calls.get(index) ?? { name: '', arguments: '' };
   calls.set(index, call);
   if (typeof name === 'string') call.name += name;
-  if (typeof given === 'string') call.given += given;
+  if (typeof args === 'string') call.arguments += args;
 }
 
-function callOfChat({ function: called }: Fields): ToolCall {
-  return isObject(called) ? callOf(called.name, called.arguments) : callOf('', undefined);
+function callOfChat({ function: call }: Fields): ToolCall {
+  return isObject(call) ? callOf(call.name, call.arguments) : callOf('', undefined);
 }
 
-function callsOfPart({ type, name, arguments: given, input }: Fields): ToolCall[] {
-  if (type === 'function_call') return [callOf(name, given)];
+function callsOfPart({ type, name, arguments: args, input }: Fields): ToolCall[] {
+  if (type === 'function_call') return [callOf(name, args)];
   return type === 'tool_use' ? [callOf(name, input)] : [];
 }
 
-function callOf(name: unknown, given: unknown): ToolCall {
-  return { name: typeof name === 'string' ? name : '', given };
+function callOf(name: unknown, args: unknown): ToolCall {
+  return { name: typeof name === 'string' ? name : '', arguments: args };
 }
 
 function isCut(reason: unknown): boolean {

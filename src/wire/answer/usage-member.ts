@@ -4,13 +4,10 @@ import { parseObject } from './events.ts';
 
 const USAGE = Buffer.from('"usage"');
 const TIER = Buffer.from('"service_tier"');
-/** What follows a usage at the end of an answer is this short. */
+/** Longest distance of the usage from the end of the answer for the fast path. */
 const MAX_END_BYTES = 4096;
 
-/**
- * The top-level `usage` of an answer, with the service tier that stands beside it; undefined where there is none or the
- * answer is no JSON object.
- */
+/** The top-level `usage` of an answer with its `service_tier`; undefined if it has none or isn't a JSON object. */
 export function usageMember(answer: Buffer): unknown {
   const at = answer.lastIndexOf(USAGE);
   if (at < 0) return undefined;
@@ -18,8 +15,8 @@ export function usageMember(answer: Buffer): unknown {
 }
 
 /**
- * From a top-level member on, an object lacks nothing but its opening brace; from anywhere else, that is no JSON.
- * Undefined as well where the tier may stand before the usage.
+ * Parses only the end of the answer: `{` plus the text from a top-level member on is valid JSON, from a nested member
+ * on it isn't. Undefined if that fails, or if the service tier may precede the usage.
  */
 function usageAtEnd(answer: Buffer, at: number): unknown {
   const end = parseObject(`{${answer.toString('utf8', at)}`);
@@ -39,7 +36,7 @@ function usageAnywhere(answer: Buffer): unknown {
   }
 }
 
-/** The usage with the service tier that a provider states beside it; in the very object, which is nobody else's. */
+/** Adds the service tier to the usage, in place. */
 export function withTier(usage: unknown, tier: unknown): unknown {
   if (isObject(usage) && typeof tier === 'string') usage.service_tier ??= tier;
   return usage;

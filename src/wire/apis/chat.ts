@@ -1,27 +1,20 @@
 import { badRequest } from '../../errors.ts';
 import type { Edit } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
-import {
-  choicesText,
-  endChoicesAtLimit,
-  hasChoiceContent,
-  inspectChoices,
-  isChoiceOver,
-} from '../answer/choices.ts';
-import { usageMember } from '../answer/usage-member.ts';
-import { checkList } from '../request/fields.ts';
-import type { NonTextWords } from '../request/non-text-input.ts';
+import { checkList, type Fields } from '../request/fields.ts';
+import type { NonTextMarkers } from '../request/non-text-input.ts';
 import { beyondLimit, LIMITS } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
 import { reasoningBudget } from '../request/reasoning-budget.ts';
 import type { ToolShape } from '../request/server-tools.ts';
 import type { Wire } from '../wire.ts';
+import { choiceAnswers } from './choice-answers.ts';
 
-export const MAX_CHOICES = 128;
-/** What is read by its address, and Azure's own data. */
-const READ_BY_ADDRESS = ['video_url', 'file_url', 'pdf_url', 'document_url', 'data_sources'];
-/** Google's tools have no type; these are their keys. */
+const MAX_CHOICES = 128;
+/** Input that the provider fetches: media by URL, and Azure's data sources. */
+const FETCHED = ['video_url', 'file_url', 'pdf_url', 'document_url', 'data_sources'];
+/** Keys of Google's tools, which have no `type`. */
 const GOOGLE_TOOLS = [
   'google*',
   'url_context*',
@@ -30,16 +23,16 @@ const GOOGLE_TOOLS = [
   'codeExecution*',
   'enterprise*',
 ];
-export const UNSEEN: NonTextWords = {
+export const NON_TEXT: NonTextMarkers = {
   images: ['image_url'],
-  // The last are how the ids of earlier spoken answers begin, and videos and sounds by their address.
+  // `audio_*` matches the ids of earlier audio answers, and audio by URL.
   context: [
     'file_id',
     'file_data',
     'web_search_options',
     'audio_*',
     'cached_content*',
-    ...READ_BY_ADDRESS,
+    ...FETCHED,
     ...GOOGLE_TOOLS,
   ],
 };
@@ -49,10 +42,11 @@ export const TOOLS: ToolShape = {
     web_search_options: 'chat_search',
     plugins: 'plugins',
     search_parameters: 'search_parameters',
-    // Alibaba's and Cohere's.
+    // Alibaba's.
     enable_search: 'enable_search',
+    // Cohere's.
     connectors: 'connectors',
-    // Where Google's own fields are.
+    // Contains Google's fields.
     extra_body: 'extra_body',
   },
 };
@@ -64,8 +58,8 @@ export const chatWire: Wire = {
   path: '/chat/completions',
   parse: createParser({
     limits: LIMITS,
-    reads: ['messages', 'n', 'best_of', 'temperature', 'deferred', 'prediction', 'reasoning', 'thinking'],
-    asksForUsage: true,
+    fields: ['messages', 'n', 'best_of', 'temperature', 'deferred', 'prediction', 'reasoning', 'thinking'],
+    usageOnRequest: true,
     check(fields, bytes) {
       checkList(bytes, fields, 'messages', 'the conversation to answer');
       const temperature = fields.read('temperature');
@@ -82,22 +76,15 @@ export const chatWire: Wire = {
     },
     beyondLimit,
     reasoningBudget,
-    // Some generate and bill `best_of` answers, as in the API of before.
-    choices: (fields) =>
-      Math.max(fields.integer('n', 1, MAX_CHOICES) ?? 1, fields.integer('best_of', 1, MAX_CHOICES) ?? 1),
-    nonText: UNSEEN,
+    choices: choicesPerPrompt,
+    nonText: NON_TEXT,
     tools: TOOLS,
   }),
   renameModel,
   limitOutput: (request, tokens, field) => writeLimit(request, LIMITS, field, tokens),
-  // OpenAI takes both, and says so where it does not; of the others, some pass over the newer name.
+  // OpenAI refuses a limit that it doesn't support, but some other providers ignore the newer field.
   nameLimit: ({ members }, field) => (field === 'max_tokens' ? renameLimit(members) : []),
-  usageOf: usageMember,
-  inspect: inspectChoices,
-  hasContent: hasChoiceContent,
-  isOver: isChoiceOver,
-  endAtLimit: endChoicesAtLimit,
-  textOf: choicesText,
+  ...choiceAnswers,
   form: 'chat',
   messagesOf: ({ members }) => members.find(({ key }) => key === 'messages'),
   promptOf: promptReader({
@@ -107,9 +94,14 @@ export const chatWire: Wire = {
   }),
 };
 
+/** `best_of` answers are generated and billed, `n` of them returned. Some providers support this in chats as well. */
+export function choicesPerPrompt(fields: Fields): number {
+  return Math.max(fields.integer('n', 1, MAX_CHOICES) ?? 1, fields.integer('best_of', 1, MAX_CHOICES) ?? 1);
+}
+
 function renameLimit(members: readonly Member[]): Edit[] {
-  const written = members.filter(({ key }) => LIMITS.includes(key));
-  const [only] = written;
-  if (!only || written.length > 1 || only.key === 'max_tokens') return [];
+  const limits = members.filter(({ key }) => LIMITS.includes(key));
+  const [only] = limits;
+  if (!only || limits.length > 1 || only.key === 'max_tokens') return [];
   return [{ start: only.keyStart, end: only.start, text: '"max_tokens":' }];
 }

@@ -6,8 +6,8 @@ import type { Wire } from '../wire.ts';
 
 const parse = createParser({
   limits: [],
-  reads: ['input'],
-  // Some embed pictures as well.
+  fields: ['input'],
+  // Some providers also embed images.
   nonText: { images: ['image_url', 'image'], context: ['file_id', 'video_url', 'audio_url'] },
   check(fields) {
     if (fields.find('input')) return;
@@ -20,7 +20,7 @@ export const embeddingsWire: Wire = {
   endpoint: 'embeddings',
   family: 'openai',
   path: '/embeddings',
-  // There is no output to bill, and no stream.
+  // Embeddings have no output tokens and no streams.
   parse: (bytes) => ({ ...parse(bytes), maxOutputTokens: 0, stream: false }),
   renameModel,
   limitOutput: () => [],

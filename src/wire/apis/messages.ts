@@ -10,16 +10,15 @@ import { usageMember } from '../answer/usage-member.ts';
 import { checkList, type Fields } from '../request/fields.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
+import { MAX_REASONING_TOKENS } from '../request/reasoning-budget.ts';
 import type { Wire } from '../wire.ts';
 
 const LIMITS = ['max_tokens'];
-/** More than any model thinks. */
-const MAX_THINKING = 100_000_000;
-/** Tools that take a limit of their own. */
-const LIMITED = new Set(['web_search', 'web_fetch']);
+/** The tools that accept `max_uses`. */
+const TOOLS_WITH_LIMIT = new Set(['web_search', 'web_fetch']);
 
-/** Between calls of tools the model may think more than the limit says: then the budget for that is a limit of its own. */
-function thinkingBeyond(fields: Fields): number | undefined {
+/** With interleaved thinking the budget may exceed `max_tokens`. Then it counts in addition to it. */
+function thinkingBeyondLimit(fields: Fields): number | undefined {
   const budget = reasoningBudget(fields);
   const limit = fields.read('max_tokens');
   return typeof limit === 'number' && budget > limit ? budget : undefined;
@@ -28,7 +27,7 @@ function thinkingBeyond(fields: Fields): number | undefined {
 function reasoningBudget(fields: Fields): number {
   const thinking = fields.read('thinking');
   const budget = isObject(thinking) ? thinking.budget_tokens : undefined;
-  return typeof budget === 'number' && budget > 0 ? Math.min(Math.ceil(budget), MAX_THINKING) : 0;
+  return typeof budget === 'number' && budget > 0 ? Math.min(Math.ceil(budget), MAX_REASONING_TOKENS) : 0;
 }
 
 /** Anthropic's messages: https://docs.anthropic.com/en/api/messages */
@@ -38,11 +37,11 @@ export const messagesWire: Wire = {
   path: '/messages',
   parse: createParser({
     limits: LIMITS,
-    reads: ['messages', 'thinking'],
+    fields: ['messages', 'thinking'],
     check: (fields, bytes) => checkList(bytes, fields, 'messages', 'the conversation to answer'),
-    beyondLimit: thinkingBeyond,
+    beyondLimit: thinkingBeyondLimit,
     reasoningBudget,
-    // Documents, and tools with which the provider reads in more by itself.
+    // Documents, and tools that make the provider add input.
     nonText: {
       images: ['image'],
       context: [
@@ -56,14 +55,16 @@ export const messagesWire: Wire = {
         'advisor_*',
       ],
     },
-    // What the provider keeps of the conversation, and that it is to read once more to shorten it.
+    // A conversation that the provider stores, and its compaction, for which the model reads it once more.
     stored: ['thread', 'compaction'],
     tools: { limit: 'each', fields: { mcp_servers: 'mcp', plugins: 'plugins' } },
   }),
   renameModel,
   limitCalls: ({ serverTools }, calls) =>
     serverTools?.tools.flatMap((tool) =>
-      tool.limitAt && tool.mostCalls === undefined && LIMITED.has(tool.name) ? [tool.limitAt(calls)] : [],
+      tool.limitEdit && tool.maxCalls === undefined && TOOLS_WITH_LIMIT.has(tool.name)
+        ? [tool.limitEdit(calls)]
+        : [],
     ) ?? [],
   limitOutput: (request, tokens) => writeLimit(request, LIMITS, 'max_tokens', tokens),
   usageOf: usageMember,

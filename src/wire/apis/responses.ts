@@ -15,14 +15,14 @@ import type { Wire } from '../wire.ts';
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
 const LIMITS = ['max_output_tokens'];
-/** What the provider keeps and reads to the model; each may be as long as the model's context. */
+/** Fields that add stored input; each may fill the model's context. */
 const STORED = ['previous_response_id', 'conversation', 'prompt', 'context_management'];
-const LIMIT_OF_CALLS = 'max_tool_calls';
+const CALL_LIMIT = 'max_tool_calls';
 
 const TOOLS = Buffer.from('"tools"');
 const ESCAPE = Buffer.from('\\u00');
 
-/** Items of a conversation that bring tools along: https://platform.openai.com/docs/guides/tools */
+/** The lists of tools in items of the conversation: https://platform.openai.com/docs/guides/tools */
 function additionalTools(bytes: Buffer, members: Member[]): { start: number }[] {
   const input = members.find(({ key }) => key === 'input');
   if (!input || bytes[input.start] !== OPEN_BRACKET) return [];
@@ -43,7 +43,7 @@ export const responsesWire: Wire = {
   path: '/responses',
   parse: createParser({
     limits: LIMITS,
-    reads: ['background', 'reasoning'],
+    fields: ['background', 'reasoning'],
     beyondLimit: (fields) => reasoningBeyondLimit(fields, LIMITS) || undefined,
     reasoningBudget,
     check(fields) {
@@ -54,26 +54,27 @@ export const responsesWire: Wire = {
         'unsupported_value',
       );
     },
-    // Files, earlier items, and tools with which the provider reads in more by itself.
+    // Files, earlier items, and tools that make the provider add input.
     nonText: {
       images: ['input_image', 'computer_screenshot', 'image_generation_call'],
+      // biome-ignore format: related markers share a line
       context: [
-        ...['input_file', 'item_reference', 'web_search*', 'file_search', 'code_interpreter', 'mcp'],
-        ...['x_search', 'collections_search', 'image_generation', 'google*'],
+        'input_file', 'item_reference', 'web_search*', 'file_search', 'code_interpreter', 'mcp',
+        'x_search', 'collections_search', 'image_generation', 'google*',
       ],
     },
     stored: STORED,
     tools: {
       limit: 'all',
-      // A stored prompt may bring any of them.
+      // A stored prompt may enable any tool.
       fields: { prompt: 'prompt', plugins: 'plugins' },
-      limitField: LIMIT_OF_CALLS,
+      limitField: CALL_LIMIT,
       moreLists: additionalTools,
     },
   }),
   renameModel,
   limitOutput: (request, tokens) => writeLimit(request, LIMITS, 'max_output_tokens', tokens),
-  limitCalls: (request, calls) => writeLimit(request, [LIMIT_OF_CALLS], LIMIT_OF_CALLS, calls),
+  limitCalls: (request, calls) => writeLimit(request, [CALL_LIMIT], CALL_LIMIT, calls),
   usageOf: responseUsage,
   inspect: inspectResponseEvents,
   endAtLimit: endResponseAtLimit,
@@ -90,7 +91,7 @@ export const responsesWire: Wire = {
   }),
 };
 
-/** A conversation made shorter, as Codex asks for when its context is full. The API takes no limit of its output. */
+/** Compacts a conversation; Codex uses it when its context is full. The API has no output limit. */
 export const compactWire: Wire = {
   ...responsesWire,
   endpoint: 'responses/compact',

@@ -3,8 +3,8 @@ const LETTER_U = 0x75;
 const DIGIT_4 = 0x34;
 const DIGIT_7 = 0x37;
 
-/** Whether ASCII letters are written as escapes, as no encoder writes them: a word may hide in such a string. */
-export function spellsLetters(bytes: Buffer, start: number, end: number): boolean {
+/** Whether a JSON string contains escaped ASCII letters. No encoder escapes them, so the string may hide a keyword. */
+export function hasEscapedLetters(bytes: Buffer, start: number, end: number): boolean {
   for (let at = start; at < end - 6; at++) {
     if (bytes[at] !== BACKSLASH) continue;
     const high = bytes[at + 4] ?? 0;

@@ -8,19 +8,19 @@ import {
   scanObject,
 } from '../../json/scan.ts';
 
-/** Typed access to the fields of a body that gw reads. `null` counts as absent, as it does for the providers. */
+/** Typed access to the body fields that gw reads. `null` counts as absent, as it does at the providers. */
 export interface Fields {
   find(key: string): Member | undefined;
-  /** The field's value. Throws GwError 400, as all of these do. */
+  /** The field's value. All three readers throw GwError 400. */
   read(key: string): unknown;
   boolean(key: string): boolean | undefined;
   integer(key: string, min: number, max: number): number | undefined;
 }
 
-/** About what a million tokens make, the longest context there is. To build so much takes less than half a second. */
+/** Roughly the size of a million tokens, the longest context on offer. Building as much takes under half a second. */
 const LIMITS: ScanLimits = { members: 1_000, containers: 250_000, values: 1_000_000 };
 
-/** The members of the object that is the body. Throws GwError 400 for anything else. */
+/** The members of the body's JSON object. Throws GwError 400 for any other body. */
 export function scanBody(bytes: Buffer, onString?: SeeString): Member[] {
   try {
     return scanObject(bytes, onString, LIMITS);
@@ -35,18 +35,18 @@ export function scanBody(bytes: Buffer, onString?: SeeString): Member[] {
   }
 }
 
-/** A field of `known` that stands twice could mean one thing here and another at the provider: it is refused. */
-export function readFields(bytes: Buffer, members: Member[], known: ReadonlySet<string>): Fields {
-  const found = new Map<string, Member>();
+/** Refuses duplicate fields of `names`: gw and the provider could read different ones. */
+export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<string>): Fields {
+  const byKey = new Map<string, Member>();
   for (const member of members) {
-    if (!known.has(member.key)) continue;
-    if (found.has(member.key)) {
+    if (!names.has(member.key)) continue;
+    if (byKey.has(member.key)) {
       throw badRequest(`"${member.key}" stands twice in the body`, member.key, 'duplicate_parameter');
     }
-    found.set(member.key, member);
+    byKey.set(member.key, member);
   }
   const read = (key: string): unknown => {
-    const member = found.get(key);
+    const member = byKey.get(key);
     if (!member) return undefined;
     try {
       return readValue(bytes, member) ?? undefined;
@@ -55,7 +55,7 @@ export function readFields(bytes: Buffer, members: Member[], known: ReadonlySet<
     }
   };
   return {
-    find: (key) => found.get(key),
+    find: (key) => byKey.get(key),
     read,
     boolean(key) {
       const value = read(key);
@@ -74,21 +74,21 @@ export function readFields(bytes: Buffer, members: Member[], known: ReadonlySet<
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 
-/** An array that is not empty. What is in it is the provider's to judge. */
-export function checkList(bytes: Buffer, fields: Fields, key: string, about: string): void {
+/** Checks for an array that is not empty. Its items are left to the provider to check. */
+export function checkList(bytes: Buffer, fields: Fields, key: string, meaning: string): void {
   const member = fields.find(key);
-  if (!member) throw badRequest(`"${key}" is missing: ${about}`, key, 'missing_required_parameter');
+  if (!member) throw badRequest(`"${key}" is missing: ${meaning}`, key, 'missing_required_parameter');
   if (bytes[member.start] !== OPEN_BRACKET)
     throw badRequest(`"${key}" must be an array`, key, 'invalid_type');
-  const begin = bytes
+  const start = bytes
     .toString('latin1', member.start + 1, Math.min(member.end, member.start + 64))
     .trimStart();
-  if (begin.charCodeAt(0) === CLOSE_BRACKET) {
+  if (start.charCodeAt(0) === CLOSE_BRACKET) {
     throw badRequest(`"${key}" is empty: there is nothing to answer`, key, 'empty_array');
   }
 }
 
-/** A member that was there when the body was read. */
+/** A member that must exist, as parsing required it. */
 export function memberOf(members: readonly Member[], key: string): Member {
   const member = members.find((candidate) => candidate.key === key);
   if (!member) throw new Error(`the ${key} member is gone`);

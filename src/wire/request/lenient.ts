@@ -6,21 +6,21 @@ import { TEXT_ONLY } from './non-text-input.ts';
 import { readServiceObject } from './service-options.ts';
 import type { WireRequest } from './wire-request.ts';
 
-/** A request of which gw reads the model, if it names one; `modelAt` is where. */
+/** A request whose model gw knows if the body names one; `modelAt` is its byte range. */
 export interface LooseRequest extends WireRequest {
   modelAt?: { start: number; end: number; quoted: boolean };
 }
 
-const KNOWN = new Set(['model', 'stream', 'service']);
+const FIELD_NAMES = new Set(['model', 'stream', 'service']);
 
-/** Reads what little there is to read of any body: not whether it is one that an endpoint takes. Throws GwError 400 for a bad `service`. */
+/** Reads model, `stream` and `service` from any kind of body. Throws GwError 400 for an invalid `service`. */
 export function readLoosely(bytes: Buffer, { headers }: IncomingMessage): LooseRequest {
   const type = headers['content-type'] ?? '';
-  if (/^multipart\/form-data/i.test(type)) return fromForm(bytes);
-  return /json\b/i.test(type) ? (fromJson(bytes) ?? bareRequest(bytes)) : bareRequest(bytes);
+  if (/^multipart\/form-data/i.test(type)) return readForm(bytes);
+  return /json\b/i.test(type) ? (readJson(bytes) ?? bareRequest(bytes)) : bareRequest(bytes);
 }
 
-/** A request of which nothing is known but its bytes. */
+/** A request of which gw knows only the bytes. */
 export function bareRequest(bytes: Buffer): WireRequest {
   return {
     bytes,
@@ -36,14 +36,14 @@ export function bareRequest(bytes: Buffer): WireRequest {
   };
 }
 
-function fromJson(bytes: Buffer): LooseRequest | undefined {
+function readJson(bytes: Buffer): LooseRequest | undefined {
   let members: ReturnType<typeof scanObject>;
   try {
     members = scanObject(bytes);
   } catch {
     return undefined;
   }
-  const fields = readFields(bytes, members, KNOWN);
+  const fields = readFields(bytes, members, FIELD_NAMES);
   const request: LooseRequest = { ...bareRequest(bytes), members, stream: fields.read('stream') === true };
   const service = fields.find('service');
   if (service) {
@@ -59,9 +59,9 @@ function fromJson(bytes: Buffer): LooseRequest | undefined {
 const MODEL_PART = Buffer.from('name="model"');
 const STREAM_PART = Buffer.from('name="stream"');
 
-function fromForm(bytes: Buffer): LooseRequest {
-  const model = partAt(bytes, MODEL_PART);
-  const stream = partAt(bytes, STREAM_PART);
+function readForm(bytes: Buffer): LooseRequest {
+  const model = findPart(bytes, MODEL_PART);
+  const stream = findPart(bytes, STREAM_PART);
   const text = (at: { start: number; end: number }) => bytes.toString('utf8', at.start, at.end);
   const request: LooseRequest = {
     ...bareRequest(bytes),
@@ -70,8 +70,8 @@ function fromForm(bytes: Buffer): LooseRequest {
   return model ? { ...request, model: text(model), modelAt: { ...model, quoted: false } } : request;
 }
 
-/** The value of a form's field, which ends with its line. */
-function partAt(bytes: Buffer, mark: Buffer): { start: number; end: number } | undefined {
+/** Byte range of a form field's value, which ends with its line. */
+function findPart(bytes: Buffer, mark: Buffer): { start: number; end: number } | undefined {
   const at = bytes.indexOf(mark);
   const headersEnd = at < 0 ? -1 : bytes.indexOf('\r\n\r\n', at);
   const end = headersEnd < 0 ? -1 : bytes.indexOf('\r\n', headersEnd + 4);

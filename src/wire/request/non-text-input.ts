@@ -1,83 +1,86 @@
 import type { SeeString } from '../../json/scan.ts';
-import { spellsLetters } from './escaped-letters.ts';
+import { hasEscapedLetters } from './escaped-letters.ts';
 import { createTypeReader } from './unusual-types.ts';
 
-/** Input that is billed by another measure than the request's bytes: what a URL, a file or an earlier answer holds. */
+/** Input that the size of the request doesn't bound: the contents of a URL, a file or an earlier answer. */
 export interface NonTextInput {
   images: number;
-  /** There may be as much more as the model can take in. */
+  /** There may be enough of it to fill the model's context. */
   context: boolean;
 }
 
 export const TEXT_ONLY: NonTextInput = Object.freeze({ images: 0, context: false });
 
-/** The strings that tell images and the rest: whole ones, or with `*` behind it how they begin. */
-export interface NonTextWords {
+/** The strings that mark non-text input. A trailing `*` matches any string with that prefix. */
+export interface NonTextMarkers {
   images: readonly string[];
   context: readonly string[];
 }
 
-interface Word {
+interface Marker {
   bytes: Buffer;
-  isWhole: boolean;
+  isExact: boolean;
   isImage: boolean;
 }
 
 const BACKSLASH = 0x5c;
-const NO_WORDS: Word[] = [];
+const NO_MARKERS: Marker[] = [];
 
-/** Looks at the strings of one body while it is scanned. */
+/** Inspects the strings of one body while it is scanned. */
 export interface NonTextReader {
   see: SeeString;
   nonText(): NonTextInput;
-  /** Whether anything is of a type that no plain conversation has: a provider's own tools, for one. */
-  hasOddType(): boolean;
+  /** Whether anything has a type that plain conversations don't have, such as a server tool. */
+  hasUnusualType(): boolean;
 }
 
-/** Makes readers that find the words while a body is scanned; one for each body. No text of a message looks like one. */
-export function nonTextReaders({ images, context }: NonTextWords): () => NonTextReader {
-  /** By their first letter: most strings begin with none of these. An escape may stand for any. */
-  const words: (Word[] | undefined)[] = new Array(256);
-  words[BACKSLASH] = [];
+/** Returns a function that creates a reader; each body needs its own. */
+export function nonTextReaders({ images, context }: NonTextMarkers): () => NonTextReader {
+  /** By first letter, which rules out most strings. A leading escape may stand for any letter. */
+  const markers: (Marker[] | undefined)[] = new Array(256);
+  markers[BACKSLASH] = [];
   for (const text of [...images, ...context]) {
-    const isWhole = !text.endsWith('*');
-    const bytes = Buffer.from(isWhole ? `"${text}"` : `"${text.slice(0, -1)}`);
+    const isExact = !text.endsWith('*');
+    const bytes = Buffer.from(isExact ? `"${text}"` : `"${text.slice(0, -1)}`);
     const letter = bytes[1] ?? 0;
-    words[letter] = [...(words[letter] ?? NO_WORDS), { bytes, isWhole, isImage: images.includes(text) }];
+    markers[letter] = [
+      ...(markers[letter] ?? NO_MARKERS),
+      { bytes, isExact, isImage: images.includes(text) },
+    ];
   }
   return () => {
-    let imagesFound = 0;
-    let contextFound = false;
+    let imageCount = 0;
+    let hasContext = false;
     const types = createTypeReader();
     return {
       see(bytes, start, end) {
         types.see(bytes, start, end);
-        const candidates = words[bytes[start + 1] ?? 0];
+        const candidates = markers[bytes[start + 1] ?? 0];
         if (!candidates) return;
-        const word = candidates.find((each) => isAt(bytes, start, end, each));
-        if (word?.isImage) imagesFound++;
-        else if (word || spellsLetters(bytes, start, end)) contextFound = true;
+        const marker = candidates.find((each) => isAt(bytes, start, end, each));
+        if (marker?.isImage) imageCount++;
+        else if (marker || hasEscapedLetters(bytes, start, end)) hasContext = true;
       },
       nonText: () =>
-        imagesFound === 0 && !contextFound ? TEXT_ONLY : { images: imagesFound, context: contextFound },
-      hasOddType: () => contextFound || types.hasOdd(),
+        imageCount === 0 && !hasContext ? TEXT_ONLY : { images: imageCount, context: hasContext },
+      hasUnusualType: () => hasContext || types.hasUnusual(),
     };
   };
 }
 
-function isAt(bytes: Buffer, start: number, end: number, word: Word): boolean {
-  const wordEnd = start + word.bytes.length;
-  if (word.isWhole ? wordEnd !== end : wordEnd > end) return false;
-  return word.bytes.compare(bytes, start, wordEnd) === 0;
+function isAt(bytes: Buffer, start: number, end: number, marker: Marker): boolean {
+  const markerEnd = start + marker.bytes.length;
+  if (marker.isExact ? markerEnd !== end : markerEnd > end) return false;
+  return marker.bytes.compare(bytes, start, markerEnd) === 0;
 }
 
-/** Bounds of what providers bill for one image; OpenAI multiplies the tokens of images for gpt-4o-mini. */
+/** Upper bounds of the tokens billed for one image. OpenAI bills far more of them for gpt-4o-mini. */
 const TOKENS_PER_IMAGE = 12_000;
 const TOKENS_PER_IMAGE_4O_MINI = 48_200;
-/** A model whose context size is unknown. */
+/** Context size assumed for a model whose size is unknown, in tokens. */
 export const UNKNOWN_CONTEXT = 1_000_000;
 
-/** The bound of the unseen input in tokens of a model that takes in `contextTokens`. */
+/** Upper bound of non-text input, in tokens, for a model with a context of `contextTokens`. */
 export function nonTextTokens(
   { images, context }: NonTextInput,
   model: string,

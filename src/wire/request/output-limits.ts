@@ -1,16 +1,19 @@
 import type { Fields } from './fields.ts';
 import { reasoningBeyondLimit } from './reasoning-budget.ts';
 
-/** The fields that limit the output of a chat; some providers know the one, some the other. */
+/** The fields that limit the output of a chat completion. Some providers only support one of them. */
 export const LIMITS: readonly string[] = ['max_tokens', 'max_completion_tokens'];
 
-/** Output that a chat may be billed for beyond its limit. */
+/** Output tokens that may be billed beyond the limit. */
 export function beyondLimit(fields: Fields): number | undefined {
-  return predicted(fields) + reasoningBeyondLimit(fields, LIMITS) || undefined;
+  return predictionBound(fields) + reasoningBeyondLimit(fields, LIMITS) || undefined;
 }
 
-/** What was predicted of an answer that comes otherwise, in bytes, as no token is shorter than one. */
-function predicted(fields: Fields): number {
+/**
+ * Upper bound of the tokens of a predicted output, which are billed even if the answer differs: its length in bytes, as
+ * no token is shorter than a byte.
+ */
+function predictionBound(fields: Fields): number {
   const member = fields.find('prediction');
   return member && fields.read('prediction') !== undefined ? member.end - member.start : 0;
 }

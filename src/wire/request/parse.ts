@@ -2,49 +2,49 @@ import { badRequest } from '../../errors.ts';
 import { type Edit, insertMember, removeMember, replaceValue } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
 import { type Fields, memberOf, readFields, scanBody } from './fields.ts';
-import { type NonTextInput, type NonTextWords, nonTextReaders, TEXT_ONLY } from './non-text-input.ts';
+import { type NonTextInput, type NonTextMarkers, nonTextReaders, TEXT_ONLY } from './non-text-input.ts';
 import { readServerTools, type ToolShape } from './server-tools.ts';
 import { readServiceObject } from './service-options.ts';
-import { askForUsage } from './stream-usage.ts';
+import { requestUsage } from './stream-usage.ts';
 import { SURCHARGE_FIELDS, surchargesOf } from './surcharges.ts';
 import type { WireRequest } from './wire-request.ts';
 
 const MAX_OUTPUT_TOKENS = 100_000_000;
 const MAX_MODEL_NAME = 500;
 
-/** What there is to read in a request besides `model`, `stream` and `service`, which all have. */
+/** The fields of an API's requests, besides `model`, `stream` and `service`. */
 export interface RequestShape {
-  /** The fields that limit the output; the first is the one to write where the request has none. */
+  /** The fields that limit the output. */
   limits: readonly string[];
-  /** Further fields that `check` and `choices` read. */
-  reads?: readonly string[];
+  /** Further fields that the functions of this shape read. */
+  fields?: readonly string[];
   /** Throws GwError 400 with `param`. */
   check?(fields: Fields, bytes: Buffer): void;
-  /** How many answers are asked for; one if it is left out. */
+  /** Number of answers requested; 1 if undefined. */
   choices?(fields: Fields): number;
-  /** What tells input that the request only points at. */
-  nonText?: NonTextWords;
-  /** Fields that tell as much by being there. */
+  /** The strings that mark non-text input. */
+  nonText?: NonTextMarkers;
+  /** Fields that refer to input which the provider stores. */
   stored?: readonly string[];
   tools?: ToolShape;
-  /** Output that may be billed beyond the limit. */
+  /** Output tokens that may be billed beyond the limit. */
   beyondLimit?(fields: Fields): number | undefined;
-  /** What the model may think by a limit of its own. */
+  /** The request's separate limit of reasoning tokens. */
   reasoningBudget?(fields: Fields): number;
-  /** A stream reports its usage only if `stream_options` asks for it. */
-  asksForUsage?: boolean;
+  /** Streams report usage only if `stream_options` requests it. */
+  usageOnRequest?: boolean;
 }
 
-/** The reader of one wire's requests: a few facts, and the edits to make; all other bytes stay as they came. */
+/** The parser of an API's requests. All bytes stay as they are, except where an edit is returned. */
 export function createParser(shape: RequestShape): (bytes: Buffer) => WireRequest {
-  const known = new Set([
+  const fieldNames = new Set([
     'model',
     'stream',
     'stream_options',
     'service',
     ...SURCHARGE_FIELDS,
     ...shape.limits,
-    ...(shape.reads ?? []),
+    ...(shape.fields ?? []),
     ...(shape.stored ?? []),
     ...(shape.tools ? ['tools', ...Object.keys(shape.tools.fields ?? {})] : []),
     ...(shape.tools?.limitField ? [shape.tools.limitField] : []),
@@ -54,16 +54,16 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
   return (bytes) => {
     const reader = newReader?.();
     const members = scanBody(bytes, reader?.see);
-    checkKeys(members, known);
-    const fields = readFields(bytes, members, known);
+    checkKeys(members, fieldNames);
+    const fields = readFields(bytes, members, fieldNames);
     const model = readModel(fields);
     shape.check?.(fields, bytes);
     const stream = fields.boolean('stream') ?? false;
-    const usage = stream && shape.asksForUsage ? askForUsage(bytes, members, fields) : undefined;
-    const limit = largestOf(fields, shape.limits);
+    const usage = stream && shape.usageOnRequest ? requestUsage(bytes, members, fields) : undefined;
+    const limit = largestLimit(fields, shape.limits);
     const service = fields.find('service');
     const edits = usage?.edits ?? [];
-    const hasOddType = reader?.hasOddType() ?? false;
+    const hasUnusualType = reader?.hasUnusualType() ?? false;
     return {
       bytes,
       members,
@@ -75,29 +75,29 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
       beyondLimit: shape.beyondLimit?.(fields),
       reasoningTokens: shape.reasoningBudget?.(fields),
       surcharges: surchargesOf(fields),
-      serverTools: shape.tools && readServerTools(shape.tools, { bytes, members, fields, hasOddType }),
-      wantsUsage: usage?.wantsUsage ?? !shape.asksForUsage,
+      serverTools: shape.tools && readServerTools(shape.tools, { bytes, members, fields, hasUnusualType }),
+      wantsUsage: usage?.wantsUsage ?? !shape.usageOnRequest,
       nonText: withStored(reader?.nonText() ?? TEXT_ONLY, fields, stored),
       edits: service ? [removeMember(members, service), ...edits] : edits,
     };
   };
 }
 
-/** A field in other letters is the field to some providers (Go's decoder takes any case) and nothing to others. */
-function checkKeys(members: readonly Member[], known: ReadonlySet<string>): void {
+/** Refuses a misspelt field name that some providers accept (Go's JSON decoder ignores case) and others ignore. */
+function checkKeys(members: readonly Member[], fieldNames: ReadonlySet<string>): void {
   for (const { key } of members) {
-    if (!ODD_LETTERS.test(key)) continue;
-    // By way of capitals, since those of ſ and K are S and K.
-    const meant = key.replaceAll(BAD_BYTES, '').toUpperCase().toLowerCase();
-    if (known.has(meant)) {
-      throw badRequest(`"${key}" may be taken for "${meant}": write it so`, meant, 'ambiguous_parameter');
+    if (!UNUSUAL_CHARACTER.test(key)) continue;
+    // Upper case first, which turns ſ into S and the Kelvin sign into K.
+    const name = key.replaceAll(REPLACEMENT_CHARACTER, '').toUpperCase().toLowerCase();
+    if (fieldNames.has(name)) {
+      throw badRequest(`"${key}" may be taken for "${name}": write it so`, name, 'ambiguous_parameter');
     }
   }
 }
 
-const ODD_LETTERS = /[^a-z\d_]/;
-/** What stands for bytes that are no UTF-8; some decoders drop them. */
-const BAD_BYTES = '\ufffd';
+const UNUSUAL_CHARACTER = /[^a-z\d_]/;
+/** Stands for bytes that are not UTF-8, which some decoders drop. */
+const REPLACEMENT_CHARACTER = '\ufffd';
 
 function withStored(nonText: NonTextInput, fields: Fields, stored: readonly string[]): NonTextInput {
   const isStored = stored.some((key) => fields.read(key) !== undefined);
@@ -118,7 +118,7 @@ function readModel(fields: Fields): string {
   return model;
 }
 
-function largestOf(fields: Fields, limits: readonly string[]): number | undefined {
+function largestLimit(fields: Fields, limits: readonly string[]): number | undefined {
   let largest: number | undefined;
   for (const key of limits) {
     const value = fields.integer(key, 1, MAX_OUTPUT_TOKENS);
@@ -127,19 +127,19 @@ function largestOf(fields: Fields, limits: readonly string[]): number | undefine
   return largest;
 }
 
-/** The edit that puts another model name into a request. */
+/** The edit that replaces the model name. */
 export function renameModel({ members }: WireRequest, model: string): Edit {
   return replaceValue(memberOf(members, 'model'), JSON.stringify(model));
 }
 
-/** The edits that set every output limit that the request has, or else write `field`. */
+/** The edits that set every output limit in the request, or insert `field` if it has none. */
 export function writeLimit(
   { members }: WireRequest,
   limits: readonly string[],
   field: string,
   tokens: number,
 ): Edit[] {
-  const written = members.filter(({ key }) => limits.includes(key));
-  if (written.length > 0) return written.map((member) => replaceValue(member, String(tokens)));
+  const present = members.filter(({ key }) => limits.includes(key));
+  if (present.length > 0) return present.map((member) => replaceValue(member, String(tokens)));
   return [insertMember(members, field, String(tokens))];
 }

@@ -2,33 +2,26 @@ import { isObject } from '../../json/object.ts';
 import { type Member, readValue } from '../../json/scan.ts';
 import type { Prompt, WireRequest } from './wire-request.ts';
 
-/** The fields of a request that a model reads. */
+/** The request fields that a model reads. */
 export interface PromptFields {
-  /** Conversations, texts and lists of tokens: their strings are counted. */
+  /** Conversations, texts and lists of token ids, of which the strings are counted. */
   read: ReadonlySet<string>;
-  /** What the provider writes out for the model: counted as JSON. */
+  /** Fields that the provider renders for the model, counted as JSON. */
   json?: ReadonlySet<string>;
-  /** What makes the provider read in more by itself: earlier answers, stored prompts, searches. */
+  /** Fields that make the provider add input: earlier answers, stored prompts, searches. */
   stored?: ReadonlySet<string>;
 }
 
 const NONE: ReadonlySet<string> = new Set();
 
 /** Fields that no model reads. */
+// biome-ignore format: related fields share a line
 const UNREAD: ReadonlySet<string> = new Set([
-  ...['model', 'service', 'stream', 'stream_options', 'metadata', 'user', 'store', 'n', 'best_of'],
-  ...[
-    'max_tokens',
-    'max_completion_tokens',
-    'max_output_tokens',
-    'temperature',
-    'top_p',
-    'seed',
-    'logit_bias',
-  ],
+  'model', 'service', 'stream', 'stream_options', 'metadata', 'user', 'store', 'n', 'best_of',
+  'max_tokens', 'max_completion_tokens', 'max_output_tokens', 'temperature', 'top_p', 'seed', 'logit_bias',
 ]);
 
-/** The request's text as the model reads it; of images and files, which are billed otherwise, how many there are. */
+/** Returns a function that extracts a request's text as the model reads it, and counts its non-text input. */
 export function promptReader({
   read,
   json = NONE,
@@ -39,9 +32,9 @@ export function promptReader({
     const prompt: Prompt = { texts: [], items: 0, tokens: 0, nonText };
     for (const member of members) {
       if (read.has(member.key)) {
-        const value = readOrNot(bytes, member);
+        const value = tryRead(bytes, member);
         if (value === undefined) {
-          addUnread(bytes, member, prompt);
+          addInvalid(bytes, member, prompt);
           continue;
         }
         prompt.items += Array.isArray(value) ? value.length : 1;
@@ -51,9 +44,9 @@ export function promptReader({
         prompt.items += countItems(bytes, member);
         prompt.texts.push(bytes.toString('utf8', member.start, member.end));
       } else if (stored.has(member.key)) {
-        if (readOrNot(bytes, member) !== null) prompt.nonText.context = true;
+        if (tryRead(bytes, member) !== null) prompt.nonText.context = true;
       } else if (!UNREAD.has(member.key)) {
-        // A field of some provider's own, which its model may read.
+        // An unknown field: a model of some provider may read it.
         prompt.texts.push(bytes.toString('utf8', member.start, member.end));
       }
     }
@@ -61,14 +54,14 @@ export function promptReader({
   };
 }
 
-/** Each of a list of tools is written out for the model in words of its own. */
+/** Providers render each tool of a list separately. */
 function countItems(bytes: Buffer, member: Member): number {
-  const value = readOrNot(bytes, member);
+  const value = tryRead(bytes, member);
   return Array.isArray(value) ? value.length : 1;
 }
 
-/** Undefined where a string or a number inside is none: the provider judges that, and may not mind. */
-function readOrNot(bytes: Buffer, member: Member): unknown {
+/** Undefined when the value contains an invalid string or number, which some providers accept. */
+function tryRead(bytes: Buffer, member: Member): unknown {
   try {
     return readValue(bytes, member);
   } catch {
@@ -76,14 +69,14 @@ function readOrNot(bytes: Buffer, member: Member): unknown {
   }
 }
 
-/** What can't be read counts as the text that it is, and may hold anything besides. */
-function addUnread(bytes: Buffer, { start, end }: Member, prompt: Prompt): void {
+/** Counts an invalid value by its raw text. It may contain any non-text input. */
+function addInvalid(bytes: Buffer, { start, end }: Member, prompt: Prompt): void {
   prompt.items += 1;
   prompt.texts.push(bytes.toString('utf8', start, end));
   prompt.nonText.context = true;
 }
 
-/** Token ids instead of text, or lists of them, as embeddings and legacy completions take them. */
+/** Whether the input is token ids or lists of them, which embeddings and legacy completions accept. */
 function isTokens(value: unknown): value is unknown[] {
   if (!Array.isArray(value)) return false;
   const isToken = (item: unknown) => typeof item === 'number';
@@ -97,11 +90,12 @@ function countTokens(value: unknown[]): number {
 }
 
 const IMAGES = new Set(['image_url', 'input_image', 'image', 'computer_screenshot', 'image_generation_call']);
+// biome-ignore format: related types share a line
 const FILES = new Set([
-  ...['file', 'input_file', 'document', 'item_reference', 'additional_tools'],
-  ...['video_url', 'audio_url', 'file_url', 'pdf_url', 'document_url'],
+  'file', 'input_file', 'document', 'item_reference', 'additional_tools',
+  'video_url', 'audio_url', 'file_url', 'pdf_url', 'document_url',
 ]);
-/** Where images and files keep their bytes and addresses. */
+/** The fields with the bytes or the URL of an image or a file. */
 const CONTENTS = new Set(['url', 'image_url', 'data', 'file_data', 'file_url', 'file_id']);
 
 function collect(value: unknown, prompt: Prompt): void {
@@ -119,33 +113,34 @@ function collectObject(value: object, prompt: Prompt): void {
   if (isFile || isEarlierAudio(value)) prompt.nonText.context = true;
   for (const [key, item] of Object.entries(value)) {
     if (isLabel(key, item)) continue;
-    const read = isImage || isFile ? withoutContents(key, item) : item;
-    // The model reads the arguments of calls and the like with their keys and numbers.
-    collect(typeof read === 'object' && !CONTAINERS.has(key) ? JSON.stringify(read) : read, prompt);
+    const text = isImage || isFile ? withoutContents(key, item) : item;
+    // The model reads other objects, such as the arguments of calls, with their keys and numbers.
+    collect(typeof text === 'object' && !CONTAINERS.has(key) ? JSON.stringify(text) : text, prompt);
   }
 }
 
-/** Calls and their results, unlike texts, stand between words of the provider's, however short they are themselves. */
+/** False for calls and results: providers add tokens around them, however short they are. */
 function isText(type: unknown): boolean {
   return type === undefined || type === 'message' || (typeof type === 'string' && type.endsWith('text'));
 }
 
-/** Longer ones may be read: made-up roles, and signatures that hold thoughts. */
-const MOST_OF_LABEL = 64;
+/** Longer values may reach the model: invented roles, and signatures that contain reasoning. */
+const MAX_LABEL = 64;
 
 function isLabel(key: string, item: unknown): boolean {
-  return LABELS.has(key) && typeof item === 'string' && item.length <= MOST_OF_LABEL;
+  return LABELS.has(key) && typeof item === 'string' && item.length <= MAX_LABEL;
 }
 
-/** A spoken answer is given back by its id. */
+/** Whether a message refers to an earlier audio answer by its id. */
 function isEarlierAudio({ audio }: { audio?: { id?: unknown } | null }): boolean {
   return typeof audio?.id === 'string';
 }
 
-/** Fields of messages and their parts that hold further parts, of which only the texts are read. */
+/** Fields that hold content parts, of which only the texts are read. */
+// biome-ignore format: related fields share a line
 const CONTAINERS = new Set([
-  ...['content', 'summary', 'output', 'tool_calls', 'function'],
-  ...['image_url', 'input_audio', 'source', 'file'],
+  'content', 'summary', 'output', 'tool_calls', 'function',
+  'image_url', 'input_audio', 'source', 'file',
 ]);
 
 function withoutContents(key: string, item: unknown): unknown {
@@ -156,10 +151,10 @@ function withoutContents(key: string, item: unknown): unknown {
   );
 }
 
-/** Labels that are no text of the conversation. */
+/** Fields that label a message or part and hold no text of the conversation. */
 const LABELS = new Set(['role', 'type', 'id', 'object', 'signature']);
 
-/** All strings of a generated value but for labels, in order. Without recursion: answers may be nested without end. */
+/** Collects all strings of a generated value except labels, in order. Not recursive: answers may be nested deeply. */
 export function collectStrings(value: unknown, texts: string[]): void {
   const left = [value];
   while (left.length > 0) {

@@ -1,30 +1,30 @@
 import { isObject } from '../../json/object.ts';
 import type { Fields } from './fields.ts';
 
-/** The least that OpenRouter lets a model think that is to think at all. */
-const LEAST_THOUGHTS = 1_024;
-/** More than any model thinks. */
-const MOST_THOUGHTS = 100_000_000;
+/** The smallest budget that OpenRouter gives a model with reasoning enabled. */
+const MIN_REASONING_TOKENS = 1_024;
+/** More than any model generates. */
+export const MAX_REASONING_TOKENS = 100_000_000;
 
 /**
- * What a request lets the model think, in tokens. OpenRouter takes `reasoning` with a limit in chats and responses
- * (https://openrouter.ai/docs/use-cases/reasoning-tokens), other hosts Anthropic's `thinking` in chats.
+ * The request's limit of reasoning tokens. OpenRouter accepts `reasoning` with a limit
+ * (https://openrouter.ai/docs/use-cases/reasoning-tokens), other hosts accept Anthropic's `thinking`.
  */
 export function reasoningBudget(fields: Fields): number {
   const reasoning = fields.read('reasoning');
   const thinking = fields.read('thinking');
   if (reasoning === undefined && thinking === undefined) return 0;
-  const most = Math.max(
-    isObject(reasoning) ? LEAST_THOUGHTS : 0,
+  const budget = Math.max(
+    isObject(reasoning) ? MIN_REASONING_TOKENS : 0,
     isObject(reasoning) ? Number(reasoning.max_tokens) || 0 : 0,
     isObject(thinking) ? Number(thinking.budget_tokens) || 0 : 0,
   );
-  return Math.min(Math.ceil(most), MOST_THOUGHTS);
+  return Math.min(Math.ceil(budget), MAX_REASONING_TOKENS);
 }
 
-/** Thoughts that have a larger limit of their own: a host may go by that one. */
+/** The reasoning budget if it is larger than the output limit, as some hosts apply it instead of that limit; else 0. */
 export function reasoningBeyondLimit(fields: Fields, limits: readonly string[]): number {
-  const most = reasoningBudget(fields);
-  const written = limits.map((key) => fields.read(key)).filter((limit) => typeof limit === 'number');
-  return written.length > 0 && most > Math.max(...written) ? most : 0;
+  const budget = reasoningBudget(fields);
+  const values = limits.map((key) => fields.read(key)).filter((limit) => typeof limit === 'number');
+  return values.length > 0 && budget > Math.max(...values) ? budget : 0;
 }

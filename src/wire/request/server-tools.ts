@@ -3,33 +3,33 @@ import { type Edit, insertMember, replaceValue } from '../../json/edit.ts';
 import { JsonSyntaxError, type Member, readValue, scanArray, scanObject } from '../../json/scan.ts';
 import type { Fields } from './fields.ts';
 
-/** A tool that the provider runs itself while it answers. */
+/** A tool that the provider runs while it generates an answer. */
 export interface ServerTool {
-  /** As fees are named. */
+  /** The tool's name in the list of fees. */
   name: string;
-  /** The field of the request that asks for it. */
+  /** The field of the request that enables it. */
   field: string;
-  /** The calls that the request itself allows. */
-  mostCalls?: number | undefined;
-  /** Where its own limit may be written. */
-  limitAt?: (calls: number) => Edit;
+  /** The request's own limit of calls to this tool. */
+  maxCalls?: number | undefined;
+  /** The edit that limits the calls to this tool; undefined when it takes no limit. */
+  limitEdit?: (calls: number) => Edit;
 }
 
-/** The provider's own tools that a request brings. */
+/** The server tools that a request enables. */
 export interface ServerTools {
   tools: ServerTool[];
-  /** What a limit counts: the calls of all tools together, those of each, or the API has none. */
+  /** What the API limits: the calls to all tools together, those to each tool, or nothing. */
   limit: 'all' | 'each' | 'none';
-  /** The request's own limit of all calls together. */
-  mostCalls?: number | undefined;
+  /** The request's own limit of calls to all tools together. */
+  maxCalls?: number | undefined;
 }
 
-/** Types of tools that the client runs, and that so cost nothing but tokens. */
+/** Types of tools that the client runs, which cost nothing but tokens. */
 const CLIENT_TOOLS =
   /^(function|custom|namespace|local_shell|apply_patch|computer|computer_use_preview|tool_search)$|^(bash|text_editor|computer|memory|computer_toolset|browser_toolset|tool_search_tool_bm25|tool_search_tool_regex)_\d{8}$/;
 
-/** Tools of one name have many versions, and some names mean the same. */
-const NAMES: readonly (readonly [RegExp, string])[] = [
+/** Fee names by tool type: types carry versions, and some types are charged as one. */
+const FEE_NAMES: readonly (readonly [RegExp, string])[] = [
   [/^web_search_preview(_\d|$)/, 'web_search_preview'],
   [/^web_search(_\d|$)/, 'web_search'],
   [/^web_fetch(_\d|$)/, 'web_fetch'],
@@ -41,13 +41,13 @@ const NAMES: readonly (readonly [RegExp, string])[] = [
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
 
-/** The provider's own tools of a list of tools. Throws GwError 400 for a type that stands twice. */
+/** The server tools in a list of tools. Throws GwError 400 for a duplicate `type`. */
 function toolsInList(bytes: Buffer, list: { start: number }): ServerTool[] {
   if (bytes[list.start] !== OPEN_BRACKET) return [];
   return scanArray(bytes, list.start).flatMap(({ start, end }) => {
     if (bytes[start] !== OPEN_BRACE) return [];
     const members = scanObject(bytes.subarray(start, end)).map((member) => shifted(member, start));
-    return namesOf(bytes, members).map((type) => serverTool(bytes, members, type));
+    return toolTypes(bytes, members).map((type) => serverTool(bytes, members, type));
   });
 }
 
@@ -55,9 +55,9 @@ function shifted({ key, keyStart, start, end }: Member, by: number): Member {
   return { key, keyStart: keyStart + by, start: start + by, end: end + by };
 }
 
-/** The tool's type; the keys of one that has no type, as Google names its tools, but for a client's. */
-function namesOf(bytes: Buffer, members: Member[]): string[] {
-  const type = onlyOne(members, 'type');
+/** The type of a server tool, or its keys if it has none, as Google's tools don't; empty for a client's tool. */
+function toolTypes(bytes: Buffer, members: Member[]): string[] {
+  const type = uniqueMember(members, 'type');
   const byKey = members.map(({ key }) => key).filter((key) => GOOGLE_TOOLS.test(key));
   if (byKey.length > 0) return byKey;
   if (!type) {
@@ -65,80 +65,80 @@ function namesOf(bytes: Buffer, members: Member[]): string[] {
   }
   const name = readValue(bytes, type);
   if (name === null || (typeof name === 'string' && CLIENT_TOOLS.test(name))) return [];
-  if (name === 'shell' && !/"container/.test(textOf(bytes, members))) return [];
+  if (name === 'shell' && !/"container/.test(canonicalText(bytes, members))) return [];
   return [typeof name === 'string' ? name : JSON.stringify(name)];
 }
 
-/** Keys by which Google knows its own tools, whatever else stands beside them. */
+/** Keys of Google's tools, recognized beside any other key. */
 const GOOGLE_TOOLS = /^(google|url_?context|code_?execution|enterprise)/i;
 
 const CLIENT_KEYS = new Set(['name', 'function', 'functionDeclarations', 'function_declarations']);
 
-/** Two of a name could mean one thing here and another at the provider. */
-function onlyOne(members: Member[], key: string): Member | undefined {
-  const found = members.filter((member) => member.key === key);
-  if (found.length > 1) {
+/** Refuses duplicate keys: gw and the provider could read different ones. */
+function uniqueMember(members: Member[], key: string): Member | undefined {
+  const matches = members.filter((member) => member.key === key);
+  if (matches.length > 1) {
     throw badRequest(`"${key}" stands twice in one of the tools`, 'tools', 'duplicate_parameter');
   }
-  return found[0];
+  return matches[0];
 }
 
 function serverTool(bytes: Buffer, members: Member[], type: string): ServerTool {
-  const name = NAMES.find(([pattern]) => pattern.test(type))?.[1] ?? type;
-  if (name === 'container') return { name: containerOf(bytes, members), field: 'tools' };
-  const most = onlyOne(members, 'max_uses');
-  const uses = most && readValue(bytes, most);
-  const limitAt = (calls: number) =>
-    most ? replaceValue(most, String(calls)) : insertMember(members, 'max_uses', String(calls));
-  return { name, field: 'tools', mostCalls: isCount(uses) ? uses : undefined, limitAt };
+  const name = FEE_NAMES.find(([pattern]) => pattern.test(type))?.[1] ?? type;
+  if (name === 'container') return { name: containerName(bytes, members), field: 'tools' };
+  const limit = uniqueMember(members, 'max_uses');
+  const maxUses = limit && readValue(bytes, limit);
+  const limitEdit = (calls: number) =>
+    limit ? replaceValue(limit, String(calls)) : insertMember(members, 'max_uses', String(calls));
+  return { name, field: 'tools', maxCalls: isCount(maxUses) ? maxUses : undefined, limitEdit };
 }
 
 function isCount(value: unknown): value is number {
   return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
-/** Sessions are priced by their memory, however it is written. */
-function containerOf(bytes: Buffer, members: Member[]): string {
-  const text = textOf(bytes, members);
+/** Container sessions are priced by their memory. */
+function containerName(bytes: Buffer, members: Member[]): string {
+  const text = canonicalText(bytes, members);
   const size = ['64g', '16g', '4g'].find((each) => text.includes(`"memory_limit":"${each}"`));
   return size ? `container_${size}` : 'container';
 }
 
-/** The values as gw would write them: without spaces, and without escapes that nothing needs. */
-function textOf(bytes: Buffer, members: Member[]): string {
+/** The values as compact JSON, without needless escapes. */
+function canonicalText(bytes: Buffer, members: Member[]): string {
   return members.map((member) => JSON.stringify(readValue(bytes, member))).join();
 }
 
-/** What there is to read of the provider's own tools in the requests of a wire. */
+/** How requests of an API enable server tools. */
 export interface ToolShape {
   limit: ServerTools['limit'];
-  /** Fields that ask for tools by being there, and the names of their fees. */
+  /** Fields that enable tools by their presence, with the names of the fees. */
   fields?: Readonly<Record<string, string>>;
-  /** The field that limits all calls together. */
+  /** The field that limits the calls to all tools together. */
   limitField?: string;
-  /** Where else lists of tools may be, in a body that has anything odd. */
+  /** Finds lists of tools outside of `tools`. Called only for a body with an unusual type. */
   moreLists?: (bytes: Buffer, members: Member[]) => { start: number }[];
 }
 
-/** The provider's own tools of a request; undefined where there are none, as in nearly all. */
+/** The server tools of a request; undefined when there are none, as in nearly all requests. */
 export function readServerTools(
   { limit, fields: byField = {}, limitField, moreLists }: ToolShape,
   {
     bytes,
     members,
     fields,
-    hasOddType,
-  }: { bytes: Buffer; members: Member[]; fields: Fields; hasOddType: boolean },
+    hasUnusualType,
+  }: { bytes: Buffer; members: Member[]; fields: Fields; hasUnusualType: boolean },
 ): ServerTools | undefined {
   const tools = toolsByField(fields, byField);
-  if (hasOddType) {
+  if (hasUnusualType) {
     const list = fields.find('tools');
     const lists = [...(list ? [list] : []), ...(moreLists?.(bytes, members) ?? [])];
     tools.push(...lists.flatMap((each) => readList(bytes, each)));
   }
   if (tools.length === 0) return undefined;
-  const mostCalls = limitField === undefined ? undefined : fields.integer(limitField, 0, MAX_CALLS);
-  return { tools, limit, mostCalls };
+  const maxCalls = limitField === undefined ? undefined : fields.integer(limitField, 0, MAX_CALLS);
+  return { tools, limit, maxCalls };
 }
 
 const MAX_CALLS = 1_000_000;
@@ -152,14 +152,14 @@ function readList(bytes: Buffer, list: { start: number }): ServerTool[] {
   }
 }
 
-/** Tools that are asked for by a field of their own, as long as it says anything. */
+/** Tools enabled by a field of their own, unless its value is false or an empty list. */
 function toolsByField(fields: Fields, names: Readonly<Record<string, string>>): ServerTool[] {
   const tools: ServerTool[] = [];
   for (const field in names) {
     const value = fields.read(field);
     if (value === undefined || value === false || (Array.isArray(value) && value.length === 0)) continue;
-    const isHarmless = field === 'extra_body' && !/tool|search/i.test(JSON.stringify(value));
-    if (!isHarmless) tools.push({ name: names[field] ?? field, field });
+    const isUnrelated = field === 'extra_body' && !/tool|search/i.test(JSON.stringify(value));
+    if (!isUnrelated) tools.push({ name: names[field] ?? field, field });
   }
   return tools;
 }

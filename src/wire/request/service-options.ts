@@ -3,30 +3,30 @@ import { OPTIMIZER_LEVELS, type OptimizerLevel } from '../../config/settings.ts'
 import { badRequest } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
 
-/** What a request says to gw itself: the `service` object of the body, or the `x-service-*` headers. */
+/** A request's options for gw: the `service` object of the body, or the `x-service-*` headers. */
 export interface ServiceOptions {
-  /** Off, on at the configured level, or a level of its own. Undefined: as configured. */
+  /** Off, on at the configured level, or a level for this request. Undefined: as configured. */
   optimize?: boolean | OptimizerLevel;
   route?: boolean;
-  /** A budget or a project, by name. */
+  /** Name of a budget or a project. */
   budgetId?: string;
-  /** Nothing is sent: the answer says what would become of the request. */
+  /** Send nothing, and answer with what gw would do with the request. */
   explain?: boolean;
 }
 
-/** A project's name, a period and the path of a repository. */
+/** Long enough for a project's name, a period and the path of a repository. */
 const MAX_BUDGET_ID = 300;
 
-const KNOWN = new Set(['optimize', 'route', 'budget_id', 'explain']);
+const OPTION_NAMES = new Set(['optimize', 'route', 'budget_id', 'explain']);
 
-/** Reads the `service` object. 400 with `param` for an unknown or mistyped field. */
+/** Reads the `service` object. Throws GwError 400 with `param` for an unknown or mistyped field. */
 export function readServiceObject(value: unknown): ServiceOptions {
   if (value === null || value === undefined) return {};
   if (!isObject(value)) throw badRequest('"service" must be an object', 'service');
-  const unknown = Object.keys(value).find((key) => !KNOWN.has(key));
+  const unknown = Object.keys(value).find((key) => !OPTION_NAMES.has(key));
   if (unknown !== undefined) {
     throw badRequest(
-      `"service.${unknown}" is not an option: there are ${[...KNOWN].join(', ')}`,
+      `"service.${unknown}" is not an option: there are ${[...OPTION_NAMES].join(', ')}`,
       `service.${unknown}`,
       'unknown_parameter',
     );
@@ -42,13 +42,13 @@ export function readServiceObject(value: unknown): ServiceOptions {
   return explain ? { ...options, explain } : options;
 }
 
-/** Reads the headers; the body's object wins over them, field by field. */
+/** Adds the options of the headers. The body's options take precedence, field by field. */
 export function withServiceHeaders(options: ServiceOptions, headers: IncomingHttpHeaders): ServiceOptions {
   const optimize = headers['x-service-optimize'];
   const route = headers['x-service-route'];
   const budget = headers['x-service-budget'];
   if (optimize === undefined && route === undefined && budget === undefined) return options;
-  const fromHeaders = readOptions(word(optimize), word(route, ['off']), budget, {
+  const fromHeaders = readOptions(headerValue(optimize), headerValue(route, ['off']), budget, {
     optimize: 'x-service-optimize',
     route: 'x-service-route',
     budget: 'x-service-budget',
@@ -79,7 +79,7 @@ function readOptions(
 
 function readOptimize(value: unknown, name: string): boolean | OptimizerLevel {
   if (typeof value === 'boolean') return value;
-  const level = OPTIMIZER_LEVELS.find((known) => known === value);
+  const level = OPTIMIZER_LEVELS.find((name) => name === value);
   if (level === undefined) {
     throw badRequest(`"${name}" must be true, false or one of ${OPTIMIZER_LEVELS.join(', ')}`, name);
   }
@@ -87,13 +87,13 @@ function readOptimize(value: unknown, name: string): boolean | OptimizerLevel {
 }
 
 /**
- * A header has only text: `true` and `false` (also 1, 0, on) are taken as booleans, and what else means no. For the
- * optimizer `off` is a level.
+ * Reads `true`, `1` and `on` as true; `false`, `0` and the `negatives` as false. `off` isn't always a negative, as the
+ * optimizer has a level of that name.
  */
-function word(value: string | string[] | undefined, no: readonly string[] = []): unknown {
+function headerValue(value: string | string[] | undefined, negatives: readonly string[] = []): unknown {
   if (typeof value !== 'string') return value;
   const text = value.trim().toLowerCase();
   if (text === 'true' || text === '1' || text === 'on') return true;
-  if (text === 'false' || text === '0' || no.includes(text)) return false;
+  if (text === 'false' || text === '0' || negatives.includes(text)) return false;
   return text;
 }

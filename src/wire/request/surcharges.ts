@@ -3,87 +3,91 @@ import type { Preset } from '../../providers/presets.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Fields } from './fields.ts';
 
-/** What a request asks for that its provider charges otherwise than by the price of the model. */
+/** Options of a request that change its price from the model's listed prices. */
 export interface Surcharges {
-  /** The prices are so many tenths of the listed ones. */
+  /** Price factor in tenths: 10 is the listed price. */
   priceTenths: number;
-  /** Of that, what each field is worth. */
+  /** The factor of each field, in tenths. */
   byField: Readonly<Record<string, number>>;
-  /** A field by which another model may answer, or something else be charged for that has no price here. */
+  /** A field with unknown cost: another model may answer, or something without a price may be charged. */
   unknown: string | undefined;
 }
 
 /**
- * The dearest factors in use, in tenths. OpenAI's priority or fast tier (up to 2.5 times) and ultrafast (6 times):
- * https://developers.openai.com/api/docs/guides/fast-mode; Anthropic's fast mode (up to 6 times) and inference in one
- * country (1.1 times): https://platform.claude.com/docs/en/build-with-claude/fast-mode
+ * The highest price factors in use, in tenths. OpenAI's priority or fast tier costs up to 2.5 times the listed price,
+ * ultrafast 6 times: https://developers.openai.com/api/docs/guides/fast-mode. Anthropic's fast mode costs up to 6
+ * times, inference in one country 1.1 times: https://platform.claude.com/docs/en/build-with-claude/fast-mode
  */
 const FACTORS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
+  // biome-ignore format: equal factors share a line
   service_tier: {
-    ...{ auto: 10, default: 10, flex: 10, standard: 10, standard_only: 10, on_demand: 10 },
-    ...{ priority: 25, fast: 25, ultrafast: 60 },
+    auto: 10, default: 10, flex: 10, standard: 10, standard_only: 10, on_demand: 10,
+    priority: 25, fast: 25,
+    ultrafast: 60,
   },
   speed: { standard: 10, fast: 60 },
   inference_geo: { global: 10, us: 11 },
 };
 
 /**
- * Other models to answer in the asked one's stead (OpenRouter, Anthropic), what OpenRouter keeps of requests under a name
- * (another model, tools, limits: https://openrouter.ai/docs/guides/features/presets), that which makes it pass over the
- * limit of its tools' calls, and further agents that OpenAI lets a model start, each with a context of its own
+ * Fields with unknown cost: fallback models (OpenRouter, Anthropic); OpenRouter's presets, which may set another model,
+ * tools and limits (https://openrouter.ai/docs/guides/features/presets); its option to exceed the limit of tool calls;
+ * and OpenAI's multi-agent mode, where a model starts agents with contexts of their own
  * (https://developers.openai.com/api/docs/guides/responses-multi-agent).
  */
 const UNPRICED = ['models', 'fallbacks', 'preset', 'stop_server_tools_when', 'multi_agent'];
 
+/** Factor of the listed prices, in tenths. */
 const LISTED = 10;
 const PRICED = Object.keys(FACTORS);
 
-/** The fields that are read here. */
+/** All fields that affect surcharges. */
 export const SURCHARGE_FIELDS: readonly string[] = [...PRICED, ...UNPRICED];
 
-/** Undefined where the listed prices hold. */
+/** Undefined when the listed prices apply. */
 export function surchargesOf(request: Fields): Surcharges | undefined {
   let byField: Record<string, number> | undefined;
   let unknown = UNPRICED.find((field) => !isEmpty(field, request.read(field)));
   for (const field of PRICED) {
     const value = request.read(field);
     if (value === undefined) continue;
-    const known = factorOf(field, value);
-    if (known === undefined) unknown ??= field;
-    else if (known !== LISTED) byField = { ...byField, [field]: known };
+    const factor = factorOf(field, value);
+    if (factor === undefined) unknown ??= field;
+    else if (factor !== LISTED) byField = { ...byField, [field]: factor };
   }
   if (!byField && unknown === undefined) return undefined;
   return { priceTenths: productOf(Object.values(byField ?? {})), byField: byField ?? {}, unknown };
 }
 
-/** Which of them an answer reports, and where that is all there is to it: another may have them without a surcharge. */
+/** The fields that answers report. */
 const REPORTED: Readonly<Record<Preset['wire'], readonly string[]>> = {
   openai: ['service_tier'],
   anthropic: ['speed', 'inference_geo'],
 };
+/** Providers whose reports are final. Others may offer the same option without a surcharge. */
 const MAKERS: ReadonlySet<string> = new Set(['openai', 'azure', 'anthropic']);
 
 /**
- * The tenths of the listed prices that an answer is billed at. A tier may be an account's default, of which the request
- * says nothing, and a provider may answer at a lesser one than was asked for: what its maker reports counts, and of
- * others what is dearer.
+ * Price factor that an answer is billed at, in tenths of the listed prices. It can differ from the request's: a service
+ * tier may be the account's default, and a provider may serve a lower tier than requested. The report of the model's
+ * maker is taken as it is; for other providers the higher of both factors applies.
  */
 export function billedTenths(surcharges: Surcharges | undefined, usage: unknown, provider: Provider): number {
-  const asked = surcharges?.byField ?? NO_FACTORS;
+  const requested = surcharges?.byField ?? NO_FACTORS;
   const reported = fields(usage);
   let tenths = surcharges?.priceTenths ?? LISTED;
   for (const field of REPORTED[provider.wire]) {
-    const before = asked[field] ?? LISTED;
-    const stated = factorOf(field, reported[field]) ?? before;
+    const before = requested[field] ?? LISTED;
+    const after = factorOf(field, reported[field]) ?? before;
     const factor = MAKERS.has(provider.name)
-      ? discounted(field, reported[field], stated)
-      : Math.max(stated, before);
+      ? discounted(field, reported[field], after)
+      : Math.max(after, before);
     if (factor !== before) tenths = Math.ceil((tenths * factor) / before);
   }
   return tenths;
 }
 
-/** OpenAI's slow tier is half the price; it is held for at the whole of it. */
+/** OpenAI's flex tier costs half. The hold is for the full price. */
 function discounted(field: string, value: unknown, tenths: number): number {
   return field === 'service_tier' && value === 'flex' ? LISTED / 2 : tenths;
 }

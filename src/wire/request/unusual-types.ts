@@ -1,16 +1,17 @@
 import type { SeeString } from '../../json/scan.ts';
-import { spellsLetters } from './escaped-letters.ts';
+import { hasEscapedLetters } from './escaped-letters.ts';
 
-/** What stands behind `"type"` in messages, their parts, tools that the client runs, and the schemas of those. */
-const ORDINARY: readonly string[] = [
-  ...['object', 'string', 'array', 'number', 'integer', 'boolean', 'null'],
-  ...['function', 'custom', 'namespace', 'text', 'message', 'json_schema', 'json_object', 'grammar', 'regex'],
-  ...['image_url', 'input_audio', 'file', 'video_url', 'refusal', 'content', 'document', 'image', 'base64'],
-  ...['url', 'tool_use', 'tool_result', 'thinking', 'redacted_thinking', 'ephemeral', 'enabled', 'disabled'],
-  ...['adaptive', 'auto', 'any', 'tool', 'none', 'input_text', 'output_text', 'input_image', 'input_file'],
-  ...['function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output', 'reasoning'],
-  ...['summary_text', 'reasoning_text', 'local_shell_call', 'local_shell_call_output'],
-  ...['apply_patch_call', 'apply_patch_call_output'],
+/** The values of `type` in messages, content parts, client tools and their schemas. */
+// biome-ignore format: related types share a line
+const ORDINARY_TYPES: readonly string[] = [
+  'object', 'string', 'array', 'number', 'integer', 'boolean', 'null',
+  'function', 'custom', 'namespace', 'text', 'message', 'json_schema', 'json_object', 'grammar', 'regex',
+  'image_url', 'input_audio', 'file', 'video_url', 'refusal', 'content', 'document', 'image', 'base64',
+  'url', 'tool_use', 'tool_result', 'thinking', 'redacted_thinking', 'ephemeral', 'enabled', 'disabled',
+  'adaptive', 'auto', 'any', 'tool', 'none', 'input_text', 'output_text', 'input_image', 'input_file',
+  'function_call', 'function_call_output', 'custom_tool_call', 'custom_tool_call_output', 'reasoning',
+  'summary_text', 'reasoning_text', 'local_shell_call', 'local_shell_call_output',
+  'apply_patch_call', 'apply_patch_call_output',
 ];
 
 const LETTER_T = 0x74;
@@ -18,9 +19,9 @@ const BACKSLASH = 0x5c;
 const MAX_LENGTH = 32;
 const TYPE = Buffer.from('type');
 
-/** By first letter and length, as bytes: every type in a body is looked at, and to make a text of it would be felt. */
+/** By first letter and length, as bytes: decoding every `type` of a body into a string costs too much. */
 const BY_LETTER_AND_LENGTH: Buffer[][] = [];
-for (const word of ORDINARY) {
+for (const word of ORDINARY_TYPES) {
   const key = word.charCodeAt(0) * MAX_LENGTH + word.length;
   BY_LETTER_AND_LENGTH[key] = [...(BY_LETTER_AND_LENGTH[key] ?? []), Buffer.from(word)];
 }
@@ -43,22 +44,22 @@ function isType(bytes: Buffer, start: number, end: number): boolean {
 }
 
 /**
- * Tells whether a body has anything of a type that no plain conversation has. Nearly none has, so that its tools need
- * not be read one by one; a key called `type` that means something else only costs that look.
+ * Finds out while a body is scanned whether it contains a type that plain conversations don't have. Only such a body,
+ * which is rare, has its tools read one by one. A key called `type` with another meaning costs that reading, no more.
  */
-export function createTypeReader(): { see: SeeString; hasOdd(): boolean } {
+export function createTypeReader(): { see: SeeString; hasUnusual(): boolean } {
   let isValue = false;
-  let odd = false;
+  let unusual = false;
   return {
     see(bytes, start, end) {
-      if (odd) return;
+      if (unusual) return;
       const letter = bytes[start + 1];
       const isKey = letter === LETTER_T && isType(bytes, start, end);
-      if (isValue && !isKey) odd = !isOrdinary(bytes, start + 1, end - 1);
+      if (isValue && !isKey) unusual = !isOrdinary(bytes, start + 1, end - 1);
       isValue = isKey;
       if (isKey || (letter !== LETTER_T && letter !== BACKSLASH)) return;
-      if (spellsLetters(bytes, start, end)) odd = true;
+      if (hasEscapedLetters(bytes, start, end)) unusual = true;
     },
-    hasOdd: () => odd,
+    hasUnusual: () => unusual,
   };
 }

@@ -5,7 +5,7 @@ import type { ServerTools } from './server-tools.ts';
 import type { ServiceOptions } from './service-options.ts';
 import type { Surcharges } from './surcharges.ts';
 
-/** A request as gw reads it: a few facts, and the client's bytes with the edits to make in them. */
+/** A parsed request: the fields that gw needs, the client's bytes and the edits to make in them. */
 export interface WireRequest {
   bytes: Buffer;
   members: Member[];
@@ -14,33 +14,32 @@ export interface WireRequest {
   options: ServiceOptions;
   /** The request's own limit of output tokens per choice. */
   maxOutputTokens: number | undefined;
-  /** False: the API has no field that limits its output. */
+  /** False when the API has no field that limits its output. */
   limitable?: false;
-  /** Output tokens of each choice that may be billed beyond the limit. */
+  /** Output tokens per choice that may be billed beyond the limit. */
   beyondLimit?: number | undefined;
-  /** Output tokens of each choice that the model may think, by a limit of their own: a host may go by that one. */
+  /** Reasoning tokens per choice, for requests that limit them separately: some hosts apply that limit alone. */
   reasoningTokens?: number | undefined;
-  /** How many answers are asked for. */
+  /** Number of answers requested. */
   choices: number;
-  /** Left out where the listed prices hold. */
+  /** Undefined when the listed prices apply. */
   surcharges?: Surcharges | undefined;
-  /** Left out where the provider runs no tools of its own. */
+  /** Undefined when the request has no server tools. */
   serverTools?: ServerTools | undefined;
-  /** A stream's usage is the client's to see. */
+  /** The client receives the usage of its stream. */
   wantsUsage: boolean;
-  /** What it points at, looked for quickly: never less than there is. */
+  /** From a quick scan, which may find more than there is but never less. */
   nonText: NonTextInput;
-  /** Edits that have to be made wherever it goes. */
+  /** Edits that every provider needs. */
   edits: Edit[];
 }
 
 /** The input as the model reads it, for counting tokens. */
 export interface Prompt {
   texts: string[];
-  /** How many messages, tools and the like it comes in. */
+  /** Number of messages, content parts, tools and the like. */
   items: number;
-  /** Given as tokens, not as text. */
+  /** Input that the client sent as token ids. */
   tokens: number;
-  /** What is in no text. */
   nonText: NonTextInput;
 }

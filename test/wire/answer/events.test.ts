@@ -23,13 +23,13 @@ const streams = fc
 test.each([
   ['nothing', '', []],
   ['plain events', 'data: {"a":1}\n\ndata: [DONE]\n\n', ['{"a":1}', '[DONE]']],
-  ['an event that has not ended', 'data: a\n\ndata: b', ['a', 'b']],
-  ['two lines of data', 'data: a\ndata: b\n\n', ['a\nb']],
-])('the data of %s', (_, stream, data) => {
+  ['an unfinished event', 'data: a\n\ndata: b', ['a', 'b']],
+  ['two data lines', 'data: a\ndata: b\n\n', ['a\nb']],
+])('dataIn() reads %s', (_, stream, data) => {
   expect(dataIn(Buffer.from(stream))).toEqual(data);
 });
 
-test('the data of events is the same whether or not it is asked where they stand', () => {
+test('dataIn() and eventsIn() read the same data', () => {
   fc.assert(
     fc.property(streams, (stream) => {
       const events = Buffer.from(stream);

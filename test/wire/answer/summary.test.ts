@@ -8,7 +8,7 @@ const delta = (fields: object, finish_reason: string | null = null) => ({
   choices: [{ index: 0, delta: fields, finish_reason }],
 });
 
-describe('signsOfStream()', () => {
+describe('summarizeStream()', () => {
   test.each<[string, Buffer, Partial<AnswerSummary>]>([
     [
       'a text',
@@ -16,13 +16,13 @@ describe('signsOfStream()', () => {
       { text: 'Hello' },
     ],
     [
-      'an end at the limit',
+      'an end at the output limit',
       stream(delta({ content: 'Hel' }), delta({}, 'length')),
       { text: 'Hel', cut: true },
     ],
     ['a refusal', stream(delta({ refusal: 'No' }), delta({ refusal: '.' })), { refused: true }],
     [
-      'calls of tools in pieces',
+      'tool calls in pieces',
       stream(
         delta({ tool_calls: [{ index: 0, function: { name: 'f', arguments: '' } }] }),
         delta({ tool_calls: [{ index: 0, function: { arguments: '{"a"' } }] }),
@@ -31,13 +31,13 @@ describe('signsOfStream()', () => {
       ),
       {
         calls: [
-          { name: 'f', given: '{"a":1}' },
-          { name: 'g', given: '{}' },
+          { name: 'f', arguments: '{"a":1}' },
+          { name: 'g', arguments: '{}' },
         ],
       },
     ],
     [
-      'a message of Anthropic’s',
+      'a message of Anthropic',
       stream(
         { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
         { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hi' } },
@@ -46,15 +46,15 @@ describe('signsOfStream()', () => {
         { type: 'message_delta', delta: { stop_reason: 'max_tokens' } },
         { type: 'message_stop' },
       ),
-      { text: 'Hi', cut: true, calls: [{ name: 'f', given: '{"a"' }] },
+      { text: 'Hi', cut: true, calls: [{ name: 'f', arguments: '{"a"' }] },
     ],
     [
-      'a refusal of Anthropic’s',
+      'a refusal by Anthropic',
       stream({ type: 'message_delta', delta: { stop_reason: 'refusal' } }),
       { refused: true },
     ],
     [
-      'a response, by its last event',
+      'a response by its closing event',
       stream(
         { type: 'response.created', response: { status: 'in_progress', output: [] } },
         { type: 'response.output_text.delta', delta: 'Hi' },
@@ -69,29 +69,29 @@ describe('signsOfStream()', () => {
           },
         },
       ),
-      { text: 'Hi', cut: true, calls: [{ name: 'f', given: '{' }] },
+      { text: 'Hi', cut: true, calls: [{ name: 'f', arguments: '{' }] },
     ],
-    ['rubbish', stream(1, null, { choices: [null, { delta: 'x' }], delta: 3, index: 'a' }), {}],
-  ])('reads %s', (_name, events, signs) => {
-    expect(summarizeStream(events, true)).toEqual({ ...NOTHING, ...signs });
+    ['malformed events', stream(1, null, { choices: [null, { delta: 'x' }], delta: 3, index: 'a' }), {}],
+  ])('reads %s', (_name, events, expected) => {
+    expect(summarizeStream(events, true)).toEqual({ ...NOTHING, ...expected });
   });
 
-  test('tells by its end alone where the beginning is gone', () => {
+  test('reads only the end when the beginning is missing', () => {
     const events = stream(delta({ content: 'lo"}' }), delta({}, 'length'));
     expect(summarizeStream(events, false)).toEqual({ ...NOTHING, cut: true });
   });
 });
 
-test('signsOf() reads the calls of all three APIs', () => {
-  const called = { name: 'f', arguments: '{"a":1}' };
-  const given = { a: 1 };
-  expect(summarizeAnswer({ choices: [{ message: { tool_calls: [{ function: called }] } }] }).calls).toEqual([
-    { name: 'f', given: '{"a":1}' },
+test('summarizeAnswer() reads the calls of all three APIs', () => {
+  const call = { name: 'f', arguments: '{"a":1}' };
+  const input = { a: 1 };
+  expect(summarizeAnswer({ choices: [{ message: { tool_calls: [{ function: call }] } }] }).calls).toEqual([
+    { name: 'f', arguments: '{"a":1}' },
   ]);
-  expect(summarizeAnswer({ content: [{ type: 'tool_use', name: 'f', input: given }] }).calls).toEqual([
-    { name: 'f', given },
+  expect(summarizeAnswer({ content: [{ type: 'tool_use', name: 'f', input }] }).calls).toEqual([
+    { name: 'f', arguments: input },
   ]);
-  expect(summarizeAnswer({ output: [{ type: 'function_call', ...called }] }).calls).toEqual([
-    { name: 'f', given: '{"a":1}' },
+  expect(summarizeAnswer({ output: [{ type: 'function_call', ...call }] }).calls).toEqual([
+    { name: 'f', arguments: '{"a":1}' },
   ]);
 });

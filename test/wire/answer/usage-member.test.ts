@@ -4,7 +4,7 @@ import { usageMember } from '../../../src/wire/answer/usage-member.ts';
 
 const usageIn = (text: string) => usageMember(Buffer.from(text));
 
-test('finds what JSON.parse finds, wherever else the word stands', () => {
+test('usageMember() agrees with JSON.parse on nested keys and strings named usage', () => {
   const value = fc.letrec((tie) => ({
     any: fc.oneof(
       { maxDepth: 3 },
@@ -21,10 +21,10 @@ test('finds what JSON.parse finds, wherever else the word stands', () => {
   );
 });
 
-test('finds a usage that stands far before the end', () => {
+test('usageMember() finds usage far from the end', () => {
   expect(usageIn(JSON.stringify({ usage: { a: 1 }, text: 'x'.repeat(10_000) }))).toEqual({ a: 1 });
 });
 
-test('finds none in what is no JSON object', () => {
+test('usageMember() is undefined for anything but a JSON object', () => {
   expect(['', 'usage', '"usage"', '["usage",1]', '{"usage"'].map(usageIn)).toEqual(Array(5).fill(undefined));
 });

@@ -25,7 +25,7 @@ const SCRIPT = either(part({ choices: [choice('a b', 'stop')], usage: USAGE }), 
   ['', '[DONE]'],
 ]);
 
-test('the SDK completes a prompt, plain and streamed, with the usage booked and not shown', async () => {
+test('the SDK completes a prompt, plain and streamed; usage is booked but hidden from the client', async () => {
   const gateway = await startGateway();
   gateway.upstream.script(SCRIPT);
   const client = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key });
@@ -43,7 +43,7 @@ test('the SDK completes a prompt, plain and streamed, with the usage booked and 
   expect(records.map(({ costNanoUsd }) => costNanoUsd)).toEqual([19_000, 19_000]);
 });
 
-test('each prompt of a list and each of best_of is held for', async () => {
+test('the hold covers each prompt of a list and each answer of best_of', async () => {
   const gateway = await startGateway({ budget: { capUsd: 1, period: 'daily' } });
   gateway.upstream.script(SCRIPT);
   const body = { model: 'mock/test-model', prompt: ['a', 'b'], best_of: 3, n: 2, max_tokens: 1000 };

@@ -13,7 +13,7 @@ const answerOf = (embedding: unknown) => ({
   a_new_field: [1],
 });
 
-test('the SDK reads base64 embeddings as the provider wrote them, and the tokens are booked', async () => {
+test('the SDK reads base64 embeddings unchanged, and the tokens are booked', async () => {
   const gateway = await startGateway();
   gateway.upstream.queue(json(200, answerOf(BASE64)));
   const client = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key });
@@ -32,7 +32,7 @@ test('the SDK reads base64 embeddings as the provider wrote them, and the tokens
   });
 });
 
-test('all of a body but the model and the service options goes upstream as it came', async () => {
+test('a body goes upstream unchanged except for the model and the service options', async () => {
   const gateway = await startGateway();
   gateway.upstream.queue(json(200, answerOf([0.1])));
   const body =
@@ -45,14 +45,14 @@ test('all of a body but the model and the service options goes upstream as it ca
   );
 });
 
-test('no output is held for: a budget of a little more than the input is enough', async () => {
+test('the hold covers no output: a budget slightly above the input is enough', async () => {
   const gateway = await startGateway({ budget: { capUsd: 0.001, period: 'daily' } });
   gateway.upstream.queue(json(200, answerOf([0.1])));
   const response = await send(gateway, '/v1/embeddings', { model: 'mock/test-model', input: [[1, 2], [3]] });
   expect(response.status).toBe(200);
 });
 
-test('a body without input is refused by name, and nothing goes upstream', async () => {
+test('a body without input is refused with param "input", and nothing goes upstream', async () => {
   const gateway = await startGateway();
   const response = await send(gateway, '/v1/embeddings', { model: 'mock/test-model' });
   expect(response.status).toBe(400);

@@ -16,7 +16,7 @@ import { send, sentBody, sentHeader } from '../support/send.ts';
 const BODY = { model: CLAUDE, max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] };
 const STREAM = { ...BODY, stream: true };
 
-test('a plain message passes unchanged both ways and is booked at its price', async () => {
+test('a plain message passes unchanged in both directions and is booked at its price', async () => {
   const gateway = await startBothWires();
   const body = messageBody([text('Hello')], {
     usage: messageUsage(1000, 100),
@@ -45,14 +45,14 @@ test('a plain message passes unchanged both ways and is booked at its price', as
   });
 });
 
-test.each(['/messages', '/v1/messages', '/v1/v1/messages'])('%s is the endpoint', async (path) => {
+test.each(['/messages', '/v1/messages', '/v1/v1/messages'])('POST %s reaches the endpoint', async (path) => {
   const gateway = await startBothWires();
   gateway.upstream.script(json(200, messageBody([text('Hello')])));
   const response = await send(gateway, path, BODY, { path });
   expect(response.status).toBe(200);
 });
 
-test('x-api-key is as good as a bearer, on every endpoint, and stays at home', async () => {
+test('x-api-key authenticates like a bearer token on every endpoint and is not sent upstream', async () => {
   const gateway = await startBothWires();
   gateway.upstream.script(json(200, messageBody([text('Hello')])));
   const headers = { authorization: 'Bearer sk-ant-oat-someone', 'x-api-key': gateway.key };
@@ -65,7 +65,7 @@ test('x-api-key is as good as a bearer, on every endpoint, and stays at home', a
   );
 });
 
-test('a stream passes byte for byte, its two usage events make one, and the record comes before the end', async () => {
+test('a stream passes byte for byte, its two usage events are merged, and it is recorded before it ends', async () => {
   const gateway = await startBothWires();
   const cache_creation = { ephemeral_5m_input_tokens: 300, ephemeral_1h_input_tokens: 200 };
   const list = messageStream(
@@ -91,11 +91,11 @@ test('a stream passes byte for byte, its two usage events make one, and the reco
     flags: ['stream'],
     outcome: 'ok',
   });
-  // $3 and $15 a million; cache reads a tenth, writes 1.25 times for 5 minutes and twice for an hour.
+  // $3 and $15 per million; cache reads cost a tenth, cache writes 1.25 times (5 minutes) or twice (1 hour) as much.
   expect(record?.costNanoUsd).toBe(10 * 3000 + 1000 * 300 + 300 * 3750 + 200 * 6000 + 50 * 15_000);
 });
 
-test('an answer is held for with its max_tokens, and an error of the provider costs nothing', async () => {
+test('the hold covers max_tokens, and a provider error costs nothing', async () => {
   const gateway = await startBothWires({ budget: { capUsd: 1, period: 'daily' } });
   gateway.upstream.queue(
     json(529, anthropicError('overloaded_error', 'Overloaded'), { 'x-should-retry': 'true' }),
@@ -107,11 +107,11 @@ test('an answer is held for with its max_tokens, and an error of the provider co
   const [record] = await gateway.records();
   expect(record).toMatchObject({ outcome: 'upstream_error', costNanoUsd: 0 });
   expect(record?.holdNanoUsd).toBeGreaterThanOrEqual(15_000_000);
-  // A place in one country would cost a tenth more, and no answer has told yet.
+  // The account may default to inference in one country, which costs a tenth more; no answer has shown yet.
   expect(record?.holdNanoUsd).toBeLessThan(1.1 * 16_500_000);
 });
 
-test('an image is held for by what images cost, not by its bytes', async () => {
+test('the hold covers the price of an image, not its bytes', async () => {
   const gateway = await startBothWires({ budget: { capUsd: 0.1, period: 'daily' } });
   gateway.upstream.queue(json(200, messageBody([text('A cat')])));
   const source = { type: 'base64', media_type: 'image/png', data: 'iVBO'.repeat(50_000) };
@@ -121,7 +121,7 @@ test('an image is held for by what images cost, not by its bytes', async () => {
   expect((await gateway.records())[0]?.holdNanoUsd).toBeGreaterThan(12_000 * 3000);
 });
 
-test('a full budget is told as Anthropic would, in one answer that no client repeats', async () => {
+test("an exhausted budget is reported in Anthropic's format, as an error that clients don't retry", async () => {
   const gateway = await startBothWires({ budget: { capUsd: 0, period: 'daily' } });
   for (const body of [BODY, STREAM]) {
     const response = await send(gateway, '/v1/messages', body);
@@ -141,7 +141,7 @@ test('a full budget is told as Anthropic would, in one answer that no client rep
   expect(gateway.upstream.requests).toHaveLength(0);
 });
 
-test("gw's own errors have Anthropic's shape for its clients", async () => {
+test("gw's own errors have Anthropic's format", async () => {
   const gateway = await startBothWires();
   const cases = [
     [
@@ -160,27 +160,27 @@ test("gw's own errors have Anthropic's shape for its clients", async () => {
   }
 });
 
-test('an error within a stream passes on and is on record; a cut stays a cut', async () => {
+test('an error within a stream is passed on and recorded; a broken stream stays broken', async () => {
   const gateway = await startBothWires();
-  const begun = messageStream([text('Hello you')]).slice(0, 5);
+  const start = messageStream([text('Hello you')]).slice(0, 5);
   gateway.upstream.queue(
-    events([...begun, ['error', anthropicError('overloaded_error', 'Overloaded')]]),
-    events(begun, { end: 'reset' }),
+    events([...start, ['error', anthropicError('overloaded_error', 'Overloaded')]]),
+    events(start, { end: 'reset' }),
   );
   expect((await send(gateway, '/v1/messages', STREAM)).text()).toContain('overloaded_error');
-  const cut = await send(gateway, '/v1/messages', STREAM);
-  expect(cut.complete).toBe(false);
-  expect(cut.text()).not.toContain('message_stop');
-  const [failed, broken] = await gateway.settled(2);
-  expect(failed).toMatchObject({
+  const broken = await send(gateway, '/v1/messages', STREAM);
+  expect(broken.complete).toBe(false);
+  expect(broken.text()).not.toContain('message_stop');
+  const [first, second] = await gateway.settled(2);
+  expect(first).toMatchObject({
     outcome: 'upstream_error',
     detail: { error: 'Overloaded' },
     inputTokens: 20,
   });
-  expect(broken).toMatchObject({ outcome: 'upstream_failed' });
+  expect(second).toMatchObject({ outcome: 'upstream_failed' });
 });
 
-test('a stream whose provider ignores max_tokens is ended there, block and message', async () => {
+test('a stream that exceeds max_tokens is ended at the limit, with its block and message closed', async () => {
   const gateway = await startBothWires({ budget: { capUsd: 1, period: 'daily' } });
   const words = Array.from({ length: 3000 }, (_, i) => `word${i}`).join(' ');
   gateway.upstream.queue(async (exchange) => {
@@ -198,7 +198,7 @@ test('a stream whose provider ignores max_tokens is ended there, block and messa
   expect((await gateway.settled(1))[0]).toMatchObject({ outcome: 'capped' });
 });
 
-test('a client that leaves closes the upstream within 100 ms', async () => {
+test('the upstream call is closed within 100 ms of a client disconnect', async () => {
   const gateway = await startBothWires();
   gateway.upstream.queue(async (exchange) => {
     await exchange.body;
@@ -219,7 +219,7 @@ test('a client that leaves closes the upstream within 100 ms', async () => {
   expect((await gateway.settled(1))[0]).toMatchObject({ outcome: 'client_gone' });
 });
 
-test('tools, their results and system messages of every kind pass as they are', async () => {
+test('tools, tool results and all kinds of system messages pass unchanged', async () => {
   const gateway = await startBothWires();
   gateway.upstream.script(json(200, messageBody([toolUse('toolu_1', 'f', {})], { stop_reason: 'tool_use' })));
   const body = {
@@ -241,7 +241,7 @@ test('tools, their results and system messages of every kind pass as they are', 
   expect(sentBody(gateway)).toEqual(body);
 });
 
-test('an address without its version gets one, as all of the paths begin with it', async () => {
+test('/v1 is added to a base URL without a version', async () => {
   const gateway = await startBothWires();
   gateway.configure({
     providers: { anthropic: { baseUrl: gateway.upstream.url.replace('/v1', '/anthropic') } },

@@ -17,7 +17,7 @@ import { send, sentBody } from '../support/send.ts';
 
 const MODEL = 'mock/test-model';
 
-test('the SDK gets a plain response; its usage is booked', async () => {
+test('the SDK receives a plain response, and its usage is booked', async () => {
   const gateway = await startGateway();
   const usage = responseUsage(100, 50, 40, 30);
   gateway.upstream.queue(json(200, responseBody([messageItem('Hello')], { usage, a_new_field: 1 })));
@@ -37,7 +37,7 @@ test('the SDK gets a plain response; its usage is booked', async () => {
   });
 });
 
-test('a stream goes through byte for byte, and is on record before its last event is out', async () => {
+test('a stream passes byte for byte and is recorded before its last event is sent', async () => {
   const gateway = await startGateway();
   const list = completedEvents(['Hel', 'lo']);
   gateway.upstream.queue(events(list));
@@ -47,7 +47,7 @@ test('a stream goes through byte for byte, and is on record before its last even
   expect(record).toMatchObject({ outcome: 'ok', inputTokens: 20, outputTokens: 5, flags: ['stream'] });
 });
 
-test('the SDK streams, with the response whole at the end', async () => {
+test('the SDK streams and receives the complete response at the end', async () => {
   const gateway = await startGateway();
   gateway.upstream.script(either(responseBody([messageItem('Hello')]), completedEvents(['Hel', 'lo'])));
   const client = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key });
@@ -60,21 +60,26 @@ test('the SDK streams, with the response whole at the end', async () => {
   expect(final.usage?.total_tokens).toBe(25);
 });
 
-test.each(['response.incomplete', 'response.failed'])('%s ends a stream with its usage', async (type) => {
-  const gateway = await startGateway();
-  const error = type === 'response.failed' ? { code: 'server_error', message: 'It broke.' } : null;
-  const status = type.slice('response.'.length);
-  gateway.upstream.queue(
-    events(responseEvents(['Hel'], lastEvent(type, responseBody([], { status, error }))), { together: true }),
-  );
-  const response = await send(gateway, '/v1/responses', { model: MODEL, input: 'Hi', stream: true });
-  expect(readEvents(response.body).at(-1)?.[0]).toBe(type);
-  const [record] = await gateway.records();
-  expect(record).toMatchObject({ inputTokens: 20, outputTokens: 5 });
-  expect(record?.outcome).toBe(error ? 'upstream_error' : 'ok');
-});
+test.each(['response.incomplete', 'response.failed'])(
+  '%s closes a stream and reports its usage',
+  async (type) => {
+    const gateway = await startGateway();
+    const error = type === 'response.failed' ? { code: 'server_error', message: 'It broke.' } : null;
+    const status = type.slice('response.'.length);
+    gateway.upstream.queue(
+      events(responseEvents(['Hel'], lastEvent(type, responseBody([], { status, error }))), {
+        together: true,
+      }),
+    );
+    const response = await send(gateway, '/v1/responses', { model: MODEL, input: 'Hi', stream: true });
+    expect(readEvents(response.body).at(-1)?.[0]).toBe(type);
+    const [record] = await gateway.records();
+    expect(record).toMatchObject({ inputTokens: 20, outputTokens: 5 });
+    expect(record?.outcome).toBe(error ? 'upstream_error' : 'ok');
+  },
+);
 
-test('a stream that breaks off is broken off, and estimated from what came', async () => {
+test('a broken stream stays broken, and its usage is estimated from what arrived', async () => {
   const gateway = await startGateway();
   const list = responseEvents(['Hello there'], ['', '']).slice(0, 5);
   gateway.upstream.queue(events(list, { end: 'reset' }));
@@ -87,7 +92,7 @@ test('a stream that breaks off is broken off, and estimated from what came', asy
   expect(record?.outputTokens).toBeGreaterThan(0);
 });
 
-test('an error event passes on and is on record', async () => {
+test('an error event is passed on and recorded', async () => {
   const gateway = await startGateway();
   gateway.upstream.queue(
     events([['error', { type: 'error', code: 'server_error', message: 'Overloaded', param: null }]]),
@@ -98,7 +103,7 @@ test('an error event passes on and is on record', async () => {
   expect(record).toMatchObject({ outcome: 'upstream_error', detail: { error: 'Overloaded' } });
 });
 
-test('a last event of several megabytes is read for its usage', async () => {
+test('usage is read from a closing event of several megabytes', async () => {
   const gateway = await startGateway();
   const image = {
     type: 'image_generation_call',
@@ -112,7 +117,7 @@ test('a last event of several megabytes is read for its usage', async () => {
   expect((await gateway.records())[0]).toMatchObject({ inputTokens: 20, outputTokens: 5, flags: ['stream'] });
 });
 
-test('two turns of parallel tool calls go through as the SDK makes them', async () => {
+test('two turns of parallel tool calls from the SDK pass unchanged', async () => {
   const gateway = await startGateway();
   const calls = [
     callItem('call_1', 'weather', '{"city":"Bonn"}'),
@@ -135,7 +140,7 @@ test('two turns of parallel tool calls go through as the SDK makes them', async 
   expect(sentBody(gateway).input).toEqual(input);
 });
 
-test('background responses are refused by name: nobody could account for them', async () => {
+test('background responses are refused with param "background", as their cost could not be booked', async () => {
   const gateway = await startGateway();
   const response = await send(gateway, '/v1/responses', { model: MODEL, input: 'Hi', background: true });
   expect(response.status).toBe(400);
@@ -145,20 +150,20 @@ test('background responses are refused by name: nobody could account for them', 
   expect(record).toMatchObject({ outcome: 'refused', status: 400, askedModel: MODEL, costNanoUsd: 0 });
 });
 
-test('max_output_tokens bounds the hold; without it, the budget writes it into the request', async () => {
+test('max_output_tokens bounds the hold; where it is missing, gw writes the limit that the budget allows', async () => {
   const gateway = await startGateway({ budget: { capUsd: 0.01, period: 'daily' } });
   gateway.upstream.script(json(200, responseBody([messageItem('Hello')])));
   await send(gateway, '/v1/responses', { model: MODEL, input: 'Hi', max_output_tokens: 1000 });
   await send(gateway, '/v1/responses', { model: MODEL, input: 'Hi' });
-  const [own, cut] = await gateway.records();
-  expect(own?.holdNanoUsd).toBeGreaterThanOrEqual(2_000_000);
-  expect(own?.holdNanoUsd).toBeLessThan(2_300_000);
+  const [limited, unlimited] = await gateway.records();
+  expect(limited?.holdNanoUsd).toBeGreaterThanOrEqual(2_000_000);
+  expect(limited?.holdNanoUsd).toBeLessThan(2_300_000);
   const limit = Number(sentBody(gateway).max_output_tokens);
-  expect(limit * 2000).toBeLessThanOrEqual(cut?.holdNanoUsd ?? 0);
+  expect(limit * 2000).toBeLessThanOrEqual(unlimited?.holdNanoUsd ?? 0);
   expect(limit).toBeGreaterThan(4000);
 });
 
-test('an earlier response is held for as all that the model can take in', async () => {
+test("the hold for an earlier response covers the model's whole context", async () => {
   const gateway = await startGateway({ budget: { capUsd: 10, period: 'daily' } });
   gateway.upstream.script(json(200, responseBody([messageItem('Hello')])));
   const body = { model: MODEL, input: 'Hi', max_output_tokens: 16 };
@@ -169,7 +174,7 @@ test('an earlier response is held for as all that the model can take in', async 
   expect(alone?.holdNanoUsd).toBeLessThan(1_000_000);
 });
 
-test('a client that leaves closes the upstream at once and pays for what it got', async () => {
+test('a client disconnect closes the upstream call at once, and what arrived is booked', async () => {
   const gateway = await startGateway();
   gateway.upstream.queue(async (exchange) => {
     await exchange.body;
@@ -196,7 +201,7 @@ test('a client that leaves closes the upstream at once and pays for what it got'
   expect(record?.outputTokens).toBeGreaterThan(0);
 });
 
-test('Codex is told of a full budget in the way that it shows', async () => {
+test('Codex is told of an exhausted budget in a format that it displays', async () => {
   const gateway = await startGateway({ budget: { capUsd: 0, period: 'daily' } });
   const body = { model: MODEL, input: 'Hi', stream: true };
   const blocked = await send(gateway, '/v1/responses', body, { headers: { originator: 'codex_cli_rs' } });
@@ -207,7 +212,7 @@ test('Codex is told of a full budget in the way that it shows', async () => {
   expect((await gateway.records()).map(({ status }) => status)).toEqual([429, 402]);
 });
 
-test('Codex is told of an unknown price in the same way', async () => {
+test('Codex is told of an unknown price in the same format', async () => {
   const gateway = await startGateway({ price: null, budget: { capUsd: 1, period: 'daily' } });
   const headers = { originator: 'codex_exec' };
   const blocked = await send(gateway, '/v1/responses', { model: MODEL, input: 'Hi' }, { headers });
@@ -217,7 +222,7 @@ test('Codex is told of an unknown price in the same way', async () => {
   expect((await gateway.records()).map(({ status }) => status)).toEqual([429]);
 });
 
-test('texts of input items are compressed as messages are; all other items stay as they are', async () => {
+test('texts of input items are compressed; all other items pass unchanged', async () => {
   const gateway = await startGateway();
   gateway.upstream.script(json(200, responseBody([messageItem('Hello')])));
   const rows = Array.from({ length: 200 }, (_, id) => ({
@@ -239,7 +244,7 @@ test('texts of input items are compressed as messages are; all other items stay 
   expect((await gateway.records())[0]?.savedTokens).toBeGreaterThan(500);
 });
 
-test('a conversation is compacted within a budget, as nothing is written into the request', async () => {
+test('a conversation is compacted under a budget, and no limit is written into the request', async () => {
   const gateway = await startGateway({ budget: { capUsd: 1, period: 'daily' } });
   const output = [{ type: 'compaction', id: 'cmp_1', encrypted_content: 'x' }];
   gateway.upstream.queue(

@@ -10,7 +10,7 @@ test.each([
   ['0', false],
   ['off', false],
   ['Off', false],
-])('the header x-service-route: %s is %s', (text, route) => {
+])('x-service-route: %s means %s', (text, route) => {
   expect(withServiceHeaders({}, { 'x-service-route': text })).toEqual({ route });
 });
 
@@ -19,11 +19,11 @@ test.each([
   ['0', false],
   ['off', 'off'],
   ['Balanced', 'balanced'],
-])('the header x-service-optimize: %s is %s', (text, optimize) => {
+])('x-service-optimize: %s means %s', (text, optimize) => {
   expect(withServiceHeaders({}, { 'x-service-optimize': text })).toEqual({ optimize });
 });
 
-test("the body's fields win over the headers, one by one", () => {
+test("the body's options take precedence over the headers, field by field", () => {
   const headers = { 'x-service-route': 'off', 'x-service-budget': 'web' };
   expect(withServiceHeaders({ route: true }, headers)).toEqual({ route: true, budgetId: 'web' });
 });
