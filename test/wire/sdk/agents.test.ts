@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bothWays, type Place } from '../support/both-ways.ts';
+import { directAndThroughGw, type Endpoint } from '../support/direct-and-through-gw.ts';
 import { loadSdk } from '../support/load-sdk.ts';
 
 interface Result {
@@ -20,7 +20,7 @@ const agents = await loadSdk<Agents>('@openai/agents');
 describe.skipIf(!agents)('OpenAI Agents', () => {
   agents?.setTracingDisabled(true);
 
-  function setUp({ baseURL, apiKey }: Place, useResponses: boolean) {
+  function setUp({ baseURL, apiKey }: Endpoint, useResponses: boolean) {
     if (!agents) throw new Error('it is not installed');
     const cities: string[] = [];
     const weather = agents.tool({
@@ -51,10 +51,10 @@ describe.skipIf(!agents)('OpenAI Agents', () => {
   test.each([[true], [false]])(
     'runs a tool loop, plain and streamed (responses: %s)',
     async (useResponses) => {
-      const { result } = await bothWays(async (place) => {
-        const plain = setUp(place, useResponses);
+      const { result } = await directAndThroughGw(async (endpoint) => {
+        const plain = setUp(endpoint, useResponses);
         const { finalOutput } = await plain.runner.run(plain.agent, 'Hi');
-        const streamed = setUp(place, useResponses);
+        const streamed = setUp(endpoint, useResponses);
         const stream = await streamed.runner.run(streamed.agent, 'Hi', { stream: true });
         const words: string[] = [];
         for await (const word of stream.toTextStream()) words.push(word);

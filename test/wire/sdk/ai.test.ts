@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startBothWires } from '../support/anthropic-gateway.ts';
-import { bothWays, type Place } from '../support/both-ways.ts';
+import { directAndThroughGw, type Endpoint } from '../support/direct-and-through-gw.ts';
 import { loadSdk } from '../support/load-sdk.ts';
 import { provider } from '../support/provider-script.ts';
 
@@ -27,21 +27,21 @@ type Provider = ((model: string) => unknown) & {
   embedding(model: string): unknown;
 };
 interface OpenAiProvider {
-  createOpenAI(place: Place): Provider;
+  createOpenAI(endpoint: Endpoint): Provider;
 }
 interface AnthropicProvider {
-  createAnthropic(place: Place): Provider;
+  createAnthropic(endpoint: Endpoint): Provider;
 }
 
 const ai = await loadSdk<Ai>('ai');
 const openai = await loadSdk<OpenAiProvider>('@ai-sdk/openai');
 const anthropic = await loadSdk<AnthropicProvider>('@ai-sdk/anthropic');
 
-describe.skipIf(!ai || !openai || !anthropic)('the AI SDK', () => {
-  const models: [string, (place: Place) => unknown][] = [
-    ['responses', (place) => openai?.createOpenAI(place)('test-model')],
-    ['chat', (place) => openai?.createOpenAI(place).chat('test-model')],
-    ['messages', (place) => anthropic?.createAnthropic(place)('claude-sonnet-4-6')],
+describe.skipIf(!ai || !openai || !anthropic)('AI SDK', () => {
+  const models: [string, (endpoint: Endpoint) => unknown][] = [
+    ['responses', (endpoint) => openai?.createOpenAI(endpoint)('test-model')],
+    ['chat', (endpoint) => openai?.createOpenAI(endpoint).chat('test-model')],
+    ['messages', (endpoint) => anthropic?.createAnthropic(endpoint)('claude-sonnet-4-6')],
   ];
   const tools = () => ({
     weather: ai?.tool({
@@ -64,8 +64,8 @@ describe.skipIf(!ai || !openai || !anthropic)('the AI SDK', () => {
   });
 
   test.each(models)('generates and streams text over %s', async (_name, model) => {
-    const { result } = await bothWays(async (place) => {
-      const options = { model: model(place), prompt: 'Hi', maxRetries: 0 };
+    const { result } = await directAndThroughGw(async (endpoint) => {
+      const options = { model: model(endpoint), prompt: 'Hi', maxRetries: 0 };
       const { text, usage } = (await ai?.generateText(options)) ?? {};
       const stream = ai?.streamText(options);
       const words: string[] = [];
@@ -79,8 +79,8 @@ describe.skipIf(!ai || !openai || !anthropic)('the AI SDK', () => {
   test.each(models)(
     'runs a tool loop with parallel calls over %s, plain and streamed',
     async (_name, model) => {
-      const { result } = await bothWays(async (place) => {
-        const options = loopOf(model(place));
+      const { result } = await directAndThroughGw(async (endpoint) => {
+        const options = loopOf(model(endpoint));
         const { text, steps } = (await ai?.generateText(options)) ?? {};
         const stream = ai?.streamText(options);
         for await (const _ of stream?.textStream ?? []);
@@ -95,13 +95,16 @@ describe.skipIf(!ai || !openai || !anthropic)('the AI SDK', () => {
   );
 
   test.each([
-    ['chat to messages', (place: Place) => openai?.createOpenAI(place).chat('anthropic/claude-sonnet-4-6')],
-    ['messages to chat', (place: Place) => anthropic?.createAnthropic(place)('mock/test-model')],
-  ])('runs a tool loop across wires, %s', async (_name, model) => {
+    [
+      'chat to messages',
+      (endpoint: Endpoint) => openai?.createOpenAI(endpoint).chat('anthropic/claude-sonnet-4-6'),
+    ],
+    ['messages to chat', (endpoint: Endpoint) => anthropic?.createAnthropic(endpoint)('mock/test-model')],
+  ])('runs a tool loop through translation, %s', async (_name, model) => {
     const gateway = await startBothWires();
     gateway.upstream.script(provider);
-    const place = { baseURL: gateway.url, apiKey: gateway.key };
-    const options = loopOf(model(place));
+    const endpoint = { baseURL: gateway.url, apiKey: gateway.key };
+    const options = loopOf(model(endpoint));
     const { text, steps } = (await ai?.generateText(options)) ?? {};
     const stream = ai?.streamText(options);
     const words: string[] = [];
@@ -116,8 +119,8 @@ describe.skipIf(!ai || !openai || !anthropic)('the AI SDK', () => {
   });
 
   test('embeds', async () => {
-    const { result } = await bothWays(async (place) => {
-      const model = openai?.createOpenAI(place).embedding('test-model');
+    const { result } = await directAndThroughGw(async (endpoint) => {
+      const model = openai?.createOpenAI(endpoint).embedding('test-model');
       return (await ai?.embed({ model, value: 'text' }))?.embedding;
     });
     expect(result).toEqual([0.25, -1, 3]);

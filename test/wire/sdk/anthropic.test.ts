@@ -35,7 +35,7 @@ interface Sdk {
   APIError: new () => Error;
 }
 
-/** One that the SDK doesn't warn of. */
+/** A model that the SDK has no deprecation warning for. */
 const CLAUDE = 'claude-sonnet-4-6';
 const sdk = await loadSdk<Sdk>('@anthropic-ai/sdk');
 
@@ -47,7 +47,7 @@ describe.skipIf(!sdk)('@anthropic-ai/sdk', () => {
   const BODY = { model: CLAUDE, max_tokens: 100, messages: [{ role: 'user', content: 'Hi' }] };
   const TOOLS = [{ name: 'weather', input_schema: { type: 'object' } }];
 
-  /** What a client gets from the provider itself and through gw. */
+  /** The result of a client at the provider itself and through gw. */
   async function both<T>(
     script: Script,
     run: (client: Client) => Promise<T>,
@@ -61,7 +61,7 @@ describe.skipIf(!sdk)('@anthropic-ai/sdk', () => {
     return { direct, through, gateway };
   }
 
-  test('plain and streamed messages are those of the provider', async () => {
+  test('plain and streamed messages equal those of the provider', async () => {
     const content = [{ type: 'thinking', thinking: 'Let me see', signature: 'c2ln' }, text('Hello you 👋')];
     const usage = messageUsage(20, 5, { cache_read_input_tokens: 7 });
     const script = either(messageBody(content, { usage }), messageStream(content, { startUsage: usage }));
@@ -105,7 +105,7 @@ describe.skipIf(!sdk)('@anthropic-ai/sdk', () => {
     expect(through[0]?.content).toEqual(calls);
   });
 
-  test('errors are of the same class and shape, and as often retried', async () => {
+  test('errors have the same class and format and are retried as often', async () => {
     for (const [code, type] of [
       [400, 'invalid_request_error'],
       [529, 'overloaded_error'],
@@ -121,7 +121,7 @@ describe.skipIf(!sdk)('@anthropic-ai/sdk', () => {
     }
   }, 30_000);
 
-  test('a budget that is used up is one request and one clear error', async () => {
+  test('an exhausted budget is one clear error without retries', async () => {
     const gateway = await startBothWires({ budget: { capUsd: 0, period: 'daily' } });
     const client = connect(gateway.url, gateway.key);
     await expect(client.messages.create(BODY)).rejects.toMatchObject({
@@ -132,7 +132,7 @@ describe.skipIf(!sdk)('@anthropic-ai/sdk', () => {
     expect((await gateway.records()).map(({ outcome }) => outcome)).toEqual(['blocked', 'blocked']);
   });
 
-  test('a bearer token, as newer versions send it, and counting tokens', async () => {
+  test('accepts a bearer token, as newer versions send it, and counts tokens', async () => {
     const gateway = await startBothWires();
     gateway.upstream.script(json(200, { input_tokens: 14 }));
     const client = connect(gateway.url, 'unused', { apiKey: null, authToken: gateway.key });
@@ -141,7 +141,7 @@ describe.skipIf(!sdk)('@anthropic-ai/sdk', () => {
     });
   });
 
-  test("a model of OpenAI's wire answers as one of Anthropic's, with tools", async () => {
+  test("a model behind OpenAI's API answers with tool calls in Anthropic's format", async () => {
     const gateway = await startBothWires();
     const { chunkBody, completionBody, usageOf } = await import('../../support/chat-shapes.ts');
     const usage = usageOf(30, 7, 10);
@@ -172,7 +172,7 @@ describe.skipIf(!sdk)('@anthropic-ai/sdk', () => {
     }
   });
 
-  test('fifty at once', async () => {
+  test('handles fifty concurrent requests', async () => {
     const gateway = await startBothWires();
     gateway.upstream.script(either(messageBody([text('Hello')]), messageStream([text('Hello')])));
     const client = connect(gateway.origin, gateway.key);
@@ -183,7 +183,7 @@ describe.skipIf(!sdk)('@anthropic-ai/sdk', () => {
     expect(await gateway.records()).toHaveLength(50);
   });
 
-  test('an abort closes the upstream', async () => {
+  test('an abort closes the upstream call', async () => {
     const gateway = await startBothWires();
     gateway.upstream.script(async (exchange) => {
       await exchange.body;

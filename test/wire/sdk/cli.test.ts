@@ -5,10 +5,10 @@ import OpenAI from 'openai';
 import { afterAll, describe, expect, test } from 'vitest';
 import { chunkBody } from '../../support/chat-shapes.ts';
 import type { Script } from '../../support/scripts.ts';
-import { agentScript, PRINTED, USE_TOOL } from '../support/agent-script.ts';
+import { agentScript, COMMAND_OUTPUT, USE_TOOL } from '../support/agent-script.ts';
 import { startBothWires } from '../support/anthropic-gateway.ts';
-import { describeClient } from '../support/client-cells.ts';
 import { type OpenAiConstructor, openAiClients } from '../support/clients.ts';
+import { describeClient } from '../support/describe-client.ts';
 import { either, eventText } from '../support/event-scripts.ts';
 import { install } from '../support/install.ts';
 import { messageBody, messageStream, text } from '../support/messages-shapes.ts';
@@ -16,15 +16,15 @@ import { ask, kill, PROGRAMS, type Program } from '../support/programs.ts';
 import { provider } from '../support/provider-script.ts';
 
 const LONG = { timeout: 180_000 };
-const undone: (() => void)[] = [];
+const cleanups: (() => void)[] = [];
 afterAll(() => {
-  for (const undo of undone) undo();
+  for (const cleanUp of cleanups) cleanUp();
 });
-const place = (spec: string) => install(spec, (undo) => void undone.push(undo));
+const modulesWith = (spec: string) => install(spec, (cleanUp) => void cleanups.push(cleanUp));
 
 const MODEL = 'mock/test-model';
 
-/** A first word, and then nothing. */
+/** Sends a first word and then waits. */
 const beginAndWait: Script = async (exchange) => {
   if (!exchange.request.path.startsWith('/v1/chat/completions')) return agentScript(exchange);
   await exchange.body;
@@ -38,7 +38,7 @@ function describeProgram(program: Program, modules: string): void {
     const run = async (gateway: Parameters<typeof ask>[2], prompt: string, model = MODEL) =>
       (await ask(program, modules, gateway, { model, prompt })).output;
 
-    test('talks to a provider that has chat completions alone', async () => {
+    test('works with a provider that only has chat completions', async () => {
       const gateway = await startBothWires();
       gateway.upstream.script(agentScript);
       expect(await run(gateway, 'Say hello')).toContain('Hello you');
@@ -47,18 +47,18 @@ function describeProgram(program: Program, modules: string): void {
       expect(records.length).toBeLessThanOrEqual(program.requests);
     });
 
-    test('runs a tool and tells what it printed', async () => {
+    test('runs a tool and repeats its output', async () => {
       const gateway = await startBothWires();
       gateway.upstream.script(agentScript);
-      expect(await run(gateway, `${USE_TOOL} and tell`)).toContain(`It says ${PRINTED}`);
+      expect(await run(gateway, `${USE_TOOL} and tell`)).toContain(`It says ${COMMAND_OUTPUT}`);
     });
 
-    test('talks to the sandbox', async () => {
+    test('works with the sandbox', async () => {
       const gateway = await startBothWires();
       expect(await run(gateway, 'Say hello', 'sandbox/echo')).toContain("This is gw's sandbox");
     });
 
-    test('asks once where the budget is used up, and shows what to do', async () => {
+    test('does not retry when the budget is exhausted, and shows what to do', async () => {
       const gateway = await startBothWires({ budget: { capUsd: 0, period: 'daily' } });
       gateway.upstream.script(agentScript);
       expect(await run(gateway, 'Say hello')).toContain('gw budget set');
@@ -66,7 +66,7 @@ function describeProgram(program: Program, modules: string): void {
       expect(gateway.upstream.requests).toHaveLength(0);
     });
 
-    test('closes the upstream within 100 ms when it is killed', { ...LONG, retry: 2 }, async () => {
+    test('when killed, its upstream call is closed within 100 ms', { ...LONG, retry: 2 }, async () => {
       const gateway = await startBothWires();
       gateway.upstream.script(beginAndWait);
       const running = await ask(program, modules, gateway, { model: MODEL, prompt: 'Say hello' });
@@ -74,22 +74,22 @@ function describeProgram(program: Program, modules: string): void {
       while (!request.path.startsWith('/v1/chat/completions')) request = await gateway.upstream.nextRequest();
       kill(running);
       await once(running.child, 'exit');
-      // A large program takes its time to die; its connections close with it.
-      const diedAt = performance.now();
+      // Measured from the exit, as a large program takes a while to exit and its connections close with it.
+      const exitedAt = performance.now();
       await request.done;
-      expect((request.hungUp?.monotonicMs ?? Number.POSITIVE_INFINITY) - diedAt).toBeLessThan(100);
+      expect((request.hungUp?.monotonicMs ?? Number.POSITIVE_INFINITY) - exitedAt).toBeLessThan(100);
       await running.output;
     });
   });
 }
 
 for (const program of PROGRAMS) {
-  const modules = await place(program.spec);
+  const modules = await modulesWith(program.spec);
   if (modules) describeProgram(program, modules);
   else describe.skip(program.name, () => test('is not installed', () => {}));
 
   if (modules && program.bin === 'claude') {
-    test("Claude Code talks to one of Anthropic's models", LONG, async () => {
+    test('Claude Code works with a model of Anthropic', LONG, async () => {
       const gateway = await startBothWires();
       gateway.upstream.script(either(messageBody([text('Hello')]), messageStream([text('Hello')])));
       const running = await ask(program, modules, gateway, { model: 'claude-opus-4-6', prompt: 'Say hello' });
@@ -100,7 +100,7 @@ for (const program of PROGRAMS) {
     });
   }
   if (modules && program.bin === 'codex') {
-    test('Codex talks to a provider that has responses', LONG, async () => {
+    test('Codex works with a provider that has the responses API', LONG, async () => {
       const gateway = await startBothWires();
       gateway.upstream.script(provider);
       const running = await ask(program, modules, gateway, { model: MODEL, prompt: 'Say hello' });
@@ -112,7 +112,7 @@ for (const program of PROGRAMS) {
 }
 
 for (const version of ['4', '5']) {
-  const modules = await place(`openai@${version}`);
+  const modules = await modulesWith(`openai@${version}`);
   if (modules) {
     const url = pathToFileURL(join(modules, 'openai/index.mjs')).href;
     const { default: Sdk } = (await import(url)) as { default: OpenAiConstructor };

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startBothWires } from '../support/anthropic-gateway.ts';
-import { bothWays, type Place } from '../support/both-ways.ts';
+import { directAndThroughGw, type Endpoint } from '../support/direct-and-through-gw.ts';
 import { loadSdk } from '../support/load-sdk.ts';
 import { provider } from '../support/provider-script.ts';
 
@@ -22,7 +22,7 @@ interface LangChain {
 const langchain = await loadSdk<LangChain>('@langchain/openai');
 
 describe.skipIf(!langchain)('LangChain', () => {
-  function model({ baseURL, apiKey }: Place, rest: object = {}): Model {
+  function model({ baseURL, apiKey }: Endpoint, rest: object = {}): Model {
     if (!langchain) throw new Error('it is not installed');
     return new langchain.ChatOpenAI({
       model: 'test-model',
@@ -38,8 +38,8 @@ describe.skipIf(!langchain)('LangChain', () => {
   };
 
   test.each([[false], [true]])('invokes and streams (responses: %s)', async (useResponsesApi) => {
-    const { result } = await bothWays(async (place) => {
-      const chat = model(place, { useResponsesApi });
+    const { result } = await directAndThroughGw(async (endpoint) => {
+      const chat = model(endpoint, { useResponsesApi });
       const { content, usage_metadata } = await chat.invoke('Hi');
       const words: unknown[] = [];
       for await (const chunk of await chat.stream('Hi')) words.push(chunk.content);
@@ -50,8 +50,8 @@ describe.skipIf(!langchain)('LangChain', () => {
   });
 
   test('runs a tool loop of two turns with parallel calls', async () => {
-    const { result } = await bothWays(async (place) => {
-      const chat = model(place).bindTools([tool]);
+    const { result } = await directAndThroughGw(async (endpoint) => {
+      const chat = model(endpoint).bindTools([tool]);
       const user = { role: 'user', content: 'Hi' };
       const first = await chat.invoke([user]);
       const results = (first.tool_calls ?? []).map(({ id }) => ({
@@ -65,11 +65,11 @@ describe.skipIf(!langchain)('LangChain', () => {
     expect(result).toEqual({ calls: [{ city: 'Bonn' }, { city: 'Ulm' }], text: 'Hello you 👋' });
   });
 
-  test("runs a tool loop with one of Anthropic's models", async () => {
+  test('runs a tool loop with a model of Anthropic', async () => {
     const gateway = await startBothWires();
     gateway.upstream.script(provider);
-    const place = { baseURL: gateway.url, apiKey: gateway.key };
-    const chat = model(place, { model: 'anthropic/claude-sonnet-4-6' }).bindTools([tool]);
+    const endpoint = { baseURL: gateway.url, apiKey: gateway.key };
+    const chat = model(endpoint, { model: 'anthropic/claude-sonnet-4-6' }).bindTools([tool]);
     const user = { role: 'user', content: 'Hi' };
     const first = await chat.invoke([{ role: 'system', content: 'Be brief' }, user]);
     const results = (first.tool_calls ?? []).map(({ id }) => ({
@@ -83,7 +83,7 @@ describe.skipIf(!langchain)('LangChain', () => {
   });
 
   test('embeds', async () => {
-    const { result } = await bothWays(async ({ baseURL, apiKey }) => {
+    const { result } = await directAndThroughGw(async ({ baseURL, apiKey }) => {
       const embeddings =
         langchain &&
         new langchain.OpenAIEmbeddings({ model: 'test-model', apiKey, configuration: { baseURL } });

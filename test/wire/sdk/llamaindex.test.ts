@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { bothWays } from '../support/both-ways.ts';
+import { directAndThroughGw } from '../support/direct-and-through-gw.ts';
 import { loadSdk } from '../support/load-sdk.ts';
 
 interface Llm {
@@ -14,7 +14,7 @@ const llamaindex = await loadSdk<LlamaIndex>('@llamaindex/openai');
 
 describe.skipIf(!llamaindex)('LlamaIndex', () => {
   test('chats, streams and embeds', async () => {
-    const { result } = await bothWays(async ({ baseURL, apiKey }) => {
+    const { result } = await directAndThroughGw(async ({ baseURL, apiKey }) => {
       if (!llamaindex) throw new Error('it is not installed');
       const llm = new llamaindex.OpenAI({ model: 'test-model', apiKey, baseURL });
       const messages = [{ role: 'user', content: 'Hi' }];

@@ -1,4 +1,4 @@
-import { describeClient } from '../support/client-cells.ts';
 import { allClients } from '../support/clients.ts';
+import { describeClient } from '../support/describe-client.ts';
 
 for (const client of await allClients()) describeClient(client);

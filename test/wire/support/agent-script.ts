@@ -2,34 +2,36 @@ import { chunkBody, completionBody, usageOf } from '../../support/chat-shapes.ts
 import { respond, type Script } from '../../support/scripts.ts';
 import { type Event, either } from './event-scripts.ts';
 
-/** What a prompt says so that the model runs a command. */
+/** A prompt with this text makes the model run a command. */
 export const USE_TOOL = 'Please run the command';
-/** What the command prints; nobody has written it before it ran. */
-export const PRINTED = 'marker-42';
+/** The output of the command, which appears nowhere before the command runs. */
+export const COMMAND_OUTPUT = 'marker-42';
 const COMMAND = 'echo marker-$((40+2))';
 
 const SHELLS = /^(exec_command|bash|execute_command|run_commands?|run_terminal_command|shell)$/i;
 
-interface Asked {
+interface ChatRequest {
   tools?: { function: { name: string } }[];
   messages?: unknown[];
 }
 
 /**
- * A provider with chat completions alone: it runs a command with the program's own tool where the prompt asks for it,
- * tells what that printed, and else says "Hello you".
+ * A provider with chat completions only. If the prompt requests it, it calls the program's shell tool and repeats the
+ * output; otherwise it answers "Hello you".
  */
 export const agentScript: Script = async (exchange) => {
   if (!exchange.request.path.startsWith('/v1/chat/completions')) {
     await respond(404, { 'content-type': 'text/plain' }, '404 page not found')(exchange);
     return;
   }
-  const asked = JSON.parse((await exchange.body).toString()) as Asked;
-  const text = JSON.stringify(asked.messages);
-  const shell = asked.tools?.map((tool) => tool.function.name).find((name) => SHELLS.test(name));
+  const request = JSON.parse((await exchange.body).toString()) as ChatRequest;
+  const text = JSON.stringify(request.messages);
+  const shell = request.tools?.map((tool) => tool.function.name).find((name) => SHELLS.test(name));
   const hasResult = text.includes('"role":"tool"');
   const calls = shell !== undefined && text.includes(USE_TOOL) && !hasResult;
-  await (calls ? call(shell) : say(text.includes(PRINTED) ? `It says ${PRINTED}` : 'Hello you'))(exchange);
+  await (calls
+    ? call(shell)
+    : say(text.includes(COMMAND_OUTPUT) ? `It says ${COMMAND_OUTPUT}` : 'Hello you'))(exchange);
 };
 
 function say(content: string): Script {
@@ -37,7 +39,7 @@ function say(content: string): Script {
 }
 
 function call(name: string): Script {
-  // Each program has its own name for the command.
+  // The tool's parameters differ from program to program.
   const args = { command: COMMAND, cmd: COMMAND, commands: [COMMAND], description: 'Run it' };
   const only = /^run_commands?$/.test(name)
     ? { commands: args.commands }

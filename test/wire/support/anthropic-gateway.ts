@@ -4,7 +4,7 @@ import { startUpstream } from '../../support/upstream.ts';
 
 export const CLAUDE = 'claude-sonnet-4-5';
 
-/** A gateway whose `mock` speaks OpenAI's wire and whose `anthropic` speaks Anthropic's, both on one upstream. */
+/** A gateway with two providers on one upstream: `mock` has OpenAI's APIs, `anthropic` has Anthropic's. */
 export async function startBothWires(options: GatewayOptions = {}): Promise<TestGateway> {
   const upstream = options.upstream ?? (await startUpstream());
   const { providers, ...settings } = options.settings ?? {};

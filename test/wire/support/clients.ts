@@ -1,5 +1,5 @@
 import OpenAI from 'openai';
-import type { Place } from './both-ways.ts';
+import type { Endpoint } from './direct-and-through-gw.ts';
 import { loadSdk } from './load-sdk.ts';
 
 export interface AskOptions {
@@ -8,17 +8,17 @@ export interface AskOptions {
   timeoutMs?: number;
 }
 
-/** A client library as the tests of all of them use it. */
+/** One interface to all client libraries. */
 export interface Client {
   name: string;
   /** The text of the answer. */
-  ask(place: Place, prompt: string, options?: AskOptions): Promise<string>;
+  ask(endpoint: Endpoint, prompt: string, options?: AskOptions): Promise<string>;
   /** The pieces of a streamed answer. */
-  stream(place: Place, prompt: string, options?: AskOptions): AsyncIterable<string>;
-  /** It has no way to leave a stream. */
+  stream(endpoint: Endpoint, prompt: string, options?: AskOptions): AsyncIterable<string>;
+  /** It can't abort a stream. */
   isPatient?: true;
-  /** An answer of the schema, as the library reads it; left out where it has no word for that. */
-  structured?(place: Place, prompt: string): Promise<unknown>;
+  /** A parsed answer of SCHEMA; undefined when the library has no structured output. */
+  structured?(endpoint: Endpoint, prompt: string): Promise<unknown>;
 }
 
 export const SCHEMA = {
@@ -30,30 +30,30 @@ export const SCHEMA = {
 const MODEL = 'test-model';
 const CLAUDE = 'claude-sonnet-4-6';
 
-/** What the tests need of the constructors that all versions of `openai` have. */
+/** The common part of the constructors of all versions of `openai`. */
 export type OpenAiConstructor = new (options: object) => OpenAI;
 
-/** `openai`, of any version. */
+/** The clients of any version of `openai`. */
 export function openAiClients(Sdk: OpenAiConstructor, version: string): Client[] {
-  const connect = ({ baseURL, apiKey }: Place, { maxRetries = 0, timeoutMs = 20_000 }: AskOptions = {}) =>
+  const connect = ({ baseURL, apiKey }: Endpoint, { maxRetries = 0, timeoutMs = 20_000 }: AskOptions = {}) =>
     new Sdk({ baseURL, apiKey, maxRetries, timeout: timeoutMs });
   const format = { type: 'json_schema' as const, name: 'place', schema: SCHEMA, strict: true };
   return [
     {
       name: `openai ${version}, chat`,
-      async ask(place, content, options) {
+      async ask(endpoint, content, options) {
         const body = { model: MODEL, messages: [{ role: 'user' as const, content }] };
-        const answer = await connect(place, options).chat.completions.create(body, signalOf(options));
+        const answer = await connect(endpoint, options).chat.completions.create(body, signalOf(options));
         return answer.choices[0]?.message.content ?? '';
       },
-      async *stream(place, content, options) {
+      async *stream(endpoint, content, options) {
         const body = { model: MODEL, messages: [{ role: 'user' as const, content }], stream: true as const };
-        const stream = await connect(place, options).chat.completions.create(body, signalOf(options));
+        const stream = await connect(endpoint, options).chat.completions.create(body, signalOf(options));
         for await (const { choices } of stream) yield choices[0]?.delta.content ?? '';
       },
-      async structured(place, content) {
+      async structured(endpoint, content) {
         const { type, ...json_schema } = format;
-        const answer = await connect(place).chat.completions.create({
+        const answer = await connect(endpoint).chat.completions.create({
           model: MODEL,
           messages: [{ role: 'user', content }],
           response_format: { type, json_schema },
@@ -63,20 +63,20 @@ export function openAiClients(Sdk: OpenAiConstructor, version: string): Client[]
     },
     {
       name: `openai ${version}, responses`,
-      async ask(place, input, options) {
-        const answer = await connect(place, options).responses.create(
+      async ask(endpoint, input, options) {
+        const answer = await connect(endpoint, options).responses.create(
           { model: MODEL, input },
           signalOf(options),
         );
         return answer.output_text;
       },
-      async *stream(place, input, options) {
+      async *stream(endpoint, input, options) {
         const body = { model: MODEL, input, stream: true as const };
-        for await (const event of await connect(place, options).responses.create(body, signalOf(options)))
+        for await (const event of await connect(endpoint, options).responses.create(body, signalOf(options)))
           if (event.type === 'response.output_text.delta') yield event.delta;
       },
-      async structured(place, input) {
-        const answer = await connect(place).responses.create({ model: MODEL, input, text: { format } });
+      async structured(endpoint, input) {
+        const answer = await connect(endpoint).responses.create({ model: MODEL, input, text: { format } });
         return JSON.parse(answer.output_text);
       },
     },
@@ -87,7 +87,7 @@ function signalOf(options: AskOptions = {}): { signal?: AbortSignal } {
   return options.signal ? { signal: options.signal } : {};
 }
 
-/** The AI SDK has no timeouts but signals. */
+/** The AI SDK has abort signals instead of timeouts. */
 function abortSignalOf({ signal, timeoutMs }: AskOptions = {}): { abortSignal?: AbortSignal } {
   const abortSignal = signal ?? (timeoutMs === undefined ? undefined : AbortSignal.timeout(timeoutMs));
   return abortSignal ? { abortSignal } : {};
@@ -103,20 +103,21 @@ async function aiClients(): Promise<Client[]> {
     jsonSchema(schema: object): unknown;
   }>('ai');
   type Provider = ((model: string) => unknown) & { chat(model: string): unknown };
-  const openai = await loadSdk<{ createOpenAI(place: Place): Provider }>('@ai-sdk/openai');
-  const anthropic = await loadSdk<{ createAnthropic(place: Place): Provider }>('@ai-sdk/anthropic');
+  const openai = await loadSdk<{ createOpenAI(endpoint: Endpoint): Provider }>('@ai-sdk/openai');
+  const anthropic = await loadSdk<{ createAnthropic(endpoint: Endpoint): Provider }>('@ai-sdk/anthropic');
   if (!ai || !openai || !anthropic) return [];
-  const client = (name: string, model: (place: Place) => unknown, hasStructured = true): Client => ({
+  const client = (name: string, model: (endpoint: Endpoint) => unknown, hasStructured = true): Client => ({
     name: `AI SDK, ${name}`,
-    async ask(place, prompt, options = {}) {
+    async ask(endpoint, prompt, options = {}) {
       const { maxRetries = 0 } = options;
-      return (await ai.generateText({ model: model(place), prompt, maxRetries, ...abortSignalOf(options) }))
-        .text;
+      return (
+        await ai.generateText({ model: model(endpoint), prompt, maxRetries, ...abortSignalOf(options) })
+      ).text;
     },
-    async *stream(place, prompt, options = {}) {
+    async *stream(endpoint, prompt, options = {}) {
       const onError = () => {};
-      const asked = { model: model(place), prompt, maxRetries: 0, onError, ...abortSignalOf(options) };
-      for await (const part of ai.streamText(asked).fullStream) {
+      const request = { model: model(endpoint), prompt, maxRetries: 0, onError, ...abortSignalOf(options) };
+      for await (const part of ai.streamText(request).fullStream) {
         if (part.type === 'error') throw part.error;
         if (part.type === 'abort') throw new Error('aborted');
         if (part.type === 'text-delta') yield part.text ?? '';
@@ -124,17 +125,18 @@ async function aiClients(): Promise<Client[]> {
     },
     ...(hasStructured
       ? {
-          async structured(place: Place, prompt: string) {
+          async structured(endpoint: Endpoint, prompt: string) {
             const schema = ai.jsonSchema(SCHEMA);
-            return (await ai.generateObject({ model: model(place), prompt, schema, maxRetries: 0 })).object;
+            return (await ai.generateObject({ model: model(endpoint), prompt, schema, maxRetries: 0 }))
+              .object;
           },
         }
       : {}),
   });
   return [
-    client('responses', (place) => openai.createOpenAI(place)(MODEL)),
-    client('chat', (place) => openai.createOpenAI(place).chat(MODEL)),
-    client('messages', (place) => anthropic.createAnthropic(place)(CLAUDE), false),
+    client('responses', (endpoint) => openai.createOpenAI(endpoint)(MODEL)),
+    client('chat', (endpoint) => openai.createOpenAI(endpoint).chat(MODEL)),
+    client('messages', (endpoint) => anthropic.createAnthropic(endpoint)(CLAUDE), false),
   ];
 }
 
@@ -147,21 +149,25 @@ async function langChainClients(): Promise<Client[]> {
   const sdk = await loadSdk<{ ChatOpenAI: new (options: object) => Model }>('@langchain/openai');
   if (!sdk) return [];
   return [false, true].map((useResponsesApi): Client => {
-    const model = ({ baseURL, apiKey }: Place, { maxRetries = 0, timeoutMs = 20_000 }: AskOptions = {}) =>
+    const model = ({ baseURL, apiKey }: Endpoint, { maxRetries = 0, timeoutMs = 20_000 }: AskOptions = {}) =>
       new sdk.ChatOpenAI({
-        ...{ model: MODEL, apiKey, configuration: { baseURL }, useResponsesApi },
-        ...{ maxRetries, timeout: timeoutMs },
+        model: MODEL,
+        apiKey,
+        configuration: { baseURL },
+        useResponsesApi,
+        maxRetries,
+        timeout: timeoutMs,
       });
     return {
       name: `LangChain, ${useResponsesApi ? 'responses' : 'chat'}`,
-      ask: async (place, prompt, options) =>
-        (await model(place, options).invoke(prompt, signalOf(options))).text,
-      async *stream(place, prompt, options) {
-        for await (const { text } of await model(place, options).stream(prompt, signalOf(options)))
+      ask: async (endpoint, prompt, options) =>
+        (await model(endpoint, options).invoke(prompt, signalOf(options))).text,
+      async *stream(endpoint, prompt, options) {
+        for await (const { text } of await model(endpoint, options).stream(prompt, signalOf(options)))
           yield text;
       },
-      structured: (place, prompt) =>
-        model(place).withStructuredOutput(SCHEMA, { name: 'place', method: 'jsonSchema' }).invoke(prompt),
+      structured: (endpoint, prompt) =>
+        model(endpoint).withStructuredOutput(SCHEMA, { name: 'place', method: 'jsonSchema' }).invoke(prompt),
     };
   });
 }
@@ -184,13 +190,13 @@ async function agentsClients(): Promise<Client[]> {
   agents.setTracingDisabled(true);
   return [true, false].map((useResponses): Client => {
     const run = (
-      place: Place,
+      endpoint: Endpoint,
       prompt: string,
       options: AskOptions & { stream?: true } = {},
       rest: object = {},
     ) => {
       const { maxRetries = 0, timeoutMs = 20_000, stream } = options;
-      const openAIClient = new OpenAI({ ...place, maxRetries, timeout: timeoutMs });
+      const openAIClient = new OpenAI({ ...endpoint, maxRetries, timeout: timeoutMs });
       const modelProvider = new agents.OpenAIProvider({ openAIClient, useResponses });
       const agent = new agents.Agent({ name: 'a', model: MODEL, ...rest });
       const runner = new agents.Runner({ modelProvider });
@@ -198,15 +204,15 @@ async function agentsClients(): Promise<Client[]> {
     };
     return {
       name: `OpenAI Agents, ${useResponses ? 'responses' : 'chat'}`,
-      ask: async (place, prompt, options) => String((await run(place, prompt, options)).finalOutput),
-      async *stream(place, prompt, options) {
-        const result = await run(place, prompt, { ...options, stream: true });
+      ask: async (endpoint, prompt, options) => String((await run(endpoint, prompt, options)).finalOutput),
+      async *stream(endpoint, prompt, options) {
+        const result = await run(endpoint, prompt, { ...options, stream: true });
         for await (const piece of result.toTextStream()) yield piece;
         await result.completed;
       },
-      async structured(place, prompt) {
+      async structured(endpoint, prompt) {
         const outputType = { type: 'json_schema', name: 'place', strict: true, schema: SCHEMA };
-        return (await run(place, prompt, {}, { outputType })).finalOutput;
+        return (await run(endpoint, prompt, {}, { outputType })).finalOutput;
       },
     };
   });
@@ -218,18 +224,18 @@ async function llamaIndexClients(): Promise<Client[]> {
   }
   const sdk = await loadSdk<{ OpenAI: new (options: object) => Llm }>('@llamaindex/openai');
   if (!sdk) return [];
-  const llm = ({ baseURL, apiKey }: Place, { maxRetries = 0, timeoutMs = 20_000 }: AskOptions = {}) =>
+  const llm = ({ baseURL, apiKey }: Endpoint, { maxRetries = 0, timeoutMs = 20_000 }: AskOptions = {}) =>
     new sdk.OpenAI({ model: MODEL, apiKey, baseURL, maxRetries, timeout: timeoutMs });
   const messagesOf = (content: string) => [{ role: 'user', content }];
   return [
     {
       name: 'LlamaIndex',
       isPatient: true,
-      async ask(place, prompt, options) {
-        return String((await llm(place, options).chat({ messages: messagesOf(prompt) })).message.content);
+      async ask(endpoint, prompt, options) {
+        return String((await llm(endpoint, options).chat({ messages: messagesOf(prompt) })).message.content);
       },
-      async *stream(place, prompt, options) {
-        const stream = await llm(place, options).chat({ messages: messagesOf(prompt), stream: true });
+      async *stream(endpoint, prompt, options) {
+        const stream = await llm(endpoint, options).chat({ messages: messagesOf(prompt), stream: true });
         for await (const { delta } of stream) yield delta;
       },
     },
@@ -247,7 +253,7 @@ async function anthropicClients(): Promise<Client[]> {
     '@anthropic-ai/sdk',
   );
   if (!sdk) return [];
-  const messages = ({ baseURL, apiKey }: Place, { maxRetries = 0, timeoutMs = 20_000 }: AskOptions = {}) =>
+  const messages = ({ baseURL, apiKey }: Endpoint, { maxRetries = 0, timeoutMs = 20_000 }: AskOptions = {}) =>
     new sdk.default({ baseURL: baseURL.replace(/\/v1$/, ''), apiKey, maxRetries, timeout: timeoutMs })
       .messages;
   const bodyOf = (content: string) => ({
@@ -258,18 +264,18 @@ async function anthropicClients(): Promise<Client[]> {
   return [
     {
       name: '@anthropic-ai/sdk',
-      async ask(place, prompt, options) {
-        const { content } = await messages(place, options).create(bodyOf(prompt), signalOf(options));
+      async ask(endpoint, prompt, options) {
+        const { content } = await messages(endpoint, options).create(bodyOf(prompt), signalOf(options));
         return content[0]?.text ?? '';
       },
-      async *stream(place, prompt, options) {
+      async *stream(endpoint, prompt, options) {
         const body = { ...bodyOf(prompt), stream: true };
-        for await (const { delta } of await messages(place, options).create(body, signalOf(options)))
+        for await (const { delta } of await messages(endpoint, options).create(body, signalOf(options)))
           if (delta?.text) yield delta.text;
       },
-      async structured(place, prompt) {
+      async structured(endpoint, prompt) {
         const output_config = { format: { type: 'json_schema', schema: SCHEMA } };
-        const { content } = await messages(place).create({ ...bodyOf(prompt), output_config });
+        const { content } = await messages(endpoint).create({ ...bodyOf(prompt), output_config });
         return JSON.parse(content[0]?.text ?? '');
       },
     },

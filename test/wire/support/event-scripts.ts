@@ -5,9 +5,9 @@ export type Event = [name: string, data: object | string];
 
 export interface EventOptions {
   headers?: Record<string, string>;
-  /** How the answer ends: in order, or by a reset of the connection. */
+  /** Whether the answer ends normally or by a connection reset. */
   end?: 'finish' | 'reset';
-  /** All events in one write instead of one each. */
+  /** Send all events in one write instead of one write each. */
   together?: boolean;
 }
 
@@ -27,7 +27,7 @@ export function eventText([name, data]: Event): string {
   return `${name === '' ? '' : `event: ${name}\n`}data: ${text}\n\n`;
 }
 
-/** One script for plain requests and one for streams. */
+/** Answers with `plain`, or with the events if the request asks for a stream. */
 export function either(plain: object, stream: Event[]): Script {
   return async (exchange) => {
     const request = JSON.parse((await exchange.body).toString()) as { stream?: boolean };
@@ -35,7 +35,7 @@ export function either(plain: object, stream: Event[]): Script {
   };
 }
 
-/** The events of a body, each with its name and its JSON (or text). */
+/** The events of a body, with their JSON or text. */
 export function readEvents(body: Buffer): Event[] {
   return body
     .toString()

@@ -7,19 +7,22 @@ import { promisify } from 'node:util';
 const INSTALL_MS = 300_000;
 
 /**
- * The `node_modules` that has a package, for tests of programs as they are published: one that `GW_CLIENTS` names, or,
- * in the long run, a new one in a temporary folder that `undo` removes. Undefined where it can't be had.
+ * Finds a published package for tests. Returns the `node_modules` that contains it: one that `GW_CLIENTS` lists or,
+ * in the long run, a new one in a temporary folder that is removed at cleanup. Undefined when it can't be installed.
  */
-export async function install(spec: string, undo: (run: () => void) => void): Promise<string | undefined> {
+export async function install(
+  spec: string,
+  onCleanUp: (cleanUp: () => void) => void,
+): Promise<string | undefined> {
   const name = spec.replace(/(?<=.)@.*$/, '');
-  const found = placesOf(spec).find((place) => existsSync(join(place, name)));
-  if (found) return found;
+  const installed = listedModules(spec).find((modules) => existsSync(join(modules, name)));
+  if (installed) return installed;
   if (!process.env.GW_LONG) {
     console.warn(`${spec} is not installed; its tests are skipped. npm run test:long installs it`);
     return undefined;
   }
   const folder = mkdtempSync(join(tmpdir(), 'gw-clients-'));
-  undo(() => rmSync(folder, { recursive: true, force: true }));
+  onCleanUp(() => rmSync(folder, { recursive: true, force: true }));
   const args = ['install', '--prefix', folder, '--legacy-peer-deps', '--no-audit', '--no-fund', spec];
   try {
     await promisify(execFile)('npm', args, { timeout: INSTALL_MS });
@@ -31,11 +34,11 @@ export async function install(spec: string, undo: (run: () => void) => void): Pr
   }
 }
 
-/** Of the folders in `GW_CLIENTS`, those of the package's version (`openai@4` in `openai4`), or all for a program. */
-function placesOf(spec: string): string[] {
-  const places = (process.env.GW_CLIENTS ?? '').split(delimiter).filter((place) => place !== '');
+/** The `node_modules` in `GW_CLIENTS`; for a spec with a version those of that version (`openai@4` in `openai4`). */
+function listedModules(spec: string): string[] {
+  const folders = (process.env.GW_CLIENTS ?? '').split(delimiter).filter((folder) => folder !== '');
   const version = /(?<=.)@(.*)$/.exec(spec)?.[1];
-  const fitting =
-    version === undefined ? places : places.filter((place) => place.includes(spec.replace('@', '')));
-  return fitting.map((place) => join(place, 'node_modules'));
+  const matches =
+    version === undefined ? folders : folders.filter((folder) => folder.includes(spec.replace('@', '')));
+  return matches.map((folder) => join(folder, 'node_modules'));
 }

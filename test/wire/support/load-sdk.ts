@@ -1,6 +1,6 @@
 /**
- * A client library, or undefined where it is not installed: its tests are skipped then. `T` is what the test uses of
- * it, written out, so that the tests are type-checked without it.
+ * Loads a client library; undefined when it is not installed, and its tests are skipped. `T` declares what the test
+ * uses, so that the test is type-checked without the library.
  */
 export async function loadSdk<T>(name: string): Promise<T | undefined> {
   try {

@@ -31,13 +31,14 @@ export function messageBody(content: object[], rest: object = {}) {
 }
 
 export interface StreamedMessage {
-  /** What message_start and message_delta report. */
+  /** The usage in message_start. */
   startUsage?: object;
+  /** The usage in message_delta. */
   endUsage?: object;
   stopReason?: string;
 }
 
-/** The events of a message whose text and thinking come word by word and whose tool input comes in two pieces. */
+/** The events of a message, with text and thinking word by word and tool input in two pieces. */
 export function messageStream(content: Record<string, unknown>[], options: StreamedMessage = {}): Event[] {
   const {
     startUsage = messageUsage(20, 1),
@@ -45,7 +46,7 @@ export function messageStream(content: Record<string, unknown>[], options: Strea
     stopReason = 'end_turn',
   } = options;
   const message = messageBody([], { stop_reason: null, usage: startUsage });
-  return named([
+  return namedEvents([
     { type: 'message_start', message },
     { type: 'ping' },
     ...content.flatMap((block, index) => blockEvents(block, index)),
@@ -54,10 +55,9 @@ export function messageStream(content: Record<string, unknown>[], options: Strea
   ]);
 }
 
-/** An event's JSON. */
-type Typed = { type: string; [field: string]: unknown };
+type EventData = { type: string; [field: string]: unknown };
 
-function blockEvents(block: Record<string, unknown>, index: number): Typed[] {
+function blockEvents(block: Record<string, unknown>, index: number): EventData[] {
   const start = (content_block: object) => ({ type: 'content_block_start', index, content_block });
   const delta = (each: object) => ({ type: 'content_block_delta', index, delta: each });
   const stop = { type: 'content_block_stop', index };
@@ -68,9 +68,9 @@ function blockEvents(block: Record<string, unknown>, index: number): Typed[] {
     return [start({ ...block, input: {} }), ...deltas, stop];
   }
   if (block.type === 'thinking') {
-    const thoughts = words(block.thinking).map((thinking) => delta({ type: 'thinking_delta', thinking }));
+    const deltas = words(block.thinking).map((thinking) => delta({ type: 'thinking_delta', thinking }));
     const signature = delta({ type: 'signature_delta', signature: block.signature });
-    return [start({ type: 'thinking', thinking: '', signature: '' }), ...thoughts, signature, stop];
+    return [start({ type: 'thinking', thinking: '', signature: '' }), ...deltas, signature, stop];
   }
   const texts = words(block.text).map((each) => delta({ type: 'text_delta', text: each }));
   return [start({ type: 'text', text: '' }), ...texts, stop];
@@ -78,7 +78,7 @@ function blockEvents(block: Record<string, unknown>, index: number): Typed[] {
 
 const words = (value: unknown) => String(value).match(/\s*\S+/g) ?? [];
 
-function named(values: Typed[]): Event[] {
+function namedEvents(values: EventData[]): Event[] {
   return values.map((value) => [value.type, value]);
 }
 

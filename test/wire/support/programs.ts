@@ -4,23 +4,24 @@ import { dirname, join } from 'node:path';
 import type { TestGateway } from '../../support/gateway.ts';
 import { tmpHome } from '../../support/tmp-home.ts';
 
-export interface Prompted {
+export interface Question {
   model: string;
   prompt: string;
 }
 
-/** A program that people work with, as it is run without a terminal. */
+/** An agent program, run without a terminal. */
 export interface Program {
   name: string;
-  /** The npm package, and the program that it brings. */
+  /** The npm package. */
   spec: string;
+  /** The package's executable. */
   bin: string;
-  /** How many requests one question is: some ask for a title as well. */
+  /** Number of requests that one question takes: some programs also request a title. */
   requests: number;
-  /** Files that it reads, by their path in its home. */
-  files?(gateway: TestGateway, prompted: Prompted): Record<string, string>;
+  /** Configuration files, by their path in its home directory. */
+  files?(gateway: TestGateway, question: Question): Record<string, string>;
   env?(gateway: TestGateway): Record<string, string>;
-  args(gateway: TestGateway, prompted: Prompted): string[];
+  args(gateway: TestGateway, question: Question): string[];
 }
 
 export const PROGRAMS: readonly Program[] = [
@@ -81,7 +82,7 @@ export const PROGRAMS: readonly Program[] = [
     bin: 'cn',
     requests: 1,
     files: ({ url, key }, { model }) => ({
-      // JSON is YAML.
+      // JSON is valid YAML.
       'config.yaml': JSON.stringify({
         name: 'gw',
         version: '0.0.1',
@@ -93,14 +94,19 @@ export const PROGRAMS: readonly Program[] = [
   },
 ];
 
-/** A program that runs, and all that it prints. */
-export interface Running {
+/** A running program and its complete output. */
+export interface RunningProgram {
   child: ChildProcess;
   output: Promise<string>;
 }
 
-/** Starts a program in a home of its own, which is where its files are. */
-export function start(path: string, args: string[], env: Record<string, string>, home = tmpHome()): Running {
+/** Starts a program in its home directory. */
+export function start(
+  path: string,
+  args: string[],
+  env: Record<string, string>,
+  home = tmpHome(),
+): RunningProgram {
   const child = spawn(path, args, {
     cwd: home,
     env: { PATH: process.env.PATH, HOME: home, TERM: 'dumb', ...env },
@@ -118,28 +124,28 @@ export function start(path: string, args: string[], env: Record<string, string>,
   return { child, output };
 }
 
-/** Starts a program with a question; Cline has to be told first where to ask. */
+/** Starts a program with a question. Cline has to be configured by a command first. */
 export async function ask(
   program: Program,
-  place: string,
+  modules: string,
   gateway: TestGateway,
-  prompted: Prompted,
-): Promise<Running> {
+  question: Question,
+): Promise<RunningProgram> {
   const home = tmpHome();
-  const path = join(place, '.bin', program.bin);
-  for (const [name, content] of Object.entries(program.files?.(gateway, prompted) ?? {})) {
+  const path = join(modules, '.bin', program.bin);
+  for (const [name, content] of Object.entries(program.files?.(gateway, question) ?? {})) {
     mkdirSync(dirname(join(home, name)), { recursive: true });
     writeFileSync(join(home, name), content);
   }
   const env = program.env?.(gateway) ?? {};
   if (program.bin === 'cline') {
-    const account = ['auth', '-p', 'openai', '-k', gateway.key, '-m', prompted.model, '-b', gateway.url];
+    const account = ['auth', '-p', 'openai', '-k', gateway.key, '-m', question.model, '-b', gateway.url];
     await start(path, account, env, home).output;
   }
-  return start(path, program.args(gateway, prompted), env, home);
+  return start(path, program.args(gateway, question), env, home);
 }
 
-/** Kills a program and all that it has started. */
-export function kill({ child }: Running): void {
+/** Kills a program and its child processes. */
+export function kill({ child }: RunningProgram): void {
   if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
 }

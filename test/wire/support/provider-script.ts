@@ -7,52 +7,52 @@ import { callItem, completedEvents, lastEvent, messageItem, responseBody } from 
 const CITIES = ['Bonn', 'Ulm'];
 const WORDS = ['Hello', ' you', ' 👋'];
 
-interface Asked {
+interface AnyRequest {
   stream?: boolean;
   stream_options?: { include_usage?: boolean };
   tools?: unknown[];
   messages?: { role: string; content: unknown }[];
   input?: unknown;
   encoding_format?: string;
-  /** Asks for JSON, on each wire by another name. */
+  /** The next three request JSON, one in each API. */
   response_format?: object;
   text?: { format?: { type?: string } };
   output_config?: { format?: object };
 }
 
-/** What is said to whom asks for JSON of a schema. */
+/** The answer to a request for JSON. */
 const JSON_WORDS = ['{"city"', ':', '"Bonn 👋"}'];
 
-function wordsFor({ response_format, text, output_config }: Asked): string[] {
+function wordsFor({ response_format, text, output_config }: AnyRequest): string[] {
   const wantsJson = response_format ?? output_config?.format ?? text?.format?.type === 'json_schema';
   return wantsJson ? JSON_WORDS : WORDS;
 }
 
 /**
- * A provider of every API: asked with tools it calls `weather` for two cities at once, and with their results it says
- * what it says to everything else: "Hello you 👋", or JSON where that is asked for.
+ * A provider with all APIs. If the request has tools, it calls `weather` for two cities in parallel. Otherwise, and for
+ * their results, it answers "Hello you 👋", or JSON if the request asks for it.
  */
 export const provider: Script = async (exchange) => {
   const path = exchange.request.path.split('?')[0] ?? '';
-  const asked = JSON.parse((await exchange.body).toString()) as Asked;
+  const request = JSON.parse((await exchange.body).toString()) as AnyRequest;
   const calls =
-    (asked.tools?.length ?? 0) > 0 &&
-    !/"role":"tool"|tool_result|function_call_output/.test(JSON.stringify(asked));
+    (request.tools?.length ?? 0) > 0 &&
+    !/"role":"tool"|tool_result|function_call_output/.test(JSON.stringify(request));
   const script = path.endsWith('/responses')
-    ? responses(calls, asked)
+    ? responses(calls, request)
     : path.endsWith('/messages')
-      ? messages(calls, asked)
+      ? messages(calls, request)
       : path.endsWith('/embeddings')
-        ? embeddings(asked)
-        : chat(calls, asked);
+        ? embeddings(request)
+        : chat(calls, request);
   await script(exchange);
 };
 
 const argumentsFor = (city: string) => JSON.stringify({ city });
 
-function chat(calls: boolean, asked: Asked): Script {
-  const { stream_options } = asked;
-  const words = wordsFor(asked);
+function chat(calls: boolean, request: AnyRequest): Script {
+  const { stream_options } = request;
+  const words = wordsFor(request);
   const usage = usageOf(20, 5);
   const tool_calls = CITIES.map((city, i) => ({
     id: `call_${i}`,
@@ -78,12 +78,12 @@ function chat(calls: boolean, asked: Asked): Script {
   ]);
 }
 
-function responses(calls: boolean, asked: Asked): Script {
-  const words = wordsFor(asked);
+function responses(calls: boolean, request: AnyRequest): Script {
+  const words = wordsFor(request);
   if (!calls) return either(responseBody([messageItem(words.join(''))]), completedEvents(words));
   const items = CITIES.map((city, i) => callItem(`call_${i}`, 'weather', argumentsFor(city)));
   const body = responseBody(items);
-  const begun: Event = [
+  const start: Event = [
     'response.created',
     {
       type: 'response.created',
@@ -91,12 +91,12 @@ function responses(calls: boolean, asked: Asked): Script {
       response: responseBody([], { status: 'in_progress', usage: null }),
     },
   ];
-  return either(body, [begun, ...items.flatMap(callEvents), lastEvent('response.completed', body)]);
+  return either(body, [start, ...items.flatMap(callEvents), lastEvent('response.completed', body)]);
 }
 
 function callEvents(item: ReturnType<typeof callItem>, output_index: number): Event[] {
   const at = { output_index, item_id: item.id };
-  const typed: { type: string; [field: string]: unknown }[] = [
+  const events: { type: string; [field: string]: unknown }[] = [
     {
       type: 'response.output_item.added',
       output_index,
@@ -106,18 +106,18 @@ function callEvents(item: ReturnType<typeof callItem>, output_index: number): Ev
     { type: 'response.function_call_arguments.done', ...at, arguments: item.arguments, name: item.name },
     { type: 'response.output_item.done', output_index, item },
   ];
-  return typed.map((data, i) => [data.type, { ...data, sequence_number: output_index * 4 + i + 1 }]);
+  return events.map((data, i) => [data.type, { ...data, sequence_number: output_index * 4 + i + 1 }]);
 }
 
-function messages(calls: boolean, asked: Asked): Script {
+function messages(calls: boolean, request: AnyRequest): Script {
   const content = calls
     ? CITIES.map((city, i) => toolUse(`toolu_${i}`, 'weather', { city }))
-    : [text(wordsFor(asked).join(''))];
+    : [text(wordsFor(request).join(''))];
   const stop_reason = calls ? 'tool_use' : 'end_turn';
   return either(messageBody(content, { stop_reason }), messageStream(content, { stopReason: stop_reason }));
 }
 
-function embeddings({ input, encoding_format }: Asked): Script {
+function embeddings({ input, encoding_format }: AnyRequest): Script {
   const numbers = new Float32Array([0.25, -1, 3]);
   const embedding =
     encoding_format === 'base64' ? Buffer.from(numbers.buffer).toString('base64') : [...numbers];

@@ -52,15 +52,15 @@ export function responseBody(output: object[], rest: object = {}) {
   };
 }
 
-/** The events of a streamed text, up to the one that ends it. */
+/** The events of a streamed text, with the closing event `last`. */
 export function responseEvents(words: string[], last: Event): Event[] {
-  const begun = responseBody([], { status: 'in_progress', usage: null });
+  const response = responseBody([], { status: 'in_progress', usage: null });
   const text = words.join('');
   const item = { ...messageItem(''), status: 'in_progress', content: [] };
   const at = { item_id: 'msg_1', output_index: 0, content_index: 0 };
-  const typed: [string, object][] = [
-    ['response.created', { response: begun }],
-    ['response.in_progress', { response: begun }],
+  const data: [string, object][] = [
+    ['response.created', { response }],
+    ['response.in_progress', { response }],
     ['response.output_item.added', { output_index: 0, item }],
     [
       'response.content_part.added',
@@ -74,7 +74,7 @@ export function responseEvents(words: string[], last: Event): Event[] {
     ],
     ['response.output_item.done', { output_index: 0, item: messageItem(text) }],
   ];
-  const events = typed.map(([type, data], i): Event => [type, { type, sequence_number: i, ...data }]);
+  const events = data.map(([type, fields], i): Event => [type, { type, sequence_number: i, ...fields }]);
   return [...events, last];
 }
 
@@ -82,7 +82,7 @@ export function lastEvent(type: string, response: object): Event {
   return [type, { type, sequence_number: 99, response }];
 }
 
-/** A whole streamed response. */
+/** The events of a complete streamed response. */
 export function completedEvents(words: string[], rest: object = {}): Event[] {
   const response = responseBody([messageItem(words.join(''))], rest);
   return responseEvents(words, lastEvent('response.completed', response));

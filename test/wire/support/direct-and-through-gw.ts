@@ -3,34 +3,34 @@ import type { TestGateway } from '../../support/gateway.ts';
 import { startBothWires } from './anthropic-gateway.ts';
 import { provider } from './provider-script.ts';
 
-/** Where a client is told to go. */
-export interface Place {
+/** The server that a client connects to. */
+export interface Endpoint {
   /** Ends in `/v1`. */
   baseURL: string;
   apiKey: string;
 }
 
 /**
- * What a client gets from the provider itself has to be what it gets through gw, and the provider has to be asked the
- * same: the name of the model aside, and that gw asks streams of chat completions for their usage.
+ * Runs a client directly against the provider and through gw. Results and upstream requests must be equal, except
+ * that gw requests the usage of streamed chat completions.
  */
-export async function bothWays<T>(
-  run: (place: Place) => Promise<T>,
+export async function directAndThroughGw<T>(
+  run: (endpoint: Endpoint) => Promise<T>,
 ): Promise<{ result: T; gateway: TestGateway }> {
   const gateway = await startBothWires();
   gateway.upstream.script(provider);
-  // Any name of the provider's own will do here: `mock` serves what nobody else does.
+  // The client uses one model name both times, so gw needs an alias.
   gateway.configure({
     aliases: { 'test-model': 'mock/test-model' },
     providers: { anthropic: { baseUrl: gateway.upstream.url } },
   });
   const direct = await run({ baseURL: gateway.upstream.url, apiKey: 'sk-direct' });
-  const asked = gateway.upstream.requests.length;
+  const directCount = gateway.upstream.requests.length;
   const result = await run({ baseURL: gateway.url, apiKey: gateway.key });
   expect(plain(result)).toEqual(plain(direct));
   const [expected, sent] = [
-    gateway.upstream.requests.slice(0, asked),
-    gateway.upstream.requests.slice(asked),
+    gateway.upstream.requests.slice(0, directCount),
+    gateway.upstream.requests.slice(directCount),
   ];
   expect(sent.map(({ path }) => path)).toEqual(expected.map(({ path }) => path));
   expect(sent.map(({ body }) => comparable(body))).toEqual(expected.map(({ body }) => comparable(body)));
@@ -45,6 +45,6 @@ function plain(value: unknown): unknown {
 
 function comparable(body: Buffer): unknown {
   const { stream_options, ...rest } = JSON.parse(body.toString());
-  const { include_usage: _asked, ...options } = stream_options ?? {};
+  const { include_usage: _usage, ...options } = stream_options ?? {};
   return { ...rest, stream_options: options };
 }
