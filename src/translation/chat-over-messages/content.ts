@@ -1,7 +1,6 @@
 import { badRequest } from '../../errors.ts';
-import { cannotExpress, isEmpty, type Json, listAt, objectAt, stated, textAt } from '../json.ts';
-
-const PROVIDER = 'Anthropic';
+import { definedFields, type Json, listAt, objectAt, textAt } from '../json.ts';
+import { cannotExpress, refuseRest } from './refuse.ts';
 
 /** Content of a system message: text alone. */
 export function textBlocks(content: unknown, at: string): Json[] {
@@ -28,10 +27,9 @@ function inputBlock(part: Json, at: string): Json {
 
 function textBlock(part: Json, at: string): Json {
   const { type, text, cache_control, ...rest } = part;
-  if (type !== 'text')
-    throw cannotExpress(`${at}.type`, PROVIDER, `there is no content of type ${String(type)}`);
+  if (type !== 'text') throw cannotExpress(`${at}.type`, `there is no content of type ${String(type)}`);
   refuseRest(rest, at);
-  return stated({ type, text: textAt(text, `${at}.text`), cache_control });
+  return definedFields({ type, text: textAt(text, `${at}.text`), cache_control });
 }
 
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w=.-]+)*;base64,/;
@@ -40,8 +38,8 @@ function imageBlock({ type: _type, image_url, cache_control, ...rest }: Json, at
   const { url, detail, ...more } = objectAt(image_url, `${at}.image_url`);
   refuseRest(rest, at);
   refuseRest(more, `${at}.image_url`);
-  if (detail === 'low') throw cannotExpress(`${at}.image_url.detail`, PROVIDER, 'images are read in full');
-  return stated({
+  if (detail === 'low') throw cannotExpress(`${at}.image_url.detail`, 'images are read in full');
+  return definedFields({
     type: 'image',
     source: sourceOf(textAt(url, `${at}.image_url.url`), `${at}.image_url.url`),
     cache_control,
@@ -64,11 +62,5 @@ function fileBlock({ type: _type, file, cache_control, ...rest }: Json, at: stri
     DATA_URL.test(data) ? data : `data:application/pdf;base64,${data}`,
     `${at}.file.file_data`,
   );
-  return stated({ type: 'document', source, title: filename, cache_control });
-}
-
-/** Refuses what is left of an object and says something. */
-export function refuseRest(rest: Json, at: string): void {
-  const left = Object.keys(rest).find((key) => !isEmpty(rest[key]));
-  if (left !== undefined) throw cannotExpress(`${at}.${left}`, PROVIDER);
+  return definedFields({ type: 'document', source, title: filename, cache_control });
 }

@@ -1,7 +1,8 @@
 import { badRequest } from '../../errors.ts';
 import { parseObject } from '../../wire/answer/events.ts';
-import { cannotExpress, isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
-import { inputBlocks, refuseRest, textBlocks } from './content.ts';
+import { isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
+import { inputBlocks, textBlocks } from './content.ts';
+import { cannotExpress, refuseRest } from './refuse.ts';
 
 /**
  * Chat messages as Anthropic's turns. System messages, wherever they stand, go in front, as Anthropic's own
@@ -36,7 +37,7 @@ export function conversation(messages: unknown): { system?: Json[]; messages: Js
         say('user', [toolResult(content, rest, at)]);
         break;
       default:
-        throw cannotExpress(`${at}.role`, 'Anthropic', `there is no role ${String(role)}`);
+        throw cannotExpress(`${at}.role`, `there is no role ${String(role)}`);
     }
   }
   return { ...(system.length > 0 ? { system } : {}), messages: turns };
@@ -79,8 +80,7 @@ function saidBlocks(content: unknown, at: string): Json[] {
 }
 
 function toolUse({ id, type, function: called, ...rest }: Json, at: string): Json {
-  if (type !== 'function')
-    throw cannotExpress(`${at}.type`, 'Anthropic', `there are no ${String(type)} tools`);
+  if (type !== 'function') throw cannotExpress(`${at}.type`, `there are no ${String(type)} tools`);
   const { index: _index, ...more } = rest;
   refuseRest(more, at);
   const { name, arguments: args, ...others } = objectAt(called, `${at}.function`);

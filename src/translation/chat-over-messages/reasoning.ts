@@ -1,4 +1,5 @@
-import { cannotExpress, isEmpty, type Json, objectAt, stated } from '../json.ts';
+import { definedFields, isEmpty, type Json, objectAt } from '../json.ts';
+import { cannotExpress } from './refuse.ts';
 
 /** Models that think as much as they are told in tokens; later ones judge it themselves by an effort. */
 const BUDGETED = /claude-(3|(opus|sonnet|haiku)-4(-[0-5])?(-\d{8}|$|@))/;
@@ -20,15 +21,13 @@ export function reasoning(chat: Json, model: string): Json {
   const asked = String(effort);
   if (BUDGETED.test(model)) {
     const budget = BUDGETS[asked];
-    if (budget === undefined)
-      throw cannotExpress('reasoning_effort', 'Anthropic', `${asked} is none of its efforts`);
+    if (budget === undefined) throw cannotExpress('reasoning_effort', `${asked} is none of its efforts`);
     const thinking = { type: 'enabled', budget_tokens: budget };
     return format ? { thinking, output_config: { format } } : { thinking };
   }
   const own = EFFORTS[asked];
-  if (own === undefined)
-    throw cannotExpress('reasoning_effort', 'Anthropic', `${asked} is none of its efforts`);
-  return { thinking: { type: 'adaptive' }, output_config: stated({ effort: own, format }) };
+  if (own === undefined) throw cannotExpress('reasoning_effort', `${asked} is none of its efforts`);
+  return { thinking: { type: 'adaptive' }, output_config: definedFields({ effort: own, format }) };
 }
 
 function formatOf(value: unknown): Json | undefined {
@@ -36,7 +35,7 @@ function formatOf(value: unknown): Json | undefined {
   const { type, json_schema } = objectAt(value, 'response_format');
   if (type === 'text') return undefined;
   if (type !== 'json_schema') {
-    throw cannotExpress('response_format', 'Anthropic', 'only a json_schema makes its models keep to JSON');
+    throw cannotExpress('response_format', 'only a json_schema makes its models keep to JSON');
   }
   return { type, schema: objectAt(json_schema, 'response_format.json_schema').schema };
 }

@@ -1,7 +1,8 @@
-import { cannotExpress, entryOf, isEmpty, type Json, objectAt, stated } from '../json.ts';
+import { definedFields, isEmpty, type Json, lookUp, objectAt } from '../json.ts';
 import type { RequestOptions } from '../translator.ts';
 import { conversation } from './conversation.ts';
 import { reasoning } from './reasoning.ts';
+import { cannotExpress } from './refuse.ts';
 import { toolChoice, tools } from './tools.ts';
 
 /** Read together with others, or hints to OpenAI's own caches, which have no bearing on the answer. */
@@ -37,7 +38,7 @@ const ASKS_NOTHING: Record<string, (value: unknown) => boolean> = {
 
 const TRANSLATED: Record<string, (value: unknown) => Json> = {
   temperature(value) {
-    if (Number(value) > 1) throw cannotExpress('temperature', 'Anthropic', 'it goes from 0 to 1 there');
+    if (Number(value) > 1) throw cannotExpress('temperature', 'it goes from 0 to 1 there');
     return { temperature: value };
   },
   stop: (value) => ({ stop_sequences: Array.isArray(value) ? value : [value] }),
@@ -47,7 +48,7 @@ const TRANSLATED: Record<string, (value: unknown) => Json> = {
   service_tier(value) {
     if (value === 'auto') return {};
     if (value === 'default') return { service_tier: 'standard_only' };
-    throw cannotExpress('service_tier', 'Anthropic', 'there are auto and default');
+    throw cannotExpress('service_tier', 'there are auto and default');
   },
   stream_options(value) {
     const {
@@ -56,7 +57,7 @@ const TRANSLATED: Record<string, (value: unknown) => Json> = {
       ...rest
     } = objectAt(value, 'stream_options');
     const left = Object.keys(rest)[0];
-    if (left !== undefined) throw cannotExpress(`stream_options.${left}`, 'Anthropic');
+    if (left !== undefined) throw cannotExpress(`stream_options.${left}`);
     return {};
   },
 };
@@ -68,15 +69,18 @@ export function messagesRequest(chat: Json, { model, maxTokens }: RequestOptions
     model: chat.model,
     max_tokens: limits.length > 0 ? Math.max(...limits) : maxTokens,
     ...conversation(chat.messages),
-    ...stated({ stream: chat.stream, tool_choice: toolChoice(chat.tool_choice, chat.parallel_tool_calls) }),
+    ...definedFields({
+      stream: chat.stream,
+      tool_choice: toolChoice(chat.tool_choice, chat.parallel_tool_calls),
+    }),
     ...reasoning(chat, model),
   };
   for (const [key, value] of Object.entries(chat)) {
     if (READ_ELSEWHERE.has(key) || isEmpty(value)) continue;
-    const translate = entryOf(TRANSLATED, key);
+    const translate = lookUp(TRANSLATED, key);
     if (AS_THEY_ARE.has(key)) request[key] = value;
     else if (translate) Object.assign(request, translate(value));
-    else if (!entryOf(ASKS_NOTHING, key)?.(value)) throw cannotExpress(key, 'Anthropic');
+    else if (!lookUp(ASKS_NOTHING, key)?.(value)) throw cannotExpress(key);
   }
   return request;
 }

@@ -1,5 +1,5 @@
-import { cannotExpress, type Json, listAt, objectAt, stated } from '../json.ts';
-import { refuseRest } from './content.ts';
+import { definedFields, type Json, listAt, objectAt } from '../json.ts';
+import { cannotExpress, refuseRest } from './refuse.ts';
 
 const NO_PARAMETERS = { type: 'object', properties: {} };
 
@@ -7,13 +7,12 @@ export function tools(value: unknown): Json[] {
   return listAt(value, 'tools').map((tool, i) => {
     const at = `tools[${i}]`;
     const { type, function: declared, cache_control, ...rest } = objectAt(tool, at);
-    if (type !== 'function')
-      throw cannotExpress(`${at}.type`, 'Anthropic', `there are no ${String(type)} tools`);
+    if (type !== 'function') throw cannotExpress(`${at}.type`, `there are no ${String(type)} tools`);
     refuseRest(rest, at);
     const { name, description, parameters, strict, ...more } = objectAt(declared, `${at}.function`);
     refuseRest(more, `${at}.function`);
     const isStrict = strict === true ? true : undefined;
-    return stated({
+    return definedFields({
       name,
       description,
       input_schema: parameters ?? NO_PARAMETERS,
@@ -34,6 +33,6 @@ function choiceOf(choice: unknown): Json {
   if (choice === 'auto' || choice === 'none') return { type: choice };
   if (choice === 'required') return { type: 'any' };
   const { type, function: called } = objectAt(choice, 'tool_choice');
-  if (type !== 'function') throw cannotExpress('tool_choice', 'Anthropic');
+  if (type !== 'function') throw cannotExpress('tool_choice');
   return { type: 'tool', name: objectAt(called, 'tool_choice.function').name };
 }

@@ -1,6 +1,5 @@
-import { cannotExpress, isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
-
-const PROVIDER = 'OpenAI';
+import { isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
+import { cannotExpress, refuseRest } from './refuse.ts';
 
 /** A block's fields but for `cache_control`: a provider of OpenAI's wire caches what it likes by itself. */
 export function blockAt(value: unknown, at: string): Json {
@@ -13,8 +12,7 @@ export function plainText(content: unknown, at: string): string {
   if (typeof content === 'string') return content;
   const texts = listAt(content, at).map((each, i) => {
     const { type, text, ...rest } = blockAt(each, `${at}[${i}]`);
-    if (type !== 'text')
-      throw cannotExpress(`${at}[${i}].type`, PROVIDER, `there is no ${String(type)} here`);
+    if (type !== 'text') throw cannotExpress(`${at}[${i}].type`, `there is no ${String(type)} here`);
     refuseRest(rest, `${at}[${i}]`);
     return textAt(text, `${at}[${i}].text`);
   });
@@ -33,7 +31,7 @@ export function contentPart({ type, ...block }: Json, at: string): Json {
     case 'document':
       return documentPart(block, at);
     default:
-      throw cannotExpress(`${at}.type`, PROVIDER, `there is no content of type ${String(type)}`);
+      throw cannotExpress(`${at}.type`, `there is no content of type ${String(type)}`);
   }
 }
 
@@ -42,23 +40,16 @@ function urlOf(value: unknown, at: string): string {
   if (source.type === 'url') return textAt(source.url, `${at}.url`);
   if (source.type === 'base64')
     return `data:${source.media_type};base64,${textAt(source.data, `${at}.data`)}`;
-  throw cannotExpress(`${at}.type`, PROVIDER, 'there are url and base64');
+  throw cannotExpress(`${at}.type`, 'there are url and base64');
 }
 
 function documentPart({ source: value, title, citations, ...rest }: Json, at: string): Json {
   refuseRest(rest, at);
   const wantsCitations = !isEmpty(citations) && objectAt(citations, `${at}.citations`).enabled !== false;
-  if (wantsCitations) throw cannotExpress(`${at}.citations`, PROVIDER);
+  if (wantsCitations) throw cannotExpress(`${at}.citations`);
   const source = objectAt(value, `${at}.source`);
   if (source.type === 'text') return { type: 'text', text: textAt(source.data, `${at}.source.data`) };
-  if (source.type !== 'base64')
-    throw cannotExpress(`${at}.source.type`, PROVIDER, 'there are text and base64');
+  if (source.type !== 'base64') throw cannotExpress(`${at}.source.type`, 'there are text and base64');
   const filename = typeof title === 'string' ? title : 'document.pdf';
   return { type: 'file', file: { filename, file_data: urlOf(source, `${at}.source`) } };
-}
-
-/** Refuses what is left of an object and says something. */
-export function refuseRest(rest: Json, at: string): void {
-  const left = Object.keys(rest).find((key) => !isEmpty(rest[key]));
-  if (left !== undefined) throw cannotExpress(at === '' ? left : `${at}.${left}`, PROVIDER);
 }

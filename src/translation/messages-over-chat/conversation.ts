@@ -1,5 +1,6 @@
-import { cannotExpress, isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
-import { blockAt, contentPart, plainText, refuseRest } from './content.ts';
+import { isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
+import { blockAt, contentPart, plainText } from './content.ts';
+import { cannotExpress, refuseRest } from './refuse.ts';
 
 /** Anthropic's turns as chat messages, the system prompt in front. */
 export function chatMessages(system: unknown, turns: unknown): Json[] {
@@ -23,7 +24,7 @@ function messagesOf({ role, content, ...rest }: Json, at: string): Json[] {
     case 'system':
       return [{ role, content: plainText(content, `${at}.content`) }];
     default:
-      throw cannotExpress(`${at}.role`, 'OpenAI', `there is no role ${String(role)}`);
+      throw cannotExpress(`${at}.role`, `there is no role ${String(role)}`);
   }
 }
 
@@ -84,7 +85,7 @@ function assistantMessage(content: unknown, at: string): Json {
       case 'redacted_thinking':
         break;
       default:
-        throw cannotExpress(`${at}[${i}].type`, 'OpenAI', `there is no content of type ${String(type)}`);
+        throw cannotExpress(`${at}[${i}].type`, `there is no content of type ${String(type)}`);
     }
   }
   const said = texts.length > 0 ? texts.join('\n\n') : null;

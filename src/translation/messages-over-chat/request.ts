@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { cannotExpress, entryOf, isEmpty, type Json, listAt, objectAt, stated, textAt } from '../json.ts';
+import { definedFields, isEmpty, type Json, listAt, lookUp, objectAt, textAt } from '../json.ts';
 import type { RequestOptions } from '../translator.ts';
-import { refuseRest } from './content.ts';
 import { chatMessages } from './conversation.ts';
+import { cannotExpress, refuseRest } from './refuse.ts';
 
 /** Read together with others. */
 const READ_ELSEWHERE = new Set([
@@ -31,7 +31,7 @@ const TRANSLATED: Record<string, (value: unknown) => Json> = {
     // Earlier thoughts are not sent in any case; anything else is for Anthropic to do.
     const edits = listAt(objectAt(value, 'context_management').edits ?? [], 'context_management.edits');
     const other = edits.findIndex((edit) => !/^clear_thinking_/.test(String(objectAt(edit, 'edits').type)));
-    if (other >= 0) throw cannotExpress(`context_management.edits[${other}]`, 'OpenAI');
+    if (other >= 0) throw cannotExpress(`context_management.edits[${other}]`);
     return {};
   },
 };
@@ -41,17 +41,17 @@ export function chatRequest(messages: Json, { model, outputLimit }: RequestOptio
   const request: Json = {
     model: messages.model,
     messages: chatMessages(messages.system, messages.messages),
-    ...stated({ [outputLimit]: messages.max_tokens, stream: messages.stream }),
+    ...definedFields({ [outputLimit]: messages.max_tokens, stream: messages.stream }),
     ...(messages.stream === true ? { stream_options: { include_usage: true } } : {}),
     ...toolChoice(messages.tool_choice),
     ...outputOf(messages, model),
   };
   for (const [key, value] of Object.entries(messages)) {
     if (READ_ELSEWHERE.has(key) || isEmpty(value)) continue;
-    const translate = entryOf(TRANSLATED, key);
+    const translate = lookUp(TRANSLATED, key);
     if (AS_THEY_ARE.has(key)) request[key] = value;
     else if (translate) Object.assign(request, translate(value));
-    else throw cannotExpress(key, 'OpenAI');
+    else throw cannotExpress(key);
   }
   return request;
 }
@@ -66,11 +66,14 @@ function tools(value: unknown): Json[] {
     const at = `tools[${i}]`;
     const { type, name, description, input_schema, strict, ...rest } = objectAt(tool, at);
     if (type !== undefined && type !== null && type !== 'custom') {
-      throw cannotExpress(`${at}.type`, 'OpenAI', `${String(type)} runs at Anthropic`);
+      throw cannotExpress(`${at}.type`, `${String(type)} runs at Anthropic`);
     }
     const { cache_control: _cache, eager_input_streaming: _eager, ...more } = rest;
     refuseRest(more, at);
-    return { type: 'function', function: stated({ name, description, parameters: input_schema, strict }) };
+    return {
+      type: 'function',
+      function: definedFields({ name, description, parameters: input_schema, strict }),
+    };
   });
 }
 
@@ -87,7 +90,7 @@ function toolChoice(value: unknown): Json {
     case 'tool':
       return { tool_choice: { type: 'function', function: { name } }, ...parallel };
     default:
-      throw cannotExpress('tool_choice.type', 'OpenAI');
+      throw cannotExpress('tool_choice.type');
   }
 }
 
@@ -101,7 +104,7 @@ function outputOf({ thinking, output_config }: Json, model: string): Json {
   const asked = TAKES_EFFORT.test(model) ? effortOf(effort, thinking) : undefined;
   const isTooMuch = (asked === 'max' || asked === 'xhigh') && !TAKES_XHIGH.test(model);
   const taken = isTooMuch ? 'high' : asked === 'max' ? 'xhigh' : asked;
-  return { ...stated({ reasoning_effort: taken }), ...formatOf(format) };
+  return { ...definedFields({ reasoning_effort: taken }), ...formatOf(format) };
 }
 
 function effortOf(effort: unknown, thinking: unknown): string | undefined {
@@ -117,6 +120,6 @@ function effortOf(effort: unknown, thinking: unknown): string | undefined {
 function formatOf(value: unknown): Json {
   if (isEmpty(value)) return {};
   const { type, schema } = objectAt(value, 'output_config.format');
-  if (type !== 'json_schema') throw cannotExpress('output_config.format', 'OpenAI');
+  if (type !== 'json_schema') throw cannotExpress('output_config.format');
   return { response_format: { type, json_schema: { name: 'answer', strict: true, schema } } };
 }

@@ -1,4 +1,4 @@
-import { isEmpty, type Json, listAt, objectAt, stated, textAt } from '../json.ts';
+import { definedFields, isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
 /** Content of a user's message, or of what a tool gave back, as content parts. */
@@ -49,12 +49,12 @@ function imagePart({ image_url, detail, file_id, ...rest }: Json, at: string): J
   const told = detail === 'auto' ? undefined : detail;
   return {
     type: 'image_url',
-    image_url: stated({ url: textAt(image_url, `${at}.image_url`), detail: told }),
+    image_url: definedFields({ url: textAt(image_url, `${at}.image_url`), detail: told }),
   };
 }
 
 function filePart({ file_data, filename, detail, ...rest }: Json, at: string): Json {
   refuseRest({ ...rest, ...(detail === 'auto' ? {} : { detail }) }, at);
   if (isEmpty(file_data)) throw cannotExpress(at, 'a file has to come with its file_data');
-  return { type: 'file', file: stated({ filename, file_data }) };
+  return { type: 'file', file: definedFields({ filename, file_data }) };
 }

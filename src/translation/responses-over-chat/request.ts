@@ -1,4 +1,4 @@
-import { entryOf, isEmpty, type Json, listAt, objectAt, stated } from '../json.ts';
+import { definedFields, isEmpty, type Json, listAt, lookUp, objectAt } from '../json.ts';
 import type { RequestOptions } from '../translator.ts';
 import { type ConversationOptions, chatMessages } from './conversation.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
@@ -39,7 +39,7 @@ const TRANSLATED: Record<string, (value: unknown) => Json> = {
     // A summary is what there is of the thoughts; if the provider shows any, they are passed on.
     const { effort, summary: _summary, generate_summary: _old, ...rest } = objectAt(value, 'reasoning');
     refuseRest(rest, 'reasoning');
-    return stated({ reasoning_effort: effort });
+    return definedFields({ reasoning_effort: effort });
   },
   include(value) {
     const at = listAt(value, 'include').findIndex((each) => /logprobs/.test(String(each)));
@@ -57,14 +57,14 @@ export function chatRequest(responses: Json, options: ChatRequestOptions): Json 
   const request: Json = {
     model: responses.model,
     messages: chatMessages(responses, options),
-    ...stated({ [options.outputLimit]: max_output_tokens, user: user ?? safety_identifier, stream }),
+    ...definedFields({ [options.outputLimit]: max_output_tokens, user: user ?? safety_identifier, stream }),
     ...(stream === true ? { stream_options: { include_usage: true } } : {}),
     ...toolFields(responses, options),
   };
   for (const [key, value] of Object.entries(responses)) {
-    if (READ_ELSEWHERE.has(key) || isEmpty(value) || entryOf(ASKS_NOTHING, key)?.(value)) continue;
+    if (READ_ELSEWHERE.has(key) || isEmpty(value) || lookUp(ASKS_NOTHING, key)?.(value)) continue;
     if (IMPOSSIBLE.has(key)) throw cannotExpress(key);
-    const translate = entryOf(TRANSLATED, key);
+    const translate = lookUp(TRANSLATED, key);
     if (translate) Object.assign(request, translate(value));
     // Not by assignment, which takes `__proto__` for more than a name.
     else Object.defineProperty(request, key, { value, enumerable: true });
@@ -82,7 +82,7 @@ function formatOf(value: unknown): Json {
     case 'json_object':
       return { response_format: { type } };
     case 'json_schema':
-      return { response_format: { type, json_schema: stated({ name, description, schema, strict }) } };
+      return { response_format: { type, json_schema: definedFields({ name, description, schema, strict }) } };
     default:
       throw cannotExpress('text.format.type');
   }

@@ -1,4 +1,4 @@
-import { isEmpty, type Json, listAt, objectAt, stated } from '../json.ts';
+import { definedFields, isEmpty, type Json, listAt, objectAt } from '../json.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 import { flatName } from './tool-names.ts';
 
@@ -19,7 +19,7 @@ export function toolFields(responses: Json, { isCodex }: ToolOptions): Json {
   const { choice, only } = toolChoice(responses.tool_choice);
   const left = only ? offered.filter(({ name }) => only.has(name)) : offered;
   if (left.length === 0) return {};
-  return stated({
+  return definedFields({
     tools: left.map(({ tool }) => tool),
     tool_choice: choice,
     // Providers do it anyway; some know no such field.
@@ -71,7 +71,7 @@ function customTool({ type: _type, ...tool }: Json, at: string, namespace: unkno
 }
 
 function offered(name: string, fields: Json): Offered {
-  return { name, tool: { type: 'function', function: stated({ name, ...fields }) } };
+  return { name, tool: { type: 'function', function: definedFields({ name, ...fields }) } };
 }
 
 /** A grammar can't be enforced here; the model is told of it. */

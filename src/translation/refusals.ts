@@ -1,0 +1,27 @@
+import { badRequest, type GwError } from '../errors.ts';
+import { isEmpty, type Json } from './json.ts';
+
+/** Refuses what the provider's API can't express, instead of dropping it silently. */
+export interface Refusals {
+  /** A 400 that names the field. */
+  cannotExpress(param: string, hint?: string): GwError;
+  /** Throws a 400 if any of the remaining fields of the object at `at` has a value. */
+  refuseRest(rest: Json, at: string): void;
+}
+
+/** `target` completes the message `"x" cannot be expressed ...`. */
+export function refusals(target: string): Refusals {
+  const cannotExpress = (param: string, hint = '') =>
+    badRequest(
+      `"${param}" cannot be expressed ${target}${hint === '' ? '' : `: ${hint}`}`,
+      param,
+      'unsupported_parameter',
+    );
+  return {
+    cannotExpress,
+    refuseRest(rest, at) {
+      const key = Object.keys(rest).find((each) => !isEmpty(rest[each]));
+      if (key !== undefined) throw cannotExpress(`${at}.${key}`);
+    },
+  };
+}
