@@ -1,4 +1,5 @@
 import { isObject } from '../../json/object.ts';
+import type { ChunkTranslator } from '../chat-chunks.ts';
 import { beginsCall, reasoningOf, textIn } from '../chat-message.ts';
 import { type Json, objectsIn } from '../json.ts';
 import {
@@ -16,208 +17,223 @@ import { emptyResponse, endingOf, type ResponseOptions, responseUsage } from './
 
 export type ResponseEvent = { type: string; [field: string]: unknown };
 
-export interface ResponseStream {
-  /** The events that a chunk makes. */
-  add(chunk: Json): ResponseEvent[];
-  /** The last events, once; none for a stream that never said why it stopped. */
-  end(): ResponseEvent[];
-}
-
-/** An item that text is added to. */
-interface Speech {
-  kind: 'text' | 'refusal' | 'thought';
+/** The item that text deltas are added to. */
+interface TextItem {
+  kind: 'text' | 'refusal' | 'reasoning';
   id: string;
   index: number;
   text: string;
+  /** Signed reasoning blocks. */
   signed: Json[];
 }
 
 interface OpenCall {
   call: Call;
+  /** The item's index in the output. */
   index: number;
+  /** The call's index in the chunks. */
   key: unknown;
 }
 
+/** The kind of text in the names of its events. */
+const EVENT_NAMES = {
+  text: 'output_text',
+  refusal: 'refusal',
+  reasoning: 'reasoning_summary_text',
+} as const;
+
 /**
- * From one chunk to the next. Thoughts, text and refusals take turns in items of their own; the calls stay open until
- * the end, as the pieces of parallel ones may come mixed.
+ * One streamed response. Reasoning, text and refusals alternate in items of their own. Calls stay open until the end, as
+ * the pieces of parallel calls may be interleaved.
  */
-export function responseStream(options: ResponseOptions): ResponseStream {
-  let response: Json | undefined;
-  let over = false;
-  let sequence = 0;
-  let items = 0;
-  let speech: Speech | undefined;
-  const calls: OpenCall[] = [];
-  const output: Json[] = [];
-  let usage: unknown;
-  let finish: unknown;
+export class ResponseStream implements ChunkTranslator<ResponseEvent> {
+  readonly #options: ResponseOptions;
+  #response: Json | undefined;
+  #hasEnded = false;
+  #sequence = 0;
+  #itemCount = 0;
+  #textItem: TextItem | undefined;
+  readonly #calls: OpenCall[] = [];
+  readonly #output: Json[] = [];
+  #usage: unknown;
+  #finishReason: unknown;
 
-  const event = (type: string, fields: Json): ResponseEvent => ({
-    type,
-    sequence_number: sequence++,
-    ...fields,
-  });
-
-  function begin({ created, model }: Json): ResponseEvent[] {
-    if (response) return [];
-    response = emptyResponse(options.newId('resp'), created, model, options);
-    return [event('response.created', { response }), event('response.in_progress', { response })];
+  constructor(options: ResponseOptions) {
+    this.#options = options;
   }
 
-  function done(index: number, item: Json): ResponseEvent {
-    output[index] = item;
-    return event('response.output_item.done', { output_index: index, item });
-  }
-
-  function speak(kind: Speech['kind'], text: string): ResponseEvent[] {
-    if (text === '') return [];
-    const out = open(kind);
-    if (!speech) return out;
-    if (kind === 'thought' && speech.text === '') {
-      const part = { type: 'summary_text', text: '' };
-      out.push(event('response.reasoning_summary_part.added', { ...placeOf(speech), part }));
+  add(chunk: Json): ResponseEvent[] {
+    if (this.#hasEnded) return [];
+    if (chunk.error !== undefined && chunk.error !== null) return this.#fail(chunk.error);
+    if (isObject(chunk.usage)) this.#usage = chunk.usage;
+    const events = this.#begin(chunk);
+    for (const { delta, finish_reason } of objectsIn(chunk.choices)) {
+      const message = isObject(delta) ? delta : {};
+      events.push(...this.#addText('reasoning', reasoningOf(message)));
+      events.push(...this.#addSigned(objectsIn(message.thinking_blocks)));
+      events.push(...this.#addText('text', textIn(message.content)));
+      events.push(...this.#addText('refusal', typeof message.refusal === 'string' ? message.refusal : ''));
+      events.push(...objectsIn(message.tool_calls).flatMap((piece) => this.#addCall(piece)));
+      if (typeof finish_reason === 'string') this.#finishReason = finish_reason;
     }
-    speech.text += text;
-    const logprobs = kind === 'text' ? { logprobs: [] } : {};
-    out.push(event(`response.${NAMES[kind]}.delta`, { ...placeOf(speech), delta: text, ...logprobs }));
-    return out;
+    return events;
   }
 
-  function open(kind: Speech['kind']): ResponseEvent[] {
-    if (speech?.kind === kind) return [];
-    const out = hush('completed');
-    const opened: Speech = {
-      kind,
-      id: options.newId(kind === 'thought' ? 'rs' : 'msg'),
-      index: items++,
-      text: '',
-      signed: [],
+  end(): ResponseEvent[] {
+    if (this.#hasEnded || this.#finishReason === undefined) return [];
+    this.#hasEnded = true;
+    const ending = endingOf(this.#finishReason);
+    const status = ending.status === 'completed' ? 'completed' : 'incomplete';
+    const events = [
+      ...this.#closeText(status),
+      ...this.#calls.flatMap((openCall) => this.#closeCall(openCall, status)),
+    ];
+    const response = {
+      ...this.#response,
+      ...ending,
+      output: this.#output,
+      usage: responseUsage(this.#usage),
     };
-    speech = opened;
-    const item =
-      kind === 'thought' ? reasoningItem(opened.id, '', []) : messageItem(opened.id, [], 'in_progress');
-    out.push(event('response.output_item.added', { output_index: opened.index, item }));
-    if (kind === 'thought') return out;
-    const part = kind === 'text' ? textPart('') : refusalPart('');
-    return [...out, event('response.content_part.added', { ...placeOf(opened), part })];
+    return [...events, this.#event(`response.${String(ending.status)}`, { response })];
   }
 
-  /** Ends the item that text is added to. */
-  function hush(status: ItemStatus): ResponseEvent[] {
-    if (!speech) return [];
-    const { kind, id, index, text, signed } = speech;
-    const place = placeOf(speech);
-    speech = undefined;
-    if (kind === 'thought') {
-      const part = { type: 'summary_text', text };
-      const summary = [
-        event('response.reasoning_summary_text.done', { ...place, text }),
-        event('response.reasoning_summary_part.done', { ...place, part }),
-      ];
-      return [...(text === '' ? [] : summary), done(index, reasoningItem(id, text, signed))];
+  #event(type: string, fields: Json): ResponseEvent {
+    return { type, sequence_number: this.#sequence++, ...fields };
+  }
+
+  #begin({ created, model }: Json): ResponseEvent[] {
+    if (this.#response) return [];
+    const response = emptyResponse(this.#options.newId('resp'), created, model, this.#options);
+    this.#response = response;
+    return [this.#event('response.created', { response }), this.#event('response.in_progress', { response })];
+  }
+
+  #fail(error: unknown): ResponseEvent[] {
+    this.#hasEnded = true;
+    const message = isObject(error) ? error.message : error;
+    const failure = { code: 'server_error', message: String(message).slice(0, 2_000) };
+    const events = this.#begin({});
+    const output = this.#output.filter(Boolean);
+    const response = { ...this.#response, status: 'failed', error: failure, output };
+    return [...events, this.#event('response.failed', { response })];
+  }
+
+  #addText(kind: TextItem['kind'], text: string): ResponseEvent[] {
+    if (text === '') return [];
+    const events = this.#openText(kind);
+    const item = this.#textItem;
+    if (!item) return events;
+    if (kind === 'reasoning' && item.text === '') {
+      const part = { type: 'summary_text', text: '' };
+      events.push(this.#event('response.reasoning_summary_part.added', { ...positionOf(item), part }));
     }
+    item.text += text;
+    const logprobs = kind === 'text' ? { logprobs: [] } : {};
+    const fields = { ...positionOf(item), delta: text, ...logprobs };
+    return [...events, this.#event(`response.${EVENT_NAMES[kind]}.delta`, fields)];
+  }
+
+  #addSigned(blocks: Json[]): ResponseEvent[] {
+    if (blocks.length === 0) return [];
+    const events = this.#openText('reasoning');
+    this.#textItem?.signed.push(...blocks);
+    return events;
+  }
+
+  #openText(kind: TextItem['kind']): ResponseEvent[] {
+    if (this.#textItem?.kind === kind) return [];
+    const events = this.#closeText('completed');
+    const id = this.#options.newId(kind === 'reasoning' ? 'rs' : 'msg');
+    const textItem: TextItem = { kind, id, index: this.#itemCount++, text: '', signed: [] };
+    this.#textItem = textItem;
+    const item = kind === 'reasoning' ? reasoningItem(id, '', []) : messageItem(id, [], 'in_progress');
+    events.push(this.#event('response.output_item.added', { output_index: textItem.index, item }));
+    if (kind === 'reasoning') return events;
+    const part = kind === 'text' ? textPart('') : refusalPart('');
+    return [...events, this.#event('response.content_part.added', { ...positionOf(textItem), part })];
+  }
+
+  #closeText(status: ItemStatus): ResponseEvent[] {
+    if (!this.#textItem) return [];
+    const textItem = this.#textItem;
+    this.#textItem = undefined;
+    return textItem.kind === 'reasoning'
+      ? this.#closeReasoning(textItem)
+      : this.#closeMessage(textItem, status);
+  }
+
+  #closeReasoning(textItem: TextItem): ResponseEvent[] {
+    const { id, index, text, signed } = textItem;
+    const position = positionOf(textItem);
+    const part = { type: 'summary_text', text };
+    const summary = [
+      this.#event('response.reasoning_summary_text.done', { ...position, text }),
+      this.#event('response.reasoning_summary_part.done', { ...position, part }),
+    ];
+    return [...(text === '' ? [] : summary), this.#itemDone(index, reasoningItem(id, text, signed))];
+  }
+
+  #closeMessage(textItem: TextItem, status: ItemStatus): ResponseEvent[] {
+    const { kind, id, index, text } = textItem;
+    const position = positionOf(textItem);
     const isText = kind === 'text';
     const part = isText ? textPart(text) : refusalPart(text);
-    const said = isText ? { text, logprobs: [] } : { refusal: text };
+    const content = isText ? { text, logprobs: [] } : { refusal: text };
     return [
-      event(`response.${NAMES[kind]}.done`, { ...place, ...said }),
-      event('response.content_part.done', { ...place, part }),
-      done(index, messageItem(id, [part], status)),
+      this.#event(`response.${EVENT_NAMES[kind]}.done`, { ...position, ...content }),
+      this.#event('response.content_part.done', { ...position, part }),
+      this.#itemDone(index, messageItem(id, [part], status)),
     ];
   }
 
-  function sign(blocks: Json[]): ResponseEvent[] {
-    if (blocks.length === 0) return [];
-    const out = open('thought');
-    speech?.signed.push(...blocks);
-    return out;
-  }
-
-  function call(piece: Json): ResponseEvent[] {
+  #addCall(piece: Json): ResponseEvent[] {
     const { name, arguments: args } = isObject(piece.function) ? piece.function : {};
-    const out: ResponseEvent[] = [];
-    let found = calls.findLast(({ key }) => key === piece.index);
-    if (!found || beginsCall(piece, found.call.callId)) {
-      out.push(...hush('completed'));
-      found = { call: newCall(piece.id, name, options), index: items++, key: piece.index };
-      calls.push(found);
-      const item = callItem(found.call, 'in_progress', options);
-      out.push(event('response.output_item.added', { output_index: found.index, item }));
+    const events: ResponseEvent[] = [];
+    let openCall = this.#calls.findLast(({ key }) => key === piece.index);
+    if (!openCall || beginsCall(piece, openCall.call.callId)) {
+      events.push(...this.#closeText('completed'));
+      const call = newCall(piece.id, name, this.#options);
+      openCall = { call, index: this.#itemCount++, key: piece.index };
+      this.#calls.push(openCall);
+      const item = callItem(call, 'in_progress', this.#options);
+      events.push(this.#event('response.output_item.added', { output_index: openCall.index, item }));
     }
-    if (typeof args !== 'string' || args === '') return out;
-    found.call.args += args;
-    // Of a custom tool's text nothing can be told before its JSON is whole.
-    if (isCustom(found.call, options)) return out;
-    const place = { output_index: found.index, item_id: found.call.id };
-    return [...out, event('response.function_call_arguments.delta', { ...place, delta: args })];
+    if (typeof args !== 'string' || args === '') return events;
+    const { call, index } = openCall;
+    call.args += args;
+    // A custom tool's input can't be read until its JSON is complete.
+    if (isCustom(call, this.#options)) return events;
+    const fields = { output_index: index, item_id: call.id, delta: args };
+    return [...events, this.#event('response.function_call_arguments.delta', fields)];
   }
 
-  function endCall({ call, index }: OpenCall, status: ItemStatus): ResponseEvent[] {
-    const place = { output_index: index, item_id: call.id };
+  #closeCall({ call, index }: OpenCall, status: ItemStatus): ResponseEvent[] {
+    const position = { output_index: index, item_id: call.id };
     if (call.args === '' && status === 'completed') call.args = '{}';
-    const item = callItem(call, status, options);
-    if (isCustom(call, options)) {
+    const item = callItem(call, status, this.#options);
+    if (isCustom(call, this.#options)) {
       const { input } = item;
       return [
-        event('response.custom_tool_call_input.delta', { ...place, delta: input }),
-        event('response.custom_tool_call_input.done', { ...place, input }),
-        done(index, item),
+        this.#event('response.custom_tool_call_input.delta', { ...position, delta: input }),
+        this.#event('response.custom_tool_call_input.done', { ...position, input }),
+        this.#itemDone(index, item),
       ];
     }
     const { name, arguments: args } = item;
     return [
-      event('response.function_call_arguments.done', { ...place, name, arguments: args }),
-      done(index, item),
+      this.#event('response.function_call_arguments.done', { ...position, name, arguments: args }),
+      this.#itemDone(index, item),
     ];
   }
 
-  function fail(error: unknown): ResponseEvent[] {
-    over = true;
-    const message = isObject(error) ? error.message : error;
-    const failed = { code: 'server_error', message: String(message).slice(0, 2_000) };
-    const out = begin({});
-    return [
-      ...out,
-      event('response.failed', {
-        response: { ...response, status: 'failed', error: failed, output: output.filter(Boolean) },
-      }),
-    ];
+  #itemDone(index: number, item: Json): ResponseEvent {
+    this.#output[index] = item;
+    return this.#event('response.output_item.done', { output_index: index, item });
   }
-
-  return {
-    add(chunk) {
-      if (over) return [];
-      if (chunk.error !== undefined && chunk.error !== null) return fail(chunk.error);
-      if (isObject(chunk.usage)) usage = chunk.usage;
-      const out = begin(chunk);
-      for (const { delta, finish_reason } of objectsIn(chunk.choices)) {
-        const said = isObject(delta) ? delta : {};
-        out.push(...speak('thought', reasoningOf(said)));
-        out.push(...sign(objectsIn(said.thinking_blocks)));
-        out.push(...speak('text', textIn(said.content)));
-        out.push(...speak('refusal', typeof said.refusal === 'string' ? said.refusal : ''));
-        out.push(...objectsIn(said.tool_calls).flatMap(call));
-        if (typeof finish_reason === 'string') finish = finish_reason;
-      }
-      return out;
-    },
-    end() {
-      if (over || finish === undefined) return [];
-      over = true;
-      const ending = endingOf(finish);
-      const status = ending.status === 'completed' ? 'completed' : 'incomplete';
-      const out = [...hush(status), ...calls.flatMap((each) => endCall(each, status))];
-      const whole = { ...response, ...ending, output, usage: responseUsage(usage) };
-      return [...out, event(`response.${String(ending.status)}`, { response: whole })];
-    },
-  };
 }
 
-/** What the events of each kind of text are called. */
-const NAMES = { text: 'output_text', refusal: 'refusal', thought: 'reasoning_summary_text' } as const;
-
-function placeOf({ kind, id, index }: Speech): Json {
-  const part = kind === 'thought' ? { summary_index: 0 } : { content_index: 0 };
+/** Where the text of an item stands in the response. */
+function positionOf({ kind, id, index }: TextItem): Json {
+  const part = kind === 'reasoning' ? { summary_index: 0 } : { content_index: 0 };
   return { item_id: id, output_index: index, ...part };
 }

@@ -22,7 +22,7 @@ export function flatName(name: unknown, namespace?: unknown): string {
 }
 
 /** The tools of a request by the names that the provider knows them by. */
-export function toolNames(tools: unknown): ReadonlyMap<string, NamedTool> {
+export function toolsByName(tools: unknown): ReadonlyMap<string, NamedTool> {
   const names = new Map<string, NamedTool>();
   const add = (list: unknown, namespace?: unknown) => {
     for (const tool of objectsIn(list)) {

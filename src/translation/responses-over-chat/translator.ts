@@ -1,22 +1,23 @@
-import { dataIn, namedEvents, parseObject } from '../../wire/answer/events.ts';
+import { namedEvents } from '../../wire/answer/events.ts';
+import { translateChunks } from '../chat-chunks.ts';
 import { EMPTY, type Json, objectsIn } from '../json.ts';
 import type { TranslationOptions, Translator } from '../translator.ts';
 import { errorAnswer, responseOf } from './answer.ts';
-import { type ResponseEvent, responseStream } from './stream.ts';
-import { toolNames } from './tool-names.ts';
+import { type ResponseEvent, ResponseStream } from './stream.ts';
+import { toolsByName } from './tool-names.ts';
 
-/** Chat completions for a client of responses. */
+/** Translates chat completions for a client of responses. */
 export function translateForResponses(options: TranslationOptions): Translator {
   const { request, memory } = options;
-  const responseOptions = { ...options, tools: toolNames(request.tools) };
-  const stream = responseStream(responseOptions);
+  const responseOptions = { ...options, tools: toolsByName(request.tools) };
+  const stream = new ResponseStream(responseOptions);
 
-  /** Clients that store nothing send items back themselves. */
+  /** Not needed for a client that has nothing stored, as it sends the items itself. */
   function remember(items: readonly Json[]): void {
     if (request.store !== false) for (const item of items) memory.remember(item);
   }
 
-  function written(events: ResponseEvent[]): Buffer {
+  function bytesOf(events: ResponseEvent[]): Buffer {
     for (const { type, item } of events) {
       if (type === 'response.output_item.done') remember(objectsIn([item]));
     }
@@ -30,17 +31,7 @@ export function translateForResponses(options: TranslationOptions): Translator {
       remember(objectsIn(response.output));
       return Buffer.from(JSON.stringify(response));
     },
-    events(events) {
-      const out: ResponseEvent[] = [];
-      for (const data of dataIn(events)) {
-        if (data === '[DONE]') out.push(...stream.end());
-        else {
-          const chunk = parseObject(data);
-          if (chunk) out.push(...stream.add(chunk));
-        }
-      }
-      return written(out);
-    },
-    end: () => written(stream.end()),
+    events: (events) => bytesOf(translateChunks(events, stream)),
+    end: () => bytesOf(stream.end()),
   };
 }
