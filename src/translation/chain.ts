@@ -1,12 +1,12 @@
 import { EMPTY } from './json.ts';
 import type { Translator } from './translator.ts';
 
-/** Two translators as one: what the first makes of a provider's answer is what the second reads. */
+/** Combines two translators: the second translates the output of the first. */
 export function chain(first: Translator, second: Translator): Translator {
-  const passedOn = (events: Buffer) => (events.length === 0 ? EMPTY : second.events(events));
+  const translateNext = (events: Buffer) => (events.length === 0 ? EMPTY : second.events(events));
   return {
     answer: (body, status) => second.answer(first.answer(body, status), status),
-    events: (events) => passedOn(first.events(events)),
-    end: () => Buffer.concat([passedOn(first.end()), second.end()]),
+    events: (events) => translateNext(first.events(events)),
+    end: () => Buffer.concat([translateNext(first.end()), second.end()]),
   };
 }

@@ -1,13 +1,13 @@
 import { isObject } from '../json/object.ts';
 import type { Json } from './json.ts';
 
-/** What a model thought, by the names that providers give it. */
+/** The reasoning of a message: providers use two names for the field. */
 export function reasoningOf({ reasoning_content, reasoning }: Json): string {
   if (typeof reasoning_content === 'string') return reasoning_content;
   return typeof reasoning === 'string' ? reasoning : '';
 }
 
-/** A message's text, which some providers give in parts. */
+/** The text of a message, which some providers send in parts. */
 export function textIn(content: unknown): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
@@ -15,10 +15,10 @@ export function textIn(content: unknown): string {
 }
 
 /**
- * Whether a piece of a streamed call begins another one than the piece before at its index: some providers give every
- * call the same index, and a new id with a name tells them apart.
+ * Whether a piece of a streamed call starts a new call, although the call `currentId` has the same index. Some
+ * providers give all calls one index, but a new call has a new id and a name.
  */
-export function beginsCall({ id, function: called }: Json, before: unknown): boolean {
-  const name = isObject(called) ? called.name : undefined;
-  return typeof id === 'string' && id !== '' && id !== before && typeof name === 'string' && name !== '';
+export function beginsCall({ id, function: call }: Json, currentId: unknown): boolean {
+  const name = isObject(call) ? call.name : undefined;
+  return typeof id === 'string' && id !== '' && id !== currentId && typeof name === 'string' && name !== '';
 }

@@ -1,5 +1,5 @@
 /**
- * How the seal begins on thoughts that gw gives a client of another wire: none but gw can read such ones, and they are
- * left out of what goes to a provider as it is.
+ * Prefix of the signature or encrypted content of reasoning that gw translated. No provider can read it, so gw removes
+ * such reasoning from requests that it sends without translation.
  */
 export const OWN_REASONING_MARK = 'gw1.';

@@ -12,49 +12,49 @@ import { translateForResponses } from './responses-over-chat/translator.ts';
 import { messagesOfResponses, translateMessagesForResponses } from './responses-over-messages.ts';
 import type { TranslateRequest, TranslationOptions, Translator } from './translator.ts';
 
-/** How a client of one wire talks to a provider of another. */
+/** Translates between the API of a client and the API of a provider. */
 export interface Translation {
-  /** What goes upstream. */
+  /** Reads the translated request and the provider's answers. */
   wire: Wire;
   translateRequest: TranslateRequest;
   translateAnswers(options: TranslationOptions): Translator;
 }
 
-/** By the client's endpoint and the provider's wire. One that is not here reaches only providers that have it. */
-const CROSSINGS: Readonly<Record<string, Partial<Record<Provider['wire'], Translation>>>> = {
+/** By the client's endpoint and the provider's kind of API. Other endpoints are only served natively. */
+const TRANSLATIONS: Readonly<Record<string, Partial<Record<Provider['wire'], Translation>>>> = {
   [chatWire.endpoint]: {
     anthropic: {
-      wire: as(chatWire, messagesWire),
+      wire: recordedAs(chatWire, messagesWire),
       translateRequest: messagesRequest,
       translateAnswers: translateForChat,
     },
   },
   [messagesWire.endpoint]: {
     openai: {
-      wire: as(messagesWire, chatWire),
+      wire: recordedAs(messagesWire, chatWire),
       translateRequest: chatRequest,
       translateAnswers: translateForMessages,
     },
   },
   [responsesWire.endpoint]: {
     openai: {
-      wire: as(responsesWire, chatWire),
-      translateRequest: (body, options) => chatOfResponses(body, { ...options, keepsThoughts: false }),
+      wire: recordedAs(responsesWire, chatWire),
+      translateRequest: (body, options) => chatOfResponses(body, { ...options, keepsReasoning: false }),
       translateAnswers: translateForResponses,
     },
     anthropic: {
-      wire: as(responsesWire, messagesWire),
+      wire: recordedAs(responsesWire, messagesWire),
       translateRequest: messagesOfResponses,
       translateAnswers: translateMessagesForResponses,
     },
   },
 };
 
-/** What goes upstream keeps, in records, the endpoint that the client used. */
-function as({ endpoint }: Wire, sent: Wire): Wire {
-  return { ...sent, endpoint };
+/** The upstream wire, with the endpoint that the client used as its name in records. */
+function recordedAs({ endpoint }: Wire, upstream: Wire): Wire {
+  return { ...upstream, endpoint };
 }
 
-export function findTranslation(endpoint: string, to: Provider['wire']): Translation | undefined {
-  return CROSSINGS[endpoint]?.[to];
+export function findTranslation(endpoint: string, family: Provider['wire']): Translation | undefined {
+  return TRANSLATIONS[endpoint]?.[family];
 }

@@ -1,46 +1,44 @@
 import type { Json } from './json.ts';
 import type { ItemMemory } from './responses-over-chat/item-memory.ts';
 
-/** Turns a provider's answers into those that the client's wire has. One for each answer: streams have state. */
+/** Translates one answer of a provider into the client's API. Each answer needs its own, as streams have state. */
 export interface Translator {
-  /** A whole answer, errors included. Throws GwError 502 for what is none. */
+  /** Translates a complete answer or error. Throws GwError 502 if the answer isn't JSON. */
   answer(body: Buffer, status: number): Buffer;
-  /** The client's events for complete events of the provider; there may be none. */
+  /** Translates complete events of a stream; the result may be empty. */
   events(events: Buffer): Buffer;
-  /** What is still missing when the provider has ended a stream in order. */
+  /** The events that are still missing when the provider ends a stream normally. */
   end(): Buffer;
 }
 
-/** What an answer is translated with. */
 export interface TranslatorOptions {
-  /** The model that serves, for a provider that does not say so itself. */
+  /** The model, for a provider whose answers don't name it. */
   model: string;
-  /** The client asked for the usage of its stream. */
+  /** The client requested the usage of its stream. */
   wantsUsage: boolean;
   /** UTC milliseconds. */
   now: () => number;
 }
 
-/** What any wire's answers are translated with. */
+/** Options of all answer translations. */
 export interface TranslationOptions extends TranslatorOptions {
-  /** The client's request, of which some answers repeat much. */
+  /** The client's request, which some answers repeat in part. */
   request: Json;
-  /** A new id with its prefix. */
+  /** Creates an id with a prefix. */
   newId: (prefix: string) => string;
   memory: ItemMemory;
 }
 
-/** What a request is translated with. */
 export interface RequestOptions {
-  /** The model as its provider calls it; the translated request still has the client's name for it. */
+  /** The provider's name of the model. The translated request keeps the client's name. */
   model: string;
-  /** For a wire on which the output has to be limited. */
+  /** Output limit for an API that requires one. */
   maxTokens: number;
-  /** The field that limits the output of a chat completion. */
+  /** The field with the output limit of a chat completion. */
   outputLimit: 'max_tokens' | 'max_completion_tokens';
 }
 
-/** What any wire's request is translated with. */
+/** Options of all request translations. */
 export interface TranslationRequestOptions extends RequestOptions {
   memory: ItemMemory;
   isCodex: boolean;

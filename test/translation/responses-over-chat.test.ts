@@ -12,7 +12,7 @@ import { type Event, eventText, readEvents } from '../wire/support/event-scripts
 /** The schema of responses takes seconds to compile. */
 const LONG = { timeout: 30_000 };
 const memory = createItemMemory();
-const OPTIONS = { outputLimit: 'max_tokens', memory, keepsThoughts: false, isCodex: false } as const;
+const OPTIONS = { outputLimit: 'max_tokens', memory, keepsReasoning: false, isCodex: false } as const;
 const translate = (request: object) => chatRequest({ model: 'm', input: 'Hi', ...request }, OPTIONS);
 const messages = (...input: object[]) => translate({ input }).messages;
 const says = (role: string, text: string) => ({

@@ -3,7 +3,7 @@ import { parseObject } from '../../wire/answer/events.ts';
 import { answerObject, countIn, type Json, objectsIn } from '../json.ts';
 import type { TranslatorOptions } from '../translator.ts';
 
-/** Why Anthropic stopped, in OpenAI's words. */
+/** OpenAI's finish reasons by Anthropic's stop reasons. */
 const FINISH: Record<string, string> = {
   end_turn: 'stop',
   stop_sequence: 'stop',
@@ -18,7 +18,7 @@ export function finishReason(stopReason: unknown): string {
   return FINISH[String(stopReason)] ?? 'stop';
 }
 
-/** Anthropic's message as a chat completion. */
+/** Translates Anthropic's message to a chat completion. */
 export function chatCompletion(body: Buffer, { model, now }: TranslatorOptions): Json {
   const answer = answerObject(body);
   return {
@@ -55,19 +55,19 @@ function toolCall({ id, name, input }: Json): Json {
   return { id, type: 'function', function: { name, arguments: JSON.stringify(input ?? {}) } };
 }
 
-/** OpenAI's API has no place for reasoning; these two are where other gateways and DeepSeek put it. */
+/** OpenAI's API has no field for reasoning. DeepSeek and other gateways use these two. */
 function reasoning(blocks: Json[]): Json {
   const text = blocks.map(({ thinking }) => (typeof thinking === 'string' ? thinking : '')).join('');
   return { reasoning_content: text, thinking_blocks: blocks };
 }
 
-/** OpenAI counts what was read from and written to the cache within the prompt, Anthropic beside it. */
-export function chatUsage(usage: unknown): Json {
-  const given = isObject(usage) ? usage : {};
-  const cached = countIn(given.cache_read_input_tokens);
-  const written = countIn(given.cache_creation_input_tokens);
-  const input = countIn(given.input_tokens) + cached + written;
-  const output = countIn(given.output_tokens);
+/** OpenAI's prompt tokens include cache reads and writes, Anthropic's input tokens don't. */
+export function chatUsage(value: unknown): Json {
+  const usage = isObject(value) ? value : {};
+  const cached = countIn(usage.cache_read_input_tokens);
+  const written = countIn(usage.cache_creation_input_tokens);
+  const input = countIn(usage.input_tokens) + cached + written;
+  const output = countIn(usage.output_tokens);
   return {
     prompt_tokens: input,
     completion_tokens: output,
@@ -86,7 +86,7 @@ export function chatUsage(usage: unknown): Json {
   };
 }
 
-/** Anthropic's error, or whatever else came with an error status, in OpenAI's shape. */
+/** Translates the body of an error status, which may not be in Anthropic's format. */
 export function chatError(body: Buffer): Json {
   const text = body.toString('utf8');
   return { error: chatErrorFields(parseObject(text)?.error ?? text) };

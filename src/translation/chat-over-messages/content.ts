@@ -2,13 +2,13 @@ import { badRequest } from '../../errors.ts';
 import { definedFields, type Json, listAt, objectAt, textAt } from '../json.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
-/** Content of a system message: text alone. */
+/** Content of a system message, which is text only. */
 export function textBlocks(content: unknown, at: string): Json[] {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
   return listAt(content, at).map((part, i) => textBlock(objectAt(part, `${at}[${i}]`), `${at}[${i}]`));
 }
 
-/** Content of a user message or of a tool's result: text, images, files. */
+/** Content of a user message or a tool result: text, images and files. */
 export function inputBlocks(content: unknown, at: string): Json[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return listAt(content, at).map((part, i) => inputBlock(objectAt(part, `${at}[${i}]`), `${at}[${i}]`));

@@ -5,14 +5,14 @@ import { inputBlocks, textBlocks } from './content.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
 /**
- * Chat messages as Anthropic's turns. System messages, wherever they stand, go in front, as Anthropic's own
- * OpenAI-compatible endpoint does with them; turns of one side that follow each other become one, as the results of
- * parallel tool calls have to.
+ * Translates chat messages to Anthropic's turns. All system messages move to the front, as in Anthropic's own
+ * OpenAI-compatible endpoint. Consecutive messages of one side become one turn, which Anthropic requires for the
+ * results of parallel tool calls.
  */
 export function conversation(messages: unknown): { system?: Json[]; messages: Json[] } {
   const system: Json[] = [];
   const turns: { role: string; content: Json[] }[] = [];
-  const say = (role: string, content: Json[]) => {
+  const addTurn = (role: string, content: Json[]) => {
     const last = turns.at(-1);
     if (last?.role === role) last.content.push(...content);
     else if (content.length > 0) turns.push({ role, content });
@@ -28,13 +28,13 @@ export function conversation(messages: unknown): { system?: Json[]; messages: Js
         break;
       case 'user':
         refuseRest(rest, at);
-        say('user', inputBlocks(content, `${at}.content`));
+        addTurn('user', inputBlocks(content, `${at}.content`));
         break;
       case 'assistant':
-        say('assistant', assistantBlocks(content, rest, at));
+        addTurn('assistant', assistantBlocks(content, rest, at));
         break;
       case 'tool':
-        say('user', [toolResult(content, rest, at)]);
+        addTurn('user', [toolResult(content, rest, at)]);
         break;
       default:
         throw cannotExpress(`${at}.role`, `there is no role ${String(role)}`);
@@ -44,7 +44,7 @@ export function conversation(messages: unknown): { system?: Json[]; messages: Js
 }
 
 function assistantBlocks(content: unknown, message: Json, at: string): Json[] {
-  // Reasoning without its signature is no use to Anthropic, which leaves out that of earlier turns in any case.
+  // Anthropic can't use reasoning without its signature, and drops that of earlier turns anyway.
   const {
     tool_calls,
     refusal,
@@ -55,19 +55,19 @@ function assistantBlocks(content: unknown, message: Json, at: string): Json[] {
   } = message;
   refuseRest(rest, at);
   const thinking = isEmpty(thinking_blocks) ? [] : listAt(thinking_blocks, `${at}.thinking_blocks`);
-  const said = isEmpty(content) ? [] : saidBlocks(content, `${at}.content`);
-  const refused = isEmpty(refusal) ? [] : textBlocks(refusal, `${at}.refusal`);
+  const text = isEmpty(content) ? [] : assistantText(content, `${at}.content`);
+  const refusalText = isEmpty(refusal) ? [] : textBlocks(refusal, `${at}.refusal`);
   const calls = isEmpty(tool_calls) ? [] : listAt(tool_calls, `${at}.tool_calls`);
   return [
     ...thinking.map((block, i) => objectAt(block, `${at}.thinking_blocks[${i}]`)),
-    ...said,
-    ...refused,
+    ...text,
+    ...refusalText,
     ...calls.map((call, i) => toolUse(objectAt(call, `${at}.tool_calls[${i}]`), `${at}.tool_calls[${i}]`)),
   ];
 }
 
-/** Empty texts are left out, as Anthropic refuses them. */
-function saidBlocks(content: unknown, at: string): Json[] {
+/** Texts and refusals. Empty texts are dropped, as Anthropic refuses them. */
+function assistantText(content: unknown, at: string): Json[] {
   if (!Array.isArray(content)) return textBlocks(textAt(content, at), at);
   const texts = content.map((part: unknown, i) => {
     const { type, refusal, ...rest } = objectAt(part, `${at}[${i}]`);
@@ -79,11 +79,11 @@ function saidBlocks(content: unknown, at: string): Json[] {
   );
 }
 
-function toolUse({ id, type, function: called, ...rest }: Json, at: string): Json {
+function toolUse({ id, type, function: call, ...rest }: Json, at: string): Json {
   if (type !== 'function') throw cannotExpress(`${at}.type`, `there are no ${String(type)} tools`);
   const { index: _index, ...more } = rest;
   refuseRest(more, at);
-  const { name, arguments: args, ...others } = objectAt(called, `${at}.function`);
+  const { name, arguments: args, ...others } = objectAt(call, `${at}.function`);
   refuseRest(others, `${at}.function`);
   const input = isEmpty(args) ? {} : parseObject(textAt(args, `${at}.function.arguments`));
   if (input) return { type: 'tool_use', id: textAt(id, `${at}.id`), name, input };

@@ -1,7 +1,7 @@
 import { definedFields, isEmpty, type Json, objectAt } from '../json.ts';
 import { cannotExpress } from './refuse.ts';
 
-/** Models that think as much as they are told in tokens; later ones judge it themselves by an effort. */
+/** Models with a thinking budget in tokens. Later models think adaptively at an effort level. */
 const BUDGETED = /claude-(3|(opus|sonnet|haiku)-4(-[0-5])?(-\d{8}|$|@))/;
 
 const BUDGETS: Record<string, number> = { minimal: 1024, low: 2048, medium: 8192, high: 16_384 };
@@ -13,21 +13,22 @@ const EFFORTS: Record<string, string> = {
   xhigh: 'max',
 };
 
-/** `reasoning_effort` and `response_format`, which share a field with Anthropic. */
-export function reasoning(chat: Json, model: string): Json {
+/** Translates `reasoning_effort` and `response_format`, which share `output_config` in Anthropic's API. */
+export function thinkingAndFormat(chat: Json, model: string): Json {
   const format = formatOf(chat.response_format);
-  const effort = chat.reasoning_effort;
-  if (isEmpty(effort) || effort === 'none') return format ? { output_config: { format } } : {};
-  const asked = String(effort);
+  const { reasoning_effort } = chat;
+  if (isEmpty(reasoning_effort) || reasoning_effort === 'none')
+    return format ? { output_config: { format } } : {};
+  const level = String(reasoning_effort);
   if (BUDGETED.test(model)) {
-    const budget = BUDGETS[asked];
-    if (budget === undefined) throw cannotExpress('reasoning_effort', `${asked} is none of its efforts`);
+    const budget = BUDGETS[level];
+    if (budget === undefined) throw cannotExpress('reasoning_effort', `${level} is none of its efforts`);
     const thinking = { type: 'enabled', budget_tokens: budget };
     return format ? { thinking, output_config: { format } } : { thinking };
   }
-  const own = EFFORTS[asked];
-  if (own === undefined) throw cannotExpress('reasoning_effort', `${asked} is none of its efforts`);
-  return { thinking: { type: 'adaptive' }, output_config: definedFields({ effort: own, format }) };
+  const effort = EFFORTS[level];
+  if (effort === undefined) throw cannotExpress('reasoning_effort', `${level} is none of its efforts`);
+  return { thinking: { type: 'adaptive' }, output_config: definedFields({ effort, format }) };
 }
 
 function formatOf(value: unknown): Json | undefined {

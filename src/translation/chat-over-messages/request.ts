@@ -1,12 +1,12 @@
 import { definedFields, isEmpty, type Json, lookUp, objectAt } from '../json.ts';
 import type { RequestOptions } from '../translator.ts';
 import { conversation } from './conversation.ts';
-import { reasoning } from './reasoning.ts';
+import { thinkingAndFormat } from './reasoning.ts';
 import { cannotExpress } from './refuse.ts';
 import { toolChoice, tools } from './tools.ts';
 
-/** Read together with others, or hints to OpenAI's own caches, which have no bearing on the answer. */
-const READ_ELSEWHERE = new Set([
+/** Fields that are translated elsewhere, and hints for OpenAI's cache that don't affect the answer. */
+const SKIPPED_FIELDS = new Set([
   'model',
   'messages',
   'stream',
@@ -21,11 +21,11 @@ const READ_ELSEWHERE = new Set([
   'prompt_cache_retention',
 ]);
 
-/** Fields that mean the same to Anthropic, some of which OpenAI's clients send as extras. */
-const AS_THEY_ARE = new Set(['top_p', 'top_k', 'thinking']);
+/** Fields with the same meaning in Anthropic's API. Some are extensions that clients of OpenAI's API send. */
+const SAME_FIELDS = new Set(['top_p', 'top_k', 'thinking']);
 
-/** Values that ask for nothing, by field: they are what Anthropic does anyway. */
-const ASKS_NOTHING: Record<string, (value: unknown) => boolean> = {
+/** Tests by field for values that Anthropic's API has as its default. */
+const IS_DEFAULT: Record<string, (value: unknown) => boolean> = {
   n: (value) => value === 1,
   store: (value) => value === false,
   logprobs: (value) => value === false,
@@ -36,7 +36,7 @@ const ASKS_NOTHING: Record<string, (value: unknown) => boolean> = {
   modalities: (value) => Array.isArray(value) && value.every((each) => each === 'text'),
 };
 
-const TRANSLATED: Record<string, (value: unknown) => Json> = {
+const TRANSLATIONS: Record<string, (value: unknown) => Json> = {
   temperature(value) {
     if (Number(value) > 1) throw cannotExpress('temperature', 'it goes from 0 to 1 there');
     return { temperature: value };
@@ -56,13 +56,13 @@ const TRANSLATED: Record<string, (value: unknown) => Json> = {
       include_obfuscation: _obfuscation,
       ...rest
     } = objectAt(value, 'stream_options');
-    const left = Object.keys(rest)[0];
-    if (left !== undefined) throw cannotExpress(`stream_options.${left}`);
+    const [key] = Object.keys(rest);
+    if (key !== undefined) throw cannotExpress(`stream_options.${key}`);
     return {};
   },
 };
 
-/** A chat completion request as Anthropic's messages request. Throws GwError 400 for what it has no word for. */
+/** Translates a chat completion request. Throws GwError 400 for a field that Anthropic's API can't express. */
 export function messagesRequest(chat: Json, { model, maxTokens }: RequestOptions): Json {
   const limits = [chat.max_tokens, chat.max_completion_tokens].filter((limit) => typeof limit === 'number');
   const request: Json = {
@@ -73,14 +73,14 @@ export function messagesRequest(chat: Json, { model, maxTokens }: RequestOptions
       stream: chat.stream,
       tool_choice: toolChoice(chat.tool_choice, chat.parallel_tool_calls),
     }),
-    ...reasoning(chat, model),
+    ...thinkingAndFormat(chat, model),
   };
   for (const [key, value] of Object.entries(chat)) {
-    if (READ_ELSEWHERE.has(key) || isEmpty(value)) continue;
-    const translate = lookUp(TRANSLATED, key);
-    if (AS_THEY_ARE.has(key)) request[key] = value;
+    if (SKIPPED_FIELDS.has(key) || isEmpty(value)) continue;
+    const translate = lookUp(TRANSLATIONS, key);
+    if (SAME_FIELDS.has(key)) request[key] = value;
     else if (translate) Object.assign(request, translate(value));
-    else if (!lookUp(ASKS_NOTHING, key)?.(value)) throw cannotExpress(key);
+    else if (!lookUp(IS_DEFAULT, key)?.(value)) throw cannotExpress(key);
   }
   return request;
 }

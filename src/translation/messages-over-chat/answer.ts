@@ -5,7 +5,7 @@ import { answerObject, countIn, type Json, objectsIn } from '../json.ts';
 import { OWN_REASONING_MARK } from '../own-reasoning-mark.ts';
 import type { TranslatorOptions } from '../translator.ts';
 
-/** Why a chat completion stopped, in Anthropic's words. */
+/** Anthropic's stop reasons by OpenAI's finish reasons. */
 const STOP: Record<string, string> = {
   stop: 'end_turn',
   length: 'max_tokens',
@@ -18,7 +18,7 @@ export function stopReason(finishReason: unknown): string {
   return STOP[String(finishReason)] ?? 'end_turn';
 }
 
-/** A chat completion as Anthropic's message. */
+/** Translates a chat completion to Anthropic's message. */
 export function messageOf(body: Buffer, { model }: TranslatorOptions): Json {
   const answer = answerObject(body);
   const [choice = {}] = objectsIn(answer.choices);
@@ -37,40 +37,40 @@ export function messageOf(body: Buffer, { model }: TranslatorOptions): Json {
 function contentOf(message: Json): Json[] {
   const { content, refusal, tool_calls } = message;
   const thinking = reasoningOf(message);
-  const said = textIn(content) || refusal;
+  const text = textIn(content) || refusal;
   return [
     ...(thinking === '' ? [] : [{ type: 'thinking', thinking, signature: OWN_REASONING_MARK }]),
-    ...(typeof said === 'string' && said !== '' ? [{ type: 'text', text: said }] : []),
+    ...(typeof text === 'string' && text !== '' ? [{ type: 'text', text }] : []),
     ...objectsIn(tool_calls).map(toolUse),
   ];
 }
 
-function toolUse({ id, function: called }: Json): Json {
-  const { name, arguments: args } = isObject(called) ? called : {};
+function toolUse({ id, function: call }: Json): Json {
+  const { name, arguments: args } = isObject(call) ? call : {};
   return { type: 'tool_use', id, name, input: inputOf(args) };
 }
 
-/** A model can write arguments that are no JSON; the tool gets to see them as they are. */
+/** The arguments as an object. Invalid JSON is passed to the tool as text. */
 function inputOf(args: unknown): Json {
   if (typeof args !== 'string' || args.trim() === '') return {};
   return parseObject(args) ?? { arguments: args };
 }
 
-/** OpenAI counts what was read from and written to the cache within the prompt, Anthropic beside it. */
-export function messageUsage(usage: unknown): Json {
-  const given = isObject(usage) ? usage : {};
-  const details = isObject(given.prompt_tokens_details) ? given.prompt_tokens_details : {};
-  const cached = countIn(details.cached_tokens ?? given.prompt_cache_hit_tokens);
+/** OpenAI's prompt tokens include cache reads and writes, Anthropic's input tokens don't. */
+export function messageUsage(value: unknown): Json {
+  const usage = isObject(value) ? value : {};
+  const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
+  const cached = countIn(details.cached_tokens ?? usage.prompt_cache_hit_tokens);
   const written = countIn(details.cache_write_tokens);
   return {
-    input_tokens: Math.max(0, countIn(given.prompt_tokens) - cached - written),
+    input_tokens: Math.max(0, countIn(usage.prompt_tokens) - cached - written),
     cache_creation_input_tokens: written,
     cache_read_input_tokens: cached,
-    output_tokens: countIn(given.completion_tokens),
+    output_tokens: countIn(usage.completion_tokens),
   };
 }
 
-/** What Anthropic calls the errors of each status. */
+/** Anthropic's error types by HTTP status. */
 const ERROR_TYPES: Record<number, string> = {
   400: 'invalid_request_error',
   401: 'authentication_error',
@@ -83,13 +83,14 @@ const ERROR_TYPES: Record<number, string> = {
   504: 'timeout_error',
 };
 
-/** OpenAI's error, or whatever else came with an error status, in Anthropic's shape. */
+/** Translates an error to Anthropic's format. */
 export function messageError(error: unknown, status: number): Json {
   const message = isObject(error) ? error.message : error;
   const type = ERROR_TYPES[status] ?? (status < 500 ? 'invalid_request_error' : 'api_error');
   return { type: 'error', error: { type, message: String(message).slice(0, 2_000) } };
 }
 
+/** Translates the body of an error status, which may not be in OpenAI's format. */
 export function errorAnswer(body: Buffer, status: number): Json {
   const text = body.toString('utf8');
   return messageError(parseObject(text)?.error ?? text, status);

@@ -1,13 +1,13 @@
 import { isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
-/** A block's fields but for `cache_control`: a provider of OpenAI's wire caches what it likes by itself. */
+/** The fields of a block without `cache_control`: providers with OpenAI's API decide themselves what to cache. */
 export function blockAt(value: unknown, at: string): Json {
   const { cache_control: _cache, ...block } = objectAt(value, at);
   return block;
 }
 
-/** Blocks that hold nothing but text, as one text. */
+/** Joins text blocks. Throws GwError 400 for any other block. */
 export function plainText(content: unknown, at: string): string {
   if (typeof content === 'string') return content;
   const texts = listAt(content, at).map((each, i) => {
@@ -19,7 +19,7 @@ export function plainText(content: unknown, at: string): string {
   return texts.join('\n\n');
 }
 
-/** A block of a user's turn as a content part. */
+/** Translates a block of a user's turn to a content part. */
 export function contentPart({ type, ...block }: Json, at: string): Json {
   switch (type) {
     case 'text':

@@ -2,7 +2,7 @@ import { isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
 import { blockAt, contentPart, plainText } from './content.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
-/** Anthropic's turns as chat messages, the system prompt in front. */
+/** Translates the system prompt and Anthropic's turns to chat messages. */
 export function chatMessages(system: unknown, turns: unknown): Json[] {
   const prompt = isEmpty(system) ? '' : plainText(system, 'system');
   return [
@@ -20,7 +20,7 @@ function messagesOf({ role, content, ...rest }: Json, at: string): Json[] {
       return typeof content === 'string' ? [{ role, content }] : userMessages(content, `${at}.content`);
     case 'assistant':
       return [typeof content === 'string' ? { role, content } : assistantMessage(content, `${at}.content`)];
-    // Claude Code puts reminders between the turns.
+    // Claude Code inserts reminders between turns.
     case 'system':
       return [{ role, content: plainText(content, `${at}.content`) }];
     default:
@@ -28,7 +28,7 @@ function messagesOf({ role, content, ...rest }: Json, at: string): Json[] {
   }
 }
 
-/** Tool results are messages of their own, right behind the calls; then comes what else the user says. */
+/** Tool results become messages that directly follow the calls; the user's other content comes after them. */
 function userMessages(content: unknown, at: string): Json[] {
   const results: Json[] = [];
   const parts: Json[] = [];
@@ -43,7 +43,7 @@ function userMessages(content: unknown, at: string): Json[] {
   return [...results, ...(parts.length > 0 ? [{ role: 'user', content: parts }] : [])];
 }
 
-/** A tool's message has no room for images; they follow as what the user shows. */
+/** Tool messages can't contain images, so these are returned for a user message. */
 function toolMessage(
   { type: _type, tool_use_id, content, is_error, ...rest }: Json,
   at: string,
@@ -52,11 +52,11 @@ function toolMessage(
   const parts = partsOf(content, `${at}.content`);
   const texts = parts.filter(({ type }) => type === 'text').map(({ text }) => String(text));
   const images = parts.filter(({ type }) => type !== 'text');
-  const said = texts.length === 0 && images.length > 0 ? 'The result follows.' : texts.join('\n\n');
+  const text = texts.length === 0 && images.length > 0 ? 'The result follows.' : texts.join('\n\n');
   const message = {
     role: 'tool',
     tool_call_id: textAt(tool_use_id, `${at}.tool_use_id`),
-    content: is_error === true ? `Error: ${said}` : said,
+    content: is_error === true ? `Error: ${text}` : text,
   };
   return { message, images };
 }
@@ -80,7 +80,7 @@ function assistantMessage(content: unknown, at: string): Json {
       case 'tool_use':
         calls.push(toolCall(block, `${at}[${i}]`));
         break;
-      // Thoughts of earlier turns are the model's own; only who made them can read them.
+      // Dropped: only Anthropic can read reasoning of earlier turns.
       case 'thinking':
       case 'redacted_thinking':
         break;
@@ -88,8 +88,8 @@ function assistantMessage(content: unknown, at: string): Json {
         throw cannotExpress(`${at}[${i}].type`, `there is no content of type ${String(type)}`);
     }
   }
-  const said = texts.length > 0 ? texts.join('\n\n') : null;
-  return { role: 'assistant', content: said, ...(calls.length > 0 ? { tool_calls: calls } : {}) };
+  const text = texts.length > 0 ? texts.join('\n\n') : null;
+  return { role: 'assistant', content: text, ...(calls.length > 0 ? { tool_calls: calls } : {}) };
 }
 
 function toolCall({ id, name, input, ...rest }: Json, at: string): Json {

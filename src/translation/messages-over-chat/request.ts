@@ -4,8 +4,8 @@ import type { RequestOptions } from '../translator.ts';
 import { chatMessages } from './conversation.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
-/** Read together with others. */
-const READ_ELSEWHERE = new Set([
+/** Fields that are translated elsewhere. */
+const SKIPPED_FIELDS = new Set([
   'model',
   'messages',
   'system',
@@ -16,9 +16,10 @@ const READ_ELSEWHERE = new Set([
   'thinking',
   'output_config',
 ]);
-const AS_THEY_ARE = new Set(['temperature', 'top_p']);
+/** Fields with the same meaning in OpenAI's API. */
+const SAME_FIELDS = new Set(['temperature', 'top_p']);
 
-const TRANSLATED: Record<string, (value: unknown) => Json> = {
+const TRANSLATIONS: Record<string, (value: unknown) => Json> = {
   stop_sequences: (value) => ({ stop: value }),
   tools: (value) => ({ tools: tools(value) }),
   metadata(value) {
@@ -28,7 +29,7 @@ const TRANSLATED: Record<string, (value: unknown) => Json> = {
   },
   service_tier: (value) => (value === 'standard_only' ? { service_tier: 'default' } : {}),
   context_management(value) {
-    // Earlier thoughts are not sent in any case; anything else is for Anthropic to do.
+    // Earlier reasoning is never sent, so clearing it is done. Only Anthropic can make other edits.
     const edits = listAt(objectAt(value, 'context_management').edits ?? [], 'context_management.edits');
     const other = edits.findIndex((edit) => !/^clear_thinking_/.test(String(objectAt(edit, 'edits').type)));
     if (other >= 0) throw cannotExpress(`context_management.edits[${other}]`);
@@ -36,7 +37,7 @@ const TRANSLATED: Record<string, (value: unknown) => Json> = {
   },
 };
 
-/** Anthropic's messages request as a chat completion request. Throws GwError 400 for what it has no word for. */
+/** Translates a messages request. Throws GwError 400 for a field that a chat completion can't express. */
 export function chatRequest(messages: Json, { model, outputLimit }: RequestOptions): Json {
   const request: Json = {
     model: messages.model,
@@ -47,16 +48,16 @@ export function chatRequest(messages: Json, { model, outputLimit }: RequestOptio
     ...outputOf(messages, model),
   };
   for (const [key, value] of Object.entries(messages)) {
-    if (READ_ELSEWHERE.has(key) || isEmpty(value)) continue;
-    const translate = lookUp(TRANSLATED, key);
-    if (AS_THEY_ARE.has(key)) request[key] = value;
+    if (SKIPPED_FIELDS.has(key) || isEmpty(value)) continue;
+    const translate = lookUp(TRANSLATIONS, key);
+    if (SAME_FIELDS.has(key)) request[key] = value;
     else if (translate) Object.assign(request, translate(value));
     else throw cannotExpress(key);
   }
   return request;
 }
 
-/** OpenAI takes 64 characters; a longer id, as Claude Code's, becomes its hash, which names the same user. */
+/** OpenAI accepts 64 characters. A longer id, such as Claude Code's, is replaced by its hash, which is as unique. */
 function shortId(id: string): string {
   return id.length <= 64 ? id : createHash('sha256').update(id).digest('hex');
 }
@@ -79,8 +80,8 @@ function tools(value: unknown): Json[] {
 
 function toolChoice(value: unknown): Json {
   if (isEmpty(value)) return {};
-  const { type, name, disable_parallel_tool_use: alone } = objectAt(value, 'tool_choice');
-  const parallel = alone === true ? { parallel_tool_calls: false } : {};
+  const { type, name, disable_parallel_tool_use: isSerial } = objectAt(value, 'tool_choice');
+  const parallel = isSerial === true ? { parallel_tool_calls: false } : {};
   switch (type) {
     case 'auto':
     case 'none':
@@ -94,24 +95,24 @@ function toolChoice(value: unknown): Json {
   }
 }
 
-/** Models that take an effort. Others are sent none: some refuse it, and there is nothing in them to switch on. */
-const TAKES_EFFORT = /(^|\/)(gpt-([5-9]|oss)|o[1-9](-|$)|codex|grok-|gemini-(2\.5|[3-9]))/;
-const TAKES_XHIGH = /(^|\/)(gpt-5\.[2-9]|gpt-[6-9]|gpt-5\.1-codex-max)/;
+/** Models that support an effort. Others get none, as some of them refuse it. */
+const SUPPORTS_EFFORT = /(^|\/)(gpt-([5-9]|oss)|o[1-9](-|$)|codex|grok-|gemini-(2\.5|[3-9]))/;
+const SUPPORTS_XHIGH = /(^|\/)(gpt-5\.[2-9]|gpt-[6-9]|gpt-5\.1-codex-max)/;
 
 function outputOf({ thinking, output_config }: Json, model: string): Json {
   const { effort, format, ...rest } = isEmpty(output_config) ? {} : objectAt(output_config, 'output_config');
   refuseRest(rest, 'output_config');
-  const asked = TAKES_EFFORT.test(model) ? effortOf(effort, thinking) : undefined;
-  const isTooMuch = (asked === 'max' || asked === 'xhigh') && !TAKES_XHIGH.test(model);
-  const taken = isTooMuch ? 'high' : asked === 'max' ? 'xhigh' : asked;
-  return { ...definedFields({ reasoning_effort: taken }), ...formatOf(format) };
+  const requested = SUPPORTS_EFFORT.test(model) ? effortOf(effort, thinking) : undefined;
+  const isTooHigh = (requested === 'max' || requested === 'xhigh') && !SUPPORTS_XHIGH.test(model);
+  const reasoning_effort = isTooHigh ? 'high' : requested === 'max' ? 'xhigh' : requested;
+  return { ...definedFields({ reasoning_effort }), ...formatOf(format) };
 }
 
 function effortOf(effort: unknown, thinking: unknown): string | undefined {
   if (!isEmpty(effort)) return String(effort);
   if (isEmpty(thinking)) return undefined;
   const { type, budget_tokens } = objectAt(thinking, 'thinking');
-  // A model that is to judge by itself how much to think is left to its default.
+  // With adaptive thinking the model keeps its default effort.
   if (type !== 'enabled') return undefined;
   const budget = Number(budget_tokens);
   return budget <= 2048 ? 'low' : budget <= 8192 ? 'medium' : 'high';

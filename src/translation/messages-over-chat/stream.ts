@@ -11,8 +11,8 @@ export type MessageEvent = { type: string; [field: string]: unknown };
 type TextKind = 'text' | 'thinking';
 
 /**
- * One streamed message. Text and reasoning alternate in blocks of their own. The blocks of tool calls stay open until the
- * end, as the pieces of parallel calls may be interleaved.
+ * One streamed message. Text and reasoning alternate in blocks of their own. The blocks of tool calls stay open until
+ * the end, as the pieces of parallel calls may be interleaved.
  */
 export class MessageStream implements ChunkTranslator<MessageEvent> {
   readonly #model: string;

@@ -13,7 +13,7 @@ import {
 } from './items.ts';
 import { emptyResponse, endingOf, type ResponseOptions, responseUsage } from './response.ts';
 
-/** A chat completion as a response. Throws GwError 502 for what is none. */
+/** Translates a chat completion to a response. Throws GwError 502 if it isn't JSON. */
 export function responseOf(body: Buffer, options: ResponseOptions): Json {
   const answer = answerObject(body);
   const [choice = {}] = objectsIn(answer.choices);
@@ -32,28 +32,30 @@ export function responseOf(body: Buffer, options: ResponseOptions): Json {
 
 function outputOf(message: Json, status: ItemStatus, options: ResponseOptions): Json[] {
   const { content, refusal, tool_calls, thinking_blocks } = message;
-  const thought = reasoningOf(message);
+  const reasoning = reasoningOf(message);
   const signed = objectsIn(thinking_blocks);
-  const said = textIn(content);
+  const text = textIn(content);
   const parts = [
-    ...(said === '' ? [] : [textPart(said)]),
+    ...(text === '' ? [] : [textPart(text)]),
     ...(typeof refusal === 'string' && refusal !== '' ? [refusalPart(refusal)] : []),
   ];
   return [
-    ...(thought === '' && signed.length === 0 ? [] : [reasoningItem(options.newId('rs'), thought, signed)]),
+    ...(reasoning === '' && signed.length === 0
+      ? []
+      : [reasoningItem(options.newId('rs'), reasoning, signed)]),
     ...(parts.length === 0 ? [] : [messageItem(options.newId('msg'), parts, status)]),
-    ...objectsIn(tool_calls).map((call) => calledItem(call, status, options)),
+    ...objectsIn(tool_calls).map((call) => toolCallItem(call, status, options)),
   ];
 }
 
-function calledItem({ id, function: called }: Json, status: ItemStatus, options: ResponseOptions): Json {
-  const { name, arguments: args } = isObject(called) ? called : {};
+function toolCallItem({ id, function: fn }: Json, status: ItemStatus, options: ResponseOptions): Json {
+  const { name, arguments: args } = isObject(fn) ? fn : {};
   const call = newCall(id, name, options);
-  // Clients parse the arguments as JSON, and an empty text is none.
+  // Clients parse the arguments, and an empty string is not JSON.
   return callItem({ ...call, args: typeof args === 'string' && args !== '' ? args : '{}' }, status, options);
 }
 
-/** A provider's error in OpenAI's shape, which it has if the provider keeps to the wire. */
+/** An error in OpenAI's format. Most providers use it already. */
 export function errorAnswer(body: Buffer): Buffer {
   const text = body.toString('utf8');
   const answer = parseObject(text);

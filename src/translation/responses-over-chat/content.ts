@@ -1,19 +1,19 @@
 import { definedFields, isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
-/** Content of a user's message, or of what a tool gave back, as content parts. */
+/** Translates the content of a user's message or a tool result to content parts. */
 export function contentParts(content: unknown, at: string): Json[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return listAt(content, at).map((part, i) => contentPart(objectAt(part, `${at}[${i}]`), `${at}[${i}]`));
 }
 
-/** A text alone is written as one, as the models of other makers know it best. */
-export function plainest(parts: Json[]): string | Json[] {
+/** A single text part as a string, which other makers' models handle best. */
+export function plainIfText(parts: Json[]): string | Json[] {
   const [only] = parts;
   return parts.length === 1 && only?.type === 'text' ? String(only.text) : parts;
 }
 
-/** Content that is nothing but text, as one text. */
+/** Joins text parts. Throws GwError 400 for any other part. */
 export function plainText(content: unknown, at: string): string {
   if (typeof content === 'string') return content;
   return contentParts(content, at)
@@ -46,10 +46,12 @@ function contentPart({ type, prompt_cache_breakpoint: _cache, ...part }: Json, a
 
 function imagePart({ image_url, detail, file_id, ...rest }: Json, at: string): Json {
   refuseRest({ file_id, ...rest }, at);
-  const told = detail === 'auto' ? undefined : detail;
   return {
     type: 'image_url',
-    image_url: definedFields({ url: textAt(image_url, `${at}.image_url`), detail: told }),
+    image_url: definedFields({
+      url: textAt(image_url, `${at}.image_url`),
+      detail: detail === 'auto' ? undefined : detail,
+    }),
   };
 }
 

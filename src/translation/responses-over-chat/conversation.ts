@@ -1,17 +1,17 @@
 import { isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
-import { contentParts, plainest, plainText } from './content.ts';
+import { contentParts, plainIfText, plainText } from './content.ts';
 import type { ItemMemory } from './item-memory.ts';
-import { thoughtsIn } from './reasoning.ts';
+import { unpackReasoning } from './reasoning.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 import { customArguments, flatName } from './tool-names.ts';
 
 export interface ConversationOptions {
   memory: Pick<ItemMemory, 'recall'>;
-  /** Earlier thoughts, signed, as `thinking_blocks`: for those that take them. */
-  keepsThoughts: boolean;
+  /** Keep signed reasoning of earlier turns as `thinking_blocks`. */
+  keepsReasoning: boolean;
 }
 
-/** The instructions and the items of the input as chat messages. Throws GwError 400 for what has no place there. */
+/** Translates instructions and input items to chat messages. Throws GwError 400 for an item that has no equivalent. */
 export function chatMessages({ instructions, input }: Json, options: ConversationOptions): Json[] {
   const messages: Json[] = [];
   if (!isEmpty(instructions)) addSystem(messages, plainText(instructions, 'instructions'));
@@ -40,17 +40,17 @@ function add(messages: Json[], item: Json, at: string, options: ConversationOpti
       addResult(messages, rest, at);
       return;
     case 'reasoning':
-      if (options.keepsThoughts) addThoughts(messages, rest);
+      if (options.keepsReasoning) addReasoning(messages, rest);
       return;
     case 'item_reference':
-      add(messages, recalled(id, at, options), at, options);
+      add(messages, recallItem(id, at, options), at, options);
       return;
     default:
       throw cannotExpress(`${at}.type`, `there are no items of type ${String(type)}`);
   }
 }
 
-function recalled(id: unknown, at: string, { memory }: ConversationOptions): Json {
+function recallItem(id: unknown, at: string, { memory }: ConversationOptions): Json {
   const item = memory.recall(textAt(id, `${at}.id`));
   if (item) return item;
   throw cannotExpress(
@@ -63,7 +63,7 @@ function addMessage(messages: Json[], { role, content, phase: _phase, ...rest }:
   refuseRest(rest, at);
   switch (role) {
     case 'user':
-      messages.push({ role, content: plainest(contentParts(content, `${at}.content`)) });
+      messages.push({ role, content: plainIfText(contentParts(content, `${at}.content`)) });
       return;
     case 'system':
     case 'developer':
@@ -79,14 +79,14 @@ function addMessage(messages: Json[], { role, content, phase: _phase, ...rest }:
   }
 }
 
-/** Many models take only one system message, and only as the first; the role `developer` is OpenAI's alone. */
+/** Many models accept only one system message, as the first. Only OpenAI has the role `developer`. */
 function addSystem(messages: Json[], text: string): void {
   const last = messages.at(-1);
   if (messages.length === 1 && last?.role === 'system') last.content = `${String(last.content)}\n\n${text}`;
   else messages.push({ role: 'system', content: text });
 }
 
-/** What a model said when it refused is what it said. */
+/** The content with refusals as texts. */
 function withoutRefusals(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   return content.map((part: Json | null) =>
@@ -94,7 +94,7 @@ function withoutRefusals(content: unknown): unknown {
   );
 }
 
-/** The last message if it is the model's and has room, else a new one. */
+/** The last message if it is the assistant's and has room, else a new one. */
 function assistantTurn(messages: Json[], hasRoom: (last: Json) => boolean): Json {
   const last = messages.at(-1);
   if (last?.role === 'assistant' && hasRoom(last)) return last;
@@ -103,20 +103,23 @@ function assistantTurn(messages: Json[], hasRoom: (last: Json) => boolean): Json
   return turn;
 }
 
-/** The calls of a turn are one message, together with what was said before them. */
+/** The calls of a turn and the text before them form one message. */
 function addCall(messages: Json[], call: Json, at: string): void {
   const { type, call_id, name, namespace, arguments: args, input, caller: _caller, ...rest } = call;
   refuseRest(rest, at);
   const turn = assistantTurn(messages, () => true);
-  const called = {
+  const toolCall = {
     name: flatName(name, namespace),
     arguments: type === 'custom_tool_call' ? customArguments(input) : args,
   };
   const before = Array.isArray(turn.tool_calls) ? turn.tool_calls : [];
-  turn.tool_calls = [...before, { id: textAt(call_id, `${at}.call_id`), type: 'function', function: called }];
+  turn.tool_calls = [
+    ...before,
+    { id: textAt(call_id, `${at}.call_id`), type: 'function', function: toolCall },
+  ];
 }
 
-/** A tool's message has no room for images; they follow as what the user shows. */
+/** Tool messages can't contain images, so these follow in a user message. */
 function addResult(messages: Json[], item: Json, at: string): void {
   const { call_id, output, name: _name, namespace: _namespace, caller: _caller, ...rest } = item;
   refuseRest(rest, at);
@@ -128,9 +131,9 @@ function addResult(messages: Json[], item: Json, at: string): void {
   if (others.length > 0) messages.push({ role: 'user', content: others });
 }
 
-/** Thoughts begin a turn; only those that Anthropic signed can be given back. */
-function addThoughts(messages: Json[], item: Json): void {
-  const blocks = thoughtsIn(item.encrypted_content);
+/** Reasoning starts a turn. Only reasoning that Anthropic signed can be sent back. */
+function addReasoning(messages: Json[], item: Json): void {
+  const blocks = unpackReasoning(item.encrypted_content);
   if (blocks.length === 0) return;
   messages.push({ role: 'assistant', content: null, thinking_blocks: blocks });
 }

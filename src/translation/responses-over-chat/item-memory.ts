@@ -1,6 +1,6 @@
 import type { Json } from '../json.ts';
 
-/** The items of answers that gw translated, for clients that refer to them by id instead of sending them back. */
+/** Keeps the items of translated answers, for clients that refer to them by id instead of sending them again. */
 export interface ItemMemory {
   remember(item: Json): void;
   recall(id: string): Json | undefined;
@@ -8,7 +8,7 @@ export interface ItemMemory {
 
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** In memory only, and no more than so many bytes: the oldest go first. */
+/** Keeps items in memory up to a number of bytes and drops the oldest first. */
 export function createItemMemory(maxBytes = MAX_BYTES): ItemMemory {
   const items = new Map<string, string>();
   let size = 0;

@@ -1,9 +1,8 @@
 import type { Json } from '../json.ts';
-import { packThoughts } from './reasoning.ts';
+import { packReasoning } from './reasoning.ts';
 import type { ResponseOptions } from './response.ts';
 import { customInput } from './tool-names.ts';
 
-/** The items of a response's output, as they are when they are done. */
 export type ItemStatus = 'in_progress' | 'completed' | 'incomplete';
 
 export function textPart(text: string): Json {
@@ -18,26 +17,31 @@ export function messageItem(id: string, content: Json[], status: ItemStatus): Js
   return { id, type: 'message', role: 'assistant', status, content };
 }
 
-export function reasoningItem(id: string, thought: string, signed: readonly Json[]): Json {
-  const summary = thought === '' ? [] : [{ type: 'summary_text', text: thought }];
-  const packed = signed.length > 0 ? { encrypted_content: packThoughts(signed) } : {};
-  return { id, type: 'reasoning', summary, ...packed };
+export function reasoningItem(id: string, text: string, signed: readonly Json[]): Json {
+  const summary = text === '' ? [] : [{ type: 'summary_text', text }];
+  const encrypted = signed.length > 0 ? { encrypted_content: packReasoning(signed) } : {};
+  return { id, type: 'reasoning', summary, ...encrypted };
 }
 
-/** A tool's call as far as it is known: its arguments may still be missing. */
+/** A tool call, whose arguments may be incomplete. */
 export interface Call {
   id: string;
   callId: string;
-  /** As the provider knows it. */
+  /** The tool's name in the chat completion. */
   name: string;
   args: string;
 }
 
 export function newCall(callId: unknown, name: unknown, { newId, tools }: ResponseOptions): Call {
-  const flat = String(name);
-  // Some providers give none, and the result has to name its call.
-  const known = typeof callId === 'string' && callId !== '' ? callId : newId('call');
-  return { id: newId(tools.get(flat)?.isCustom ? 'ctc' : 'fc'), callId: known, name: flat, args: '' };
+  const toolName = String(name);
+  // The result has to refer to its call, but some providers send no id.
+  const resultId = typeof callId === 'string' && callId !== '' ? callId : newId('call');
+  return {
+    id: newId(tools.get(toolName)?.isCustom ? 'ctc' : 'fc'),
+    callId: resultId,
+    name: toolName,
+    args: '',
+  };
 }
 
 export function isCustom({ name }: Call, { tools }: ResponseOptions): boolean {
@@ -47,13 +51,13 @@ export function isCustom({ name }: Call, { tools }: ResponseOptions): boolean {
 export function callItem(call: Call, status: ItemStatus, { tools }: ResponseOptions): Json {
   const { id, callId, args } = call;
   const tool = tools.get(call.name);
-  const named = {
+  const fields = {
     call_id: callId,
     name: tool?.name ?? call.name,
     ...(tool?.namespace === undefined ? {} : { namespace: tool.namespace }),
   };
   if (tool?.isCustom) {
-    return { id, type: 'custom_tool_call', ...named, input: args === '' ? '' : customInput(args) };
+    return { id, type: 'custom_tool_call', ...fields, input: args === '' ? '' : customInput(args) };
   }
-  return { id, type: 'function_call', status, ...named, arguments: args };
+  return { id, type: 'function_call', status, ...fields, arguments: args };
 }

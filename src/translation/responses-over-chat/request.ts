@@ -6,37 +6,39 @@ import { type ToolOptions, toolFields } from './tools.ts';
 
 export type ChatRequestOptions = Pick<RequestOptions, 'outputLimit'> & ConversationOptions & ToolOptions;
 
-/** Read together with others, or hints and labels that have no bearing on the answer. */
-const READ_ELSEWHERE = new Set([
-  ...['model', 'input', 'instructions', 'service', 'stream', 'stream_options', 'max_output_tokens'],
-  ...['tools', 'tool_choice', 'parallel_tool_calls', 'user', 'safety_identifier'],
-  ...['prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options', 'metadata', 'client_metadata'],
-  // Nothing is stored that could be fetched later; and there are no tools of the provider's own to count calls of.
-  ...['store', 'max_tool_calls'],
+/** Fields that are translated elsewhere, and hints and labels that don't affect the answer. */
+// biome-ignore format: related fields share a line
+const SKIPPED_FIELDS = new Set([
+  'model', 'input', 'instructions', 'service', 'stream', 'stream_options', 'max_output_tokens',
+  'tools', 'tool_choice', 'parallel_tool_calls', 'user', 'safety_identifier',
+  'prompt_cache_key', 'prompt_cache_retention', 'prompt_cache_options', 'metadata', 'client_metadata',
+  // Without effect: gw stores no responses, and the provider has no server tools.
+  'store', 'max_tool_calls',
 ]);
 
-/** What the provider would have to keep or to do by itself, or to say of its words. */
-const IMPOSSIBLE = new Set([
-  ...['previous_response_id', 'conversation', 'prompt', 'context_management', 'moderation'],
-  ...['background', 'truncation', 'top_logprobs'],
+/** Fields that need state, functions or details of the provider which chat completions don't have. */
+// biome-ignore format: related fields share a line
+const UNSUPPORTED = new Set([
+  'previous_response_id', 'conversation', 'prompt', 'context_management', 'moderation',
+  'background', 'truncation', 'top_logprobs',
 ]);
 
-/** Values that ask for nothing, by field. */
-const ASKS_NOTHING: Record<string, (value: unknown) => boolean> = {
+/** Tests by field for values that equal the default. */
+const IS_DEFAULT: Record<string, (value: unknown) => boolean> = {
   background: (value) => value === false,
   truncation: (value) => value === 'disabled',
   top_logprobs: (value) => value === 0,
   service_tier: (value) => value === 'auto',
 };
 
-const TRANSLATED: Record<string, (value: unknown) => Json> = {
+const TRANSLATIONS: Record<string, (value: unknown) => Json> = {
   text(value) {
     const { format, verbosity, ...rest } = objectAt(value, 'text');
     refuseRest(rest, 'text');
     return { ...formatOf(format), ...(isEmpty(verbosity) || verbosity === 'medium' ? {} : { verbosity }) };
   },
   reasoning(value) {
-    // A summary is what there is of the thoughts; if the provider shows any, they are passed on.
+    // Reasoning that the provider returns is passed on as the summary, requested or not.
     const { effort, summary: _summary, generate_summary: _old, ...rest } = objectAt(value, 'reasoning');
     refuseRest(rest, 'reasoning');
     return definedFields({ reasoning_effort: effort });
@@ -49,8 +51,8 @@ const TRANSLATED: Record<string, (value: unknown) => Json> = {
 };
 
 /**
- * A responses request as a chat completion request. Fields of a provider's own go on as they are; throws GwError 400
- * for those of OpenAI's that a chat completion has no word for.
+ * Translates a responses request. Throws GwError 400 for OpenAI's fields that a chat completion can't express. Other
+ * fields are a provider's extensions and pass unchanged.
  */
 export function chatRequest(responses: Json, options: ChatRequestOptions): Json {
   const { stream, max_output_tokens, user, safety_identifier } = responses;
@@ -62,11 +64,11 @@ export function chatRequest(responses: Json, options: ChatRequestOptions): Json 
     ...toolFields(responses, options),
   };
   for (const [key, value] of Object.entries(responses)) {
-    if (READ_ELSEWHERE.has(key) || isEmpty(value) || lookUp(ASKS_NOTHING, key)?.(value)) continue;
-    if (IMPOSSIBLE.has(key)) throw cannotExpress(key);
-    const translate = lookUp(TRANSLATED, key);
+    if (SKIPPED_FIELDS.has(key) || isEmpty(value) || lookUp(IS_DEFAULT, key)?.(value)) continue;
+    if (UNSUPPORTED.has(key)) throw cannotExpress(key);
+    const translate = lookUp(TRANSLATIONS, key);
     if (translate) Object.assign(request, translate(value));
-    // Not by assignment, which takes `__proto__` for more than a name.
+    // An assignment to `__proto__` would set the prototype.
     else Object.defineProperty(request, key, { value, enumerable: true });
   }
   return request;

@@ -2,9 +2,8 @@ import { isObject } from '../../json/object.ts';
 import { countIn, type Json } from '../json.ts';
 import type { NamedTool } from './tool-names.ts';
 
-/** What a response is made with. */
 export interface ResponseOptions {
-  /** The client's request, of which a response repeats much. */
+  /** The client's request, which the response repeats in part. */
   request: Json;
   /** The model as the client named it. */
   model: string;
@@ -16,7 +15,7 @@ export interface ResponseOptions {
 
 export type Status = 'in_progress' | 'completed' | 'incomplete' | 'failed';
 
-/** What a response says of itself before anything is answered. */
+/** A response without output. */
 export function emptyResponse(id: string, created: unknown, model: unknown, options: ResponseOptions): Json {
   const { request } = options;
   return {
@@ -48,7 +47,7 @@ export function emptyResponse(id: string, created: unknown, model: unknown, opti
   };
 }
 
-/** Why a chat completion stopped, as what a response says of its end. */
+/** The status of a response by the finish reason of a chat completion. */
 export function endingOf(finishReason: unknown): Pick<Json, 'status' | 'incomplete_details'> {
   switch (finishReason) {
     case 'length':

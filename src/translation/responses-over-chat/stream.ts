@@ -43,8 +43,8 @@ const EVENT_NAMES = {
 } as const;
 
 /**
- * One streamed response. Reasoning, text and refusals alternate in items of their own. Calls stay open until the end, as
- * the pieces of parallel calls may be interleaved.
+ * One streamed response. Reasoning, text and refusals alternate in items of their own. Calls stay open until the end,
+ * as the pieces of parallel calls may be interleaved.
  */
 export class ResponseStream implements ChunkTranslator<ResponseEvent> {
   readonly #options: ResponseOptions;

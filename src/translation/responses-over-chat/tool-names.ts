@@ -2,54 +2,56 @@ import { createHash } from 'node:crypto';
 import { isObject } from '../../json/object.ts';
 import { type Json, objectsIn } from '../json.ts';
 
-/** A tool as the client of responses knows it. */
+/** A tool by the name that the client uses. */
 export interface NamedTool {
   name: unknown;
   namespace?: unknown;
-  /** A custom tool takes a text; it is offered as a function with that text as its one argument. */
+  /** A custom tool takes plain text. It becomes a function with the text as its only argument. */
   isCustom: boolean;
 }
 
 const MAX_NAME = 64;
 
-/** A chat completion knows no namespaces: their names go in front of those of their tools, as far as there is room. */
+/** The name in a chat completion, which has no namespaces: the namespace becomes a prefix. A long one ends in a hash. */
 export function flatName(name: unknown, namespace?: unknown): string {
-  const inside = typeof namespace === 'string' && namespace !== '';
-  const flat = inside ? `${namespace}${namespace.endsWith('__') ? '' : '__'}${String(name)}` : String(name);
+  const hasNamespace = typeof namespace === 'string' && namespace !== '';
+  const flat = hasNamespace
+    ? `${namespace}${namespace.endsWith('__') ? '' : '__'}${String(name)}`
+    : String(name);
   if (flat.length <= MAX_NAME) return flat;
   const hash = createHash('sha256').update(flat).digest('hex').slice(0, 8);
   return `${flat.slice(0, MAX_NAME - 9)}_${hash}`;
 }
 
-/** The tools of a request by the names that the provider knows them by. */
+/** The tools of a request by their names in the chat completion. */
 export function toolsByName(tools: unknown): ReadonlyMap<string, NamedTool> {
   const names = new Map<string, NamedTool>();
   const add = (list: unknown, namespace?: unknown) => {
     for (const tool of objectsIn(list)) {
       if (tool.type === 'namespace') add(tool.tools, tool.name);
-      else names.set(flatName(tool.name, namespace), named(tool, namespace));
+      else names.set(flatName(tool.name, namespace), namedTool(tool, namespace));
     }
   };
   add(tools);
   return names;
 }
 
-function named({ name, type }: Json, namespace: unknown): NamedTool {
+function namedTool({ name, type }: Json, namespace: unknown): NamedTool {
   return { name, ...(namespace === undefined ? {} : { namespace }), isCustom: type === 'custom' };
 }
 
-/** A custom tool's text as the arguments of the function that stands for it. */
+/** The input of a custom tool as the arguments of its function. */
 export function customArguments(input: unknown): string {
   return JSON.stringify({ input });
 }
 
-/** The text in the arguments; a model that writes something else than it was asked for is quoted as it is. */
+/** The input in the arguments, or the arguments themselves if they have another form. */
 export function customInput(args: string): string {
   try {
     const value: unknown = JSON.parse(args);
     if (isObject(value) && typeof value.input === 'string') return value.input;
   } catch {
-    // What is no JSON is what the model has to say.
+    // Not JSON: the text itself is the input.
   }
   return args;
 }

@@ -5,34 +5,34 @@ import { flatName } from './tool-names.ts';
 const NO_PARAMETERS = { type: 'object', properties: {} };
 
 export interface ToolOptions {
-  /** Codex offers a web search with every request, wanted or not: it is left out. */
+  /** The client is Codex, whose web search is dropped: it offers the tool with every request. */
   isCodex: boolean;
 }
 
-/** `tools`, `tool_choice` and `parallel_tool_calls` of a chat completion. */
+/** Translates `tools`, `tool_choice` and `parallel_tool_calls`. */
 export function toolFields(responses: Json, { isCodex }: ToolOptions): Json {
-  const given = isEmpty(responses.tools) ? [] : listAt(responses.tools, 'tools');
-  const offered = given.flatMap((tool, i) => {
-    const each = objectAt(tool, `tools[${i}]`);
-    return isCodex && each.type === 'web_search' ? [] : offersOf(each, `tools[${i}]`);
+  const list = isEmpty(responses.tools) ? [] : listAt(responses.tools, 'tools');
+  const tools = list.flatMap((value, i) => {
+    const tool = objectAt(value, `tools[${i}]`);
+    return isCodex && tool.type === 'web_search' ? [] : chatTools(tool, `tools[${i}]`);
   });
   const { choice, only } = toolChoice(responses.tool_choice);
-  const left = only ? offered.filter(({ name }) => only.has(name)) : offered;
-  if (left.length === 0) return {};
+  const allowed = only ? tools.filter(({ name }) => only.has(name)) : tools;
+  if (allowed.length === 0) return {};
   return definedFields({
-    tools: left.map(({ tool }) => tool),
+    tools: allowed.map(({ tool }) => tool),
     tool_choice: choice,
-    // Providers do it anyway; some know no such field.
+    // True is the default, and some providers don't have the field.
     parallel_tool_calls: responses.parallel_tool_calls === false ? false : undefined,
   });
 }
 
-interface Offered {
+interface ChatTool {
   name: string;
   tool: Json;
 }
 
-function offersOf(tool: Json, at: string, namespace?: unknown): Offered[] {
+function chatTools(tool: Json, at: string, namespace?: unknown): ChatTool[] {
   switch (tool.type) {
     case 'function':
       return [functionTool(tool, at, namespace)];
@@ -41,40 +41,40 @@ function offersOf(tool: Json, at: string, namespace?: unknown): Offered[] {
     case 'namespace':
       if (namespace !== undefined) throw cannotExpress(`${at}.type`, 'there is no namespace in a namespace');
       return listAt(tool.tools, `${at}.tools`).flatMap((inner, i) =>
-        offersOf(objectAt(inner, `${at}.tools[${i}]`), `${at}.tools[${i}]`, tool.name),
+        chatTools(objectAt(inner, `${at}.tools[${i}]`), `${at}.tools[${i}]`, tool.name),
       );
     default:
       throw cannotExpress(`${at}.type`, `${String(tool.type)} runs at OpenAI`);
   }
 }
 
-function functionTool({ type: _type, ...tool }: Json, at: string, namespace: unknown): Offered {
+function functionTool({ type: _type, ...tool }: Json, at: string, namespace: unknown): ChatTool {
   const { name, description, parameters, strict, defer_loading, output_schema: _schema, ...rest } = tool;
   if (defer_loading === true) throw cannotExpress(`${at}.defer_loading`);
   refuseRest(rest, at);
-  return offered(flatName(name, namespace), {
+  return chatTool(flatName(name, namespace), {
     description,
     parameters: parameters ?? NO_PARAMETERS,
     strict: strict === true ? true : undefined,
   });
 }
 
-function customTool({ type: _type, ...tool }: Json, at: string, namespace: unknown): Offered {
+function customTool({ type: _type, ...tool }: Json, at: string, namespace: unknown): ChatTool {
   const { name, description, format, defer_loading, ...rest } = tool;
   if (defer_loading === true) throw cannotExpress(`${at}.defer_loading`);
   refuseRest(rest, at);
   const input = { type: 'string', ...grammarOf(format, `${at}.format`) };
-  return offered(flatName(name, namespace), {
+  return chatTool(flatName(name, namespace), {
     description,
     parameters: { type: 'object', properties: { input }, required: ['input'] },
   });
 }
 
-function offered(name: string, fields: Json): Offered {
+function chatTool(name: string, fields: Json): ChatTool {
   return { name, tool: { type: 'function', function: definedFields({ name, ...fields }) } };
 }
 
-/** A grammar can't be enforced here; the model is told of it. */
+/** A chat completion can't enforce a grammar, so the description tells the model about it. */
 function grammarOf(value: unknown, at: string): Json {
   if (isEmpty(value)) return {};
   const { type, syntax, definition } = objectAt(value, at);
@@ -83,7 +83,7 @@ function grammarOf(value: unknown, at: string): Json {
   return { description: `A text of this grammar (${String(syntax)}):\n${String(definition)}` };
 }
 
-/** What is to be called, and of which tools, where not of all. */
+/** The tool choice, and the names of the allowed tools unless all are allowed. */
 function toolChoice(value: unknown): { choice?: unknown; only?: ReadonlySet<string> } {
   if (isEmpty(value)) return {};
   if (value === 'auto' || value === 'none' || value === 'required') return { choice: value };
