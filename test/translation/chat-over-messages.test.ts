@@ -19,18 +19,18 @@ const translate = ({ model = 'claude-opus-4-6', ...chat }: { model?: string; [fi
   messagesRequest({ model: 'alias', messages: [USER], ...chat }, { ...OPTIONS, model });
 const turns = (...messages: object[]) => translate({ messages });
 
-function refused(chat: Parameters<typeof translate>[0]): { param: string | null; status: number } {
+function refusal(chat: Parameters<typeof translate>[0]): { param: string | null; status: number } {
   try {
     translate(chat);
   } catch (error) {
     if (error instanceof GwError) return { param: error.param, status: error.status };
     throw error;
   }
-  throw new Error('it was translated');
+  throw new Error('the request was not refused');
 }
 
 describe('messages', () => {
-  test('instructions go in front, from wherever they stood', () => {
+  test('system messages move to the front', () => {
     const { system, messages } = turns({ role: 'system', content: 'One' }, USER, {
       role: 'developer',
       content: [{ ...text('Two'), cache_control: { type: 'ephemeral' } }],
@@ -39,7 +39,7 @@ describe('messages', () => {
     expect(messages).toEqual([{ role: 'user', content: [text('Hi')] }]);
   });
 
-  test('parallel tool calls and their results keep their ids, the results in one turn', () => {
+  test('parallel tool calls and their results keep their ids; the results form one turn', () => {
     const call = (id: string, args: string) => ({
       id,
       type: 'function',
@@ -72,7 +72,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('images from the net and from data, and documents', () => {
+  test('images by URL, images as data, and documents', () => {
     const image = (url: string) => ({ type: 'image_url', image_url: { url, detail: 'auto' } });
     const file = { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,UERG' } };
     const { messages } = turns({
@@ -95,15 +95,15 @@ describe('messages', () => {
     ]);
   });
 
-  test('thoughts with their signature go back to who made them', () => {
-    const thought = { type: 'thinking', thinking: 'Hm', signature: 'c2ln' };
+  test('signed reasoning is sent back', () => {
+    const thinking = { type: 'thinking', thinking: 'Hm', signature: 'c2ln' };
     const { messages } = turns(USER, {
       role: 'assistant',
       content: 'Yes',
       reasoning_content: 'Hm',
-      thinking_blocks: [thought],
+      thinking_blocks: [thinking],
     });
-    expect(messages).toContainEqual({ role: 'assistant', content: [thought, text('Yes')] });
+    expect(messages).toContainEqual({ role: 'assistant', content: [thinking, text('Yes')] });
   });
 });
 
@@ -144,7 +144,7 @@ describe('fields', () => {
       { thinking: { type: 'enabled', budget_tokens: 2000 }, top_k: 5 },
       { thinking: { type: 'enabled', budget_tokens: 2000 }, top_k: 5 },
     ],
-  ])('%j becomes %j', (chat, expected) => {
+  ])('translates %j to %j', (chat, expected) => {
     const { model: _model, messages: _messages, ...rest } = translate(chat);
     expect(rest).toEqual({ max_tokens: 4096, ...expected });
   });
@@ -202,8 +202,8 @@ describe('fields', () => {
       'messages[0].tool_calls[0].function.arguments',
     ],
     [{ stream_options: { a_new_one: true } }, 'stream_options.a_new_one'],
-  ])('%j is refused by its name', (chat, param) => {
-    expect(refused(chat)).toEqual({ param, status: 400 });
+  ])('refuses %j', (chat, param) => {
+    expect(refusal(chat)).toEqual({ param, status: 400 });
   });
 });
 
@@ -217,11 +217,11 @@ const answer = (body: object, status = 200) =>
   );
 
 describe('answers', () => {
-  const thought = { type: 'thinking', thinking: 'Hm', signature: 'c2ln' };
+  const thinking = { type: 'thinking', thinking: 'Hm', signature: 'c2ln' };
 
-  test('text, thoughts and calls, with the usage counted as OpenAI does', () => {
+  test('text, reasoning and calls, with usage as OpenAI counts it', () => {
     const usage = messageUsage(10, 5, { cache_read_input_tokens: 100, cache_creation_input_tokens: 20 });
-    const body = messageBody([thought, text('Let me '), text('see'), toolUse('a', 'f', { x: 1 })], {
+    const body = messageBody([thinking, text('Let me '), text('see'), toolUse('a', 'f', { x: 1 })], {
       stop_reason: 'tool_use',
       usage,
     });
@@ -239,7 +239,7 @@ describe('answers', () => {
             content: 'Let me see',
             tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } }],
             reasoning_content: 'Hm',
-            thinking_blocks: [thought],
+            thinking_blocks: [thinking],
           },
         },
       ],
@@ -259,11 +259,11 @@ describe('answers', () => {
     ['model_context_window_exceeded', 'length'],
     ['tool_use', 'tool_calls'],
     ['refusal', 'content_filter'],
-  ])('%s is %s', (stop_reason, finish_reason) => {
+  ])('translates %s to %s', (stop_reason, finish_reason) => {
     expect(answer(messageBody([text('x')], { stop_reason })).choices[0].finish_reason).toBe(finish_reason);
   });
 
-  test('errors, and pages in their place', () => {
+  test('errors, and HTML pages in place of errors', () => {
     const error = { message: 'Too many', type: 'rate_limit_error', param: null, code: null };
     expect(answer(anthropicError('rate_limit_error', 'Too many'), 429)).toEqual({ error });
     expect(JSON.parse(translator().answer(Buffer.from('<html>'), 502).toString()).error.message).toBe(
@@ -272,7 +272,7 @@ describe('answers', () => {
     expect(() => translator().answer(Buffer.from('<html>'), 200)).toThrow('no JSON object');
   });
 
-  test.skipIf(!hasOpenAiSchema)('they are what the schema says', () => {
+  test.skipIf(!hasOpenAiSchema)("they conform to OpenAI's schema", () => {
     expect(openAiFaults('CreateChatCompletionResponse', answer(messageBody([text('x')])))).toEqual([]);
     for (const chunk of chunks(messageStream([text('a b'), toolUse('a', 'f', { x: 1 })]))) {
       expect(openAiFaults('CreateChatCompletionStreamResponse', chunk)).toEqual([]);
@@ -282,7 +282,7 @@ describe('answers', () => {
 
 type Chunk = { choices: { delta: Record<string, unknown>; finish_reason: string | null }[]; usage?: unknown };
 
-/** The chunks of a stream, however its events were cut into runs. */
+/** The translated chunks, which must not depend on how the events are split into buffers. */
 function chunks(list: ReturnType<typeof messageStream>, wantsUsage = true): Chunk[] {
   const each = translator(wantsUsage);
   const bytes = Buffer.concat(list.map((event) => each.events(Buffer.from(eventText(event)))));
@@ -293,7 +293,7 @@ function chunks(list: ReturnType<typeof messageStream>, wantsUsage = true): Chun
 }
 
 describe('streams', () => {
-  test('text comes word by word, between the role and the reason for its end', () => {
+  test('text arrives word by word between the role and the finish reason', () => {
     const list = chunks(messageStream([text('Hello you')]), false);
     expect(list.map(({ choices }) => choices[0]?.delta)).toEqual([
       { role: 'assistant', content: '', refusal: null },
@@ -305,7 +305,7 @@ describe('streams', () => {
     expect(list.every((chunk) => !('usage' in chunk))).toBe(true);
   });
 
-  test('the usage is the last chunk for who asked for it', () => {
+  test('usage is the last chunk if the client requested it', () => {
     const last = chunks(messageStream([text('Hi')], { endUsage: { output_tokens: 9 } })).at(-1);
     expect(last).toMatchObject({
       choices: [],
@@ -313,7 +313,7 @@ describe('streams', () => {
     });
   });
 
-  test('parallel calls have numbers of their own; one without input gets an empty object', () => {
+  test('parallel calls have an index each; a call without input gets an empty object', () => {
     const content = [text('So'), toolUse('a', 'f', { x: 1 }), toolUse('b', 'g', {})];
     const deltas = chunks(messageStream(content, { stopReason: 'tool_use' })).flatMap(
       ({ choices }) =>
@@ -333,7 +333,7 @@ describe('streams', () => {
     expect([argumentsOf(0), argumentsOf(1)]).toEqual(['{"x":1}', '{}']);
   });
 
-  test('thoughts come word by word, then whole with their signature', () => {
+  test('reasoning arrives word by word, then as a whole with its signature', () => {
     const deltas = chunks(messageStream([{ type: 'thinking', thinking: 'Let me', signature: 'c2ln' }])).map(
       ({ choices }) => choices[0]?.delta,
     );
@@ -343,7 +343,7 @@ describe('streams', () => {
     });
   });
 
-  test('an error is one, and no end follows it', () => {
+  test('an error event becomes an error without an end', () => {
     const bytes = translator().events(
       Buffer.from(eventText(['error', anthropicError('overloaded_error', 'Busy')])),
     );

@@ -15,7 +15,7 @@ const turns = (...messages: object[]) => translate({ messages }).messages;
 const CACHE = { cache_control: { type: 'ephemeral' } };
 
 describe('messages', () => {
-  test('the system prompt goes in front; reminders stay where they are', () => {
+  test('the system prompt comes first; reminders keep their position', () => {
     const { messages } = translate({
       system: [{ ...text('One'), ...CACHE }, text('Two')],
       messages: [USER, { role: 'assistant', content: 'Yes' }, { role: 'system', content: 'Remember' }],
@@ -28,7 +28,7 @@ describe('messages', () => {
     ]);
   });
 
-  test('tool calls and results keep their ids; what the user says besides comes behind them', () => {
+  test("tool calls and results keep their ids; the user's other content follows", () => {
     const result = (id: string, rest: object) => ({
       type: 'tool_result',
       tool_use_id: id,
@@ -133,8 +133,8 @@ describe('fields', () => {
         },
       },
     ],
-  ])('%j becomes %j', (given, expected) => {
-    const { model: _model, messages: _messages, ...rest } = translate(given);
+  ])('translates %j to %j', (request, expected) => {
+    const { model: _model, messages: _messages, ...rest } = translate(request);
     expect(rest).toEqual({ max_completion_tokens: 100, ...expected });
   });
 
@@ -165,10 +165,10 @@ describe('fields', () => {
       { messages: [{ role: 'user', content: [{ type: 'image', source: { type: 'file', file_id: 'f' } }] }] },
       'messages[0].content[0].source.type',
     ],
-  ])('%j is refused by its name', (given, param) => {
+  ])('refuses %j', (request, param) => {
     let error: unknown;
     try {
-      translate(given);
+      translate(request);
     } catch (thrown) {
       error = thrown;
     }
@@ -186,7 +186,7 @@ const answer = (body: object, status = 200) =>
   );
 
 describe('answers', () => {
-  test('text and calls, with the usage counted as Anthropic does', () => {
+  test('text and calls, with usage as Anthropic counts it', () => {
     const calls = [
       { id: 'a', type: 'function', function: { name: 'f', arguments: '{"x":1}' } },
       { id: 'b', type: 'function', function: { name: 'g', arguments: '' } },
@@ -219,11 +219,11 @@ describe('answers', () => {
     ['stop', 'end_turn'],
     ['length', 'max_tokens'],
     ['content_filter', 'refusal'],
-  ])('%s is %s', (finish_reason, stop_reason) => {
+  ])('translates %s to %s', (finish_reason, stop_reason) => {
     expect(answer(completionBody('m', 'x', usageOf(1, 1), { finish_reason })).stop_reason).toBe(stop_reason);
   });
 
-  test('errors have the type of their status', () => {
+  test('the type of an error follows from its status', () => {
     expect(answer(errorBody('Too many', 'tokens', 'rate_limit_exceeded'), 429)).toEqual({
       type: 'error',
       error: { type: 'rate_limit_error', message: 'Too many' },
@@ -235,7 +235,7 @@ describe('answers', () => {
   });
 });
 
-/** The events of a stream, however its chunks were cut into runs. */
+/** The translated events, which must not depend on how the chunks are split into buffers. */
 function events(choices: (object | undefined)[], end: string[] = ['[DONE]']): Event[] {
   const list: Event[] = [
     ...choices.map(
@@ -265,7 +265,7 @@ const piece = (index: number, args: string, rest: object = {}) => ({
 });
 
 describe('streams', () => {
-  test('a text is one block, with the usage at its end', () => {
+  test('a text is one block, with usage at the end', () => {
     const list = events([
       { delta: { role: 'assistant', content: '' } },
       { delta: { content: 'Hello' } },
@@ -294,7 +294,7 @@ describe('streams', () => {
     });
   });
 
-  test('thoughts, text and parallel calls are blocks in turn; mixed pieces find their call', () => {
+  test('reasoning, text and parallel calls become blocks, with interleaved pieces assigned to their call', () => {
     const list = events([
       { delta: { reasoning_content: 'Hm' } },
       { delta: { content: 'So' } },
@@ -320,7 +320,7 @@ describe('streams', () => {
     expect(data.at(-2)).toMatchObject({ delta: { stop_reason: 'tool_use' } });
   });
 
-  test('thoughts by their other name, text in parts, and calls that share an index', () => {
+  test('accepts reasoning under its other name, text in parts, and calls with the same index', () => {
     const whole = (id: string) => ({
       delta: { tool_calls: [{ index: 0, id, function: { name: 'f', arguments: '{}' } }] },
     });
@@ -340,7 +340,7 @@ describe('streams', () => {
     ]);
   });
 
-  test('a server that leaves [DONE] out has ended all the same, but not one that never said why', () => {
+  test('a stream without [DONE] ends if it had a finish reason, and only then', () => {
     expect(events([{ delta: { content: 'Hi' } }, { finish_reason: 'length' }], []).at(-1)?.[0]).toBe(
       'message_stop',
     );
@@ -348,7 +348,7 @@ describe('streams', () => {
     expect(events([{ delta: { content: 'Hi' } }]).at(-1)?.[0]).toBe('content_block_delta');
   });
 
-  test('an error is one of Anthropic', () => {
+  test("an error has Anthropic's format", () => {
     const bytes = translator().events(
       Buffer.from(eventText(['', errorBody('Broken', 'server_error', null)])),
     );

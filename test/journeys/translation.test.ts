@@ -21,7 +21,7 @@ const MESSAGES = { model: 'mock/test-model', max_tokens: 100, messages: [{ role:
 const STREAMED = { stream: true as const, stream_options: { include_usage: true } };
 const BUDGET = { capUsd: 0.01, period: 'daily' } as const;
 
-test("the OpenAI SDK talks to one of Anthropic's models, plain and streamed, and each is booked", async () => {
+test('the OpenAI SDK uses a model of Anthropic, plain and streamed, and both are booked', async () => {
   const gateway = await startBothWires();
   const usage = messageUsage(10, 100, { cache_read_input_tokens: 1000 });
   gateway.upstream.script(
@@ -63,7 +63,7 @@ test("the OpenAI SDK talks to one of Anthropic's models, plain and streamed, and
   ]);
 });
 
-test('usage that was not asked for is not shown, and is booked', async () => {
+test('usage that the client did not request is hidden and booked', async () => {
   const gateway = await startBothWires();
   gateway.upstream.queue(events(messageStream([text('Hello')])));
   const response = await send(gateway, '/v1/chat/completions', { ...CHAT, stream: true });
@@ -110,7 +110,7 @@ test('a tool loop with parallel calls, streamed', async () => {
   ]);
 });
 
-test('without a limit a budget writes max_tokens; with one it is held for', async () => {
+test("max_tokens is the client's limit, or the limit that the budget allows", async () => {
   const gateway = await startBothWires({ budget: { ...BUDGET, capUsd: 0.1 } });
   gateway.upstream.script(json(200, messageBody([text('Hello')])));
   expect((await send(gateway, '/v1/chat/completions', CHAT)).status).toBe(200);
@@ -121,7 +121,7 @@ test('without a limit a budget writes max_tokens; with one it is held for', asyn
   expect(sentBody(gateway).max_tokens).toBe(300);
 });
 
-test('what Anthropic has no word for is refused by its name, in the shape of the client', async () => {
+test("a field that Anthropic's API can't express is refused in the client's error format", async () => {
   const gateway = await startBothWires();
   const response = await send(gateway, '/v1/chat/completions', { ...CHAT, n: 2 });
   expect(response.status).toBe(400);
@@ -133,7 +133,7 @@ test('what Anthropic has no word for is refused by its name, in the shape of the
   expect((await gateway.records()).map(({ outcome }) => outcome)).toEqual(['refused', 'refused']);
 });
 
-test('fields with the names of what every object has are fields like others', async () => {
+test('fields named like properties of every object are treated like other fields', async () => {
   const gateway = await startBothWires();
   for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
     const field = `"${key}":{"model":"x"}`;
@@ -152,7 +152,7 @@ test('fields with the names of what every object has are fields like others', as
   expect(gateway.upstream.requests).toHaveLength(0);
 });
 
-test("the provider's errors come in the client's shape, with their status and headers", async () => {
+test("provider errors have the client's error format and keep their status and headers", async () => {
   const gateway = await startBothWires();
   gateway.upstream.queue(
     json(429, anthropicError('rate_limit_error', 'Slow down'), {
@@ -173,7 +173,7 @@ test("the provider's errors come in the client's shape, with their status and he
   expect(message.json()).toMatchObject({ type: 'error', error: { type: 'rate_limit_error' } });
 });
 
-test("Anthropic's client talks to a model of OpenAI's wire, plain and streamed, and each is booked", async () => {
+test("a client of Anthropic's API uses a model behind OpenAI's API, plain and streamed, and both are booked", async () => {
   const gateway = await startBothWires();
   const usage = usageOf(100, 10, 60);
   gateway.upstream.queue(completion({ content: 'Hello you', usage }), sse(['Hello', ' you'], { usage }));
@@ -212,7 +212,7 @@ test("Anthropic's client talks to a model of OpenAI's wire, plain and streamed, 
   ]);
 });
 
-test('a translated stream that breaks off has no end, either way', async () => {
+test('a broken stream gets no end, in either direction', async () => {
   const gateway = await startBothWires();
   gateway.upstream.queue(
     events(messageStream([text('Hello you')]).slice(0, 5), { end: 'reset' }),
@@ -230,12 +230,12 @@ test('a translated stream that breaks off has no end, either way', async () => {
   ]);
 });
 
-test('an end without [DONE] or its empty line is an end, and what is no answer is a 502', async () => {
+test('a stream may end without [DONE] and empty line; an answer that cannot be read is a 502', async () => {
   const gateway = await startBothWires();
   const chunks = [chunkBody('m', { delta: { content: 'Hi' } }), chunkBody('m', { finish_reason: 'stop' })];
-  const unended = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}`).join('\n\n');
+  const stream = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}`).join('\n\n');
   gateway.upstream.queue(
-    respond(200, { 'content-type': 'text/event-stream' }, unended),
+    respond(200, { 'content-type': 'text/event-stream' }, stream),
     respond(200, { 'content-type': 'text/event-stream', 'content-encoding': 'br' }, 'no such thing'),
     respond(200, { 'content-type': 'text/html' }, '<html>'),
   );
@@ -252,7 +252,7 @@ test('an end without [DONE] or its empty line is an end, and what is no answer i
   ]);
 });
 
-test('every byte of a translated stream may come alone', async () => {
+test('a translated stream may arrive byte by byte', async () => {
   const gateway = await startBothWires();
   gateway.upstream.queue(sse(['Grüße', ' 👋'], { splitAt: 'every-byte', eol: '\r\n', usage: usageOf(3, 2) }));
   const response = await send(gateway, '/v1/messages', { ...MESSAGES, stream: true });
@@ -262,7 +262,7 @@ test('every byte of a translated stream may come alone', async () => {
   expect(texts.join('')).toBe('Grüße 👋');
 });
 
-test('a full budget blocks a translated request as it does any other', async () => {
+test('an exhausted budget blocks a translated request', async () => {
   const gateway = await startBothWires({ budget: { ...BUDGET, capUsd: 0 } });
   expect((await send(gateway, '/v1/chat/completions', CHAT)).status).toBe(402);
   expect((await send(gateway, '/v1/messages', MESSAGES)).json()).toMatchObject({
@@ -271,13 +271,13 @@ test('a full budget blocks a translated request as it does any other', async () 
   expect(gateway.upstream.requests).toHaveLength(0);
 });
 
-test('an answer too long to be translated is cut off, and booked within its hold', async () => {
+test('an answer that is too long to translate is aborted and booked within its hold', async () => {
   const gateway = await startBothWires({ budget: BUDGET });
   const megabyte = Buffer.alloc(1024 * 1024, ' ');
   gateway.upstream.queue(async (exchange) => {
     await exchange.body;
     await exchange.start(200, { 'content-type': 'application/json' });
-    // Until gw hangs up.
+    // Until gw closes the connection.
     for (;;) await exchange.chunk(megabyte);
   });
   const answer = await gateway.post({ ...CHAT, max_tokens: 50 });

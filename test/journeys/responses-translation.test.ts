@@ -8,12 +8,12 @@ import { provider } from '../wire/support/provider-script.ts';
 import { completedEvents, messageItem, responseBody } from '../wire/support/responses-shapes.ts';
 import { send, sentBody } from '../wire/support/send.ts';
 
-const NO_SUCH = '404 page not found';
+const NOT_FOUND = '404 page not found';
 
-/** A provider that has chat completions and Anthropic's messages, and no responses. */
-const responsesSupport: Script = async (exchange) => {
+/** A provider with chat completions and Anthropic's messages but without responses. */
+const noResponses: Script = async (exchange) => {
   const isResponses = exchange.request.path.startsWith('/v1/responses');
-  await (isResponses ? respond(404, { 'content-type': 'text/plain' }, NO_SUCH) : provider)(exchange);
+  await (isResponses ? respond(404, { 'content-type': 'text/plain' }, NOT_FOUND) : provider)(exchange);
 };
 
 const BODY = { model: 'mock/test-model', input: 'Hi' };
@@ -30,7 +30,7 @@ test.each(['mock/test-model', `anthropic/${CLAUDE}`])(
   'a tool loop with parallel calls over %s, plain and streamed',
   async (model) => {
     const gateway = await startBothWires();
-    gateway.upstream.script(responsesSupport);
+    gateway.upstream.script(noResponses);
     const client = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 });
     const body = { model, tools: TOOLS, instructions: 'Be brief' };
     const plain = await client.responses.create({ ...body, input: 'Hi' });
@@ -46,7 +46,7 @@ test.each(['mock/test-model', `anthropic/${CLAUDE}`])(
         ? [{ type: 'function_call_output' as const, call_id: item.call_id, output: 'fine' }]
         : [],
     );
-    // The SDK adds what it has parsed to the calls, and the API takes that.
+    // The SDK adds `parsed_arguments` to the calls, which the API accepts.
     const calls = streamed.output.map(({ ...item }) => ({ ...item, parsed_arguments: undefined }));
     const input = [
       { role: 'user' as const, content: 'Hi' },
@@ -69,9 +69,9 @@ test.each(['mock/test-model', `anthropic/${CLAUDE}`])(
   },
 );
 
-test('a provider without responses is found out once, on the hold of the request', async () => {
+test('gw detects once that a provider has no responses, within the hold of the request', async () => {
   const gateway = await startBothWires({ budget: { capUsd: 1, period: 'daily' } });
-  gateway.upstream.script(responsesSupport);
+  gateway.upstream.script(noResponses);
   const first = await send(gateway, '/v1/responses', { ...BODY, max_output_tokens: 50 });
   expect(first.json()).toMatchObject({ object: 'response', status: 'completed', model: 'test-model' });
   await send(gateway, '/v1/responses', { ...BODY, stream: true });
@@ -86,9 +86,9 @@ test('a provider without responses is found out once, on the hold of the request
   ]);
 });
 
-test('the search that Codex offers is not booked where there is none', async () => {
+test('the web search that Codex offers is not booked if the provider has none', async () => {
   const gateway = await startBothWires({ budget: { capUsd: 10, period: 'daily' } });
-  gateway.upstream.script(responsesSupport);
+  gateway.upstream.script(noResponses);
   const body = { ...BODY, tools: [...TOOLS, { type: 'web_search' }], max_output_tokens: 50 };
   const headers = { originator: 'codex_exec' };
   for (let i = 0; i < 2; i++)
@@ -98,7 +98,7 @@ test('the search that Codex offers is not booked where there is none', async () 
     expect([costNanoUsd, flags]).toEqual([30_000, []]);
 });
 
-test('a 404 about the model is no word about the endpoint', async () => {
+test('a 404 about the model does not mean that the endpoint is missing', async () => {
   const gateway = await startBothWires();
   const error = {
     message: 'The model `x` does not exist',
@@ -111,16 +111,16 @@ test('a 404 about the model is no word about the endpoint', async () => {
   expect(gateway.upstream.requests.map(({ path }) => path)).toEqual(['/v1/responses', '/v1/responses']);
 });
 
-test('who has answered a response has the endpoint, whatever it refuses later', async () => {
+test('a provider that answered a response has the endpoint, whatever it refuses later', async () => {
   const gateway = await startBothWires();
   const good = json(200, responseBody([messageItem('Hello')]));
-  const refused = [
+  const refusals = [
     { code: 404, body: { error: { message: 'Not found', type: 'x', param: null, code: null } } },
     { code: 405, body: { error: { message: 'No: 405', type: 'x', param: null, code: null } } },
   ];
-  gateway.upstream.queue(good, ...refused.map(({ code, body }) => json(code, body)), good);
+  gateway.upstream.queue(good, ...refusals.map(({ code, body }) => json(code, body)), good);
   expect((await send(gateway, '/v1/responses', BODY)).status).toBe(200);
-  for (const { code, body } of refused) {
+  for (const { code, body } of refusals) {
     const response = await send(gateway, '/v1/responses', BODY);
     expect([response.status, response.json()]).toEqual([code, body]);
   }
@@ -129,7 +129,7 @@ test('who has answered a response has the endpoint, whatever it refuses later', 
   expect(paths).toEqual(Array.from({ length: 4 }, () => '/v1/responses'));
 });
 
-test('a provider that refuses both is asked for a response again', async () => {
+test('a provider that refuses both endpoints gets the next response request again', async () => {
   const gateway = await startBothWires();
   const error = { message: 'No: 405', type: 'x', param: null, code: null };
   const refuse = json(405, { error }, { 'request-id': 'req_1', 'x-request-id': 'req_1' });
@@ -144,9 +144,9 @@ test('a provider that refuses both is asked for a response again', async () => {
   ]);
 });
 
-test('what a chat completion has no word for is refused by its name, and costs nothing', async () => {
+test("a field that a chat completion can't express is refused and costs nothing", async () => {
   const gateway = await startBothWires();
-  gateway.upstream.script(responsesSupport);
+  gateway.upstream.script(noResponses);
   const request = { ...BODY, previous_response_id: 'resp_1' };
   for (let i = 0; i < 2; i++) {
     const response = await send(gateway, '/v1/responses', request);
@@ -161,9 +161,9 @@ test('what a chat completion has no word for is refused by its name, and costs n
   }
 });
 
-test('a client that refers to earlier items by their ids is understood', async () => {
+test('a client can refer to earlier items by id', async () => {
   const gateway = await startBothWires();
-  gateway.upstream.script(responsesSupport);
+  gateway.upstream.script(noResponses);
   const client = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key });
   const first = await client.responses.create({ ...BODY });
   const reference = { type: 'item_reference' as const, id: String(first.output[0]?.id) };
@@ -174,7 +174,7 @@ test('a client that refers to earlier items by their ids is understood', async (
   ]);
 });
 
-test("thoughts that Anthropic signed come back to it with the client's next turn", async () => {
+test("reasoning that Anthropic signed is sent back with the client's next turn", async () => {
   const gateway = await startBothWires();
   const thinking = { type: 'thinking', thinking: 'Let me see', signature: 'c2ln' };
   const content = [thinking, text('Hello')];
@@ -206,9 +206,9 @@ test("thoughts that Anthropic signed come back to it with the client's next turn
   }
 });
 
-test("errors come in OpenAI's shape, before and within a stream; a cut has no end", async () => {
+test("errors have OpenAI's format, before and within a stream; a broken stream gets no end", async () => {
   const gateway = await startBothWires();
-  gateway.upstream.script(responsesSupport);
+  gateway.upstream.script(noResponses);
   await send(gateway, '/v1/responses', BODY);
   const chunk = { choices: [{ index: 0, delta: { content: 'Hel' }, finish_reason: null }] };
   const error = { error: { message: 'Overloaded', type: 'server_error' } };
@@ -227,22 +227,22 @@ test("errors come in OpenAI's shape, before and within a stream; a cut has no en
     'response.failed',
     { response: { error: { message: 'Overloaded' } } },
   ]);
-  const cut = await send(gateway, '/v1/responses', { ...BODY, stream: true });
-  expect(cut.complete).toBe(false);
-  const types = readEvents(cut.body).map(([type]) => type);
+  const broken = await send(gateway, '/v1/responses', { ...BODY, stream: true });
+  expect(broken.complete).toBe(false);
+  const types = readEvents(broken.body).map(([type]) => type);
   expect(types.slice(-2)).toEqual(['response.output_text.delta', 'error']);
   const outcomes = (await gateway.settled(4)).map(({ outcome }) => outcome);
   expect(outcomes).toEqual(['ok', 'upstream_error', 'upstream_error', 'upstream_failed']);
 });
 
-test('a full budget is told as for any other request', async () => {
+test('an exhausted budget blocks the request', async () => {
   const gateway = await startBothWires({ budget: { capUsd: 0, period: 'daily' } });
   const model = `anthropic/${CLAUDE}`;
   expect((await send(gateway, '/v1/responses', { ...BODY, model })).status).toBe(402);
   expect(gateway.upstream.requests).toEqual([]);
 });
 
-test('a provider that has responses gets them as they are', async () => {
+test('a provider with responses receives them unchanged', async () => {
   const gateway = await startBothWires();
   gateway.upstream.script(either(responseBody([messageItem('Hello')]), completedEvents(['Hello'])));
   await send(gateway, '/v1/responses', { ...BODY, previous_response_id: 'resp_1' });
