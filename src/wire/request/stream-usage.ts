@@ -29,8 +29,8 @@ export function requestUsage(
   const text =
     present.length > 0 ? 'true' : inner.length > 0 ? '"include_usage":true,' : '"include_usage":true';
   // Duplicates all get the same value, so that it doesn't matter which one the provider reads.
-  const places = present.length > 0 ? present : [{ start: 1, end: 1 }];
-  const edits = places.map(({ start, end }) => ({
+  const ranges = present.length > 0 ? present : [{ start: 1, end: 1 }];
+  const edits = ranges.map(({ start, end }) => ({
     start: member.start + start,
     end: member.start + end,
     text,
