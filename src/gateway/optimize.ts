@@ -8,16 +8,13 @@ import { FLAGS, type Trial } from '../store/ledger/record.ts';
 import type { Gateway } from './context/gateway.ts';
 import type { RequestContext } from './context/request-context.ts';
 
-/** The compressor leaves prompts of under 500 tokens alone; so few bytes need not be looked at. */
+/** Shorter conversations have fewer than the 500 tokens below which the compressor does nothing. */
 const MIN_BYTES = 1_500;
 
-/** The least that a token is long on average: for how long a prompt may take. */
+/** Estimates a prompt's tokens, to allow a millisecond for each thousand. */
 const BYTES_PER_TOKEN = 4;
 
-/**
- * The context optimizer's stage: the job with a shorter prompt, or the very same job. It never fails a request: on any
- * doubt the original goes out.
- */
+/** Shortens the prompt of a request. Never fails a request: if compression fails, the original is sent. */
 export function optimize(
   gateway: Gateway,
   context: RequestContext,
@@ -27,7 +24,7 @@ export function optimize(
   if (!messages || messages.end - messages.start < MIN_BYTES) return context;
   const level = levelFor(context, configuredLevel(gateway, context));
   if (level === 'off') return context;
-  return compressed(gateway, context, { messages, form, level });
+  return compress(gateway, context, { messages, form, level });
 }
 
 interface Prompt {
@@ -36,11 +33,7 @@ interface Prompt {
   level: Level;
 }
 
-async function compressed(
-  gateway: Gateway,
-  context: RequestContext,
-  prompt: Prompt,
-): Promise<RequestContext> {
+async function compress(gateway: Gateway, context: RequestContext, prompt: Prompt): Promise<RequestContext> {
   const { form, level } = prompt;
   const { start, end } = prompt.messages;
   const settings = gateway.settings();
@@ -48,10 +41,10 @@ async function compressed(
   try {
     const bytes = context.request.bytes.subarray(start, end);
     const result = await gateway.compressor.compress({ bytes, form, level }, limitMs);
-    if (result) take(context, prompt, { result, holdoutPercent: settings['optimizer.holdout'] });
+    if (result) apply(context, prompt, { result, holdoutPercent: settings['optimizer.holdout'] });
     else context.optimized = { flags: FLAGS.optimizedLate, savings: [] };
   } catch (error) {
-    gateway.warn(`the optimizer passed a request on as it was: ${messageOf(error)}`);
+    gateway.warn(`the optimizer failed, and the request was sent unchanged: ${messageOf(error)}`);
   }
   return context;
 }
@@ -61,8 +54,8 @@ interface Compression {
   holdoutPercent: number;
 }
 
-/** Puts what came of compressing into the job; all or nothing of it. */
-function take(
+/** Applies the compressed prompt to the request, unless a trial holds the request out. */
+function apply(
   context: RequestContext,
   { messages, level }: Prompt,
   { result, holdoutPercent }: Compression,
@@ -71,23 +64,23 @@ function take(
   const trial = isOnTrial(context, result, holdoutPercent)
     ? trialOf(result, level, holdoutPercent)
     : undefined;
-  // What is held out was compressed all the same, so that both sides of the trial differ in what they send alone.
+  // Held-out requests are compressed too, so that both groups of the trial differ only in what is sent.
   if (trial?.heldOut) {
     context.optimized = { flags: FLAGS.heldOut, savings: [], trial };
     return;
   }
   if (edits.length > 0) {
-    const here = edits.map((edit) => moved(edit, messages.start));
-    context.request = context.wire.parse(applyEdits(context.request.bytes, here));
+    const bodyEdits = edits.map((edit) => moved(edit, messages.start));
+    context.request = context.wire.parse(applyEdits(context.request.bytes, bodyEdits));
     context.savedTokens = savings.reduce((sum, { tokens }) => sum + tokens, 0);
   }
   context.optimized = { flags: 0, savings, trial };
 }
 
-/** Where the hash of a conversation ends: a share of them, drawn once for all of their turns. */
-const CONVERSATIONS = 2 ** 48;
+/** Range of a conversation's hash, which assigns all its turns to the same group of the trial. */
+const HASH_RANGE = 2 ** 48;
 
-/** Not where a request says itself what is to be done, or is too short to be compressed. */
+/** A request is on trial unless it chooses its own level or is too short to be compressed. */
 function isOnTrial(
   { options }: RequestContext,
   { originalTokens }: CompressedRequest,
@@ -97,7 +90,7 @@ function isOnTrial(
 }
 
 function trialOf({ conversation, originalTokens }: CompressedRequest, level: Level, percent: number): Trial {
-  return { conversation, level, originalTokens, heldOut: conversation / CONVERSATIONS < percent / 100 };
+  return { conversation, level, originalTokens, heldOut: conversation / HASH_RANGE < percent / 100 };
 }
 
 function configuredLevel(gateway: Gateway, { project }: RequestContext): Level {
@@ -105,7 +98,7 @@ function configuredLevel(gateway: Gateway, { project }: RequestContext): Level {
   return settings['optimizer.projects'][project.name] ?? settings['optimizer.level'];
 }
 
-/** The request's own word, else the configured level; `true` means at least `safe`. */
+/** The level that the request asks for, else the configured one; `true` means at least `safe`. */
 function levelFor({ options }: RequestContext, configured: Level): Level {
   if (options.optimize === undefined) return configured;
   if (options.optimize === true) return configured === 'off' ? 'safe' : configured;

@@ -5,13 +5,13 @@ export interface ProjectRef {
   paused: boolean;
 }
 
-/** Finds live projects by name; the store is behind it. */
+/** Finds an existing project by name. */
 export type FindProject = (name: string) => ProjectRef | undefined;
 
-/** Tells whether a project has a budget of a period, that of a repository if one is named; the store is behind it. */
+/** Whether a project has a budget of a period; `repo` is empty for the project's own budgets. */
 export type HasBudget = (projectId: number, period: string, repo: string) => boolean;
 
-/** What can be named. */
+/** Lookups for the projects and budgets that a request names. */
 export interface Accounts {
   findProject: FindProject;
   hasBudget: HasBudget;

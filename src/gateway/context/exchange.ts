@@ -1,18 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestId } from '../../ids.ts';
 
-/** One request of a client, its answer, and whether anybody still waits for it. */
+/** A client's HTTP request and response. */
 export interface Exchange {
   id: RequestId;
   request: IncomingMessage;
   response: ServerResponse;
   /** Monotonic milliseconds. */
   startedAt: number;
-  /** The client hung up before its answer ended. */
+  /** The client hung up before the response ended. */
   gone: boolean;
-  /** Its record is written, whatever goes wrong from here on. */
+  /** The request's record is written; an error from here on must not write another. */
   recorded: boolean;
-  /** Called once when the client hangs up. */
+  /** Called once, when the client hangs up. */
   onGone: (() => void) | undefined;
 }
 

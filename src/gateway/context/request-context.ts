@@ -10,7 +10,7 @@ import type { ProjectRef } from './accounts.ts';
 import type { Exchange } from './exchange.ts';
 import type { TierChoice } from './tier-choice.ts';
 
-/** A request on its way through the stages: what is known once it has been read. */
+/** A request on its way through the stages. */
 export interface RequestContext<W extends AnswerWire = Wire> {
   exchange: Exchange;
   caller: Caller;
@@ -19,15 +19,15 @@ export interface RequestContext<W extends AnswerWire = Wire> {
   wire: W;
   request: WireRequest;
   options: ServiceOptions;
-  /** Left out where routing does not ask for it. */
+  /** Undefined when routing doesn't need it. */
   conversation?: Conversation | undefined;
-  /** Left out where no tiers are configured for the model. */
+  /** Undefined when no tiers are configured for the model. */
   tier?: TierChoice;
-  /** What the optimizer saved, an estimate. */
+  /** Estimate of the tokens that the optimizer saved. */
   savedTokens: number;
-  /** What the optimizer did, where it had anything to do. */
+  /** What the optimizer did; undefined when it left the request alone. */
   optimized?: Optimized;
-  /** Turns the provider's answers into those of the client's wire, where that is another. */
+  /** Translates the provider's answer; undefined when the provider speaks the client's API. */
   translator?: Translator;
 }
 
@@ -35,13 +35,13 @@ export interface RequestContext<W extends AnswerWire = Wire> {
 export type AnyRequestContext = RequestContext<Wire | PassThroughWire>;
 
 export interface Optimized {
-  /** For the record. */
+  /** Flags of the request record. */
   flags: number;
   savings: readonly Saving[];
   trial?: Trial | undefined;
 }
 
-/** The line in which it waits for room: where repositories have budgets, one's wait is not that of the others. */
+/** The admission queue of a request: its project's, or its repository's if repositories have budgets of their own. */
 export function queueKeyOf(
   { project, origin }: AnyRequestContext,
   repoBudgets: ReadonlySet<number>,
@@ -49,10 +49,10 @@ export function queueKeyOf(
   return origin.repo !== '' && repoBudgets.has(project.id) ? `${project.id} ${origin.repo}` : project.id;
 }
 
-/** A request's conversation, as far as routing reads it. */
+/** The conversation that a request belongs to. */
 export interface Conversation {
-  /** The same for all of its turns, and for no other project or model. */
+  /** The same for all turns of the conversation; includes the project and the model. */
   key: string;
-  /** Nothing was answered in it yet, and nobody says that it goes on: where it goes is open. */
+  /** The request is the first turn, so any target may take it. */
   isNew: boolean;
 }

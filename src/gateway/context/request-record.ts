@@ -4,11 +4,11 @@ import { NO_USAGE } from '../../usage.ts';
 import type { Target } from '../state/resolve.ts';
 import type { AnyRequestContext } from './request-context.ts';
 
-/** The whole record. Written out field by field: spreading objects here was a tenth of a request's cost. */
+/** Completes a request's record. Fields are listed one by one: spreads took a tenth of a request's CPU time. */
 export function recordOf(
   context: AnyRequestContext,
   target: Target | undefined,
-  ending: RecordFields,
+  fields: RecordFields,
   now: number,
 ): RequestRecord {
   const { exchange, request } = context;
@@ -20,19 +20,19 @@ export function recordOf(
     provider: target === undefined ? '' : target.provider.name,
     model: target === undefined ? request.model : target.model,
     askedModel: request.model,
-    status: ending.status,
-    outcome: ending.outcome,
-    flags: (ending.flags ?? 0) | requestFlags(context),
-    usage: ending.usage ?? NO_USAGE,
-    costNanoUsd: ending.costNanoUsd ?? 0,
-    // What nobody was billed for saved nothing.
-    savedTokens: ending.usage && ending.usage.inputTokens > 0 ? context.savedTokens : 0,
-    savedNanoUsd: ending.savedNanoUsd ?? 0,
+    status: fields.status,
+    outcome: fields.outcome,
+    flags: (fields.flags ?? 0) | requestFlags(context),
+    usage: fields.usage ?? NO_USAGE,
+    costNanoUsd: fields.costNanoUsd ?? 0,
+    // Without billed input nothing was saved.
+    savedTokens: fields.usage && fields.usage.inputTokens > 0 ? context.savedTokens : 0,
+    savedNanoUsd: fields.savedNanoUsd ?? 0,
     durationMs: now - exchange.startedAt,
-    firstByteMs: ending.firstByteMs ?? null,
+    firstByteMs: fields.firstByteMs ?? null,
     origin: context.origin,
   };
-  if (ending.detail) record.detail = ending.detail;
+  if (fields.detail) record.detail = fields.detail;
   if (context.optimized?.trial) record.trial = context.optimized.trial;
   return record;
 }
@@ -46,7 +46,7 @@ function requestFlags({ request, options, optimized }: AnyRequestContext): numbe
   );
 }
 
-/** How a request ended, to be completed into its record. */
+/** The fields of a record that depend on how the request ended. */
 export type RecordFields = Pick<RequestRecord, 'status' | 'outcome'> &
   Partial<Pick<RequestRecord, 'flags' | 'usage' | 'costNanoUsd' | 'savedNanoUsd' | 'firstByteMs'>> & {
     detail?: RequestRecord['detail'] | undefined;

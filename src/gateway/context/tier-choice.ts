@@ -3,18 +3,18 @@ import type { Prompt } from '../../tiering/prompt.ts';
 import type { TierScore } from '../../tiering/score.ts';
 import type { RoutedTarget } from '../state/resolve.ts';
 
-/** Which tier a request takes, and why. */
+/** The tier that was chosen for a request, and why. */
 export interface TierChoice {
   decision: TierDecision;
   scored: TierScore;
-  /** The name of the tier that was decided on. */
+  /** Name of the chosen tier. */
   name: string;
-  /** What the cheaper tier lacks for this request. */
+  /** Capabilities that the request needs and the weak tier lacks. */
   lacks: readonly string[];
-  /** Where it would have gone for the dearer price. */
+  /** First target of the strong tier. */
   strong: RoutedTarget;
   weak: readonly RoutedTarget[];
-  /** To learn from how it was answered. */
+  /** Training example for the learner, labelled once the answer is rated. */
   prompt: Prompt;
   turns: number;
   wantsJson: boolean;

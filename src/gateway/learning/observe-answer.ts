@@ -36,7 +36,7 @@ export function observeAnswer(
         quality: summary && rateAnswer(summary, { json: tier.wantsJson, limited }),
       });
     } catch (error) {
-      gateway.warn(`nothing was learnt from an answer: ${messageOf(error)}`);
+      gateway.warn(`an answer could not be rated: ${messageOf(error)}`);
     }
   });
 }
@@ -45,7 +45,7 @@ export function observeAnswer(
 function summaryOf(relay: Pick<Relay, 'lastEvents' | 'unsent'>): AnswerSummary | undefined {
   const { lastEvents } = relay;
   if (lastEvents) return summarizeStream(lastEvents.events, lastEvents.isWhole);
-  const answer = relay.unsent;
-  const read = answer && answer.length <= MAX_BYTES ? parseObject(answer.toString('utf8')) : undefined;
-  return read && summarizeAnswer(read);
+  const bytes = relay.unsent;
+  const answer = bytes && bytes.length <= MAX_BYTES ? parseObject(bytes.toString('utf8')) : undefined;
+  return answer && summarizeAnswer(answer);
 }

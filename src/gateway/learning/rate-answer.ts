@@ -2,28 +2,28 @@ import { parseObject } from '../../wire/answer/events.ts';
 import type { AnswerSummary } from '../../wire/answer/summary.ts';
 
 export interface RatingOptions {
-  /** The answer was to be JSON. */
+  /** The request asked for JSON. */
   json: boolean;
-  /** It had a limit of its own, so that ending there tells nothing. */
+  /** The output had a limit, so that reaching it says nothing about quality. */
   limited: boolean;
 }
 
 /**
- * How good a whole answer looks from outside, in [0,1]: 0 for a refusal, one that was not finished, arguments of a tool
- * or a form that cannot be read; 1 where a form was asked for and kept. Undefined where it tells nothing.
+ * Quality of a complete answer in [0,1], by what can be checked without a judge: 0 for a refusal, an unfinished answer,
+ * or tool arguments or JSON that don't parse; 1 if they parse. Undefined when there is nothing to check.
  */
 export function rateAnswer(
   { refused, cut, calls, text }: AnswerSummary,
-  wanted: RatingOptions,
+  { json, limited }: RatingOptions,
 ): number | undefined {
-  if (refused || (cut && !wanted.limited)) return 0;
+  if (refused || (cut && !limited)) return 0;
   if (cut) return undefined;
-  const texts = calls.map((call) => call.arguments).filter((text) => typeof text === 'string');
-  if (texts.length > 0) return Number(texts.every(isReadable));
-  return wanted.json && text !== '' ? Number(parseObject(text) !== undefined) : undefined;
+  const inputs = calls.map((call) => call.arguments).filter((input) => typeof input === 'string');
+  if (inputs.length > 0) return Number(inputs.every(isReadable));
+  return json && text !== '' ? Number(parseObject(text) !== undefined) : undefined;
 }
 
-/** A tool without parameters may be called without arguments. */
-function isReadable(text: string): boolean {
-  return text === '' || parseObject(text) !== undefined;
+/** Whether tool arguments parse. A tool without parameters may be called with an empty text. */
+function isReadable(input: string): boolean {
+  return input === '' || parseObject(input) !== undefined;
 }

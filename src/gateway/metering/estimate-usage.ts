@@ -9,17 +9,17 @@ import { UNKNOWN_TOKENIZER_SLACK } from '../answer/output-guard.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { Metering } from './metered.ts';
 
-/** What a request whose provider reported no usage may have used. */
+/** Upper estimate of the usage of an attempt whose provider reported none. */
 export interface Estimate {
   usage: TokenUsage;
-  /** The provider wrote measurably more than it was allowed. */
+  /** The text received is measurably longer than the output limit. */
   isBeyondLimit: boolean;
 }
 
 /**
- * The input as counted, and of the output what was received plus, for an answer that was cut, what may have been
- * generated unseen: reasoning before the first byte and what was under way after the last, at the fastest rate that
- * a provider is taken to have. Never more than was asked for.
+ * Estimates the usage from the texts. For an answer that was cut, adds what the provider may have generated without
+ * delivering it: reasoning before the first byte and text after the last one, at the fastest rate of any provider. The
+ * output is never estimated above the request's limit unless the received text alone exceeds it.
  */
 export async function estimateUsage(
   gateway: Gateway,
@@ -27,48 +27,48 @@ export async function estimateUsage(
   metering: Metering,
 ): Promise<Estimate> {
   const { context, target, admitted, relay, whole } = metering;
-  // Before anything is awaited: the time that counting takes is not time that the provider had.
-  const nonText = unseenTokens(gateway, metering);
+  // Before the first await: the provider generates nothing while gw counts.
+  const undelivered = undeliveredTokens(gateway, metering);
   const encoding = encodingOf(target.model);
   const bound = (texts: string[]) => texts.reduce((sum, text) => sum + tokenBound(text), 0);
-  // A hold has to be settled even if the counting breaks down.
+  // The hold has to be settled even if counting fails.
   const count = async (texts: string[]) =>
     encoding ? gateway.tokens.count(texts, encoding).catch(() => bound(texts)) : bound(texts);
   const prompt = wire.promptOf(context.request);
-  // The client has the event that was cut, too; what of it is text can't be told.
-  const received = whole ? relay.receivedText() : [...relay.receivedText(), relay.unended];
-  const [input, visible] = await Promise.all([count(prompt.texts), count(received)]);
+  // The client also has the incomplete last event. Its text can't be parsed out, so all of it counts.
+  const texts = whole ? relay.receivedText() : [...relay.receivedText(), relay.unended];
+  const [input, visible] = await Promise.all([count(prompt.texts), count(texts)]);
   const { choices, beyondLimit } = admitted.quote;
-  const most = admitted.quote.outputTokens * choices;
-  const outputTokens = Math.min(visible + nonText, Math.max(most, visible)) + beyondLimit * choices;
-  const pointedAt = nonTextBound(prompt.nonText, target);
-  const inputTokens = input + prompt.tokens + 4 * prompt.items + 3 + pointedAt;
-  const first = Math.min(admitted.quote.inputTokens, inputTokens);
-  // The rounds that the provider's tools made possible are as unseen as what it wrote in them.
-  const rounds = inputWith(admitted.quote, callsOf(admitted)) - admitted.quote.inputTokens;
+  const limit = admitted.quote.outputTokens * choices;
+  const outputTokens = Math.min(visible + undelivered, Math.max(limit, visible)) + beyondLimit * choices;
+  const nonText = nonTextBound(prompt.nonText, target);
+  const inputTokens = input + prompt.tokens + 4 * prompt.items + 3 + nonText;
+  const promptTokens = Math.min(admitted.quote.inputTokens, inputTokens);
+  // Nothing tells how many rounds of tool calls there were, so all that were held for count.
+  const toolTokens = inputWith(admitted.quote, callsOf(admitted)) - admitted.quote.inputTokens;
   return {
-    usage: { ...NO_USAGE, inputTokens: first + rounds, outputTokens },
-    isBeyondLimit: metering.whole && visible > most && (await isBeyond(gateway, metering, most)),
+    usage: { ...NO_USAGE, inputTokens: promptTokens + toolTokens, outputTokens },
+    isBeyondLimit: metering.whole && visible > limit && (await exceeds(gateway, metering, limit)),
   };
 }
 
-/** So many characters for each token that was allowed show whether there were twice as many tokens; not all is read. */
-const TELLING = 16;
-const MOST_COUNTED = 1_000_000;
+/** Counting this many characters per allowed token is enough to see whether there are twice as many tokens. */
+const CHARACTERS_PER_TOKEN = 16;
+const MAX_CHARACTERS = 1_000_000;
 
-/** Whether the text shows it: bytes do not, where no tokenizer is known, but twice the tokens of another do. */
-async function isBeyond(gateway: Gateway, { target, relay }: Metering, most: number): Promise<boolean> {
+/** Whether the text exceeds the limit. With an unknown tokenizer, only twice the tokens of a known one are proof. */
+async function exceeds(gateway: Gateway, { target, relay }: Metering, limit: number): Promise<boolean> {
   if (encodingOf(target.model)) return true;
   const start = relay
     .receivedText()
     .join('')
-    .slice(0, Math.min(TELLING * most, MOST_COUNTED));
-  const counted = await gateway.tokens.count([start], 'o200k_base').catch(() => 0);
-  return counted > UNKNOWN_TOKENIZER_SLACK * most;
+    .slice(0, Math.min(CHARACTERS_PER_TOKEN * limit, MAX_CHARACTERS));
+  const tokens = await gateway.tokens.count([start], 'o200k_base').catch(() => 0);
+  return tokens > UNKNOWN_TOKENIZER_SLACK * limit;
 }
 
-function unseenTokens(gateway: Gateway, { relay, sentAt, whole }: Metering): number {
-  // What came can't be told, so it may be all that was asked for.
+function undeliveredTokens(gateway: Gateway, { relay, sentAt, whole }: Metering): number {
+  // The length of an unreadable answer is unknown, so it may have reached the limit.
   if (whole) return relay.isReadable ? 0 : Number.MAX_SAFE_INTEGER;
   const now = gateway.clock.monotonic();
   const before = (relay.isStream ? (relay.firstByteAt ?? now) : now) - sentAt;

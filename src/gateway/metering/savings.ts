@@ -8,8 +8,8 @@ import type { TierChoice } from '../context/tier-choice.ts';
 import type { Metered } from './metered.ts';
 
 /**
- * An estimate of what the same request would have cost more with the tokens that were left out. Where they would have
- * stood among what the provider read from its cache, or wrote to it, they are worth only the price of that.
+ * Estimate of what the removed tokens would have cost. A token counts at the price of the part of the prompt that it
+ * was removed from: read from the provider's cache, written to it, or neither.
  */
 export function savedMoney(
   savings: readonly Saving[],
@@ -19,21 +19,21 @@ export function savedMoney(
   if (!card || savings.length === 0 || usage.inputTokens === 0) return 0;
   const read = usage.cachedInputTokens;
   const written = usage.cacheWriteTokens + usage.cacheWrite1hTokens;
-  // No spread: it is on the way of every request.
-  const whole: TokenUsage = Object.assign({}, usage);
+  // Object.assign is cheaper than a spread, and this runs for every request.
+  const original: TokenUsage = Object.assign({}, usage);
   for (const { tokens, tokensBehind } of savings) {
-    // Counted from the end, since what comes before the conversation (tools, instructions) is not known.
-    const place = usage.inputTokens - tokensBehind;
-    whole.inputTokens += tokens;
-    if (place <= read) whole.cachedInputTokens += tokens;
-    else if (place > read + written) continue;
-    else if (usage.cacheWrite1hTokens > usage.cacheWriteTokens) whole.cacheWrite1hTokens += tokens;
-    else whole.cacheWriteTokens += tokens;
+    // Counted from the end, since the length of what precedes the conversation (tools, instructions) is unknown.
+    const position = usage.inputTokens - tokensBehind;
+    original.inputTokens += tokens;
+    if (position <= read) original.cachedInputTokens += tokens;
+    else if (position > read + written) continue;
+    else if (usage.cacheWrite1hTokens > usage.cacheWriteTokens) original.cacheWrite1hTokens += tokens;
+    else original.cacheWriteTokens += tokens;
   }
-  return costOf(whole, card) - costOf(usage, card);
+  return costOf(original, card) - costOf(usage, card);
 }
 
-/** An estimate, in nano-USD, of what the cheaper tier's answer would have cost more of the strong one. */
+/** Estimate, in nano-USD, of how much more the strong tier would have cost for the weak tier's usage. */
 export function savedByTier(
   { catalog, clock }: Gateway,
   { decision, strong }: TierChoice,

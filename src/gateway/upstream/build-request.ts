@@ -8,7 +8,7 @@ import { maxPriceEdits } from './openrouter-max-price.ts';
 import type { UpstreamRequest } from './send.ts';
 import { stripOwnReasoning } from './strip-own-reasoning.ts';
 
-/** A request as its provider gets it. */
+/** Builds the HTTP request for the provider. */
 export function buildRequest(gateway: Gateway, sending: Sending): UpstreamRequest {
   const { context, target } = sending;
   const { provider } = target;
@@ -22,13 +22,13 @@ export function buildRequest(gateway: Gateway, sending: Sending): UpstreamReques
   };
 }
 
-/** The query as the client wrote it, `?` included. */
+/** The query of the client's URL, with its `?`. */
 export function queryOf(url: string): string {
   const at = url.indexOf('?');
   return at < 0 ? '' : url.slice(at);
 }
 
-/** All that is changed in the client's bytes. */
+/** All edits of the client's body. */
 function editsFor(gateway: Gateway, sending: Sending): Edit[] {
   const { context, target, admitted } = sending;
   const { wire, request } = context;

@@ -5,30 +5,29 @@ import type { Admitted } from '../admission/admitted.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 
-/** What is sent where has the field, whatever the client asked in. */
+/** Upstream paths whose requests have the field. */
 const PATHS = new Set(['/chat/completions', '/responses']);
 
 /**
- * Who may have a dearer tier by default: a project at OpenAI, and a deployment at Azure (of whose addresses those with a
- * date for a version may not know the field):
+ * An OpenAI project or an Azure deployment may have a dearer tier as its default:
  * https://learn.microsoft.com/azure/foundry/openai/concepts/priority-processing
- * At the others that have tiers one has to ask for a dearer one: Google, xAI, Fireworks, Groq, Cerebras. What "auto" gets
- * at the last two is in a contract that nobody publishes.
+ * Azure's dated API versions may not know the field. Google, xAI, Fireworks, Groq and Cerebras use a dearer tier only on
+ * request; what "auto" means at the last two depends on contracts that are not public.
  */
-function hasTiers({ name, basePath }: Provider): boolean {
+function hasDefaultTier({ name, basePath }: Provider): boolean {
   return name === 'openai' || (name === 'azure' && basePath.endsWith('/v1'));
 }
 
 /**
- * Asks for the tier that a budget held for, where the request leaves it to the provider: its account may have one at
- * several times the price as its default, which no answer has told of yet.
+ * Asks for the default tier, whose price the budget holds, when the request leaves the tier to the provider: the
+ * account may default to a tier at several times that price.
  */
 export function defaultServiceTierEdits(
   { request, wire }: RequestContext,
   { provider }: Target,
   { remaining }: Admitted,
 ): Edit[] {
-  if (remaining === null || !hasTiers(provider) || !PATHS.has(wire.path)) return [];
+  if (remaining === null || !hasDefaultTier(provider) || !PATHS.has(wire.path)) return [];
   const { bytes, members } = request;
   const member = members.find(({ key }) => key === 'service_tier');
   if (!member) return [insertMember(members, 'service_tier', '"default"')];

@@ -1,7 +1,7 @@
 import { type Provider, WIRE_HEADERS } from '../../providers/registry.ts';
 import { canDecompress } from '../intake/decompress.ts';
 
-/** Headers of one connection only (RFC 9110, 7.6.1), and those that gw or undici sets itself. */
+/** Hop-by-hop headers (RFC 9110, 7.6.1), and those that gw or undici sets itself. */
 const NOT_FORWARDED = new Set([
   'connection',
   'keep-alive',
@@ -15,7 +15,7 @@ const NOT_FORWARDED = new Set([
   'host',
   'content-length',
   'expect',
-  // gw reads the answers, so it asks for them unencoded
+  // gw reads the answers, so it asks for `identity`
   'accept-encoding',
   // the client's credentials are for gw
   'authorization',
@@ -23,7 +23,7 @@ const NOT_FORWARDED = new Set([
   'x-api-key',
   'x-goog-api-key',
   'cookie',
-  // a read is let through for nothing, and has to stay one
+  // reads are free and pass an exhausted budget, so nothing may turn one into a write
   'x-http-method',
   'x-http-method-override',
   'x-method-override',
@@ -39,20 +39,23 @@ const NOT_RETURNED = new Set([
   'upgrade',
   'trailer',
   'proxy-authenticate',
-  // what a browser would keep for localhost, where other programs live as well
+  // a browser would keep these for localhost, which other programs share
   'set-cookie',
   'strict-transport-security',
   'alt-svc',
 ]);
 
-/** How headers begin that mean nothing to a provider of the other wire: they stay here when a request is translated. */
-const FOREIGN: Readonly<Record<Provider['wire'], string>> = { openai: 'anthropic-', anthropic: 'openai-' };
+/** Prefixes of headers that belong to the other API and are dropped when a request is translated. */
+const FOREIGN_PREFIX: Readonly<Record<Provider['wire'], string>> = {
+  openai: 'anthropic-',
+  anthropic: 'openai-',
+};
 
-/** The headers of the request to the provider, flat: the client's but for its credentials, then the provider's own. */
+/** The headers for the provider, as a flat list: the client's without its credentials, then the provider's own. */
 export function upstreamHeaders(
   rawHeaders: readonly string[],
   { wire, authHeaders }: Pick<Provider, 'wire' | 'authHeaders'>,
-  isCrossing = false,
+  isTranslated = false,
 ): string[] {
   let headers: string[] = [];
   let connection = '';
@@ -62,14 +65,14 @@ export function upstreamHeaders(
       if (name === 'connection') connection += `,${rawHeaders[i + 1]}`;
       continue;
     }
-    if (isCrossing && name.startsWith(FOREIGN[wire])) continue;
-    // Such a body goes on decoded.
+    if (isTranslated && name.startsWith(FOREIGN_PREFIX[wire])) continue;
+    // gw has decoded such a body.
     if (name === 'content-encoding' && canDecompress(rawHeaders[i + 1] ?? '')) continue;
-    // The first is what gw read the body by, and a provider might take the last.
+    // gw has read the body by the first content type; a provider might take the last.
     if (name === 'content-type' && headerOf(headers, name) !== undefined) continue;
     headers.push(name, rawHeaders[i + 1] ?? '');
   }
-  if (connection !== '' && connection !== ',keep-alive') headers = withoutNamed(headers, connection);
+  if (connection !== '' && connection !== ',keep-alive') headers = withoutHopByHop(headers, connection);
   headers.push('accept-encoding', 'identity', ...authHeaders);
   const defaults = WIRE_HEADERS[wire];
   for (let i = 0; i < defaults.length; i += 2) {
@@ -79,13 +82,13 @@ export function upstreamHeaders(
   return headers;
 }
 
-/** Without the headers that the connection header names: they are meant for gw alone. */
-function withoutNamed(headers: readonly string[], connection: string): string[] {
-  const named = new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
-  return headers.filter((_, i) => !named.has(headers[i - (i % 2)] ?? ''));
+/** Removes the headers that the `connection` header names as hop-by-hop. */
+function withoutHopByHop(headers: readonly string[], connection: string): string[] {
+  const names = new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
+  return headers.filter((_, i) => !names.has(headers[i - (i % 2)] ?? ''));
 }
 
-/** The provider's headers as they go on to the client, flat, but for `content-length`, which is the relay's to set. */
+/** The provider's headers for the client, as a flat list. The relay sets `content-length`. */
 export function returnedHeaders(rawHeaders: readonly Buffer[]): string[] {
   const headers: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -96,7 +99,7 @@ export function returnedHeaders(rawHeaders: readonly Buffer[]): string[] {
   return headers;
 }
 
-/** The headers of an answer that was translated: it is another body, and request ids have another name. */
+/** Headers for a translated answer: its content type has changed, and each API has its own name for the request id. */
 export function translatedHeaders(headers: readonly string[], isStream: boolean): string[] {
   const translated = ['content-type', isStream ? 'text/event-stream; charset=utf-8' : 'application/json'];
   for (let i = 0; i < headers.length; i += 2) {

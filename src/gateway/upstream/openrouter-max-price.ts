@@ -8,8 +8,9 @@ import { nonTextTokens } from '../../wire/request/non-text-input.ts';
 import type { Sending } from '../admission/admitted.ts';
 import type { Gateway } from '../context/gateway.ts';
 
-/** OpenRouter alone chooses among hosts of several prices, and these endpoints have the field. */
+/** The only provider that chooses among hosts of different prices. */
 const MARKET = 'openrouter';
+/** The endpoints that have the field. */
 const PATHS = new Set(['/chat/completions', '/completions', '/responses', '/embeddings']);
 
 /**
@@ -24,19 +25,20 @@ export interface MaxPrice {
 }
 
 /**
- * Keeps OpenRouter, where a budget held for the listed prices, from choosing a dearer host; a lower limit of the
- * request's own stays, and the rest of its `provider` as well.
+ * Keeps OpenRouter from choosing a host above the listed prices when a budget holds those. Lower limits in the request
+ * stay, and so does the rest of its `provider` field.
  */
 export function maxPriceEdits(sending: Sending): Edit[] {
   const ceiling = maxPriceOf(sending);
   if (!ceiling) return [];
   const { bytes, members } = sending.context.request;
-  const given = members.filter(({ key }) => key === 'provider');
-  if (given.length === 0) return [insertMember(members, 'provider', JSON.stringify({ max_price: ceiling }))];
-  return given.flatMap((member) => withCeiling(bytes, member, ceiling));
+  const providers = members.filter(({ key }) => key === 'provider');
+  if (providers.length === 0)
+    return [insertMember(members, 'provider', JSON.stringify({ max_price: ceiling }))];
+  return providers.flatMap((member) => withCeiling(bytes, member, ceiling));
 }
 
-/** Undefined where a request goes elsewhere, or no budget holds for it. */
+/** Undefined when the target is not OpenRouter's, or the project has no budget. */
 export function maxPriceOf({ context: { request, wire }, target, admitted }: Sending): MaxPrice | undefined {
   const { listed } = admitted.quote;
   const { provider, model } = target;
@@ -61,29 +63,29 @@ function ceilingFrom(
   };
 }
 
-/** A breath more, as who compares prices by the token in floating point may find the very same price above it. */
+/** Slightly more than the price: a comparison per token in floating point may find an equal price above it. */
 function upTo(usd: number): number {
   return Number((usd * (1 + 1e-9)).toPrecision(12));
 }
 
 function withCeiling(bytes: Buffer, provider: Member, ceiling: MaxPrice): Edit[] {
-  const alone = [replaceValue(provider, JSON.stringify({ max_price: ceiling }))];
+  const replacement = [replaceValue(provider, JSON.stringify({ max_price: ceiling }))];
   try {
     const members = scanObject(bytes.subarray(provider.start, provider.end));
-    const given = members.filter(({ key }) => key === 'max_price');
-    if (members.length === 0) return alone;
+    const prices = members.filter(({ key }) => key === 'max_price');
+    if (members.length === 0) return replacement;
     const edits =
-      given.length === 0
+      prices.length === 0
         ? [insertMember(members, 'max_price', JSON.stringify(ceiling))]
-        : given.map((member) => replaceValue(member, lower(bytes, provider.start, member, ceiling)));
+        : prices.map((member) => replaceValue(member, lower(bytes, provider.start, member, ceiling)));
     return edits.map((edit) => moved(edit, provider.start));
   } catch {
-    // No object, or a text inside that is none: nobody could heed it.
-    return alone;
+    // Not an object, or not JSON: OpenRouter could not use it either.
+    return replacement;
   }
 }
 
-/** The request's own limits where they are lower. */
+/** The ceiling, with the request's own limits where they are lower. */
 function lower(bytes: Buffer, offset: number, { start, end }: Member, ceiling: MaxPrice): string {
   const own = readValue(bytes, { start: offset + start, end: offset + end });
   const limits: Record<string, unknown> = isObject(own) ? { ...own } : {};
@@ -93,17 +95,17 @@ function lower(bytes: Buffer, offset: number, { start, end }: Member, ceiling: M
   return JSON.stringify(limits);
 }
 
-/** Prices may be texts. */
+/** Whether a limit is a price, as a number or a string, up to `most`. */
 function isPriceWithin(value: unknown, most: number): boolean {
   if (typeof value !== 'number' && (typeof value !== 'string' || value.trim() === '')) return false;
   const price = Number(value);
   return price >= 0 && price <= most;
 }
 
-/** "No endpoints found that ...", "No allowed providers are available ...", a step that filters "by Max Price". */
+/** OpenRouter's messages: "No endpoints found that ...", "No allowed providers are available ...", "... by Max Price". */
 const NO_HOST = /no endpoints found|no allowed providers|max[ _]?price/i;
 
-/** What to tell where OpenRouter has no host within the ceiling that gw wrote, of which the client knows nothing. */
+/** Explains that OpenRouter has no host within the ceiling, which gw wrote and the client has not seen. */
 export function noHostError(
   { settings }: Pick<Gateway, 'settings'>,
   sending: Sending,
@@ -113,12 +115,12 @@ export function noHostError(
   const body = ceiling ? answer.body() : '';
   if (!ceiling || !NO_HOST.test(body)) return undefined;
   const { provider, model } = sending.target;
-  const said = describeError(parseObject(body)?.error);
+  const message = describeError(parseObject(body)?.error);
   return new GwError(
-    `${provider.name} has no host for ${model} to send this request to: ${said}. A budget holds for the listed price, so gw asks ` +
+    `${provider.name} has no host for ${model} that takes this request: ${message}. A budget holds the listed price, so gw asks ` +
       `for hosts at up to $${priceText(ceiling.prompt)} in and $${priceText(ceiling.completion)} out per million tokens. ` +
-      `If they have become dearer: gw prices set ${provider.name}/${model} --input X --output Y. ` +
-      'To leave the price to OpenRouter: gw config set admission.host_price any',
+      `If prices have risen: gw prices set ${provider.name}/${model} --input X --output Y. ` +
+      'To accept any price: gw config set admission.host_price any',
     { status: 404, type: 'not_found_error', code: 'no_host_at_price' },
   );
 }

@@ -1,6 +1,6 @@
 import type { ResponseHeaders } from '../../routing/rate-limits.ts';
 
-/** Whether the headers of an answer, flat, say that one of the provider's limits is used up. */
+/** Whether the headers of an answer, a flat list, say that one of the provider's rate limits is used up. */
 export function saysUsedUp(headers: readonly string[]): boolean {
   for (let i = 0; i < headers.length; i += 2) {
     if (headers[i + 1] === '0' && /^(x-ratelimit-remaining|anthropic-ratelimit-)/.test(headers[i] ?? ''))
@@ -9,7 +9,7 @@ export function saysUsedUp(headers: readonly string[]): boolean {
   return false;
 }
 
-/** Headers by name; of one that comes twice the first counts. */
+/** Headers by name. Of repeated headers the first counts. */
 export function recordHeaders(headers: readonly string[]): ResponseHeaders {
   const record: Record<string, string | undefined> = Object.create(null);
   for (let i = 0; i < headers.length; i += 2) record[headers[i] ?? ''] ??= headers[i + 1];

@@ -8,8 +8,8 @@ import type { RequestContext } from '../context/request-context.ts';
 const MARK = Buffer.from(`"${OWN_REASONING_MARK}`);
 
 /**
- * Leaves out the reasoning that came of a translated answer: the provider that gets the request as it is did not sign
- * it and would refuse it. Its turns may be given without (https://docs.claude.com/en/docs/build-with-claude/extended-thinking).
+ * Removes the reasoning of earlier translated answers: gw made it, and a provider refuses reasoning that it didn't
+ * sign. Turns are valid without it (https://docs.claude.com/en/docs/build-with-claude/extended-thinking).
  */
 export function stripOwnReasoning({ wire, request, translator }: RequestContext): Edit[] {
   const { bytes } = request;
@@ -17,7 +17,7 @@ export function stripOwnReasoning({ wire, request, translator }: RequestContext)
   try {
     return editsIn(request);
   } catch (error) {
-    // A text inside that is no JSON is the provider's to judge.
+    // Invalid JSON inside the request is left for the provider to refuse.
     if (error instanceof JsonSyntaxError) return [];
     throw error;
   }
@@ -27,53 +27,51 @@ function editsIn({ bytes, members }: WireRequest): Edit[] {
   const list = members.find(({ key }) => key === 'input' || key === 'messages');
   if (!list || bytes[list.start] !== OPEN_BRACKET) return [];
   const elements = scanArray(bytes, list.start);
-  const own = new Set(elements.filter((place) => isOwn(bytes, place)));
-  const within = elements.filter((place) => !own.has(place)).map((place) => blocksOf(bytes, place));
-  const emptied = within.filter(({ blocks, left }) => blocks.length > 0 && left === 0);
-  for (const { place } of emptied) own.add(place);
+  const own = new Set(elements.filter((span) => isOwnReasoning(bytes, span)));
+  const messages = elements.filter((span) => !own.has(span)).map((span) => blocksOf(bytes, span));
+  const empty = messages.filter(({ blocks, left }) => blocks.length > 0 && left === 0);
+  for (const { span } of empty) own.add(span);
   return [
-    ...removeElements(elements, (place) => own.has(place)),
-    ...within.filter(({ left }) => left > 0).flatMap(({ edits }) => edits),
+    ...removeElements(elements, (span) => own.has(span)),
+    ...messages.filter(({ left }) => left > 0).flatMap(({ edits }) => edits),
   ];
 }
 
 const OPEN_BRACKET = 0x5b;
 
-interface Place {
+/** A range of the body's bytes. */
+interface Span {
   start: number;
   end: number;
 }
 
-/** The blocks of a message, how many are left, and the edits that remove the others. */
-function blocksOf(
-  bytes: Buffer,
-  place: Place,
-): { place: Place; blocks: Place[]; left: number; edits: Edit[] } {
-  const content = contentOf(bytes, place);
+/** The blocks of a message, how many of them stay, and the edits that remove the others. */
+function blocksOf(bytes: Buffer, span: Span): { span: Span; blocks: Span[]; left: number; edits: Edit[] } {
+  const content = contentOf(bytes, span);
   const blocks = content ? scanArray(bytes, content.start) : [];
-  const own = new Set(blocks.filter((block) => isOwn(bytes, block)));
+  const own = new Set(blocks.filter((block) => isOwnReasoning(bytes, block)));
   return {
-    place,
+    span,
     blocks,
     left: blocks.length - own.size,
     edits: removeElements(blocks, (block) => own.has(block)),
   };
 }
 
-/** The list of blocks of a message that bears the mark. */
-function contentOf(bytes: Buffer, { start, end }: Place): Place | undefined {
+/** The content array of a message that contains the mark. */
+function contentOf(bytes: Buffer, { start, end }: Span): Span | undefined {
   if (bytes.subarray(start, end).indexOf(MARK) < 0) return undefined;
   const content = scanObject(bytes.subarray(start, end)).findLast(({ key }) => key === 'content');
   if (!content || bytes[start + content.start] !== OPEN_BRACKET) return undefined;
   return { start: start + content.start, end: start + content.end };
 }
 
-/** A reasoning item, or a block of thought, that gw made. */
-function isOwn(bytes: Buffer, place: Place): boolean {
-  if (bytes.subarray(place.start, place.end).indexOf(MARK) < 0) return false;
-  const value = readValue(bytes, place);
+/** Whether an element is a reasoning item or a thinking block that gw made. */
+function isOwnReasoning(bytes: Buffer, span: Span): boolean {
+  if (bytes.subarray(span.start, span.end).indexOf(MARK) < 0) return false;
+  const value = readValue(bytes, span);
   if (!isObject(value)) return false;
   const { type, encrypted_content, signature } = value;
-  const signed = type === 'reasoning' ? encrypted_content : type === 'thinking' ? signature : undefined;
-  return typeof signed === 'string' && signed.startsWith(OWN_REASONING_MARK);
+  const seal = type === 'reasoning' ? encrypted_content : type === 'thinking' ? signature : undefined;
+  return typeof seal === 'string' && seal.startsWith(OWN_REASONING_MARK);
 }
