@@ -3,10 +3,10 @@ import { type Compressor, createCompressor } from '../compression/compressor.ts'
 import type { Gateway } from '../gateway/context/gateway.ts';
 import { createAccountSurcharges } from '../gateway/state/account-surcharges.ts';
 import { createAdmissionQueue } from '../gateway/state/admission-queue.ts';
-import { createAuthenticator } from '../gateway/state/authenticate.ts';
+import { createAuthenticator } from '../gateway/state/authenticator.ts';
 import { createBodyMemory } from '../gateway/state/body-memory.ts';
 import { createLabels } from '../gateway/state/labels.ts';
-import { createLearners } from '../gateway/state/learner-store.ts';
+import { createLearners } from '../gateway/state/learners.ts';
 import { createResolver, type Target } from '../gateway/state/resolve.ts';
 import { createResponsesSupport } from '../gateway/state/responses-support.ts';
 import type { Router } from '../gateway/state/router.ts';
@@ -49,7 +49,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     lists,
     priceOf: (target) => comparablePrice(target, current(), clock.now()),
   });
-  const tiers = createTiers({ settings, resolver, known: recentTierScores(db) });
+  const tiers = createTiers({ settings, resolver, savedScores: recentTierScores(db) });
   configuration.onChange(() => {
     authenticator.forget();
     resolver.forget();

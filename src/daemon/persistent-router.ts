@@ -16,7 +16,7 @@ export function createPersistentRouter({ db, ledger, clock, random }: Core): Per
   const router = createRouter({
     clock,
     random,
-    known: { health: store.read('health'), conversations: store.read('conversations') },
+    saved: { health: store.read('health'), conversations: store.read('conversations') },
   });
 
   const saveHealth = () => store.save('health', router.health.snapshot(), clock.now());

@@ -4,8 +4,8 @@ import { type NanoUsd, usdNumber } from '../money.ts';
 import { orderTargets } from '../routing/order.ts';
 import type { Standing } from '../store/ledger/standing.ts';
 import { budgetName } from '../store/ledger/terms.ts';
-import { fittingHold } from './admission/fit.ts';
-import { exactInput, inputBound, isCountable } from './admission/input-tokens.ts';
+import { fittingHold } from './admission/fitting-hold.ts';
+import { countInput, inputBound, isCountable } from './admission/input-tokens.ts';
 import type { Quote } from './admission/quote.ts';
 import { quoteRequest } from './admission/quote-request.ts';
 import type { Gateway } from './context/gateway.ts';
@@ -15,19 +15,19 @@ import { candidatesAmong, orderingOf, targetAt, whyOf } from './routing/route.ts
 import { translateRequest } from './routing/translate.ts';
 import type { RoutedTarget } from './state/resolve.ts';
 
-/** A target as the request would find it now. */
+/** A target's current state for the request. */
 interface ExplainedTarget {
   provider: string;
   model: string;
-  /** `next`: the first attempt, and those after it, in their order. */
+  /** The targets in state `next` are tried in their order. */
   state: 'next' | 'left_alone' | 'passed_over';
   because?: string;
   wait_ms?: number;
-  /** Left out where nobody knows it. */
+  /** Undefined when the price is unknown. */
   worst_case_usd?: number;
 }
 
-/** What would become of a request at this moment. It goes through the stages as any other, and leaves no trace. */
+/** Answers how gw would handle the request now. Runs the same stages as for any request, without side effects. */
 export async function explain(
   gateway: Gateway,
   context: RequestContext,
@@ -38,7 +38,7 @@ export async function explain(
   const first = targets.find(
     ({ provider, model }) => provider.name === next?.provider && model === next.model,
   );
-  const said = first && saidTo(gateway, context, first);
+  const translated = first && tryTranslate(gateway, context, first);
   const body = JSON.stringify({
     object: 'gw.route',
     model: context.request.model,
@@ -46,7 +46,10 @@ export async function explain(
     tier: context.tier ? tierDetail(context.tier, undefined) : null,
     targets: explained,
     saved_tokens: context.savedTokens,
-    budget: first && said && !(said instanceof GwError) ? await explainBudget(gateway, said, first) : null,
+    budget:
+      first && translated && !(translated instanceof GwError)
+        ? await explainBudget(gateway, translated, first)
+        : null,
   });
   const { response, id } = context.exchange;
   response.writeHead(200, {
@@ -64,15 +67,17 @@ function explainTargets(
 ): ExplainedTarget[] {
   const [first] = all;
   if (!first) return [];
-  // Asked once, whatever is known of it.
-  if (context.options.route === false) return [explained(gateway, context, first, { state: 'next' })];
+  // Without routing the first target is tried once, whatever its health.
+  if (context.options.route === false) return [explainTarget(gateway, context, first, { state: 'next' })];
   const { targets, isPinned } = candidatesAmong(gateway, context, all, first);
   const { ready, blocked } = orderTargets(orderingOf(gateway, context, { targets, isPinned }));
   return [
-    ...ready.map((candidate) => explained(gateway, context, targetAt(targets, candidate), { state: 'next' })),
+    ...ready.map((candidate) =>
+      explainTarget(gateway, context, targetAt(targets, candidate), { state: 'next' }),
+    ),
     ...blocked.map(({ target: candidate, availability: { because, waitMs } }) =>
-      explained(gateway, context, targetAt(targets, candidate), {
-        // With nobody else to ask it is asked all the same.
+      explainTarget(gateway, context, targetAt(targets, candidate), {
+        // A single target is tried even while it is blocked.
         state: all.length > 1 ? 'left_alone' : 'next',
         because,
         wait_ms: Math.ceil(waitMs),
@@ -91,22 +96,26 @@ function explainTargets(
   ];
 }
 
-function explained(
+function explainTarget(
   gateway: Gateway,
   context: RequestContext,
   target: RoutedTarget,
-  found: Pick<ExplainedTarget, 'state' | 'because' | 'wait_ms'>,
+  availability: Pick<ExplainedTarget, 'state' | 'because' | 'wait_ms'>,
 ): ExplainedTarget {
   const { provider, model } = target;
-  const named = { provider: provider.name, model };
-  const said = saidTo(gateway, context, target);
-  if (said instanceof GwError) return { ...named, state: 'passed_over', because: said.message };
-  const { amount, unpriced } = quoteRequest(gateway, said, target)(inputBound(said, target));
-  return { ...named, ...found, ...(unpriced ? {} : { worst_case_usd: usdNumber(amount) }) };
+  const names = { provider: provider.name, model };
+  const translated = tryTranslate(gateway, context, target);
+  if (translated instanceof GwError) return { ...names, state: 'passed_over', because: translated.message };
+  const { amount, unpriced } = quoteRequest(gateway, translated, target)(inputBound(translated, target));
+  return { ...names, ...availability, ...(unpriced ? {} : { worst_case_usd: usdNumber(amount) }) };
 }
 
-/** The request in the words of the target's wire, or why that cannot be. */
-function saidTo(gateway: Gateway, context: RequestContext, target: RoutedTarget): RequestContext | GwError {
+/** The request translated to the target's API, or why that is not possible. */
+function tryTranslate(
+  gateway: Gateway,
+  context: RequestContext,
+  target: RoutedTarget,
+): RequestContext | GwError {
   try {
     return translateRequest(context, target, gateway);
   } catch (error) {
@@ -117,7 +126,7 @@ function saidTo(gateway: Gateway, context: RequestContext, target: RoutedTarget)
 
 const roomOf = ({ budget, posted, pending }: Standing): NanoUsd => budget.capNanoUsd - posted - pending;
 
-/** Whether the budgets would let it through, by the same steps as an admission. */
+/** Whether the budgets have room for the request, by the same steps as admission. */
 async function explainBudget(
   gateway: Gateway,
   context: RequestContext,
@@ -131,27 +140,29 @@ async function explainBudget(
   const tightest = standings.reduce((least, each) => (roomOf(each) < roomOf(least) ? each : least));
   const room = roomOf(tightest);
   const quoteFor = quoteRequest(gateway, context, target);
-  const cheap = quoteFor(inputBound(context, target));
-  const isTight = !cheap.unpriced && cheap.amount > room && isCountable(context, target);
-  const quoted = isTight ? quoteFor(await exactInput(gateway, context, target, cheap.inputTokens)) : cheap;
+  const bound = quoteFor(inputBound(context, target));
+  const needsExactCount = !bound.unpriced && bound.amount > room && isCountable(context, target);
+  const quote = needsExactCount
+    ? quoteFor(await countInput(gateway, context, target, bound.inputTokens))
+    : bound;
   return {
     name: budgetName(tightest.budget),
     room_usd: usdNumber(Math.max(0, room)),
-    needs_usd: usdNumber(quoted.amount),
-    outcome: outcomeOf(gateway, quoted, standings, room),
+    needs_usd: usdNumber(quote.amount),
+    outcome: outcomeOf(gateway, quote, standings, room),
   };
 }
 
-function outcomeOf(gateway: Gateway, quoted: Quote, standings: readonly Standing[], room: NanoUsd): string {
-  if (quoted.unpriced) return 'refused: its price is not known';
-  if (quoted.amount === 0 || quoted.amount <= room) return 'admitted';
-  const limited = fittingHold(gateway, quoted);
-  if (limited.fitInto(room) !== undefined) {
-    const { outputTokens = quoted.outputTokens } = limited;
-    return outputTokens < quoted.outputTokens
+function outcomeOf(gateway: Gateway, quote: Quote, standings: readonly Standing[], room: NanoUsd): string {
+  if (quote.unpriced) return 'refused: its price is not known';
+  if (quote.amount === 0 || quote.amount <= room) return 'admitted';
+  const hold = fittingHold(gateway, quote);
+  if (hold.fitInto(room) !== undefined) {
+    const { outputTokens = quote.outputTokens } = hold;
+    return outputTokens < quote.outputTokens
       ? `admitted, cut to ${outputTokens} output tokens`
-      : `admitted, cut to ${limited.calls} calls of tools`;
+      : `admitted, cut to ${hold.calls} calls of tools`;
   }
   const left = Math.min(...standings.map(({ budget, posted }) => budget.capNanoUsd - posted));
-  return quoted.least > left ? 'refused: no room in this period' : 'waits for running requests to end';
+  return quote.least > left ? 'refused: no room in this period' : 'waits for running requests to end';
 }

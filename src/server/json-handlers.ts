@@ -1,5 +1,5 @@
 import type { Exchange } from '../gateway/context/exchange.ts';
-import type { Authenticator } from '../gateway/state/authenticate.ts';
+import type { Authenticator } from '../gateway/state/authenticator.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import { respondJson } from './respond.ts';
 import type { Handler, PathParameters } from './routes.ts';

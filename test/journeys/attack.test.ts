@@ -960,7 +960,7 @@ test('of a line of waiting requests, all are decided whose time is up at the sam
   const admission = { projectId: 1, amount: 1, isFinal: true } as Admission;
   const wait = { kind: 'wait' } as AdmissionResult;
   const queue = createAdmissionQueue({ admit: () => turn(wait) }, clock);
-  const admit = () => queue.admit(admission, { maxWaitMs: 10_000, wanted: () => true });
+  const admit = () => queue.admit(admission, { maxWaitMs: 10_000, isConnected: () => true });
   const first = admit();
   while (expiries.length === 0) await turn();
   const waiting = [first, ...Array.from({ length: 100 }, admit)];

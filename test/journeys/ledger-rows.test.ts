@@ -214,7 +214,7 @@ test('a fault of gw itself while it reads an answer leaves no hold open', async 
   const [record] = await gateway.settled(1);
   expect(record).toMatchObject({ flags: ['estimated'], outputTokens: 50, costNanoUsd: record?.holdNanoUsd });
   expect(gateway.logged.map(({ msg }) => msg)).toContain(
-    'an answer could not be read, and is booked at its bound: a bug',
+    'an answer could not be read, so gw booked its worst case: a bug',
   );
 });
 

@@ -8,17 +8,17 @@ import { ClientGone } from '../intake/client-gone.ts';
 import type { Target } from '../state/resolve.ts';
 import type { Admitted } from './admitted.ts';
 import { blockedStatus, budgetBusy, forCodex } from './errors.ts';
-import type { FittingHold } from './fit.ts';
-import { admittedAs, fittingHold } from './fit.ts';
-import { exactInput, inputBound, isCountable } from './input-tokens.ts';
+import type { FittingHold } from './fitting-hold.ts';
+import { fittingHold, toAdmitted } from './fitting-hold.ts';
+import { countInput, inputBound, isCountable } from './input-tokens.ts';
 import type { Quote } from './quote.ts';
 import { quoteRequest } from './quote-request.ts';
-import type { Asking } from './refuse.ts';
-import { exceeded, unpricedError } from './refuse.ts';
+import type { AdmissionRequest } from './refusal-errors.ts';
+import { exceededError, unpricedError } from './refusal-errors.ts';
 
 /**
- * Holds the worst-case cost in every budget of the project. The cheap bound of the input is tried first, the exact
- * count only where that has no room. Throws GwError 402 or 429 where there is none, and ClientGone.
+ * Holds the worst-case cost in every budget of the project. Tries the cheap bound of the input tokens first, and counts
+ * them exactly only if a budget has no room for the bound. Throws GwError 402 or 429 if there is no room, and ClientGone.
  */
 export async function admit(
   gateway: Gateway,
@@ -26,50 +26,58 @@ export async function admit(
   target: Target,
   calendar: Calendar,
 ): Promise<Admitted> {
-  const asking = { context, target, calendar };
+  const admission = { context, target, calendar };
   const quoteFor = quoteRequest(gateway, context, target);
-  const cheap = fittingHold(gateway, quoteFor(inputBound(context, target)));
-  const first = await reserve(gateway, asking, cheap, !isCountable(context, target));
-  const admitted = outcomeOf(gateway, asking, cheap, first);
+  const bound = quoteFor(inputBound(context, target));
+  const admitted = await admitQuote(gateway, admission, bound, !isCountable(context, target));
   if (admitted) return admitted;
-  const exact = await exactInput(gateway, context, target, cheap.quote.inputTokens);
-  const second = await hold(gateway, asking, quoteFor(exact), true);
-  if (!second) throw new Error('a final admission was not decided');
-  return second;
+  const exact = quoteFor(await countInput(gateway, context, target, bound.inputTokens));
+  return admitFinally(gateway, admission, exact);
 }
 
-/** One admission with the ledger; undefined where the bound was too loose to decide. */
-export async function hold(
+/** Admits a quote that no count can lower. */
+export async function admitFinally(
   gateway: Gateway,
-  asking: Asking,
-  quoted: Quote,
+  admission: AdmissionRequest,
+  quote: Quote,
+): Promise<Admitted> {
+  const admitted = await admitQuote(gateway, admission, quote, true);
+  if (!admitted) throw new Error('the ledger did not decide a final admission');
+  return admitted;
+}
+
+/** Asks the ledger once. Undefined if the quote isn't final and a budget has no room for it. */
+async function admitQuote(
+  gateway: Gateway,
+  admission: AdmissionRequest,
+  quote: Quote,
   isFinal: boolean,
 ): Promise<Admitted | undefined> {
-  const limited = fittingHold(gateway, quoted);
-  return outcomeOf(gateway, asking, limited, await reserve(gateway, asking, limited, isFinal));
+  const hold = fittingHold(gateway, quote);
+  return outcomeOf(gateway, admission, hold, await reserve(gateway, admission, hold, isFinal));
 }
 
-/** Asks the ledger, once it is known where the request comes from, if that matters. */
+/** Budgets of repositories need the request's origin, so the reservation waits for it if the project has any. */
 function reserve(
   gateway: Gateway,
-  asking: Asking,
-  limited: FittingHold,
+  admission: AdmissionRequest,
+  hold: FittingHold,
   isFinal: boolean,
 ): Promise<AdmissionResult> {
-  const { origin, project, exchange } = asking.context;
+  const { origin, project, exchange } = admission.context;
   const reserveNow = () =>
-    gateway.queue.admit(admissionOf(gateway, asking, limited, isFinal), {
+    gateway.queue.admit(ledgerAdmission(gateway, admission, hold, isFinal), {
       maxWaitMs: gateway.settings()['admission.max_wait_ms'],
-      wanted: () => !exchange.gone,
+      isConnected: () => !exchange.gone,
     });
-  const matters = origin.search && gateway.repoBudgets().has(project.id);
-  return matters ? gateway.attribution.searched(origin, MAX_SEARCH_MS).then(reserveNow) : reserveNow();
+  const needsOrigin = origin.search && gateway.repoBudgets().has(project.id);
+  return needsOrigin ? gateway.attribution.searched(origin, MAX_SEARCH_MS).then(reserveNow) : reserveNow();
 }
 
-function admissionOf(
+function ledgerAdmission(
   gateway: Gateway,
-  { context, target }: Asking,
-  { quote: quoted, fitInto }: FittingHold,
+  { context, target }: AdmissionRequest,
+  { quote, fitInto }: FittingHold,
   isFinal: boolean,
 ): Admission {
   const { exchange, request } = context;
@@ -84,36 +92,36 @@ function admissionOf(
     model: target.model,
     askedModel: request.model,
     stream: request.stream,
-    amount: quoted.amount,
-    least: quoted.least,
-    unpriced: quoted.unpriced,
+    amount: quote.amount,
+    least: quote.least,
+    unpriced: quote.unpriced,
     isFinal,
     fitInto,
     blockedRecord() {
-      const ending = { status: blockedStatus(exchange.request.headers), outcome: 'blocked' } as const;
-      return recordOf(context, target, ending, gateway.clock.monotonic());
+      const fields = { status: blockedStatus(exchange.request.headers), outcome: 'blocked' } as const;
+      return recordOf(context, target, fields, gateway.clock.monotonic());
     },
   };
 }
 
 function outcomeOf(
   gateway: Gateway,
-  asking: Asking,
-  limited: FittingHold,
+  admission: AdmissionRequest,
+  hold: FittingHold,
   result: AdmissionResult,
 ): Admitted | undefined {
-  const { context } = asking;
+  const { context } = admission;
   switch (result.kind) {
     case 'held':
-      if (context.tier) gateway.tiers.admitted(context.project.id, result.spentOfCap);
-      return admittedAs(context, result, limited);
+      if (context.tier) gateway.tiers.setSpentOfCap(context.project.id, result.spentOfCap);
+      return toAdmitted(context, result, hold);
     case 'needs_exact_count':
       if (context.exchange.gone) throw new ClientGone();
       return undefined;
     case 'unpriced':
-      throw forCodex(unpricedError(asking, limited.quote, result.standing), context.exchange.request.headers);
+      throw forCodex(unpricedError(admission, hold.quote, result.standing), context.exchange.request.headers);
     case 'blocked':
-      throw exceeded(asking, result.standing, limited.quote.least);
+      throw exceededError(admission, result.standing, hold.quote.least);
     case 'wait':
       if (context.exchange.gone) throw new ClientGone();
       throw budgetBusy(result.standing);

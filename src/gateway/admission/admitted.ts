@@ -4,24 +4,24 @@ import type { RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 import type { Quote } from './quote.ts';
 
-/** Room that is reserved for a request, durably. */
+/** A request's hold, as the ledger has written it. */
 export interface Admitted {
   quote: Quote;
   heldNanoUsd: NanoUsd;
-  /** What the tightest budget has left; null without budgets. */
+  /** What the tightest budget has left; null if the project has no budget. */
   remaining: NanoUsd | null;
-  /** The output limit per choice to write into the request. */
+  /** Output limit of each choice to write into the request. */
   limit: number | undefined;
-  /** The limit of the calls of the provider's own tools to write into the request. */
+  /** Limit of calls of the provider's tools to write into the request. */
   calls: number | undefined;
 }
 
-/** The calls of the provider's tools that were held for. */
+/** The calls of the provider's tools that the hold covers. */
 export function callsOf({ calls, quote }: Admitted): number | undefined {
   return calls ?? quote.tools?.calls;
 }
 
-/** What is sent, to whom, on what hold. */
+/** A request, its target and its hold. */
 export interface Sending<W extends AnswerWire = Wire> {
   context: RequestContext<W>;
   target: Target;

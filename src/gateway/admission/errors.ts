@@ -6,9 +6,9 @@ import { shellQuoted } from '../../shell-quoted.ts';
 import type { Standing } from '../../store/ledger/standing.ts';
 import { budgetName } from '../../store/ledger/terms.ts';
 import type { ServerTool } from '../../wire/request/server-tools.ts';
-import { isFromCodex } from '../intake/is-codex.ts';
+import { isFromCodex } from '../intake/is-from-codex.ts';
 
-/** What the person at the other end needs to act on a refused request. */
+/** What a person needs to know to act on a refused request. */
 export interface BudgetRefusal {
   standing: Standing;
   /** The least that the request needs. */
@@ -19,8 +19,8 @@ export interface BudgetRefusal {
 }
 
 /**
- * 402, which no client retries (measured with the SDKs and agents that are in use; a 429 starts retry storms), but for
- * Codex: see `inClientsWay`.
+ * 402: measured with the common SDKs and agents, no client but Codex retries it (see `forCodex`), while a 429 starts
+ * retry storms.
  */
 export function budgetExceeded({ standing, needed, model, calendar, headers }: BudgetRefusal): GwError {
   const { budget, posted, resetsAt } = standing;
@@ -28,7 +28,7 @@ export function budgetExceeded({ standing, needed, model, calendar, headers }: B
   const when = `${calendar.dateOf(resetsAt)} ${calendar.timeOfDay(resetsAt)} (${calendar.timezone})`;
   const command = raiseCommand(standing, needed);
   const isRate = budget.period === 'rolling';
-  // A cap of nothing is as full after the reset as before it.
+  // A cap of 0 has no room after the reset either.
   const resets =
     budget.capNanoUsd === 0 ? '' : ` ${isRate ? 'Room comes back from' : 'It resets at'} ${when}.`;
   const message =
@@ -53,7 +53,7 @@ export function budgetExceeded({ standing, needed, model, calendar, headers }: B
   });
 }
 
-/** Codex retries a 402, but shows this kind of 429 and prints the header. Other clients get the error as it is. */
+/** Codex retries a 402, but stops at this kind of 429 and prints the header. Other clients get the error unchanged. */
 export function forCodex(error: GwError, headers: IncomingHttpHeaders): GwError {
   if (!isFromCodex(headers)) return error;
   return new GwError(error.message, {
@@ -67,16 +67,16 @@ export function forCodex(error: GwError, headers: IncomingHttpHeaders): GwError 
   });
 }
 
-/** The status of a request that a budget has no room for. */
+/** The status for a request that a budget has no room for. */
 export function blockedStatus(headers: IncomingHttpHeaders): number {
   return isFromCodex(headers) ? 429 : 402;
 }
 
-/** 429, the only one that gw sends of itself: room comes as soon as a running request ends. */
+/** 429: there will be room when a running request ends. */
 export function budgetBusy(standing: Standing): GwError {
   const { budget, posted, pending } = standing;
   return new GwError(
-    `budget ${budgetName(budget)} is held by running requests: ${formatUsd(posted)} spent and ${formatUsd(pending)} held of ${formatUsd(budget.capNanoUsd)}. Try again when they are done`,
+    `running requests hold the rest of budget ${budgetName(budget)}: ${formatUsd(posted)} spent and ${formatUsd(pending)} held of ${formatUsd(budget.capNanoUsd)}. Try again when they have finished`,
     {
       status: 429,
       type: 'rate_limit_error',
@@ -87,12 +87,12 @@ export function budgetBusy(standing: Standing): GwError {
   );
 }
 
-/** 402: a budget can't hold what nobody can price. */
+/** 402: without a price there is no amount that a budget could hold. */
 export function priceUnknown(standing: Standing, provider: string, model: string): GwError {
   const name = `${provider}/${model}`;
   const command = `gw prices set ${name} --input X --output Y`;
   return new GwError(
-    `the price of ${name} is not known, so budget ${budgetName(standing.budget)} cannot hold it. Set it in dollars per million tokens: ${command}`,
+    `the price of ${name} is unknown, so budget ${budgetName(standing.budget)} can't cover the request. To set it, in dollars per million tokens: ${command}`,
     {
       status: 402,
       type: 'insufficient_quota',
@@ -103,10 +103,10 @@ export function priceUnknown(standing: Standing, provider: string, model: string
   );
 }
 
-/** 402: a field of the request makes its cost another than that of its model. */
+/** 402: a field of the request changes its price by an unknown amount. */
 export function surchargeUnknown({ budget }: Standing, field: string): GwError {
   return new GwError(
-    `with "${field}" the cost is not that of the model, so budget ${budgetName(budget)} cannot hold it. Leave it out, or use a project without a budget`,
+    `"${field}" changes the price by an unknown amount, so budget ${budgetName(budget)} can't cover the request. Remove the field, or use a project without a budget`,
     {
       status: 402,
       type: 'insufficient_quota',
@@ -118,11 +118,11 @@ export function surchargeUnknown({ budget }: Standing, field: string): GwError {
   );
 }
 
-/** 402: what the provider charges for a tool of its own is not known, or how often it may run. */
+/** 402: the fee of a tool that the provider runs, or the number of its calls, has no bound. */
 export function toolUnpriced({ budget }: Standing, { name, field }: ServerTool): GwError {
   const command = `gw config set fees.${shellWord(name)} USD`;
   return new GwError(
-    `"${field}" has the provider run "${name}", and nothing bounds what it charges for that, so budget ${budgetName(budget)} cannot hold it. Set the dollars that a request with it may cost: ${command}`,
+    `"${field}" lets the provider run "${name}" for a fee without a known limit, so budget ${budgetName(budget)} can't cover the request. To set the most that a request may pay for it, in dollars: ${command}`,
     {
       status: 402,
       type: 'insufficient_quota',
@@ -134,16 +134,16 @@ export function toolUnpriced({ budget }: Standing, { name, field }: ServerTool):
   );
 }
 
-/** Names of tools come from clients, and the command is there to be pasted. */
+/** The name comes from the client and ends up in a command that people paste into a shell. */
 function shellWord(name: string): string {
   return /^[\w:-]{1,64}$/.test(name) ? name : 'NAME';
 }
 
-/** 402: nothing bounds what this endpoint costs, so a budget can't hold it unless it is told not to mind. */
+/** 402: the cost of this endpoint has no upper bound. */
 export function costUnbounded({ budget }: Standing, endpoint: string): GwError {
   const command = 'gw config set passthrough.unmetered allow';
   return new GwError(
-    `nothing bounds beforehand what /v1/${endpoint} costs, so budget ${budgetName(budget)} cannot hold it. To let such requests run until the budget is used up, some of them uncounted: ${command}`,
+    `the cost of /v1/${endpoint} has no known upper bound, so budget ${budgetName(budget)} can't cover the request. To let such requests run until the budget is spent, some of them uncounted: ${command}`,
     {
       status: 402,
       type: 'insufficient_quota',
@@ -154,7 +154,7 @@ export function costUnbounded({ budget }: Standing, endpoint: string): GwError {
   );
 }
 
-/** The command that makes room: double the cap, or more where that is not enough, as far as caps go. */
+/** The command that makes room: double the cap, or more if that is not enough, up to the largest cap. */
 function raiseCommand({ budget, posted }: Standing, needed: NanoUsd): string {
   const enough = Math.min(Math.max(budget.capNanoUsd * 2, posted + needed * 2), MAX_AMOUNT_NANO_USD);
   const dollars = roundUp(enough) / NANO_PER_USD;
@@ -164,7 +164,7 @@ function raiseCommand({ budget, posted }: Standing, needed: NanoUsd): string {
   return `gw budget set --max-rate ${amount}/${windowText(budget.windowMs ?? 0)} ${whose}`;
 }
 
-/** To whole dollars, below one to a single figure; never less, as what is suggested has to be enough. */
+/** Rounds up to whole dollars, or to one significant digit below a dollar, so that the suggestion is always enough. */
 function roundUp(amount: NanoUsd): NanoUsd {
   const unit = Math.min(NANO_PER_USD, 10 ** Math.floor(Math.log10(amount)));
   return Math.ceil(amount / unit) * unit;

@@ -7,31 +7,33 @@ import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 
-/** Added for what a provider puts around messages and tools of its own accord. */
+/** Tokens that a provider adds to any request. */
 const TOKENS_PER_REQUEST = 64;
 
+/** Tokens that a provider adds to each message, tool or field. */
 const TOKENS_PER_ITEM = 16;
 
-/** Tools make a provider instruct the model: Anthropic's own ones (computer, editor, shell) with some 2,200 tokens. */
+/** Tools make the provider add instructions: about 2,200 tokens for Anthropic's computer, editor and shell tools. */
 const TOKENS_FOR_TOOLS = 2_500;
 
-function tokensAround({ request }: RequestContext): number {
+function overheadTokens({ request }: RequestContext): number {
   return TOKENS_PER_REQUEST + (request.members.some(({ key }) => key === 'tools') ? TOKENS_FOR_TOOLS : 0);
 }
 
-/** No token is shorter than a byte, and JSON only makes text longer. */
+/** Upper bound of the input tokens without counting: a token is at least one byte, and JSON only makes text longer. */
 export function inputBound(context: RequestContext, target: Target): number {
   const { bytes, nonText } = context.request;
-  return bytes.length + tokensAround(context) + nonTextBound(nonText, target);
+  return bytes.length + overheadTokens(context) + nonTextBound(nonText, target);
 }
 
-/** The most that the input which the request only points at may be, in tokens. */
+/** Upper bound, in tokens, of input that the request only refers to: images, files, stored context. */
 export function nonTextBound(nonText: NonTextInput, { provider, model }: Target): number {
   if (nonText.images === 0 && !nonText.context) return 0;
   return nonTextTokens(nonText, model, modelLimits(provider.name, model)?.contextTokens);
 }
 
-export async function exactInput(
+/** Counts the input tokens exactly where the model's tokenizer is known; never more than `bound`. */
+export async function countInput(
   gateway: Gateway,
   context: RequestContext,
   target: Target,
@@ -39,14 +41,14 @@ export async function exactInput(
 ): Promise<number> {
   const encoding = encodingOf(target.model);
   const { texts, items, tokens, nonText } = context.wire.promptOf(context.request);
-  const counted = encoding
+  const textTokens = encoding
     ? await gateway.tokens.count(texts, encoding).catch(() => bound)
     : texts.reduce((sum, text) => sum + tokenBound(text), 0);
-  const around = tokensAround(context) + items * TOKENS_PER_ITEM;
-  return Math.min(bound, counted + tokens + around + nonTextBound(nonText, target));
+  const overhead = overheadTokens(context) + items * TOKENS_PER_ITEM;
+  return Math.min(bound, textTokens + tokens + overhead + nonTextBound(nonText, target));
 }
 
-/** The quick look takes the bytes of images for text, and more for files than there are. */
+/** Whether counting can lower the bound, which takes the bytes of inline images for text. */
 export function isCountable({ request: { nonText } }: RequestContext, target: Target): boolean {
   return encodingOf(target.model) !== undefined || nonText.images > 0 || nonText.context;
 }

@@ -10,23 +10,23 @@ import type { Quote } from './quote.ts';
 import { quote } from './quote.ts';
 import { toolFees, toolsFor } from './tool-fees.ts';
 
-/** What a request would cost at a target at most, for a number of input tokens. */
+/** Returns a function that quotes a request at a target for a number of input tokens. */
 export function quoteRequest(
   gateway: Gateway,
   context: RequestContext,
   target: Target,
 ): (inputTokens: number) => Quote {
   const { provider, model } = target;
-  const found = gateway.catalog().find(provider.name, model, gateway.clock.now());
-  const listed = regionalCard(found, provider, model);
-  const heldTenths = gateway.accountSurcharges.of(target, context.request.surcharges);
-  const card = listed && heldTenths !== 10 ? scaleCard(listed, heldTenths) : listed;
+  const catalogCard = gateway.catalog().find(provider.name, model, gateway.clock.now());
+  const listed = regionalCard(catalogCard, provider, model);
+  const priceTenths = gateway.accountSurcharges.of(target, context.request.surcharges);
+  const card = listed && priceTenths !== 10 ? scaleCard(listed, priceTenths) : listed;
   const settings = gateway.settings();
-  const request = toolsFor(context.request.serverTools, target.model);
+  const serverTools = toolsFor(context.request.serverTools, target.model);
   const tools =
-    request &&
-    !isOwnMachine(target, card) &&
-    toolFees(request, {
+    serverTools &&
+    !isSelfHosted(target, card) &&
+    toolFees(serverTools, {
       provider: provider.name,
       choices: context.request.choices,
       fees: settings.fees,
@@ -38,15 +38,15 @@ export function quoteRequest(
       model,
       card,
       listed,
-      heldTenths,
+      priceTenths,
       inputTokens,
       minOutputTokens: settings['admission.min_output_tokens'],
       tools: tools || undefined,
     });
 }
 
-/** Where tokens cost nothing, tools don't either, but for hosts that give some models away. */
-function isOwnMachine({ provider }: Target, card: PriceCard | undefined): boolean {
-  const isHost = Object.hasOwn(PRESETS, provider.name) && !provider.local;
-  return card !== undefined && isFree(card) && !isHost;
+/** A provider whose tokens and tools are both free. A public host may charge for tools although a model is free. */
+function isSelfHosted({ provider }: Target, card: PriceCard | undefined): boolean {
+  const isPublicHost = Object.hasOwn(PRESETS, provider.name) && !provider.local;
+  return card !== undefined && isFree(card) && !isPublicHost;
 }

@@ -4,45 +4,45 @@ import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf, type RequestContext } from '../context/request-context.ts';
 import type { RoutedTarget, Target } from '../state/resolve.ts';
 import type { Admitted } from './admitted.ts';
-import { admittedAs, fittingHold } from './fit.ts';
-import { exactInput, inputBound, isCountable } from './input-tokens.ts';
+import { fittingHold, toAdmitted } from './fitting-hold.ts';
+import { countInput, inputBound, isCountable } from './input-tokens.ts';
 import type { Quote } from './quote.ts';
 import { quoteRequest } from './quote-request.ts';
-import { noRoomFor } from './refuse.ts';
+import { noRoomError } from './refusal-errors.ts';
 
-/** A request that goes on, at another target or in other words. */
+/** The next attempt of a request: at another target, or at the same one in another API. */
 interface NextAttempt {
   context: RequestContext;
   target: Target;
-  /** What its attempts so far cost. */
+  /** The cost of the attempts so far. */
   spent: NanoUsd;
-  /** There is no other way to go on: the request is blocked where it has no room. */
+  /** There is no other attempt to fall back on: without room the request is blocked. */
   isOnly?: boolean;
 }
 
-/** A request that goes on at another target. */
-export interface Readmitting extends NextAttempt {
+/** The next attempt of a request, at another target. */
+export interface ReadmitOptions extends NextAttempt {
   target: RoutedTarget;
-  /** The target of its first attempt. */
+  /** The target of the first attempt. */
   first: RoutedTarget;
 }
 
 export type Readmitted = Admitted | 'no room' | 'resolved before';
 
-/** A target that nobody named may make a request cost this many times what it would have cost at its first. */
-const MOST_TIMES_DEARER = 2;
+/** A target that the user didn't name may raise the request's worst case to this multiple of the first target's. */
+const MAX_COST_RATIO = 2;
 
-/** Exchanges the hold of a request for that of its next attempt, if a budget has room and it may cost as much. */
-export async function readmit(gateway: Gateway, readmitting: Readmitting): Promise<Readmitted> {
-  if (isTooDear(gateway, readmitting)) return 'no room';
-  const next = await replaceHold(gateway, readmitting);
+/** Replaces a request's hold by that of its next attempt, if the budgets have room and the target isn't too dear. */
+export async function readmit(gateway: Gateway, attempt: ReadmitOptions): Promise<Readmitted> {
+  if (isTooDear(gateway, attempt)) return 'no room';
+  const next = await replaceHold(gateway, attempt);
   if (next === undefined) return 'resolved before';
   return 'standing' in next ? 'no room' : next;
 }
 
 /**
- * The same for a request that goes to its target once more in the words of another wire, where it may be longer than
- * it was held for. Undefined if it has no hold any more. Throws GwError 402 or 429 where there is no room.
+ * Replaces the hold of a request that is sent to its target again, translated to another API, where it may be longer.
+ * Undefined if the request has no hold any more. Throws GwError 402 or 429 if there is no room.
  */
 export async function readmitTranslated(
   gateway: Gateway,
@@ -50,42 +50,42 @@ export async function readmitTranslated(
 ): Promise<Admitted | undefined> {
   const next = await replaceHold(gateway, { ...attempt, isOnly: true });
   if (next === undefined || !('standing' in next)) return next;
-  throw noRoomFor({ ...attempt, calendar: gateway.calendar() }, next);
+  throw noRoomError({ ...attempt, calendar: gateway.calendar() }, next);
 }
 
-function isTooDear(gateway: Gateway, { context, target, first, spent }: Readmitting): boolean {
+function isTooDear(gateway: Gateway, { context, target, first, spent }: ReadmitOptions): boolean {
   if (target.named) return false;
   const next = quoteRequest(gateway, context, target)(inputBound(context, target));
   const before = quoteRequest(gateway, context, first)(next.inputTokens);
   if (next.unpriced || before.unpriced) return next.unpriced !== before.unpriced;
-  return spent + next.amount > MOST_TIMES_DEARER * before.amount;
+  return spent + next.amount > MAX_COST_RATIO * before.amount;
 }
 
 /** A budget that has no room for an attempt. */
-interface Full {
+interface NoRoom {
   standing: Standing;
   quote: Quote;
 }
 
-/** Undefined if there is no hold any more. */
-async function replaceHold(gateway: Gateway, attempt: NextAttempt): Promise<Admitted | Full | undefined> {
+/** Tries the cheap bound first, then the exact count. Undefined if the request has no hold any more. */
+async function replaceHold(gateway: Gateway, attempt: NextAttempt): Promise<Admitted | NoRoom | undefined> {
   const { context, target } = attempt;
   const quoteFor = quoteRequest(gateway, context, target);
-  const cheap = quoteFor(inputBound(context, target));
-  const isFinal = cheap.unpriced || !isCountable(context, target);
-  const first = await holdAgain(gateway, attempt, cheap, isFinal);
-  if (isFinal || !first || !('standing' in first)) return first;
-  const exact = await exactInput(gateway, context, target, cheap.inputTokens);
-  return holdAgain(gateway, attempt, quoteFor(exact), true);
+  const bound = quoteFor(inputBound(context, target));
+  const isFinal = bound.unpriced || !isCountable(context, target);
+  const result = await tryReadmit(gateway, attempt, bound, isFinal);
+  if (isFinal || !result || !('standing' in result)) return result;
+  const inputTokens = await countInput(gateway, context, target, bound.inputTokens);
+  return tryReadmit(gateway, attempt, quoteFor(inputTokens), true);
 }
 
-async function holdAgain(
+async function tryReadmit(
   gateway: Gateway,
   { context, target, spent, isOnly = false }: NextAttempt,
-  quoted: Quote,
+  quote: Quote,
   isFinal: boolean,
-): Promise<Admitted | Full | undefined> {
-  const limited = fittingHold(gateway, quoted);
+): Promise<Admitted | NoRoom | undefined> {
+  const hold = fittingHold(gateway, quote);
   const result = await gateway.ledger.readmit({
     id: context.exchange.id,
     projectId: context.project.id,
@@ -96,16 +96,16 @@ async function holdAgain(
     model: target.model,
     askedModel: context.request.model,
     stream: context.request.stream,
-    amount: quoted.amount,
-    unpriced: quoted.unpriced,
+    amount: quote.amount,
+    unpriced: quote.unpriced,
     spent,
-    fitInto: limited.fitInto,
-    ...(isOnly && isFinal ? { least: quoted.least } : {}),
+    fitInto: hold.fitInto,
+    ...(isOnly && isFinal ? { least: quote.least } : {}),
   });
   if (result.kind === 'resolved_before') return undefined;
-  // Room may have been freed for those who wait.
+  // A smaller hold frees room for queued requests.
   gateway.queue.wake(queueKeyOf(context, gateway.repoBudgets()));
-  if (result.kind === 'refused') return { standing: result.standing, quote: quoted };
+  if (result.kind === 'refused') return { standing: result.standing, quote };
   const { amount, remaining } = result;
-  return admittedAs(context, { amount: amount - spent, remaining }, limited);
+  return toAdmitted(context, { amount: amount - spent, remaining }, hold);
 }

@@ -11,10 +11,10 @@ import type { TokenCounter } from '../../tokens/counter.ts';
 import type { ItemMemory } from '../../translation/responses-over-chat/item-memory.ts';
 import type { AccountSurcharges } from '../state/account-surcharges.ts';
 import type { AdmissionQueue } from '../state/admission-queue.ts';
-import type { Authenticator } from '../state/authenticate.ts';
+import type { Authenticator } from '../state/authenticator.ts';
 import type { BodyMemory } from '../state/body-memory.ts';
 import type { Labels } from '../state/labels.ts';
-import type { Learners } from '../state/learner-store.ts';
+import type { Learners } from '../state/learners.ts';
 import type { Resolver } from '../state/resolve.ts';
 import type { ResponsesSupport } from '../state/responses-support.ts';
 import type { Router } from '../state/router.ts';
@@ -23,7 +23,7 @@ import type { Tiers } from '../state/tiers.ts';
 import type { UpstreamPools } from '../state/upstream-pools.ts';
 import type { FindProject, HasBudget } from './accounts.ts';
 
-/** All that the stages of a request work with. What can change while gw runs is asked for anew each time. */
+/** What the stages of a request share. A function returns a value that can change while gw runs. */
 export interface Gateway {
   clock: Clock;
   nextId: () => RequestId;
@@ -32,7 +32,7 @@ export interface Gateway {
   findProject: FindProject;
   hasBudget: HasBudget;
   attribution: Attribution;
-  /** The projects with budgets of repositories: admission has to know where their requests come from. */
+  /** The projects with budgets of repositories, whose requests admission counts by repository. */
   repoBudgets: () => ReadonlySet<number>;
   providers: () => ReadonlyMap<string, Provider>;
   resolver: Resolver;
@@ -51,10 +51,10 @@ export interface Gateway {
   compressor: Compressor;
   upstreams: UpstreamPools;
   responsesSupport: ResponsesSupport;
-  /** What was answered in translation, for clients that refer to it. */
+  /** Items of translated answers, which clients refer to later. */
   memory: ItemMemory;
-  /** Tells whoever reads the log what a person should know. */
+  /** Logs a warning. */
   warn: (message: string) => void;
-  /** Gives the commands in a message the name that gw is run by here. */
+  /** Rewrites the commands in a message to the name that gw was started by. */
   pasteable: (text: string) => string;
 }

@@ -4,21 +4,21 @@ import type { AnyRequestContext } from '../context/request-context.ts';
 import { repositoryIn } from './select-project.ts';
 
 /**
- * A request that names the budget of a repository counts there, as callers in containers can say no other way where
- * they come from. 403 for one that is known to come from another: it would pass the cap of its own. Nothing to wait
- * for, and undefined, where none is named.
+ * Counts a request in the repository whose budget it names: gw can't see the repository of a caller in a container.
+ * Throws GwError 403 for a caller from another repository, which would evade the cap of its own. Undefined when the
+ * request names no repository.
  */
 export function claimRepository(gateway: Gateway, context: AnyRequestContext): Promise<void> | undefined {
   const repo = repositoryIn(context.options.budgetId);
-  return repo === '' ? undefined : countIn(repo, gateway, context);
+  return repo === '' ? undefined : claim(repo, gateway, context);
 }
 
-async function countIn(repo: string, gateway: Gateway, context: AnyRequestContext): Promise<void> {
+async function claim(repo: string, gateway: Gateway, context: AnyRequestContext): Promise<void> {
   const { origin, options, project } = context;
   if (origin.search) await gateway.attribution.searched(origin, MAX_SEARCH_MS);
   if (origin.repo !== '' && origin.repo !== repo) {
     throw budgetForbidden(
-      `"${options.budgetId}" counts what comes from ${repo}, and this request comes from ${origin.repo}. Leave service.budget_id out, or name its project: ${project.name}`,
+      `"${options.budgetId}" is a budget for requests from ${repo}, but this request comes from ${origin.repo}. Remove service.budget_id, or set it to the project: ${project.name}`,
       'service.budget_id',
     );
   }

@@ -1,4 +1,4 @@
-/** The client hung up; there is nobody to answer. */
+/** The client has hung up, so there is nobody to answer. */
 export class ClientGone extends Error {
   override readonly name = 'ClientGone';
 }

@@ -4,7 +4,7 @@ import { badRequest, messageOf } from '../../errors.ts';
 
 type Decode = (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
 
-/** Missing from older versions of Node. */
+/** Undefined in Node versions without zstd. */
 const { zstdDecompress } = zlib as { zstdDecompress?: typeof zlib.gunzip };
 
 const DECODERS: Readonly<Record<string, Decode>> = {
@@ -15,12 +15,12 @@ const DECODERS: Readonly<Record<string, Decode>> = {
   ...(zstdDecompress ? { zstd: promisify(zstdDecompress) as Decode } : {}),
 };
 
-/** Whether gw reads bodies of this `content-encoding`, and sends them on decoded. */
+/** Whether gw can decode this `content-encoding`. */
 export function canDecompress(encoding: string): boolean {
   return Object.hasOwn(DECODERS, encoding.trim().toLowerCase());
 }
 
-/** A body without its encoding. Throws GwError 400 for what is not encoded so, and `tooLarge` where it grows too far. */
+/** Decodes a request body. Throws GwError 400 for invalid data, and `tooLarge()` above `maxBytes`. */
 export async function decompress(
   body: Buffer,
   encoding: string,
@@ -32,11 +32,13 @@ export async function decompress(
     return await decode(body, { maxOutputLength: maxBytes });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge();
-    throw badRequest(`the body is not ${encoding}, as its content-encoding says (${messageOf(error)})`);
+    throw badRequest(
+      `the body is not valid ${encoding}, which its content-encoding header names (${messageOf(error)})`,
+    );
   }
 }
 
-/** A body unencoded, which gw asks for but not every server listens to; undefined where that can't be had. */
+/** Decodes an answer of a server that ignored `accept-encoding: identity`. Undefined if that fails. */
 export function decompressSync(body: Buffer, encoding = 'identity', maxBytes: number): Buffer | undefined {
   if (encoding === 'identity') return body;
   if (encoding !== 'gzip') return undefined;

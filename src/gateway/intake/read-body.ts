@@ -6,18 +6,17 @@ import { ClientGone } from './client-gone.ts';
 import { canDecompress, decompress } from './decompress.ts';
 
 export interface BodyLimits {
-  /** Of this body. */
   maxBytes: number;
-  /** No setting allows more. */
+  /** No setting raises `maxBytes`. */
   fixed?: boolean;
-  /** That all bodies share. */
+  /** The memory that all bodies share. */
   memory?: BodyMemory;
 }
 
 /**
- * The whole body, decoded. 415 unless it is JSON (or may be anything), 413 above `maxBytes`, 503 where the memory
- * for bodies is full. The rest of a body that is refused is read and dropped: a connection closed under a client that
- * still sends is reset, and the client never sees why.
+ * Reads the whole body and decodes it. Throws GwError 415 for a wrong content type, 413 above `maxBytes`, and 503 when
+ * the memory for bodies is full. The rest of a refused body is read and dropped: closing the connection while the
+ * client still sends would reset it, and the client would never see the error.
  */
 export function readBody(
   request: IncomingMessage,
@@ -28,10 +27,10 @@ export function readBody(
   if (type === 'json') checkType(request);
   const body = readBytes(request, limits, response);
   const encoding = request.headers['content-encoding'];
-  return encoding === undefined ? body : body.then((bytes) => decoded(bytes, encoding, limits, response));
+  return encoding === undefined ? body : body.then((bytes) => decode(bytes, encoding, limits, response));
 }
 
-async function decoded(
+async function decode(
   bytes: Buffer,
   encoding: string,
   limits: BodyLimits,
@@ -40,10 +39,10 @@ async function decoded(
   const { maxBytes, memory } = limits;
   const body = await decompress(bytes, encoding, { maxBytes, tooLarge: () => tooLarge(limits) });
   if (body === bytes) return body;
-  // Nobody would give back what is taken for a response that has closed.
+  // A closed response emits no `close` any more, so the memory would never be released.
   if (response?.destroyed) throw new ClientGone();
-  if (memory && !memory.take(body.length, bytes.length)) throw memoryFull();
-  response?.once('close', () => memory?.give(body.length));
+  if (memory && !memory.acquire(body.length, bytes.length)) throw memoryFull();
+  response?.once('close', () => memory?.release(body.length));
   return body;
 }
 
@@ -55,9 +54,9 @@ function readBytes(request: IncomingMessage, limits: BodyLimits, response?: Serv
     let first: Buffer | undefined;
     let chunks: Buffer[] | undefined;
     let size = 0;
-    let taken = 0;
-    // A body stays as long as its request runs.
-    response?.on('close', () => memory?.give(taken));
+    let acquired = 0;
+    // The body stays in memory until the request ends.
+    response?.on('close', () => memory?.release(acquired));
     const refuse = (error: GwError) => {
       request.removeAllListeners('data');
       request.resume();
@@ -68,18 +67,18 @@ function readBytes(request: IncomingMessage, limits: BodyLimits, response?: Serv
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
       if (size > maxBytes) return refuse(tooLarge(limits));
-      if (memory && !memory.take(chunk.length, taken)) return refuse(memoryFull());
-      taken += chunk.length;
+      if (memory && !memory.acquire(chunk.length, acquired)) return refuse(memoryFull());
+      acquired += chunk.length;
       if (!first) first = chunk;
       else if (chunks) chunks.push(chunk);
       else chunks = [first, chunk];
     });
     request.on('end', () => resolve(chunks ? Buffer.concat(chunks, size) : (first ?? Buffer.alloc(0))));
-    const gone = () => {
+    const onClose = () => {
       if (!request.complete) reject(new ClientGone());
     };
-    request.on('error', gone);
-    request.on('close', gone);
+    request.on('error', onClose);
+    request.on('close', onClose);
   });
 }
 
@@ -87,7 +86,7 @@ function checkType(request: IncomingMessage): void {
   const type = request.headers['content-type'];
   if (type !== undefined && !/^application\/([a-z0-9.+-]+\+)?json\b/i.test(type)) {
     throw new GwError(
-      `the body is ${type}, but only JSON is taken here: send the header "content-type: application/json"`,
+      `the content type is ${type}, but this endpoint accepts only JSON: send the header "content-type: application/json"`,
       {
         status: 415,
         type: 'invalid_request_error',
@@ -103,7 +102,7 @@ function checkType(request: IncomingMessage): void {
     });
   }
   if (/;\s*charset\s*=(?!\s*"?utf-?8\b)/i.test(type)) {
-    throw new GwError(`the body is ${type}: send it as UTF-8`, {
+    throw new GwError(`the content type is ${type}, but gw reads only UTF-8: send the body as UTF-8`, {
       status: 415,
       type: 'invalid_request_error',
       code: 'unsupported_media_type',
@@ -111,11 +110,14 @@ function checkType(request: IncomingMessage): void {
   }
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity' && !canDecompress(encoding)) {
-    throw new GwError(`the body is encoded as ${encoding}: send it as gzip, deflate, br or unencoded`, {
-      status: 415,
-      type: 'invalid_request_error',
-      code: 'unsupported_content_encoding',
-    });
+    throw new GwError(
+      `the content encoding ${encoding} is not supported: send gzip, deflate, br or no encoding`,
+      {
+        status: 415,
+        type: 'invalid_request_error',
+        code: 'unsupported_content_encoding',
+      },
+    );
   }
 }
 
@@ -128,15 +130,15 @@ function tooLarge({ maxBytes, fixed = false }: BodyLimits): GwError {
   });
 }
 
-/** Clients try a 503 again of themselves, and by then other requests have ended. */
+/** 503: clients retry it on their own, and by then other requests have ended. */
 function memoryFull(): GwError {
   return new GwError(
-    'the requests that run fill the memory that gw has for them. Try again when some are done, or allow more: gw config set limits.max_memory_bytes BYTES',
+    "running requests fill gw's memory for request bodies. Try again when some have finished, or allow more: gw config set limits.max_memory_bytes BYTES",
     { status: 503, type: 'api_error', code: 'overloaded', headers: { 'retry-after': '2' } },
   );
 }
 
-/** Of this body, and of all that are in memory. */
+/** The configured limits. */
 export function bodyLimits(gateway: Gateway): BodyLimits {
   return { maxBytes: gateway.settings()['limits.max_body_bytes'], memory: gateway.bodies };
 }

@@ -6,26 +6,27 @@ import type { Relay } from '../answer/relay.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 
-/** What a request used, what that costs, and the flags that say how sure this is. */
+/** The usage of an attempt, its cost, and the record flags that say how reliable they are. */
 export interface Metered {
   usage: TokenUsage;
   costNanoUsd: NanoUsd;
   flags: number;
 }
 
+/** An attempt that has ended, to be metered. */
 export interface Metering {
   context: AnyRequestContext;
   target: Target;
   admitted: Admitted;
-  relay: Answered;
-  /** When the request went out, monotonic milliseconds. */
+  relay: MeteredAnswer;
+  /** When the request was sent, monotonic milliseconds. */
   sentAt: number;
-  /** The provider ended the answer itself, so nothing is on its way any more. */
+  /** The provider ended the answer itself: it has generated nothing beyond what it delivered. */
   whole: boolean;
 }
 
-/** What metering reads of an answer. */
-export type Answered = Pick<
+/** The parts of an answer that metering reads. */
+export type MeteredAnswer = Pick<
   Relay,
   | 'status'
   | 'usage'
@@ -38,5 +39,5 @@ export type Answered = Pick<
   | 'unended'
 >;
 
-/** Of a call that was never sent. */
+/** For a call that was never sent. */
 export const NOTHING_USED: Metered = { usage: NO_USAGE, costNanoUsd: 0, flags: 0 };

@@ -4,12 +4,12 @@ import type { Gateway } from '../context/gateway.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 
-/** gw counts itself where no provider of the wire has the model. */
+/** Answered by gw itself when no provider of Anthropic's API has the model. */
 export const COUNT_TOKENS = '/messages/count_tokens';
 
 /**
- * Who gets a request that gw doesn't understand: the provider of the model that it names, else the one that the header
- * `x-service-provider` names, else the only one that speaks the client's wire, or its maker.
+ * Chooses the target of a pass-through request: the provider of the request's model, else the provider in the header
+ * `x-service-provider`, else the only provider that speaks the client's API, else the API's maker.
  */
 export async function chooseTarget(
   gateway: Gateway,
@@ -19,18 +19,20 @@ export async function chooseTarget(
   const { request, exchange } = context;
   const header = exchange.request.headers['x-service-provider'];
   const wire = wireOf(context, path);
-  const named = typeof header === 'string' ? byName(gateway, header) : undefined;
+  const requested = typeof header === 'string' ? findProvider(gateway, header) : undefined;
   if (request.model !== '') {
     const targets = await targetsOf(gateway, request.model, wire);
-    const fitting = targets.find(({ provider }) => (named ? provider === named : provider.wire === wire));
-    if (fitting) return fitting;
-    const [other] = targets;
-    if (!named && other && path === COUNT_TOKENS) return other;
+    const target = targets.find(({ provider }) =>
+      requested ? provider === requested : provider.wire === wire,
+    );
+    if (target) return target;
+    const [foreign] = targets;
+    if (!requested && foreign && path === COUNT_TOKENS) return foreign;
   }
-  return { provider: named ?? byWire(gateway, wire), model: request.model };
+  return { provider: requested ?? defaultProvider(gateway, wire), model: request.model };
 }
 
-/** Models that no provider lists may well exist: fine-tuned ones, new ones. */
+/** Empty for a model that no provider lists: it may still exist, such as a new or a fine-tuned one. */
 async function targetsOf(
   gateway: Gateway,
   model: string,
@@ -49,26 +51,26 @@ function wireOf({ exchange }: AnyRequestContext, path: string): Provider['wire']
   return isAnthropic || /^\/messages(\/|$)/.test(path) ? 'anthropic' : 'openai';
 }
 
-function byName(gateway: Gateway, name: string): Provider {
+function findProvider(gateway: Gateway, name: string): Provider {
   const provider = gateway.providers().get(name);
   if (provider) return provider;
   throw notFound(`no provider "${name}". See: gw providers list`, 'provider_not_found', 'x-service-provider');
 }
 
-function byWire(gateway: Gateway, wire: Provider['wire']): Provider {
-  const speaking = [...gateway.providers().values()].filter(
+function defaultProvider(gateway: Gateway, wire: Provider['wire']): Provider {
+  const candidates = [...gateway.providers().values()].filter(
     (provider) => provider.wire === wire && provider.source !== 'built-in',
   );
-  const maker = speaking.find(({ name }) => name === wire);
-  const only = speaking.length === 1 ? speaking[0] : undefined;
+  const maker = candidates.find(({ name }) => name === wire);
+  const only = candidates.length === 1 ? candidates[0] : undefined;
   const provider = only ?? maker;
   if (provider) return provider;
-  if (speaking.length === 0) {
+  if (candidates.length === 0) {
     throw notFound(`no provider speaks this API. Add one: gw providers add ${wire}`, 'provider_not_found');
   }
-  const names = speaking.map(({ name }) => name).join(', ');
+  const names = candidates.map(({ name }) => name).join(', ');
   throw badRequest(
-    `gw passes this endpoint through and can't tell to whom: send the header "x-service-provider" with one of ${names}`,
+    `gw passes this endpoint through, but several providers could take it. Set the header "x-service-provider" to one of ${names}`,
     'x-service-provider',
     'provider_ambiguous',
   );

@@ -1,10 +1,10 @@
-/** Whether a call can cost anything: `nothing`, or what its answer reports, or nobody knows. */
+/** Whether a call can cost anything. `unknown`: what its answer reports, if it reports anything. */
 export type Costs = 'nothing' | 'unknown';
 
-/** What providers do not bill for: lists and files, checks, counts and cancellations. */
+/** Endpoints that providers don't bill: moderation, files, stored conversations, token counts and cancellations. */
 const FREE =
   /^\/(moderations|files|uploads|conversations|messages\/count_tokens|responses\/input_tokens)(\/|$)|\/cancel$/;
-/** A path that no server reads as another: `/files/..;/chat` leads some elsewhere. */
+/** A path that every server reads alike: some read `/files/..;/chat` as another path. */
 const PLAIN_PATH = /^(\/[\w-]+)+\/?$/;
 
 export function costsOf(method = 'GET', path: string): Costs {
@@ -19,21 +19,21 @@ function isReadOnly(method = 'GET'): boolean {
 
 const MAX_SEGMENTS = 4;
 
-/** The endpoint as in request records: ids in the path are written as `{id}`, as there is no end of them. */
+/** The endpoint's name in request records, with `{id}` for each id in the path to bound the number of names. */
 export function endpointOf(path: string): string {
   const segments = path.split('/').filter((segment) => segment !== '');
   return segments
     .slice(0, MAX_SEGMENTS)
-    .map((segment, i) => (i % 2 === 0 && /^[a-z_-]{1,32}$/.test(segment) ? segment : wordOr(segment)))
+    .map((segment, i) => (i % 2 === 0 && /^[a-z_-]{1,32}$/.test(segment) ? segment : actionOrId(segment)))
     .join('/');
 }
 
-/** Second segments are either ids or one of the few words that name a kind. */
-function wordOr(segment: string): string {
-  return WORDS.has(segment) ? segment : '{id}';
+/** Every second segment is an id or one of a few known words. */
+function actionOrId(segment: string): string {
+  return ACTIONS.has(segment) ? segment : '{id}';
 }
 
-const WORDS = new Set([
+const ACTIONS = new Set([
   'speech',
   'transcriptions',
   'translations',

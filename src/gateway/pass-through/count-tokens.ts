@@ -6,23 +6,20 @@ import type { AnyRequestContext } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
 import type { Target } from '../state/resolve.ts';
 
-/** As clients count: roughly what a message, a tool or a field takes besides its text. */
+/** Tokens that a message, a tool or a field takes besides its text, roughly. */
 const TOKENS_PER_ITEM = 4;
 
-/**
- * Answers `messages/count_tokens` for a model that no provider of Anthropic's wire serves: nobody can be asked, and gw
- * counts itself.
- */
+/** Answers `messages/count_tokens` for a model that no provider of Anthropic's API serves. */
 export async function countTokens(
   gateway: Gateway,
   context: AnyRequestContext,
   target: Target,
 ): Promise<void> {
   const { texts, items, tokens } = messagesWire.promptOf(messagesWire.parse(context.request.bytes));
-  const counted = await gateway.tokens.count(texts, encodingOf(target.model) ?? 'o200k_base');
-  const body = JSON.stringify({ input_tokens: counted + tokens + items * TOKENS_PER_ITEM });
-  const ending = { status: 200, outcome: 'ok' } as const;
-  await gateway.ledger.record(recordOf(context, target, ending, gateway.clock.monotonic()));
+  const textTokens = await gateway.tokens.count(texts, encodingOf(target.model) ?? 'o200k_base');
+  const body = JSON.stringify({ input_tokens: textTokens + tokens + items * TOKENS_PER_ITEM });
+  const fields = { status: 200, outcome: 'ok' } as const;
+  await gateway.ledger.record(recordOf(context, target, fields, gateway.clock.monotonic()));
   const about = { id: context.exchange.id, model: target.model, provider: target.provider.name };
   context.exchange.response.writeHead(200, [
     'content-type',

@@ -2,7 +2,7 @@ import { badRequest, GwError } from '../../errors.ts';
 import { applyEdits } from '../../json/edit.ts';
 import { type LooseRequest, readLoosely } from '../../wire/request/lenient.ts';
 import type { PassThroughWire } from '../../wire/wire.ts';
-import { hold } from '../admission/admit.ts';
+import { admitFinally } from '../admission/admit.ts';
 import { deliver } from '../attempt/deliver.ts';
 import { prepareAnswer } from '../attempt/prepare-answer.ts';
 import { recordRefusal } from '../attempt/refusal-record.ts';
@@ -20,25 +20,24 @@ import { upstreamHeaders } from '../upstream/headers.ts';
 import { COUNT_TOKENS, chooseTarget } from './choose-target.ts';
 import { costsOf, endpointOf } from './costs.ts';
 import { countTokens } from './count-tokens.ts';
+import { passThroughWire } from './pass-through-wire.ts';
 import { unboundedQuote } from './unbounded-quote.ts';
-import { passThroughWire } from './wire.ts';
 
 /**
- * Any endpoint that gw has no stages for: the request goes to a provider as it came. The usage that the answer reports
- * is booked. Nothing bounds the cost beforehand, so a project with a budget has to allow it.
+ * Sends a request of an endpoint that gw has no stages for to a provider unchanged, and books the usage that the answer
+ * reports. Its cost has no upper bound, so a project with a budget has to allow it.
  */
 export async function passThrough(gateway: Gateway, exchange: Exchange): Promise<void> {
   const { method, url = '', rawHeaders } = exchange.request;
-  const path = pathBehindVersion(url);
+  const path = pathAfterVersion(url);
   const context = await receiveAny(gateway, exchange, path);
   try {
     await claimRepository(gateway, context);
     const target = await chooseTarget(gateway, context, path);
     if (path === COUNT_TOKENS && target.provider.wire !== 'anthropic')
       return await countTokens(gateway, context, target);
-    const quoted = unboundedQuote(gateway, target, costsOf(method, path));
-    const admitted = await hold(gateway, { context, target, calendar: gateway.calendar() }, quoted, true);
-    if (!admitted) throw new Error('a final admission was not decided');
+    const quote = unboundedQuote(gateway, target, costsOf(method, path));
+    const admitted = await admitFinally(gateway, { context, target, calendar: gateway.calendar() }, quote);
     const attempt = { context, target, admitted, why: 'passed-through' };
     const result = await sendAttempt(gateway, attempt, {
       method: method ?? 'GET',
@@ -66,24 +65,24 @@ async function receiveAny(
   const context = receive(gateway, sender, wire, request);
   if (!context.options.explain) return context;
   throw badRequest(
-    `"service.explain" is for completions: what is sent to ${path} is passed on as it is`,
+    `"service.explain" is not supported for ${path}, which gw passes through. Remove the field`,
     'service.explain',
     'unsupported_value',
   );
 }
 
-/** The path behind `/v1`, which the provider's base URL has its own of. Throws GwError 404 for one that climbs. */
-function pathBehindVersion(url: string): string {
+/** The path without `/v1`, which the provider's base URL contains. Throws GwError 404 for a path with `..` in it. */
+function pathAfterVersion(url: string): string {
   const path = (url.split('?')[0] ?? '').replace(/\/{2,}/g, '/').replace(/^(\/v1)+(?=\/)/, '');
   if (!/(^|\/)(\.|%2e){1,2}(\/|$)|[\\#]|%2f|%5c/i.test(path)) return path;
-  throw new GwError(`there is nothing at ${path}`, {
+  throw new GwError(`no endpoint at ${path}`, {
     status: 404,
     type: 'not_found_error',
     code: 'unknown_endpoint',
   });
 }
 
-/** The body with the provider's own name of the model, wherever it stood. */
+/** The body with the model's name replaced by the provider's. */
 function bodyFor({ model, modelAt, edits, bytes }: LooseRequest, target: Target): Buffer {
   if (!modelAt || target.model === model) return applyEdits(bytes, edits);
   const name = modelAt.quoted ? JSON.stringify(target.model) : target.model;

@@ -5,8 +5,8 @@ import type { Target } from '../state/resolve.ts';
 import type { Costs } from './costs.ts';
 
 /**
- * The quote of what nobody can bound. A project with a budget is refused it, unless `passthrough.unmetered` allows it:
- * then it needs room for the smallest amount there is, so that a budget that is used up stops it.
+ * The quote of a pass-through request, whose usage has no known bound. A budget refuses it unless
+ * `passthrough.unmetered` allows it; then it holds the smallest amount, so that a budget that is spent still stops it.
  */
 export function unboundedQuote(gateway: Gateway, target: Target, costs: Costs): Quote {
   const card = gateway.catalog().find(target.provider.name, target.model, gateway.clock.now());
@@ -16,7 +16,7 @@ export function unboundedQuote(gateway: Gateway, target: Target, costs: Costs): 
   return {
     card,
     listed: card,
-    heldTenths: 10,
+    priceTenths: 10,
     inputTokens: 0,
     outputTokens: Number.MAX_SAFE_INTEGER,
     choices: 1,

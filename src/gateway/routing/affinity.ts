@@ -8,15 +8,15 @@ import type { RequestContext } from '../context/request-context.ts';
 import type { RoutedTarget } from '../state/resolve.ts';
 import { speaksNatively } from './translate.ts';
 
-/** What ties a request to the account that answered before. */
+/** Why a request has to go to the account that answered before. */
 export interface Affinity {
-  /** `stored`: nobody else has what it points at. `sealed`: it gives reasoning back that others cannot open. */
+  /** It refers to a response that only one account stores, or returns reasoning that only one account can decrypt. */
   kind: 'stored_response' | 'encrypted_reasoning';
-  /** Who answered before, where that is remembered. */
+  /** The account that answered before; undefined when gw doesn't remember it. */
   boundTo: Candidate | undefined;
 }
 
-/** The bond of a request; `last` is where its conversation was served last. */
+/** The affinity of a request. `last` is the target that served its conversation last. */
 export function affinityOf(
   { router }: Gateway,
   context: RequestContext,
@@ -25,14 +25,14 @@ export function affinityOf(
   const isResponse = context.wire === responsesWire;
   const id = isResponse ? storedIdOf(context) : undefined;
   if (id !== undefined) return { kind: 'stored_response', boundTo: router.responses.get(id)?.target };
-  const isSealed = isResponse || context.wire.form === 'messages' ? hasEncryptedReasoning(context) : false;
-  return isSealed ? { kind: 'encrypted_reasoning', boundTo: last } : undefined;
+  const isBound = isResponse || context.wire.form === 'messages' ? hasEncryptedReasoning(context) : false;
+  return isBound ? { kind: 'encrypted_reasoning', boundTo: last } : undefined;
 }
 
 /**
- * The targets that a bond leaves. Where nobody remembers who answered before, one after the other is asked, as each
- * says that it is not the one. A translation leaves sealed reasoning out, so it may go to any; and Anthropic's seals
- * are good with every account.
+ * The targets that an affinity allows. If nobody remembers the account, the candidates are tried in turn until one
+ * knows the response. Translation drops encrypted reasoning, so translated requests may go to any target; Anthropic's
+ * reasoning is valid for every account.
  */
 export function targetsWithAffinity(
   gateway: Gateway,
@@ -40,19 +40,20 @@ export function targetsWithAffinity(
   { targets, affinity: { kind, boundTo } }: { targets: readonly RoutedTarget[]; affinity: Affinity },
 ): readonly RoutedTarget[] {
   const isNative = ({ provider }: RoutedTarget) => speaksNatively(provider, wire, gateway);
-  const isHome = ({ candidate }: RoutedTarget) =>
+  const isBoundTo = ({ candidate }: RoutedTarget) =>
     boundTo !== undefined && keyOf(candidate) === keyOf(boundTo);
   if (kind === 'stored_response')
-    return targets.some(isHome) ? targets.filter(isHome) : targets.filter(isNative);
-  if (wire !== responsesWire || !targets.some((target) => isHome(target) && isNative(target))) return targets;
-  return targets.filter((target) => isHome(target) || !isNative(target));
+    return targets.some(isBoundTo) ? targets.filter(isBoundTo) : targets.filter(isNative);
+  if (wire !== responsesWire || !targets.some((target) => isBoundTo(target) && isNative(target)))
+    return targets;
+  return targets.filter((target) => isBoundTo(target) || !isNative(target));
 }
 
-/** The response or the conversation that a request goes on from. */
+/** The id of the stored response or conversation that a request continues. */
 function storedIdOf({ request: { bytes, members } }: RequestContext): string | undefined {
   for (const { key, start, end } of members) {
     if (key !== 'previous_response_id' && key !== 'conversation') continue;
-    // What is no JSON inside is the provider's to judge.
+    // Invalid JSON inside the request is left for the provider to refuse.
     const value = parseObject(`{"id":${bytes.toString('utf8', start, end)}}`)?.id;
     const id = isObject(value) ? value.id : value;
     if (typeof id === 'string') return id;
@@ -63,15 +64,15 @@ function storedIdOf({ request: { bytes, members } }: RequestContext): string | u
 const REASONING_KEYS = ['"encrypted_content"', '"signature"'].map((key) => Buffer.from(key));
 const REDACTED = Buffer.from('"redacted_thinking"');
 const REASONING_VALUE = /^\s*:\s*"(.{0,4})/s;
-/** Beyond this nobody puts a value. */
-const MAX_SPACE = 32;
+/** Bytes that are searched for the value after its key. */
+const MAX_VALUE_OFFSET = 32;
 
-/** Whether there is reasoning that a provider sealed; that of gw itself does not count. */
+/** Whether the request returns encrypted reasoning of a provider; reasoning that gw made doesn't count. */
 function hasEncryptedReasoning({ request: { bytes } }: RequestContext): boolean {
   if (bytes.indexOf(REDACTED) >= 0) return true;
   return REASONING_KEYS.some((key) => {
     for (let at = bytes.indexOf(key); at >= 0; at = bytes.indexOf(key, at + key.length)) {
-      const value = bytes.toString('latin1', at + key.length, at + key.length + MAX_SPACE);
+      const value = bytes.toString('latin1', at + key.length, at + key.length + MAX_VALUE_OFFSET);
       const reasoning = REASONING_VALUE.exec(value)?.[1];
       if (reasoning !== undefined && reasoning !== OWN_REASONING_MARK && !reasoning.startsWith('"'))
         return true;

@@ -13,33 +13,33 @@ import type { RoutedTarget, Target } from '../state/resolve.ts';
 import type { TierOffer } from '../state/tiers.ts';
 import { affinityOf, targetsWithAffinity } from './affinity.ts';
 import { identifyConversation } from './identify-conversation.ts';
-import { type PromptMessages, promptMessages } from './messages.ts';
+import { type PromptMessages, promptMessages } from './prompt-messages.ts';
 import { lackOfTarget, requirementsOf } from './requirements.ts';
 import { canTranslateTo } from './translate.ts';
 
-/** Decides on the tier of a request for a model that has some; answers the targets of that tier. */
+/** Chooses the tier of a request for a model with tiers, and returns that tier's targets. */
 export function chooseTier(
   gateway: Gateway,
   context: RequestContext,
   offer: TierOffer,
 ): readonly RoutedTarget[] {
   if (context.options.route === false || !TIERED.has(context.wire.endpoint) || isStored(context, offer))
-    return offer.request;
+    return offer.untiered;
   try {
     return choose(gateway, context, offer);
   } catch (error) {
-    // A text inside that is no JSON is the provider's to judge.
-    if (error instanceof JsonSyntaxError) return offer.request;
+    // Invalid JSON inside the request is left for the provider to refuse.
+    if (error instanceof JsonSyntaxError) return offer.untiered;
     throw error;
   }
 }
 
-/** Not what a client makes of a conversation in between, such as a shorter one. */
+/** The endpoints whose requests are turns of a conversation. */
 const TIERED: ReadonlySet<string> = new Set(['chat/completions', 'responses', 'messages']);
 
 /**
- * What a provider keeps of a conversation nobody else has: what goes on from there stays with the model that was
- * asked for, and nothing begins elsewhere that may go on by its id.
+ * Whether a request continues a conversation that its provider stores, or starts one that may be continued by its id.
+ * No other provider has it, so such a request stays with the requested model.
  */
 function isStored({ wire, request: { bytes, members } }: RequestContext, offer: TierOffer): boolean {
   if (wire.endpoint !== 'responses') return false;
@@ -48,48 +48,49 @@ function isStored({ wire, request: { bytes, members } }: RequestContext, offer: 
     return member ? bytes.toString('latin1', member.start, member.end) : 'null';
   };
   if (jsonOf('previous_response_id') !== 'null' || jsonOf('conversation') !== 'null') return true;
-  const home = offer.request[0]?.provider;
-  const isElsewhere = [...offer.weak, ...offer.strong].some(({ provider }) => provider !== home);
-  return isElsewhere && jsonOf('store') !== 'false';
+  const owner = offer.untiered[0]?.provider;
+  const hasOtherProvider = [...offer.weak, ...offer.strong].some(({ provider }) => provider !== owner);
+  return hasOtherProvider && jsonOf('store') !== 'false';
 }
 
 function choose(gateway: Gateway, context: RequestContext, offer: TierOffer): readonly RoutedTarget[] {
   const turns = promptMessages(context);
   context.conversation = identifyConversation(context);
-  if (!turns || turns.length === 0 || !context.conversation) return offer.request;
+  if (!turns || turns.length === 0 || !context.conversation) return offer.untiered;
   const reachable = offer.weak.filter((target) => canTranslateTo(context.wire, target));
   const needs = requirementsOf(context);
   const lacks = reachable.map((target) => lackOfTarget(target, needs));
-  const fit = reachable.filter((_, i) => lacks[i]?.length === 0);
-  const choice = decide(gateway, context, { offer, turns, needs, fit, lacks: lacks[0] ?? ['endpoint'] });
-  if (!choice) return offer.request;
+  const capable = reachable.filter((_, i) => lacks[i]?.length === 0);
+  const choice = decide(gateway, context, { offer, turns, needs, capable, lacks: lacks[0] ?? ['endpoint'] });
+  if (!choice) return offer.untiered;
   context.tier = choice;
-  if (!choice.decision.applied) return offer.request;
+  if (!choice.decision.applied) return offer.untiered;
   if (choice.decision.tier === 'strong') return offer.strong;
-  return offer.weakFirst.filter((target) => !offer.weak.includes(target) || fit.includes(target));
+  return offer.weakFirst.filter((target) => !offer.weak.includes(target) || capable.includes(target));
 }
 
-interface Asking {
+interface DecisionInput {
   offer: TierOffer;
   turns: PromptMessages;
   needs: Needs;
-  /** The targets of the cheaper tier that can take it. */
-  fit: readonly RoutedTarget[];
+  /** The weak tier's targets that can serve the request. */
+  capable: readonly RoutedTarget[];
+  /** What the weak tier's first target lacks. */
   lacks: readonly string[];
 }
 
 function decide(
   gateway: Gateway,
   context: RequestContext,
-  { offer, turns, needs, fit, lacks }: Asking,
+  { offer, turns, needs, capable, lacks }: DecisionInput,
 ): TierChoice | undefined {
   const { tiers, router, learners } = gateway;
   const { project, request, conversation } = context;
   const [strong] = offer.strong;
-  const [weak] = fit;
+  const [weak] = capable;
   if (!strong || !conversation) return undefined;
   const inToolLoop = turns.at(turns.length - 1).role === 'tool';
-  const prompt = readPrompt([questionIn(turns)]);
+  const prompt = readPrompt([lastQuestion(turns)]);
   const scored = scorePrompt(prompt, learners.of(project.name));
   const window = tiers.windowOf(project.id, request.model);
   const share = tiers.shareOf(project.name) ?? offer.share;
@@ -103,10 +104,10 @@ function decide(
         pinned: conversation.isNew ? undefined : router.stickiness.get(conversation.key)?.tier,
         inToolLoop,
         isSealed: isSealed(gateway, context, offer),
-        ...costsOfChange(gateway, context, { strong, weak }),
+        ...switchingCosts(gateway, context, { strong, weak }),
       })
     : { tier: 'strong', applied: true, because: 'needs' };
-  // A loop of tools asks the same question again and again.
+  // A tool loop repeats the same question, which counts once.
   if (!inToolLoop && !context.options.explain) observe(window, scored.score);
   const name = decision.tier === 'strong' ? 'strong' : offer.weakName;
   return {
@@ -122,7 +123,7 @@ function decide(
   };
 }
 
-/** Whether it gives reasoning back that was sealed by one tier's account, and that the other's would refuse. */
+/** Whether the request returns encrypted reasoning of one tier's account that the other tier's would refuse. */
 function isSealed(gateway: Gateway, context: RequestContext, offer: TierOffer): boolean {
   const last = context.conversation && gateway.router.stickiness.get(context.conversation.key)?.target;
   const affinity = affinityOf(gateway, context, last);
@@ -131,37 +132,37 @@ function isSealed(gateway: Gateway, context: RequestContext, offer: TierOffer): 
   return targetsWithAffinity(gateway, context, { targets, affinity }).length < targets.length;
 }
 
-/** Of turns after the last question, which are few unless tools are called in a long loop. */
-const MOST_LOOKED_AT = 200;
+/** How many turns at the end are searched for the question; only a long tool loop has more. */
+const MAX_TURNS_SEARCHED = 200;
 
-/** The last question of a person. */
-function questionIn(turns: PromptMessages): { role: string; content?: unknown } {
-  for (let i = turns.length - 1; i >= Math.max(0, turns.length - MOST_LOOKED_AT); i--) {
+/** The user's last message. */
+function lastQuestion(turns: PromptMessages): { role: string; content?: unknown } {
+  for (let i = turns.length - 1; i >= Math.max(0, turns.length - MAX_TURNS_SEARCHED); i--) {
     const turn = turns.at(i);
     if (turn.role === 'user') return turn;
   }
   return { role: 'user' };
 }
 
-/** About what an answer takes, to compare what turns cost. */
+/** Output tokens of a typical answer, to compare costs. */
 const TYPICAL_OUTPUT = 500;
 const BYTES_PER_TOKEN = 4;
 
-/** What the cheaper tier saves on this turn, and what it costs that its provider's cache does not know the prompt. */
-function costsOfChange(
+/** What the weak tier saves on this turn, and what it loses because the prompt is not in its provider's cache. */
+function switchingCosts(
   { catalog, clock }: Gateway,
   { request }: RequestContext,
   { strong, weak }: { strong: Target; weak: Target },
 ): { savingNanoUsd: number; cacheLossNanoUsd: number } {
   const cardOf = ({ provider, model }: Target) => catalog().find(provider.name, model, clock.now());
-  const [dear, cheap] = [cardOf(strong), cardOf(weak)];
-  if (!dear || !cheap) return { savingNanoUsd: 0, cacheLossNanoUsd: 0 };
+  const [strongCard, weakCard] = [cardOf(strong), cardOf(weak)];
+  if (!strongCard || !weakCard) return { savingNanoUsd: 0, cacheLossNanoUsd: 0 };
   const inputTokens = Math.ceil(request.bytes.length / BYTES_PER_TOKEN);
   const outputTokens = Math.min(request.maxOutputTokens ?? TYPICAL_OUTPUT, TYPICAL_OUTPUT);
   const usage: TokenUsage = { ...NO_USAGE, inputTokens, outputTokens };
   const cached: TokenUsage = { ...usage, cachedInputTokens: inputTokens };
   return {
-    savingNanoUsd: costOf(usage, dear) - costOf(usage, cheap),
-    cacheLossNanoUsd: costOf(usage, dear) - costOf(cached, dear),
+    savingNanoUsd: costOf(usage, strongCard) - costOf(usage, weakCard),
+    cacheLossNanoUsd: costOf(usage, strongCard) - costOf(cached, strongCard),
   };
 }

@@ -1,6 +1,6 @@
 import { modelLimits } from '../../pricing/limits.ts';
 
-/** Whose models they are, by how they are called. */
+/** The makers of models, by the model's name. */
 const MAKERS: readonly (readonly [RegExp, string])[] = [
   [/^(gpt-|chatgpt-|o\d)/, 'openai'],
   [/^claude-/, 'anthropic'],
@@ -10,12 +10,12 @@ const MAKERS: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * How much a model reads and writes at most, as far as is known. At a provider that the user named, such as a second
- * region, a model that is called as its maker calls it is taken to be that one: to choose by, not to count by.
+ * The context window of a model in tokens, if it is known. At a provider that the user added, such as a second region,
+ * a model is recognized by its maker's name for it; that is enough to choose a target, but not to bound a cost.
  */
 export function contextWindowOf(provider: string, model: string): number | undefined {
-  const known = modelLimits(provider, model)?.contextTokens;
-  if (known !== undefined) return known;
+  const contextTokens = modelLimits(provider, model)?.contextTokens;
+  if (contextTokens !== undefined) return contextTokens;
   const maker = MAKERS.find(([pattern]) => pattern.test(model))?.[1];
   return maker === undefined ? undefined : modelLimits(maker, model)?.contextTokens;
 }

@@ -3,39 +3,39 @@ import { conversationKey } from '../../tiering/conversation-key.ts';
 import type { ScoredMessage } from '../../tiering/prompt.ts';
 import type { Conversation, RequestContext } from '../context/request-context.ts';
 import type { RoutedTarget } from '../state/resolve.ts';
-import { type PromptMessages, promptMessages } from './messages.ts';
+import { type PromptMessages, promptMessages } from './prompt-messages.ts';
 
-/** Headers by which clients tell their sessions apart. */
+/** Headers in which clients send a session id. */
 const SESSION_HEADERS = ['x-session-id', 'session_id', 'session-id', 'x-claude-code-session-id'];
 
-/** Whether a request's conversation decides between targets: equals, or such as seal what they give. */
+/** Whether routing depends on the conversation: targets of equal priority, or an API that returns encrypted reasoning. */
 export function isDecided({ wire }: RequestContext, targets: readonly RoutedTarget[]): boolean {
   if (targets.length > 1 && (wire.form === 'responses' || wire.form === 'messages')) return true;
-  // They are in the order of their priority.
+  // The targets are sorted by priority.
   return targets.some(
     (target, i) => i > 0 && targets[i - 1]?.candidate.priority === target.candidate.priority,
   );
 }
 
-/** The conversation of a request; undefined where it has none that can be read. */
+/** The conversation of a request; undefined when it can't be read. */
 export function identifyConversation(context: RequestContext): Conversation | undefined {
   try {
-    const told = toldKey(context);
-    const turns = told === undefined ? promptMessages(context) : undefined;
-    if (told === undefined && !turns) return undefined;
-    const key = told ?? (turns && startKey(context, turns));
+    const clientKey = clientKeyOf(context);
+    const turns = clientKey === undefined ? promptMessages(context) : undefined;
+    if (clientKey === undefined && !turns) return undefined;
+    const key = clientKey ?? (turns && startKey(context, turns));
     return {
       key: `${context.project.id} ${context.request.model} ${key}`,
-      isNew: !!turns && !isAnswered(turns),
+      isNew: !!turns && !hasAnswer(turns),
     };
   } catch {
-    // A text inside that is no JSON is the provider's to judge.
+    // Invalid JSON inside the request is left for the provider to refuse.
     return undefined;
   }
 }
 
-/** What the client says itself. */
-function toldKey({ request, exchange }: RequestContext): string | undefined {
+/** The key by a session id or a cache key of the client. */
+function clientKeyOf({ request, exchange }: RequestContext): string | undefined {
   for (const name of SESSION_HEADERS) {
     const sessionId = exchange.request.headers[name];
     if (typeof sessionId === 'string' && sessionId !== '')
@@ -47,6 +47,7 @@ function toldKey({ request, exchange }: RequestContext): string | undefined {
   return conversationKey({ promptCacheKey, messages: [] });
 }
 
+/** The key by the beginning of the conversation, which all its turns share. */
 function startKey({ request }: RequestContext, turns: PromptMessages): string {
   const tools = request.members.find(({ key }) => key === 'tools');
   return conversationKey({
@@ -55,13 +56,13 @@ function startKey({ request }: RequestContext, turns: PromptMessages): string {
   });
 }
 
-/** Of turns that no answer comes between, there are few unless somebody means harm. */
-const MOST_LOOKED_AT = 100;
+/** How many turns are read. Only a malicious request has more before the first answer. */
+const MAX_TURNS_READ = 100;
 
-/** All that comes before the first question, and that. */
+/** The turns up to and including the first question. */
 function startOf(turns: PromptMessages): ScoredMessage[] {
   const start: ScoredMessage[] = [];
-  for (let i = 0; i < Math.min(turns.length, MOST_LOOKED_AT); i++) {
+  for (let i = 0; i < Math.min(turns.length, MAX_TURNS_READ); i++) {
     const turn = turns.at(i);
     start.push(turn);
     if (turn.role === 'user') break;
@@ -69,8 +70,8 @@ function startOf(turns: PromptMessages): ScoredMessage[] {
   return start;
 }
 
-function isAnswered(turns: PromptMessages): boolean {
-  for (let i = 0; i < Math.min(turns.length, MOST_LOOKED_AT); i++) {
+function hasAnswer(turns: PromptMessages): boolean {
+  for (let i = 0; i < Math.min(turns.length, MAX_TURNS_READ); i++) {
     const { role } = turns.at(i);
     if (role === 'assistant' || role === 'tool') return true;
   }

@@ -6,12 +6,12 @@ import { lackOf, type Needs } from '../../routing/needs.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolve.ts';
 
-/** Where the three APIs say what form an answer is to have. */
+/** Members in which the three APIs specify the output format. */
 const FORMATS = ['response_format', 'text', 'output_format', 'output_config'];
-/** Few texts have fewer; what is too close to a model's limit is better off with the larger one. */
+/** A low ratio on purpose: a request close to a model's context window is better off at a larger model. */
 const BYTES_PER_TOKEN = 3;
 
-/** What a request asks of a model, whatever its tier. */
+/** The capabilities that a request needs. */
 export function requirementsOf({ request }: RequestContext): Needs {
   const { bytes, members, nonText, maxOutputTokens = 0 } = request;
   return {
@@ -22,14 +22,14 @@ export function requirementsOf({ request }: RequestContext): Needs {
   };
 }
 
-/** What a target is known to lack for it. */
+/** The needs that a target is known not to meet. */
 export function lackOfTarget({ provider, model }: Target, needs: Needs): (keyof Needs)[] {
   const contextTokens = modelLimits(provider.name, model)?.contextTokens;
-  const known = capabilitiesOf(model);
-  return lackOf(contextTokens === undefined ? known : { ...known, contextTokens }, needs);
+  const capabilities = capabilitiesOf(model);
+  return lackOf(contextTokens === undefined ? capabilities : { ...capabilities, contextTokens }, needs);
 }
 
-/** `{"type": "json_schema"}`, or such a thing under `format`. */
+/** Whether a value is `{"type": "json_schema"}`, or has that under `format`. */
 function isSchema(value: unknown): boolean {
   return isObject(value) && (value.type === 'json_schema' || isSchema(value.format));
 }

@@ -20,36 +20,36 @@ import { contextWindowOf } from './context-window.ts';
 import { describeTier } from './describe-tier.ts';
 import { canTranslateTo } from './translate.ts';
 
-/** Where a request goes, where it may go else, and why. */
+/** The target of a request, the alternatives, and why it was chosen. */
 export interface Route {
-  /** The request as it was before it was translated for a target. */
+  /** The request before translation for a target. */
   context: RequestContext;
-  /** The target of the attempt under way. */
+  /** The target of the current attempt. */
   target: RoutedTarget;
   /** The target of the first attempt. */
   first: RoutedTarget;
-  /** All that may serve it, by priority. With one there is no second attempt. */
+  /** All targets that may serve the request, by priority. */
   targets: readonly RoutedTarget[];
-  /** Others serve the model too, whether or not they may serve this request. */
+  /** Several targets serve the model, even if only one of them may serve this request. */
   hasOthers: boolean;
-  /** The target was to be left alone, but there is no better one. */
+  /** The target is blocked, but there is no better one. */
   lastResort: boolean;
   /** For the header `x-service-route`. */
   why: string;
-  /** The attempts that have failed. */
+  /** The failed attempts; undefined before the first failure. */
   history?: AttemptHistory;
 }
 
 /**
- * The router's stage: the healthy target of the best priority; among equals, the better of two by time to first byte
- * and requests under way. Throws GwError 429 where each of several targets has asked to be left alone.
+ * Chooses the healthy target of the best priority; among equals, the better of two by time to first byte and requests in
+ * flight. Throws GwError 429 if every one of several targets is rate limited.
  */
 export function route(gateway: Gateway, context: RequestContext, targets: readonly RoutedTarget[]): Route {
   const [first] = targets;
   if (!first) throw new Error(`no target for ${context.request.model}`);
   if (context.options.route === false) return routeTo(context, first, [first], 'off');
   if (targets.length > 1) return chooseAmong(gateway, context, targets, first);
-  // With nobody else to ask, when to come back is the client's to heed, which was told.
+  // A single target gets the request even while it is rate limited: the client has been told when to retry.
   countRequest(gateway.router.budget, gateway.clock.monotonic());
   pin(gateway, context, first.candidate);
   return routeTo(context, first, targets, whyOf(context));
@@ -72,7 +72,7 @@ function chooseAmong(
 ): Route {
   const { targets, isPinned } = candidatesAmong(gateway, context, all, first);
   const next = nextOf(gateway, context, { targets, isPinned, tried: [] });
-  if (next.kind === 'wait') throw leftAlone(targetAt(targets, next.target), next.waitMs);
+  if (next.kind === 'wait') throw rateLimitedError(targetAt(targets, next.target), next.waitMs);
   if (next.kind === 'stop') throw new Error(`no target for ${context.request.model}: ${next.because}`);
   pin(gateway, context, next.target);
   const route = routeTo(context, targetAt(targets, next.target), targets, whyOf(context));
@@ -81,7 +81,7 @@ function chooseAmong(
   return route;
 }
 
-/** The targets that can take the request at all. */
+/** The targets that can serve the request, whatever their health. */
 export function candidatesAmong(
   gateway: Gateway,
   context: RequestContext,
@@ -89,22 +89,23 @@ export function candidatesAmong(
   first: RoutedTarget,
 ): { targets: readonly RoutedTarget[]; isPinned: boolean } {
   const reachable = all.filter((target) => canTranslateTo(context.wire, target));
-  const affinity = affinityOf(gateway, context, pinned(gateway, context));
-  const bound = affinity
+  const affinity = affinityOf(gateway, context, stickyTarget(gateway, context));
+  const allowed = affinity
     ? targetsWithAffinity(gateway, context, { targets: reachable, affinity })
     : reachable;
-  const targets = bound.length > 0 ? bound : reachable;
+  const targets = allowed.length > 0 ? allowed : reachable;
   return {
     targets: targets.length > 0 ? targets : [first],
     isPinned: affinity?.kind === 'encrypted_reasoning',
   };
 }
 
+/** Why a request goes to its first target, for the header `x-service-route`. */
 export function whyOf({ tier, request }: RequestContext): string {
   return tier ? describeTier(tier, request.model) : 'as-asked';
 }
 
-/** The conversation stays with this target from now on. */
+/** Keeps the conversation at this target from now on. */
 export function pin({ router }: Gateway, { conversation, tier }: RequestContext, target: Candidate): void {
   if (!conversation) return;
   router.stickiness.set(
@@ -113,20 +114,22 @@ export function pin({ router }: Gateway, { conversation, tier }: RequestContext,
   );
 }
 
-function pinned({ router }: Gateway, { conversation }: RequestContext): Candidate | undefined {
+/** The target that served the request's conversation last. */
+function stickyTarget({ router }: Gateway, { conversation }: RequestContext): Candidate | undefined {
   if (!conversation || conversation.isNew) return undefined;
   return router.stickiness.get(conversation.key)?.target;
 }
 
 interface Candidates {
   targets: readonly RoutedTarget[];
-  /** The attempts that failed. */
+  /** The failed attempts. */
   tried: readonly Tried[];
+  /** Time until the request's deadline. */
   remainingMs?: number;
   isPinned?: boolean;
 }
 
-/** Where a request goes next. */
+/** Decides the next attempt of a request. */
 export function nextOf(gateway: Gateway, context: RequestContext, candidates: Candidates): NextAttempt {
   const { tried, remainingMs } = candidates;
   const ordering = orderingOf(gateway, context, candidates);
@@ -140,14 +143,14 @@ export function nextOf(gateway: Gateway, context: RequestContext, candidates: Ca
   return nextAttempt(options);
 }
 
-/** What the order of a request's targets goes by. */
+/** The input for ordering a request's targets. */
 export function orderingOf(
   gateway: Gateway,
   context: RequestContext,
   { targets, isPinned = false }: Pick<Candidates, 'targets' | 'isPinned'>,
 ): OrderOptions & { health: Health } {
   const { health, random } = gateway.router;
-  const sticky = pinned(gateway, context);
+  const sticky = stickyTarget(gateway, context);
   return {
     targets: targets.map(({ candidate }) => candidate),
     health,
@@ -159,9 +162,9 @@ export function orderingOf(
 }
 
 export function targetAt(targets: readonly RoutedTarget[], candidate: Candidate): RoutedTarget {
-  const found = targets.find((target) => target.candidate === candidate);
-  if (!found) throw new Error(`${candidate.provider}/${candidate.model} is no target of the request`);
-  return found;
+  const target = targets.find((each) => each.candidate === candidate);
+  if (!target) throw new Error(`${candidate.provider}/${candidate.model} is not a target of the request`);
+  return target;
 }
 
 function capabilitiesOf({ provider, model }: Candidate): Capabilities {
@@ -169,10 +172,10 @@ function capabilitiesOf({ provider, model }: Candidate): Capabilities {
   return contextTokens === undefined ? {} : { contextTokens };
 }
 
-function leftAlone({ provider, model }: RoutedTarget, waitMs: number): GwError {
+function rateLimitedError({ provider, model }: RoutedTarget, waitMs: number): GwError {
   const seconds = Math.max(1, Math.ceil(waitMs / 1_000));
   return new GwError(
-    `${provider.name} has asked for no more requests for ${model} within the next ${seconds} s (rate limit). To try all the same: "service": {"route": false}`,
+    `${provider.name} has rate limited ${model} and accepts requests again in ${seconds} s. To send the request anyway: "service": {"route": false}`,
     {
       status: 429,
       type: 'rate_limit_error',
@@ -182,7 +185,7 @@ function leftAlone({ provider, model }: RoutedTarget, waitMs: number): GwError {
   );
 }
 
-/** The attempts of a request that have failed, in their order, and what they cost together. */
+/** The failed attempts of a request, in order, and their total usage and cost. */
 export interface AttemptHistory {
   tried: readonly Tried[];
   entries: readonly AttemptEntry[];
@@ -191,11 +194,11 @@ export interface AttemptHistory {
   flags: number;
 }
 
-/** One attempt, as the request's record tells it. */
+/** One attempt in the request record. */
 export interface AttemptEntry {
   provider: string;
   model: string;
-  /** `ok`, an HTTP status or the class of the failure. */
+  /** `ok`, an HTTP status, or the class of the failure. */
   outcome: string;
   ms: number;
   cost_usd: number;

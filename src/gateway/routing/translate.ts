@@ -9,23 +9,23 @@ import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { Wire } from '../../wire/wire.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
-import { isFromCodex } from '../intake/is-codex.ts';
+import { isFromCodex } from '../intake/is-from-codex.ts';
 import type { Target } from '../state/resolve.ts';
 import { meansNoEndpoint } from '../state/responses-support.ts';
 
 type TranslationState = Pick<Gateway, 'clock' | 'memory' | 'responsesSupport'>;
 
-/** Anthropic wants a limit on every request; this is for models of which nobody knows how much they write. */
+/** Anthropic requires an output limit; this one is for models whose maximum is unknown. */
 const DEFAULT_MAX_TOKENS = 8_192;
 
-/** Whether a request of this wire can be brought to a provider. */
+/** Whether a target can serve requests of this API, translated or not. */
 export function canTranslateTo(wire: Wire, { provider }: Target): boolean {
   return provider.wire === wire.family || findTranslation(wire.endpoint, provider.wire) !== undefined;
 }
 
 /**
- * The job in the words of the provider's wire; the very same job where it speaks the client's. Throws GwError 400 for
- * what can't be said there.
+ * Translates a request to the target's API; returns the same context if the target speaks the client's API. Throws
+ * GwError 400 for what the target's API can't express.
  */
 export function translateRequest(
   context: RequestContext,
@@ -47,20 +47,20 @@ export function translateRequest(
   }
   const body = parseObject(request.bytes.toString('utf8'));
   if (!body) throw badRequest('the body is not valid JSON', undefined, 'invalid_json');
-  const known = modelLimits(provider.name, model)?.maxOutputTokens;
-  const translated = translation.translateRequest(body, {
+  const maxOutputTokens = modelLimits(provider.name, model)?.maxOutputTokens;
+  const translatedBody = translation.translateRequest(body, {
     model,
-    maxTokens: known ?? DEFAULT_MAX_TOKENS,
+    maxTokens: maxOutputTokens ?? DEFAULT_MAX_TOKENS,
     outputLimit: provider.outputLimit,
     memory,
     isCodex: isFromCodex(context.exchange.request.headers),
   });
-  const sent = translation.wire.parse(Buffer.from(JSON.stringify(translated)));
+  const translated = translation.wire.parse(Buffer.from(JSON.stringify(translatedBody)));
   const { wantsUsage } = request;
   return {
     ...context,
     wire: translation.wire,
-    request: known === undefined ? sent : withLimitOf(sent, request),
+    request: maxOutputTokens === undefined ? translated : withLimitOf(translated, request),
     translator: translation.translateAnswers({
       model,
       wantsUsage,
@@ -72,12 +72,12 @@ export function translateRequest(
   };
 }
 
-/** A limit that was only written because the wire wants one may be cut to what a budget affords. */
-function withLimitOf(sent: WireRequest, { maxOutputTokens }: WireRequest): WireRequest {
-  return { ...sent, maxOutputTokens };
+/** Keeps the client's own limit, so that a limit that only the API requires may still be cut to fit a budget. */
+function withLimitOf(translated: WireRequest, { maxOutputTokens }: WireRequest): WireRequest {
+  return { ...translated, maxOutputTokens };
 }
 
-/** Whether a provider takes the client's requests as they are. */
+/** Whether a provider accepts requests of this API without translation. */
 export function speaksNatively(
   provider: Provider,
   { family, endpoint }: Wire,
@@ -87,8 +87,8 @@ export function speaksNatively(
 }
 
 /**
- * The job for a provider that turns out to have chat completions alone; undefined where the answer means something
- * else. Throws GwError 400 for what can't be said there.
+ * Translates a Responses request to chat completions after its provider answered that it has no such endpoint; undefined
+ * when the answer means something else. Throws GwError 400 for what chat completions can't express.
  */
 export function translateAfterRefusal(
   answer: { status: number; body(): string },
@@ -102,7 +102,7 @@ export function translateAfterRefusal(
     : undefined;
 }
 
-/** What an answer tells of the provider's endpoints: only a good one is proof, as anything may be refused. */
+/** Records which endpoint a provider has. Only a 2xx answer is proof: anything may be refused. */
 export function recordResponsesSupport(
   status: number,
   {

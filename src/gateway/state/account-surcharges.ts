@@ -2,53 +2,57 @@ import type { Provider } from '../../providers/registry.ts';
 import type { Surcharges } from '../../wire/request/surcharges.ts';
 import type { Target } from './resolve.ts';
 
-/** At how many tenths of the listed prices a target answers requests, as its answers to those without terms tell. */
+/** The price of a target in tenths of the listed price, with the surcharges that the provider account has by default. */
 export interface AccountSurcharges {
-  /** With the terms of a request, if it has any: the default may come on top of them. */
+  /** The price of a request. The account's default applies on top of the request's own surcharges. */
   of(target: Target, surcharges?: Surcharges): number;
+  /** Remembers the price of an answer to a request without surcharges of its own. */
   learn(target: Target, tenths: number): void;
 }
 
-const LISTED = 10;
-/** A workspace may have its requests answered in one country unless they say otherwise, at 1.1 times the price. */
-const ANTHROPIC = 11;
-/** The field that a request names to have none of the default. */
-const FIELD: Readonly<Record<Provider['wire'], string>> = {
+const LISTED_TENTHS = 10;
+/** An Anthropic workspace may default to inference in one country, at 1.1 times the price. */
+const ANTHROPIC_TENTHS = 11;
+/** The field with which a request overrides the account's default. */
+const OVERRIDE_FIELD: Readonly<Record<Provider['wire'], string>> = {
   openai: 'service_tier',
   anthropic: 'inference_geo',
 };
-/** Names of models come from clients. */
+/** Bounds the memory, since model names come from clients. */
 const MAX_REMEMBERED = 1_000;
 
 /**
- * An account may have a dearer tier or place by default, of which nobody knows before the first answer. OpenAI and Azure
- * are asked for their default tier (pin-tier.ts); Anthropic can't be asked for any place, since a workspace may forbid
- * it, so it is held for as the dearer until an answer tells. At a provider of one's own, and where the user leaves the
- * tier to the account, what was sent before the first answer may cost more than was held for it.
+ * An account may default to a dearer service tier or region, which gw learns from the first answer. gw asks OpenAI and
+ * Azure for their default tier (default-service-tier.ts). It can't ask Anthropic for a region, because a workspace may
+ * forbid it, so it holds the dearer price until an answer shows another. At other providers, and if the user leaves the
+ * tier to the account, requests sent before the first answer may cost more than their holds.
  */
 export function createAccountSurcharges(): AccountSurcharges {
-  const told = new Map<string, number>();
+  const tenthsByTarget = new Map<string, number>();
   const keyOf = ({ provider, model }: Target) => `${provider.name}/${model}`;
   return {
     of(target, surcharges) {
-      const byDefault = (told.size > 0 ? told.get(keyOf(target)) : undefined) ?? assumed(target);
-      if (!surcharges) return byDefault;
-      const isNamed = Object.hasOwn(surcharges.byField, FIELD[target.provider.wire]);
-      return isNamed ? surcharges.priceTenths : Math.ceil((surcharges.priceTenths * byDefault) / LISTED);
+      const learned = tenthsByTarget.size > 0 ? tenthsByTarget.get(keyOf(target)) : undefined;
+      const accountTenths = learned ?? initialTenths(target);
+      if (!surcharges) return accountTenths;
+      const isOverridden = Object.hasOwn(surcharges.byField, OVERRIDE_FIELD[target.provider.wire]);
+      return isOverridden
+        ? surcharges.priceTenths
+        : Math.ceil((surcharges.priceTenths * accountTenths) / LISTED_TENTHS);
     },
     learn(target, tenths) {
-      // A lesser price is no reason to hold less.
-      const most = Math.max(tenths, LISTED);
-      if (most === assumed(target)) {
-        if (told.size > 0) told.delete(keyOf(target));
+      // A discount is no reason to hold less than the listed price.
+      const heldTenths = Math.max(tenths, LISTED_TENTHS);
+      if (heldTenths === initialTenths(target)) {
+        if (tenthsByTarget.size > 0) tenthsByTarget.delete(keyOf(target));
         return;
       }
-      if (told.size >= MAX_REMEMBERED) told.clear();
-      told.set(keyOf(target), most);
+      if (tenthsByTarget.size >= MAX_REMEMBERED) tenthsByTarget.clear();
+      tenthsByTarget.set(keyOf(target), heldTenths);
     },
   };
 }
 
-function assumed({ provider }: Target): number {
-  return provider.name === 'anthropic' ? ANTHROPIC : LISTED;
+function initialTenths({ provider }: Target): number {
+  return provider.name === 'anthropic' ? ANTHROPIC_TENTHS : LISTED_TENTHS;
 }

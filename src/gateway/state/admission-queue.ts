@@ -2,21 +2,20 @@ import type { Clock } from '../../clock.ts';
 import type { Admission, AdmissionResult } from '../../store/ledger/admission.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
 
-/** Requests that wait for running ones of their line to free room, first come first served. */
+/** Requests that wait for room in a budget, first come, first served within a queue. */
 export interface AdmissionQueue {
-  /** As the ledger's `admit`, but `wait` comes back only when the time is up or nobody waits any more. */
+  /** The ledger's `admit`, but returns `wait` only after `maxWaitMs` or when the client has hung up. */
   admit(admission: Admission, options: WaitOptions): Promise<AdmissionResult>;
-  /** Room may have been freed for a line. */
-  wake(line: LineKey): void;
+  /** Tries the requests of a queue again, because room may have been freed. */
+  wake(key: QueueKey): void;
 }
 
 export interface WaitOptions {
   maxWaitMs: number;
-  /** Whether the client is still there. */
-  wanted(): boolean;
+  isConnected(): boolean;
 }
 
-type LineKey = NonNullable<Admission['queueKey']>;
+type QueueKey = NonNullable<Admission['queueKey']>;
 
 interface Waiter {
   admission: Admission;
@@ -28,21 +27,22 @@ interface Waiter {
   cancelTimer: () => void;
 }
 
-interface Line {
+interface Queue {
   waiters: Waiter[];
-  pumping: boolean;
-  again: boolean;
+  draining: boolean;
+  /** Woken while draining: drain once more. */
+  drainAgain: boolean;
   cancelPoll: () => void;
 }
 
-/** How many at the head of a line are tried at once. */
-const WINDOW = 64;
-/** Room freed by other daemons on the database is noticed within this time. */
+/** How many requests at the head of a queue are tried at once. */
+const BATCH_SIZE = 64;
+/** How soon room is noticed that another daemon on the same database has freed. */
 const POLL_MS = 100;
 
 export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock): AdmissionQueue {
-  const lines = new Map<LineKey, Line>();
-  const keyOf = ({ queueKey, projectId }: Admission): LineKey => queueKey ?? projectId;
+  const queues = new Map<QueueKey, Queue>();
+  const keyOf = ({ queueKey, projectId }: Admission): QueueKey => queueKey ?? projectId;
 
   function join(admission: Admission, options: WaitOptions, last: AdmissionResult): Promise<AdmissionResult> {
     return new Promise((resolve, reject) => {
@@ -57,62 +57,67 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
       };
       waiter.cancelTimer = clock.after(options.maxWaitMs, () => {
         waiter.expired = true;
-        pump(keyOf(admission));
+        wake(keyOf(admission));
       });
-      lineOf(keyOf(admission)).waiters.push(waiter);
-      pump(keyOf(admission));
+      queueOf(keyOf(admission)).waiters.push(waiter);
+      wake(keyOf(admission));
     });
   }
 
-  function lineOf(key: LineKey): Line {
-    let line = lines.get(key);
-    if (!line) {
-      line = { waiters: [], pumping: false, again: false, cancelPoll: () => {} };
-      lines.set(key, line);
+  function queueOf(key: QueueKey): Queue {
+    let queue = queues.get(key);
+    if (!queue) {
+      queue = { waiters: [], draining: false, drainAgain: false, cancelPoll: () => {} };
+      queues.set(key, queue);
     }
-    return line;
+    return queue;
   }
 
-  function pump(key: LineKey): void {
-    const line = lines.get(key);
-    if (!line) return;
-    if (line.pumping) {
-      line.again = true;
+  function wake(key: QueueKey): void {
+    const queue = queues.get(key);
+    if (!queue) return;
+    if (queue.draining) {
+      queue.drainAgain = true;
       return;
     }
-    line.pumping = true;
-    line.cancelPoll();
-    void drain(line).finally(() => {
-      line.pumping = false;
-      if (line.waiters.length === 0) lines.delete(key);
-      else line.cancelPoll = clock.after(POLL_MS, () => pump(key));
+    queue.draining = true;
+    queue.cancelPoll();
+    void drain(queue).finally(() => {
+      queue.draining = false;
+      if (queue.waiters.length === 0) queues.delete(key);
+      else queue.cancelPoll = clock.after(POLL_MS, () => wake(key));
     });
   }
 
-  async function drain(line: Line): Promise<void> {
+  async function drain(queue: Queue): Promise<void> {
     do {
-      line.again = false;
-      // The ledger keeps the order within a batch: once one has to wait, those behind it wait too.
-      const heads = line.waiters.slice(0, WINDOW);
-      const outcomes = await Promise.allSettled(heads.map((waiter) => tryOnce(waiter)));
-      const stay = heads.filter((waiter, i) => !leaves(waiter, outcomes[i]));
-      const rest = line.waiters.slice(heads.length).filter((waiter) => !givesUp(waiter, stay[0]?.last));
-      line.waiters = [...stay, ...rest];
-      if (stay.length < heads.length && line.waiters.length > 0) line.again = true;
-    } while (line.again);
+      queue.drainAgain = false;
+      // The ledger keeps the order within a batch: once one request has to wait, those behind it wait too.
+      const heads = queue.waiters.slice(0, BATCH_SIZE);
+      const outcomes = await Promise.allSettled(heads.map((waiter) => tryAdmit(waiter)));
+      const waiting = heads.filter((waiter, i) => !resolveIfDone(waiter, outcomes[i]));
+      const rest = queue.waiters
+        .slice(heads.length)
+        .filter((waiter) => !resolveIfExpired(waiter, waiting[0]?.last));
+      queue.waiters = [...waiting, ...rest];
+      if (waiting.length < heads.length && queue.waiters.length > 0) queue.drainAgain = true;
+    } while (queue.drainAgain);
   }
 
-  function tryOnce(waiter: Waiter): Promise<AdmissionResult> {
-    if (!waiter.options.wanted()) return Promise.resolve(waiter.last);
+  function tryAdmit(waiter: Waiter): Promise<AdmissionResult> {
+    if (!waiter.options.isConnected()) return Promise.resolve(waiter.last);
     return ledger.admit(waiter.admission);
   }
 
-  /** Tells the waiter how it ended, if it did. */
-  function leaves(waiter: Waiter, outcome: PromiseSettledResult<AdmissionResult> | undefined): boolean {
+  /** Resolves a waiter that the ledger has decided, or that has no reason to wait on; true if it did. */
+  function resolveIfDone(
+    waiter: Waiter,
+    outcome: PromiseSettledResult<AdmissionResult> | undefined,
+  ): boolean {
     if (!outcome) return false;
     if (outcome.status === 'fulfilled' && outcome.value.kind === 'wait') {
       waiter.last = outcome.value;
-      if (!waiter.expired && waiter.options.wanted()) return false;
+      if (!waiter.expired && waiter.options.isConnected()) return false;
     }
     waiter.cancelTimer();
     if (outcome.status === 'fulfilled') waiter.resolve(outcome.value);
@@ -120,20 +125,20 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
     return true;
   }
 
-  /** Ends a wait far behind the head of the line, where it has not been tried: what holds for the head holds for it. */
-  function givesUp(waiter: Waiter, atHead: AdmissionResult | undefined): boolean {
-    const wanted = waiter.options.wanted();
-    const outcome = atHead ?? waiter.last;
-    // One that was never tried is tried next, as nobody stands before it any more.
-    if (wanted && (!waiter.expired || outcome.kind === 'needs_exact_count')) return false;
+  /** Resolves an expired waiter that was not in the batch, with the result at the head of the queue; true if it did. */
+  function resolveIfExpired(waiter: Waiter, headResult: AdmissionResult | undefined): boolean {
+    const isConnected = waiter.options.isConnected();
+    const result = headResult ?? waiter.last;
+    // A waiter that the ledger has never decided on is tried in the next batch, since no waiter is left before it.
+    if (isConnected && (!waiter.expired || result.kind === 'needs_exact_count')) return false;
     waiter.cancelTimer();
-    waiter.resolve(outcome);
+    waiter.resolve(result);
     return true;
   }
 
   return {
     admit(admission, options) {
-      if (lines.size > 0 && lines.has(keyOf(admission)) && admission.amount > 0 && !admission.unpriced) {
+      if (queues.size > 0 && queues.has(keyOf(admission)) && admission.amount > 0 && !admission.unpriced) {
         if (!admission.isFinal) return Promise.resolve({ kind: 'needs_exact_count' });
         return join(admission, options, { kind: 'needs_exact_count' });
       }
@@ -141,6 +146,6 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
       if (!admission.isFinal) return result;
       return result.then((first) => (first.kind === 'wait' ? join(admission, options, first) : first));
     },
-    wake: pump,
+    wake,
   };
 }

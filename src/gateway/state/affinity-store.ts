@@ -1,13 +1,13 @@
 import type { Clock } from '../../clock.ts';
 import { createStickiness, type SavedPin, type Stickiness } from '../../routing/stickiness.ts';
 
-/** Where conversations were served last, and who made which stored response. */
+/** The targets that served conversations last, and those that store responses. */
 export interface AffinityStore {
-  /** Which target each conversation was served by. */
+  /** The last target of each conversation. */
   stickiness: Stickiness;
-  /** Which target made each stored response, by its id. */
+  /** The target that stores each response, by the response's id. */
   responses: Stickiness;
-  /** The latest of them, to be kept over a restart; undefined where nothing came to them since the last time. */
+  /** A snapshot of the latest entries for the next start; undefined when nothing has changed since the last snapshot. */
   conversationsToSave(): AffinitySnapshot | undefined;
 }
 
@@ -18,20 +18,20 @@ export interface AffinitySnapshot {
   responses: SavedPin[];
 }
 
-/** So long OpenAI keeps responses: https://platform.openai.com/docs/guides/conversation-state */
+/** How long OpenAI stores responses: https://platform.openai.com/docs/guides/conversation-state */
 const RESPONSES_MS = 30 * 86_400_000;
-/** To write so many takes a millisecond. */
-const MOST_SAVED = 500;
+/** Writing this many takes a millisecond. */
+const MAX_SAVED = 500;
 
-/** `known` is what an earlier run knew, as it was stored. */
-export function createAffinityStore(clock: Pick<Clock, 'monotonic' | 'now'>, known: unknown): AffinityStore {
-  const saved = known as Partial<AffinitySnapshot> | undefined;
-  // A clock that was set back must not make them younger.
-  const passedMs = Math.max(0, clock.now() - Number(saved?.savedAtMs));
-  const stickiness = createStickiness(clock, { savedPins: older(saved?.stickiness, passedMs) });
+/** `saved`: the stored snapshot of an earlier run, if there is one; it is not trusted. */
+export function createAffinityStore(clock: Pick<Clock, 'monotonic' | 'now'>, saved: unknown): AffinityStore {
+  const snapshot = saved as Partial<AffinitySnapshot> | undefined;
+  // A clock that was set back must not make the entries younger.
+  const elapsedMs = Math.max(0, clock.now() - Number(snapshot?.savedAtMs));
+  const stickiness = createStickiness(clock, { savedPins: agePins(snapshot?.stickiness, elapsedMs) });
   const responses = createStickiness(clock, {
     idleMs: RESPONSES_MS,
-    savedPins: older(saved?.responses, passedMs),
+    savedPins: agePins(snapshot?.responses, elapsedMs),
   });
   let changes = 0;
   return {
@@ -43,17 +43,17 @@ export function createAffinityStore(clock: Pick<Clock, 'monotonic' | 'now'>, kno
       changes = now;
       return {
         savedAtMs: clock.now(),
-        stickiness: stickiness.latest(MOST_SAVED),
-        responses: responses.latest(MOST_SAVED),
+        stickiness: stickiness.latest(MAX_SAVED),
+        responses: responses.latest(MAX_SAVED),
       };
     },
   };
 }
 
-/** What is of another form, as of another version, is left out. */
-function older(pins: unknown, passedMs: number): SavedPin[] {
-  if (!Array.isArray(pins) || Number.isNaN(passedMs)) return [];
-  return pins.filter(isSavedPin).map((saved) => ({ ...saved, idleMs: saved.idleMs + passedMs }));
+/** Adds the time since the snapshot to the idle times. Skips entries of another format, such as another version's. */
+function agePins(pins: unknown, elapsedMs: number): SavedPin[] {
+  if (!Array.isArray(pins) || Number.isNaN(elapsedMs)) return [];
+  return pins.filter(isSavedPin).map((pin) => ({ ...pin, idleMs: pin.idleMs + elapsedMs }));
 }
 
 function isSavedPin(value: unknown): value is SavedPin {

@@ -1,23 +1,23 @@
-/** How many bytes of requests are in memory, over all that run. */
+/** Limits the bytes of request bodies in memory, over all running requests. */
 export interface BodyMemory {
   /**
-   * Takes room for so many bytes more of a body that has `own` already; false where there is none. A lone body always
-   * has room: its size is bounded apart.
+   * Acquires `bytes` more for a body that holds `own` bytes; false if that exceeds the limit. A body that is alone in
+   * memory may always grow: its own size has another limit.
    */
-  take(bytes: number, own: number): boolean;
-  give(bytes: number): void;
+  acquire(bytes: number, own: number): boolean;
+  release(bytes: number): void;
 }
 
-/** The bound is asked for each time, as it can change while gw runs. */
+/** `maxBytes` is a function because the setting can change while gw runs. */
 export function createBodyMemory(maxBytes: () => number): BodyMemory {
   let used = 0;
   return {
-    take(bytes, own) {
+    acquire(bytes, own) {
       if (used > own && used + bytes > maxBytes()) return false;
       used += bytes;
       return true;
     },
-    give(bytes) {
+    release(bytes) {
       used -= bytes;
     },
   };

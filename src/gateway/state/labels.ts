@@ -2,7 +2,7 @@ import type { RequestId } from '../../ids.ts';
 import type { Tier } from '../../routing/tier.ts';
 import { excerpt } from '../../tiering/code-units.ts';
 import type { Prompt } from '../../tiering/prompt.ts';
-import type { Learners } from './learner-store.ts';
+import type { Learners } from './learners.ts';
 
 /** A request that was served by one of two tiers, as a training example. */
 export interface LabelledRequest {
@@ -24,7 +24,7 @@ export interface Labels {
   feedback(id: RequestId, quality: number): FeedbackResult;
 }
 
-/** What feedback did. `not_remembered`: the request's prompt was evicted, or was never stored. */
+/** The effect of feedback. `not_remembered`: the request's prompt was evicted, or was never stored. */
 export type FeedbackResult = 'learnt' | 'said_before' | 'not_remembered';
 
 interface Entry {

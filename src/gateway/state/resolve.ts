@@ -3,34 +3,34 @@ import { notFound } from '../../errors.ts';
 import type { ModelLists } from '../../providers/model-lists.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Candidate } from '../../routing/candidate.ts';
-import { namesFor, namesInList } from './aliases.ts';
+import { expandAlias, expandAliasList } from './expand-alias.ts';
 
 /** A model at a provider. */
 export interface Target {
   provider: Provider;
-  /** As the provider calls it. */
+  /** The provider's name for the model. */
   model: string;
 }
 
 /** A target that requests can be routed to. */
 export interface RoutedTarget extends Target {
-  /** The same target, as the router ranks it. */
+  /** The same target with its priority, for the router. */
   candidate: Candidate;
-  /** It was named by an alias or with its provider; else it is one of several providers that list the model. */
+  /** The user named it, by an alias or as `provider/model`; otherwise gw found it among the providers of the model. */
   named: boolean;
 }
 
 export interface Resolver {
   /**
-   * The targets that serve a model name, by priority, for clients of a wire. Throws GwError 404 that says what was
-   * tried.
+   * The targets that serve a model name, by priority, for clients of an API. Throws GwError 404 with the providers that
+   * were asked.
    */
   resolve(model: string, family: Provider['wire']): RoutedTarget[] | Promise<RoutedTarget[]>;
-  /** The same for a name, as far as it is known without asking anybody; empty where it is not. */
+  /** The same without asking any provider; empty for a name that gw doesn't know yet. */
   find(model: string, family: Provider['wire']): RoutedTarget[];
-  /** The same for a list of names such as an alias has. */
+  /** The same for a list of names, in the syntax of an alias. */
   findAll(models: string, family: Provider['wire']): RoutedTarget[];
-  /** Forgets all: providers or aliases have changed. */
+  /** Clears the cache after providers or aliases have changed. */
   forget(): void;
 }
 
@@ -38,107 +38,106 @@ export interface ResolverOptions {
   providers: () => ReadonlyMap<string, Provider>;
   aliases: () => Readonly<Record<string, string>>;
   lists: ModelLists;
-  /** What some use of a model costs there, to compare; undefined where nobody knows. */
+  /** A price for comparing targets; undefined when it is unknown. */
   priceOf: (target: Target) => number | undefined;
 }
 
-const MAX_REMEMBERED = 5_000;
-/** Room for the order of providers that nobody has put in order. */
-const RANKS = 1_000;
-const FOREIGN_WIRE = 500;
+const MAX_CACHED = 5_000;
+/** Priorities per group: leaves room to rank the targets within a group. */
+const RANKS_PER_GROUP = 1_000;
+const FOREIGN_WIRE_RANK = 500;
 
 /**
- * Finds who serves a model: an alias stands for other names; `provider/model` says it outright; else the providers
- * that list the model; else the provider whose names look like it. Only a name that none of these explains makes gw
- * ask the providers for their lists.
+ * Finds the targets of a model name: an alias expands to other names; `provider/model` names its provider; any other
+ * name is served by the providers that list it, else by those whose naming pattern it matches. If that finds nothing,
+ * gw asks the providers for their current lists.
  */
 export function createResolver({ providers, aliases, lists, priceOf }: ResolverOptions): Resolver {
-  const remembered = {
+  const cache = {
     openai: new Map<string, RoutedTarget[]>(),
     anthropic: new Map<string, RoutedTarget[]>(),
   };
 
   function lookUp(request: string, family: Provider['wire']): RoutedTarget[] {
-    return targetsOf(namesFor(request, aliases()), family);
+    return targetsOf(expandAlias(request, aliases()), family);
   }
 
-  function targetsOf(groups: string[][], family: Provider['wire'], isChosen = false): RoutedTarget[] {
-    const isList = isChosen || groups.length > 1 || groups.some((names) => names.length > 1);
-    const found = groups.flatMap((names, group) =>
+  function targetsOf(groups: string[][], family: Provider['wire'], isNamed = false): RoutedTarget[] {
+    const isList = isNamed || groups.length > 1 || groups.some((names) => names.length > 1);
+    const all = groups.flatMap((names, group) =>
       names.flatMap((name) => {
-        const { targets, said } = byName(name);
-        const named = isList || said;
+        const { targets, hasProvider } = findByName(name);
+        const named = isList || hasProvider;
         const rankOf = named ? () => 0 : rankBy(targets, family);
-        return targets.map((target) => routed(target, group * RANKS + rankOf(target), named));
+        return targets.map((target) => routedTarget(target, group * RANKS_PER_GROUP + rankOf(target), named));
       }),
     );
-    return found.filter(isFirst).sort((a, b) => a.candidate.priority - b.candidate.priority);
+    return all.filter(isFirst).sort((a, b) => a.candidate.priority - b.candidate.priority);
   }
 
-  /** Those that speak the client's wire before those that have to be translated for, and the cheapest first. */
+  /** Ranks targets that speak the client's API before those that need translation, and cheaper ones first. */
   function rankBy(targets: readonly Target[], family: Provider['wire']): (target: Target) => number {
     if (targets.length < 2) return () => 0;
     const priceIn = (target: Target) => priceOf(target) ?? Number.POSITIVE_INFINITY;
     const prices = [...new Set(targets.map(priceIn))].sort((a, b) => a - b);
-    return (target) => prices.indexOf(priceIn(target)) + (target.provider.wire === family ? 0 : FOREIGN_WIRE);
+    return (target) =>
+      prices.indexOf(priceIn(target)) + (target.provider.wire === family ? 0 : FOREIGN_WIRE_RANK);
   }
 
-  function byName(model: string): { targets: Target[]; said: boolean } {
+  function findByName(model: string): { targets: Target[]; hasProvider: boolean } {
     const slash = model.indexOf('/');
-    const named = slash > 0 ? providers().get(model.slice(0, slash)) : undefined;
-    if (named) {
-      const target = { provider: named, model: nameAt(named, model, model.slice(slash + 1)) };
-      return { targets: [target], said: true };
+    const provider = slash > 0 ? providers().get(model.slice(0, slash)) : undefined;
+    if (provider) {
+      const target = { provider, model: nameAt(provider, model, model.slice(slash + 1)) };
+      return { targets: [target], hasProvider: true };
     }
-    const listed = lists.known(model);
+    const listing = lists.known(model);
     const serving =
-      listed.length > 0
-        ? listed
-        : [...providers().values()].filter((provider) => provider.models?.test(model));
-    return { targets: serving.map((provider) => ({ provider, model })), said: false };
+      listing.length > 0 ? listing : [...providers().values()].filter(({ models }) => models?.test(model));
+    return { targets: serving.map((each) => ({ provider: each, model })), hasProvider: false };
   }
 
-  function remember(request: string, family: Provider['wire'], targets: RoutedTarget[]): RoutedTarget[] {
-    if (remembered[family].size >= MAX_REMEMBERED) remembered[family].clear();
-    remembered[family].set(request, targets);
+  function addToCache(request: string, family: Provider['wire'], targets: RoutedTarget[]): RoutedTarget[] {
+    if (cache[family].size >= MAX_CACHED) cache[family].clear();
+    cache[family].set(request, targets);
     return targets;
   }
 
-  async function ask(request: string, family: Provider['wire']): Promise<RoutedTarget[]> {
+  async function askProviders(request: string, family: Provider['wire']): Promise<RoutedTarget[]> {
     await lists.refresh();
     const targets = lookUp(request, family);
-    if (targets.length > 0) return remember(request, family, targets);
-    throw notFound(explain(request), 'model_not_found', 'model');
+    if (targets.length > 0) return addToCache(request, family, targets);
+    throw notFound(notFoundMessage(request), 'model_not_found', 'model');
   }
 
-  function explain(request: string): string {
-    const tried = lists.all().map(({ provider, models, error }) => {
+  function notFoundMessage(request: string): string {
+    const answers = lists.all().map(({ provider, models, error }) => {
       if (error !== null) return `${provider.name} (no list: ${error})`;
       return `${provider.name} (${models.length} ${models.length === 1 ? 'model' : 'models'})`;
     });
-    const names = namesFor(request, aliases()).flat();
+    const names = expandAlias(request, aliases()).flat();
     const alias = names.length === 1 && names[0] === request ? '' : `, which stands for ${names.join(', ')}`;
-    const who = tried.length > 0 ? `Asked: ${tried.join(', ')}.` : 'No provider is configured.';
-    return `no provider serves the model "${request}"${alias}. ${who} Name the provider (provider/model), add one (gw providers add NAME), or see what there is: gw models`;
+    const asked = answers.length > 0 ? `Asked: ${answers.join(', ')}.` : 'No provider is configured.';
+    return `no provider serves the model "${request}"${alias}. ${asked} Name the provider (provider/model), add one (gw providers add NAME), or list the models: gw models`;
   }
 
   return {
     resolve(request, family) {
-      const known = remembered[family].get(request);
-      if (known) return known;
+      const cached = cache[family].get(request);
+      if (cached) return cached;
       const targets = lookUp(request, family);
-      return targets.length > 0 ? remember(request, family, targets) : ask(request, family);
+      return targets.length > 0 ? addToCache(request, family, targets) : askProviders(request, family);
     },
     find: lookUp,
-    findAll: (models, family) => targetsOf(namesInList(models, aliases()), family, true),
+    findAll: (models, family) => targetsOf(expandAliasList(models, aliases()), family, true),
     forget() {
-      remembered.openai.clear();
-      remembered.anthropic.clear();
+      cache.openai.clear();
+      cache.anthropic.clear();
     },
   };
 }
 
-function routed({ provider, model }: Target, priority: number, named: boolean): RoutedTarget {
+function routedTarget({ provider, model }: Target, priority: number, named: boolean): RoutedTarget {
   return { provider, model, candidate: candidateOf(provider, model, priority), named };
 }
 
@@ -152,7 +151,7 @@ function isFirst({ provider, model }: Target, at: number, all: readonly Target[]
   return all.findIndex((other) => other.provider === provider && other.model === model) === at;
 }
 
-/** The sandbox's models carry the provider's name in their own. */
+/** The sandbox's models have the provider's name in their own. */
 function nameAt(provider: Provider, full: string, rest: string): string {
   return provider.models?.test(full) ? full : rest;
 }

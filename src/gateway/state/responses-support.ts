@@ -2,28 +2,27 @@ import { isObject } from '../../json/object.ts';
 import type { Provider } from '../../providers/registry.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 
-/** Which providers have chat completions and no responses, as their answers have told. */
+/** Which providers have the Responses API and which have only chat completions, learnt from their answers. */
 export interface ResponsesSupport {
   isMissing(provider: Provider): boolean;
-  /** It has answered a chat completion, where it had none of a response. */
+  /** The provider has answered a chat completion after it refused the response. */
   markMissing(provider: Provider): void;
-  /** It has answered a response: what it refuses from now on is the request. */
+  /** The provider has answered a response, so whatever it refuses from now on is the request itself. */
   markSupported(provider: Provider): void;
-  /** Whether it has been seen to answer responses. */
   isSupported(provider: Provider): boolean;
 }
 
-/** A provider may have been updated since, or was only broken. */
-const REMEMBERED_MS = 10 * 60_000;
+/** How long `isMissing` lasts: the provider may be updated, or was only broken. */
+const MISSING_MS = 10 * 60_000;
 
 export function createResponsesSupport(now: () => number): ResponsesSupport {
-  const until = new Map<string, number>();
-  const others = new Set<string>();
+  const missingUntil = new Map<string, number>();
+  const supporting = new Set<string>();
   return {
-    isMissing: (provider) => now() < (until.get(addressOf(provider)) ?? 0),
-    markMissing: (provider) => void until.set(addressOf(provider), now() + REMEMBERED_MS),
-    markSupported: (provider) => void others.add(addressOf(provider)),
-    isSupported: (provider) => others.has(addressOf(provider)),
+    isMissing: (provider) => now() < (missingUntil.get(addressOf(provider)) ?? 0),
+    markMissing: (provider) => void missingUntil.set(addressOf(provider), now() + MISSING_MS),
+    markSupported: (provider) => void supporting.add(addressOf(provider)),
+    isSupported: (provider) => supporting.has(addressOf(provider)),
   };
 }
 
@@ -31,14 +30,14 @@ function addressOf({ origin, basePath }: Provider): string {
   return origin + basePath;
 }
 
-/** "Not Found", "404 page not found", "File Not Found": all there is to say of a path. */
+/** A message about the path alone: "Not Found", "404 page not found", "File Not Found". */
 const NOTHING_HERE = /^\W*(404\W+)?((page|file|path|route|resource|endpoint|url) )?not found\W*$/i;
 /** "Invalid URL (POST /v1/responses)", "Unknown request URL", "no Route matched". */
 const NAMES_PATH = /\/responses\b|\b(url|route|path|endpoint)\b/i;
 
 /**
- * Whether an error means that there is no such endpoint. A 404 may also be about the model, an earlier response or an
- * item that the request names; those say so in JSON.
+ * Whether an error means that the endpoint doesn't exist. A 404 may also be about the model, an earlier response or an
+ * item; such an error is JSON and says so.
  */
 export function meansNoEndpoint(status: number, body: string): boolean {
   if (status === 405 || status === 501) return true;
@@ -46,6 +45,6 @@ export function meansNoEndpoint(status: number, body: string): boolean {
   const answer = parseObject(body);
   if (!answer) return true;
   const { error } = answer;
-  const said = String((isObject(error) ? error.message : error) ?? answer.detail ?? answer.message ?? '');
-  return NOTHING_HERE.test(said) || NAMES_PATH.test(said);
+  const message = String((isObject(error) ? error.message : error) ?? answer.detail ?? answer.message ?? '');
+  return NOTHING_HERE.test(message) || NAMES_PATH.test(message);
 }

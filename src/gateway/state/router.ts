@@ -5,11 +5,11 @@ import { isHealthSnapshot } from '../../routing/health-snapshot.ts';
 import { newRetryBudget, type RetryBudget } from '../../routing/retry-budget.ts';
 import { type AffinityStore, createAffinityStore } from './affinity-store.ts';
 
-/** What the router knows of the targets, and how many second attempts it may still make. */
+/** The router's state: health of the targets, affinity of conversations, and the budget of retries. */
 export interface Router extends AffinityStore {
   health: Health;
   budget: RetryBudget;
-  /** A number in [0,1). */
+  /** A random number in [0,1). */
   random: () => number;
   /** Calls the listener soon after the health of a target has changed. */
   onHealthChange(listener: () => void): void;
@@ -18,14 +18,14 @@ export interface Router extends AffinityStore {
 export interface RouterOptions {
   clock: Clock;
   random: Random;
-  /** What an earlier run knew, as it was stored. */
-  known: { health: unknown; conversations: unknown };
+  /** Stored snapshots of an earlier run, which are not trusted. */
+  saved: { health: unknown; conversations: unknown };
 }
 
-/** A burst of changes is reported once. The listener saves the health, so a kill loses no more than this. */
+/** Merges a burst of changes into one report. The listener saves the health, so a kill loses no more than this. */
 const REPORT_AFTER_MS = 500;
 
-export function createRouter({ clock, random, known }: RouterOptions): Router {
+export function createRouter({ clock, random, saved }: RouterOptions): Router {
   const listeners: (() => void)[] = [];
   let isDue = false;
   const onChange = () => {
@@ -37,10 +37,10 @@ export function createRouter({ clock, random, known }: RouterOptions): Router {
     });
   };
   const chance = () => random(4).readUInt32BE(0) / 2 ** 32;
-  const snapshot = isHealthSnapshot(known.health) ? known.health : undefined;
+  const snapshot = isHealthSnapshot(saved.health) ? saved.health : undefined;
   const health = createHealth({ clock, random: chance, snapshot, onChange });
   return {
-    ...createAffinityStore(clock, known.conversations),
+    ...createAffinityStore(clock, saved.conversations),
     health,
     budget: newRetryBudget(),
     random: chance,

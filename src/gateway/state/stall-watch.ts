@@ -1,77 +1,79 @@
 import { errors } from './undici.ts';
 
-/** How long a provider may be silent. */
+/** How long a provider may send nothing. */
 export interface StallLimits {
   firstByteTimeoutMs: number;
   idleTimeoutMs: number;
 }
 
-/** A call as the watch sees it. */
+/** A call whose progress is watched. */
 export interface WatchedCall {
-  /** Set whenever something came from the provider; the watch takes it back. */
-  moved: boolean;
-  /** The client is slow, and the provider waits for it. */
+  /** Set by the call whenever the provider sends something; reset by the watch. */
+  hasProgress: boolean;
+  /** The client reads slowly, so gw has paused the provider. */
   paused: boolean;
+  /** The provider has sent the head of its answer. */
   answered: boolean;
-  /** The watch's own: for how many looks nothing has moved, and where it stands in the list. */
-  quietLooks: number;
-  place: number;
+  /** Used by the watch: number of checks in a row without progress. */
+  idleChecks: number;
+  /** Used by the watch: position in its list. */
+  index: number;
   /** Ends the call. */
   stall(error: Error): void;
 }
 
 /**
- * Ends calls of a provider that has fallen silent. All are looked at together now and then: timers of their own, two
- * or three a request, were a tenth of its garbage.
+ * Ends calls whose provider has stopped sending. One interval checks all calls: separate timers, two or three per
+ * request, made up a tenth of a request's garbage.
  */
 export interface StallWatch {
   add(call: WatchedCall): void;
   remove(call: WatchedCall): void;
 }
 
-const LOOKS_PER_LIMIT = 8;
-const MIN_LOOK_MS = 10;
-const MAX_LOOK_MS = 500;
+const CHECKS_PER_LIMIT = 8;
+const MIN_INTERVAL_MS = 10;
+const MAX_INTERVAL_MS = 500;
 
 export function createStallWatch({ firstByteTimeoutMs, idleTimeoutMs }: StallLimits): StallWatch {
-  const shortest = Math.min(firstByteTimeoutMs, idleTimeoutMs) / LOOKS_PER_LIMIT;
-  const everyMs = Math.min(Math.max(shortest, MIN_LOOK_MS), MAX_LOOK_MS);
-  // Not a Set: the tables that it outgrows point at each other and at what was in them, and once one of them is old,
-  // the garbage of every request grows old with it.
+  const wantedMs = Math.min(firstByteTimeoutMs, idleTimeoutMs) / CHECKS_PER_LIMIT;
+  const intervalMs = Math.min(Math.max(wantedMs, MIN_INTERVAL_MS), MAX_INTERVAL_MS);
+  // Not a Set: a Set that grows keeps its old hash tables linked to each other and to their entries, so once one of
+  // them is in the old generation, the garbage of every request ends up there.
   const calls: WatchedCall[] = [];
   let timer: NodeJS.Timeout | undefined;
 
-  function look(): void {
+  function checkAll(): void {
     for (const call of [...calls]) check(call);
     if (calls.length > 0) return;
     clearInterval(timer);
     timer = undefined;
   }
 
-  /** Counted in looks, so that an event loop that was held up makes nobody late. */
+  /** Counts checks instead of time, so that a blocked event loop ends no call. */
   function check(call: WatchedCall): void {
-    if (call.moved || call.paused) {
-      call.moved = false;
-      call.quietLooks = 0;
+    if (call.hasProgress || call.paused) {
+      call.hasProgress = false;
+      call.idleChecks = 0;
       return;
     }
-    call.quietLooks++;
+    call.idleChecks++;
     const limitMs = call.answered ? idleTimeoutMs : firstByteTimeoutMs;
-    if (call.quietLooks * everyMs < limitMs) return;
+    if (call.idleChecks * intervalMs < limitMs) return;
     call.stall(call.answered ? new errors.BodyTimeoutError() : new errors.HeadersTimeoutError());
   }
 
   return {
     add(call) {
-      call.place = calls.push(call) - 1;
-      timer ??= setInterval(look, everyMs).unref();
+      call.index = calls.push(call) - 1;
+      timer ??= setInterval(checkAll, intervalMs).unref();
     },
     remove(call) {
-      if (calls[call.place] !== call) return;
+      if (calls[call.index] !== call) return;
       const last = calls.pop();
       if (!last || last === call) return;
-      calls[call.place] = last;
-      last.place = call.place;
+      calls[call.index] = last;
+      last.index = call.index;
     },
   };
 }

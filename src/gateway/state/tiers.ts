@@ -4,32 +4,32 @@ import type { Provider } from '../../providers/registry.ts';
 import type { ScoreWindow } from '../../tiering/share.ts';
 import type { Resolver, RoutedTarget } from './resolve.ts';
 
-/** Where requests for a model with tiers may go. */
+/** The targets of a model with tiers. */
 export interface TierOffer {
-  /** What the cheaper tier is called. */
+  /** Name of the weak tier. */
   weakName: string;
-  /** The part of the requests that is to go to the strong tier. */
+  /** Share of the requests for the strong tier, in [0,1]; undefined when the tiers set none. */
   share: number | undefined;
   strong: readonly RoutedTarget[];
   weak: readonly RoutedTarget[];
-  /** The cheaper tier, and behind it the strong one: what was asked for may answer where the cheaper tier fails. */
+  /** The weak tier's targets, then the strong tier's as a fallback. */
   weakFirst: readonly RoutedTarget[];
-  /** Where the model that was asked for is served, tiers or no tiers. */
-  request: readonly RoutedTarget[];
+  /** The targets of the requested model itself, for requests that use no tiers. */
+  untiered: readonly RoutedTarget[];
 }
 
-/** The tiers that are configured, and what deciding between them goes by. */
+/** The configured tiers, and the state for choosing between them. */
 export interface Tiers {
-  /** Undefined where none are configured for a model, or a tier has no provider any more. */
+  /** Undefined when the model has no tiers, or one of its tiers has no provider. */
   of(model: string, family: Provider['wire']): TierOffer | undefined;
-  /** A share that was set for a project, which goes before that of the tiers. */
+  /** The share that is set for a project; it overrides that of the tiers. */
   shareOf(project: string): number | undefined;
-  /** The last scores of a project's requests for a model. */
+  /** The latest scores of a project's requests for a model. */
   windowOf(projectId: number, model: string): ScoreWindow;
-  /** How much of its tightest budget a project had spent at its last admission. */
+  /** Part of its tightest budget that a project had spent at its last admission, in [0,1]. */
   spentOfCap(projectId: number): number;
-  admitted(projectId: number, spentOfCap: number): void;
-  /** Providers, aliases or tiers have changed. */
+  setSpentOfCap(projectId: number, spentOfCap: number): void;
+  /** Clears the cache after providers, aliases or tiers have changed. */
   forget(): void;
 }
 
@@ -37,19 +37,19 @@ export interface TiersOptions {
   settings: () => Settings;
   resolver: Pick<Resolver, 'find' | 'findAll'>;
   /** Scores of an earlier run. */
-  known: readonly KnownScore[];
+  savedScores: readonly SavedScore[];
 }
 
-export interface KnownScore {
+export interface SavedScore {
   projectId: number;
   model: string;
   score: number;
 }
 
-/** Behind every target of the cheaper tier. */
-const BEHIND = 1_000_000;
+/** Added to priorities of the strong tier, to rank it after every target of the weak tier. */
+const FALLBACK_PRIORITY = 1_000_000;
 
-export function createTiers({ settings, resolver, known }: TiersOptions): Tiers {
+export function createTiers({ settings, resolver, savedScores }: TiersOptions): Tiers {
   const offers = new Map<string, TierOffer | undefined>();
   const windows = new Map<string, ScoreWindow>();
   const spent = new Map<number, number>();
@@ -59,7 +59,7 @@ export function createTiers({ settings, resolver, known }: TiersOptions): Tiers 
     windows.set(key, window);
     return window;
   };
-  for (const { projectId, model, score } of known) windowOf(projectId, model).push(score);
+  for (const { projectId, model, score } of savedScores) windowOf(projectId, model).push(score);
 
   function offerFor(
     model: string,
@@ -69,16 +69,16 @@ export function createTiers({ settings, resolver, known }: TiersOptions): Tiers 
     const [strongTargets, weakTargets] = [strong, weak.models].map((models) =>
       resolver.findAll(models, family),
     );
-    const request = resolver.find(model, family);
+    const untiered = resolver.find(model, family);
     if (!strongTargets?.length || !weakTargets?.length) return undefined;
     return {
       weakName: weak.name,
       share,
       strong: strongTargets,
       weak: weakTargets,
-      weakFirst: [...weakTargets, ...strongTargets.map(putBehind)],
-      // A name of the user's own stands for the strong tier.
-      request: request.length > 0 ? request : strongTargets,
+      weakFirst: [...weakTargets, ...strongTargets.map(asFallback)],
+      // A model name that only the tiers setting defines stands for the strong tier.
+      untiered: untiered.length > 0 ? untiered : strongTargets,
     };
   }
 
@@ -93,11 +93,12 @@ export function createTiers({ settings, resolver, known }: TiersOptions): Tiers 
     shareOf: (project) => settings()['routing.shares'][project]?.share,
     windowOf,
     spentOfCap: (projectId) => spent.get(projectId) ?? 0,
-    admitted: (projectId, spentOfCap) => void spent.set(projectId, spentOfCap),
+    setSpentOfCap: (projectId, spentOfCap) => void spent.set(projectId, spentOfCap),
     forget: () => offers.clear(),
   };
 }
 
-function putBehind(target: RoutedTarget): RoutedTarget {
-  return { ...target, candidate: { ...target.candidate, priority: target.candidate.priority + BEHIND } };
+function asFallback(target: RoutedTarget): RoutedTarget {
+  const priority = target.candidate.priority + FALLBACK_PRIORITY;
+  return { ...target, candidate: { ...target.candidate, priority } };
 }

@@ -1,8 +1,7 @@
 import { createRequire } from 'node:module';
 import type { errors as Errors, Pool as PoolClass } from 'undici';
 
-// Two parts of undici by their files: the whole brings fetch, web sockets, caches and mocks along, 8 MB that a
-// gateway on somebody's own machine has no use for.
+// Imports two files of undici: the whole package loads fetch, WebSocket, caches and mocks, 8 MB that gw doesn't use.
 const require = createRequire(import.meta.url);
 
 export const Pool: typeof PoolClass = require('undici/lib/dispatcher/pool.js');

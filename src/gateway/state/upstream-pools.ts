@@ -2,15 +2,15 @@ import type { Dispatcher } from 'undici';
 import { createStallWatch, type StallLimits, type StallWatch } from './stall-watch.ts';
 import { Pool } from './undici.ts';
 
-/** Connections to providers, one pool for each origin. */
+/** The connections to providers, one pool per origin. */
 export interface UpstreamPools {
-  /** The way to an origin, made on first use. */
+  /** The pool of an origin, created on first use. */
   of(origin: string): Upstream;
-  /** Closes all connections; running requests are cut. */
+  /** Closes all connections, and cuts running requests. */
   close(): Promise<void>;
 }
 
-/** The way to one origin. */
+/** The connection pool of one origin. */
 export interface Upstream {
   dispatcher: Dispatcher;
   stalls: StallWatch;
@@ -21,7 +21,7 @@ export interface UpstreamOptions extends StallLimits {
 }
 
 const MAX_CONNECTIONS = 1024;
-/** Providers keep idle connections for a minute or more; one that says less is obeyed. */
+/** Providers keep idle connections for a minute or more; a shorter `keep-alive` header of theirs takes precedence. */
 const KEEP_ALIVE_MS = 30_000;
 
 export function createUpstreamPools(options: () => UpstreamOptions): UpstreamPools {
@@ -30,9 +30,9 @@ export function createUpstreamPools(options: () => UpstreamOptions): UpstreamPoo
   let current = options();
   let stalls = createStallWatch(current);
 
-  /** Changed settings hold for new connections; what runs on the old ones ends there. */
-  function renew(wanted: UpstreamOptions): void {
-    current = wanted;
+  /** Applies changed settings to new connections; running requests finish on the old ones. */
+  function renew(changed: UpstreamOptions): void {
+    current = changed;
     stalls = createStallWatch(current);
     for (const { dispatcher } of upstreams.values()) {
       void dispatcher.close().then(() => open.delete(dispatcher));
@@ -46,7 +46,7 @@ export function createUpstreamPools(options: () => UpstreamOptions): UpstreamPoo
       pipelining: 1,
       keepAliveTimeout: KEEP_ALIVE_MS,
       connect: { timeout: current.connectTimeoutMs },
-      // The stall watch's business.
+      // The stall watch ends silent calls.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -58,8 +58,8 @@ export function createUpstreamPools(options: () => UpstreamOptions): UpstreamPoo
 
   return {
     of(origin) {
-      const wanted = options();
-      if (!isSame(wanted, current)) renew(wanted);
+      const latest = options();
+      if (!isSame(latest, current)) renew(latest);
       return upstreams.get(origin) ?? connect(origin);
     },
     async close() {

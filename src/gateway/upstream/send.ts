@@ -2,28 +2,27 @@ import type { Dispatcher } from 'undici';
 import type { StallWatch, WatchedCall } from '../state/stall-watch.ts';
 import type { Upstream } from '../state/upstream-pools.ts';
 
-/** Takes in a provider's answer as it comes. */
+/** Receives a provider's answer as it arrives. */
 export interface Receiver {
-  /** The provider has answered; raw header names and values in turn. */
+  /** The status and the headers: raw names and values in turn. */
   head(status: number, rawHeaders: Buffer[], resume: () => void): void;
-  /** False asks for a pause, until `resume`. */
+  /** Returns false to pause the answer until `resume` is called. */
   data(chunk: Buffer): boolean;
 }
 
-/** How a call of a provider ended. */
+/** How a call to a provider ended. */
 export type CallEnd =
   | { kind: 'complete' }
-  /** Cut by gw itself, as the client is gone. */
+  /** gw cut it because the client hung up. */
   | { kind: 'aborted'; sent: boolean }
-  /** Cut by gw itself, as the provider generated more than was held for. */
+  /** gw cut it because the provider generated more than the hold covers. */
   | { kind: 'capped' }
-  /** `sent` tells whether the request may have reached the provider. */
+  /** `sent`: the request may have reached the provider. */
   | { kind: 'failed'; error: Error & { code?: string }; sent: boolean; answered: boolean };
 
-/** The code of a failure: the answer is longer than gw translates. */
+/** Error code: the answer is too long to be translated. */
 export const TOO_LONG = 'ANSWER_TOO_LONG';
 
-/** One request to a provider. */
 export interface UpstreamCall {
   end: Promise<CallEnd>;
   /** Closes the connection at once. */
@@ -31,7 +30,7 @@ export interface UpstreamCall {
 }
 
 export interface UpstreamRequest {
-  /** POST if it is left out. */
+  /** Default: POST. */
   method?: string;
   path: string;
   headers: string[];
@@ -39,28 +38,28 @@ export interface UpstreamRequest {
 }
 
 /**
- * Sends a request through undici's dispatch, the cheapest way there is (measured against request, stream and fetch);
- * the receiver's methods run inside its parser, without a promise or a stream between.
+ * Sends a request through undici's dispatch, measured to be cheaper than its request, stream and fetch. The receiver's
+ * methods run inside undici's parser, without a promise or a stream in between.
  */
-export function send(upstream: Upstream, outgoing: UpstreamRequest, receiver: Receiver): UpstreamCall {
+export function send(upstream: Upstream, request: UpstreamRequest, receiver: Receiver): UpstreamCall {
   const handler = new Handler(receiver, upstream.stalls);
   const end = new Promise<CallEnd>((resolve) => {
     handler.resolve = resolve;
   });
   upstream.dispatcher.dispatch(
     {
-      path: outgoing.path,
-      // Any of HTTP's methods, as the client's was.
-      method: (outgoing.method ?? 'POST') as Dispatcher.HttpMethod,
-      headers: outgoing.headers,
-      body: outgoing.body,
+      path: request.path,
+      // The client's method, which Node has checked.
+      method: (request.method ?? 'POST') as Dispatcher.HttpMethod,
+      headers: request.headers,
+      body: request.body,
     },
     handler,
   );
   return { end, abort: () => handler.cancel() };
 }
 
-/** The call that is not made, as the client went before. */
+/** The result for a call that is not made because the client has hung up. */
 export function notSent(): UpstreamCall {
   return { end: Promise.resolve({ kind: 'aborted', sent: false }), abort: () => {} };
 }
@@ -69,11 +68,11 @@ const ignore = () => {};
 
 class Handler implements Dispatcher.DispatchHandler, WatchedCall {
   resolve: (end: CallEnd) => void = ignore;
-  moved = true;
+  hasProgress = true;
   paused = false;
   answered = false;
-  quietLooks = 0;
-  place = -1;
+  idleChecks = 0;
+  index = -1;
   readonly #receiver: Receiver;
   readonly #stalls: StallWatch;
   #abort: ((reason?: Error) => void) | undefined;
@@ -87,7 +86,7 @@ class Handler implements Dispatcher.DispatchHandler, WatchedCall {
   cancel(): void {
     this.#cancelled = true;
     if (this.#abort) this.#abort();
-    // It still waits for a connection: nothing was sent, and nothing will be.
+    // Still waiting for a connection: nothing was sent, and nothing will be.
     else this.resolve({ kind: 'aborted', sent: false });
   }
 
@@ -102,20 +101,20 @@ class Handler implements Dispatcher.DispatchHandler, WatchedCall {
   }
 
   onHeaders(status: number, rawHeaders: Buffer[], resume: () => void): boolean {
-    this.moved = true;
-    // 1xx answers are no answers yet.
+    this.hasProgress = true;
+    // 1xx responses are informational.
     if (status < 200) return true;
     this.answered = true;
     this.#receiver.head(status, rawHeaders, () => {
       this.paused = false;
-      this.moved = true;
+      this.hasProgress = true;
       resume();
     });
     return true;
   }
 
   onData(chunk: Buffer): boolean {
-    this.moved = true;
+    this.hasProgress = true;
     const more = this.#receiver.data(chunk);
     this.paused = !more;
     return more;

@@ -27,6 +27,6 @@ test('the memory of a body comes back when its client leaves while it is decoded
   });
   expect(await read).toBeInstanceOf(ClientGone);
   // All of it is there for the next, and no more.
-  expect(memory.take(100, 0)).toBe(true);
-  expect(memory.take(1, 0)).toBe(false);
+  expect(memory.acquire(100, 0)).toBe(true);
+  expect(memory.acquire(1, 0)).toBe(false);
 });

@@ -13,11 +13,11 @@ interface StalledCall extends WatchedCall {
 function call(answered = false): StalledCall {
   const codes: string[] = [];
   return {
-    moved: true,
+    hasProgress: true,
     paused: false,
     answered,
-    quietLooks: 0,
-    place: -1,
+    idleChecks: 0,
+    index: -1,
     codes,
     stall: (error) => codes.push((error as Error & { code: string }).code),
   };
@@ -50,7 +50,7 @@ test('whatever comes starts the time anew', () => {
   const { silent } = watched(true);
   for (let i = 0; i < 20; i++) {
     vi.advanceTimersByTime(3_500);
-    silent.moved = true;
+    silent.hasProgress = true;
   }
   expect(silent.codes).toEqual([]);
 });
@@ -89,7 +89,7 @@ test('of many calls each ends for itself', () => {
   watch.remove(calls[4] as StalledCall);
   watch.remove(calls[4] as StalledCall);
   vi.advanceTimersByTime(2_000);
-  (calls[2] as StalledCall).moved = true;
+  (calls[2] as StalledCall).hasProgress = true;
   vi.advanceTimersByTime(3_000);
   expect(calls.map(({ codes }) => codes.length)).toEqual([1, 0, 0, 1, 0]);
   vi.advanceTimersByTime(3_000);

@@ -15,21 +15,28 @@ import {
 } from './errors.ts';
 import type { Quote } from './quote.ts';
 
-/** Why a budget has no room for what a request goes on with, of which `spent` is for its attempts so far. */
-export function noRoomFor(
-  asking: Asking & { spent: NanoUsd },
-  { standing, quote: quoted }: { standing: Standing; quote: Quote },
-): GwError {
-  const { context, spent } = asking;
-  if (quoted.unpriced)
-    return forCodex(unpricedError(asking, quoted, standing), context.exchange.request.headers);
-  const needed = spent + quoted.least;
-  if (needed <= standing.budget.capNanoUsd - standing.posted) return budgetBusy(standing);
-  return exceeded(asking, standing, needed);
+/** A request to be admitted at a target. */
+export interface AdmissionRequest {
+  context: AnyRequestContext;
+  target: Target;
+  calendar: Calendar;
 }
 
-export function exceeded(
-  { context, target, calendar }: Asking,
+/** Why a budget has no room for a request's next attempt; `spent` is the cost of its attempts so far. */
+export function noRoomError(
+  admission: AdmissionRequest & { spent: NanoUsd },
+  { standing, quote }: { standing: Standing; quote: Quote },
+): GwError {
+  const { context, spent } = admission;
+  if (quote.unpriced)
+    return forCodex(unpricedError(admission, quote, standing), context.exchange.request.headers);
+  const needed = spent + quote.least;
+  if (needed <= standing.budget.capNanoUsd - standing.posted) return budgetBusy(standing);
+  return exceededError(admission, standing, needed);
+}
+
+export function exceededError(
+  { context, target, calendar }: AdmissionRequest,
   standing: Standing,
   needed: NanoUsd,
 ): GwError {
@@ -37,17 +44,15 @@ export function exceeded(
   return forCodex(budgetExceeded({ standing, needed, model: target.model, calendar, headers }), headers);
 }
 
-/** What a budget can't hold, and why. */
-export function unpricedError({ context, target }: Asking, quoted: Quote, standing: Standing): GwError {
+/** Why a budget can't hold a request that has no worst case. */
+export function unpricedError(
+  { context, target }: AdmissionRequest,
+  quote: Quote,
+  standing: Standing,
+): GwError {
   const { wire, request } = context;
   if (wire.unreported) return costUnbounded(standing, wire.endpoint);
   if (request.surcharges?.unknown) return surchargeUnknown(standing, request.surcharges.unknown);
-  if (quoted.card && quoted.tools?.unknown) return toolUnpriced(standing, quoted.tools.unknown);
+  if (quote.card && quote.tools?.unknown) return toolUnpriced(standing, quote.tools.unknown);
   return priceUnknown(standing, target.provider.name, target.model);
-}
-
-export interface Asking {
-  context: AnyRequestContext;
-  target: Target;
-  calendar: Calendar;
 }

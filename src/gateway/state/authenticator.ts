@@ -3,28 +3,28 @@ import { GwError } from '../../errors.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import { hashKey } from '../../store/accounts/keys.ts';
 
-/** Tells whose key a request carries; remembers recent ones, so that a hash and a query are paid once per key. */
+/** Finds the caller of a request by its gw key. Caches callers, so that a key is hashed and looked up once. */
 export interface Authenticator {
   /** The caller behind `authorization: Bearer`, `x-api-key` (Anthropic's clients) or `api-key` (Azure's). Throws GwError 401. */
   authenticate(headers: IncomingHttpHeaders): Caller;
-  /** Forgets all: keys, projects or plans have changed. */
+  /** Clears the cache after keys or projects have changed. */
   forget(): void;
 }
 
-const MAX_REMEMBERED = 10_000;
+const MAX_CACHED = 10_000;
 
 export function createAuthenticator(lookUp: (keyHash: Buffer) => Caller | undefined): Authenticator {
   /** By `authorization` header. */
-  const remembered = new Map<string, Caller>();
+  const cache = new Map<string, Caller>();
 
   function find(authorization: string): Caller | undefined {
-    const known = remembered.get(authorization);
-    if (known) return known;
+    const cached = cache.get(authorization);
+    if (cached) return cached;
     const key = /^Bearer +(\S+) *$/i.exec(authorization)?.[1];
     const caller = key === undefined ? undefined : lookUp(hashKey(key));
     if (!caller) return undefined;
-    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-    remembered.set(authorization, caller);
+    if (cache.size >= MAX_CACHED) cache.clear();
+    cache.set(authorization, caller);
     return caller;
   }
 
@@ -37,14 +37,14 @@ export function createAuthenticator(lookUp: (keyHash: Buffer) => Caller | undefi
       if (caller) return caller;
       if (isBearer(authorization) || apiKey !== undefined) {
         throw invalidKey(
-          'this API key is not known to gw, or was revoked. To use one that works: eval "$(gw env)", or see: gw keys list',
+          'gw does not know this API key, or it was revoked. To use one that works: eval "$(gw env)", or see: gw keys list',
         );
       }
       throw invalidKey(
         'no API key: send the header "Authorization: Bearer KEY". To get one: eval "$(gw env)"',
       );
     },
-    forget: () => remembered.clear(),
+    forget: () => cache.clear(),
   };
 }
 

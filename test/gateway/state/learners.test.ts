@@ -1,6 +1,6 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { createLearners, type Learners } from '../../../src/gateway/state/learner-store.ts';
+import { createLearners, type Learners } from '../../../src/gateway/state/learners.ts';
 import { deserialiseLearner, serialiseLearner } from '../../../src/tiering/learner/codec.ts';
 import { learn } from '../../../src/tiering/learner/learner.ts';
 import { learnerPath, writeLearner } from '../../../src/tiering/learner/learner-file.ts';
@@ -71,7 +71,7 @@ describe('learners', () => {
       await clock.advance(2_000);
       return warnings.length > 0;
     });
-    expect(warnings).toEqual([expect.stringContaining('of another version of gw')]);
+    expect(warnings).toEqual([expect.stringContaining('from another version of gw')]);
     learners.teach('p', label);
     await learners.close();
     expect(stored()).toBe(1);

@@ -68,11 +68,11 @@ export function createLearners({ home, clock, models, warn }: LearnersOptions): 
       entry.state = state;
       if (!state)
         warn(
-          `${file} is damaged or of another version of gw: the built-in rules score until new labels are learnt (gw route learn FILE -p ${project} --fresh)`,
+          `${file} is damaged or from another version of gw: gw scores by its built-in rules until it has learnt new labels (gw route learn FILE -p ${project} --fresh)`,
         );
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') warn(`${file}: ${messageOf(error)}`);
-      // A new learner has no file yet. If the file was deleted, the learner is to be forgotten.
+      // A new learner has no file yet. A deleted file resets the learner.
       else if (entry.changedAtMs !== 0) forget(entry);
     }
   }
@@ -87,7 +87,7 @@ export function createLearners({ home, clock, models, warn }: LearnersOptions): 
       writeLearner(file, entry.state);
       entry.changedAtMs = (await stat(file)).mtimeMs;
     } catch (error) {
-      warn(`what project ${project} learnt is not kept: ${messageOf(error)}`);
+      warn(`the learner of project ${project} could not be saved: ${messageOf(error)}`);
     }
   }
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Codex names itself in a header. */
+/** Whether the headers are those of Codex, OpenAI's coding agent. */
 export function isFromCodex({ originator }: IncomingHttpHeaders): boolean {
   return String(originator ?? '').startsWith('codex');
 }

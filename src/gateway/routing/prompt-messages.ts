@@ -3,17 +3,17 @@ import { type Member, readValue, scanArray } from '../../json/scan.ts';
 import type { ScoredMessage } from '../../tiering/prompt.ts';
 import type { RequestContext } from '../context/request-context.ts';
 
-/** A request's conversation in one form for all wires; roles are `user`, `tool` (a result), `system` and the model's. */
+/** A request's conversation in one form for all APIs. Roles: `user`, `tool` (a result), `system`, and the model's. */
 export interface PromptMessages {
   readonly length: number;
-  /** Read when it is asked for: of a long conversation routing looks at a few turns at both ends. */
+  /** Parses the message on each call: of a long conversation, routing reads only a few turns at both ends. */
   at(index: number): ScoredMessage;
 }
 
-/** Where each API has the instructions that are no turn. */
+/** Members with instructions outside the conversation. */
 const INSTRUCTIONS = ['system', 'instructions'];
 
-/** The turns of a request; undefined where it has no conversation that can be read. */
+/** The turns of a request; undefined when it has no readable conversation. */
 export function promptMessages({
   wire,
   request: { bytes, members },
@@ -23,22 +23,22 @@ export function promptMessages({
   const conversation = find(['messages', 'input']);
   if (!conversation) return undefined;
   const instructions = find(INSTRUCTIONS);
-  const items = placesOf(bytes, conversation);
+  const items = itemsOf(bytes, conversation);
   const first = instructions ? 1 : 0;
   return {
     length: items.length + first,
     at(index) {
       if (instructions && index === 0) return { role: 'system', content: readValue(bytes, instructions) };
-      const place = items[index - first];
-      return asMessage(place && readValue(bytes, place));
+      const item = items[index - first];
+      return asMessage(item && readValue(bytes, item));
     },
   };
 }
 
 const OPEN_BRACKET = 0x5b;
 
-/** The responses API takes a text in place of a list. */
-function placesOf(bytes: Buffer, conversation: Member): { start: number; end: number }[] {
+/** The byte ranges of the conversation's items. The responses API also accepts a string instead of a list. */
+function itemsOf(bytes: Buffer, conversation: Member): { start: number; end: number }[] {
   if (bytes[conversation.start] !== OPEN_BRACKET) return [conversation];
   return scanArray(bytes, conversation.start);
 }
@@ -56,7 +56,7 @@ function roleOf(type: unknown, role: unknown, content: unknown): string {
   return role === 'user' && Array.isArray(content) && content.some(isToolResult) ? 'tool' : role;
 }
 
-/** Anthropic's API has the results of tools in turns of the user. */
+/** Anthropic's API puts tool results into user turns. */
 function isToolResult(part: unknown): boolean {
   return isObject(part) && part.type === 'tool_result';
 }

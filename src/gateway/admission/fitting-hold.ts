@@ -1,0 +1,50 @@
+import type { NanoUsd } from '../../money.ts';
+import type { Gateway } from '../context/gateway.ts';
+import type { AnyRequestContext } from '../context/request-context.ts';
+import type { Admitted } from './admitted.ts';
+import type { Quote } from './quote.ts';
+import { fitInto } from './quote.ts';
+
+/** A hold to ask the ledger for, and the limits that keep the request within it. */
+export interface FittingHold {
+  quote: Quote;
+  /** Output limit of each choice to write into the request; undefined if it needs none. */
+  outputTokens: number | undefined;
+  /** Limit of calls of the provider's tools; undefined if the provider has no tools. */
+  calls: number | undefined;
+  /** Lowers the limits until the request fits into `room`, and returns its worst case; undefined if it can't fit. */
+  fitInto(room: NanoUsd): NanoUsd | undefined;
+}
+
+export function fittingHold(gateway: Gateway, quote: Quote): FittingHold {
+  const minOutputTokens = gateway.settings()['admission.min_output_tokens'];
+  const hold: FittingHold = {
+    quote,
+    outputTokens: quote.mustLimit ? quote.outputTokens : undefined,
+    calls: quote.tools?.calls,
+    fitInto(room) {
+      const fit = fitInto(quote, room, minOutputTokens);
+      if (!fit) return undefined;
+      if (quote.mayCut) hold.outputTokens = fit.outputTokens;
+      hold.calls = fit.calls;
+      return fit.amount;
+    },
+  };
+  return hold;
+}
+
+export function toAdmitted(
+  { request }: AnyRequestContext,
+  { amount, remaining }: { amount: NanoUsd; remaining: NanoUsd | null },
+  { quote, outputTokens, calls }: FittingHold,
+): Admitted {
+  // Without a budget the request needs no limits.
+  const hasBudget = remaining !== null;
+  return {
+    quote,
+    heldNanoUsd: amount,
+    remaining,
+    limit: hasBudget ? outputTokens : undefined,
+    calls: hasBudget && request.serverTools?.maxCalls === undefined ? calls : undefined,
+  };
+}
