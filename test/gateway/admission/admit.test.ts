@@ -1,0 +1,180 @@
+import { describe, expect, test } from 'vitest';
+import { GwError } from '../../../src/errors.ts';
+import { admit, admitFinally } from '../../../src/gateway/admission/admit.ts';
+import { inputBound } from '../../../src/gateway/admission/input-tokens.ts';
+import { quoteRequest } from '../../../src/gateway/admission/quote-request.ts';
+import type { RequestContext } from '../../../src/gateway/context/request-context.ts';
+import { recordOf } from '../../../src/gateway/context/request-record.ts';
+import { ClientGone } from '../../../src/gateway/intake/client-gone.ts';
+import type { Target } from '../../../src/gateway/state/resolve.ts';
+import { type GatewayParts, openGatewayParts } from '../../support/gateway-parts.ts';
+import type { TestBudget } from '../../support/home.ts';
+
+const MESSAGES = [{ role: 'user', content: 'Hi' }];
+/** `mock/test-model` costs $1 a million tokens in and $2 out. */
+const MODEL = 'mock/test-model';
+const NANO_PER_OUTPUT_TOKEN = 2_000;
+
+const daily = (capUsd: number): TestBudget => ({ period: 'daily', capUsd });
+
+async function start(budget?: TestBudget) {
+  const parts = await openGatewayParts(budget ? { budget } : {});
+  const admitAt = (context: RequestContext, target: Target) =>
+    admit(parts.gateway, context, target, parts.gateway.calendar());
+  return {
+    ...parts,
+    admitAt,
+    /** Admits a chat request for the test model. */
+    admit: async (fields: object = {}, model = MODEL) =>
+      admitAt(parts.contextOf({ model, messages: MESSAGES, ...fields }), await parts.targetOf(model)),
+    rows: () => parts.db.prepare('SELECT amount_nano_usd FROM holds').pluck().all(),
+  };
+}
+
+/** Books a request's whole hold, as a settlement that used up its worst case does. */
+async function settle({ gateway }: GatewayParts, context: RequestContext, costNanoUsd: number) {
+  const fields = { status: 200, outcome: 'ok', costNanoUsd } as const;
+  await gateway.ledger.settle(recordOf(context, undefined, fields, 0));
+  gateway.queue.wake(context.project.id);
+}
+
+describe('admit()', () => {
+  test('holds the worst case in the ledger, and tells what the budget has left', async () => {
+    const { admitAt, contextOf, targetOf, gateway, rows } = await start(daily(1));
+    const context = contextOf({ model: MODEL, messages: MESSAGES, max_tokens: 20 });
+    const target = await targetOf(MODEL);
+    const { amount } = quoteRequest(gateway, context, target)(inputBound(context, target));
+    expect(await admitAt(context, target)).toMatchObject({
+      heldNanoUsd: amount,
+      remaining: 1_000_000_000 - amount,
+      limit: undefined,
+      quote: { amount, outputTokens: 20, mayCut: false },
+    });
+    expect(rows()).toEqual([amount]);
+  });
+
+  test('writes no limit and reports no room without a budget', async () => {
+    const { admit: admitted, rows } = await start();
+    expect(await admitted()).toMatchObject({ remaining: null, limit: undefined, calls: undefined });
+    expect(rows()).toHaveLength(1);
+  });
+
+  test('lowers the output limit to what the budget affords', async () => {
+    const { admit: admitted } = await start(daily(0.01));
+    const { limit = 0, heldNanoUsd, remaining, quote } = await admitted();
+    expect(limit).toBeLessThan(quote.outputTokens);
+    expect(heldNanoUsd + (remaining ?? 0)).toBe(10_000_000);
+    // Not a token less than there is room for.
+    expect(remaining).toBeLessThan(NANO_PER_OUTPUT_TOKEN);
+    expect(quote.amount - heldNanoUsd).toBe((quote.outputTokens - limit) * NANO_PER_OUTPUT_TOKEN);
+  });
+
+  test('counts the input exactly when its bound has no room', async () => {
+    const { admit: admitted, admitAt, contextOf, targetOf, setPrice } = await start(daily(0.002));
+    await setPrice({ model: 'gpt-4o', inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 });
+    const content = 'hello world '.repeat(300);
+    const fields = { messages: [{ role: 'user', content }], max_tokens: 20 };
+    const { quote } = await admitted(fields, 'mock/gpt-4o');
+    // 600 words, not 3,600 bytes.
+    expect(quote.inputTokens).toBeGreaterThan(600);
+    expect(quote.inputTokens).toBeLessThan(900);
+    const context = contextOf({ model: 'mock/gpt-4o', messages: MESSAGES, max_tokens: 20 });
+    const target = await targetOf('mock/gpt-4o');
+    const short = await admitAt(context, target);
+    expect(short.quote.inputTokens).toBe(inputBound(context, target));
+  });
+
+  test('waits for room that a running request holds, and takes it when that settles', async () => {
+    const parts = await start(daily(0.01));
+    const { admitAt, contextOf, targetOf } = parts;
+    const target = await targetOf(MODEL);
+    const first = contextOf({ model: MODEL, messages: MESSAGES, max_tokens: 4_000 });
+    await admitAt(first, target);
+    const second = admitAt(contextOf({ model: MODEL, messages: MESSAGES, max_tokens: 4_000 }), target);
+    let isDecided = false;
+    void second.then(() => {
+      isDecided = true;
+    });
+    await parts.clock.advance(1_000);
+    expect([isDecided, parts.holds()]).toEqual([false, 1]);
+    await settle(parts, first, 1_000);
+    expect(await second).toMatchObject({ quote: { outputTokens: 4_000 } });
+    expect(parts.holds()).toBe(1);
+  });
+
+  test('refuses with 429 budget_busy what waited in vain', async () => {
+    const { admit: admitted, clock } = await start(daily(0.01));
+    await admitted({ max_tokens: 4_000 });
+    const second = admitted({ max_tokens: 4_000 });
+    const refusal = expect(second).rejects.toMatchObject({
+      status: 429,
+      code: 'budget_busy',
+      headers: { 'retry-after': '2' },
+      message: expect.stringMatching(/^running requests hold the rest of budget default\/daily: /),
+    });
+    await clock.timerSet();
+    await clock.advance(60_000);
+    await refusal;
+  });
+
+  test('throws ClientGone for a client that hangs up while it waits', async () => {
+    const parts = await start(daily(0.01));
+    await parts.admit({ max_tokens: 4_000 });
+    const context = parts.contextOf({ model: MODEL, messages: MESSAGES, max_tokens: 4_000 });
+    const second = parts.admitAt(context, await parts.targetOf(MODEL));
+    const result = expect(second).rejects.toBeInstanceOf(ClientGone);
+    await parts.clock.timerSet();
+    context.exchange.gone = true;
+    await parts.clock.advance(1_000);
+    await result;
+    expect(parts.holds()).toBe(1);
+  });
+
+  test('refuses with 402 what the period has no room for, and records it as blocked', async () => {
+    const { admit: admitted, records, rows } = await start(daily(0.0001));
+    const error = await admitted({ max_tokens: 4_000 }).catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(GwError);
+    expect(error).toMatchObject({
+      status: 402,
+      code: 'budget_exceeded',
+      fields: { budget_id: 'default/daily', spent_usd: 0, cap_usd: 0.0001 },
+    });
+    expect(rows()).toEqual([]);
+    expect(await records()).toMatchObject([{ status: 402, outcome: 'blocked' }]);
+  });
+
+  test('refuses a model without a price under a budget, and names the command that sets it', async () => {
+    const { admit: admitted, holds } = await start(daily(1));
+    await expect(admitted({}, 'mock/unknown')).rejects.toMatchObject({
+      status: 402,
+      code: 'price_unknown',
+      message:
+        "the price of mock/unknown is unknown, so budget default/daily can't cover the request. To set it, in dollars per million tokens: gw prices set mock/unknown --input X --output Y",
+    });
+    expect(holds()).toBe(0);
+  });
+
+  test('admits a model without a price where there is no budget', async () => {
+    const { admit: admitted } = await start();
+    expect(await admitted({}, 'mock/unknown')).toMatchObject({
+      heldNanoUsd: 0,
+      remaining: null,
+      quote: { unpriced: true },
+    });
+  });
+
+  test('admits a free model under an exhausted budget', async () => {
+    const { admit: admitted, setPrice } = await start(daily(0));
+    await setPrice({ model: 'free', inputPicoUsd: 0, outputPicoUsd: 0 });
+    expect(await admitted({}, 'mock/free')).toMatchObject({ heldNanoUsd: 0, remaining: 0 });
+  });
+});
+
+test('admitFinally() decides without an exact count', async () => {
+  const { gateway, contextOf, targetOf } = await start(daily(0.0001));
+  const context = contextOf({ model: MODEL, messages: MESSAGES, max_tokens: 4_000 });
+  const target = await targetOf(MODEL);
+  const quote = quoteRequest(gateway, context, target)(inputBound(context, target));
+  const admission = { context, target, calendar: gateway.calendar() };
+  await expect(admitFinally(gateway, admission, quote)).rejects.toMatchObject({ code: 'budget_exceeded' });
+});
