@@ -20,7 +20,7 @@ async function start(options: SeveralOptions = {}) {
 
 const names = (targets: unknown) => (targets as { provider: string }[]).map(({ provider }) => provider);
 
-test('a request that is to be explained leaves no trace: nothing is sent, held, recorded or learnt', async () => {
+test('explaining a request sends, holds, records and learns nothing', async () => {
   const { gateway, explain, hits } = await start({
     budget: { period: 'daily', capUsd: 1 },
     settings: { tiers: { 'm-a': 'strong: a/m-a; fast: b/m-b; share=50%' } },
@@ -33,11 +33,11 @@ test('a request that is to be explained leaves no trace: nothing is sent, held, 
   await explain({ model: 'nobody/none' });
   expect(rows()).toEqual(before);
   expect(hits()).toEqual([0, 0, 0]);
-  // Nor does it count among the scores by which a share is known.
+  // Nor does its score count for a share.
   expect(await explain({ model: 'm-a' })).toMatchObject({ tier: { applied: false, by: 'cold_start' } });
 });
 
-test('tells the order of the targets, what keeps one out, and what each may cost', async () => {
+test('lists the targets in order, why one is blocked, and the worst case of each', async () => {
   const { gateway, upstreams, explain } = await start({ outputUsd: [2, 4, 8] });
   upstreams[0]?.queue(status(429, { retryAfter: '30' }));
   await gateway.post(MANY);
@@ -63,7 +63,7 @@ test('tells the order of the targets, what keeps one out, and what each may cost
   });
 });
 
-test('is what then happens', async () => {
+test('names the target that then serves the request', async () => {
   const { gateway, explain } = await start({ join: ' | ' });
   for (let i = 0; i < 10; i++) {
     const talk = { prompt_cache_key: `k${i}` };
@@ -72,7 +72,7 @@ test('is what then happens', async () => {
   }
 });
 
-test('tells who cannot be asked, and why', async () => {
+test('names the targets that cannot serve the request, and why', async () => {
   const { explain } = await start({ count: 2, wires: ['openai', 'anthropic'] });
   const plan = await explain({ logprobs: true });
   expect(plan.targets).toMatchObject([
@@ -81,20 +81,20 @@ test('tells who cannot be asked, and why', async () => {
   ]);
 });
 
-describe('the budget', () => {
+describe('the outcome of admission', () => {
   const SMALL = { budget: { period: 'daily' as const, capUsd: 0.002 } };
   test.each<[string, object, string]>([
-    ['room', {}, 'admitted'],
-    ['room for less', { max_tokens: undefined }, 'admitted, cut to'],
-    ['none', { max_tokens: 100_000 }, 'refused: no room in this period'],
-  ])('has %s', async (_name, fields, outcome) => {
+    ['enough room', {}, 'admitted'],
+    ['room for less output', { max_tokens: undefined }, 'admitted, cut to'],
+    ['no room', { max_tokens: 100_000 }, 'refused: no room in this period'],
+  ])('with %s', async (_name, fields, outcome) => {
     const { explain } = await start(SMALL);
     expect(await explain(fields)).toMatchObject({
       budget: { name: 'default/daily', outcome: expect.stringContaining(outcome), room_usd: 0.002 },
     });
   });
 
-  test('does not hold what has no price', async () => {
+  test('of a model without a price is a refusal', async () => {
     const { explain } = await start(SMALL);
     expect(await explain({ model: 'a/unknown' })).toMatchObject({
       budget: { outcome: 'refused: its price is not known' },
@@ -117,7 +117,7 @@ test.each([
   ['/v1/messages', { messages: MANY.messages }],
   ['/v1/responses', { input: 'Hi' }],
   ['/v1/embeddings', { input: 'Hi' }],
-])('%s has it as well', async (path, fields) => {
+])('%s explains too', async (path, fields) => {
   const { explain, hits } = await start();
   expect(await explain(fields, path)).toMatchObject({ status: 200, object: 'gw.route' });
   expect(hits()).toEqual([0, 0, 0]);

@@ -76,7 +76,7 @@ describe('the optimizer on the path of a request', () => {
   });
 });
 
-/** A conversation on each wire, turn by turn: its items, where they go, and an answer to it. */
+/** A conversation for each API, turn by turn: its items, their field, and an answer. */
 const CACHED = { cache_control: { type: 'ephemeral' } };
 const toolTurn = (i: number, content: unknown, last: boolean) => [
   { role: 'assistant', content: [{ type: 'tool_use', id: `t${i}`, name: 'list', input: { page: i } }] },
@@ -105,7 +105,7 @@ const WIRES = [
     field: 'messages',
     body: { model: CLAUDE, max_tokens: 100 },
     answer: messageBody([text('Hello')]),
-    // The last result has the breakpoint, as agents set it; it moves on with each turn.
+    // The last result has the cache breakpoint, as agents set it; it moves with each turn.
     items: (turns: number): object[] => [
       { role: 'user', content: [{ type: 'text', text: 'List the items.' }] },
       ...Array.from({ length: turns }, (_, i) =>
@@ -133,7 +133,7 @@ const WIRES = [
 ];
 
 describe.each(WIRES)('a conversation over $path', ({ path, field, body, answer, items }) => {
-  /** Without what moves on with each turn. */
+  /** The item without its cache breakpoint. */
   const settled = (sent: unknown[]) =>
     JSON.stringify(sent).replaceAll(`,${JSON.stringify(CACHED).slice(1, -1)}`, '');
 
@@ -160,7 +160,7 @@ describe.each(WIRES)('a conversation over $path', ({ path, field, body, answer, 
   it('keeps its marks, ids and calls, and the bytes around what was shortened', async () => {
     const gateway = await startBothWires();
     if (answer) gateway.upstream.script(json(200, answer));
-    // As no serializer would write it.
+    // Whitespace that no serializer writes.
     const list = JSON.stringify(items(2)).replaceAll('{"role"', '{ "future": 1.0 ,"role"');
     await send(gateway, path, `{"model":${JSON.stringify(body.model)},"max_tokens":1e2,"${field}":${list}}`);
     const sent = gateway.upstream.requests.at(-1)?.body.toString() ?? '';
@@ -231,15 +231,15 @@ describe('the holdout', () => {
       treated: { conversations: 8 - heldOut, requests: 3 * (8 - heldOut) },
       heldOut: { conversations: heldOut, requests: 3 * heldOut },
     });
-    // The same measure on both sides.
+    // Both groups are measured alike.
     const perRequest = (side?: { originalTokens: number; requests: number }) =>
       Math.round((side?.originalTokens ?? 0) / (side?.requests ?? 1) / 10);
     expect(perRequest(trial?.treated)).toBe(perRequest(trial?.heldOut));
   });
 
   it.each([
-    ['a request that says itself what is to be done', 50, { service: { optimize: true } }],
-    ['anything where the share is 0', 0, {}],
+    ['a request that chooses its own level', 50, { service: { optimize: true } }],
+    ['any request if the share is 0', 0, {}],
   ])('does not take %s', async (_, holdout, extra) => {
     const gateway = await startGateway({ settings: { 'optimizer.holdout': holdout } });
     for (const name of ['a', 'b', 'c', 'd', 'e', 'f'])

@@ -18,7 +18,7 @@ function budgeted(options: GatewayOptions = {}): Promise<TestGateway> {
   return startGateway({ ...BUDGET, ...options });
 }
 
-/** A provider beside `mock` on the same upstream, with the same price. */
+/** Adds a provider with the same upstream and prices as `mock`. */
 async function addProvider(gateway: TestGateway, provider: string, settings: ProviderSettings = {}) {
   gateway.configure({ providers: { [provider]: { baseUrl: gateway.upstream.url, ...settings } } });
   await gateway.setPrice({
@@ -29,15 +29,15 @@ async function addProvider(gateway: TestGateway, provider: string, settings: Pro
   });
 }
 
-/** The one record, once nothing is held any more. */
+/** The only record, once nothing is held any more. */
 async function recordOf(gateway: TestGateway) {
   const [record] = await gateway.settled(1);
   if (!record) throw new Error('nothing is on record');
   return record;
 }
 
-describe('what an answer cost', () => {
-  test('is counted where it is nested deeper than a stack', async () => {
+describe('the cost of an answer', () => {
+  test('is booked from usage behind JSON nested deeper than the stack', async () => {
     const gateway = await budgeted();
     const content = `${'['.repeat(50_000)}"Hello"${']'.repeat(50_000)}`;
     gateway.upstream.queue(respond(200, JSON_TYPE, `{"choices":[{"message":{"content":${content}}}]}`));
@@ -50,7 +50,7 @@ describe('what an answer cost', () => {
     `${values.map((value) => `data: ${JSON.stringify(value)}\n\n`).join('')}data: [DONE]\n\n`;
 
   test.each([{ 'content-type': 'text/plain' }, { 'content-type': 'application/json' }, {}])(
-    'is read from events that come as %j',
+    'is read from a stream with the headers %j',
     async (headers: Record<string, string>) => {
       const gateway = await budgeted();
       const usage = { prompt_tokens: 7, completion_tokens: 20 };
@@ -86,7 +86,7 @@ describe('what an answer cost', () => {
 
   const usage = (prompt_tokens: number, completion_tokens?: number) => ({ prompt_tokens, completion_tokens });
 
-  test('is counted where a text comes with usage that leaves it out', async () => {
+  test('is estimated if the reported usage leaves out the text', async () => {
     const gateway = await budgeted();
     const body = { choices: [{ message: { content: 'Hello, Hello' } }], usage: usage(7) };
     gateway.upstream.queue(respond(200, JSON_TYPE, JSON.stringify(body)));
@@ -94,7 +94,7 @@ describe('what an answer cost', () => {
     expect(await recordOf(gateway)).toMatchObject({ inputTokens: 7, outputTokens: 12, flags: ['estimated'] });
   });
 
-  test('is what the provider says that it charges, searches and all, where it can be believed', async () => {
+  test('is what the provider reports, searches included, unless that is impossible', async () => {
     const gateway = await budgeted();
     await addProvider(gateway, 'openrouter');
     const charged = { ...usage(7, 5), cost: 0.0425 };
@@ -106,7 +106,7 @@ describe('what an answer cost', () => {
     expect(records.map(({ costNanoUsd }) => costNanoUsd)).toEqual([42_500_000, 17_000]);
   });
 
-  test('is more than a stream said so far when its client left', async () => {
+  test('is more than the usage so far of a stream that the client left', async () => {
     const gateway = await budgeted();
     const chunk = (content: string, tokens: number) =>
       `data: ${JSON.stringify({ choices: [{ delta: { content } }], usage: usage(7, tokens) })}\n\n`;
@@ -125,7 +125,7 @@ describe('what an answer cost', () => {
   });
 
   test.each(['leaves', 'is cut off'])(
-    'is more than the opening of a message says when its client %s',
+    'is more than the usage in the opening of a message whose client %s',
     async (how) => {
       const gateway = await budgeted();
       await addProvider(gateway, 'claude', { wire: 'anthropic' });
@@ -168,19 +168,19 @@ describe('what an answer cost', () => {
     ['a stored prompt', '/v1/responses', { prompt: { id: 'pmpt_1' }, max_tool_calls: 1 }, 1_000_000],
     ['an item', '/v1/responses', { input: [{ type: 'item_reference', id: 'msg_1' }] }, 1_000_000],
     [
-      'what is shortened',
+      'shortened input',
       '/v1/responses',
       { input: 'Hi', context_management: [{ type: 'compaction' }] },
       1_000_000,
     ],
     [
-      'what is cached',
+      'cached input',
       '/v1/chat/completions',
       { ...PLAIN, extra_body: { google: { cached_content: 'c' } } },
       1_000_000,
     ],
   ])(
-    'holds the bound of %s that is only pointed at, where usage is missing',
+    'includes the bound of %s that is only referred to, if usage is missing',
     async (_what, path, body, least) => {
       const gateway = await budgeted();
       gateway.upstream.queue(hang());
@@ -192,7 +192,7 @@ describe('what an answer cost', () => {
   );
 });
 
-describe('what costs more than the model', () => {
+describe('a surcharge', () => {
   const USED = { prompt_tokens: 100, completion_tokens: 50 };
 
   test.each([
@@ -200,7 +200,7 @@ describe('what costs more than the model', () => {
     [{ service_tier: 'fast' }, 2.5],
     [{ service_tier: 'ultrafast' }, 6],
     [{ service_tier: 'flex', speed: 'fast', inference_geo: 'us' }, 6.6],
-  ])('is held and booked at that price: %j', async (terms, factor) => {
+  ])('is held and booked: %j', async (terms, factor) => {
     const gateway = await budgeted();
     gateway.upstream.script(respond(200, JSON_TYPE, JSON.stringify({ usage: USED })));
     for (const more of [{}, terms]) await gateway.post({ ...PLAIN, max_tokens: 50, ...more });
@@ -218,14 +218,14 @@ describe('what costs more than the model', () => {
     { preset: 'dearest' },
     { stop_server_tools_when: [{ type: 'cost', usd: 100 }] },
     { multi_agent: { enabled: true } },
-  ])('is refused where nobody knows by how much: %j', async (terms) => {
+  ])('of unknown size is refused under a budget: %j', async (terms) => {
     const gateway = await budgeted();
     const answer = await gateway.post({ ...PLAIN, max_tokens: 50, ...terms });
     expect([answer.status, gateway.upstream.requests]).toEqual([402, []]);
     expect(answer.json()).toMatchObject({ error: { code: 'cost_unbounded', param: Object.keys(terms)[0] } });
   });
 
-  test('goes out where there is no budget, and where it is empty', async () => {
+  test('of unknown size is sent without a budget, and if its field is empty', async () => {
     const gateway = await startGateway();
     expect((await gateway.post({ ...PLAIN, models: ['a', 'b'] })).status).toBe(200);
     await gateway.setBudget({ period: 'daily', capUsd: 10 });
@@ -235,7 +235,7 @@ describe('what costs more than the model', () => {
   });
 });
 
-describe('the tier that an answer says it was given', () => {
+describe('the service tier that an answer reports', () => {
   const USED = { prompt_tokens: 100, completion_tokens: 50 };
   const chat = (tier: object) => JSON.stringify({ usage: USED, ...tier });
 
@@ -250,29 +250,23 @@ describe('the tier that an answer says it was given', () => {
 
   test.each([
     [
-      "an account's default, held for as if it were none",
+      "an account's default that the hold did not know",
       {},
       { service_tier: 'priority' },
       500_000,
       ['overrun'],
     ],
-    [
-      'a lesser one than was asked for',
-      { service_tier: 'priority' },
-      { service_tier: 'default' },
-      200_000,
-      [],
-    ],
-    ['the one that was asked for', { service_tier: 'priority' }, { service_tier: 'priority' }, 500_000, []],
+    ['a cheaper tier than requested', { service_tier: 'priority' }, { service_tier: 'default' }, 200_000, []],
+    ['the requested tier', { service_tier: 'priority' }, { service_tier: 'priority' }, 500_000, []],
     ['half the price', { service_tier: 'flex' }, { service_tier: 'flex' }, 100_000, []],
-    ['none that gw knows', {}, { service_tier: 'warp' }, 200_000, []],
-    ['no text', {}, { service_tier: 7 }, 200_000, []],
-  ])('is what is booked: %s', async (_what, asked, reported, cost, flags) => {
-    // Of a short prompt, whose bytes are about the tokens that are reported, to be near the hold.
+    ['an unknown tier', {}, { service_tier: 'warp' }, 200_000, []],
+    ['not a string', {}, { service_tier: 7 }, 200_000, []],
+  ])('decides the cost: %s', async (_what, asked, reported, cost, flags) => {
+    // The prompt is short, so that the hold is close to the reported tokens.
     expect(await booked(asked, reported)).toEqual([cost, flags]);
   });
 
-  test('is booked where it is dearer, if the provider may call its own so', async () => {
+  test('only raises the cost at a provider that may name tiers differently', async () => {
     expect(await booked({ service_tier: 'priority' }, { service_tier: 'default' }, 'proxy')).toEqual([
       500_000,
       [],
@@ -280,7 +274,7 @@ describe('the tier that an answer says it was given', () => {
     expect(await booked({}, { service_tier: 'priority' }, 'proxy')).toEqual([500_000, ['overrun']]);
   });
 
-  test('is held for once it is known to be the default of an account, and as long', async () => {
+  test('is held for while it is known to be the default of the account', async () => {
     const gateway = await budgeted();
     await addProvider(gateway, 'openai');
     for (const service_tier of ['priority', 'priority', 'default', 'default']) {
@@ -294,10 +288,10 @@ describe('the tier that an answer says it was given', () => {
   });
 
   test.each<[string, object, object, string | undefined]>([
-    ['for the listed price, where a budget must hold', {}, {}, 'default'],
-    ['likewise where it is left to the account', { service_tier: 'auto' }, {}, 'default'],
-    ['likewise where it is null', { service_tier: null }, {}, 'default'],
-    ['as the request names it', { service_tier: 'flex' }, {}, 'flex'],
+    ['the default for a budget, which holds the listed price', {}, {}, 'default'],
+    ['the default instead of the account setting', { service_tier: 'auto' }, {}, 'default'],
+    ['the default instead of null', { service_tier: null }, {}, 'default'],
+    ['the tier that the request names', { service_tier: 'flex' }, {}, 'flex'],
     ["for the account's own, if that is set", {}, { 'admission.service_tier': 'account' }, undefined],
   ])('is asked of OpenAI %s', async (_what, asked, settings, sent) => {
     const gateway = await budgeted();
@@ -310,7 +304,7 @@ describe('the tier that an answer says it was given', () => {
   test.each([
     ['openai', '/v1', 'default'],
     ['azure', '/openai/v1/', 'default'],
-    // An address of before may not know the field.
+    // An older API version may not know the field.
     ['azure', '/openai/deployments/test-model', undefined],
   ])('is asked of %s at %s', async (provider, path, sent) => {
     const gateway = await budgeted();
@@ -319,7 +313,7 @@ describe('the tier that an answer says it was given', () => {
     expect(JSON.parse(gateway.upstream.requests[0]?.body.toString() ?? '').service_tier).toBe(sent);
   });
 
-  test('is asked of OpenAI however a client says that it does not mind', async () => {
+  test('is set to the default at OpenAI however a client leaves it open', async () => {
     const gateway = await budgeted();
     await addProvider(gateway, 'openai');
     const message = { model: 'openai/test-model', messages: PLAIN.messages, max_tokens: 5 };
@@ -331,7 +325,7 @@ describe('the tier that an answer says it was given', () => {
     expect(gateway.upstream.requests).toHaveLength(2);
   });
 
-  test('is left alone elsewhere, and without a budget', async () => {
+  test('is not set at other providers, or without a budget', async () => {
     const gateway = await startGateway();
     await addProvider(gateway, 'openai');
     await gateway.post({ ...PLAIN, model: 'openai/test-model' });
@@ -357,7 +351,7 @@ describe('the tier that an answer says it was given', () => {
     expect(records.map(({ costNanoUsd }) => costNanoUsd)).toEqual([200_000, 200_000]);
   });
 
-  test("is Anthropic's speed and place", async () => {
+  test("includes Anthropic's speed and region", async () => {
     const gateway = await budgeted();
     await addProvider(gateway, 'anthropic');
     const usage = { input_tokens: 100, output_tokens: 50, service_tier: 'priority' };
@@ -375,7 +369,7 @@ describe('the tier that an answer says it was given', () => {
   });
 });
 
-describe('the country that Anthropic may answer in by default', () => {
+describe('the default region of an Anthropic workspace', () => {
   const answered = (usage: object) =>
     respond(200, JSON_TYPE, JSON.stringify({ usage: { input_tokens: 100, output_tokens: 50, ...usage } }));
 
@@ -390,7 +384,7 @@ describe('the country that Anthropic may answer in by default', () => {
     return gateway.settled(turns.length);
   }
 
-  test('is held for until an answer tells, and booked as it tells', async () => {
+  test('is held at the dearer price until an answer reports it, and booked as reported', async () => {
     const global = { inference_geo: 'global' };
     const records = await ask([{}, global], [{}, global], [{}, { inference_geo: 'us' }], [{}, global]);
     const [first = 0, second = 0, third, fourth] = records.map(({ holdNanoUsd }) => holdNanoUsd);
@@ -398,7 +392,7 @@ describe('the country that Anthropic may answer in by default', () => {
     expect(records.map(({ costNanoUsd }) => costNanoUsd)).toEqual([200_000, 200_000, 220_000, 200_000]);
   });
 
-  test('comes on top of what else is asked for', async () => {
+  test('applies on top of other surcharges', async () => {
     const listed = { inference_geo: 'global', speed: 'standard' };
     const fast = { speed: 'fast' };
     const [first, second, third] = await ask(
@@ -412,10 +406,10 @@ describe('the country that Anthropic may answer in by default', () => {
   });
 });
 
-describe('what is predicted of an answer', () => {
+describe('predicted output', () => {
   const prediction = { type: 'content', content: 'x'.repeat(10_000) };
 
-  test('is held for as output, which it is billed as where it comes otherwise', async () => {
+  test('is held as output, since rejected predictions are billed as output', async () => {
     const gateway = await budgeted();
     gateway.upstream.queue(hang());
     const connection = await gateway.open({ ...PLAIN, max_tokens: 50, prediction });
@@ -435,7 +429,7 @@ describe('what is predicted of an answer', () => {
   });
 });
 
-test('a thread that the provider keeps is held for with all that it may hold', async () => {
+test('the hold for a thread that the provider stores covers a full context', async () => {
   const gateway = await budgeted();
   await addProvider(gateway, 'claude', { wire: 'anthropic' });
   gateway.upstream.queue(hang());
@@ -447,7 +441,7 @@ test('a thread that the provider keeps is held for with all that it may hold', a
   expect([holdNanoUsd >= 1e9, inputTokens >= 1e6]).toEqual([true, true]);
 });
 
-test('the larger of two limits of a completion is held for, and what is predicted of it', async () => {
+test('the hold for a completion covers the larger of two limits, and its prediction', async () => {
   const gateway = await budgeted();
   const prediction = { type: 'content', content: 'x'.repeat(10_000) };
   const body = { model: PLAIN.model, prompt: 'Hi', max_tokens: 5, max_completion_tokens: 5_000, prediction };
@@ -459,7 +453,7 @@ describe('output beyond the limit', () => {
   const USED = { prompt_tokens: 7, completion_tokens: 5 };
 
   test.each([{ best_of: 20 }, { n: 20 }])(
-    'is held for in chat answers that nobody sees: %j',
+    'is held for chat answers that are generated and discarded: %j',
     async (more) => {
       const gateway = await budgeted();
       gateway.upstream.queue(respond(200, JSON_TYPE, JSON.stringify({ usage: USED })));
@@ -483,7 +477,7 @@ describe('output beyond the limit', () => {
     expect(beyond).toBeLessThan(thoughts * 2_000 + 100_000);
   });
 
-  test('is booked of each answer where nothing can be read of several', async () => {
+  test('is booked for each choice when none of them can be read', async () => {
     const gateway = await budgeted();
     gateway.upstream.script(respond(200, { ...JSON_TYPE, 'content-encoding': 'secret' }, 'x'));
     const thinking = { type: 'enabled', budget_tokens: 5_000 };
@@ -491,7 +485,7 @@ describe('output beyond the limit', () => {
     expect(await recordOf(gateway)).toMatchObject({ outputTokens: 4 * 5_100, flags: ['estimated'] });
   });
 
-  test('is held for where the thoughts of a response have a limit of their own', async () => {
+  test('is held for a response whose reasoning has a limit of its own', async () => {
     const gateway = await budgeted();
     const body = { model: PLAIN.model, input: 'Hi', max_output_tokens: 100 };
     for (const more of [{}, { reasoning: { max_tokens: 30_000 } }])
@@ -542,7 +536,7 @@ describe('output beyond the limit', () => {
   });
 });
 
-describe('a request that is longer in the words of another wire', () => {
+describe('a request that translation makes longer', () => {
   const tools = Array.from({ length: 2_000 }, (_, i) => ({ type: 'function', name: `t${i}`, strict: false }));
   const body = { model: PLAIN.model, input: 'Hi', max_output_tokens: 5, tools };
   const bytes = JSON.stringify(body).length;
@@ -558,7 +552,7 @@ describe('a request that is longer in the words of another wire', () => {
     return { gateway, answer, record: await recordOf(gateway) };
   }
 
-  test('is held for anew where its provider turns out to speak that alone', async () => {
+  test('gets a new hold when its provider turns out to have only the other API', async () => {
     const { gateway, answer, record } = await ask(1);
     expect(answer.status).toBe(200);
     const sent = gateway.upstream.requests.map((each) => each.body.length);
@@ -566,7 +560,7 @@ describe('a request that is longer in the words of another wire', () => {
     expect(record.holdNanoUsd).toBeGreaterThan((sent[1] ?? 0) * 1_000);
   });
 
-  test('is not sent where it has no room', async () => {
+  test('is not sent if a budget has no room for it', async () => {
     const { gateway, answer, record } = await ask((bytes + 5_000) / 1e6);
     expect([answer.status, answer.header('x-should-retry')]).toEqual([402, 'false']);
     expect(answer.json()).toMatchObject({ error: { code: 'budget_exceeded', budget_id: 'default/daily' } });
@@ -578,7 +572,7 @@ describe('a request that is longer in the words of another wire', () => {
     ]);
   });
 
-  test('waits to be asked again where running requests hold the room', async () => {
+  test('is a 429 to retry if running requests hold the room', async () => {
     const gateway = await startGateway({
       budget: { period: 'daily', capUsd: (2 * bytes + 10_000) / 1e6 },
       price: { input: 1, output: 1 },
@@ -593,7 +587,7 @@ describe('a request that is longer in the words of another wire', () => {
   });
 });
 
-test('a second content type does not reach the provider, who might read the body by it', async () => {
+test('a second content type is dropped, since the provider might read the body by it', async () => {
   const gateway = await budgeted();
   gateway.upstream.queue(respond(200, JSON_TYPE, '{"usage":{"prompt_tokens":7,"completion_tokens":5}}'));
   const body = Buffer.from(JSON.stringify({ ...PLAIN, max_tokens: 5 }));
@@ -614,7 +608,7 @@ test('a second content type does not reach the provider, who might read the body
   connection.hangUp();
 });
 
-test('what a chunked body has beside its bytes is nothing to go by, here or at the provider', async () => {
+test('chunk extensions and trailers of a body are ignored, and not passed on', async () => {
   const gateway = await budgeted();
   gateway.upstream.queue(respond(200, JSON_TYPE, '{"usage":{"prompt_tokens":7,"completion_tokens":5}}'));
   const body = JSON.stringify({ ...PLAIN, max_tokens: 5 });
@@ -639,7 +633,7 @@ test('what a chunked body has beside its bytes is nothing to go by, here or at t
   connection.hangUp();
 });
 
-describe('what no model can have used', () => {
+describe('usage that no model can have', () => {
   const USED = { prompt_tokens: 7, completion_tokens: 5 };
 
   test.each([
@@ -660,7 +654,7 @@ describe('what no model can have used', () => {
     expect(record.costNanoUsd).toBe(input * 1_000 + output * 2_000);
   });
 
-  test('is no price either', async () => {
+  test('is not believed as a cost either', async () => {
     const gateway = await budgeted();
     await addProvider(gateway, 'openrouter');
     gateway.upstream.queue(respond(200, JSON_TYPE, JSON.stringify({ usage: { ...USED, cost: 9e8 } })));
@@ -670,10 +664,10 @@ describe('what no model can have used', () => {
   });
 });
 
-describe('a provider that passes over its limit and reports nothing', () => {
+describe('a provider that ignores its limit and reports no usage', () => {
   test.each([
     ['measurably', 'gpt-4o', ['estimated', 'overrun']],
-    ['in a text that another tokenizer might read as fewer', 'test-model', ['estimated']],
+    ['in a text that an unknown tokenizer might count as fewer tokens', 'test-model', ['estimated']],
   ])('is booked at the hold, and marked where it wrote more %s', async (_how, model, flags) => {
     const gateway = await budgeted();
     await gateway.setPrice({ model, inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 });
@@ -688,7 +682,7 @@ describe('a provider that passes over its limit and reports nothing', () => {
 });
 
 describe('a provider that fails', () => {
-  test.each([500, 503, 429, 400])('with a status of %i has billed nothing', async (status) => {
+  test.each([500, 503, 429, 400])('with status %i is booked at nothing', async (status) => {
     const gateway = await budgeted();
     gateway.upstream.queue(
       respond(status, JSON_TYPE, JSON.stringify({ error: { message: 'no' }, choices: [] })),
@@ -697,7 +691,7 @@ describe('a provider that fails', () => {
     expect(await recordOf(gateway)).toMatchObject({ costNanoUsd: 0, flags: [] });
   });
 
-  test('within a stream has billed what came, and what it thought before', async () => {
+  test('in mid-stream is booked for what came, and for its reasoning before that', async () => {
     const gateway = await budgeted();
     const event = (value: object) => `data: ${JSON.stringify(value)}\n\n`;
     gateway.upstream.queue(async (exchange) => {
@@ -714,10 +708,10 @@ describe('a provider that fails', () => {
   });
 });
 
-describe('a limit in the field that a provider passes over', () => {
+describe('a limit in a field that the provider ignores', () => {
   const body = { ...PLAIN, model: 'deepseek/test-model', max_completion_tokens: 5 };
 
-  test('is put into the one that it heeds, where a budget holds by it', async () => {
+  test('is copied into the field that it obeys, if a budget relies on it', async () => {
     const gateway = await budgeted();
     await addProvider(gateway, 'deepseek');
     await gateway.post(body);
@@ -725,7 +719,7 @@ describe('a limit in the field that a provider passes over', () => {
     expect(sent).toEqual({ model: 'test-model', messages: PLAIN.messages, max_tokens: 5 });
   });
 
-  test('stays where there is no budget, and where both are given', async () => {
+  test('is left alone without a budget, and if both fields are set', async () => {
     const gateway = await startGateway();
     await addProvider(gateway, 'deepseek');
     await gateway.post(body);
@@ -737,25 +731,25 @@ describe('a limit in the field that a provider passes over', () => {
   });
 });
 
-describe('input that is longer than it looks', () => {
+describe('input that is longer than its bytes', () => {
   const chat = (message: object) => ({ messages: [message] });
   const part = (content: object) => chat({ role: 'user', content: [content] });
 
   test.each([
     [
-      'a video by its address',
+      'a video by its URL',
       '/chat/completions',
       part({ type: 'video_url', video_url: { url: 'https://a.example/b' } }),
       1_000_000,
     ],
     [
-      'a page by its address',
+      'a page by its URL',
       '/chat/completions',
       part({ type: 'document_url', document_url: 'https://a' }),
       1_000_000,
     ],
     [
-      'data of the provider',
+      'data stored at the provider',
       '/chat/completions',
       { ...PLAIN, data_sources: [{ type: 'azure_search' }] },
       1_000_000,
@@ -772,12 +766,7 @@ describe('input that is longer than it looks', () => {
       { input: [{ type: 'computer_call_output', output: { type: 'computer_screenshot', file_id: 'f' } }] },
       12_000,
     ],
-    [
-      'an image that was generated',
-      '/responses',
-      { input: [{ type: 'image_generation_call', id: 'ig_1' }] },
-      12_000,
-    ],
+    ['a generated image', '/responses', { input: [{ type: 'image_generation_call', id: 'ig_1' }] }, 12_000],
     [
       "a provider's own tools",
       '/chat/completions',
@@ -785,7 +774,7 @@ describe('input that is longer than it looks', () => {
       2_200,
     ],
     [
-      'messages of a chat that come for a completion',
+      'chat messages in a completion',
       '/completions',
       part({ type: 'image_url', image_url: { url: 'https://a.example/b' } }),
       12_000,
@@ -803,15 +792,20 @@ describe('input that is longer than it looks', () => {
   });
 });
 
-describe('a body that gw and its provider could read differently', () => {
+describe('a body that gw and the provider might parse differently', () => {
   const text = JSON.stringify({ ...PLAIN, max_tokens: 5 });
   const withField = (field: string | Buffer) =>
     Buffer.concat([Buffer.from(text.slice(0, -1)), Buffer.from(','), Buffer.from(field), Buffer.from('}')]);
 
   test.each([
-    ['a field in capitals', withField('"N":128'), 400, 'ambiguous_parameter'],
-    ['a letter that folds to another', withField('"max_to\u212aens":100000'), 400, 'ambiguous_parameter'],
-    ['bytes that are no UTF-8', withField(Buffer.from('"n\xff":128', 'latin1')), 400, 'ambiguous_parameter'],
+    ['a field in upper case', withField('"N":128'), 400, 'ambiguous_parameter'],
+    [
+      'a letter that case-folds to another',
+      withField('"max_to\u212aens":100000'),
+      400,
+      'ambiguous_parameter',
+    ],
+    ['invalid UTF-8', withField(Buffer.from('"n\xff":128', 'latin1')), 400, 'ambiguous_parameter'],
   ])('is refused for %s', async (_what, body, status, code) => {
     const gateway = await budgeted();
     const answer = await gateway.post(body);
@@ -829,9 +823,9 @@ describe('a body that gw and its provider could read differently', () => {
   });
 });
 
-describe('what is passed through for nothing', () => {
+describe('a free pass-through request', () => {
   test.each(['/files/..;/chat/completions', '/files/%252e%252e/chat/completions'])(
-    'is no path that a server could read as another: %s',
+    'is not a path that a server could read as another: %s',
     async (path) => {
       const gateway = await budgeted();
       expect((await gateway.post(PLAIN, { path: `/v1${path}` })).status).toBe(402);
@@ -839,14 +833,14 @@ describe('what is passed through for nothing', () => {
     },
   );
 
-  test('is the path that gw read, without the slashes that a server might skip', async () => {
+  test('is sent with the path that gw checked, without repeated slashes', async () => {
     const gateway = await budgeted();
     gateway.upstream.queue(respond(200, JSON_TYPE, '{}'));
     await gateway.post(PLAIN, { path: '/v1/files//chat/completions' });
     expect((await gateway.upstream.nextRequest()).path).toBe('/v1/files/chat/completions');
   });
 
-  test('is the method that it came with', async () => {
+  test('keeps its method', async () => {
     const gateway = await budgeted();
     gateway.upstream.queue(respond(200, JSON_TYPE, '{}'));
     await gateway.get('/v1/files//list', { 'x-http-method-override': 'POST' });
@@ -855,7 +849,7 @@ describe('what is passed through for nothing', () => {
   });
 });
 
-test('a provider that goes on behind the end of a stream is hung up on', async () => {
+test('gw hangs up on a provider that goes on after the end of a stream', async () => {
   const gateway = await budgeted();
   const gate = createGate();
   gateway.upstream.queue(async (exchange) => {
@@ -870,13 +864,13 @@ test('a provider that goes on behind the end of a stream is hung up on', async (
   await (await gateway.upstream.nextRequest()).done;
 });
 
-test('an answer that would come when nobody accounts for it is not asked for', async () => {
+test('deferred answers are refused, since their usage could not be booked', async () => {
   const gateway = await budgeted();
   const answer = await gateway.post({ ...PLAIN, deferred: true });
   expect([answer.status, answer.json()]).toMatchObject([400, { error: { param: 'deferred' } }]);
 });
 
-describe('where the bytes of a request do not fit, what is counted of it', () => {
+describe('the exact count of a request whose bytes do not fit', () => {
   const IMAGE = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(100_000)}` } };
   const ask = (content: unknown[], more: object = {}) => ({
     model: PLAIN.model,
@@ -885,7 +879,7 @@ describe('where the bytes of a request do not fit, what is counted of it', () =>
     ...more,
   });
 
-  /** An image has to be counted apart here, as its bytes are worth more than the budget. */
+  /** The bytes of an inline image alone exceed the budget, so the request has to be counted. */
   async function heldTokens(body: object, path = '/v1/chat/completions'): Promise<number> {
     const gateway = await budgeted({
       budget: { period: 'daily', capUsd: 0.09 },
@@ -903,12 +897,12 @@ describe('where the bytes of a request do not fit, what is counted of it', () =>
       'the keys and numbers of arguments',
       ask([{ type: 'tool_use', input: { values: Array(10_000).fill(7) } }]),
     ],
-    ['arguments that are called like labels', ask([{ type: 'tool_use', input: { id: 'x'.repeat(20_000) } }])],
+    ['arguments named like labels', ask([{ type: 'tool_use', input: { id: 'x'.repeat(20_000) } }])],
     ['a field that only its provider knows', ask([], { documents: ['x'.repeat(20_000)] })],
-    ['a role that is made up', { ...ask([]), messages: [{ role: 'x'.repeat(20_000) }, ...ask([]).messages] }],
-    ['thoughts in a signature', ask([{ type: 'thinking', thinking: '', signature: 'x'.repeat(20_000) }])],
+    ['an invented role', { ...ask([]), messages: [{ role: 'x'.repeat(20_000) }, ...ask([]).messages] }],
+    ['reasoning in a signature', ask([{ type: 'thinking', thinking: '', signature: 'x'.repeat(20_000) }])],
     [
-      'what stands around calls',
+      'the overhead of calls',
       {
         ...ask([]),
         messages: [
@@ -925,18 +919,18 @@ describe('where the bytes of a request do not fit, what is counted of it', () =>
       },
     ],
     [
-      'what stands around tools',
+      'the overhead of tools',
       ask([], { tools: Array(800).fill({ type: 'function', function: { name: 'f' } }) }),
     ],
     [
-      'texts behind a number',
+      'texts after a number',
       { ...ask([1, 'x'.repeat(20_000)]), messages: [1, ...ask(['x'.repeat(20_000)]).messages] },
     ],
   ])('holds %s', async (_what, body) => {
     expect(await heldTokens(body)).toBeGreaterThan(20_000);
   });
 
-  test('sees a tool that fetches, however it is spelled', async () => {
+  test('includes a fetching tool, however its name is escaped', async () => {
     const gateway = await budgeted({
       budget: { period: 'daily', capUsd: 0.9 },
       price: { input: 1, output: 0 },
@@ -947,7 +941,7 @@ describe('where the bytes of a request do not fit, what is counted of it', () =>
   });
 });
 
-test('of a line of waiting requests, all are decided whose time is up at the same moment', async () => {
+test('all waiting requests that expire at the same moment are decided', async () => {
   const expiries: (() => void)[] = [];
   const clock: Clock = {
     ...systemClock,
@@ -956,7 +950,7 @@ test('of a line of waiting requests, all are decided whose time is up at the sam
       return () => {};
     },
   };
-  // Only who is asked for by the queue; the rest of an admission is the ledger's.
+  // Only the fields that the queue reads.
   const admission = { projectId: 1, amount: 1, isFinal: true } as Admission;
   const wait = { kind: 'wait' } as AdmissionResult;
   const queue = createAdmissionQueue({ admit: () => turn(wait) }, clock);

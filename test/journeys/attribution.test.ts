@@ -27,7 +27,7 @@ const ask = async () => {
 const answers = [];
 for (let i = 0; i < Number(count); i++) answers.push(ask());
 console.log(JSON.stringify(await Promise.all(answers)));
-// It lives on, and so does its connection, as an agent's does.
+// The process and its connection stay alive, as those of an agent do.
 process.stdin.resume();
 `;
 
@@ -36,7 +36,7 @@ interface Answer {
   body: { error?: Record<string, string> };
 }
 
-/** A repository with an agent in it, as a program of its own. */
+/** A repository with an agent that runs as a process of its own. */
 function repository(name: string) {
   const root = join(realpathSync(tmpHome()), name);
   mkdirSync(root);
@@ -65,17 +65,17 @@ const spent = async ({ db, project }: TestGateway) =>
   (await listBudgets(db, [project.id], context())).map(({ posted, pending }) => [posted, pending]);
 const statuses = (answers: Answer[]) => answers.map(({ status }) => status).sort();
 
-// Each agent is a process of its own.
+// Each agent is a separate process.
 vi.setConfig({ testTimeout: 30_000 });
 
 describe.skipIf(!CAN_ATTRIBUTE)('where requests come from', () => {
-  test('is recorded with each, and summed up', async () => {
+  test('is recorded with each request, and in the totals', async () => {
     const gateway = await tenCentGateway();
     const shop = repository('shop');
     await shop.ask(gateway);
     await shop.ask(gateway, 2);
     const origin = { process: 'node agent.mjs', repo: shop.root };
-    // An answer can be quicker than the search, which is taken up then.
+    // An answer can be faster than the search.
     await until(async () => (await gateway.settled(3)).every(({ process }) => process !== ''));
     for (const record of await gateway.records()) expect(record).toMatchObject(origin);
     const { calendar } = context();
@@ -88,7 +88,7 @@ describe.skipIf(!CAN_ATTRIBUTE)('where requests come from', () => {
     }
   });
 
-  test('is not looked for when it is switched off', async () => {
+  test('is not searched for when attribution is off', async () => {
     const gateway = await tenCentGateway({ attribution: 'off' });
     await repository('shop').ask(gateway);
     expect(await gateway.settled(1)).toMatchObject([{ process: '', repo: '' }]);
@@ -96,7 +96,7 @@ describe.skipIf(!CAN_ATTRIBUTE)('where requests come from', () => {
 });
 
 describe.skipIf(!CAN_ATTRIBUTE)('a budget of a repository', () => {
-  test('holds for the requests that come from it, the first of a connection too, and for no others', async () => {
+  test('applies to requests from the repository, the first of a connection included, and to no others', async () => {
     const gateway = await tenCentGateway();
     const [shop, blog] = [repository('shop'), repository('blog')];
     await gateway.setBudget({ period: 'daily', capUsd: 0.3, repo: shop.root });
@@ -111,7 +111,7 @@ describe.skipIf(!CAN_ATTRIBUTE)('a budget of a repository', () => {
     });
   });
 
-  test('that a request of the repository names holds, and may be named by no other', async () => {
+  test('may be named only by requests from the repository', async () => {
     const gateway = await tenCentGateway();
     const [shop, blog] = [repository('shop'), repository('blog')];
     await gateway.setBudget({ period: 'daily', capUsd: 0.1, repo: shop.root });
@@ -131,7 +131,7 @@ describe.skipIf(!CAN_ATTRIBUTE)('a budget of a repository', () => {
     ]);
   });
 
-  test('holds for a caller who names it and is not known to come from elsewhere', async () => {
+  test('applies to a caller of unknown origin that names it', async () => {
     const gateway = await tenCentGateway({ attribution: 'off' });
     await gateway.setBudget({ period: 'daily', capUsd: 0.2, repo: '/srv/shop' });
     const container = repository('shop');
@@ -145,7 +145,7 @@ describe.skipIf(!CAN_ATTRIBUTE)('a budget of a repository', () => {
     expect(await passed.json()).toMatchObject({ error: { budget_id: 'default/daily@/srv/shop' } });
   });
 
-  test('counts beside the budget of its project, and the tighter one holds', async () => {
+  test('applies together with the budget of its project', async () => {
     const gateway = await tenCentGateway();
     const [shop, blog] = [repository('shop'), repository('blog')];
     await gateway.setBudget({ period: 'daily', capUsd: 0.4 });
@@ -158,13 +158,13 @@ describe.skipIf(!CAN_ATTRIBUTE)('a budget of a repository', () => {
     ]);
   });
 
-  test('counts what was spent from the repository before, and what is running', async () => {
+  test('counts earlier and running requests from the repository', async () => {
     const gateway = await tenCentGateway();
     const [shop, blog] = [repository('shop'), repository('blog')];
     await shop.ask(gateway);
     await blog.ask(gateway);
     await until(async () => (await gateway.settled(2)).every(({ process }) => process !== ''));
-    // Where there is such a budget, a request waits until its repository is known.
+    // With such a budget, a request waits until its repository is known.
     await gateway.setBudget({ period: 'monthly', capUsd: 100, repo: shop.root });
     const gate = createGate();
     gateway.upstream.script(async (exchange) => {
@@ -183,7 +183,7 @@ describe.skipIf(!CAN_ATTRIBUTE)('a budget of a repository', () => {
     expect(statuses(await shop.ask(gateway, 2))).toEqual([200, 402]);
   });
 
-  test('does not count a request that was running before its repository was known', async () => {
+  test('does not count a request that started before its repository was known', async () => {
     const gateway = await tenCentGateway();
     const shop = repository('shop');
     const gate = createGate();
@@ -200,7 +200,7 @@ describe.skipIf(!CAN_ATTRIBUTE)('a budget of a repository', () => {
     expect(await spent(gateway)).toEqual([[0, 0]]);
   });
 
-  test('holds no more once it is removed', async () => {
+  test('no longer applies once it is removed', async () => {
     const gateway = await tenCentGateway();
     const shop = repository('shop');
     await gateway.setBudget({ period: 'daily', capUsd: 0, repo: shop.root });
@@ -209,7 +209,7 @@ describe.skipIf(!CAN_ATTRIBUTE)('a budget of a repository', () => {
     expect(statuses(await shop.ask(gateway))).toEqual([200]);
   });
 
-  test('tells of itself in events', async () => {
+  test('is named in events', async () => {
     const gateway = await tenCentGateway();
     const shop = repository('shop');
     await gateway.setBudget({ period: 'daily', capUsd: 0.1, repo: shop.root });
@@ -238,14 +238,14 @@ describe.skipIf(!CAN_ATTRIBUTE)('a budget of a repository', () => {
     return (await answer.json()) as Record<string, unknown>;
   }
 
-  test('that was made over HTTP holds from the next request on', async () => {
+  test('that was created over HTTP applies from the next request on', async () => {
     const gateway = await tenCentGateway();
     const shop = repository('shop');
     await call(gateway, 'PUT', '/budgets', { cap_usd: 0.3, repo: shop.root });
     expect(statuses(await shop.ask(gateway, 5))).toEqual([200, 200, 200, 402, 402]);
   });
 
-  test('is made, listed and removed over HTTP', async () => {
+  test('is created, listed and removed over HTTP', async () => {
     const gateway = await tenCentGateway();
     expect(await call(gateway, 'PUT', '/budgets', { cap_usd: 5, repo: '/srv/shop' })).toMatchObject({
       id: 'default/daily@/srv/shop',

@@ -14,7 +14,7 @@ const PRICE = { input: 0, output: 100_000 };
 const USAGE = usageOf(5, 1);
 const DIME = 100_000_000;
 
-/** Answers plain and streaming requests alike, at $0.10 each. */
+/** Answers plain and streaming requests, at $0.10 each. */
 async function dimeUpstream() {
   const upstream = await startUpstream();
   upstream.script(async (exchange) => {

@@ -71,7 +71,7 @@ describe('a cap is a cap', () => {
     60_000,
   );
 
-  test('of two budgets the tighter holds, and both are posted', async () => {
+  test('the tighter of two budgets limits, and both are charged', async () => {
     const gateway = await tenCentGateway(5);
     await gateway.setBudget({ period: 'monthly', capUsd: 0.35 });
     gateway.upstream.script(completion({ usage: USAGE }));
@@ -108,7 +108,7 @@ describe('the refusal', () => {
     return { gateway, answer };
   }
 
-  test('is a 402 with all that a person needs to act on, and no retry', async () => {
+  test('is a 402 that says what to do and asks not to retry', async () => {
     const { gateway, answer } = await refused();
     expect(answer.status).toBe(402);
     expect([answer.header('x-should-retry'), answer.header('retry-after')]).toEqual(['false', undefined]);
@@ -130,13 +130,13 @@ describe('the refusal', () => {
     expect(gateway.upstream.requests).toHaveLength(0);
   });
 
-  test('of a stream is the same, before any event', async () => {
+  test('of a stream is the same, and comes before any event', async () => {
     const { answer } = await refused({}, { ...TEN_CENTS, stream: true });
     expect([answer.status, answer.header('content-type')]).toEqual([402, 'application/json']);
   });
 
   test.each(['codex_cli_rs', 'codex_vscode'])(
-    'for %s is the 429 that it shows and does not repeat',
+    'for %s is the 429 that it shows and does not retry',
     async (originator) => {
       const { answer } = await refused({ originator });
       expect(answer.status).toBe(429);
@@ -148,18 +148,18 @@ describe('the refusal', () => {
     },
   );
 
-  test('for other originators is the 402', async () => {
+  test('for other originators is a 402', async () => {
     expect((await refused({ originator: 'opencode' })).answer.status).toBe(402);
   });
 
-  test('goes away with a higher cap, at the very next request', async () => {
+  test('ends with the next request after the cap is raised', async () => {
     const { gateway } = await refused();
     await gateway.setBudget({ period: 'daily', capUsd: 0.1 });
     gateway.upstream.queue(completion({ usage: USAGE }));
     expect((await gateway.post(TEN_CENTS)).status).toBe(200);
   });
 
-  test('names a cap that is enough, in the window that there is, and no higher than caps go', async () => {
+  test('suggests a cap that is enough, for the same period, up to the largest cap', async () => {
     const commandFor = async (budget: TestBudget, price: number, spent: number, asked: number) => {
       const gateway = await startGateway({ price: { input: 0, output: price }, budget });
       gateway.upstream.queue(completion({ usage: usageOf(1, spent) }));
@@ -167,7 +167,7 @@ describe('the refusal', () => {
       const answer = await gateway.post({ ...PLAIN, max_tokens: asked });
       return errorOf(answer).command;
     };
-    // $0.0074 is spent, and $0.0036 is asked for.
+    // $0.0074 is spent, and the request needs $0.0036.
     expect(await commandFor({ period: 'daily', capUsd: 0.00745 }, 100, 74, 36)).toBe(
       'gw budget set 0.02 --period daily -p default',
     );
@@ -179,7 +179,7 @@ describe('the refusal', () => {
     );
   });
 
-  test('of an unknown price names the command that sets it', async () => {
+  test('for an unknown price names the command that sets it', async () => {
     const gateway = await tenCentGateway(5, { price: null });
     const answer = await gateway.post(TEN_CENTS);
     expect(answer.status).toBe(402);
@@ -197,7 +197,7 @@ describe('the refusal', () => {
 });
 
 describe('an exhausted budget', () => {
-  test('lets free models pass, and nothing else', async () => {
+  test('admits free models only', async () => {
     const gateway = await tenCentGateway(0.1);
     gateway.upstream.queue(completion({ usage: USAGE }));
     await gateway.post(TEN_CENTS);
@@ -209,7 +209,7 @@ describe('an exhausted budget', () => {
     expect(money(gateway)).toEqual({ posted: DIME, pending: 0 });
   });
 
-  test('local runtimes pass', async () => {
+  test('admits local runtimes', async () => {
     const gateway = await tenCentGateway(0);
     gateway.configure({ providers: { ollama: { baseUrl: gateway.upstream.url } } });
     expect((await gateway.post({ ...PLAIN, model: 'ollama/llama3' })).status).toBe(200);
@@ -218,20 +218,20 @@ describe('an exhausted budget', () => {
 });
 
 describe('room that running requests hold', () => {
-  test('is waited for, first come first served', async () => {
+  test('is given to waiting requests, first come, first served', async () => {
     const gateway = await tenCentGateway(0.4);
     const gate = createGate();
     gateway.upstream.script(async (exchange) => {
       const { user } = JSON.parse((await exchange.body).toString());
       await gate.pass();
-      // The first four cost nothing in the end, and so make room for the four that wait.
+      // The first four cost nothing in the end, which makes room for the four that wait.
       await completion({ usage: usageOf(5, Number(user) < 4 ? 0 : 1) })(exchange);
     });
     const answers: Promise<RawResponse>[] = [];
     for (let i = 0; i < 8; i++) {
       answers.push(gateway.post({ ...TEN_CENTS, user: String(i) }));
       if (i < 4) await gateway.upstream.nextRequest();
-      // An answer on another connection: the request before has been read.
+      // An answer on another connection shows that the request before has been read.
       await gateway.get('/health');
     }
     for (const next of ['4', '5', '6', '7']) {
@@ -244,7 +244,7 @@ describe('room that running requests hold', () => {
     expect(money(gateway)).toEqual({ posted: 4 * DIME, pending: 0 });
   });
 
-  test('that does not come in time is a 429 budget_busy with retry-after', async () => {
+  test('that is not freed in time is a 429 budget_busy with retry-after', async () => {
     const gateway = await tenCentGateway(0.1, { settings: { 'admission.max_wait_ms': 50 } });
     const gate = createGate();
     gateway.upstream.queue(async (exchange) => {
@@ -271,7 +271,7 @@ describe('room that running requests hold', () => {
     expect(events(gateway)['request.blocked']).toBeUndefined();
   });
 
-  test('that is spent in the end is a 402 for who waited', async () => {
+  test('that is spent in the end is a 402 for the waiting request', async () => {
     const gateway = await tenCentGateway(0.1);
     const gate = createGate();
     gateway.upstream.queue(async (exchange) => {
@@ -286,7 +286,7 @@ describe('room that running requests hold', () => {
     expect([(await first).status, (await second).status]).toEqual([200, 402]);
   });
 
-  test('is given back by an error of the provider', async () => {
+  test('is freed by an error of the provider', async () => {
     const gateway = await tenCentGateway(0.1);
     gateway.upstream.queue(status(500), status(429), completion({ usage: USAGE }));
     const codes = [];
@@ -298,7 +298,7 @@ describe('room that running requests hold', () => {
 describe('a new period', () => {
   const NEW_YEAR = Date.UTC(2027, 0, 1);
 
-  test('brings room for the next request, and says so once', async () => {
+  test('has room for the next request, and is announced once', async () => {
     const clock = createVirtualClock(NEW_YEAR - 60_000);
     const gateway = await tenCentGateway(0.1, { clock });
     gateway.upstream.script(completion({ usage: USAGE }));
@@ -320,7 +320,7 @@ describe('a new period', () => {
     });
   });
 
-  test('does not take on what was held in the one before', async () => {
+  test('does not count the holds of the previous period', async () => {
     const clock = createVirtualClock(NEW_YEAR - 1_000);
     const gateway = await tenCentGateway(0.1, { clock });
     const gate = createGate();
@@ -346,7 +346,7 @@ describe('a new period', () => {
 });
 
 describe('the output limit', () => {
-  /** The request as the upstream saw it. */
+  /** The request that the upstream received. */
   async function sent(gateway: TestGateway, body: object) {
     gateway.upstream.queue(json(200, { choices: [], usage: USAGE }));
     const answer = await gateway.post(body);
@@ -354,7 +354,7 @@ describe('the output limit', () => {
     return JSON.parse((await gateway.upstream.nextRequest()).body.toString());
   }
 
-  test("is written where the budget affords less than the model's maximum, as the provider knows it", async () => {
+  test("is written if the budget affords less than the model's maximum, in the provider's own field", async () => {
     const gateway = await startGateway({ price: null, budget: { period: 'daily', capUsd: 0.05 } });
     gateway.configure({ providers: { openai: { baseUrl: gateway.upstream.url } } });
     // gpt-4o: $2.50 and $10 for a million tokens, 16,384 tokens at most.
@@ -366,7 +366,7 @@ describe('the output limit', () => {
     expect(record?.holdNanoUsd).toBeLessThanOrEqual(50_000_000);
   });
 
-  test('is not written where the budget affords the maximum, nor where there is no budget', async () => {
+  test('is not written if the budget affords the maximum, or without a budget', async () => {
     const gateway = await startGateway({ price: null, budget: { period: 'daily', capUsd: 1 } });
     gateway.configure({ providers: { openai: { baseUrl: gateway.upstream.url } } });
     expect(await sent(gateway, { ...PLAIN, model: 'openai/gpt-4o' })).not.toHaveProperty(
@@ -376,16 +376,16 @@ describe('the output limit', () => {
     expect(await sent(free, PLAIN)).not.toHaveProperty('max_tokens');
   });
 
-  test('is written as max_tokens, per choice, for a model whose maximum nobody knows', async () => {
+  test('is written as max_tokens, per choice, for a model of unknown maximum', async () => {
     const gateway = await startGateway({ budget: { period: 'daily', capUsd: 0.004 } });
     const { max_tokens, n } = await sent(gateway, { ...PLAIN, n: 4 });
     expect(n).toBe(4);
-    // $2 for a million: 2,000 tokens in all, less what the input may cost.
+    // $2 per million: 2,000 tokens in all, less the cost of the input.
     expect(max_tokens).toBeLessThanOrEqual(500);
     expect(max_tokens).toBeGreaterThan(400);
   });
 
-  test("of the client's own stays as it is", async () => {
+  test('of the client stays unchanged', async () => {
     const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1 } });
     expect(await sent(gateway, { ...PLAIN, max_tokens: 77 })).toMatchObject({ max_tokens: 77 });
     expect(await sent(gateway, { ...PLAIN, max_completion_tokens: 78 })).toEqual(
@@ -403,7 +403,7 @@ describe('the output limit', () => {
     expect((await gateway.post({ ...PLAIN, max_tokens: 10 })).status).toBe(200);
   });
 
-  test('a stream that passes it is booked in full, and flagged when it cost more than was held', async () => {
+  test('a stream that exceeds it is booked in full, and flagged if it cost more than the hold', async () => {
     const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1 } });
     gateway.upstream.queue(sse(['a'], { usage: usageOf(5, 5000) }));
     await gateway.post({ ...STREAM, max_tokens: 10 });
@@ -428,10 +428,10 @@ test.each([
   expect((await gateway.post(body.replace(part, '{"type":"text","text":"Hi"}'))).status).toBe(200);
 });
 
-test('the exact count is taken where the cheap bound does not fit', async () => {
+test('the input is counted exactly if its bound does not fit', async () => {
   const gateway = await startGateway({ price: null, budget: { period: 'daily', capUsd: 0.02 } });
   gateway.configure({ providers: { openai: { baseUrl: gateway.upstream.url } } });
-  // 20,000 bytes at $2.50 for a million would be $0.05; they are some 4,000 tokens, a cent.
+  // 20,000 bytes at $2.50 per million would be $0.05; they are about 4,000 tokens, or a cent.
   const content = 'The quick brown fox. '.repeat(1_000);
   gateway.upstream.queue(json(200, { choices: [], usage: usageOf(5_000, 1) }));
   const answer = await gateway.post({

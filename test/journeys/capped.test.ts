@@ -14,7 +14,7 @@ const WORDS = Array.from({ length: 3_000 }, (_, i) => ` word${i}`);
 const LONG = { timeout: 30_000 };
 const BUDGET = { budget: { capUsd: 5, period: 'daily' } } as const;
 
-/** The events, and then silence: only gw can end it. */
+/** Sends the events, then nothing: only gw can end the answer. */
 function endless(list: Event[]): Script {
   return async (exchange) => {
     await exchange.body;
@@ -26,7 +26,7 @@ function endless(list: Event[]): Script {
 
 const chat = (choices: object[]): Event[] => choices.map((choice) => ['', chunkBody('test-model', choice)]);
 
-test('chat completions end with the reason length in every choice, and the usage if it was asked for', async () => {
+test('chat completions end with finish reason length in every choice, and the usage if requested', async () => {
   const gateway = await startBothWires(BUDGET);
   const both = WORDS.flatMap((content) => [0, 1].map((index) => ({ index, delta: { content } })));
   gateway.upstream.queue(endless(chat([...both, { index: 1, finish_reason: 'stop' }])));
@@ -51,7 +51,7 @@ test('chat completions end with the reason length in every choice, and the usage
   expect(record).toMatchObject({ outcome: 'capped', flags: ['stream', 'estimated'] });
 });
 
-test('responses end as incomplete, with all that was said', LONG, async () => {
+test('responses end as incomplete, with all of the text', LONG, async () => {
   const gateway = await startBothWires(BUDGET);
   gateway.upstream.script(endless(completedEvents(WORDS).slice(0, -4)));
   const body = { model: 'mock/test-model', input: 'Hi', max_output_tokens: 50 };
@@ -82,7 +82,7 @@ test('responses end as incomplete, with all that was said', LONG, async () => {
   expect(record).toMatchObject({ endpoint: 'responses', outcome: 'capped' });
 });
 
-test('calls and thoughts of responses end as they are', LONG, async () => {
+test('unfinished calls and reasoning items of responses are closed', LONG, async () => {
   const gateway = await startBothWires(BUDGET);
   const item = { ...callItem('a', 'f', ''), status: 'in_progress' };
   const at = { output_index: 1, item_id: item.id };
@@ -143,7 +143,7 @@ test.each([
   expect(record).toMatchObject({ outcome: 'capped' });
 });
 
-test('messages end with max_tokens, and what was booked', async () => {
+test('messages end with max_tokens and the booked usage', async () => {
   const gateway = await startBothWires(BUDGET);
   gateway.upstream.queue(endless(messageStream([text('a'), text(WORDS.join(''))]).slice(0, -3)));
   const messages = [{ role: 'user', content: 'Hi' }];

@@ -17,7 +17,7 @@ function balance({ db }: TestGateway) {
     .get() as { posted: number; pending: number };
 }
 
-/** The one record, once the request that nobody waits for has been settled. */
+/** The only record, once the abandoned request has been settled. */
 async function goneRecord(gateway: TestGateway) {
   const [record, ...others] = await gateway.settled(1);
   expect(others).toEqual([]);
@@ -50,7 +50,7 @@ describe('a client that does not read its answer', () => {
 });
 
 describe.each(['hangUp', 'end'] as const)('a client that leaves (%s)', (leave) => {
-  test('while its body is on its way leaves nothing behind', async () => {
+  test('while it sends its body leaves nothing behind', async () => {
     const gateway = await startGateway(BUDGET);
     const headers = { authorization: `Bearer ${gateway.key}` };
     const bytes = requestBytes(`${gateway.url}/complete`, { body: PLAIN, headers });
@@ -63,7 +63,7 @@ describe.each(['hangUp', 'end'] as const)('a client that leaves (%s)', (leave) =
     expect([gateway.holds(), await gateway.records(), gateway.upstream.requests]).toEqual([0, [], []]);
   });
 
-  test('before the head of its answer closes the upstream at once and pays for the time', async () => {
+  test('before the head of its answer ends the call at once and pays for the time', async () => {
     const gateway = await startGateway(BUDGET);
     gateway.upstream.queue(hang());
     const connection = await gateway.open({ ...PLAIN, max_tokens: 5 });
@@ -79,7 +79,7 @@ describe.each(['hangUp', 'end'] as const)('a client that leaves (%s)', (leave) =
     expect(record.outputTokens).toBeLessThanOrEqual(5);
   });
 
-  test('before the first event of a stream closes the upstream at once', async () => {
+  test('before the first event of a stream ends the call at once', async () => {
     const gateway = await startGateway(BUDGET);
     const gate = createGate();
     gateway.upstream.queue(sse(['one'], { pace: gate.pass }));
@@ -92,7 +92,7 @@ describe.each(['hangUp', 'end'] as const)('a client that leaves (%s)', (leave) =
     expect(await goneRecord(gateway)).toMatchObject({ status: 200, flags: ['stream', 'estimated'] });
   });
 
-  test('in mid-stream closes the upstream at once and pays for at least what was generated', async () => {
+  test('in mid-stream ends the call at once and pays for at least what was generated', async () => {
     const gateway = await startGateway(BUDGET);
     const ticks = createGate();
     gateway.upstream.queue(metered({ tokens: 1000, perTick: 5, tick: ticks.pass }));
@@ -110,7 +110,7 @@ describe.each(['hangUp', 'end'] as const)('a client that leaves (%s)', (leave) =
     expect(record.inputTokens).toBeGreaterThanOrEqual(5);
   });
 
-  test('after the usage was reported pays what was reported', async () => {
+  test('after the usage was reported pays the reported usage', async () => {
     const gateway = await startGateway(BUDGET);
     const gate = createGate();
     gateway.upstream.queue(sse(['one', 'two'], { pace: gate.pass }));
@@ -127,7 +127,7 @@ describe.each(['hangUp', 'end'] as const)('a client that leaves (%s)', (leave) =
     expect(await goneRecord(gateway)).toMatchObject({ outputTokens: 2, flags: ['stream'] });
   });
 
-  test('after the end is no client that left', async () => {
+  test('after the end is not recorded as gone', async () => {
     const gateway = await startGateway(BUDGET);
     const connection = await gateway.open({ ...STREAM, max_tokens: 2000 });
     await connection.bodyUntil('[DONE]');
@@ -135,7 +135,7 @@ describe.each(['hangUp', 'end'] as const)('a client that leaves (%s)', (leave) =
     expect(await gateway.settled(1)).toMatchObject([{ outcome: 'ok' }]);
   });
 
-  test('while it waits for room is not waited for any longer, and nothing is sent', async () => {
+  test('while it waits for room is dropped from the queue, and nothing is sent', async () => {
     const gateway = await startGateway({ budget: { period: 'daily', capUsd: 0.001 } });
     const gate = createGate();
     gateway.upstream.queue(metered({ tokens: 1, perTick: 1, tick: gate.pass }));
@@ -163,7 +163,7 @@ describe.each(['hangUp', 'end'] as const)('a client that leaves (%s)', (leave) =
   });
 });
 
-test('50 clients that leave at once: nothing stays held, and no answer is generated on', async () => {
+test('50 clients that leave at once: nothing stays held, and generation stops', async () => {
   const gateway = await startGateway(BUDGET);
   const ticks = createGate();
   gateway.upstream.script(metered({ tokens: 1000, perTick: 1, tick: ticks.pass }));
@@ -183,7 +183,7 @@ test('50 clients that leave at once: nothing stays held, and no answer is genera
   expect(balance(gateway).pending).toBe(0);
 });
 
-test('a slow reader that leaves with bytes under way to it is settled', async () => {
+test('a slow reader that leaves with bytes in flight is settled', async () => {
   const gateway = await startGateway();
   const event = Buffer.from(`data: {"choices":[{"delta":{"content":"${'x'.repeat(60_000)}"}}]}\n\n`);
   gateway.upstream.queue(async (exchange) => {
@@ -200,7 +200,7 @@ test('a slow reader that leaves with bytes under way to it is settled', async ()
   expect(await gateway.settled(1)).toMatchObject([{ outcome: 'client_gone' }]);
 });
 
-test('100 clients that leave as soon as they have asked: what was never sent costs nothing', async () => {
+test('100 clients that leave right after their request: what was never sent costs nothing', async () => {
   const gateway = await startGateway(BUDGET);
   gateway.upstream.script(hang());
   const body = { ...PLAIN, max_tokens: 100 };
@@ -217,17 +217,17 @@ test('100 clients that leave as soon as they have asked: what was never sent cos
 
 const DISCONNECTS = process.env.GW_LONG ? 500 : 60;
 
-test(`${DISCONNECTS} clients that leave at any moment: each is booked for no less than its provider generated`, {
+test(`${DISCONNECTS} clients that leave at random moments: each is booked for no less than its provider generated`, {
   timeout: 60_000,
 }, async () => {
   const gateway = await startGateway();
   const random = seededRandom(process.env.GW_SEED ?? 'disconnects');
-  // 500 tokens a second, as fast as a provider is taken to be.
+  // 500 tokens a second, the fastest rate that gw assumes.
   gateway.upstream.script(metered({ tokens: 10_000, perTick: 1, tick: every(2, systemClock) }));
   const leave = async (i: number) => {
     const body = { ...(i % 2 ? STREAM : PLAIN), model: `mock/gpt-4o-${i}`, max_tokens: 10_000 };
     const connection = await gateway.open(body);
-    // The moment is in time, so nothing but time can choose it.
+    // The moment is a point in time, so only a timer can choose it.
     await setTimeout(random(1).readUInt8());
     connection.hangUp();
   };

@@ -17,8 +17,8 @@ async function outcome(gateway: TestGateway, model: string, key = gateway.key) {
 
 const OK = [200, 'mock', 'test-model'];
 
-describe('holds for the very next request', () => {
-  test('a key that was made, and revoked', async () => {
+describe('takes effect with the next request', () => {
+  test('a key that is created or revoked', async () => {
     const gateway = await startGateway();
     for (let i = 0; i < 5; i++) {
       const key = await gateway.newKey('default');
@@ -29,7 +29,7 @@ describe('holds for the very next request', () => {
     }
   });
 
-  test('a project that was removed, and made again', async () => {
+  test('a project that is removed and created again', async () => {
     const gateway = await startGateway();
     await gateway.newProject('web');
     const key = await gateway.newKey('web');
@@ -40,7 +40,7 @@ describe('holds for the very next request', () => {
     expect((await outcome(gateway, 'test-model', await gateway.newKey('web')))[0]).toBe(200);
   });
 
-  test('a project that was paused, and resumed', async () => {
+  test('a project that is paused or resumed', async () => {
     const gateway = await startGateway();
     await setPaused(gateway.db, 'default', Date.now());
     expect((await outcome(gateway, 'test-model'))[0]).toBe(403);
@@ -72,7 +72,7 @@ describe('holds for the very next request', () => {
     expect((await gateway.post(PLAIN)).status).toBe(402);
   });
 
-  test('a provider that was added, moved and removed', async () => {
+  test('a provider that is added, moved or removed', async () => {
     const gateway = await startGateway();
     const other = await startUpstream({ script: answer('other') });
     expect((await outcome(gateway, 'second/m'))[0]).toBe(404);
@@ -86,7 +86,7 @@ describe('holds for the very next request', () => {
     await other.close();
   });
 
-  test('a moved provider is asked for its models anew', async () => {
+  test('the model list of a provider that has moved', async () => {
     const gateway = await startGateway();
     const other = await startUpstream({ models: modelList(['other-model']) });
     expect((await outcome(gateway, 'other-model'))[0]).toBe(404);
@@ -96,7 +96,7 @@ describe('holds for the very next request', () => {
     await other.close();
   });
 
-  test("a provider's key, though its list could not be had without", async () => {
+  test("a provider's key, without which its model list had failed", async () => {
     const gateway = await startGateway({ credentials: {} });
     const withKey = modelList(['test-model']);
     gateway.upstream.models(async (exchange) => {
@@ -134,7 +134,7 @@ describe('holds for the very next request', () => {
     expect((await gateway.post({ ...PLAIN, x: 'x'.repeat(1024) })).status).toBe(200);
   });
 
-  test('the last of many changes that came while requests ran', async () => {
+  test('the last of many changes during running requests', async () => {
     const gateway = await startGateway();
     for (let i = 0; i < 20; i++) {
       const running = Array.from({ length: 5 }, () => gateway.post(PLAIN));
@@ -147,8 +147,8 @@ describe('holds for the very next request', () => {
   });
 });
 
-describe('what is broken', () => {
-  test('in the settings file is logged, and the rest works', async () => {
+describe('an error', () => {
+  test('in the settings file is logged, and the other settings work', async () => {
     const gateway = await startGateway();
     gateway.configure({
       'admission.max_wait_ms': -1,
@@ -163,11 +163,11 @@ describe('what is broken', () => {
   });
 
   test.each([
-    ['no JSON', '{"mock": '],
+    ['invalid JSON', '{"mock": '],
     ['a list', '[]'],
     ['null', 'null'],
   ])(
-    'in the credentials file (%s) fails nothing but what needs them, and is over once it is mended',
+    'in the credentials file (%s) affects only requests that need credentials, until it is fixed',
     async (_name, content) => {
       const gateway = await startGateway();
       expect((await outcome(gateway, 'mock/test-model'))[0]).toBe(200);
@@ -187,7 +187,7 @@ describe('what is broken', () => {
 });
 
 describe('a model name', () => {
-  test('is looked for in the lists of all providers, and asked for again only when they are old', async () => {
+  test('is looked up in the lists of all providers, which are fetched again only when they are old', async () => {
     const gateway = await startGateway();
     const other = await startUpstream({ models: modelList(['other-model']) });
     gateway.configure({ providers: { second: { baseUrl: other.url } } });
@@ -198,14 +198,14 @@ describe('a model name', () => {
     await other.close();
   });
 
-  test('with a slash that is no provider is a name like any other', async () => {
+  test('with a slash but no provider before it is a name like any other', async () => {
     const gateway = await startGateway();
     gateway.upstream.models(modelList(['meta-llama/Llama-3']));
     expect(await outcome(gateway, 'meta-llama/Llama-3')).toEqual([200, 'mock', 'meta-llama/Llama-3']);
     expect(await outcome(gateway, 'mock/meta-llama/Llama-3')).toEqual([200, 'mock', 'meta-llama/Llama-3']);
   });
 
-  test('that looks like a provider of the environment goes there', async () => {
+  test('that matches a provider of the environment goes there', async () => {
     const gateway = await startGateway({ env: { MISTRAL_API_KEY: 'env-key' } });
     gateway.configure({ providers: { mistral: { baseUrl: gateway.upstream.url } } });
     expect(await outcome(gateway, 'mistral-small-latest')).toEqual([200, 'mistral', 'mistral-small-latest']);
@@ -213,13 +213,13 @@ describe('a model name', () => {
     expect(headers).toContainEqual(['authorization', 'Bearer env-key']);
   });
 
-  test("is not sent anywhere with gw's own key, which a shell has as OPENAI_API_KEY", async () => {
+  test("is not sent with gw's own key, which a shell may have as OPENAI_API_KEY", async () => {
     const gateway = await startGateway({ env: { OPENAI_API_KEY: 'sk-gw-own' } });
     const answered = await gateway.post({ ...PLAIN, model: 'gpt-4o' });
     expect(answered.status).toBe(404);
   });
 
-  test('is unknown while a provider does not answer, and says so', async () => {
+  test('is unknown while a provider does not answer, and the error says so', async () => {
     const gateway = await startGateway();
     gateway.upstream.models(status(503));
     const answered = await gateway.post({ ...PLAIN, model: 'whatever' });

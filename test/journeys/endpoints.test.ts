@@ -12,7 +12,7 @@ const client = (gateway: TestGateway, apiKey = gateway.key) =>
   new OpenAI({ apiKey, baseURL: gateway.url, maxRetries: 0 });
 
 describe('a completion through the openai package', () => {
-  test('plain: the answer, and the record that its id leads to', async () => {
+  test('plain: the answer, and its record by the request id', async () => {
     const gateway = await startGateway();
     gateway.upstream.queue(completion({ content: 'Bonjour', usage: usageOf(100, 50, 40) }));
     const { data, response } = await client(gateway).chat.completions.create(PLAIN).withResponse();
@@ -35,7 +35,7 @@ describe('a completion through the openai package', () => {
     });
   });
 
-  test('streaming: the pieces as they were sent, without a usage chunk', async () => {
+  test('streaming: the chunks as they were sent, without a usage chunk', async () => {
     const gateway = await startGateway();
     gateway.upstream.queue(sse(['Hel', 'lo', ' ✓']));
     const chunks = [];
@@ -122,7 +122,7 @@ test.each(['/complete', '/chat/completions', '/v1/chat/completions', '/chat/comp
 );
 
 describe('GET /health', () => {
-  test('tells version and instance, and asks for no key', async () => {
+  test('reports version and instance, and needs no key', async () => {
     const gateway = await startGateway();
     const { status, ...answer } = await request(`${gateway.origin}/health`, { method: 'GET' });
     expect(status).toBe(200);
@@ -147,7 +147,7 @@ describe('GET /v1/usage', () => {
     return gateway;
   }
 
-  test('sums what was recorded, by day', async () => {
+  test('sums the records by day', async () => {
     const gateway = await used();
     const usage = (await gateway.get('/v1/usage')).json();
     const today = new Date().toISOString().slice(0, 10);

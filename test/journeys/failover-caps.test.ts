@@ -28,7 +28,7 @@ const DIME_PRICE = { inputPicoUsd: 0, outputPicoUsd: 1e11 };
 const USAGE = usageOf(5, 1);
 const ASK = { ...MANY, max_tokens: 1 };
 
-/** An answer that is billed and of no use: the next target is asked. */
+/** An answer that is billed but unusable, so that the next target is tried. */
 const billedFailure = json(200, { choices: [], usage: USAGE });
 const good: Script = async (exchange) => {
   const { stream } = JSON.parse((await exchange.body).toString()) as { stream?: boolean };
@@ -108,7 +108,7 @@ test(
   LONG ? 1_200_000 : 60_000,
 );
 
-test('a cap that is lowered between two attempts holds for the second, and the first is booked', async () => {
+test('a cap that is lowered between two attempts applies to the second, and the first is booked', async () => {
   const { gateway, gate, hits } = await failingFirst(dayCap(5));
   const answer = gateway.post(ASK);
   await gate.reached();
@@ -153,7 +153,7 @@ test('a hold that another daemon closes between two attempts ends the request, b
   expect(await gateway.records()).toMatchObject([{ outcome: 'crashed', costNanoUsd: DIME }]);
 });
 
-test('a day that ends between two attempts has both in the new one', async () => {
+test('two attempts around midnight are both booked in the new day', async () => {
   const clock = createVirtualClock();
   const { gateway, gate } = await failingFirst({ ...dayCap(0.2), clock });
   const answer = gateway.post(ASK);
@@ -179,7 +179,7 @@ test.each([
       providers: { openai: { baseUrl: openai?.url ?? '' }, azure: { baseUrl: azure?.url ?? '' } },
     },
   });
-  // Openai's three calls of four searches at $0.01 fit into $0.30, and those of Azure at $0.035 do not.
+  // Three calls of four searches fit into $0.30 at OpenAI's $0.01, but not at Azure's $0.035.
   for (const provider of ['openai', 'azure']) {
     await gateway.setPrice({ provider, model: 'gpt-search', inputPicoUsd: 0, outputPicoUsd: 1e9 });
   }
@@ -222,7 +222,7 @@ test('two daemons on a database whose targets fail in turn share one cap', async
 });
 
 const KILLS = LONG ? 100 : 5;
-test(`kill -9 at ${KILLS} random points between attempts: what was billed is booked, within the cap (GW_SEED=${SEED})`, {
+test(`kill -9 at ${KILLS} random moments between attempts: all billed cost is booked, within the cap (GW_SEED=${SEED})`, {
   timeout: KILLS * 10_000,
 }, async () => {
   const random = seededRandom(SEED);
@@ -261,7 +261,7 @@ test(`kill -9 at ${KILLS} random points between attempts: what was billed is boo
     };
     const clients = Array.from({ length: 12 }, ask);
     await first;
-    // The point of the kill is in time, so nothing but time can choose it.
+    // The moment is a point in time, so only a timer can choose it.
     await new Promise((resolve) => setTimeout(resolve, 20 + random(2).readUInt16LE() / 150));
     daemon.kill('SIGKILL');
     await daemon.exited;

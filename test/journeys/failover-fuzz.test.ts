@@ -17,13 +17,13 @@ const DOLLAR = 1_000_000_000;
 
 const SSE_HEAD = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n';
 
-/** Timeouts of a whole answer are as coarse as undici's timers, a second: streams alone have to show them here. */
+/** Timeouts of plain answers are as coarse as undici's timers, a second, so only streams stall here. */
 const hangs: Script = async (exchange) => {
   const { stream } = JSON.parse((await exchange.body).toString()) as { stream?: boolean };
   await (stream ? hang() : reset())(exchange);
 };
 
-/** Every way to fail that a provider has. */
+/** The ways in which a provider can fail. */
 const FAULTS: Script[] = [
   ...[400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 529].map((code) => status(code)),
   status(429, { retryAfter: '0' }),
@@ -111,7 +111,7 @@ test(
   LONG ? 7_200_000 : 180_000,
 );
 
-/** A whole answer, an error that says what it is, or a stream that shows that it is not whole. */
+/** Expects a complete answer, an error with a code, or a stream that is visibly incomplete. */
 function checkAnswer(answer: RawResponse, seed: string): void {
   const text = answer.text();
   if (answer.status >= 400) {
@@ -150,13 +150,13 @@ function checkRecord(record: LoggedRequest, seed: string): void {
   expect(record.costNanoUsd, seed).toBeLessThanOrEqual(record.holdNanoUsd);
 }
 
-/** The model of the answer, of its headers, of the record and of the request that was sent are one. */
+/** Expects the same model in the answer, its headers, the record and the upstream request. */
 function checkModel(answer: RawResponse, record: LoggedRequest | undefined, seed: string): void {
   const [provider, model] = [answer.header('x-service-provider'), answer.header('x-service-model')];
   if (provider === undefined) return;
   expect([record?.provider, record?.model], seed).toEqual([provider, model]);
   expect(model, seed).toBe(`m-${provider}`);
-  // The upstreams answer with the model that they were asked for.
+  // The upstreams answer with the model of the request.
   const said = /"model":"([^"]*)"/.exec(answer.text())?.[1];
   if (said !== undefined) expect(said, seed).toBe(model);
 }

@@ -46,19 +46,19 @@ const lowBalance = json(400, {
   },
 });
 
-/** What each attempt of a request cost, in dollars. */
+/** The cost of each attempt of a request, in dollars. */
 function costsIn(record: LoggedRequest | undefined): number[] {
   return ((record?.detail.attempts ?? []) as { cost_usd: number }[]).map(({ cost_usd }) => cost_usd);
 }
 
-describe('a client is told not to ask again', () => {
+describe('x-should-retry of a failed request', () => {
   test.each<[string, Script[], string | undefined]>([
-    ['where no account has money', [noMoney, noMoney], 'false'],
-    ['where one account has none, and the other does not take the key', [noMoney, wrongKey], 'false'],
-    ['not where another target only was busy', [azure429, noMoney], undefined],
-    ['not where a provider was down', [noMoney, status(503)], undefined],
+    ['is false if no account has credit', [noMoney, noMoney], 'false'],
+    ['is false if one account has no credit, and the other rejects the key', [noMoney, wrongKey], 'false'],
+    ['is not set if another target was only busy', [azure429, noMoney], undefined],
+    ['is not set if a provider was down', [noMoney, status(503)], undefined],
     [
-      'not where the provider says itself',
+      'is that of the provider if it sends one',
       [noMoney, json(429, noMoneyBody, { 'x-should-retry': 'true' })],
       'true',
     ],
@@ -70,27 +70,27 @@ describe('a client is told not to ask again', () => {
     expect(answer.header('x-should-retry')).toBe(told);
   });
 
-  test('where there is one target, and it has no money', async () => {
+  test('is false if the only target has no credit', async () => {
     const { gateway, upstreams } = await start({ count: 1 });
     upstreams[0]?.script(noMoney);
     expect((await gateway.post(MANY)).header('x-should-retry')).toBe('false');
   });
 });
 
-describe('an attempt that fails before anything of its answer went out', () => {
+describe('an attempt that fails before any of its answer is sent', () => {
   test.each<[string, Script, string]>([
     ['500', status(500), '500'],
     ['503', status(503), '503'],
-    ['529, as Anthropic says it', overloaded, '529'],
-    ['429, as Azure says it', azure429, '429'],
-    ['402, as OpenRouter says it', openrouter402, '402'],
-    ['429 without money', noMoney, '429'],
+    ["529 in Anthropic's form", overloaded, '529'],
+    ["429 in Azure's form", azure429, '429'],
+    ["402 in OpenRouter's form", openrouter402, '402'],
+    ['429 for lack of credit', noMoney, '429'],
     ['401', wrongKey, '401'],
-    ['400 without money', lowBalance, '400'],
+    ['400 for lack of credit', lowBalance, '400'],
     ['a reset', reset(), 'network'],
-    ['a page under a good status', html(200), 'server'],
+    ['an HTML page with status 200', html(200), 'server'],
     ['no choices', json(200, { choices: [], usage: { prompt_tokens: 3, completion_tokens: 0 } }), 'server'],
-    ['an error under a good status', json(200, { error: { message: 'overloaded', code: 503 } }), 'server'],
+    ['an error with status 200', json(200, { error: { message: 'overloaded', code: 503 } }), 'server'],
     ['half an answer', raw('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"cho'), 'network'],
   ])('%s: the next target answers', async (_name, script, word) => {
     const { gateway, upstreams, hits } = await start();
@@ -135,7 +135,7 @@ describe('an attempt that fails before anything of its answer went out', () => {
     expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_error', detail: {} }]);
   });
 
-  test('three times: the last answer passes as it came, and the record tells all three', async () => {
+  test('three times: the last answer passes unchanged, and the record lists all three', async () => {
     const { gateway, upstreams, hits } = await start();
     for (const [i, code] of [500, 503, 502].entries()) upstreams[i]?.queue(status(code));
     const answer = await gateway.post(MANY);
@@ -147,7 +147,7 @@ describe('an attempt that fails before anything of its answer went out', () => {
     ]);
   });
 
-  test('with errors under a good status everywhere: one 502 with the words of the last', async () => {
+  test('with errors of status 200 everywhere: one 502 with the last message', async () => {
     const { gateway, upstreams } = await start({ count: 2 });
     for (const upstream of upstreams)
       upstream.script(json(200, { error: { message: 'no room', code: 500 } }));
@@ -158,7 +158,7 @@ describe('an attempt that fails before anything of its answer went out', () => {
     });
   });
 
-  test('with all connections refused: one 502 that says who was asked', async () => {
+  test('with all connections refused: one 502 that names the providers', async () => {
     const { gateway, upstreams } = await start({ count: 2 });
     for (const upstream of upstreams) upstream.script(reset());
     const answer = await gateway.post(MANY_STREAM);
@@ -168,7 +168,7 @@ describe('an attempt that fails before anything of its answer went out', () => {
     expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_failed', status: 502 }]);
   });
 
-  test('is not tried elsewhere without a route, nor counted against the target that is asked', async () => {
+  test('is not retried with routing off, nor counted against the target', async () => {
     const { gateway, upstreams, hits } = await start();
     upstreams[0]?.script(status(503));
     for (let i = 0; i < 8; i++) {
@@ -192,7 +192,7 @@ describe('a stream', () => {
       'server',
     ],
     [
-      'an error behind the role',
+      'an error after the role',
       stream(role, event({ error: { message: 'slow down', code: 429 } })),
       'rate_limit',
     ],
@@ -200,7 +200,7 @@ describe('a stream', () => {
     ['[DONE] and nothing else', stream(event('[DONE]')), 'server'],
     ['empty choices', stream(event({ choices: [] }), event('[DONE]')), 'server'],
     ['broken events', malformedSse(), 'server'],
-    ['a reset behind the role', cut({ afterChunks: 0 }), 'network'],
+    ['a reset after the role', cut({ afterChunks: 0 }), 'network'],
     ['a page', html(200), 'server'],
   ])('with %s: another target answers, and nothing of the first is seen', async (_name, script, word) => {
     const { gateway, upstreams } = await start();
@@ -214,7 +214,7 @@ describe('a stream', () => {
     expect(record).toMatchObject({ outcome: 'ok', provider: 'b' });
   });
 
-  test.each([1, 20])('with an error behind %i words is not begun anew', async (words) => {
+  test.each([1, 20])('with an error after %i words is not retried', async (words) => {
     const { gateway, upstreams, hits } = await start();
     upstreams[0]?.queue(cut({ afterChunks: words }));
     const answer = await gateway.post(MANY_STREAM);
@@ -227,7 +227,7 @@ describe('a stream', () => {
     ]);
   });
 
-  test('that ends early tells so in an event of its own, and is on record as failed', async () => {
+  test('that ends early ends with an error event, and is recorded as failed', async () => {
     const { gateway, upstreams } = await start();
     upstreams[0]?.queue(cut({ afterChunks: 2, end: 'finish' }));
     const answer = await gateway.post(MANY_STREAM);
@@ -237,7 +237,7 @@ describe('a stream', () => {
     expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_failed' }]);
   });
 
-  test('of a failure that nobody else can mend is an HTTP error, not an empty success', async () => {
+  test('that fails in a way no other target can fix is an HTTP error, not an empty success', async () => {
     const { gateway, upstreams } = await start({ count: 2 });
     for (const upstream of upstreams)
       upstream.script(stream(event({ error: { message: 'too long', code: 'context_length_exceeded' } })));
@@ -249,7 +249,7 @@ describe('a stream', () => {
     expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_error', status: 400 }]);
   });
 
-  test('that comes byte by byte, in the middle of its characters, is whole', async () => {
+  test('that arrives byte by byte, split within characters, is complete', async () => {
     const { gateway, upstreams } = await start();
     upstreams[0]?.queue(status(503));
     upstreams[1]?.queue(sse(['Ça', ' 😀', ' は'], { splitAt: 'every-byte' }));
@@ -258,7 +258,7 @@ describe('a stream', () => {
     expect([answer.complete, contents.join('')]).toEqual([true, 'Ça 😀 は']);
   });
 
-  test('that stalls behind its first words breaks off with an error, and is on record as failed', async () => {
+  test('that stalls after its first words breaks off with an error, and is recorded as failed', async () => {
     const { gateway, upstreams, hits } = await start({ settings: { 'upstream.idle_timeout_ms': 200 } });
     const gate = createGate();
     gate.open(3);
@@ -270,7 +270,7 @@ describe('a stream', () => {
     expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_failed' }]);
   });
 
-  test('that stalls before its first content is asked for elsewhere', async () => {
+  test('that stalls before its first content is retried at another target', async () => {
     const { gateway, upstreams } = await start({ settings: { 'upstream.idle_timeout_ms': 200 } });
     const gate = createGate();
     gate.open(1);
@@ -280,7 +280,7 @@ describe('a stream', () => {
     expect(answer.text().match(/"role":"assistant"/g)).toHaveLength(1);
   });
 
-  test('goes out from its first content on, as it comes', async () => {
+  test('is sent from its first content on, event by event', async () => {
     const { gateway, upstreams } = await start();
     const gate = createGate();
     upstreams[0]?.queue(sse(['one', 'two'], { pace: gate.pass }));
@@ -292,13 +292,13 @@ describe('a stream', () => {
     connection.hangUp();
   });
 
-  test('that does not begin in time is asked for elsewhere, and the first upstream is hung up on', async () => {
+  test('that does not begin in time is retried at another target, and the first call is ended', async () => {
     const { gateway, upstreams } = await start({ settings: { 'routing.first_byte_timeout_ms': 150 } });
     upstreams[0]?.queue(hang());
     const answer = await gateway.post(MANY_STREAM);
     expect(answer.header('x-service-route')).toBe('attempts=2 (a timeout, b ok)');
     expect(upstreams[0]?.requests[0]?.hungUp).toBeDefined();
-    // What it may have generated in the meantime is booked.
+    // What the first target may have generated is booked.
     const [record] = await gateway.settled(1);
     expect(record?.flags).toContain('estimated');
     const [failed] = costsIn(record);
@@ -307,7 +307,7 @@ describe('a stream', () => {
   });
 });
 
-describe('across wires', () => {
+describe('across APIs', () => {
   test('an Anthropic client is served by an OpenAI target when the other fails, and the other way round', async () => {
     const { gateway, upstreams } = await start({ count: 2, wires: ['anthropic', 'openai'] });
     upstreams[0]?.script(overloaded);
@@ -336,8 +336,8 @@ describe('across wires', () => {
 
 describe('a client that hangs up', () => {
   test.each<[string, Script, object]>([
-    ['while the first is asked', hang(), MANY],
-    ['while the second is asked', hang(), MANY],
+    ['during the first attempt', hang(), MANY],
+    ['during the second attempt', hang(), MANY],
     ['before the first content of a stream', sse(['one'], { pace: createGate().pass }), MANY_STREAM],
     ['while the second stream is held back', hang(), MANY_STREAM],
   ])('%s: no further attempt, and the upstream is hung up on within 100 ms', async (when, script, body) => {
@@ -358,7 +358,7 @@ describe('a client that hangs up', () => {
   });
 });
 
-test('a client that hangs up in the middle of a stream: the upstream is hung up on within 100 ms', async () => {
+test('a client that hangs up in mid-stream ends the upstream call within 100 ms', async () => {
   const { gateway, upstreams } = await start();
   const gate = createGate();
   gate.open(2);
@@ -375,7 +375,7 @@ test('a client that hangs up in the middle of a stream: the upstream is hung up 
 });
 
 describe('money', () => {
-  test('each attempt has its own hold, and a dearer target that has no room is not asked', async () => {
+  test('each attempt has its own hold, and a dearer target without room is skipped', async () => {
     const { gateway, upstreams, hits } = await start({
       count: 2,
       outputUsd: [1, 1_000],
@@ -388,7 +388,7 @@ describe('money', () => {
     expect(await gateway.settled(1)).toMatchObject([{ costNanoUsd: 0, outcome: 'upstream_error' }]);
   });
 
-  test('what a failed attempt may have cost is booked with what the answer cost', async () => {
+  test('the possible cost of a failed attempt is booked with the cost of the answer', async () => {
     const { gateway, upstreams } = await start({ budget: { period: 'daily', capUsd: 1 } });
     upstreams[0]?.queue(reset({ afterBytes: 90 }));
     upstreams[1]?.queue(completion({ usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } }));
@@ -408,7 +408,7 @@ describe('money', () => {
   });
 });
 
-test('where the next hold cannot be written, the failure is the answer and its hold is settled', async () => {
+test('if the next hold cannot be written, the failure is the answer, and its hold is settled', async () => {
   const { gateway, upstreams, hits } = await start({ budget: { period: 'daily', capUsd: 1 } });
   upstreams[0]?.queue(async (exchange) => {
     await exchange.body;

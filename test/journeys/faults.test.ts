@@ -12,7 +12,7 @@ import { refusingUrl } from '../support/upstream.ts';
 describe('an upstream that cannot be reached', () => {
   test.each([
     ['refuses', refusingUrl],
-    ['has a name that nobody knows', async () => 'http://gw-test.invalid/v1'],
+    ['has an unknown host name', async () => 'http://gw-test.invalid/v1'],
   ])('%s: 502, nothing booked', async (_name, baseUrl) => {
     const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1 } });
     gateway.configure({ providers: { mock: { baseUrl: await baseUrl() } } });
@@ -47,7 +47,7 @@ async function spent({ db }: Awaited<ReturnType<typeof startGateway>>) {
     .get();
 }
 
-test('names gw as it is run here, before an answer has begun and within it', async () => {
+test('errors name gw by the command that started it, before an answer and within one', async () => {
   const pasteable = (text: string) => text.replace('gw providers', './bin/gw providers');
   const gateway = await startGateway({ pasteable });
   gateway.upstream.queue(reset(), cut({ afterChunks: 3 }));
@@ -85,7 +85,7 @@ describe('an upstream that is too slow', () => {
     expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_failed', status: 200 }]);
   });
 
-  test('by a setting that was changed after the provider was used', async () => {
+  test('by a setting that was changed after the first call', async () => {
     const gateway = await startGateway();
     await gateway.post(PLAIN);
     gateway.configure({ 'upstream.first_byte_timeout_ms': 200 });
@@ -94,7 +94,7 @@ describe('an upstream that is too slow', () => {
   });
 });
 
-describe("an upstream's own errors pass as they came", () => {
+describe("an upstream's own errors pass unchanged", () => {
   test.each([400, 401, 403, 404, 408, 409, 422, 429, 500, 502, 503, 529])('%i', async (code) => {
     const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1 } });
     for (const body of [PLAIN, STREAM]) {
@@ -111,14 +111,14 @@ describe("an upstream's own errors pass as they came", () => {
     expect(gateway.upstream.requests).toHaveLength(2);
   });
 
-  test('and one that has said when to come back is asked before, where there is no other', async () => {
+  test('and the only target is tried even before its retry-after is over', async () => {
     const gateway = await startGateway();
     gateway.upstream.queue(status(429, { retryAfter: '7' }));
     expect((await gateway.post(PLAIN)).status).toBe(429);
     expect((await gateway.post(PLAIN)).status).toBe(200);
   });
 
-  test('HTML, with an error or as a success, which is none', async () => {
+  test('HTML, with an error status or with status 200, which is a failure', async () => {
     const gateway = await startGateway();
     for (const code of [200, 403, 502]) {
       gateway.upstream.queue(html(code));
@@ -175,7 +175,7 @@ describe('an upstream that breaks off', () => {
       raw(`${JSON_HEAD}transfer-encoding: chunked\r\n\r\n20\r\n{"choices":[]`),
       'upstream_failed',
     ],
-    ['with what is no HTTP', raw('BANANA\r\n\r\n'), 'upstream_failed'],
+    ['with bytes that are not HTTP', raw('BANANA\r\n\r\n'), 'upstream_failed'],
     [
       'with a chunk that is none',
       raw(`${JSON_HEAD}transfer-encoding: chunked\r\n\r\nzz\r\n`),
@@ -189,12 +189,12 @@ describe('an upstream that breaks off', () => {
     expect(answer.json()).toMatchObject({ error: { code, type: 'api_error', param: null } });
     const [record] = await gateway.settled(1);
     expect(record).toMatchObject({ outcome: 'upstream_failed', status: 502, flags: ['estimated'] });
-    // It may have generated, so what it can have cost is booked, and never more than was held.
+    // It may have generated an answer, so its possible cost is booked, up to the hold.
     expect(record?.costNanoUsd).toBeGreaterThan(0);
     expect(record?.costNanoUsd).toBeLessThanOrEqual(record?.holdNanoUsd ?? 0);
   });
 
-  test('within an event of a stream: what came of it is booked', async () => {
+  test('within an event of a stream: what arrived is booked', async () => {
     const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1 } });
     const words = 'measure '.repeat(1_000);
     gateway.upstream.queue(async (exchange) => {
@@ -240,7 +240,7 @@ describe('an upstream that answers before it has the whole prompt', () => {
   const content = 'x'.repeat(8_000_000);
   const refusal = '{"error":{"message":"too long","type":"invalid_request_error","param":null,"code":null}}';
 
-  test('and reads on: its answer passes', async () => {
+  test('and goes on reading: its answer passes', async () => {
     const gateway = await startGateway();
     gateway.upstream.queue(async (exchange) => {
       await exchange.send(413, { 'content-type': 'application/json' }, refusal);
@@ -273,7 +273,7 @@ describe('an upstream that answers before it has the whole prompt', () => {
   });
 });
 
-test('an event stream is one in any letters', async () => {
+test('the content type of an event stream is not case-sensitive', async () => {
   const gateway = await startGateway();
   const gate = createGate();
   gateway.upstream.queue(
@@ -305,7 +305,7 @@ test.each([
   await connection.closed;
 });
 
-test('an answer that comes byte by byte is one answer', async () => {
+test('an answer that arrives byte by byte is one answer', async () => {
   const gateway = await startGateway();
   gateway.upstream.queue(async (exchange) => {
     await exchange.body;
@@ -321,7 +321,7 @@ test('an answer that comes byte by byte is one answer', async () => {
   expect(await gateway.settled(1)).toMatchObject([{ inputTokens: 3, outputTokens: 4 }]);
 });
 
-test('the openai package retries a 503 of the upstream by its own rules, and each try is on record', async () => {
+test('the openai package retries a 503 by its own rules, and each try is recorded', async () => {
   const gateway = await startGateway();
   const headers = { 'retry-after-ms': '1' };
   gateway.upstream.queue(

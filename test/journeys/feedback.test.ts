@@ -25,7 +25,7 @@ async function start() {
       body,
     });
   const file = learnerPath(gateway.paths.home, gateway.project.name);
-  /** What is learnt is written within a minute. */
+  /** The learner is saved within a minute. */
   const learnt = () =>
     until(async () => {
       await clock.advance(60_000);
@@ -35,7 +35,7 @@ async function start() {
 }
 
 describe('POST /v1/requests/{id}/feedback', () => {
-  test('stands in the record, and teaches the project', async () => {
+  test('is kept in the record, and teaches the project', async () => {
     const { gateway, ask, tell, learnt } = await start();
     const id = await ask('Why?');
     const told = await tell(id, { good: false });
@@ -55,21 +55,21 @@ describe('POST /v1/requests/{id}/feedback', () => {
     await learnt();
   });
 
-  test('of a request without tiers is kept, and teaches nothing', async () => {
+  test('on a request without tiers is kept, and teaches nothing', async () => {
     const { gateway, ask, tell } = await start();
     const id = await ask('Why?', { model: 'many' });
     expect((await tell(id, { score: 1 })).json()).toMatchObject({ learnt: false, because: 'no_tiers' });
     expect((await gateway.settled(1))[0]?.detail).toEqual({ feedback: 1 });
   });
 
-  test('of a request that was not answered is kept, and teaches nothing', async () => {
+  test('on a request without an answer is kept, and teaches nothing', async () => {
     const { upstreams, ask, tell } = await start();
     upstreams[0]?.script(json(400, { error: { message: 'no', type: 'invalid_request_error' } }));
     const id = await ask('Why?');
     expect((await tell(id, { score: 0 })).json()).toMatchObject({ learnt: false, because: 'no_answer' });
   });
 
-  test('is for the project’s own requests', async () => {
+  test('is accepted for the project’s own requests only', async () => {
     const { gateway, ask, tell } = await start();
     const id = await ask('Why?');
     await gateway.newProject('other');

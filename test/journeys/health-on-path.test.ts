@@ -29,10 +29,10 @@ const noMoney = json(429, {
 });
 
 const LONG = Boolean(process.env.GW_LONG);
-/** Of so many requests all are answered, though the document asks for no more than 99.99 %. */
+/** All of these are answered, which is more than the 99.99 % that gw promises. */
 const REQUESTS = LONG ? 10_000 : 60;
 
-describe('one of three equals is down', () => {
+describe('one of three equal targets is down', () => {
   test.each<[string, Script]>([
     ['500', status(500)],
     ['503', status(503)],
@@ -47,7 +47,7 @@ describe('one of three equals is down', () => {
     ['a reset', reset()],
     ['a page', html(200)],
   ])(
-    '%s: every request is answered, at most six reach it, and one each time its wait is over',
+    '%s: every request is answered; at most six reach it, and one each time its wait is over',
     async (_name, script) => {
       const { gateway, upstreams, clock } = await start({ join: ' | ' });
       upstreams[0]?.script(script);
@@ -98,7 +98,7 @@ describe('one of three equals is down', () => {
     await gateway.settled(60);
   });
 
-  test('and comes back: it has its share again', async () => {
+  test('and recovers: it gets its share again', async () => {
     const { gateway, upstreams, clock } = await start({ join: ' | ' });
     upstreams[0]?.script(status(500));
     for (let i = 0; i < 40; i++) await gateway.post(MANY);
@@ -126,7 +126,7 @@ test(
       if ((await gateway.post(MANY)).status === 200) served++;
       await clock.advance(200);
     }
-    // What chance allows: three standard deviations.
+    // Within three standard deviations.
     const share = 1 - 0.3 ** 3;
     expect(served).toBeGreaterThan(requests * share - 3 * Math.sqrt(requests * share * (1 - share)));
     const all = hits().reduce((sum, each) => sum + each);
@@ -135,7 +135,7 @@ test(
   LONG ? 600_000 : 30_000,
 );
 
-test('a target that is slow but not dead gets less than 5 % of what comes later', async () => {
+test('a slow target gets less than 5 % of the later requests', async () => {
   const { gateway, upstreams, clock } = await start({ join: ' | ' });
   const after =
     (ms: number): Script =>
@@ -174,7 +174,7 @@ describe('429', () => {
       90_000,
     ],
   ])(
-    'with %s: nothing reaches that target before its end, and another model of the key is served',
+    'with %s: nothing reaches the target until then, and another model of the key is served',
     async (_name, headers, quietMs) => {
       const { gateway, upstreams, clock } = await start({ count: 2 });
       upstreams[0]?.queue(status(429, { headers }));
@@ -191,7 +191,7 @@ describe('429', () => {
   );
 
   test.each(['-1', 'soon', '0'])(
-    'with retry-after: %s: the other target first, without waiting for it',
+    'with retry-after: %s: the other target comes first, without a wait',
     async (retryAfter) => {
       const { gateway, upstreams } = await start({ count: 2 });
       upstreams[0]?.script(status(429, { retryAfter }));
@@ -200,7 +200,7 @@ describe('429', () => {
     },
   );
 
-  test('everywhere, without a word of when it ends: a target is asked again, once a request', async () => {
+  test('everywhere, without retry-after: one target is tried per request', async () => {
     const { gateway, upstreams, hits } = await start({ count: 2 });
     for (const upstream of upstreams) upstream.queue(status(429));
     expect((await gateway.post(MANY)).status).toBe(429);
@@ -208,7 +208,7 @@ describe('429', () => {
     expect(hits().reduce((sum, each) => sum + each)).toBe(3);
   });
 
-  test('everywhere: the client is told the shortest wait, and nobody is asked', async () => {
+  test('everywhere: the client gets the shortest wait, and no target is tried', async () => {
     const { gateway, upstreams, hits } = await start({ count: 2 });
     upstreams[0]?.script(status(429, { retryAfter: '60' }));
     upstreams[1]?.script(status(429, { retryAfter: '20' }));
@@ -221,7 +221,7 @@ describe('429', () => {
   });
 });
 
-test('an account without money is not asked again by the same request, nor its siblings', async () => {
+test('an account without credit is not tried again by the same request, nor are its other models', async () => {
   const { gateway, upstreams } = await start({
     count: 2,
     settings: { aliases: { many: 'a/m-a, a/m-x, a/m-y', other: 'a/m-a, b/m-b' } },
@@ -233,14 +233,14 @@ test('an account without money is not asked again by the same request, nor its s
   expect(upstreams[0]?.requests).toHaveLength(1);
 });
 
-test('a key that is refused is out; a new key is asked at once', async () => {
+test('a rejected key blocks its targets; a new key is tried at once', async () => {
   const { gateway, upstreams } = await start({ count: 2 });
   upstreams[0]?.script(json(401, { error: { message: 'bad key', code: 'invalid_api_key' } }));
   for (let i = 0; i < 3; i++) expect((await gateway.post(MANY)).header('x-service-provider')).toBe('b');
   expect(upstreams[0]?.requests).toHaveLength(1);
 });
 
-test('a total outage makes no storm', async () => {
+test('a total outage causes no retry storm', async () => {
   const { gateway, upstreams, hits, clock } = await start({ join: ' | ' });
   for (const upstream of upstreams) upstream.script(status(503));
   for (let i = 0; i < 300; i++) {
@@ -250,21 +250,21 @@ test('a total outage makes no storm', async () => {
   const sum = hits().reduce((a, b) => a + b, 0);
   expect(sum).toBeLessThanOrEqual(1.2 * 300);
   for (const upstream of upstreams) upstream.script(completion());
-  // No herd: those that come at once when the wait is over are served too, and few of them by probes alone.
+  // Requests that arrive together when the wait is over are all served, and few of them are probes.
   await clock.advance(60_000);
   const answers = await Promise.all(Array.from({ length: 30 }, () => gateway.post(MANY)));
   expect(answers.map((answer) => answer.status)).toEqual(answers.map(() => 200));
   expect(hits().reduce((a, b) => a + b, 0) - sum).toBeLessThanOrEqual(1.2 * 30);
 }, 30_000);
 
-/** A conversation that goes on. */
+/** A later turn of a conversation. */
 const talkOf = (start: string) => [
   { role: 'user' as const, content: start },
   { role: 'assistant' as const, content: 'Yes.' },
   { role: 'user' as const, content: 'And then?' },
 ];
 
-test('a restart keeps what was left of a cooldown', async () => {
+test('a restart keeps the rest of a cooldown', async () => {
   const clock = createVirtualClock();
   const several = await severalTargets({ clock, count: 2 });
   onTestFinished(() => closeAll(several));
@@ -273,7 +273,7 @@ test('a restart keeps what was left of a cooldown', async () => {
   await gateway.post(MANY);
   await clock.advance(1_000);
   await gateway.settled(1);
-  // As a second daemon that starts while the first runs, or after it was killed.
+  // Like a second daemon that starts while the first runs, or after it was killed.
   const providers = Object.fromEntries(
     upstreams.map(({ url }, i) => [['a', 'b'][i] ?? '', { baseUrl: url }]),
   );
@@ -290,7 +290,7 @@ test('a restart keeps what was left of a cooldown', async () => {
   await second.stop();
 });
 
-test.each(['a restart', 'a kill'])('%s leaves conversations where they were', async (how) => {
+test.each(['a restart', 'a kill'])('%s keeps conversations at their targets', async (how) => {
   const clock = createVirtualClock();
   const several = await severalTargets({ clock, count: 2, join: ' | ' });
   onTestFinished(() => closeAll(several));
@@ -320,7 +320,7 @@ test.each(['a restart', 'a kill'])('%s leaves conversations where they were', as
   await second.stop();
 });
 
-test('a clock that jumps moves no cooldown', async () => {
+test('a clock that jumps does not change a cooldown', async () => {
   const { gateway, upstreams, clock } = await start({ count: 2 });
   upstreams[0]?.queue(status(429, { retryAfter: '60' }));
   await gateway.post(MANY);
@@ -332,7 +332,7 @@ test('a clock that jumps moves no cooldown', async () => {
   expect((await gateway.post(MANY)).header('x-service-provider')).toBe('a');
 });
 
-test('no attempt begins that cannot end in time', async () => {
+test('no attempt starts that cannot end in time', async () => {
   const { gateway, upstreams, hits, clock } = await start({ settings: { 'routing.deadline_ms': 1_000 } });
   const failAfter =
     (ms: number): Script =>
@@ -346,13 +346,13 @@ test('no attempt begins that cannot end in time', async () => {
   const late = await gateway.post(MANY);
   expect([late.status, late.header('x-service-route')]).toEqual([500, 'as-asked']);
   expect(hits()).toEqual([2, 1, 0]);
-  // As the client's own limit, where it tells one.
+  // The same for the client's own limit, if it sends one.
   upstreams[0]?.queue(failAfter(600));
   const hasty = await gateway.post(MANY, { headers: { 'x-stainless-timeout': '0.5' } });
   expect(hasty.status).toBe(500);
 });
 
-test('what the answer, its headers, the record and the upstream say of the model is one', async () => {
+test('the answer, its headers, the record and the upstream request name the same model', async () => {
   const { gateway, upstreams } = await start({ join: ' | ' });
   upstreams[0]?.script(status(500));
   for (let i = 0; i < 20; i++) {

@@ -6,12 +6,12 @@ import { PLAIN, STREAM, startGateway, type TestGateway } from '../support/gatewa
 import { html, json, reset, status } from '../support/scripts.ts';
 import { sse } from '../support/sse-scripts.ts';
 
-/** The one row of the rollups. */
+/** The only row of the rollups. */
 function rollup({ db }: TestGateway) {
   return db.prepare('SELECT * FROM usage_hours').get() as Record<string, number>;
 }
 
-/** $3 for a million input tokens, $0.30 cached, $15 output, in nano-USD a token: 3000, 300, 15000. */
+/** Per million tokens: $3 input, $0.30 cached, $15 output; in nano-USD a token: 3000, 300, 15000. */
 const PRICE = {
   model: 'test-model',
   inputPicoUsd: 3_000_000,
@@ -108,13 +108,13 @@ describe('an answer without usage', () => {
     await gateway.post(PLAIN);
     await gateway.post(STREAM);
     const [plain, streamed] = await gateway.settled(2);
-    // No tokenizer is known for it, so the bytes stand as the bound.
+    // The model has no known tokenizer, so its bytes are the bound.
     expect(plain).toMatchObject({ flags: ['estimated'], outputTokens: 'Hello from the upstream.'.length });
     expect(streamed).toMatchObject({ flags: ['stream', 'estimated'], outputTokens: 'Hello you'.length });
     for (const record of [plain, streamed]) expect(record?.inputTokens).toBeGreaterThanOrEqual('Hi'.length);
   });
 
-  test('of a model whose tokenizer is known is counted exactly', async () => {
+  test('of a model with a known tokenizer is counted exactly', async () => {
     const gateway = await startGateway();
     gateway.upstream.queue(completion({ content: 'Hello from the upstream.', usage: null }));
     gateway.upstream.queue(sse(['Hello', ' from', ' the up', 'stream.'], { includeUsage: false }));
@@ -125,7 +125,7 @@ describe('an answer without usage', () => {
     expect(records.every(({ flags }) => flags.includes('estimated'))).toBe(true);
   });
 
-  test('counts tool calls, refusals and reasoning, in pieces or whole', async () => {
+  test('is counted with its tool calls, refusals and reasoning, streamed or not', async () => {
     const gateway = await startGateway();
     const call = {
       index: 0,
@@ -148,7 +148,7 @@ describe('an answer without usage', () => {
     expect((await gateway.settled(2)).map(({ outputTokens }) => outputTokens)).toEqual([length, length]);
   });
 
-  test('counts a prompt of every kind of content', async () => {
+  test('is booked with a prompt of every kind of content', async () => {
     const gateway = await startGateway();
     gateway.upstream.queue(completion({ usage: null }));
     const text = 'x'.repeat(2_000);
@@ -172,13 +172,13 @@ describe('an answer without usage', () => {
   });
 });
 
-describe('a prompt that is JSON in its structure only', () => {
+describe('a prompt with invalid JSON inside a valid structure', () => {
   test.each([
     ['a line break in a string', '"content":"one\ntwo"'],
-    ['an escape that there is not', '"content":"one\\x"'],
-    ['a number that is none', '"n":1.2.3'],
+    ['an invalid escape', '"content":"one\\x"'],
+    ['an invalid number', '"n":1.2.3'],
   ])(
-    '(%s) passes for the provider to judge, and is counted and settled where it does not mind',
+    '(%s) is sent for the provider to judge, and is metered if the provider accepts it',
     async (_name, member) => {
       const gateway = await startGateway({ price: null, budget: { period: 'daily', capUsd: 0.001 } });
       gateway.configure({ providers: { openai: { baseUrl: gateway.upstream.url } } });
@@ -194,7 +194,7 @@ describe('a prompt that is JSON in its structure only', () => {
       for (const content of ['x', long]) {
         const body = `{"model":"openai/gpt-4o","max_tokens":50,"messages":[{"role":"user",${member}},{"content":"${content}"}]}`;
         const answer = await gateway.post(body);
-        // The long one has room only if it is counted, which it cannot be.
+        // The long one would fit only if it could be counted.
         expect(answer.status).toBe(content === long ? 402 : 200);
       }
       const [record] = await gateway.settled(2);
@@ -204,7 +204,7 @@ describe('a prompt that is JSON in its structure only', () => {
   );
 });
 
-test('a fault of gw itself while it reads an answer leaves no hold open', async () => {
+test('a bug of gw in reading an answer leaves no hold open', async () => {
   const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1 } });
   const usageOfAnswer = vi.spyOn(chatWire, 'usageOf').mockImplementation(() => {
     throw new Error('a bug');
@@ -218,8 +218,8 @@ test('a fault of gw itself while it reads an answer leaves no hold open', async 
   );
 });
 
-describe('a price that nobody knows', () => {
-  test('is said to be unknown, and is not $0', async () => {
+describe('an unknown price', () => {
+  test('is recorded as unknown, not as $0', async () => {
     const gateway = await startGateway({ price: null });
     gateway.upstream.queue(completion({ usage: usageOf(100, 50) }));
     const answer = await gateway.post(PLAIN);
@@ -234,7 +234,7 @@ describe('a price that nobody knows', () => {
     expect((await gateway.get('/v1/usage')).json()).toMatchObject({ total: { unpriced_requests: 1 } });
   });
 
-  test('of an answer that used nothing is no unknown', async () => {
+  test('does not matter for an answer without usage', async () => {
     const gateway = await startGateway({ price: null });
     gateway.upstream.queue(json(500, {}));
     await gateway.post(PLAIN);
@@ -242,7 +242,7 @@ describe('a price that nobody knows', () => {
   });
 });
 
-test('rollups are the sum of the records, whatever happened', async () => {
+test('the rollups are the sum of the records, whatever happened', async () => {
   const gateway = await startGateway({ budget: { period: 'daily', capUsd: 0.002 } });
   gateway.upstream.queue(
     completion({ usage: usageOf(100, 5) }),

@@ -10,7 +10,7 @@ async function startWithModels() {
   return startBothWires({ upstream: await startUpstream({ models: modelList([CLAUDE, 'nobody-knows']) }) });
 }
 
-test('models say what they take in, write and cost, as far as is known', async () => {
+test('models report their known limits, input types and prices', async () => {
   const gateway = await startWithModels();
   const { data } = (await gateway.get('/v1/models')).json() as { data: { id: string }[] };
   expect(data.find(({ id }) => id === `anthropic/${CLAUDE}`)).toMatchObject({
@@ -27,7 +27,7 @@ test('models say what they take in, write and cost, as far as is known', async (
   await gateway.upstream.close();
 });
 
-test("Anthropic's clients get a page as they read it", async () => {
+test("Anthropic's clients get a page in Anthropic's format", async () => {
   const gateway = await startWithModels();
   const headers = { 'anthropic-version': '2023-06-01' };
   const page = (await gateway.get('/v1/models', headers)).json() as { data: { id: string }[] };
@@ -69,7 +69,7 @@ test('the SDKs page through the list and find each model again', async () => {
   expect(await client.models.retrieve('anthropic/c')).toMatchObject({ id: 'anthropic/c' });
 });
 
-test('a tuned model is deleted at its provider', async () => {
+test('a fine-tuned model is deleted at its provider', async () => {
   const gateway = await startBothWires({ budget: { capUsd: 1, period: 'daily' } });
   const deleted = { id: 'ft:gpt-4o-mini:me::x', object: 'model', deleted: true };
   gateway.upstream.queue(json(200, deleted));
@@ -80,11 +80,14 @@ test('a tuned model is deleted at its provider', async () => {
   ]);
 });
 
-test.skipIf(!hasOpenAiSchema)("the list is what OpenAI's schema says, but for what gw adds", async () => {
-  const gateway = await startBothWires();
-  const list = (await gateway.get('/v1/models')).json();
-  const faults = openAiFaults('ListModelsResponse', list);
-  expect(
-    faults.filter((fault) => !/unknown field (context_window|max_output_tokens|pricing)$/.test(fault)),
-  ).toEqual([]);
-});
+test.skipIf(!hasOpenAiSchema)(
+  "the list matches OpenAI's schema, except for fields that gw adds",
+  async () => {
+    const gateway = await startBothWires();
+    const list = (await gateway.get('/v1/models')).json();
+    const faults = openAiFaults('ListModelsResponse', list);
+    expect(
+      faults.filter((fault) => !/unknown field (context_window|max_output_tokens|pricing)$/.test(fault)),
+    ).toEqual([]);
+  },
+);

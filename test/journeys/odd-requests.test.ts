@@ -5,7 +5,7 @@ import { PLAIN, STREAM, startGateway } from '../support/gateway.ts';
 
 const BYTES = Buffer.from(JSON.stringify({ ...PLAIN, model: 'mock/test-model' }));
 
-describe('what clients make of the address', () => {
+describe('spellings of the URL', () => {
   test.each([
     ['/chat/completions'],
     ['/v1/chat/completions/'],
@@ -27,7 +27,7 @@ describe('what clients make of the address', () => {
     expect(data.map(({ id }) => id)).toContain('mock/test-model');
   });
 
-  test('other endpoints go through without /v1 as well', async () => {
+  test('other endpoints are passed through without /v1 too', async () => {
     const gateway = await startGateway();
     const headers = { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' };
     await request(`${gateway.origin}/moderations`, { body: { input: 'x' }, headers });
@@ -70,7 +70,7 @@ test.each([
   expect(sent?.head.headers.map(([name]) => name.toLowerCase())).not.toContain('content-encoding');
 });
 
-test('HEAD is answered as GET is, without a body', async () => {
+test('HEAD is answered like GET, without a body', async () => {
   const gateway = await startGateway();
   const headers = { authorization: `Bearer ${gateway.key}` };
   const answer = await fetch(`${gateway.url}/models`, { method: 'HEAD', headers });

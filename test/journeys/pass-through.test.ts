@@ -13,7 +13,7 @@ const SPEECH = { model: 'mock/test-model', voice: 'alloy', input: 'Hello' };
 const sdk = (gateway: TestGateway) =>
   new OpenAI({ baseURL: gateway.url, apiKey: gateway.key, maxRetries: 0 });
 
-test('speech goes through in bytes as they come, and is on record as unmetered', async () => {
+test('speech is passed through unchanged, and recorded as unmetered', async () => {
   const gateway = await startGateway();
   const sound = Buffer.from(Array.from({ length: 70_000 }, (_, i) => i % 256));
   gateway.upstream.queue(respond(200, { 'content-type': 'audio/mpeg' }, sound));
@@ -30,7 +30,7 @@ test('speech goes through in bytes as they come, and is on record as unmetered',
   });
 });
 
-test('speech reaches the client while the provider still speaks', async () => {
+test('speech reaches the client while the provider still sends', async () => {
   const gateway = await startGateway();
   gateway.upstream.queue(async (exchange) => {
     await exchange.body;
@@ -46,7 +46,7 @@ test('speech reaches the client while the provider still speaks', async () => {
   expect((await gateway.settled(1))[0]).toMatchObject({ outcome: 'client_gone', flags: ['unmetered'] });
 });
 
-test('a form goes through with its file, its model named as the provider does, and reported usage booked', async () => {
+test('a form keeps its file, gets the model name of the provider, and its reported usage is booked', async () => {
   const gateway = await startGateway();
   const usage = { type: 'tokens', input_tokens: 100, output_tokens: 10, total_tokens: 110 };
   gateway.upstream.queue(json(200, { text: 'Hello', usage }));
@@ -66,7 +66,7 @@ test('a form goes through with its file, its model named as the provider does, a
   });
 });
 
-test('usage within any stream is booked', async () => {
+test('usage in any stream is booked', async () => {
   const gateway = await startGateway();
   gateway.upstream.queue(
     events([
@@ -84,7 +84,7 @@ test('usage within any stream is booked', async () => {
   });
 });
 
-test('files, lists and endpoints of tomorrow go through with their method, query and answer', async () => {
+test('files, lists and unknown endpoints are passed through with method, query and answer', async () => {
   const gateway = await startGateway();
   gateway.upstream.script(async (exchange) => {
     const { method, path } = exchange.request;
@@ -116,14 +116,14 @@ test('files, lists and endpoints of tomorrow go through with their method, query
   ]);
 });
 
-test('a stored answer that is read again is not booked again', async () => {
+test('a stored answer that is fetched again is not booked again', async () => {
   const gateway = await startGateway();
   gateway.upstream.queue(json(200, { object: 'response', usage: { input_tokens: 9, output_tokens: 9 } }));
   await gateway.get('/v1/responses/resp_1');
   expect((await gateway.records())[0]).toMatchObject({ inputTokens: 0, costNanoUsd: 0, flags: [] });
 });
 
-test('a project with a budget is refused what nothing bounds, with the setting that allows it', async () => {
+test('a budget refuses requests of unbounded cost, and the error names the setting that allows them', async () => {
   const gateway = await startGateway({ budget: BUDGET });
   gateway.upstream.script(json(200, { data: [] }));
   const refused = await send(gateway, '/v1/audio/speech', SPEECH);
@@ -143,7 +143,7 @@ test('a project with a budget is refused what nothing bounds, with the setting t
   expect((await gateway.get('/v1/files')).status).toBe(200);
 });
 
-test('what is allowed runs until the budget is used up', async () => {
+test('if allowed, they run until the budget is spent', async () => {
   const gateway = await startGateway({
     budget: { ...BUDGET, capUsd: 0.001 },
     settings: { 'passthrough.unmetered': 'allow' },
@@ -158,7 +158,7 @@ test('what is allowed runs until the budget is used up', async () => {
   expect(first).toMatchObject({ costNanoUsd: 2_000_000, flags: ['overrun'] });
 });
 
-test('the provider is the one of the model, else of the header, else the only one; else it has to be named', async () => {
+test('the provider is that of the model, else of the header, else the only one; otherwise the header is required', async () => {
   const gateway = await startBothWires();
   gateway.upstream.script(json(200, { ok: true }));
   await gateway.get('/v1/files');
@@ -190,7 +190,7 @@ test('tokens of a message are counted by Anthropic, and not booked', async () =>
   expect(record).toMatchObject({ endpoint: 'messages/count_tokens', costNanoUsd: 0, flags: [] });
 });
 
-test('tokens of a message to a model of another wire are counted by gw', async () => {
+test('tokens of a message to a model of another API are counted by gw', async () => {
   const gateway = await startBothWires();
   const messages = [{ role: 'user', content: 'word '.repeat(1000) }];
   const body = { model: 'mock/test-model', messages, tools: [{ name: 'f', input_schema: {} }] };
@@ -202,7 +202,7 @@ test('tokens of a message to a model of another wire are counted by gw', async (
   expect((await gateway.records())[0]).toMatchObject({ endpoint: 'messages/count_tokens', costNanoUsd: 0 });
 });
 
-test('paths that climb, and paths of gw itself, go nowhere', async () => {
+test('paths with .. and paths of gw itself are not passed on', async () => {
   const gateway = await startGateway();
   for (const path of [
     '/v1/files/../../admin',

@@ -27,7 +27,7 @@ async function start(options: SeveralOptions = {}) {
   return { ...several, clock, ask };
 }
 
-/** The refusals of a kind, in each provider's shape. */
+/** The errors of a kind, in each provider's form. */
 function of(...kinds: Refusal[]): [string, Refusal, Script][] {
   return Object.entries(DIALECTS).flatMap(([dialect, refusals]) =>
     kinds.flatMap((kind): [string, Refusal, Script][] => {
@@ -64,12 +64,12 @@ test.each(of('badRequest', 'filter', 'noModel', 'tooLong'))(
       expect(answer.json()).toHaveProperty('error');
     }
     expect(hits()).toEqual([2, 0]);
-    // Nor does it speak against the target.
+    // Nor does it count against the target's health.
     expect(await ask('many')).toBe('a');
   },
 );
 
-test('a larger model is known by its name too, at a provider that the user named', async () => {
+test('a larger model is also recognized by its name, at a provider that the user added', async () => {
   const { gateway, upstreams, hits } = await start({
     settings: { aliases: { many: 'a/gpt-4, b/gpt-4, b/gpt-4.1' } },
   });
@@ -93,13 +93,13 @@ test.each(of('tooLong'))('%s, %s: one jump to a larger model', async (_dialect, 
   const answer = await gateway.post(MANY);
   expect([answer.status, answer.header('x-service-model')]).toEqual([200, 'gpt-4.1']);
   expect([openai.requests.length, azure.requests.length]).toEqual([2, 0]);
-  // Where that one is too small as well, nobody else is asked.
+  // If that one is too small as well, no other target is tried.
   openai.queue(script, script);
   expect((await gateway.post(MANY)).status).toBe(400);
   expect([openai.requests.length, azure.requests.length]).toEqual([4, 0]);
 });
 
-describe('what a refusal keeps away from', () => {
+describe('the scope of a block', () => {
   test.each(of('rateLimit'))('%s, %s: that model of the key, for 20 s', async (_dialect, _kind, script) => {
     const { upstreams, ask, clock } = await start();
     upstreams[0]?.queue(script);
@@ -131,7 +131,7 @@ describe('what a refusal keeps away from', () => {
   });
 });
 
-describe('how long to wait, said in a body or in odd headers', () => {
+describe('the wait in a body or in unusual headers', () => {
   const retryInfo = {
     error: {
       code: 429,
@@ -143,10 +143,10 @@ describe('how long to wait, said in a body or in odd headers', () => {
   const words = (message: string) => ({ error: { message, type: 'requests', code: 'rate_limit_exceeded' } });
   test.each<[string, unknown, Record<string, string>, number]>([
     ['Gemini’s RetryInfo', retryInfo, {}, 34_000],
-    ['OpenAI’s words', words('Please try again in 6m0s.'), {}, 360_000],
-    ['OpenAI’s words in milliseconds', words('Please try again in 320ms.'), {}, 320],
+    ['OpenAI’s message', words('Please try again in 6m0s.'), {}, 360_000],
+    ['OpenAI’s message in milliseconds', words('Please try again in 320ms.'), {}, 320],
     ['x-ms-retry-after-ms', {}, { 'x-ms-retry-after-ms': '4500' }, 4_500],
-    ['a header before words', words('Please try again in 1h.'), { 'retry-after': '3' }, 3_000],
+    ['a header rather than a message', words('Please try again in 1h.'), { 'retry-after': '3' }, 3_000],
     ['fractions of a second', {}, { 'retry-after': '2.5' }, 2_500],
   ])('%s', async (_name, body, headers, quietMs) => {
     const { upstreams, ask, clock } = await start();
@@ -160,7 +160,7 @@ describe('how long to wait, said in a body or in odd headers', () => {
   });
 });
 
-describe('the same inside a stream that began well', () => {
+describe('the same errors inside a stream of status 200', () => {
   const SSE = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n';
   const inside = (error: object) => raw(`${SSE}data: ${JSON.stringify(error)}\n\n`);
   test.each<[string, object, string]>([

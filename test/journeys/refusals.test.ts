@@ -6,7 +6,7 @@ import { openConnection, type RawResponse, request, requestBytes } from '../supp
 import { PLAIN, STREAM, startGateway, until } from '../support/gateway.ts';
 import { hang } from '../support/scripts.ts';
 
-/** The error of an answer, which must have OpenAI's shape whatever its cause. */
+/** The error of an answer, which must have OpenAI's form whatever its cause. */
 function errorOf(answer: RawResponse): Record<string, unknown> {
   expect(answer.header('content-type')).toBe('application/json');
   expect(answer.header('x-service-request-id')).toMatch(/^req_[0-9a-z]{11}$/);
@@ -108,7 +108,7 @@ describe('content type', () => {
     ]);
   });
 
-  test('none at all is a 415', async () => {
+  test('a missing one is a 415', async () => {
     const gateway = await startGateway();
     const headers = { authorization: `Bearer ${gateway.key}` };
     const answer = await request(`${gateway.url}/complete`, { body: JSON.stringify(PLAIN), headers });
@@ -124,7 +124,7 @@ describe('content type', () => {
     },
   );
 
-  test('a body in an encoding that nobody knows is a 415, one that is none of its encoding a 400', async () => {
+  test('an unknown content encoding is a 415, and a body that does not match its encoding a 400', async () => {
     const gateway = await startGateway();
     const odd = await gateway.post('x', { headers: { 'content-encoding': 'compress' } });
     expect([odd.status, errorOf(odd).code]).toEqual([415, 'unsupported_content_encoding']);
@@ -132,7 +132,7 @@ describe('content type', () => {
     expect(broken.status).toBe(400);
   });
 
-  test('an encoded body that grows above the limit is a 413', async () => {
+  test('an encoded body that exceeds the limit when decoded is a 413', async () => {
     const gateway = await startGateway({ settings: { 'limits.max_body_bytes': 100_000 } });
     const bomb = gzipSync(JSON.stringify({ ...PLAIN, filler: 'x'.repeat(200_000) }));
     expect((await gateway.post(bomb, { headers: { 'content-encoding': 'gzip' } })).status).toBe(413);
@@ -183,7 +183,7 @@ const VALUES = {
 };
 type ValueName = keyof typeof VALUES;
 
-/** The fields that gw reads, and the values that it takes for each. */
+/** The fields that gw reads, and the values that it accepts for each. */
 const TAKES: Record<string, ValueName[]> = {
   model: ['text'],
   messages: ['filled'],
@@ -202,14 +202,14 @@ const TAKES: Record<string, ValueName[]> = {
 };
 
 describe.each(Object.entries(TAKES))('%s', (field, taken) => {
-  test('is a 400 with its name as param for every wrong value, and taken for every right one', async () => {
+  test('is a 400 with its name as param for every wrong value, and accepted for every right one', async () => {
     const gateway = await startGateway();
     const [outer = '', inner] = field.split('.');
     for (const [name, value] of Object.entries(VALUES)) {
       const body = { ...STREAM, [outer]: inner === undefined ? value : { [inner]: value } };
       const answer = await gateway.post(body);
       if (taken.includes(name as ValueName)) {
-        // `text` is the name of no model, and everything else goes through.
+        // `text` is an unknown model; any other value is accepted.
         expect([name, answer.status]).toEqual([name, field === 'model' ? 404 : 200]);
       } else if (field === 'service.budget_id' && name === 'text') {
         expect([answer.status, errorOf(answer)]).toMatchObject([
@@ -223,7 +223,7 @@ describe.each(Object.entries(TAKES))('%s', (field, taken) => {
   });
 });
 
-test.each(['model', 'messages'])('%s is needed', async (field) => {
+test.each(['model', 'messages'])('%s is required', async (field) => {
   const gateway = await startGateway();
   const answer = await gateway.post({ ...PLAIN, [field]: undefined });
   expect([answer.status, errorOf(answer)]).toMatchObject([
@@ -255,12 +255,12 @@ test.each([
   expect([answer.status, errorOf(answer).param]).toEqual([400, name]);
 });
 
-describe('a refusal of what cannot be read is on record, so that who looks for it finds it', () => {
+describe('the refusal of an unreadable request is recorded', () => {
   const json = { 'content-type': 'application/json' };
   test.each([
-    ['no JSON', { body: '{"model":' }, 400, ''],
-    ['no object', { body: '[]' }, 400, ''],
-    ['another type', { body: 'hi', headers: { 'content-type': 'text/plain' } }, 415, ''],
+    ['invalid JSON', { body: '{"model":' }, 400, ''],
+    ['not an object', { body: '[]' }, 400, ''],
+    ['another content type', { body: 'hi', headers: { 'content-type': 'text/plain' } }, 415, ''],
     ['too large', { body: JSON.stringify({ ...PLAIN, user: 'x'.repeat(2_000) }) }, 413, ''],
     ['a mistyped field', { body: JSON.stringify({ ...PLAIN, stream: 'yes' }) }, 400, PLAIN.model],
     [
@@ -295,7 +295,7 @@ describe('a refusal of what cannot be read is on record, so that who looks for i
     },
   );
 
-  test('but not of one without a key', async () => {
+  test('but not that of a request without a key', async () => {
     const gateway = await startGateway();
     await request(gateway.origin, { method: 'POST', path: '/v1/chat/completions', body: PLAIN });
     expect(await gateway.records()).toEqual([]);
@@ -320,7 +320,7 @@ describe('projects and budgets that a key may not use', () => {
     ]);
   });
 
-  test('a budget is named as lists name it, and one that there is not is a 404', async () => {
+  test('a budget is named as in lists, and an unknown one is a 404', async () => {
     const gateway = await startGateway({ settings: { attribution: 'off' } });
     const web = await gateway.newProject('web');
     await gateway.setBudget({ period: 'daily', capUsd: 1 }, web);
@@ -387,7 +387,7 @@ describe('large bodies', () => {
     JSON.stringify({ ...PLAIN, messages: [{ role: 'user', content: 'x'.repeat(8_000_000) }] }),
   );
 
-  test('a declared length above the limit is a 413 that the client can read, though it is still sending', async () => {
+  test('a declared length above the limit is a 413 that the client can read while it is still sending', async () => {
     const gateway = await startGateway(small);
     for (let round = 0; round < 5; round++) {
       const answer = await gateway.post(body);
@@ -408,7 +408,7 @@ describe('large bodies', () => {
     connection.hangUp();
   });
 
-  test.each([1, 20])('a prompt of %i MB goes through whole', async (megabytes) => {
+  test.each([1, 20])('a prompt of %i MB is passed on completely', async (megabytes) => {
     const gateway = await startGateway();
     const content = 'ü1'.repeat((megabytes * 1e6) / 3);
     const answer = await gateway.post({
@@ -422,7 +422,7 @@ describe('large bodies', () => {
   });
 });
 
-describe('requests that are no HTTP', () => {
+describe('invalid HTTP', () => {
   test.each([
     ['a bad request line', 'HELLO\r\n\r\n', 400],
     ['a bad header', 'GET /health HTTP/1.1\r\nhost: localhost\r\nbad header\r\n\r\n', 400],
@@ -448,7 +448,7 @@ describe('requests that are no HTTP', () => {
   });
 });
 
-test('an unknown model says what was tried, and is on record as refused', async () => {
+test('an unknown model is refused with the providers that were asked, and recorded', async () => {
   const gateway = await startGateway();
   const answer = await gateway.post({ ...PLAIN, model: 'nobodys-model' });
   const error = errorOf(answer);
@@ -464,7 +464,7 @@ test('an unknown model says what was tried, and is on record as refused', async 
   ]);
 });
 
-test('an alias that leads nowhere says where', async () => {
+test('an alias of unknown models is refused with those names', async () => {
   const gateway = await startGateway({
     settings: { aliases: { fast: 'faster', faster: 'opnai/a, nobody/b' } },
   });
@@ -474,7 +474,7 @@ test('an alias that leads nowhere says where', async () => {
   expect(errorOf(unknown).message).toContain('the model "nobodys-model". Asked:');
 });
 
-test('Expect: 100-continue is answered, and not passed on', async () => {
+test('Expect: 100-continue is answered and not passed on', async () => {
   const gateway = await startGateway();
   const connection = await openConnection(gateway.url);
   const bytes = requestBytes(`${gateway.url}/complete`, {
@@ -510,7 +510,7 @@ describe('bodies', () => {
     });
   });
 
-  test('that fill the memory for them make others wait, and one alone goes through', async () => {
+  test('that fill the memory limit cause a 503 for others, and a single one is always accepted', async () => {
     const gateway = await startGateway({ settings: { 'limits.max_memory_bytes': 2_048 } });
     const large = { ...PLAIN, user: 'x'.repeat(3_000) };
     gateway.upstream.queue(hang());

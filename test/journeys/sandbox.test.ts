@@ -12,7 +12,7 @@ const CALLED = { city: 'example' };
 const openai = ({ url, key }: TestGateway) => new OpenAI({ baseURL: url, apiKey: key, maxRetries: 0 });
 const faults = (name: string, value: unknown) => (hasOpenAiSchema ? openAiFaults(name, value) : []);
 
-/** All was booked as it was reported. */
+/** Expects the usage to be booked as reported. */
 async function booked(gateway: TestGateway, requests: number): Promise<void> {
   const records = await gateway.settled(requests);
   expect(records).toHaveLength(requests);
@@ -22,7 +22,7 @@ async function booked(gateway: TestGateway, requests: number): Promise<void> {
   }
 }
 
-test('responses: plain, streamed, and with a tool that is asked for', { timeout: 30_000 }, async () => {
+test('responses: plain, streamed, and with a tool call', { timeout: 30_000 }, async () => {
   const gateway = await startGateway();
   const client = openai(gateway);
   const body = { model: MODEL, input: 'Hi there' };
@@ -50,7 +50,7 @@ test('responses: plain, streamed, and with a tool that is asked for', { timeout:
   await booked(gateway, 4);
 });
 
-test('messages: plain, streamed, and with a tool that is asked for', async () => {
+test('messages: plain, streamed, and with a tool call', async () => {
   const gateway = await startGateway();
   interface Message {
     content: { type: string; text?: string; input?: unknown }[];
@@ -78,7 +78,7 @@ test('messages: plain, streamed, and with a tool that is asked for', async () =>
   await booked(gateway, 3);
 });
 
-test('embeddings: the same for the same text, near for texts that share words, in both formats', async () => {
+test('embeddings: equal for equal texts, close for texts that share words, in both formats', async () => {
   const gateway = await startGateway();
   const input = ['a red house', 'the red house', 'quantum physics'];
   const body = { model: MODEL, input };
@@ -99,7 +99,7 @@ test('embeddings: the same for the same text, near for texts that share words, i
   });
 });
 
-test('completions of before chat: each prompt is answered, plain and streamed', async () => {
+test('legacy completions: each prompt is answered, plain and streamed', async () => {
   const gateway = await startGateway();
   const client = openai(gateway);
   const plain = await client.completions.create({ model: MODEL, prompt: ['One', 'Two'] });

@@ -11,7 +11,7 @@ async function start(options: SeveralOptions = {}) {
   return { ...several, clock };
 }
 
-/** A turn of a conversation: all that was said before, and one question more. */
+/** A turn of a conversation: the turns so far, and one more question. */
 function turnOf(name: string, turn: number) {
   const before = Array.from({ length: turn }, (_, i) => [
     { role: 'user' as const, content: `${name} asks ${i}` },
@@ -28,8 +28,8 @@ function turnOf(name: string, turn: number) {
   };
 }
 
-describe('a conversation among equals', () => {
-  test('stays at its target, while conversations are spread over all of them', async () => {
+describe('a conversation with equal targets', () => {
+  test('stays at its target, while conversations are spread over all targets', async () => {
     const { gateway, hits } = await start();
     const servers = new Map<string, Set<string | undefined>>();
     for (let turn = 0; turn < 6; turn++) {
@@ -53,7 +53,7 @@ describe('a conversation among equals', () => {
     expect(hits().filter((count) => count > 0)).toEqual([20]);
   });
 
-  test('moves once when its target fails, and stays where it went', async () => {
+  test('moves once when its target fails, and stays at the new one', async () => {
     const { gateway, upstreams, clock } = await start();
     const post = async (turn: number) => {
       const answer = await gateway.post(turnOf('c', turn));
@@ -71,7 +71,7 @@ describe('a conversation among equals', () => {
     for (let turn = 3; turn < 30; turn++) expect(await post(turn)).toBe(second);
   });
 
-  test('does not keep a cooldown or an open breaker from being heeded', async () => {
+  test('leaves a target with a cooldown or an open breaker', async () => {
     const { gateway, upstreams } = await start({ count: 2 });
     const first = (await gateway.post(turnOf('c', 0))).header('x-service-provider') ?? '';
     const at = ['a', 'b'].indexOf(first);
@@ -83,7 +83,7 @@ describe('a conversation among equals', () => {
     expect(upstreams[at]?.requests.length).toBe(before);
   });
 
-  test('is nobody else’s: another project has conversations of its own, and so has another model', async () => {
+  test('is kept apart from those of other projects and models', async () => {
     const { gateway, hits } = await start({
       settings: { aliases: { many: 'a/m-a | b/m-b | c/m-c', more: 'a/m-a | b/m-b | c/m-c' } },
     });
@@ -95,7 +95,7 @@ describe('a conversation among equals', () => {
     expect(hits().filter((count) => count > 0).length).toBeLessThanOrEqual(2);
   });
 
-  test('is known on the other APIs by how it began: texts, items, and results of tools', async () => {
+  test('is recognized by its beginning on the other APIs: texts, items and tool results', async () => {
     const { gateway } = await start();
     const call = { type: 'function_call', call_id: 'x', name: 'w', arguments: '{}' };
     const responses = (name: string) => {
@@ -132,13 +132,13 @@ describe('a conversation among equals', () => {
   });
 });
 
-test('identical requests that begin a conversation are still balanced', async () => {
+test('identical requests that start a conversation are still balanced', async () => {
   const { gateway, hits } = await start();
   for (let i = 0; i < 60; i++) await gateway.post(turnOf('same', 0));
   expect(Math.min(...hits())).toBeGreaterThan(5);
 });
 
-test('a target that is only next in order is left as soon as the first is back', async () => {
+test('a conversation returns to a target of better priority as soon as that is back', async () => {
   const { gateway, upstreams, clock } = await start({ count: 2, join: ', ' });
   upstreams[0]?.queue(status(429, { retryAfter: '5' }));
   expect((await gateway.post(turnOf('c', 0))).header('x-service-provider')).toBe('b');

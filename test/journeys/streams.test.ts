@@ -18,7 +18,7 @@ const content = (text: string, rest = {}) =>
   JSON.stringify({ id: 'c', choices: [{ index: 0, delta: { content: text } }], ...rest });
 const usageEvent = (rest = {}) => JSON.stringify({ id: 'c', choices: [], usage: USAGE, ...rest });
 
-/** A stream of these bytes, cut into pieces at these offsets. */
+/** A stream of these bytes, split at these offsets. */
 function pieces(bytes: Buffer, ...cuts: number[]): Script {
   return async (exchange) => {
     await exchange.body;
@@ -32,7 +32,7 @@ function pieces(bytes: Buffer, ...cuts: number[]): Script {
   };
 }
 
-/** One stream in every way of writing it that the format has. */
+/** One stream in every variant of the format. */
 function written(eol: string, { done = true } = {}): { all: Buffer; hidden: Buffer } {
   const event = (...lines: string[]) => lines.join(eol) + eol + eol;
   const before = [
@@ -58,7 +58,7 @@ describe.each([
 ])('events with %s', (_name, eol) => {
   const { all, hidden } = written(eol);
 
-  test('cut in two anywhere come out as they went in, the usage hidden', LONG, async () => {
+  test('split in two anywhere pass unchanged, with the usage hidden', LONG, async () => {
     const gateway = await startGateway();
     const step = process.env.GW_LONG ? 1 : 5;
     let count = 0;
@@ -74,7 +74,7 @@ describe.each([
     );
   });
 
-  test('byte by byte, asked for usage or not, with [DONE] or without', async () => {
+  test('byte by byte, with or without usage, with or without [DONE]', async () => {
     const gateway = await startGateway();
     const open = written(eol, { done: false });
     const each = (bytes: Buffer) => pieces(bytes, ...bytes.keys());
@@ -90,7 +90,7 @@ describe.each([
 
 describe('usage', () => {
   test.each([
-    ['in an event with choices stays, asked for or not', content('x', { usage: USAGE }), true],
+    ['in an event with choices stays, requested or not', content('x', { usage: USAGE }), true],
     ['in an event without choices is hidden', usageEvent(), false],
     ['in an event with an empty extra field is hidden', usageEvent({ x_groq: {} }), false],
     ['that is null stays', JSON.stringify({ choices: [], usage: null }), true],
@@ -103,7 +103,7 @@ describe('usage', () => {
     expect(answer.text()).toBe(stays ? bytes : bytes.replace(`data: ${data}\n\n`, ''));
   });
 
-  test('in an event that no empty line ends is read all the same, and hidden', async () => {
+  test('in an event without an empty line after it is read and hidden', async () => {
     const gateway = await startGateway();
     const bytes = `data: ${content('a')}\n\n`;
     for (const end of ['', '\n', '\r', '\r\n', '\r\n\r']) {
@@ -115,7 +115,7 @@ describe('usage', () => {
     }
   });
 
-  test('of the last event that has any counts', async () => {
+  test('is that of the last event that has any', async () => {
     const gateway = await startGateway();
     const first = content('a', { usage: { prompt_tokens: 1, completion_tokens: 1 } });
     gateway.upstream.queue(
@@ -127,7 +127,7 @@ describe('usage', () => {
 });
 
 describe('[DONE]', () => {
-  test('is not made up where the upstream did not send it', async () => {
+  test('is not added if the upstream did not send it', async () => {
     const gateway = await startGateway();
     gateway.upstream.queue(sse(['Hi'], { done: false }));
     const answer = await gateway.post(STREAM);
@@ -135,7 +135,7 @@ describe('[DONE]', () => {
     expect(answer.text()).not.toContain('[DONE]');
   });
 
-  test('inside a text is no end', async () => {
+  test('inside a text does not end the stream', async () => {
     const gateway = await startGateway();
     gateway.upstream.queue(sse(['say [DONE]', ' and data: [DONE]', ' more']));
     const answer = await gateway.post(STREAM);
@@ -143,7 +143,7 @@ describe('[DONE]', () => {
     expect(answer.text().match(/\n\ndata: \[DONE\]\n\n$/)).not.toBeNull();
   });
 
-  test('ends the answer though the upstream keeps the connection open', async () => {
+  test('ends the answer even if the upstream keeps the connection open', async () => {
     const gateway = await startGateway();
     const never = deferred<void>();
     gateway.upstream.queue(async (exchange) => {
@@ -158,26 +158,29 @@ describe('[DONE]', () => {
   });
 });
 
-describe('a cut is a cut', () => {
-  test.each(['reset', 'close'] as const)('by a %s in mid-stream: what came, and no end', async (end) => {
-    const gateway = await startGateway();
-    const gate = createGate();
-    gateway.upstream.queue(cut({ afterChunks: 3, end, pace: gate.pass }));
-    const connection = await gateway.open(STREAM);
-    gate.open(4);
-    await connection.bodyUntil('word2');
-    gate.openForGood();
-    const answer = await connection.response();
-    expect(answer.complete).toBe(false);
-    expect(answer.text()).toContain('word2');
-    expect(answer.text()).not.toMatch(/\[DONE\]|finish_reason":"/);
-    const [record] = await gateway.settled(1);
-    expect(record).toMatchObject({ outcome: 'upstream_failed', status: 200 });
-    expect(record?.flags).toContain('estimated');
-    connection.hangUp();
-  });
+describe('a stream that breaks off', () => {
+  test.each(['reset', 'close'] as const)(
+    'by a %s: the client gets what came, and no proper end',
+    async (end) => {
+      const gateway = await startGateway();
+      const gate = createGate();
+      gateway.upstream.queue(cut({ afterChunks: 3, end, pace: gate.pass }));
+      const connection = await gateway.open(STREAM);
+      gate.open(4);
+      await connection.bodyUntil('word2');
+      gate.openForGood();
+      const answer = await connection.response();
+      expect(answer.complete).toBe(false);
+      expect(answer.text()).toContain('word2');
+      expect(answer.text()).not.toMatch(/\[DONE\]|finish_reason":"/);
+      const [record] = await gateway.settled(1);
+      expect(record).toMatchObject({ outcome: 'upstream_failed', status: 200 });
+      expect(record?.flags).toContain('estimated');
+      connection.hangUp();
+    },
+  );
 
-  test('a slow reader gets all that had come, an error, and then the cut', async () => {
+  test('for a slow reader: it gets what came, an error, and then the cut', async () => {
     const gateway = await startGateway();
     const event = Buffer.from(`data: ${content('x', { padding: 'x'.repeat(60_000) })}\n\n`);
     gateway.upstream.queue(async (exchange: Exchange) => {
@@ -197,7 +200,7 @@ describe('a cut is a cut', () => {
     connection.hangUp();
   });
 
-  test('in the middle of an event: the client gets its bytes too', async () => {
+  test('within an event: the client gets the bytes of that event too', async () => {
     const gateway = await startGateway();
     gateway.upstream.queue(async (exchange: Exchange) => {
       await exchange.body;
@@ -210,7 +213,7 @@ describe('a cut is a cut', () => {
     expect(await gateway.settled(1)).toMatchObject([{ outcome: 'upstream_failed' }]);
   });
 
-  test('events that are no JSON pass as they came, and are no answer', async () => {
+  test('events that are not JSON pass unchanged, and do not count as an answer', async () => {
     const gateway = await startGateway();
     gateway.upstream.queue(malformedSse());
     const answer = await gateway.post(STREAM);
@@ -237,7 +240,7 @@ describe('a cut is a cut', () => {
 });
 
 describe('pace', () => {
-  test('each event goes out as it comes', async () => {
+  test('each event is sent as it arrives', async () => {
     const gateway = await startGateway();
     const gate = createGate();
     gateway.upstream.queue(sse(['one', 'two', 'three'], { pace: gate.pass }));
@@ -254,7 +257,7 @@ describe('pace', () => {
     connection.hangUp();
   });
 
-  test('the head of a stream goes out before its first event', async () => {
+  test('the head of a stream is sent before its first event', async () => {
     const gateway = await startGateway();
     const gate = createGate();
     gateway.upstream.queue(sse(['one'], { pace: gate.pass }));
@@ -266,7 +269,7 @@ describe('pace', () => {
     connection.hangUp();
   });
 
-  test('a client that does not read makes the upstream stop', async () => {
+  test('a client that does not read pauses the upstream', async () => {
     const gateway = await startGateway();
     const event = Buffer.from(`data: ${content('x', { padding: 'x'.repeat(60_000) })}\n\n`);
     const events = 700;
@@ -289,7 +292,7 @@ describe('pace', () => {
     connection.hangUp();
   }, 20_000);
 
-  test('an event of 3 MB goes through', async () => {
+  test('an event of 3 MB passes', async () => {
     const gateway = await startGateway();
     const bytes = Buffer.from(
       `data: ${content('é'.repeat(1_500_000))}\n\ndata: ${usageEvent()}\n\ndata: [DONE]\n\n`,
@@ -302,7 +305,7 @@ describe('pace', () => {
 });
 
 describe('the record is on disk before the client has read the end', () => {
-  test('of a stream: when [DONE] comes, and not before', async () => {
+  test('of a stream: when [DONE] arrives, and not before', async () => {
     const gateway = await startGateway();
     const gate = createGate();
     gateway.upstream.queue(sse(['one'], { usage: { ...USAGE }, pace: gate.pass }));
@@ -332,7 +335,7 @@ describe('the record is on disk before the client has read the end', () => {
   });
 });
 
-test('a stream that the upstream answers as plain JSON comes as plain JSON', async () => {
+test('plain JSON in answer to a streaming request passes as plain JSON', async () => {
   const gateway = await startGateway();
   gateway.upstream.queue(completion({ usage: USAGE }));
   const answer = await gateway.post({ ...STREAM, model: MODEL });

@@ -6,7 +6,7 @@ import { events } from '../wire/support/event-scripts.ts';
 import { completedEvents, messageItem, responseBody } from '../wire/support/responses-shapes.ts';
 import { sentBody } from '../wire/support/send.ts';
 
-/** Of tokens a million cost a dollar, so that the fees can be told apart. */
+/** Tokens cost a dollar per million, so that the fees stand out. */
 const TOKENS_USD = (20 * 1 + 5 * 2) / 1_000_000;
 const CAP: GatewayOptions = { budget: { period: 'daily', capUsd: 1_000 } };
 const MODEL = PLAIN.model;
@@ -24,7 +24,7 @@ async function oneRecord(gateway: TestGateway) {
   return { ...record, usd: record.costNanoUsd / NANO_PER_USD, heldUsd: record.holdNanoUsd / NANO_PER_USD };
 }
 
-/** What a request costs whose response has these items. */
+/** The cost of a request whose response has these items. */
 async function bookedFor(tools: object[], output: object[], rest: object = {}, more: object = {}) {
   const gateway = await startGateway(CAP);
   gateway.upstream.queue(json(200, responseBody([...output, messageItem('Hello')], rest)));
@@ -43,7 +43,7 @@ describe('the fees of tools that a provider runs are booked', () => {
       [search({ type: 'search', queries: ['a', 'b', 'c'] })],
       0.03,
     ],
-    ['pages that were opened', [{ type: 'web_search' }], [search({ type: 'open_page', url: 'b' })], 0],
+    ['opened pages', [{ type: 'web_search' }], [search({ type: 'open_page', url: 'b' })], 0],
     ['the dearer search', [{ type: 'web_search_preview' }], [search()], 0.025],
     ['its dated name', [{ type: 'web_search_preview_2025_03_11' }], [search()], 0.025],
     ['files', [{ type: 'file_search', vector_store_ids: ['v'] }], [{ type: 'file_search_call' }], 0.0025],
@@ -58,13 +58,13 @@ describe('the fees of tools that a provider runs are booked', () => {
     ["the client's shell", [{ type: 'shell', environment: { type: 'local' } }], [], 0],
     ['a picture', [{ type: 'image_generation' }], [{ type: 'image_generation_call', result: 'AAAA' }], 0.4],
     [
-      'a server of tools',
+      'an MCP server',
       [{ type: 'mcp', server_label: 'a', server_url: 'https://a.example' }],
       [{ type: 'mcp_call' }],
       0,
     ],
     [
-      'what the client runs',
+      'a tool of the client',
       [{ type: 'function', name: 'f' }, { type: 'custom', name: 'g' }, { type: 'computer' }],
       [],
       0,
@@ -76,7 +76,7 @@ describe('the fees of tools that a provider runs are booked', () => {
     expect(record.heldUsd).toBeGreaterThanOrEqual(record.usd);
   });
 
-  test('as the provider counts them, where it does', async () => {
+  test('by the provider’s own count, if it reports one', async () => {
     const tool_usage = {
       web_search: { num_requests: 3 },
       image_gen: { input_tokens: 1_000, output_tokens: 5_000 },
@@ -96,7 +96,7 @@ describe('the fees of tools that a provider runs are booked', () => {
     expect(record.flags).toEqual(expect.arrayContaining(['estimated']));
   });
 
-  test('of a stream, and all that were held of one that does not tell', async () => {
+  test('for a stream, and all held fees for one that reports none', async () => {
     const gateway = await startGateway(CAP);
     const ask = { ...ASK, stream: true, max_tool_calls: 2, tools: [{ type: 'web_search' }] };
     gateway.upstream.queue(events(completedEvents(['Hello'], { output: [search(), messageItem('Hello')] })));
@@ -109,7 +109,7 @@ describe('the fees of tools that a provider runs are booked', () => {
     expect(untold?.flags).toEqual(['stream', 'estimated']);
   });
 
-  test('all that were held, where the client leaves', async () => {
+  test('in full, as held, if the client leaves', async () => {
     const gateway = await startGateway(CAP);
     gateway.upstream.queue(hang());
     const ask = { ...ASK, max_tool_calls: 2, tools: [{ type: 'web_search' }] };
@@ -117,7 +117,7 @@ describe('the fees of tools that a provider runs are booked', () => {
     await gateway.upstream.nextRequest();
     connection.hangUp();
     const record = await oneRecord(gateway);
-    // Two calls of four searches, and the context of a million tokens read for the tool and after each call.
+    // Two calls of four searches, and a context of a million tokens, read for the tool and after each call.
     expect(record.usd).toBeGreaterThanOrEqual(0.08 + 3);
     expect(record.usd).toBeLessThanOrEqual(record.heldUsd);
     expect(record.flags).toEqual(['estimated']);
@@ -139,7 +139,7 @@ describe('the fees of tools that a provider runs are booked', () => {
     expect((await oneRecord(gateway)).usd).toBeCloseTo(TOKENS_USD + 0.5, 9);
   });
 
-  test('of none, where nothing costs anything', async () => {
+  test('at nothing for a provider whose models are free', async () => {
     const gateway = await startGateway({ ...CAP, price: { input: 0, output: 0 } });
     gateway.upstream.queue(json(200, responseBody([search(), messageItem('Hello')])));
     const tools = [{ type: 'web_search' }, { type: 'never_heard_of' }];
@@ -148,7 +148,7 @@ describe('the fees of tools that a provider runs are booked', () => {
   });
 });
 
-test('a model that a host gives away has fees all the same', async () => {
+test('a free model of a public host has fees all the same', async () => {
   const gateway = await startGateway(CAP);
   gateway.configure({ providers: { openrouter: { baseUrl: gateway.upstream.url } } });
   await gateway.setPrice({ provider: 'openrouter', model: 'a:free', inputPicoUsd: 0, outputPicoUsd: 0 });
@@ -160,7 +160,7 @@ test('a model that a host gives away has fees all the same', async () => {
   expect(record).toMatchObject({ holdNanoUsd: 50_000_000, costNanoUsd: 30_000_000 });
 });
 
-describe('how often a provider may run its tools', () => {
+describe('the limit of tool calls', () => {
   const heldFor = async (body: object, options: GatewayOptions = CAP) => {
     const gateway = await startGateway(options);
     gateway.upstream.queue(json(200, responseBody([messageItem('Hello')])));
@@ -169,35 +169,35 @@ describe('how often a provider may run its tools', () => {
   };
   const tools = [{ type: 'web_search' }];
 
-  test('is written into a request that does not say it', async () => {
+  test('is written into a request that has none', async () => {
     const { gateway } = await heldFor({ tools });
     expect(sentBody(gateway)).toMatchObject({ max_tool_calls: 5, tools });
-    // Six times the context, the first for what the search may bring, and twenty searches.
+    // Six times the context, the first for the search results, and twenty searches.
     expect((await oneRecord(gateway)).heldUsd).toBeCloseTo(6.2, 1);
   });
 
-  test('is its own limit where it has one', async () => {
+  test('is that of the request if it has one', async () => {
     const { gateway } = await heldFor({ tools, max_tool_calls: 3 });
     expect(sentBody(gateway).max_tool_calls).toBe(3);
     expect((await oneRecord(gateway)).heldUsd).toBeCloseTo(4.12, 1);
   });
 
-  test('is cut to what a budget affords before the answer is', async () => {
+  test('is cut to what a budget affords before the output is', async () => {
     const { gateway } = await heldFor({ tools }, { budget: { period: 'daily', capUsd: 5 } });
     expect(sentBody(gateway)).toMatchObject({ max_tool_calls: 3, max_output_tokens: 100 });
   });
 
-  test('is refused where not even one call fits', async () => {
+  test('is a 402 if not even one call fits', async () => {
     const { answer, gateway } = await heldFor({ tools }, { budget: { period: 'daily', capUsd: 1.9 } });
     expect([answer.status, gateway.upstream.requests]).toEqual([402, []]);
   });
 
-  test('is held for with a stored prompt, whose tools nobody sees', async () => {
+  test('is held for a stored prompt, whose tools are unknown', async () => {
     const { gateway } = await heldFor({ prompt: { id: 'pmpt_1' }, max_tool_calls: 1 });
     expect((await oneRecord(gateway)).heldUsd).toBeGreaterThanOrEqual(2 + 0.4 + 0.03);
   });
 
-  test('is held for where an item of the conversation brings the tools', async () => {
+  test('is held if an item of the conversation adds the tools', async () => {
     const item = { type: 'additional_tools', role: 'developer', tools };
     const { gateway } = await heldFor({ input: [{ role: 'user', content: 'Hi' }, item] });
     expect(sentBody(gateway).max_tool_calls).toBe(5);
@@ -217,8 +217,8 @@ describe('how often a provider may run its tools', () => {
   });
 
   test.each([
-    ['a type that stands twice', '[{"type":"function","type":"web_search"}]'],
-    ['a list that stands twice', '[],"tools":[{"type":"web_search"}]'],
+    ['a repeated type', '[{"type":"function","type":"web_search"}]'],
+    ['a repeated list', '[],"tools":[{"type":"web_search"}]'],
   ])('is not guessed for %s', async (_what, list) => {
     const gateway = await startGateway(CAP);
     const body = `{"model":"${MODEL}","input":"Hi","tools":${list}}`;
@@ -227,7 +227,7 @@ describe('how often a provider may run its tools', () => {
   });
 });
 
-test("Codex's requests, all of which may search, run on five dollars", async () => {
+test("Codex's requests, all of which may search, fit into five dollars", async () => {
   const gateway = await startGateway({ budget: { period: 'daily', capUsd: 5 } });
   gateway.configure({ providers: { openai: { baseUrl: gateway.upstream.url } } });
   gateway.upstream.script(events(completedEvents(['Hello'], { output: [search(), messageItem('Hello')] })));
@@ -346,7 +346,7 @@ describe("Anthropic's messages", () => {
     return { answer, gateway };
   }
 
-  test('have a limit written into each search that has none, and are booked what they report', async () => {
+  test('get a limit for each search that has none, and are booked as reported', async () => {
     const tools = [
       { type: 'web_search_20250305', name: 'web_search' },
       { type: 'web_fetch_20250910', name: 'web_fetch', max_uses: 2 },
@@ -356,11 +356,11 @@ describe("Anthropic's messages", () => {
     expect(sentBody(gateway).tools).toEqual([{ ...tools[0], max_uses: 5 }, tools[1], tools[2]]);
     const record = await oneRecord(gateway);
     expect(record.usd).toBeCloseTo(TOKENS_USD + 0.02, 9);
-    // A million tokens for each of five searches and two pages.
+    // A million tokens for each of the five searches and two pages.
     expect(record.heldUsd).toBeGreaterThan(7);
   });
 
-  test('are held by their own limit', async () => {
+  test('are held for their own limit', async () => {
     const { gateway } = await answered(
       ask([{ type: 'web_search_20260209', name: 'web_search', max_uses: 2 }]),
     );
@@ -369,7 +369,7 @@ describe("Anthropic's messages", () => {
     expect(record.heldUsd).toBeLessThan(3.2);
   });
 
-  test('are booked an hour of code that runs', async () => {
+  test('are booked with an hour of code execution', async () => {
     const plain = { input_tokens: 20, output_tokens: 5 };
     const { gateway } = await answered(
       ask([{ type: 'code_execution_20250825', name: 'code_execution' }]),
@@ -380,7 +380,7 @@ describe("Anthropic's messages", () => {
     expect(record.flags).toEqual(['estimated']);
   });
 
-  test('are refused an advisor, who is billed at the price of another model', async () => {
+  test('are refused with an advisor, which is billed at the price of another model', async () => {
     const { answer } = await answered(
       ask([{ type: 'advisor_20260301', name: 'advisor', model: 'claude-opus-5' }]),
     );

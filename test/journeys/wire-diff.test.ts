@@ -67,7 +67,7 @@ describe('a body that needs no edit reaches the upstream byte for byte', () => {
     expect((await forwarded(gateway, body)).toString()).toBe(body);
   });
 
-  test('a byte order mark, and bytes that are no UTF-8', async () => {
+  test('a byte order mark, and invalid UTF-8', async () => {
     const gateway = await startGateway();
     const body = Buffer.concat([
       Buffer.from([0xef, 0xbb, 0xbf]),
@@ -218,12 +218,12 @@ describe('the answer reaches the client byte for byte', () => {
     gateway.upstream.queue(json(200, { choices: [{ message: { content: 'x'.repeat(40e6) } }], usage }));
     const answer = await gateway.post(`{"model":"mock/test-model",${MESSAGES}}`);
     expect(answer.body).toHaveLength(gateway.upstream.requests[0]?.progress.bodyBytes ?? 0);
-    // Too large to be gathered, and still metered by what the provider says at its end.
+    // Too large to be gathered, but still metered by the usage at its end.
     expect(await gateway.settled(1)).toMatchObject([{ inputTokens: 11, outputTokens: 22, flags: [] }]);
   });
 });
 
-/** A JSON text of an object with `model`, `messages` and more, written with any whitespace and in any order. */
+/** JSON text of an object with `model`, `messages` and more, with any whitespace and in any order. */
 const bodyArbitrary = (() => {
   const space = fc.stringMatching(/^[ \t\r\n]{0,3}$/);
   const other = fc.stringMatching(/^[a-z_]{1,9}$/).filter((key) => !READ.has(key));
@@ -289,7 +289,7 @@ const READ = new Set([
 ]);
 
 describe('any body', () => {
-  test('keeps, through the edits, every other member as it was written and in its order', LONG, () => {
+  test('keeps every other member unchanged and in order', LONG, () => {
     fc.assert(
       fc.property(bodyArbitrary, ({ text, list }) => {
         const asked = chatWire.parse(Buffer.from(text));
@@ -316,7 +316,7 @@ describe('any body', () => {
     );
   });
 
-  test('without an edit is the very same bytes', () => {
+  test('without an edit is passed on byte for byte', () => {
     fc.assert(
       fc.property(bodyArbitrary, ({ text }) => {
         const bytes = Buffer.from(text);

@@ -6,7 +6,7 @@ import { ClientGone } from '../../../src/gateway/intake/client-gone.ts';
 import { readBody } from '../../../src/gateway/intake/read-body.ts';
 import { createBodyMemory } from '../../../src/gateway/state/body-memory.ts';
 
-test('the memory of a body comes back when its client leaves while it is decoded', async () => {
+test('the memory of a body is released when its client leaves during decoding', async () => {
   const memory = createBodyMemory(() => 100);
   const read = new Promise((resolve) => {
     const server = createServer((request, response) => {
@@ -26,7 +26,7 @@ test('the memory of a body comes back when its client leaves while it is decoded
     });
   });
   expect(await read).toBeInstanceOf(ClientGone);
-  // All of it is there for the next, and no more.
+  // Exactly the whole limit is available again.
   expect(memory.acquire(100, 0)).toBe(true);
   expect(memory.acquire(1, 0)).toBe(false);
 });

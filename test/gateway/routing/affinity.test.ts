@@ -9,7 +9,7 @@ import { completedEvents, messageItem, responseBody } from '../../wire/support/r
 
 const NAMES = ['a', 'b', 'c'];
 
-/** An account that stores its own responses, seals its own reasoning, and refuses those of all others. */
+/** An account that stores its own responses, encrypts its own reasoning, and refuses those of all others. */
 function account(name: string): Script {
   let made = 0;
   return async (exchange) => {
@@ -62,7 +62,7 @@ function responseIn(answer: Awaited<ReturnType<Awaited<ReturnType<typeof start>>
   return (last as { response: Json }).response;
 }
 
-describe('what goes on from a stored response', () => {
+describe('a request that continues a stored response', () => {
   test.each([false, true])('goes to the account that stores it (streams: %s)', async (stream) => {
     const { respond, hits } = await start();
     let asked = 0;
@@ -77,12 +77,12 @@ describe('what goes on from a stored response', () => {
       }
       expect(served.size).toBe(1);
     }
-    // Each was asked once: nobody had to be asked in vain.
+    // Each request was sent once: no account was tried in vain.
     expect(hits().reduce((sum, each) => sum + each)).toBe(asked);
     expect(hits().every((count) => count > 0)).toBe(true);
   });
 
-  test('is looked for where nobody remembers who stores it, and harms nobody’s health', async () => {
+  test('tries every account if gw does not know the right one, without harm to their health', async () => {
     const { respond, hits } = await start({ join: ', ' });
     for (let i = 0; i < 8; i++) {
       const answer = await respond({ input: 'Hi', previous_response_id: 'resp_c_from_before' });
@@ -92,7 +92,7 @@ describe('what goes on from a stored response', () => {
     expect(hits()).toEqual([9, 8, 8]);
   });
 
-  test('that nobody stores is told as it was', async () => {
+  test('that no account stores gets the error of the provider', async () => {
     const { respond } = await start({ count: 2 });
     const answer = await respond({ input: 'Hi', previous_response_id: 'resp_x_0' });
     expect([answer.status, answer.json()]).toEqual([
@@ -101,7 +101,7 @@ describe('what goes on from a stored response', () => {
     ]);
   });
 
-  test('fails with its account, since nobody else could answer', async () => {
+  test('fails with its account, since no other could answer', async () => {
     const { respond, upstreams, hits } = await start({ join: ', ' });
     const { id } = responseIn(await respond({ input: 'Hi' }));
     upstreams[0]?.script(status(503));
@@ -110,7 +110,7 @@ describe('what goes on from a stored response', () => {
     expect(hits()).toEqual([2, 0, 0]);
   });
 
-  test('by the conversation that it belongs to', async () => {
+  test('goes by the stored conversation as well', async () => {
     const { respond, upstreams } = await start({ join: ', ' });
     upstreams[0]?.queue(status(500));
     upstreams[1]?.script(json(200, responseBody([messageItem('Yes')], { conversation: { id: 'conv_1' } })));
@@ -142,10 +142,10 @@ test.each([
   }
 });
 
-describe('reasoning that a provider sealed', () => {
+describe('encrypted reasoning', () => {
   const question = (text: string) => ({ type: 'message', role: 'user', content: text });
 
-  test('goes back to it, though another is first in order', async () => {
+  test('goes back to its account, even if another has a better priority', async () => {
     const { respond, upstreams, hits, clock } = await start({ join: ', ' });
     upstreams[0]?.queue(status(429, { retryAfter: '5' }));
     const input: unknown[] = [question('one')];
@@ -159,7 +159,7 @@ describe('reasoning that a provider sealed', () => {
     expect((await respond({ input: 'Hi' })).header('x-service-provider')).toBe('a');
   });
 
-  test.each([null, ''])('that is none (%j) ties nothing', async (encrypted_content) => {
+  test.each([null, ''])('that is empty (%j) binds nothing', async (encrypted_content) => {
     const { respond, upstreams } = await start({ join: ', ' });
     const input = [question('one'), { type: 'reasoning', summary: [], encrypted_content }, question('two')];
     for (const route of ['as-asked', 'attempts=2 (a 503, b ok)']) {
@@ -168,14 +168,14 @@ describe('reasoning that a provider sealed', () => {
     }
   });
 
-  test('finds its way where nobody remembers', async () => {
+  test('finds its account if gw does not know it', async () => {
     const { respond } = await start({ join: ', ' });
     const sealed = { type: 'reasoning', summary: [], encrypted_content: 'seal_b_' };
     const answer = await respond({ input: [question('one'), sealed, question('two')] });
     expect(answer.header('x-service-route')).toBe('attempts=2 (a 400, b ok)');
   });
 
-  test('is left out where it goes on at a provider of the other wire', async () => {
+  test('is dropped if the conversation moves to the other API', async () => {
     const { respond, upstreams } = await start({ count: 2, join: ', ', wires: ['openai', 'anthropic'] });
     upstreams[1]?.script(
       json(
@@ -192,7 +192,7 @@ describe('reasoning that a provider sealed', () => {
     const moved = await respond({ input, store: false });
     expect(moved.header('x-service-route')).toBe('attempts=2 (a 503, b ok)');
     expect(upstreams[1]?.requests[0]?.body.toString()).not.toContain('seal_a_');
-    // And back again: what gw itself sealed for the other wire nobody could read.
+    // And back again: no provider can read the reasoning that gw made for the other API.
     input.push(...(responseIn(moved).output as unknown[]), question('three'));
     expect(JSON.stringify(input)).toContain('gw1.');
     upstreams[1]?.queue(status(503));
@@ -204,7 +204,7 @@ describe('reasoning that a provider sealed', () => {
     expect(JSON.parse(sent).input).toHaveLength(input.length - 1);
   });
 
-  test('on Anthropic’s API: who refuses another’s signature is passed over, and the maker asked from then on', async () => {
+  test('on Anthropic’s API: a target that refuses a foreign signature is skipped from then on', async () => {
     const { gateway, upstreams } = await start({ count: 2, join: ', ', wires: ['anthropic', 'anthropic'] });
     const thought = { type: 'thinking', thinking: 'Hm', signature: 'by b' };
     const refusal = json(
@@ -227,7 +227,7 @@ describe('reasoning that a provider sealed', () => {
     expect(upstreams[0]?.requests).toHaveLength(1);
   });
 
-  test('on Anthropic’s API: thoughts of a model of the other wire are not shown to Anthropic', async () => {
+  test('on Anthropic’s API: reasoning of a model of the other API is not sent to Anthropic', async () => {
     const { gateway, upstreams } = await start({ count: 2, join: ', ', wires: ['anthropic', 'openai'] });
     upstreams[0]?.queue(status(529));
     const message = { role: 'assistant', content: 'Yes', reasoning_content: 'Hm' };

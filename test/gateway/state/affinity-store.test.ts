@@ -4,7 +4,7 @@ import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const target = { provider: 'a', model: 'm', priority: 0, weight: 1 };
 
-test('conversations and stored responses survive a restart, by the time that passed', async () => {
+test('conversations and stored responses survive a restart, and have aged by its duration', async () => {
   const clock = createVirtualClock();
   const before = createAffinityStore(clock, undefined);
   before.stickiness.set('talk', { target, tier: 'weak' });
@@ -19,7 +19,7 @@ test('conversations and stored responses survive a restart, by the time that pas
   expect(late.responses.get('resp_1')).toEqual({ target });
 });
 
-test('there is nothing to save until one goes on', () => {
+test('there is nothing to save until a conversation changes', () => {
   const conversations = createAffinityStore(createVirtualClock(), undefined);
   expect(conversations.conversationsToSave()).toBeUndefined();
   conversations.stickiness.set('talk', { target });
@@ -27,7 +27,7 @@ test('there is nothing to save until one goes on', () => {
   expect(conversations.conversationsToSave()).toBeUndefined();
 });
 
-test('a clock that was set back makes none of them younger', async () => {
+test('a clock that was set back does not make entries younger', async () => {
   const clock = createVirtualClock();
   const before = createAffinityStore(clock, undefined);
   before.stickiness.set('talk', { target });

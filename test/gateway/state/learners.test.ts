@@ -23,7 +23,7 @@ function start() {
   const changeModels = () => void models++;
   const file = learnerPath(home, 'p');
   const stored = () => seen(deserialiseLearner(readFileSync(file)));
-  /** What the file holds shows within a moment of being asked for. */
+  /** A call rereads the file in the background, so its content shows a little later. */
   const shows = (learners: Learners, count: number) =>
     until(async () => {
       await clock.advance(2_000);
@@ -43,7 +43,7 @@ describe('learners', () => {
     await shows(open(), 3);
   });
 
-  test('go on from what is in the file, and give way to a newer one', async () => {
+  test('continue from the file, and give way to a newer one', async () => {
     const { open, file, stored, shows } = start();
     const state = newLearner();
     for (let i = 0; i < 5; i++) learn(state, label);
@@ -60,7 +60,7 @@ describe('learners', () => {
     expect([stored(), seen(learners.of('p'))]).toEqual([0, 0]);
   });
 
-  test('say that a file is of another version, and put what is learnt anew in its place', async () => {
+  test('warn of a file from another version, and replace it with what they learn', async () => {
     const { open, clock, file, stored, warnings } = start();
     const other = serialiseLearner(newLearner());
     other.writeUInt32LE(0x67770001, 0);
@@ -77,7 +77,7 @@ describe('learners', () => {
     expect(stored()).toBe(1);
   });
 
-  test('prove themselves anew where the models of the tiers have changed, and keep what they learnt', async () => {
+  test('have to prove themselves again after the tiers’ models change, but keep what they learnt', async () => {
     const { open, file, shows, changeModels } = start();
     const state = newLearner();
     setModels(state, 1);
@@ -91,7 +91,7 @@ describe('learners', () => {
     expect(learners.of('p')).toMatchObject({ outcomeProof: { count: 0 }, priors: { count: 40 }, models: 2 });
   });
 
-  test('forget with the file', async () => {
+  test('forget everything when the file is deleted', async () => {
     const { open, file, shows, warnings } = start();
     writeLearner(file, newLearner());
     const learners = open();

@@ -6,7 +6,7 @@ import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 const record = { id: 1, costNanoUsd: 5 } as RequestRecord;
 
-describe('createSettler()', () => {
+describe('createSettleRetry()', () => {
   it('tries again what could not be settled for want of storage, until it is', async () => {
     const clock = createVirtualClock();
     const settled: RequestRecord[] = [];

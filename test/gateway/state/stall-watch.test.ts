@@ -30,7 +30,7 @@ function watched(answered: boolean) {
   return { watch, silent };
 }
 
-test('a call that is not answered ends at the limit, and at most two looks later', () => {
+test('a call without an answer ends at the limit, at most two checks late', () => {
   const { silent } = watched(false);
   vi.advanceTimersByTime(8_000);
   expect(silent.codes).toEqual([]);
@@ -38,7 +38,7 @@ test('a call that is not answered ends at the limit, and at most two looks later
   expect(silent.codes[0]).toBe('UND_ERR_HEADERS_TIMEOUT');
 });
 
-test('an answer that pauses ends at the limit for answers', () => {
+test('an answer that stalls ends at the idle limit', () => {
   const { silent } = watched(true);
   vi.advanceTimersByTime(4_000);
   expect(silent.codes).toEqual([]);
@@ -46,7 +46,7 @@ test('an answer that pauses ends at the limit for answers', () => {
   expect(silent.codes[0]).toBe('UND_ERR_BODY_TIMEOUT');
 });
 
-test('whatever comes starts the time anew', () => {
+test('any data restarts the limit', () => {
   const { silent } = watched(true);
   for (let i = 0; i < 20; i++) {
     vi.advanceTimersByTime(3_500);
@@ -55,7 +55,7 @@ test('whatever comes starts the time anew', () => {
   expect(silent.codes).toEqual([]);
 });
 
-test('a provider that waits for a slow client is not silent', () => {
+test('a provider that is paused for a slow client does not stall', () => {
   const { silent } = watched(true);
   silent.paused = true;
   vi.advanceTimersByTime(60_000);
@@ -65,7 +65,7 @@ test('a provider that waits for a slow client is not silent', () => {
   expect(silent.codes[0]).toBe('UND_ERR_BODY_TIMEOUT');
 });
 
-test('a call that ended is watched no more, and without calls there is no timer', () => {
+test('a call that ended is no longer watched, and without calls there is no timer', () => {
   const { watch, silent } = watched(false);
   watch.remove(silent);
   vi.advanceTimersByTime(60_000);
@@ -75,7 +75,7 @@ test('a call that ended is watched no more, and without calls there is no timer'
   expect(vi.getTimerCount()).toBe(1);
 });
 
-test('of many calls each ends for itself', () => {
+test('each of many calls ends on its own', () => {
   const watch = createStallWatch(LIMITS);
   const calls = Array.from({ length: 5 }, () => call(true));
   for (const each of calls) {

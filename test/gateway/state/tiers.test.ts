@@ -12,7 +12,7 @@ import { closeAll, type SeveralOptions, severalTargets } from '../../support/sev
 import { tmpHome } from '../../support/tmp-home.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
-/** `a` is the strong tier, `b` the cheap one. */
+/** `a` is the strong tier, `b` the weak one. */
 async function start(tiers: string, { settings, ...options }: SeveralOptions = {}) {
   const clock = createVirtualClock();
   const several = await severalTargets({
@@ -41,13 +41,13 @@ function ask(content: string, fields: object = {}) {
   };
 }
 
-/** As many prompts of all lengths, so that there is a quantile to be above or below. */
+/** This many prompts of all lengths, so that scores have quantiles. */
 async function warmUp({ gateway }: Awaited<ReturnType<typeof start>>, count = 30, parts = {}): Promise<void> {
   for (let i = 0; i < count; i++) await gateway.post(ask('why if not '.repeat(1 + (i % 15))), parts);
 }
 
 describe('with a share', () => {
-  test('the first requests go where they ask to, and tell what would have been', async () => {
+  test('the first requests go to the requested model, and report what tiering would have chosen', async () => {
     const { gateway, hits } = await start(`${TIERS}; share=50%`);
     const answer = await gateway.post(ask(EASY));
     expect(hits()).toEqual([1, 0]);
@@ -56,7 +56,7 @@ describe('with a share', () => {
     );
   });
 
-  test('the easy go to the cheap tier, the hard ones to the strong, and each says why', async () => {
+  test('easy requests go to the weak tier, hard ones to the strong, and each says why', async () => {
     const several = await start(`${TIERS}; share=50%`);
     const { gateway } = several;
     await warmUp(several);
@@ -77,7 +77,7 @@ describe('with a share', () => {
   });
 
   test.each([0, 0.2, 0.5, 0.8, 1])(
-    'of %d, that is the part that goes to the strong tier',
+    'of %d, that part of the requests goes to the strong tier',
     async (share) => {
       const { gateway, hits } = await start(`${TIERS}; share=${share}`);
       const random = seededRandom(7);
@@ -91,7 +91,7 @@ describe('with a share', () => {
     30_000,
   );
 
-  test('a project’s own share goes before that of the tiers', async () => {
+  test('a project’s own share overrides that of the tiers', async () => {
     const several = await start(`${TIERS}; share=100%`, {
       settings: { 'routing.shares': { default: '0%' } },
     });
@@ -99,7 +99,7 @@ describe('with a share', () => {
     expect(several.hits()).toEqual([0, 40]);
   });
 
-  test('the tier’s price is held and booked', async () => {
+  test('the price of the chosen tier is held and booked', async () => {
     const several = await start(`${TIERS}; share=0`, { budget: { period: 'daily', capUsd: 1 } });
     await several.gateway.post(ask(EASY, { service: { route: false } }));
     await several.gateway.post(ask(EASY));
@@ -111,7 +111,7 @@ describe('with a share', () => {
   });
 });
 
-test('without a share, and nothing learnt, every request goes where it asks to', async () => {
+test('without a share or a learner, every request goes to the requested model', async () => {
   const several = await start(TIERS);
   await warmUp(several, 40);
   expect(several.hits()).toEqual([40, 0]);
@@ -119,20 +119,20 @@ test('without a share, and nothing learnt, every request goes where it asks to',
   expect(answer.header('x-service-route')).toMatch(/^tier=asked; would=fast; .* by=cold_start$/);
 });
 
-test('"route": false asks the model itself, and nothing is decided', async () => {
+test('"route": false uses the requested model without a decision', async () => {
   const several = await start(`${TIERS}; share=0`);
   await warmUp(several, 20);
   const answer = await several.gateway.post(ask(EASY, { service: { route: false } }));
   expect([answer.header('x-service-provider'), answer.header('x-service-route')]).toEqual(['a', 'off']);
 });
 
-test('other models are left alone', async () => {
+test('models without tiers are not affected', async () => {
   const several = await start(`${TIERS}; share=0`);
   const answer = await several.gateway.post({ ...ask(EASY), model: 'a/m-x' });
   expect([answer.header('x-service-model'), answer.header('x-service-route')]).toEqual(['m-x', 'as-asked']);
 });
 
-test('a request for the cheap model is never sent to the strong one', async () => {
+test('a request for the weak model is never sent to the strong one', async () => {
   const several = await start(`${TIERS}; share=100%`);
   await warmUp(several, 25);
   const before = several.hits()[0];
@@ -140,13 +140,13 @@ test('a request for the cheap model is never sent to the strong one', async () =
   expect(several.hits()[0]).toBe(before);
 });
 
-test('a name of one’s own stands for the strong tier until something is decided', async () => {
+test('a made-up model name stands for the strong tier until there is a decision', async () => {
   const several = await start(TIERS, { settings: { tiers: { auto: `${TIERS}; share=0.01` } } });
   for (let i = 0; i < 25; i++) await several.gateway.post({ ...ask(i < 20 ? HARD : EASY), model: 'auto' });
   expect(several.hits()).toEqual([20, 5]);
 });
 
-test('where the cheap tier fails, the model that was asked for answers', async () => {
+test('if the weak tier fails, the requested model answers', async () => {
   const several = await start(`${TIERS}; share=0`);
   await warmUp(several, 20);
   several.upstreams[1]?.script(status(500));
@@ -155,7 +155,7 @@ test('where the cheap tier fails, the model that was asked for answers', async (
   expect(answer.header('x-service-route')).toMatch(/^tier=fast; .*; attempts=2 \(b 500, a ok\)/);
 });
 
-test('where the strong tier fails, the cheap one does not stand in for it', async () => {
+test('if the strong tier fails, the weak one does not replace it', async () => {
   const several = await start(`${TIERS}; share=1`);
   await warmUp(several, 20);
   several.upstreams[0]?.script(status(500));
@@ -173,7 +173,7 @@ describe('a conversation', () => {
     ]),
   });
 
-  /** Where the strong tier's cache of the prompt is worth more than what the cheap one saves. */
+  /** Prices at which the strong tier's prompt cache is worth more than the weak tier's saving. */
   async function startWithCache() {
     const several = await start(`${TIERS}; share=50%`);
     const { gateway } = several;
@@ -193,7 +193,7 @@ describe('a conversation', () => {
     return { ...several, say };
   }
 
-  test('goes up when it gets hard, and stays there', async () => {
+  test('moves to the strong tier when it gets hard, and stays there', async () => {
     const { say } = await startWithCache();
     expect((await say(EASY)).by).toBe('b');
     expect((await say(EASY, HARD)).by).toBe('a');
@@ -201,7 +201,7 @@ describe('a conversation', () => {
     expect([by, route]).toEqual(['a', expect.stringContaining('by=sticky')]);
   });
 
-  test('comes down again when the cache has been idle for ten minutes', async () => {
+  test('moves back when the cache has been idle for ten minutes', async () => {
     const { say, clock } = await startWithCache();
     await say(EASY, HARD);
     await clock.advance(599_000);
@@ -211,7 +211,7 @@ describe('a conversation', () => {
     expect([by, route]).toEqual(['b', expect.stringContaining('by=share')]);
   });
 
-  test('does not stay with a tier that asked to be left alone', async () => {
+  test('does not stay with a rate-limited tier', async () => {
     const { say, upstreams, hits } = await startWithCache();
     expect((await say(EASY)).by).toBe('b');
     upstreams[1]?.queue(status(429, { retryAfter: '60' }));
@@ -221,7 +221,7 @@ describe('a conversation', () => {
     expect(hits()[1]).toBe(before);
   });
 
-  test('keeps its tier inside a loop of tools', async () => {
+  test('keeps its tier within a tool loop', async () => {
     const several = await start(`${TIERS}; share=50%`);
     await warmUp(several);
     const messages: object[] = [{ role: 'user', content: EASY }];
@@ -238,7 +238,7 @@ describe('a conversation', () => {
   });
 });
 
-describe('what the cheap tier cannot do goes to the strong one', () => {
+describe('a request beyond the weak tier’s capabilities goes to the strong one', () => {
   test.each<[string, string, object]>([
     [
       'vision',
@@ -268,10 +268,10 @@ describe('what the cheap tier cannot do goes to the strong one', () => {
 describe('responses', () => {
   const input = [{ type: 'message', role: 'user', content: EASY }];
   test.each<[string, string, object, string]>([
-    ['go to the cheap tier where nothing is stored', 'b/m-b', { store: false }, 'm-b'],
-    ['stay where they may be stored, if the cheap tier is elsewhere', 'b/m-b', {}, 'm-a'],
-    ['go to a cheap tier of the same provider', 'a/m-b', {}, 'm-b'],
-    ['stay where they go on from what is stored', 'a/m-b', { previous_response_id: 'resp_1' }, 'm-a'],
+    ['go to the weak tier if nothing is stored', 'b/m-b', { store: false }, 'm-b'],
+    ['stay if they may be stored and the weak tier has another provider', 'b/m-b', {}, 'm-a'],
+    ['go to a weak tier of the same provider', 'a/m-b', {}, 'm-b'],
+    ['stay if they continue a stored response', 'a/m-b', { previous_response_id: 'resp_1' }, 'm-a'],
   ])('%s', async (_name, fast, fields, model) => {
     const { gateway } = await start(`strong: a/m-a; fast: ${fast}; share=0`);
     const answer = await gateway.post({ model: 'm-a', input, ...fields }, { path: '/v1/responses' });
@@ -283,7 +283,7 @@ describe('responses', () => {
     ['share', 'b/m-b', 'gw1.x'],
     ['share', 'a/m-b', 'sealed'],
   ])(
-    'that give reasoning back keep the tier whose account sealed it (%s: %s, %s)',
+    'that return reasoning keep the tier whose account encrypted it (%s: %s, %s)',
     async (by, fast, seal) => {
       const { gateway } = await start(`strong: a/m-a; fast: ${fast}; share=0`);
       const thought = { type: 'reasoning', summary: [], encrypted_content: seal };
@@ -296,7 +296,7 @@ describe('responses', () => {
     },
   );
 
-  test('that only shorten a conversation stay', async () => {
+  test('that only compact a conversation stay', async () => {
     const { gateway } = await start('strong: a/m-a; fast: a/m-b; share=0');
     const answer = await gateway.post({ model: 'm-a', input }, { path: '/v1/responses/compact' });
     expect(answer.header('x-service-model')).toBe('m-a');
@@ -309,7 +309,7 @@ test('Anthropic’s API has tiers as well', async () => {
   expect(answer.header('x-service-route')).toMatch(/^tier=fast; /);
 });
 
-test('nothing that is odd about a request breaks it', async () => {
+test('odd requests do not break tiering', async () => {
   const { gateway, upstreams } = await start(`${TIERS}; share=50%`);
   await gateway.post(ask(EASY));
   const odd: unknown[] = [
@@ -329,7 +329,7 @@ test('nothing that is odd about a request breaks it', async () => {
     expect([JSON.stringify(messages).slice(0, 40), status]).toEqual([expect.any(String), 200]);
   }
   const bytes = '{"model":"m-a","max_tokens":20,"messages":[{"role":"user","content":"\\q"}]}';
-  // What is no JSON inside is the provider's to judge, who was asked for.
+  // Invalid JSON inside a request goes to the requested provider to judge.
   upstreams[0]?.script(status(400));
   expect((await gateway.post(bytes)).header('x-service-route')).toBe('as-asked');
 });
@@ -348,7 +348,7 @@ test('as a budget runs down, the strong share falls to nothing', async () => {
   for (let i = 0; i < 1_000 && strong.after.length < 20; i++) {
     const answer = await gateway.post(ask('why if not 7, '.repeat(1 + Math.floor(random() * 10))));
     expect(answer.status).toBe(200);
-    // The share follows what was spent at the admission before.
+    // The share follows the spending at the previous admission.
     const phase = spent < 0.79 * capUsd ? 'before' : spent > 0.96 * capUsd ? 'after' : 'between';
     strong[phase].push(answer.header('x-service-provider') === 'a');
     spent += Number(answer.header('x-service-cost-usd'));
@@ -360,7 +360,7 @@ test('as a budget runs down, the strong share falls to nothing', async () => {
   expect([strong.after.length, share(strong.after)]).toEqual([20, 0]);
 }, 30_000);
 
-test('what a project has learnt decides once it is proved, and without a share', async () => {
+test('a learner decides once it is proven, without a share', async () => {
   const several = await start(TIERS);
   const { gateway, clock } = several;
   const themed = (theme: string, i: number) => `Tell me about ${theme} in chapter ${i}, page ${(i * 7) % 90}`;
@@ -381,7 +381,7 @@ test('what a project has learnt decides once it is proved, and without a share',
   });
   expect(await by('banana bread')).toEqual(['b', expect.stringMatching(/^tier=fast; .*; by=gain/)]);
   expect(await by('the lemma of Zorn')).toEqual(['a', expect.stringMatching(/^tier=strong; .*; by=gain/)]);
-  // It is forgotten with its file, and a damaged one is none.
+  // A deleted or damaged file resets it.
   writeFileSync(learnerPath(gateway.paths.home, gateway.project.name), 'rubbish');
   await until(async () => {
     await clock.advance(2_000);
@@ -389,7 +389,7 @@ test('what a project has learnt decides once it is proved, and without a share',
   });
 });
 
-test('a restart goes on with the scores that are on record', async () => {
+test('a restart continues with the recorded scores', async () => {
   const { gateway, upstreams } = await start(`${TIERS}; share=1%`);
   for (let i = 0; i < 20; i++) await gateway.post(ask(HARD));
   await gateway.settled(20);

@@ -10,7 +10,7 @@ const PRICE = { picoUsd: 1_000_000n };
 const CARD = { input: PRICE, output: PRICE, perRequestPicoUsd: 0n };
 const LISTED = 1.000000001;
 
-/** The body as a provider gets it, of a budget that held for the listed price; undefined where it is refused. */
+/** The body for the provider, under a budget that holds the listed price; undefined when the request is refused. */
 function sent(wire: Wire, body: string, { provider, limit }: { provider: string; limit?: number }) {
   const gateway = {
     settings: () => ({ 'admission.service_tier': 'default', 'admission.host_price': 'listed' }),
@@ -52,7 +52,7 @@ const fields = fc.array(fc.tuple(key, value), { maxLength: 5 });
 test.each([
   [chatWire, '"messages":[{"role":"user","content":"Hi"}]'],
   [responsesWire, '"input":"Hi"'],
-])('what is spliced into a request leaves valid JSON, and the rest as it came: %#', (wire, prompt) => {
+])('edits of a request leave valid JSON, and the rest unchanged: %#', (wire, prompt) => {
   let seen = 0;
   const run = fc.property(
     fields,

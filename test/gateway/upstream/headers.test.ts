@@ -5,7 +5,7 @@ import { PLAIN, STREAM, startGateway, type TestGateway } from '../../support/gat
 import { json, raw, respond, status } from '../../support/scripts.ts';
 import { sse } from '../../support/sse-scripts.ts';
 
-/** The headers with which the upstream got a request, lower-cased, in order. */
+/** The headers of the upstream request, in lower case and in order. */
 async function seenHeaders(gateway: TestGateway): Promise<[string, string][]> {
   const { head } = await gateway.upstream.nextRequest();
   return head.headers.map(([name, value]) => [name.toLowerCase(), value]);
@@ -14,8 +14,8 @@ async function seenHeaders(gateway: TestGateway): Promise<[string, string][]> {
 const valuesOf = (headers: [string, string][], name: string) =>
   headers.filter(([key]) => key === name).map(([, value]) => value);
 
-describe('to the upstream', () => {
-  test("goes the provider's key and none of the client's credentials", async () => {
+describe('the upstream gets', () => {
+  test("the provider's key and none of the client's credentials", async () => {
     const gateway = await startGateway({ credentials: { mock: 'provider-key' } });
     await gateway.post(PLAIN, {
       headers: {
@@ -36,13 +36,13 @@ describe('to the upstream', () => {
     expect(headers.some(([name]) => name.startsWith('x-service-') || name === 'origin')).toBe(false);
   });
 
-  test('goes no authorization at all where the provider has no key', async () => {
+  test('no authorization if the provider has no key', async () => {
     const gateway = await startGateway({ credentials: {} });
     await gateway.post(PLAIN);
     expect(valuesOf(await seenHeaders(gateway), 'authorization')).toEqual([]);
   });
 
-  test("go the client's own headers, repeated ones and odd values as they came", async () => {
+  test("the client's own headers, with repeated ones and odd values unchanged", async () => {
     const gateway = await startGateway();
     const connection = await openConnection(gateway.url);
     const bytes = requestBytes(`${gateway.url}/complete`, {
@@ -73,7 +73,7 @@ describe('to the upstream', () => {
     connection.hangUp();
   });
 
-  test('goes nothing that belongs to one connection, nor what the connection header names', async () => {
+  test('no hop-by-hop headers, nor those that the connection header names', async () => {
     const gateway = await startGateway();
     await gateway.post(PLAIN, {
       headers: {
@@ -97,14 +97,14 @@ describe('to the upstream', () => {
     expect(valuesOf(headers, 'content-length')).toEqual([String(gateway.upstream.requests[0]?.body.length)]);
   });
 
-  test('goes the query string', async () => {
+  test('the query string', async () => {
     const gateway = await startGateway();
     await gateway.post(PLAIN, { path: '/v1/complete?api-version=2026-01-01&x=%20y' });
     const { path } = await gateway.upstream.nextRequest();
     expect(path).toBe('/v1/chat/completions?api-version=2026-01-01&x=%20y');
   });
 
-  test('a key header of its own where the provider takes one', async () => {
+  test('the key in its own header if it has one', async () => {
     const gateway = await startGateway({ credentials: { azure: 'azure-key', mock: 'x' } });
     gateway.configure({ providers: { azure: { baseUrl: gateway.upstream.url } } });
     await gateway.post({ ...PLAIN, model: 'azure/gpt-4o' });
@@ -113,7 +113,7 @@ describe('to the upstream', () => {
   });
 });
 
-describe('to the client', () => {
+describe('the client gets', () => {
   const upstreamHeaders = {
     'x-request-id': 'req_upstream',
     'x-ratelimit-remaining-requests': '17',
@@ -126,7 +126,7 @@ describe('to the client', () => {
     'cf-ray': 'abc',
   };
 
-  test.each([200, 429, 503])("come the upstream's headers with a %i", async (code) => {
+  test.each([200, 429, 503])("the upstream's headers with a %i", async (code) => {
     const gateway = await startGateway();
     gateway.upstream.queue(json(code, { usage: null }, upstreamHeaders));
     const answer = await gateway.post(PLAIN);
@@ -135,7 +135,7 @@ describe('to the client', () => {
       expect([name, answer.header(name)]).toEqual([name, value]);
   });
 
-  test('comes nothing of the connection, no cookie, and nothing that poses as gw', async () => {
+  test('no hop-by-hop headers, no cookie, and no headers that pose as those of gw', async () => {
     const gateway = await startGateway();
     const headers = {
       'set-cookie': '__cf_bm=canary; domain=api.openai.com',
@@ -154,7 +154,7 @@ describe('to the client', () => {
     }
   });
 
-  test('comes what gw says of itself, before the cost is known and after', async () => {
+  test('the headers of gw, before the cost is known and after', async () => {
     const gateway = await startGateway({ budget: { period: 'daily', capUsd: 1 } });
     const plain = await gateway.post({ ...PLAIN, max_tokens: 100 });
     const [first] = await gateway.records();
@@ -175,7 +175,7 @@ describe('to the client', () => {
     ['non-ASCII', 'modèle-✓'],
     ['a lone surrogate', 'm\ud800'],
     ['a line break', 'm\r\nx-evil: 1'],
-    ['as many characters as may be', 'm'.repeat(500)],
+    ['the longest possible name', 'm'.repeat(500)],
   ])('comes a model name with %s in a form that a header takes', async (_name, model) => {
     const gateway = await startGateway();
     for (const body of [PLAIN, STREAM]) {
@@ -187,7 +187,7 @@ describe('to the client', () => {
     }
   });
 
-  test('comes gzip as it came, though identity was asked, and it is metered', async () => {
+  test('gzip unchanged although identity was requested, and it is metered', async () => {
     const gateway = await startGateway();
     const usage = { prompt_tokens: 10, completion_tokens: 5 };
     const body = gzipSync(JSON.stringify({ choices: [{ message: { content: 'Hi' } }], usage }));
@@ -200,7 +200,7 @@ describe('to the client', () => {
     expect(await gateway.records()).toMatchObject([{ inputTokens: 10, outputTokens: 5, flags: [] }]);
   });
 
-  test('comes a gzip stream as it came, booked at what time allowed and never at nothing', async () => {
+  test('a gzip stream unchanged, booked by its duration', async () => {
     const gateway = await startGateway();
     const body = gzipSync('data: {"choices":[{"delta":{"content":"a lot"}}]}\n\ndata: [DONE]\n\n');
     gateway.upstream.queue(
@@ -213,7 +213,7 @@ describe('to the client', () => {
     expect(record?.outputTokens).toBeGreaterThan(0);
   });
 
-  test('comes the status of an interim answer never, the final one always', async () => {
+  test('the final status, never that of an interim response', async () => {
     const gateway = await startGateway();
     const body = '{"ok":true}';
     gateway.upstream.queue(

@@ -3,11 +3,11 @@ import { PLAIN, startGateway, type TestGateway } from '../../support/gateway.ts'
 import type { TestSettings } from '../../support/home.ts';
 import { json } from '../../support/scripts.ts';
 
-/** A breath above the listed price: what the price by the token comes to in floating point. */
+/** Slightly above the listed price, as a comparison in floating point requires. */
 const LISTED = { prompt: 1.000000001, completion: 2.000000002, request: 0 };
 const BODY = { ...PLAIN, model: 'openrouter/test-model', max_tokens: 50 };
 
-/** OpenRouter on the scripted upstream, with a model at $1 and $2. */
+/** OpenRouter as the scripted upstream, with a model at $1 and $2. */
 async function market(options: { settings?: TestSettings; capUsd?: number } = {}): Promise<TestGateway> {
   const { settings = {}, capUsd = 10 } = options;
   const gateway = await startGateway(capUsd > 0 ? { budget: { period: 'daily', capUsd } } : {});
@@ -29,14 +29,14 @@ async function sent(gateway: TestGateway, body: object | string, path = '/v1/cha
   return JSON.parse(gateway.upstream.requests.at(-1)?.body.toString() ?? '');
 }
 
-describe('the most that a host at OpenRouter may ask', () => {
+describe('the price ceiling for hosts at OpenRouter', () => {
   test.each<[string, object, object]>([
     ['the listed price', {}, LISTED],
-    ['where the field is null', { provider: null }, LISTED],
-    ['where the field is no object', { provider: ['a'] }, LISTED],
-    ['where the field is empty', { provider: {} }, LISTED],
-    ['where a limit is null', { provider: { max_price: { prompt: null, completion: '' } } }, LISTED],
-    ['where a limit is none', { provider: { max_price: [0] } }, LISTED],
+    ['if the field is null', { provider: null }, LISTED],
+    ['if the field is not an object', { provider: ['a'] }, LISTED],
+    ['if the field is empty', { provider: {} }, LISTED],
+    ['if a limit is null', { provider: { max_price: { prompt: null, completion: '' } } }, LISTED],
+    ['if a limit is not an object', { provider: { max_price: [0] } }, LISTED],
     [
       'where a limit is higher',
       { provider: { max_price: { prompt: 3, completion: '9e9', request: -1 } } },
@@ -51,14 +51,14 @@ describe('the most that a host at OpenRouter may ask', () => {
     expect((await sent(await market(), { ...BODY, ...more })).provider.max_price).toEqual(expected);
   });
 
-  test('is per image as much as is held for one', async () => {
+  test('includes the amount held for an image', async () => {
     const image = { type: 'image_url', image_url: { url: 'https://a.example/b' } };
     const body = { ...BODY, messages: [{ role: 'user', content: [image] }] };
     const { provider } = await sent(await market(), body);
     expect(provider.max_price).toEqual({ ...LISTED, image: 0.012000000012 });
   });
 
-  test('leaves the rest of the bytes as they are', async () => {
+  test('leaves the rest of the body unchanged', async () => {
     const gateway = await market();
     const body =
       '{ "max_tokens" : 5, "provider" : {"order":["a"], "zdr":true},"model":"openrouter/test-model","messages":[{"role":"user","content":"Hi"}] }';
@@ -76,7 +76,7 @@ describe('the most that a host at OpenRouter may ask', () => {
       '"provider":{"max_price":{"prompt":9}},"provider":{"max_price":{"prompt":9,"prompt":8},"max_price":{}}',
     ],
     ['are spelled with escapes', '"pr\\u006fvider":{"max\\u005fprice":{"pr\\u006fmpt":9}}'],
-    ['hold what is no text', '"provider":{"max_price":{"prompt":"\\x"}}'],
+    ['contain an invalid string', '"provider":{"max_price":{"prompt":"\\x"}}'],
   ])('holds where fields %s', async (_what, fields) => {
     const gateway = await market();
     const answer = await gateway.post(
@@ -98,7 +98,7 @@ describe('the most that a host at OpenRouter may ask', () => {
     expect(provider.max_price).toEqual(LISTED);
   });
 
-  test('is left to OpenRouter if that is set, without a budget, and elsewhere', async () => {
+  test('is not set if any price is allowed, without a budget, or at other providers', async () => {
     const any = await market({ settings: { 'admission.host_price': 'any' } });
     expect(await sent(any, BODY)).not.toHaveProperty('provider');
     expect(await sent(await market({ capUsd: 0 }), BODY)).not.toHaveProperty('provider');
@@ -106,10 +106,10 @@ describe('the most that a host at OpenRouter may ask', () => {
   });
 });
 
-describe('where OpenRouter has no host at the listed price', () => {
+describe('if OpenRouter has no host at the listed price', () => {
   const NONE = json(404, { error: { message: 'No endpoints found that match', code: 404 } });
 
-  test('the error says that gw asked for that, and what to do', async () => {
+  test('the error says that gw set the ceiling, and what to do', async () => {
     const gateway = await market();
     gateway.upstream.queue(NONE);
     const answer = await gateway.post(BODY);

@@ -6,7 +6,7 @@ import { type CallEnd, send } from '../../../src/gateway/upstream/send.ts';
 const RECEIVER = { head: () => {}, data: () => true };
 const OUTGOING = { path: '/v1/chat/completions', headers: [], body: Buffer.from('{}') };
 
-/** A call of a provider whose connection the test makes, breaks and closes. */
+/** A call to a provider whose connection the test opens, breaks and closes. */
 function call() {
   let handler: Dispatcher.DispatchHandler = {};
   const dispatcher = {
@@ -27,8 +27,8 @@ function call() {
   return { end, abort, ended: () => ended, handler: () => handler };
 }
 
-describe('a call that is given up', () => {
-  test('while it waits for a connection ends at once, as never sent', async () => {
+describe('an aborted call', () => {
+  test('that waits for a connection ends at once, as never sent', async () => {
     const { end, abort, handler } = call();
     abort();
     expect(await end).toEqual({ kind: 'aborted', sent: false });
@@ -41,14 +41,14 @@ describe('a call that is given up', () => {
     expect(await end).toEqual({ kind: 'aborted', sent: false });
   });
 
-  test('on its connection ends when that is closed, as sent', async () => {
+  test('that has a connection ends when that is closed, as sent', async () => {
     const { end, abort, handler } = call();
     handler().onConnect?.(() => handler().onError?.(new Error('aborted')));
     abort();
     expect(await end).toEqual({ kind: 'aborted', sent: true });
   });
 
-  test('after its end stays what it was', async () => {
+  test('that has ended keeps its result', async () => {
     const { end, abort, handler } = call();
     handler().onConnect?.(() => {});
     handler().onComplete?.([]);
@@ -60,13 +60,13 @@ describe('a call that is given up', () => {
 describe('a call that fails', () => {
   const error = Object.assign(new Error('refused'), { code: 'ECONNREFUSED' });
 
-  test('before it had a connection was never sent', async () => {
+  test('before it has a connection was never sent', async () => {
     const { end, handler } = call();
     handler().onError?.(error);
     expect(await end).toEqual({ kind: 'failed', error, sent: false, answered: false });
   });
 
-  test('after its connection was made may have been sent; after its head was answered', async () => {
+  test('after it has a connection may have been sent; after its head, it was answered', async () => {
     const first = call();
     first.handler().onConnect?.(() => {});
     first.handler().onError?.(error);
