@@ -7,7 +7,7 @@ import { createAuthenticator } from '../gateway/state/authenticator.ts';
 import { createBodyMemory } from '../gateway/state/body-memory.ts';
 import { createLabels } from '../gateway/state/labels.ts';
 import { createLearners } from '../gateway/state/learners.ts';
-import { createResolver, type Target } from '../gateway/state/resolve.ts';
+import { createResolver, type Target } from '../gateway/state/resolver.ts';
 import { createResponsesSupport } from '../gateway/state/responses-support.ts';
 import type { Router } from '../gateway/state/router.ts';
 import { createSettleRetry } from '../gateway/state/settle-retry.ts';

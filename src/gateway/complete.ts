@@ -19,10 +19,10 @@ import { authenticate, receive, receiveUnreadable } from './intake/receive.ts';
 import { observeAnswer } from './learning/observe-answer.ts';
 import { optimize } from './optimize.ts';
 import { chooseTier } from './routing/choose-tier.ts';
-import { identifyConversation, isDecided } from './routing/identify-conversation.ts';
+import { identifyConversation, needsConversation } from './routing/identify-conversation.ts';
 import { type Route, route } from './routing/route.ts';
 import { translateRequest } from './routing/translate.ts';
-import type { RoutedTarget } from './state/resolve.ts';
+import type { RoutedTarget } from './state/resolver.ts';
 import { buildRequest } from './upstream/build-request.ts';
 
 /**
@@ -38,7 +38,7 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
     context = receive(gateway, sender, wire, wire.parse(body));
     await claimRepository(gateway, context);
     const targets = await resolveTargets(gateway, context);
-    if (!context.conversation && isDecided(context, targets))
+    if (!context.conversation && needsConversation(context, targets))
       context.conversation = identifyConversation(context);
     context = await optimize(gateway, context);
     if (context.options.explain) return await explain(gateway, context, targets);

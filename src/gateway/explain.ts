@@ -13,7 +13,7 @@ import type { RequestContext } from './context/request-context.ts';
 import { tierDetail } from './routing/describe-tier.ts';
 import { candidatesAmong, orderingOf, targetAt, whyOf } from './routing/route.ts';
 import { translateRequest } from './routing/translate.ts';
-import type { RoutedTarget } from './state/resolve.ts';
+import type { RoutedTarget } from './state/resolver.ts';
 
 /** A target's current state for the request. */
 interface ExplainedTarget {

@@ -8,7 +8,7 @@ import { createPersistentRouter } from '../../src/daemon/persistent-router.ts';
 import { openExchange } from '../../src/gateway/context/exchange.ts';
 import type { Gateway } from '../../src/gateway/context/gateway.ts';
 import type { RequestContext } from '../../src/gateway/context/request-context.ts';
-import type { RoutedTarget } from '../../src/gateway/state/resolve.ts';
+import type { RoutedTarget } from '../../src/gateway/state/resolver.ts';
 import { createModelLists } from '../../src/providers/model-lists.ts';
 import { chatWire } from '../../src/wire/apis/chat.ts';
 import type { Wire } from '../../src/wire/wire.ts';

@@ -5,7 +5,7 @@ import { queueKeyOf, type RequestContext } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
 import { MAX_SEARCH_MS } from '../intake/claim-repository.ts';
 import { ClientGone } from '../intake/client-gone.ts';
-import type { Target } from '../state/resolve.ts';
+import type { Target } from '../state/resolver.ts';
 import type { Admitted } from './admitted.ts';
 import { blockedStatus, budgetBusy, forCodex } from './errors.ts';
 import type { FittingHold } from './fitting-hold.ts';

@@ -1,7 +1,7 @@
 import type { NanoUsd } from '../../money.ts';
 import type { AnswerWire, Wire } from '../../wire/wire.ts';
 import type { RequestContext } from '../context/request-context.ts';
-import type { Target } from '../state/resolve.ts';
+import type { Target } from '../state/resolver.ts';
 import type { Quote } from './quote.ts';
 
 /** A request's hold, as the ledger has written it. */
@@ -22,7 +22,7 @@ export function callsOf({ calls, quote }: Admitted): number | undefined {
 }
 
 /** A request, its target and its hold. */
-export interface Sending<W extends AnswerWire = Wire> {
+export interface AdmittedRequest<W extends AnswerWire = Wire> {
   context: RequestContext<W>;
   target: Target;
   admitted: Admitted;

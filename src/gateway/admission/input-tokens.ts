@@ -5,7 +5,7 @@ import type { NonTextInput } from '../../wire/request/non-text-input.ts';
 import { nonTextTokens } from '../../wire/request/non-text-input.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
-import type { Target } from '../state/resolve.ts';
+import type { Target } from '../state/resolver.ts';
 
 /** Tokens that a provider adds to any request. */
 const TOKENS_PER_REQUEST = 64;

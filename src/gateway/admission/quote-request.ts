@@ -5,7 +5,7 @@ import { regionalCard } from '../../pricing/regional.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
-import type { Target } from '../state/resolve.ts';
+import type { Target } from '../state/resolver.ts';
 import type { Quote } from './quote.ts';
 import { quote } from './quote.ts';
 import { toolFees, toolsFor } from './tool-fees.ts';

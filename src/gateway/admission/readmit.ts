@@ -2,7 +2,7 @@ import type { NanoUsd } from '../../money.ts';
 import type { Standing } from '../../store/ledger/standing.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf, type RequestContext } from '../context/request-context.ts';
-import type { RoutedTarget, Target } from '../state/resolve.ts';
+import type { RoutedTarget, Target } from '../state/resolver.ts';
 import type { Admitted } from './admitted.ts';
 import { fittingHold, toAdmitted } from './fitting-hold.ts';
 import { countInput, inputBound, isCountable } from './input-tokens.ts';
@@ -27,13 +27,13 @@ export interface ReadmitOptions extends NextAttempt {
   first: RoutedTarget;
 }
 
-export type Readmitted = Admitted | 'no room' | 'resolved before';
+export type ReadmitResult = Admitted | 'no room' | 'resolved before';
 
 /** A target that the user didn't name may raise the request's worst case to this multiple of the first target's. */
 const MAX_COST_RATIO = 2;
 
 /** Replaces a request's hold by that of its next attempt, if the budgets have room and the target isn't too dear. */
-export async function readmit(gateway: Gateway, attempt: ReadmitOptions): Promise<Readmitted> {
+export async function readmit(gateway: Gateway, attempt: ReadmitOptions): Promise<ReadmitResult> {
   if (isTooDear(gateway, attempt)) return 'no room';
   const next = await replaceHold(gateway, attempt);
   if (next === undefined) return 'resolved before';

@@ -3,7 +3,7 @@ import type { GwError } from '../../errors.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Standing } from '../../store/ledger/standing.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
-import type { Target } from '../state/resolve.ts';
+import type { Target } from '../state/resolver.ts';
 import {
   budgetBusy,
   budgetExceeded,

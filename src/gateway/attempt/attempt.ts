@@ -1,6 +1,6 @@
 import type { Failure } from '../../routing/failure.ts';
 import type { PassThroughWire } from '../../wire/wire.ts';
-import type { Sending } from '../admission/admitted.ts';
+import type { AdmittedRequest } from '../admission/admitted.ts';
 import type { Relay } from '../answer/relay.ts';
 import type { ServiceHeaders } from '../answer/service-headers.ts';
 import type { Metered } from '../metering/metered.ts';
@@ -11,14 +11,14 @@ import type { CallEnd } from '../upstream/send.ts';
 export type Attempt = RoutedAttempt | PassThroughAttempt;
 
 /** An attempt of a completion, which may fail over to the other targets of its route. */
-export interface RoutedAttempt extends Sending {
+export interface RoutedAttempt extends AdmittedRequest {
   /** Why this target, for the header `x-service-route`. */
   why: string;
   route: Route;
 }
 
 /** The attempt of a request that is passed through, which has one target. */
-export interface PassThroughAttempt extends Sending<PassThroughWire> {
+export interface PassThroughAttempt extends AdmittedRequest<PassThroughWire> {
   why: string;
   route?: undefined;
 }

@@ -5,7 +5,7 @@ import { type HealthPermit, NO_HEADERS } from '../../routing/health.ts';
 import { parseObject, valuesIn } from '../../wire/answer/events.ts';
 import type { Relay } from '../answer/relay.ts';
 import type { Gateway } from '../context/gateway.ts';
-import { recordHeaders, saysUsedUp } from '../upstream/rate-limit-headers.ts';
+import { headersByName, isLimitExhausted } from '../upstream/rate-limit-headers.ts';
 import type { CallEnd } from '../upstream/send.ts';
 
 const OPEN_BRACE = 0x7b;
@@ -28,7 +28,7 @@ export function detectFailure(
 /** The first content is there: the target is well. */
 export function reportContent(permit: HealthPermit, relay: Relay, sentAt: number): void {
   const { headers, firstByteAt = sentAt } = relay;
-  permit.succeeded(firstByteAt - sentAt, saysUsedUp(headers) ? recordHeaders(headers) : NO_HEADERS);
+  permit.succeeded(firstByteAt - sentAt, isLimitExhausted(headers) ? headersByName(headers) : NO_HEADERS);
 }
 
 /** What was wrong with a provider's answer; undefined for a good one. */
@@ -48,7 +48,7 @@ export function faultOf(relay: Relay, end: CallEnd): UpstreamOutcome | undefined
 function refusalOf(relay: Relay): UpstreamOutcome {
   const text = relay.unsent?.toString('utf8') ?? '';
   const body = parseObject(text) ?? text;
-  return { kind: 'response', status: relay.status, headers: recordHeaders(relay.headers), body };
+  return { kind: 'response', status: relay.status, headers: headersByName(relay.headers), body };
 }
 
 /** An error, or nothing at all, under a good status. */
@@ -67,7 +67,7 @@ function faultInside(relay: Relay): UpstreamOutcome | undefined {
 }
 
 function inBand({ headers }: Relay, body: unknown): UpstreamOutcome {
-  return { kind: 'response', status: 200, headers: recordHeaders(headers), body };
+  return { kind: 'response', status: 200, headers: headersByName(headers), body };
 }
 
 /** The error event of a stream of which nothing has gone out. */

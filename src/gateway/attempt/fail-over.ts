@@ -1,11 +1,11 @@
 import { GwError } from '../../errors.ts';
 import type { Failure } from '../../routing/failure.ts';
-import { type Readmitted, readmit } from '../admission/readmit.ts';
+import { type ReadmitResult, readmit } from '../admission/readmit.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import { type AttemptHistory, nextOf, pin, type Route, targetAt } from '../routing/route.ts';
 import { translateRequest } from '../routing/translate.ts';
-import type { RoutedTarget } from '../state/resolve.ts';
+import type { RoutedTarget } from '../state/resolver.ts';
 import type { AttemptResult, RoutedAttempt } from './attempt.ts';
 import { remainingMs } from './deadline.ts';
 import { appendFailure } from './history.ts';
@@ -63,7 +63,7 @@ export async function failOver(
 
 interface NextTarget extends Pick<Route, 'target' | 'lastResort'> {
   context: RequestContext;
-  admitted: Exclude<Readmitted, string>;
+  admitted: Exclude<ReadmitResult, string>;
   history: AttemptHistory;
 }
 

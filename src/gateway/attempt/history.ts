@@ -4,7 +4,7 @@ import type { Tried } from '../../routing/next-attempt.ts';
 import type { TokenUsage } from '../../usage.ts';
 import type { Metered } from '../metering/metered.ts';
 import type { AttemptEntry, AttemptHistory, Route } from '../routing/route.ts';
-import type { RoutedTarget } from '../state/resolve.ts';
+import type { RoutedTarget } from '../state/resolver.ts';
 import type { AttemptResult } from './attempt.ts';
 
 export interface FailedAttempt {

@@ -15,7 +15,7 @@ import type { Authenticator } from '../state/authenticator.ts';
 import type { BodyMemory } from '../state/body-memory.ts';
 import type { Labels } from '../state/labels.ts';
 import type { Learners } from '../state/learners.ts';
-import type { Resolver } from '../state/resolve.ts';
+import type { Resolver } from '../state/resolver.ts';
 import type { ResponsesSupport } from '../state/responses-support.ts';
 import type { Router } from '../state/router.ts';
 import type { SettleRetry } from '../state/settle-retry.ts';

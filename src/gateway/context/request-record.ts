@@ -1,7 +1,7 @@
 import type { RequestRecord } from '../../store/ledger/record.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
 import { NO_USAGE } from '../../usage.ts';
-import type { Target } from '../state/resolve.ts';
+import type { Target } from '../state/resolver.ts';
 import type { AnyRequestContext } from './request-context.ts';
 
 /** Completes a request's record. Fields are listed one by one: spreads took a tenth of a request's CPU time. */

@@ -1,7 +1,7 @@
 import type { TierDecision } from '../../tiering/decide-tier.ts';
 import type { Prompt } from '../../tiering/prompt.ts';
 import type { TierScore } from '../../tiering/score.ts';
-import type { RoutedTarget } from '../state/resolve.ts';
+import type { RoutedTarget } from '../state/resolver.ts';
 
 /** The tier that was chosen for a request, and why. */
 export interface TierChoice {

@@ -4,7 +4,7 @@ import { NO_USAGE } from '../../usage.ts';
 import type { Admitted } from '../admission/admitted.ts';
 import type { Relay } from '../answer/relay.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
-import type { Target } from '../state/resolve.ts';
+import type { Target } from '../state/resolver.ts';
 
 /** The usage of an attempt, its cost, and the record flags that say how reliable they are. */
 export interface Metered {

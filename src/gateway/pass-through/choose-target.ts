@@ -2,7 +2,7 @@ import { badRequest, GwError, notFound } from '../../errors.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
-import type { Target } from '../state/resolve.ts';
+import type { Target } from '../state/resolver.ts';
 
 /** Answered by gw itself when no provider of Anthropic's API has the model. */
 export const COUNT_TOKENS = '/messages/count_tokens';

@@ -4,7 +4,7 @@ import { serviceHeaders } from '../answer/service-headers.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
-import type { Target } from '../state/resolve.ts';
+import type { Target } from '../state/resolver.ts';
 
 /** Tokens that a message, a tool or a field takes besides its text, roughly. */
 const TOKENS_PER_ITEM = 4;

@@ -14,7 +14,7 @@ import type { RequestContext } from '../context/request-context.ts';
 import { claimRepository } from '../intake/claim-repository.ts';
 import { bodyLimits, readBody } from '../intake/read-body.ts';
 import { authenticate, receive } from '../intake/receive.ts';
-import type { Target } from '../state/resolve.ts';
+import type { Target } from '../state/resolver.ts';
 import { queryOf } from '../upstream/build-request.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
 import { COUNT_TOKENS, chooseTarget } from './choose-target.ts';

@@ -1,7 +1,7 @@
 import { isFree } from '../../pricing/cost.ts';
 import { POSSIBLE_TOKENS, type Quote } from '../admission/quote.ts';
 import type { Gateway } from '../context/gateway.ts';
-import type { Target } from '../state/resolve.ts';
+import type { Target } from '../state/resolver.ts';
 import type { Costs } from './costs.ts';
 
 /**

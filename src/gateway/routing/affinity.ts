@@ -5,7 +5,7 @@ import { parseObject } from '../../wire/answer/events.ts';
 import { responsesWire } from '../../wire/apis/responses.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
-import type { RoutedTarget } from '../state/resolve.ts';
+import type { RoutedTarget } from '../state/resolver.ts';
 import { speaksNatively } from './translate.ts';
 
 /** Why a request has to go to the account that answered before. */

@@ -9,7 +9,7 @@ import { NO_USAGE, type TokenUsage } from '../../usage.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { TierChoice } from '../context/tier-choice.ts';
-import type { RoutedTarget, Target } from '../state/resolve.ts';
+import type { RoutedTarget, Target } from '../state/resolver.ts';
 import type { TierOffer } from '../state/tiers.ts';
 import { affinityOf, targetsWithAffinity } from './affinity.ts';
 import { identifyConversation } from './identify-conversation.ts';

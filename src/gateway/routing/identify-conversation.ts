@@ -2,14 +2,14 @@ import { readValue } from '../../json/scan.ts';
 import { conversationKey } from '../../tiering/conversation-key.ts';
 import type { ScoredMessage } from '../../tiering/prompt.ts';
 import type { Conversation, RequestContext } from '../context/request-context.ts';
-import type { RoutedTarget } from '../state/resolve.ts';
+import type { RoutedTarget } from '../state/resolver.ts';
 import { type PromptMessages, promptMessages } from './prompt-messages.ts';
 
 /** Headers in which clients send a session id. */
 const SESSION_HEADERS = ['x-session-id', 'session_id', 'session-id', 'x-claude-code-session-id'];
 
 /** Whether routing depends on the conversation: targets of equal priority, or an API that returns encrypted reasoning. */
-export function isDecided({ wire }: RequestContext, targets: readonly RoutedTarget[]): boolean {
+export function needsConversation({ wire }: RequestContext, targets: readonly RoutedTarget[]): boolean {
   if (targets.length > 1 && (wire.form === 'responses' || wire.form === 'messages')) return true;
   // The targets are sorted by priority.
   return targets.some(

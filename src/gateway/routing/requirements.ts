@@ -4,7 +4,7 @@ import { capabilitiesOf } from '../../pricing/capabilities.ts';
 import { modelLimits } from '../../pricing/limits.ts';
 import { lackOf, type Needs } from '../../routing/needs.ts';
 import type { RequestContext } from '../context/request-context.ts';
-import type { Target } from '../state/resolve.ts';
+import type { Target } from '../state/resolver.ts';
 
 /** Members in which the three APIs specify the output format. */
 const FORMATS = ['response_format', 'text', 'output_format', 'output_config'];

@@ -14,7 +14,7 @@ import { countRequest } from '../../routing/retry-budget.ts';
 import type { TokenUsage } from '../../usage.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
-import type { RoutedTarget } from '../state/resolve.ts';
+import type { RoutedTarget } from '../state/resolver.ts';
 import { affinityOf, targetsWithAffinity } from './affinity.ts';
 import { contextWindowOf } from './context-window.ts';
 import { describeTier } from './describe-tier.ts';

@@ -1,6 +1,6 @@
 import type { Provider } from '../../providers/registry.ts';
 import type { Surcharges } from '../../wire/request/surcharges.ts';
-import type { Target } from './resolve.ts';
+import type { Target } from './resolver.ts';
 
 /** The price of a target in tenths of the listed price, with the surcharges that the provider account has by default. */
 export interface AccountSurcharges {

@@ -1,6 +1,6 @@
 import { applyEdits, type Edit } from '../../json/edit.ts';
 import { PRESETS } from '../../providers/presets.ts';
-import type { Sending } from '../admission/admitted.ts';
+import type { AdmittedRequest } from '../admission/admitted.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { defaultServiceTierEdits } from './default-service-tier.ts';
 import { upstreamHeaders } from './headers.ts';
@@ -9,8 +9,8 @@ import type { UpstreamRequest } from './send.ts';
 import { stripOwnReasoning } from './strip-own-reasoning.ts';
 
 /** Builds the HTTP request for the provider. */
-export function buildRequest(gateway: Gateway, sending: Sending): UpstreamRequest {
-  const { context, target } = sending;
+export function buildRequest(gateway: Gateway, admittedRequest: AdmittedRequest): UpstreamRequest {
+  const { context, target } = admittedRequest;
   const { provider } = target;
   return {
     path:
@@ -18,7 +18,7 @@ export function buildRequest(gateway: Gateway, sending: Sending): UpstreamReques
       context.wire.path +
       (context.translator ? '' : queryOf(context.exchange.request.url ?? '')),
     headers: upstreamHeaders(context.exchange.request.rawHeaders, provider, context.translator !== undefined),
-    body: applyEdits(context.request.bytes, editsFor(gateway, sending)),
+    body: applyEdits(context.request.bytes, editsFor(gateway, admittedRequest)),
   };
 }
 
@@ -29,8 +29,8 @@ export function queryOf(url: string): string {
 }
 
 /** All edits of the client's body. */
-function editsFor(gateway: Gateway, sending: Sending): Edit[] {
-  const { context, target, admitted } = sending;
+function editsFor(gateway: Gateway, admittedRequest: AdmittedRequest): Edit[] {
+  const { context, target, admitted } = admittedRequest;
   const { wire, request } = context;
   const edits = [...request.edits, ...stripOwnReasoning(context)];
   if (target.model !== request.model) edits.push(wire.renameModel(request, target.model));
@@ -42,6 +42,6 @@ function editsFor(gateway: Gateway, sending: Sending): Edit[] {
   if (admitted.calls !== undefined) edits.push(...(wire.limitCalls?.(request, admitted.calls) ?? []));
   if (gateway.settings()['admission.service_tier'] === 'default')
     edits.push(...defaultServiceTierEdits(context, target, admitted));
-  if (gateway.settings()['admission.host_price'] === 'listed') edits.push(...maxPriceEdits(sending));
+  if (gateway.settings()['admission.host_price'] === 'listed') edits.push(...maxPriceEdits(admittedRequest));
   return edits;
 }

@@ -3,7 +3,7 @@ import { readValue } from '../../json/scan.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Admitted } from '../admission/admitted.ts';
 import type { RequestContext } from '../context/request-context.ts';
-import type { Target } from '../state/resolve.ts';
+import type { Target } from '../state/resolver.ts';
 
 /** Upstream paths whose requests have the field. */
 const PATHS = new Set(['/chat/completions', '/responses']);

@@ -5,7 +5,7 @@ import { type Member, readValue, scanObject } from '../../json/scan.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
 import { describeError, parseObject } from '../../wire/answer/events.ts';
 import { nonTextTokens } from '../../wire/request/non-text-input.ts';
-import type { Sending } from '../admission/admitted.ts';
+import type { AdmittedRequest } from '../admission/admitted.ts';
 import type { Gateway } from '../context/gateway.ts';
 
 /** The only provider that chooses among hosts of different prices. */
@@ -28,10 +28,10 @@ export interface MaxPrice {
  * Keeps OpenRouter from choosing a host above the listed prices when a budget holds those. Lower limits in the request
  * stay, and so does the rest of its `provider` field.
  */
-export function maxPriceEdits(sending: Sending): Edit[] {
-  const ceiling = maxPriceOf(sending);
+export function maxPriceEdits(request: AdmittedRequest): Edit[] {
+  const ceiling = maxPriceOf(request);
   if (!ceiling) return [];
-  const { bytes, members } = sending.context.request;
+  const { bytes, members } = request.context.request;
   const providers = members.filter(({ key }) => key === 'provider');
   if (providers.length === 0)
     return [insertMember(members, 'provider', JSON.stringify({ max_price: ceiling }))];
@@ -39,7 +39,11 @@ export function maxPriceEdits(sending: Sending): Edit[] {
 }
 
 /** Undefined when the target is not OpenRouter's, or the project has no budget. */
-export function maxPriceOf({ context: { request, wire }, target, admitted }: Sending): MaxPrice | undefined {
+export function maxPriceOf({
+  context: { request, wire },
+  target,
+  admitted,
+}: AdmittedRequest): MaxPrice | undefined {
   const { listed } = admitted.quote;
   const { provider, model } = target;
   if (admitted.remaining === null || provider.name !== MARKET || !PATHS.has(wire.path)) return undefined;
@@ -108,13 +112,13 @@ const NO_HOST = /no endpoints found|no allowed providers|max[ _]?price/i;
 /** Explains that OpenRouter has no host within the ceiling, which gw wrote and the client has not seen. */
 export function noHostError(
   { settings }: Pick<Gateway, 'settings'>,
-  sending: Sending,
+  request: AdmittedRequest,
   answer: { body(): string },
 ): GwError | undefined {
-  const ceiling = settings()['admission.host_price'] === 'listed' ? maxPriceOf(sending) : undefined;
+  const ceiling = settings()['admission.host_price'] === 'listed' ? maxPriceOf(request) : undefined;
   const body = ceiling ? answer.body() : '';
   if (!ceiling || !NO_HOST.test(body)) return undefined;
-  const { provider, model } = sending.target;
+  const { provider, model } = request.target;
   const message = describeError(parseObject(body)?.error);
   return new GwError(
     `${provider.name} has no host for ${model} that takes this request: ${message}. A budget holds the listed price, so gw asks ` +

@@ -6,7 +6,7 @@ import { quoteRequest } from '../../../src/gateway/admission/quote-request.ts';
 import type { RequestContext } from '../../../src/gateway/context/request-context.ts';
 import { recordOf } from '../../../src/gateway/context/request-record.ts';
 import { ClientGone } from '../../../src/gateway/intake/client-gone.ts';
-import type { Target } from '../../../src/gateway/state/resolve.ts';
+import type { Target } from '../../../src/gateway/state/resolver.ts';
 import { type GatewayParts, openGatewayParts } from '../../support/gateway-parts.ts';
 import type { TestBudget } from '../../support/home.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { pin, route } from '../../../src/gateway/routing/route.ts';
-import type { RoutedTarget } from '../../../src/gateway/state/resolve.ts';
+import type { RoutedTarget } from '../../../src/gateway/state/resolver.ts';
 import { classify } from '../../../src/routing/classify.ts';
 import type { UpstreamOutcome } from '../../../src/routing/failure.ts';
 import { responsesWire } from '../../../src/wire/apis/responses.ts';
