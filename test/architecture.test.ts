@@ -291,6 +291,22 @@ describe('the code', () => {
     );
   });
 
+  test('takes the whole Gateway in five functions at most: the others say what they use of it', () => {
+    const whole = sources
+      .filter(({ folder }) => folder === 'gateway')
+      .flatMap((source) =>
+        [...codeOf(source).matchAll(/[\w}]\??: Gateway(?=[,)\n])/g)].map(() => source.file),
+      );
+    expect(whole.length).toBeGreaterThan(0);
+    expect(whole.length).toBeLessThanOrEqual(5);
+  });
+
+  test('has no folder of more than 20 files, the commands aside', () => {
+    const sizes = new Map<string, number>();
+    for (const { file } of sources) sizes.set(dirname(file), (sizes.get(dirname(file)) ?? 0) + 1);
+    expect([...sizes].filter(([folder, size]) => size > 20 && folder !== 'cli/commands')).toEqual([]);
+  });
+
   test('has no file that is too long to read', () => {
     const long = sources
       .map(({ file, text }) => ({ file, lines: text.split('\n').length }))

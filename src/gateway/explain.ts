@@ -15,6 +15,20 @@ import { candidatesAmong, orderingOf, targetAt, whyOf } from './routing/route.ts
 import { translateRequest } from './routing/translate.ts';
 import type { RoutedTarget } from './state/resolver.ts';
 
+/** What this stage uses of the gateway. */
+type ExplainParts = Pick<
+  Gateway,
+  | 'clock'
+  | 'settings'
+  | 'router'
+  | 'catalog'
+  | 'ledger'
+  | 'accountSurcharges'
+  | 'tokens'
+  | 'responsesSupport'
+  | 'memory'
+>;
+
 /** A target's current state for the request. */
 interface ExplainedTarget {
   provider: string;
@@ -61,7 +75,7 @@ export async function explain(
 }
 
 function explainTargets(
-  gateway: Gateway,
+  gateway: ExplainParts,
   context: RequestContext,
   all: readonly RoutedTarget[],
 ): ExplainedTarget[] {
@@ -97,7 +111,7 @@ function explainTargets(
 }
 
 function explainTarget(
-  gateway: Gateway,
+  gateway: ExplainParts,
   context: RequestContext,
   target: RoutedTarget,
   availability: Pick<ExplainedTarget, 'state' | 'because' | 'wait_ms'>,
@@ -112,7 +126,7 @@ function explainTarget(
 
 /** The request translated to the target's API, or why that is not possible. */
 function tryTranslate(
-  gateway: Gateway,
+  gateway: ExplainParts,
   context: RequestContext,
   target: RoutedTarget,
 ): RequestContext | GwError {
@@ -128,7 +142,7 @@ const roomOf = ({ budget, posted, pending }: Standing): NanoUsd => budget.capNan
 
 /** Whether the budgets have room for the request, by the same steps as admission. */
 async function explainBudget(
-  gateway: Gateway,
+  gateway: ExplainParts,
   context: RequestContext,
   target: RoutedTarget,
 ): Promise<object | null> {
@@ -153,7 +167,12 @@ async function explainBudget(
   };
 }
 
-function outcomeOf(gateway: Gateway, quote: Quote, standings: readonly Standing[], room: NanoUsd): string {
+function outcomeOf(
+  gateway: Pick<Gateway, 'settings'>,
+  quote: Quote,
+  standings: readonly Standing[],
+  room: NanoUsd,
+): string {
   if (quote.unpriced) return 'refused: its price is not known';
   if (quote.amount === 0 || quote.amount <= room) return 'admitted';
   const hold = fittingHold(gateway, quote);

@@ -8,6 +8,9 @@ import { FLAGS, type Trial } from '../store/ledger/record.ts';
 import type { Gateway } from './context/gateway.ts';
 import type { RequestContext } from './context/request-context.ts';
 
+/** What this stage uses of the gateway. */
+type OptimizeParts = Pick<Gateway, 'settings' | 'compressor' | 'warn'>;
+
 /** Shorter conversations have fewer than the 500 tokens below which the compressor does nothing. */
 const MIN_BYTES = 1_500;
 
@@ -16,7 +19,7 @@ const BYTES_PER_TOKEN = 4;
 
 /** Shortens the prompt of a request. Never fails a request: if compression fails, the original is sent. */
 export function optimize(
-  gateway: Gateway,
+  gateway: OptimizeParts,
   context: RequestContext,
 ): RequestContext | Promise<RequestContext> {
   const { form } = context.wire;
@@ -33,7 +36,11 @@ interface Prompt {
   level: Level;
 }
 
-async function compress(gateway: Gateway, context: RequestContext, prompt: Prompt): Promise<RequestContext> {
+async function compress(
+  gateway: OptimizeParts,
+  context: RequestContext,
+  prompt: Prompt,
+): Promise<RequestContext> {
   const { form, level } = prompt;
   const { start, end } = prompt.messages;
   const settings = gateway.settings();
@@ -93,7 +100,7 @@ function trialOf({ conversation, originalTokens }: CompressedRequest, level: Lev
   return { conversation, level, originalTokens, heldOut: conversation / HASH_RANGE < percent / 100 };
 }
 
-function configuredLevel(gateway: Gateway, { project }: RequestContext): Level {
+function configuredLevel(gateway: Pick<Gateway, 'settings'>, { project }: RequestContext): Level {
   const settings = gateway.settings();
   return settings['optimizer.projects'][project.name] ?? settings['optimizer.level'];
 }

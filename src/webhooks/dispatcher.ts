@@ -38,6 +38,7 @@ interface RunningAttempt {
   done: Promise<void>;
 }
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: short functions over the state of one loop
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { outbox, send, clock, random, calendar, warn, pollMs = POLL_MS } = options;
   /** By delivery. At most one per endpoint, because a claim takes only the head of an endpoint's queue. */

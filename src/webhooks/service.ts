@@ -77,6 +77,7 @@ export interface WebhookServiceOptions {
 /** Loaded on first use: zod and the schemas take 8 MB. */
 const validation = () => import('./validate.ts');
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: one method an endpoint, over the same store
 export function createWebhookService(options: WebhookServiceOptions): WebhookService {
   const { db, write, clock, calendar, send, policy, random = systemRandom, wake = () => undefined } = options;
   const endpoints = createEndpoints(db, write);

@@ -1,5 +1,6 @@
 import { messageOf } from '../../errors.ts';
 import type { Provider } from '../../providers/registry.ts';
+import { headersByName } from '../../raw-headers.ts';
 import { plural } from '../../terminal/numbers.ts';
 import { httpGet } from '../daemon/http.ts';
 
@@ -56,9 +57,6 @@ function refusal({ keySource }: Provider): string {
 
 /** Anthropic's list of models requires a version header: https://docs.anthropic.com/en/api/models-list */
 function headersFor(provider: Provider): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (let i = 0; i + 1 < provider.authHeaders.length; i += 2) {
-    headers[provider.authHeaders[i] ?? ''] = provider.authHeaders[i + 1] ?? '';
-  }
+  const headers = headersByName(provider.authHeaders);
   return provider.wire === 'anthropic' ? { ...headers, 'anthropic-version': '2023-06-01' } : headers;
 }

@@ -12,16 +12,21 @@ import type { FittingHold } from './fitting-hold.ts';
 import { fittingHold, toAdmitted } from './fitting-hold.ts';
 import { countInput, inputBound, isCountable } from './input-tokens.ts';
 import type { Quote } from './quote.ts';
+import type { QuoteParts } from './quote-request.ts';
 import { quoteRequest } from './quote-request.ts';
 import type { AdmissionRequest } from './refusal-errors.ts';
 import { exceededError, unpricedError } from './refusal-errors.ts';
+
+/** What this stage uses of the gateway. */
+export type AdmitParts = QuoteParts &
+  Pick<Gateway, 'attribution' | 'repoBudgets' | 'tiers' | 'queue' | 'tokens'>;
 
 /**
  * Holds the worst-case cost in every budget of the project. Tries the cheap bound of the input tokens first, and counts
  * them exactly only if a budget has no room for the bound. Throws GwError 402 or 429 if there is no room, and ClientGone.
  */
 export async function admit(
-  gateway: Gateway,
+  gateway: AdmitParts,
   context: RequestContext,
   target: Target,
   calendar: Calendar,
@@ -37,7 +42,7 @@ export async function admit(
 
 /** Admits a quote that no count can lower. */
 export async function admitFinally(
-  gateway: Gateway,
+  gateway: AdmitParts,
   admission: AdmissionRequest,
   quote: Quote,
 ): Promise<Admitted> {
@@ -48,7 +53,7 @@ export async function admitFinally(
 
 /** Asks the ledger once. Undefined if the quote isn't final and a budget has no room for it. */
 async function admitQuote(
-  gateway: Gateway,
+  gateway: AdmitParts,
   admission: AdmissionRequest,
   quote: Quote,
   isFinal: boolean,
@@ -59,7 +64,7 @@ async function admitQuote(
 
 /** Budgets of repositories need the request's origin, so the reservation waits for it if the project has any. */
 function reserve(
-  gateway: Gateway,
+  gateway: AdmitParts,
   admission: AdmissionRequest,
   hold: FittingHold,
   isFinal: boolean,
@@ -75,7 +80,7 @@ function reserve(
 }
 
 function ledgerAdmission(
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'clock' | 'repoBudgets'>,
   { context, target }: AdmissionRequest,
   { quote, fitInto }: FittingHold,
   isFinal: boolean,
@@ -105,7 +110,7 @@ function ledgerAdmission(
 }
 
 function outcomeOf(
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'tiers'>,
   admission: AdmissionRequest,
   hold: FittingHold,
   result: AdmissionResult,

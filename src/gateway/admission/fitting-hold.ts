@@ -16,7 +16,7 @@ export interface FittingHold {
   fitInto(room: NanoUsd): NanoUsd | undefined;
 }
 
-export function fittingHold(gateway: Gateway, quote: Quote): FittingHold {
+export function fittingHold(gateway: Pick<Gateway, 'settings'>, quote: Quote): FittingHold {
   const minOutputTokens = gateway.settings()['admission.min_output_tokens'];
   const hold: FittingHold = {
     quote,

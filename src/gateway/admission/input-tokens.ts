@@ -34,7 +34,7 @@ export function nonTextBound(nonText: NonTextInput, { provider, model }: Target)
 
 /** Counts the input tokens exactly where the model's tokenizer is known; never more than `bound`. */
 export async function countInput(
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'tokens'>,
   context: RequestContext,
   target: Target,
   bound: number,

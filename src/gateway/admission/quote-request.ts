@@ -10,9 +10,12 @@ import type { Quote } from './quote.ts';
 import { quote } from './quote.ts';
 import { toolFees, toolsFor } from './tool-fees.ts';
 
+/** What pricing a request needs of the gateway. */
+export type QuoteParts = Pick<Gateway, 'clock' | 'settings' | 'catalog' | 'accountSurcharges'>;
+
 /** Returns a function that quotes a request at a target for a number of input tokens. */
 export function quoteRequest(
-  gateway: Gateway,
+  gateway: QuoteParts,
   context: RequestContext,
   target: Target,
 ): (inputTokens: number) => Quote {

@@ -7,8 +7,13 @@ import type { Admitted } from './admitted.ts';
 import { fittingHold, toAdmitted } from './fitting-hold.ts';
 import { countInput, inputBound, isCountable } from './input-tokens.ts';
 import type { Quote } from './quote.ts';
+import type { QuoteParts } from './quote-request.ts';
 import { quoteRequest } from './quote-request.ts';
 import { noRoomError } from './refusal-errors.ts';
+
+/** What this stage uses of the gateway. */
+export type ReadmitParts = QuoteParts &
+  Pick<Gateway, 'repoBudgets' | 'calendar' | 'ledger' | 'queue' | 'tokens'>;
 
 /** The next attempt of a request: at another target, or at the same one in another API. */
 interface NextAttempt {
@@ -33,7 +38,7 @@ export type ReadmitResult = Admitted | 'no room' | 'resolved before';
 const MAX_COST_RATIO = 2;
 
 /** Replaces a request's hold by that of its next attempt, if the budgets have room and the target isn't too dear. */
-export async function readmit(gateway: Gateway, attempt: ReadmitOptions): Promise<ReadmitResult> {
+export async function readmit(gateway: ReadmitParts, attempt: ReadmitOptions): Promise<ReadmitResult> {
   if (isTooDear(gateway, attempt)) return 'no room';
   const next = await replaceHold(gateway, attempt);
   if (next === undefined) return 'resolved before';
@@ -45,7 +50,7 @@ export async function readmit(gateway: Gateway, attempt: ReadmitOptions): Promis
  * Undefined if the request has no hold any more. Throws GwError 402 or 429 if there is no room.
  */
 export async function readmitTranslated(
-  gateway: Gateway,
+  gateway: ReadmitParts,
   attempt: NextAttempt,
 ): Promise<Admitted | undefined> {
   const next = await replaceHold(gateway, { ...attempt, isOnly: true });
@@ -53,7 +58,7 @@ export async function readmitTranslated(
   throw noRoomError({ ...attempt, calendar: gateway.calendar() }, next);
 }
 
-function isTooDear(gateway: Gateway, { context, target, first, spent }: ReadmitOptions): boolean {
+function isTooDear(gateway: ReadmitParts, { context, target, first, spent }: ReadmitOptions): boolean {
   if (target.named) return false;
   const next = quoteRequest(gateway, context, target)(inputBound(context, target));
   const before = quoteRequest(gateway, context, first)(next.inputTokens);
@@ -68,7 +73,10 @@ interface NoRoom {
 }
 
 /** Tries the cheap bound first, then the exact count. Undefined if the request has no hold any more. */
-async function replaceHold(gateway: Gateway, attempt: NextAttempt): Promise<Admitted | NoRoom | undefined> {
+async function replaceHold(
+  gateway: ReadmitParts,
+  attempt: NextAttempt,
+): Promise<Admitted | NoRoom | undefined> {
   const { context, target } = attempt;
   const quoteFor = quoteRequest(gateway, context, target);
   const bound = quoteFor(inputBound(context, target));
@@ -80,7 +88,7 @@ async function replaceHold(gateway: Gateway, attempt: NextAttempt): Promise<Admi
 }
 
 async function tryReadmit(
-  gateway: Gateway,
+  gateway: ReadmitParts,
   { context, target, spent, isOnly = false }: NextAttempt,
   quote: Quote,
   isFinal: boolean,

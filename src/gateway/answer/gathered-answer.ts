@@ -1,6 +1,6 @@
+import { headerOf } from '../../raw-headers.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import { decompressSync } from '../intake/decompress.ts';
-import { headerOf } from '../upstream/headers.ts';
 import { type Answer, AnswerReceiver, NOTHING, writeHead } from './answer-receiver.ts';
 
 /** A larger answer is passed on as it comes instead. */

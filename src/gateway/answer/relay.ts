@@ -1,8 +1,9 @@
 import type { GwError } from '../../errors.ts';
+import { headerOf } from '../../raw-headers.ts';
 import type { TokenUsage } from '../../usage.ts';
 import type { StreamFault } from '../../wire/answer/error-event.ts';
 import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
-import { headerOf, returnedHeaders } from '../upstream/headers.ts';
+import { returnedHeaders } from '../upstream/headers.ts';
 import type { Receiver } from '../upstream/send.ts';
 import type { Answer, AnswerReceiver, RelayObserver, RelayOptions } from './answer-receiver.ts';
 import { EventStream } from './event-stream.ts';

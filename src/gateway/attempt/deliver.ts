@@ -1,4 +1,5 @@
 import { GwError, type GwErrorOptions } from '../../errors.ts';
+import { headersByName } from '../../raw-headers.ts';
 import type { FailureClass } from '../../routing/failure.ts';
 import { describeError, parseObject } from '../../wire/answer/events.ts';
 import { type ServiceHeaders, serviceHeaders } from '../answer/service-headers.ts';
@@ -62,10 +63,7 @@ function inBandError(
 
 /** An error with gw's own headers, as answers have them. */
 function failureOf(message: string, options: GwErrorOptions, own: ServiceHeaders): GwError {
-  const flat = serviceHeaders(own);
-  const headers: Record<string, string> = {};
-  for (let i = 0; i < flat.length; i += 2) headers[flat[i] ?? ''] = flat[i + 1] ?? '';
-  return new GwError(message, { ...options, headers });
+  return new GwError(message, { ...options, headers: headersByName(serviceHeaders(own)) });
 }
 
 function endedEarly(provider: string): { message: string; code: string } {

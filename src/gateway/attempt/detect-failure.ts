@@ -1,11 +1,12 @@
 import { isObject } from '../../json/object.ts';
+import { headersByName } from '../../raw-headers.ts';
 import { classify } from '../../routing/classify.ts';
 import type { Failure, UpstreamOutcome } from '../../routing/failure.ts';
 import { type HealthPermit, NO_HEADERS } from '../../routing/health.ts';
 import { parseObject, valuesIn } from '../../wire/answer/events.ts';
 import type { Relay } from '../answer/relay.ts';
 import type { Gateway } from '../context/gateway.ts';
-import { headersByName, isLimitExhausted } from '../upstream/rate-limit-headers.ts';
+import { isLimitExhausted } from '../upstream/rate-limit-headers.ts';
 import type { CallEnd } from '../upstream/send.ts';
 
 const OPEN_BRACE = 0x7b;
@@ -13,7 +14,7 @@ const CLOSE_BRACE = 0x7d;
 
 /** Reports to the target's health how the attempt ended. Returns the failure, if there was one. */
 export function detectFailure(
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'clock'>,
   permit: HealthPermit,
   { relay, end, sentAt }: { relay: Relay; end: CallEnd; sentAt: number },
 ): Failure | undefined {

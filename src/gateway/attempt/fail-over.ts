@@ -1,8 +1,10 @@
 import { GwError } from '../../errors.ts';
 import type { Failure } from '../../routing/failure.ts';
+import type { ReadmitParts } from '../admission/readmit.ts';
 import { type ReadmitResult, readmit } from '../admission/readmit.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
+import type { MeterParts } from '../metering/meter.ts';
 import { type AttemptHistory, nextOf, pin, type Route, targetAt } from '../routing/route.ts';
 import { translateRequest } from '../routing/translate.ts';
 import type { RoutedTarget } from '../state/resolver.ts';
@@ -11,13 +13,18 @@ import { remainingMs } from './deadline.ts';
 import { appendFailure } from './history.ts';
 import { meterAttempt } from './meter-attempt.ts';
 
+/** What this stage uses of the gateway. */
+export type FailOverParts = ReadmitParts &
+  MeterParts &
+  Pick<Gateway, 'router' | 'responsesSupport' | 'memory'>;
+
 /**
  * Finds another target for a request whose attempt failed before anything of its answer went out. The hold is replaced
  * by one for what was spent so far and the worst case at that target. Targets that can't take the request, or that the
  * budgets have no room for, are passed over. Undefined if none is left.
  */
 export async function failOver(
-  gateway: Gateway,
+  gateway: FailOverParts,
   attempt: RoutedAttempt,
   result: AttemptResult,
   failure: Failure,
@@ -79,7 +86,7 @@ function attemptAt(
 
 /** The request translated for a target's API; undefined if it can't be expressed there. */
 function translatedOrNone(
-  gateway: Gateway,
+  gateway: FailOverParts,
   { context }: Route,
   target: RoutedTarget,
 ): RequestContext | undefined {

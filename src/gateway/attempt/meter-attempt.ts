@@ -1,11 +1,10 @@
-import type { Gateway } from '../context/gateway.ts';
-import { meterCall } from '../metering/meter.ts';
+import { type MeterParts, meterCall } from '../metering/meter.ts';
 import type { Metered } from '../metering/metered.ts';
 import type { Attempt, AttemptResult } from './attempt.ts';
 
 /** What one attempt used and what that costs. */
 export function meterAttempt(
-  gateway: Gateway,
+  gateway: MeterParts,
   { context, target, admitted }: Attempt,
   { relay, sentAt, end }: AttemptResult,
 ): Metered | Promise<Metered> {

@@ -1,9 +1,8 @@
 import { messageOf } from '../../errors.ts';
 import { readmitTranslated } from '../admission/readmit.ts';
-import type { Gateway } from '../context/gateway.ts';
 import { recordResponsesSupport, translateAfterRefusal } from '../routing/translate.ts';
 import { type AttemptResult, hasAlternatives, type RoutedAttempt } from './attempt.ts';
-import { failOver } from './fail-over.ts';
+import { type FailOverParts, failOver } from './fail-over.ts';
 import { refusalOf } from './refusal.ts';
 import { rememberResponse } from './remember-response.ts';
 
@@ -12,7 +11,7 @@ import { rememberResponse } from './remember-response.ts';
  * target if this one failed before anything of its answer went out. Undefined when the answer is the client's.
  */
 export async function nextAttempt(
-  gateway: Gateway,
+  gateway: FailOverParts,
   attempt: RoutedAttempt,
   result: AttemptResult,
 ): Promise<RoutedAttempt | undefined> {
@@ -23,7 +22,7 @@ export async function nextAttempt(
 
 /** On a hold of its own: the translated request may be longer. */
 async function translatedAttempt(
-  gateway: Gateway,
+  gateway: FailOverParts,
   attempt: RoutedAttempt,
   { relay, end }: AttemptResult,
 ): Promise<RoutedAttempt | undefined> {
@@ -43,7 +42,7 @@ async function translatedAttempt(
 }
 
 async function attemptElsewhere(
-  gateway: Gateway,
+  gateway: FailOverParts,
   attempt: RoutedAttempt,
   result: AttemptResult,
 ): Promise<RoutedAttempt | undefined> {

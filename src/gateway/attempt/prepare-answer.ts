@@ -1,7 +1,7 @@
+import { headerOf } from '../../raw-headers.ts';
 import type { Failure } from '../../routing/failure.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { Route } from '../routing/route.ts';
-import { headerOf } from '../upstream/headers.ts';
 import { noHostError } from '../upstream/openrouter-max-price.ts';
 import type { Attempt, AttemptResult } from './attempt.ts';
 import { historyText } from './history.ts';

@@ -5,7 +5,7 @@ import { recordOf } from '../context/request-record.ts';
 
 /** Records a refused request that holds nothing, unless it was only to be explained. */
 export async function recordRefusal(
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'clock' | 'ledger'>,
   context: AnyRequestContext,
   error: GwError,
 ): Promise<void> {
@@ -19,7 +19,10 @@ export async function recordRefusal(
 }
 
 /** Records a request whose client left while it waited for room. */
-export async function recordGone(gateway: Gateway, context: AnyRequestContext): Promise<void> {
+export async function recordGone(
+  gateway: Pick<Gateway, 'clock' | 'ledger'>,
+  context: AnyRequestContext,
+): Promise<void> {
   if (context.options.explain) return;
   const ending = { status: 499, outcome: 'client_gone' } as const;
   await gateway.ledger.record(recordOf(context, undefined, ending, gateway.clock.monotonic()));

@@ -9,7 +9,7 @@ import type { Route } from '../routing/route.ts';
 
 /** Remembers who stores a response, and the conversation that it belongs to. */
 export function rememberResponse(
-  { router }: Gateway,
+  { router }: Pick<Gateway, 'router'>,
   context: RequestContext,
   route: Route | undefined,
   relay: Relay,

@@ -9,12 +9,15 @@ import { detectFailure, reportContent } from './detect-failure.ts';
 import { GuardedCall, isGuarded } from './guarded-call.ts';
 import { historyText } from './history.ts';
 
+/** What this stage uses of the gateway. */
+type SendParts = Pick<Gateway, 'clock' | 'settings' | 'router' | 'tokens' | 'upstreams' | 'warn'>;
+
 /**
  * Sends the request to its target and receives the answer. When it resolves the call has ended: a stream has gone out
  * but for its closing event, and nothing of any other answer.
  */
 export async function sendAttempt(
-  gateway: Gateway,
+  gateway: SendParts,
   attempt: Attempt,
   request: UpstreamRequest,
 ): Promise<AttemptResult> {
@@ -28,7 +31,11 @@ export async function sendAttempt(
   return readResult(gateway, attempt, permit, { relay, headers, sentAt, end, failure: undefined });
 }
 
-function relayOptions(gateway: Gateway, attempt: Attempt, headers: ServiceHeaders) {
+function relayOptions(
+  gateway: Pick<Gateway, 'clock' | 'settings'>,
+  attempt: Attempt,
+  headers: ServiceHeaders,
+) {
   const { exchange, wire, translator, request } = attempt.context;
   return {
     exchange,
@@ -45,7 +52,7 @@ function relayOptions(gateway: Gateway, attempt: Attempt, headers: ServiceHeader
 
 /** Reads what only the end of the answer tells, and reports to the target's health how the attempt went. */
 function readResult(
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'clock' | 'warn'>,
   { admitted }: Attempt,
   permit: HealthPermit | undefined,
   result: AttemptResult,

@@ -5,6 +5,7 @@ import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
 import type { TierChoice } from '../context/tier-choice.ts';
+import type { MeterParts } from '../metering/meter.ts';
 import type { Metered } from '../metering/metered.ts';
 import { savedByTier, savedMoney } from '../metering/savings.ts';
 import { tierDetail } from '../routing/describe-tier.ts';
@@ -12,6 +13,9 @@ import type { Attempt, AttemptResult } from './attempt.ts';
 import { entryOf, outcomeWord, summed } from './history.ts';
 import { meterAttempt } from './meter-attempt.ts';
 import { recordedOutcome } from './outcome.ts';
+
+/** What this stage uses of the gateway. */
+type SettleParts = MeterParts & Pick<Gateway, 'repoBudgets' | 'catalog' | 'settleRetry' | 'queue'>;
 
 /** How a request was booked. */
 export interface Settlement {
@@ -21,7 +25,11 @@ export interface Settlement {
 }
 
 /** Turns the hold into the cost of all attempts of the request, and wakes those who wait for room. */
-export async function settle(gateway: Gateway, attempt: Attempt, result: AttemptResult): Promise<Settlement> {
+export async function settle(
+  gateway: SettleParts,
+  attempt: Attempt,
+  result: AttemptResult,
+): Promise<Settlement> {
   const { context } = attempt;
   const { headers } = result;
   const last = result.metered ?? (await meterAttempt(gateway, attempt, result));
@@ -39,7 +47,7 @@ export async function settle(gateway: Gateway, attempt: Attempt, result: Attempt
 
 /** Not inlined in `settle`: an async function keeps its variables alive while it waits. */
 function recordFor(
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'clock'>,
   attempt: Attempt,
   result: AttemptResult,
   { last, savedByTierNanoUsd }: { last: Metered; savedByTierNanoUsd: NanoUsd | undefined },
@@ -77,7 +85,7 @@ function withTier(
 
 /** The record's detail of a request with several attempts. */
 function historyDetail(
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'clock'>,
   { target, route }: Attempt,
   { relay, sentAt, failure }: AttemptResult,
   metered: Metered,

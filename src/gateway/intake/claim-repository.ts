@@ -8,12 +8,19 @@ import { repositoryIn } from './select-project.ts';
  * Throws GwError 403 for a caller from another repository, which would evade the cap of its own. Undefined when the
  * request names no repository.
  */
-export function claimRepository(gateway: Gateway, context: AnyRequestContext): Promise<void> | undefined {
+export function claimRepository(
+  gateway: Pick<Gateway, 'attribution'>,
+  context: AnyRequestContext,
+): Promise<void> | undefined {
   const repo = repositoryIn(context.options.budgetId);
   return repo === '' ? undefined : claim(repo, gateway, context);
 }
 
-async function claim(repo: string, gateway: Gateway, context: AnyRequestContext): Promise<void> {
+async function claim(
+  repo: string,
+  gateway: Pick<Gateway, 'attribution'>,
+  context: AnyRequestContext,
+): Promise<void> {
   const { origin, options, project } = context;
   if (origin.search) await gateway.attribution.searched(origin, MAX_SEARCH_MS);
   if (origin.repo !== '' && origin.repo !== repo) {

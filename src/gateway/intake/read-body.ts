@@ -139,6 +139,6 @@ function memoryFull(): GwError {
 }
 
 /** The configured limits. */
-export function bodyLimits(gateway: Gateway): BodyLimits {
+export function bodyLimits(gateway: Pick<Gateway, 'settings' | 'bodies'>): BodyLimits {
   return { maxBytes: gateway.settings()['limits.max_body_bytes'], memory: gateway.bodies };
 }

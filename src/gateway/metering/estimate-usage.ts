@@ -9,6 +9,9 @@ import { UNKNOWN_TOKENIZER_SLACK } from '../answer/output-guard.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { Metering } from './metered.ts';
 
+/** What this stage uses of the gateway. */
+type EstimateParts = Pick<Gateway, 'clock' | 'settings' | 'tokens'>;
+
 /** Upper estimate of the usage of an attempt whose provider reported none. */
 export interface Estimate {
   usage: TokenUsage;
@@ -22,7 +25,7 @@ export interface Estimate {
  * output is never estimated above the request's limit unless the received text alone exceeds it.
  */
 export async function estimateUsage(
-  gateway: Gateway,
+  gateway: EstimateParts,
   wire: RequestWire,
   metering: Metering,
 ): Promise<Estimate> {
@@ -57,7 +60,11 @@ const CHARACTERS_PER_TOKEN = 16;
 const MAX_CHARACTERS = 1_000_000;
 
 /** Whether the text exceeds the limit. With an unknown tokenizer, only twice the tokens of a known one are proof. */
-async function exceeds(gateway: Gateway, { target, relay }: Metering, limit: number): Promise<boolean> {
+async function exceeds(
+  gateway: Pick<Gateway, 'tokens'>,
+  { target, relay }: Metering,
+  limit: number,
+): Promise<boolean> {
   if (encodingOf(target.model)) return true;
   const start = relay
     .receivedText()
@@ -67,7 +74,10 @@ async function exceeds(gateway: Gateway, { target, relay }: Metering, limit: num
   return tokens > UNKNOWN_TOKENIZER_SLACK * limit;
 }
 
-function undeliveredTokens(gateway: Gateway, { relay, sentAt, whole }: Metering): number {
+function undeliveredTokens(
+  gateway: Pick<Gateway, 'clock' | 'settings'>,
+  { relay, sentAt, whole }: Metering,
+): number {
   // The length of an unreadable answer is unknown, so it may have reached the limit.
   if (whole) return relay.isReadable ? 0 : Number.MAX_SAFE_INTEGER;
   const now = gateway.clock.monotonic();

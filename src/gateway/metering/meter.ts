@@ -17,8 +17,11 @@ import { estimateUsage } from './estimate-usage.ts';
 import type { Metered, Metering } from './metered.ts';
 import { NOTHING_USED } from './metered.ts';
 
+/** What this stage uses of the gateway. */
+export type MeterParts = Pick<Gateway, 'clock' | 'settings' | 'accountSurcharges' | 'tokens' | 'warn'>;
+
 /** Meters a call: its usage and cost. Never fails; an answer that can't be read is booked at the quote's bounds. */
-export function meterCall(gateway: Gateway, metering: Metering, end: CallEnd): Metered | Promise<Metered> {
+export function meterCall(gateway: MeterParts, metering: Metering, end: CallEnd): Metered | Promise<Metered> {
   if ('sent' in end && !end.sent) return NOTHING_USED;
   try {
     return meter(gateway, metering);
@@ -32,7 +35,7 @@ export function meterCall(gateway: Gateway, metering: Metering, end: CallEnd): M
  * nothing, since providers don't bill failed requests. A stream that breaks off has status 200, and its usage is
  * estimated.
  */
-function meter(gateway: Gateway, metering: Metering): Metered | Promise<Metered> {
+function meter(gateway: MeterParts, metering: Metering): Metered | Promise<Metered> {
   const { relay, admitted } = metering;
   const reportedUsage = readUsage(relay.usage);
   const clamped = reportedUsage && clampUsage(reportedUsage, admitted.quote);
@@ -48,7 +51,11 @@ function meter(gateway: Gateway, metering: Metering): Metered | Promise<Metered>
 }
 
 /** Prices reported usage: at the cost that the provider reports, else at its prices with the surcharges it reports. */
-function meterReported(gateway: Gateway, usage: TokenUsage, metering: Metering): Metered {
+function meterReported(
+  gateway: Pick<Gateway, 'accountSurcharges'>,
+  usage: TokenUsage,
+  metering: Metering,
+): Metered {
   const { relay, target, admitted, context } = metering;
   const reportedCost = readReportedCost(target.provider.name, relay.usage);
   if (reportedCost !== undefined) {
@@ -63,7 +70,7 @@ function meterReported(gateway: Gateway, usage: TokenUsage, metering: Metering):
   return addReportedFees(priceAt(usage, isQuotedPrice ? card : scaleCard(listed, tenths), 0), metering);
 }
 
-function flagImpossible(gateway: Gateway, metered: Metered): Metered {
+function flagImpossible(gateway: Pick<Gateway, 'warn'>, metered: Metered): Metered {
   gateway.warn(
     'a provider reported more tokens than its model can have: gw booked the most that it can have',
   );
@@ -82,7 +89,7 @@ function isComplete({ outputTokens }: TokenUsage, { context, relay, whole }: Met
  * the text shows that the answer was longer than allowed, the record is flagged `overrun`.
  */
 async function meterEstimated(
-  gateway: Gateway,
+  gateway: MeterParts,
   wire: RequestWire,
   metering: Metering,
   reportedUsage: TokenUsage = NO_USAGE,
@@ -113,7 +120,7 @@ function combineUsage(reported: TokenUsage, estimate: TokenUsage): TokenUsage {
 }
 
 /** Books the quote's bounds for an answer that gw fails to read: its hold has to be settled all the same. */
-export function meterAtBound(gateway: Gateway, admitted: Admitted, error: unknown): Metered {
+export function meterAtBound(gateway: Pick<Gateway, 'warn'>, admitted: Admitted, error: unknown): Metered {
   gateway.warn(`an answer could not be read, so gw booked its worst case: ${messageOf(error)}`);
   const { outputTokens, choices, beyondLimit } = admitted.quote;
   const inputTokens = inputWith(admitted.quote, callsOf(admitted));

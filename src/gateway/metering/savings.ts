@@ -35,7 +35,7 @@ export function savedMoney(
 
 /** Estimate, in nano-USD, of how much more the strong tier would have cost for the weak tier's usage. */
 export function savedByTier(
-  { catalog, clock }: Gateway,
+  { catalog, clock }: Pick<Gateway, 'clock' | 'catalog'>,
   { decision, strong }: TierChoice,
   { usage, costNanoUsd }: Metered,
 ): number | undefined {

@@ -12,7 +12,7 @@ export const COUNT_TOKENS = '/messages/count_tokens';
  * `x-service-provider`, else the only provider that speaks the client's API, else the API's maker.
  */
 export async function chooseTarget(
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'providers' | 'resolver'>,
   context: AnyRequestContext,
   path: string,
 ): Promise<Target> {
@@ -34,7 +34,7 @@ export async function chooseTarget(
 
 /** Empty for a model that no provider lists: it may still exist, such as a new or a fine-tuned one. */
 async function targetsOf(
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'resolver'>,
   model: string,
   wire: Provider['wire'],
 ): Promise<readonly Target[]> {
@@ -51,13 +51,13 @@ function wireOf({ exchange }: AnyRequestContext, path: string): Provider['wire']
   return isAnthropic || /^\/messages(\/|$)/.test(path) ? 'anthropic' : 'openai';
 }
 
-function findProvider(gateway: Gateway, name: string): Provider {
+function findProvider(gateway: Pick<Gateway, 'providers'>, name: string): Provider {
   const provider = gateway.providers().get(name);
   if (provider) return provider;
   throw notFound(`no provider "${name}". See: gw providers list`, 'provider_not_found', 'x-service-provider');
 }
 
-function defaultProvider(gateway: Gateway, wire: Provider['wire']): Provider {
+function defaultProvider(gateway: Pick<Gateway, 'providers'>, wire: Provider['wire']): Provider {
   const candidates = [...gateway.providers().values()].filter(
     (provider) => provider.wire === wire && provider.source !== 'built-in',
   );

@@ -11,7 +11,7 @@ const TOKENS_PER_ITEM = 4;
 
 /** Answers `messages/count_tokens` for a model that no provider of Anthropic's API serves. */
 export async function countTokens(
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'clock' | 'ledger' | 'tokens'>,
   context: AnyRequestContext,
   target: Target,
 ): Promise<void> {

@@ -23,6 +23,12 @@ import { countTokens } from './count-tokens.ts';
 import { passThroughWire } from './pass-through-wire.ts';
 import { unboundedQuote } from './unbounded-quote.ts';
 
+/** What this stage uses of the gateway. */
+type IntakeParts = Pick<
+  Gateway,
+  'settings' | 'authenticator' | 'findProject' | 'hasBudget' | 'attribution' | 'bodies'
+>;
+
 /**
  * Sends a request of an endpoint that gw has no stages for to a provider unchanged, and books the usage that the answer
  * reports. Its cost has no upper bound, so a project with a budget has to allow it.
@@ -54,7 +60,7 @@ export async function passThrough(gateway: Gateway, exchange: Exchange): Promise
 }
 
 async function receiveAny(
-  gateway: Gateway,
+  gateway: IntakeParts,
   exchange: Exchange,
   path: string,
 ): Promise<RequestContext<PassThroughWire> & { request: LooseRequest }> {

@@ -8,7 +8,11 @@ import type { Costs } from './costs.ts';
  * The quote of a pass-through request, whose usage has no known bound. A budget refuses it unless
  * `passthrough.unmetered` allows it; then it holds the smallest amount, so that a budget that is spent still stops it.
  */
-export function unboundedQuote(gateway: Gateway, target: Target, costs: Costs): Quote {
+export function unboundedQuote(
+  gateway: Pick<Gateway, 'clock' | 'settings' | 'catalog'>,
+  target: Target,
+  costs: Costs,
+): Quote {
   const card = gateway.catalog().find(target.provider.name, target.model, gateway.clock.now());
   const isAllowed = gateway.settings()['passthrough.unmetered'] === 'allow';
   const costsNothing = costs === 'nothing' || (card !== undefined && isFree(card));

@@ -18,7 +18,7 @@ export interface Affinity {
 
 /** The affinity of a request. `last` is the target that served its conversation last. */
 export function affinityOf(
-  { router }: Gateway,
+  { router }: Pick<Gateway, 'router'>,
   context: RequestContext,
   last: Candidate | undefined,
 ): Affinity | undefined {
@@ -35,7 +35,7 @@ export function affinityOf(
  * reasoning is valid for every account.
  */
 export function targetsWithAffinity(
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'responsesSupport'>,
   { wire }: RequestContext,
   { targets, affinity: { kind, boundTo } }: { targets: readonly RoutedTarget[]; affinity: Affinity },
 ): readonly RoutedTarget[] {

@@ -17,9 +17,12 @@ import { type PromptMessages, promptMessages } from './prompt-messages.ts';
 import { lackOfTarget, requirementsOf } from './requirements.ts';
 import { canTranslateTo } from './translate.ts';
 
+/** What this stage uses of the gateway. */
+type TierParts = Pick<Gateway, 'clock' | 'router' | 'tiers' | 'learners' | 'catalog' | 'responsesSupport'>;
+
 /** Chooses the tier of a request for a model with tiers, and returns that tier's targets. */
 export function chooseTier(
-  gateway: Gateway,
+  gateway: TierParts,
   context: RequestContext,
   offer: TierOffer,
 ): readonly RoutedTarget[] {
@@ -53,7 +56,7 @@ function isStored({ wire, request: { bytes, members } }: RequestContext, offer: 
   return hasOtherProvider && jsonOf('store') !== 'false';
 }
 
-function choose(gateway: Gateway, context: RequestContext, offer: TierOffer): readonly RoutedTarget[] {
+function choose(gateway: TierParts, context: RequestContext, offer: TierOffer): readonly RoutedTarget[] {
   const turns = promptMessages(context);
   context.conversation = identifyConversation(context);
   if (!turns || turns.length === 0 || !context.conversation) return offer.untiered;
@@ -80,7 +83,7 @@ interface DecisionInput {
 }
 
 function decide(
-  gateway: Gateway,
+  gateway: TierParts,
   context: RequestContext,
   { offer, turns, needs, capable, lacks }: DecisionInput,
 ): TierChoice | undefined {
@@ -124,7 +127,11 @@ function decide(
 }
 
 /** Whether the request returns encrypted reasoning of one tier's account that the other tier's would refuse. */
-function isSealed(gateway: Gateway, context: RequestContext, offer: TierOffer): boolean {
+function isSealed(
+  gateway: Pick<Gateway, 'router' | 'responsesSupport'>,
+  context: RequestContext,
+  offer: TierOffer,
+): boolean {
   const last = context.conversation && gateway.router.stickiness.get(context.conversation.key)?.target;
   const affinity = affinityOf(gateway, context, last);
   if (affinity?.kind !== 'encrypted_reasoning') return false;
@@ -150,7 +157,7 @@ const BYTES_PER_TOKEN = 4;
 
 /** What the weak tier saves on this turn, and what it loses because the prompt is not in its provider's cache. */
 function switchingCosts(
-  { catalog, clock }: Gateway,
+  { catalog, clock }: Pick<Gateway, 'clock' | 'catalog'>,
   { request }: RequestContext,
   { strong, weak }: { strong: Target; weak: Target },
 ): { savingNanoUsd: number; cacheLossNanoUsd: number } {

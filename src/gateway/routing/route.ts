@@ -20,6 +20,9 @@ import { contextWindowOf } from './context-window.ts';
 import { describeTier } from './describe-tier.ts';
 import { canTranslateTo } from './translate.ts';
 
+/** What this stage uses of the gateway. */
+type RouteParts = Pick<Gateway, 'clock' | 'router' | 'responsesSupport'>;
+
 /** The target of a request, the alternatives, and why it was chosen. */
 export interface Route {
   /** The request before translation for a target. */
@@ -44,7 +47,7 @@ export interface Route {
  * Chooses the healthy target of the best priority; among equals, the better of two by time to first byte and requests in
  * flight. Throws GwError 429 if every one of several targets is rate limited.
  */
-export function route(gateway: Gateway, context: RequestContext, targets: readonly RoutedTarget[]): Route {
+export function route(gateway: RouteParts, context: RequestContext, targets: readonly RoutedTarget[]): Route {
   const [first] = targets;
   if (!first) throw new Error(`no target for ${context.request.model}`);
   if (context.options.route === false) return routeTo(context, first, [first], 'off');
@@ -65,7 +68,7 @@ function routeTo(
 }
 
 function chooseAmong(
-  gateway: Gateway,
+  gateway: RouteParts,
   context: RequestContext,
   all: readonly RoutedTarget[],
   first: RoutedTarget,
@@ -83,7 +86,7 @@ function chooseAmong(
 
 /** The targets that can serve the request, whatever their health. */
 export function candidatesAmong(
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'router' | 'responsesSupport'>,
   context: RequestContext,
   all: readonly RoutedTarget[],
   first: RoutedTarget,
@@ -106,7 +109,11 @@ export function whyOf({ tier, request }: RequestContext): string {
 }
 
 /** Keeps the conversation at this target from now on. */
-export function pin({ router }: Gateway, { conversation, tier }: RequestContext, target: Candidate): void {
+export function pin(
+  { router }: Pick<Gateway, 'router'>,
+  { conversation, tier }: RequestContext,
+  target: Candidate,
+): void {
   if (!conversation) return;
   router.stickiness.set(
     conversation.key,
@@ -115,7 +122,10 @@ export function pin({ router }: Gateway, { conversation, tier }: RequestContext,
 }
 
 /** The target that served the request's conversation last. */
-function stickyTarget({ router }: Gateway, { conversation }: RequestContext): Candidate | undefined {
+function stickyTarget(
+  { router }: Pick<Gateway, 'router'>,
+  { conversation }: RequestContext,
+): Candidate | undefined {
   if (!conversation || conversation.isNew) return undefined;
   return router.stickiness.get(conversation.key)?.target;
 }
@@ -130,7 +140,11 @@ interface Candidates {
 }
 
 /** Decides the next attempt of a request. */
-export function nextOf(gateway: Gateway, context: RequestContext, candidates: Candidates): NextAttempt {
+export function nextOf(
+  gateway: Pick<Gateway, 'clock' | 'router'>,
+  context: RequestContext,
+  candidates: Candidates,
+): NextAttempt {
   const { tried, remainingMs } = candidates;
   const ordering = orderingOf(gateway, context, candidates);
   const options: NextAttemptOptions = Object.assign(ordering, {
@@ -145,7 +159,7 @@ export function nextOf(gateway: Gateway, context: RequestContext, candidates: Ca
 
 /** The input for ordering a request's targets. */
 export function orderingOf(
-  gateway: Gateway,
+  gateway: Pick<Gateway, 'router'>,
   context: RequestContext,
   { targets, isPinned = false }: Pick<Candidates, 'targets' | 'isPinned'>,
 ): OrderOptions & { health: Health } {

@@ -31,12 +31,12 @@ export function translateRequest(
   context: RequestContext,
   target: Target,
   gateway: TranslationState,
-  isChatOnly = false,
+  lacksResponses = false,
 ): RequestContext {
   const { wire, request } = context;
   const { provider, model } = target;
   const { clock, memory } = gateway;
-  if (!isChatOnly && speaksNatively(provider, wire, gateway)) return context;
+  if (!lacksResponses && speaksNatively(provider, wire, gateway)) return context;
   const translation = findTranslation(wire.endpoint, provider.wire);
   if (!translation) {
     throw badRequest(

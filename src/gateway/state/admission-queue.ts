@@ -40,6 +40,7 @@ const BATCH_SIZE = 64;
 /** How soon room is noticed that another daemon on the same database has freed. */
 const POLL_MS = 100;
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: short functions over one map of queues
 export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock): AdmissionQueue {
   const queues = new Map<QueueKey, Queue>();
   const keyOf = ({ queueKey, projectId }: Admission): QueueKey => queueKey ?? projectId;

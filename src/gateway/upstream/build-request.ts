@@ -9,7 +9,10 @@ import type { UpstreamRequest } from './send.ts';
 import { stripOwnReasoning } from './strip-own-reasoning.ts';
 
 /** Builds the HTTP request for the provider. */
-export function buildRequest(gateway: Gateway, admittedRequest: AdmittedRequest): UpstreamRequest {
+export function buildRequest(
+  gateway: Pick<Gateway, 'settings'>,
+  admittedRequest: AdmittedRequest,
+): UpstreamRequest {
   const { context, target } = admittedRequest;
   const { provider } = target;
   return {
@@ -29,7 +32,7 @@ export function queryOf(url: string): string {
 }
 
 /** All edits of the client's body. */
-function editsFor(gateway: Gateway, admittedRequest: AdmittedRequest): Edit[] {
+function editsFor(gateway: Pick<Gateway, 'settings'>, admittedRequest: AdmittedRequest): Edit[] {
   const { context, target, admitted } = admittedRequest;
   const { wire, request } = context;
   const edits = [...request.edits, ...stripOwnReasoning(context)];

@@ -1,4 +1,5 @@
 import { type Provider, WIRE_HEADERS } from '../../providers/registry.ts';
+import { headerOf, type RawHeaders, withoutHeaders } from '../../raw-headers.ts';
 import { canDecompress } from '../intake/decompress.ts';
 
 /** Hop-by-hop headers (RFC 9110, 7.6.1), and those that gw or undici sets itself. */
@@ -53,7 +54,7 @@ const FOREIGN_PREFIX: Readonly<Record<Provider['wire'], string>> = {
 
 /** The headers for the provider, as a flat list: the client's without its credentials, then the provider's own. */
 export function upstreamHeaders(
-  rawHeaders: readonly string[],
+  rawHeaders: RawHeaders,
   { wire, authHeaders }: Pick<Provider, 'wire' | 'authHeaders'>,
   isTranslated = false,
 ): string[] {
@@ -83,9 +84,9 @@ export function upstreamHeaders(
 }
 
 /** Removes the headers that the `connection` header names as hop-by-hop. */
-function withoutHopByHop(headers: readonly string[], connection: string): string[] {
+function withoutHopByHop(headers: RawHeaders, connection: string): string[] {
   const names = new Set(connection.split(',').map((name) => name.trim().toLowerCase()));
-  return headers.filter((_, i) => !names.has(headers[i - (i % 2)] ?? ''));
+  return withoutHeaders(headers, names);
 }
 
 /** The provider's headers for the client, as a flat list. The relay sets `content-length`. */
@@ -100,7 +101,7 @@ export function returnedHeaders(rawHeaders: readonly Buffer[]): string[] {
 }
 
 /** Headers for a translated answer: its content type has changed, and each API has its own name for the request id. */
-export function translatedHeaders(headers: readonly string[], isStream: boolean): string[] {
+export function translatedHeaders(headers: RawHeaders, isStream: boolean): string[] {
   const translated = ['content-type', isStream ? 'text/event-stream; charset=utf-8' : 'application/json'];
   for (let i = 0; i < headers.length; i += 2) {
     const [name = '', value = ''] = headers.slice(i, i + 2);
@@ -110,9 +111,4 @@ export function translatedHeaders(headers: readonly string[], isStream: boolean)
     if (other && headerOf(headers, other) === undefined) translated.push(other, value);
   }
   return translated;
-}
-
-export function headerOf(headers: readonly string[], name: string): string | undefined {
-  for (let i = 0; i < headers.length; i += 2) if (headers[i] === name) return headers[i + 1];
-  return undefined;
 }
