@@ -1,9 +1,6 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { createCalendar } from '../../src/calendar.ts';
-import { systemClock } from '../../src/clock.ts';
 import { removeBudget } from '../../src/store/budgets/budgets.ts';
-import { createLedger } from '../../src/store/ledger/ledger.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { usageOf } from '../support/chat-shapes.ts';
 import { request } from '../support/client.ts';
@@ -132,25 +129,6 @@ test('a budget that is removed and set between two attempts counts both', async 
     [2 * DIME, 0],
     [2 * DIME, 0],
   ]);
-});
-
-test('a hold that another daemon closes between two attempts ends the request, booked once', async () => {
-  const { gateway, gate, hits } = await failingFirst(dayCap(5));
-  const answer = gateway.post(ASK);
-  await gate.reached();
-  const other = createLedger({
-    db: gateway.db,
-    clock: systemClock,
-    calendar: () => createCalendar('UTC'),
-    slot: 9,
-  });
-  const [slot] = gateway.db.prepare<[], number>('SELECT slot FROM holds').pluck().all();
-  expect(await other.closeHolds(slot ?? -1)).toBe(1);
-  gate.open();
-  expect((await answer).status).toBe(502);
-  expect(hits()).toEqual([1, 0, 0]);
-  expect(balances(gateway)).toEqual([[DIME, 0]]);
-  expect(await gateway.records()).toMatchObject([{ outcome: 'crashed', costNanoUsd: DIME }]);
 });
 
 test('two attempts around midnight are both booked in the new day', async () => {

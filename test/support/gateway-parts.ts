@@ -60,6 +60,7 @@ export async function openGatewayParts(options: Partial<HomeOptions> = {}): Prom
     await gateway.tokens.close();
     await gateway.compressor.close();
     await gateway.attribution.close();
+    await gateway.learners.close();
     await core.checkpoints.close();
     core.db.close();
     home.db.close();
@@ -75,7 +76,7 @@ export async function openGatewayParts(options: Partial<HomeOptions> = {}): Prom
     warnings,
     async setPrice(price) {
       await home.setPrice(price);
-      await configuration.refresh();
+      await configuration.reload();
     },
     contextOf(body, wire = chatWire) {
       const request = new IncomingMessage(new Socket());
