@@ -257,18 +257,6 @@ describe('pace', () => {
     connection.hangUp();
   });
 
-  test('the head of a stream is sent before its first event', async () => {
-    const gateway = await startGateway();
-    const gate = createGate();
-    gateway.upstream.queue(sse(['one'], { pace: gate.pass }));
-    const connection = await gateway.open(STREAM);
-    await gate.reached();
-    expect((await connection.head()).firstLine).toBe('HTTP/1.1 200 OK');
-    gate.openForGood();
-    await connection.response();
-    connection.hangUp();
-  });
-
   test('a client that does not read pauses the upstream', async () => {
     const gateway = await startGateway();
     const event = Buffer.from(`data: ${content('x', { padding: 'x'.repeat(60_000) })}\n\n`);
