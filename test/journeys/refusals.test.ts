@@ -1,6 +1,5 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { formatRequestId } from '../../src/ids.ts';
 import { bumpConfigurationEpoch } from '../../src/store/database/write.ts';
 import { openConnection, type RawResponse, request, requestBytes } from '../support/client.ts';
 import { PLAIN, STREAM, startGateway, until } from '../support/gateway.ts';
@@ -253,53 +252,6 @@ test.each([
   const gateway = await startGateway();
   const answer = await gateway.post(PLAIN, { headers: { [name]: value } });
   expect([answer.status, errorOf(answer).param]).toEqual([400, name]);
-});
-
-describe('the refusal of an unreadable request is recorded', () => {
-  const json = { 'content-type': 'application/json' };
-  test.each([
-    ['invalid JSON', { body: '{"model":' }, 400, ''],
-    ['not an object', { body: '[]' }, 400, ''],
-    ['another content type', { body: 'hi', headers: { 'content-type': 'text/plain' } }, 415, ''],
-    ['too large', { body: JSON.stringify({ ...PLAIN, user: 'x'.repeat(2_000) }) }, 413, ''],
-    ['a mistyped field', { body: JSON.stringify({ ...PLAIN, stream: 'yes' }) }, 400, PLAIN.model],
-    [
-      'an unknown budget',
-      { body: JSON.stringify({ ...PLAIN, service: { budget_id: 'nope' } }) },
-      404,
-      PLAIN.model,
-    ],
-  ])(
-    '%s',
-    async (_name, { body, headers = json }: { body: string; headers?: object }, status, askedModel) => {
-      const gateway = await startGateway({ settings: { 'limits.max_body_bytes': 1_024 } });
-      const answer = await request(gateway.origin, {
-        method: 'POST',
-        path: '/v1/chat/completions',
-        headers: { authorization: `Bearer ${gateway.key}`, ...headers },
-        body: Buffer.from(body),
-      });
-      expect(answer.status).toBe(status);
-      const { code } = errorOf(answer);
-      const [record] = await gateway.records();
-      expect(formatRequestId(record?.id ?? 0)).toBe(answer.header('x-service-request-id'));
-      expect(await gateway.records()).toMatchObject([
-        {
-          status,
-          outcome: 'refused',
-          detail: { error: code },
-          askedModel,
-          costNanoUsd: 0,
-        },
-      ]);
-    },
-  );
-
-  test('but not that of a request without a key', async () => {
-    const gateway = await startGateway();
-    await request(gateway.origin, { method: 'POST', path: '/v1/chat/completions', body: PLAIN });
-    expect(await gateway.records()).toEqual([]);
-  });
 });
 
 describe('projects and budgets that a key may not use', () => {

@@ -3,7 +3,7 @@ import { completion } from '../support/chat-scripts.ts';
 import { deferred } from '../support/deferred.ts';
 import type { Exchange } from '../support/exchange.ts';
 import { createGate } from '../support/gate.ts';
-import { MODEL, PLAIN, STREAM, startGateway, until } from '../support/gateway.ts';
+import { MODEL, STREAM, startGateway, until } from '../support/gateway.ts';
 import type { Script } from '../support/scripts.ts';
 import { cut, malformedSse, sse } from '../support/sse-scripts.ts';
 import { steady } from '../support/steady.ts';
@@ -289,37 +289,6 @@ describe('pace', () => {
     const answer = await gateway.post(ASKED);
     expect(answer.body.equals(bytes)).toBe(true);
     expect(await gateway.settled(1)).toMatchObject([{ inputTokens: 20, outputTokens: 10 }]);
-  });
-});
-
-describe('the record is on disk before the client has read the end', () => {
-  test('of a stream: when [DONE] arrives, and not before', async () => {
-    const gateway = await startGateway();
-    const gate = createGate();
-    gateway.upstream.queue(sse(['one'], { usage: { ...USAGE }, pace: gate.pass }));
-    const connection = await gateway.open(STREAM);
-    gate.open(3);
-    await connection.bodyUntil('"stop"');
-    expect(await gateway.records()).toEqual([]);
-    expect(gateway.holds()).toBe(1);
-    gate.openForGood();
-    await connection.bodyUntil('[DONE]');
-    expect(await gateway.records()).toMatchObject([
-      { model: 'test-model', inputTokens: 20, outputTokens: 10 },
-    ]);
-    expect(gateway.holds()).toBe(0);
-    connection.hangUp();
-  });
-
-  test('of a stream without [DONE], and of a plain answer: many in turn', async () => {
-    const gateway = await startGateway();
-    for (let i = 1; i <= 25; i++) {
-      gateway.upstream.queue(sse(['one'], { done: false }));
-      expect((await gateway.post(STREAM)).complete).toBe(true);
-      expect(await gateway.records()).toHaveLength(2 * i - 1);
-      expect((await gateway.post(PLAIN)).status).toBe(200);
-      expect(await gateway.records()).toHaveLength(2 * i);
-    }
   });
 });
 
