@@ -8,6 +8,9 @@ export type ErrorType =
   | 'rate_limit_error'
   | 'api_error';
 
+/** A field of the error object that clients get. */
+export type ErrorField = string | number | boolean | null | { readonly [name: string]: ErrorField };
+
 export interface GwErrorOptions {
   /** HTTP status of the response. */
   status: number;
@@ -16,7 +19,7 @@ export interface GwErrorOptions {
   /** Path of the invalid request field, such as `service.optimize`. */
   param?: string;
   /** Additional fields of the error object. */
-  fields?: Record<string, string | number | boolean | null>;
+  fields?: Record<string, ErrorField>;
   /** Additional response headers. */
   headers?: Record<string, string>;
   cause?: unknown;
@@ -30,7 +33,7 @@ export class GwError extends Error {
   readonly type: ErrorType;
   readonly code: string;
   readonly param: string | null;
-  readonly fields: Record<string, string | number | boolean | null>;
+  readonly fields: Record<string, ErrorField>;
   readonly headers: Record<string, string>;
   readonly recorded: boolean;
 

@@ -5,6 +5,7 @@ import { createAccountSurcharges } from '../gateway/state/account-surcharges.ts'
 import { createAdmissionQueue } from '../gateway/state/admission-queue.ts';
 import { createAuthenticator } from '../gateway/state/authenticator.ts';
 import { createBodyMemory } from '../gateway/state/body-memory.ts';
+import { createBoundTrust } from '../gateway/state/bound-trust.ts';
 import { createLabels } from '../gateway/state/labels.ts';
 import { createLearners } from '../gateway/state/learners.ts';
 import { createResolver, type Target } from '../gateway/state/resolver.ts';
@@ -17,7 +18,9 @@ import { createRequestIds } from '../ids.ts';
 import { worstCase } from '../pricing/cost.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
 import { createBudgetLookup, createCallerLookup, createProjectLookup } from '../store/accounts/callers.ts';
+import { distrustBound, readDistrustedBounds } from '../store/budgets/distrusted-bounds.ts';
 import { lastRequestId } from '../store/database/daemons.ts';
+import { bumpConfigurationEpoch } from '../store/database/write.ts';
 import { recentTierScores } from '../store/router/tier-scores.ts';
 import { modelsFingerprint } from '../tiering/learner/tier-models.ts';
 import { createTokenCounter } from '../tokens/counter.ts';
@@ -50,10 +53,21 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     priceOf: (target) => comparablePrice(target, current(), clock.now()),
   });
   const tiers = createTiers({ settings, resolver, savedScores: recentTierScores(db) });
+  const boundTrust = createBoundTrust({
+    read: () => readDistrustedBounds(db, clock.now()),
+    save: (bound) =>
+      ledger.write(() => {
+        distrustBound(db, bound);
+        bumpConfigurationEpoch(db);
+      }),
+    now: () => clock.now(),
+    warn,
+  });
   configuration.onChange(() => {
     authenticator.forget();
     resolver.forget();
     tiers.forget();
+    boundTrust.reload();
   });
   const learners = createLearners({
     home: paths.home,
@@ -83,6 +97,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     settleRetry: createSettleRetry(ledger, clock),
     queue: createAdmissionQueue(ledger, clock),
     accountSurcharges: createAccountSurcharges(),
+    boundTrust,
     bodies: createBodyMemory(() => settings()['limits.max_memory_bytes']),
     tokens: createTokenCounter(),
     compressor: options.compressor ?? createCompressor({ clock, warn }),

@@ -5,7 +5,7 @@ import { orderTargets } from '../routing/order.ts';
 import type { Standing } from '../store/ledger/standing.ts';
 import { budgetName } from '../store/ledger/terms.ts';
 import { fittingHold } from './admission/fitting-hold.ts';
-import { countInput, inputBound, isCountable } from './admission/input-tokens.ts';
+import { countedBound, countInput, inputBound, isCountable } from './admission/input-tokens.ts';
 import type { Quote } from './admission/quote.ts';
 import { quoteRequest } from './admission/quote-request.ts';
 import type { Gateway } from './context/gateway.ts';
@@ -157,7 +157,7 @@ async function explainBudget(
   const bound = quoteFor(inputBound(context, target));
   const needsExactCount = !bound.unpriced && bound.amount > room && isCountable(context, target);
   const quote = needsExactCount
-    ? quoteFor(await countInput(gateway, context, target, bound.inputTokens))
+    ? quoteFor(await countInput(gateway, context, target, bound.inputTokens), countedBound(target))
     : bound;
   return {
     name: budgetName(tightest.budget),

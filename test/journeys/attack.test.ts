@@ -254,7 +254,7 @@ describe('the service tier that an answer reports', () => {
       {},
       { service_tier: 'priority' },
       500_000,
-      ['overrun'],
+      ['overrun', 'underheld'],
     ],
     ['a cheaper tier than requested', { service_tier: 'priority' }, { service_tier: 'default' }, 200_000, []],
     ['the requested tier', { service_tier: 'priority' }, { service_tier: 'priority' }, 500_000, []],
@@ -271,7 +271,10 @@ describe('the service tier that an answer reports', () => {
       500_000,
       [],
     ]);
-    expect(await booked({}, { service_tier: 'priority' }, 'proxy')).toEqual([500_000, ['overrun']]);
+    expect(await booked({}, { service_tier: 'priority' }, 'proxy')).toEqual([
+      500_000,
+      ['overrun', 'underheld'],
+    ]);
   });
 
   test('is held for while it is known to be the default of the account', async () => {
@@ -566,7 +569,10 @@ describe('a request that translation makes longer', () => {
     expect(answer.json()).toMatchObject({ error: { code: 'budget_exceeded', budget_id: 'default/daily' } });
     expect(gateway.upstream.requests.map(({ path }) => path)).toEqual(['/v1/responses']);
     expect(record).toMatchObject({ status: 402, outcome: 'blocked', costNanoUsd: 0 });
-    expect(record?.detail).toEqual({ budget: 'default/daily' });
+    expect(record?.detail).toEqual({
+      budget: 'default/daily',
+      need: expect.objectContaining({ input_bound: 'bytes' }),
+    });
     expect(eventsOf(gateway.db, 'request.blocked')).toMatchObject([
       { data: { budget_id: 'default/daily', model: PLAIN.model } },
     ]);
@@ -649,7 +655,7 @@ describe('usage that no model can have', () => {
     expect(record).toMatchObject({
       inputTokens: input,
       outputTokens: output,
-      flags: ['estimated', 'overrun'],
+      flags: ['estimated', 'overrun', 'underheld'],
     });
     expect(record.costNanoUsd).toBe(input * 1_000 + output * 2_000);
   });
@@ -660,7 +666,7 @@ describe('usage that no model can have', () => {
     gateway.upstream.queue(respond(200, JSON_TYPE, JSON.stringify({ usage: { ...USED, cost: 9e8 } })));
     await gateway.post({ ...PLAIN, model: 'openrouter/test-model', max_tokens: 50 });
     const { costNanoUsd, flags } = await recordOf(gateway);
-    expect([costNanoUsd, flags]).toEqual([10_000 * 1e9, ['estimated', 'overrun']]);
+    expect([costNanoUsd, flags]).toEqual([10_000 * 1e9, ['estimated', 'overrun', 'underheld']]);
   });
 });
 

@@ -409,7 +409,7 @@ describe('the output limit', () => {
     await gateway.post({ ...STREAM, max_tokens: 10 });
     const [record] = await gateway.settled(1);
     expect(record).toMatchObject({ outputTokens: 5000, costNanoUsd: 5 * 1000 + 5000 * 2000 });
-    expect(record?.flags).toEqual(['stream', 'overrun']);
+    expect(record?.flags).toEqual(['stream', 'overrun', 'underheld']);
   });
 });
 

@@ -10,6 +10,7 @@ import { checkDaemon } from '../doctor/daemon.ts';
 import { checkDatabase, longCheckMessage } from '../doctor/database.ts';
 import { checkDatabaseSize } from '../doctor/database-size.ts';
 import { checkDisk, checkKeyFiles, checkPermissions } from '../doctor/files.ts';
+import { checkHolds, switchBoundsOn } from '../doctor/holds.ts';
 import { checkInstall, checkNode, checkPath } from '../doctor/install.ts';
 import { checkOptimizer } from '../doctor/optimizer.ts';
 import { checkProviders } from '../doctor/providers.ts';
@@ -20,6 +21,7 @@ import { CliError } from '../exit.ts';
 interface Options {
   fix?: boolean;
   quick?: boolean;
+  trustBounds?: boolean;
   json?: boolean;
 }
 
@@ -27,12 +29,15 @@ export const doctor: SetUp = (command, context) => {
   command
     .option('--fix', 'fix file permissions, and reset a terminal that a killed dashboard left behind')
     .option('--quick', 'skip the integrity check of the database, which is slow for a large one')
+    .option('--trust-bounds', 'use input bounds again that a provider has exceeded')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExits with code 1 if anything is broken.')
     .action((options: Options) => run(context, options));
 };
 
-async function run(context: Context, { fix, quick = false, json }: Options): Promise<void> {
+async function run(context: Context, { fix, quick = false, trustBounds, json }: Options): Promise<void> {
+  if (trustBounds)
+    note(context, `Switched ${plural(await switchBoundsOn(context), 'input bound')} on again.`);
   if (fix) {
     restoreTerminal(context);
     for (const finding of checkPermissions(context.paths)) finding.fix?.();
@@ -68,7 +73,9 @@ async function examine(context: Context, quick: boolean): Promise<Finding[]> {
     await checkDaemon(context),
     ...(await checkProviders(context)),
     // Compares the clock with the latest request in the database.
-    ...(database.state === 'ok' ? [await checkClock(context), ...(await checkOptimizer(context))] : []),
+    ...(database.state === 'ok'
+      ? [await checkClock(context), ...(await checkOptimizer(context)), ...(await checkHolds(context))]
+      : []),
     checkTimezone(context),
   ];
 }

@@ -1,5 +1,6 @@
 import { projectIds } from '../../store/accounts/projects.ts';
 import { listBudgets, type Standing } from '../../store/budgets/budgets.ts';
+import { readDistrustedBounds } from '../../store/budgets/distrusted-bounds.ts';
 import { type UsageFigures, usageReport } from '../../store/reports/usage-report.ts';
 import type { Context } from '../context.ts';
 import { type DaemonState, findDaemon } from '../daemon/find.ts';
@@ -24,9 +25,10 @@ export async function readStatus(context: Context): Promise<Status> {
   const now = context.clock.now();
   const today = calendar.dateOf(now);
   const state = await findDaemon(context);
-  const { report, standings } = await withStore(context, async (db) => ({
+  const { report, standings, distrusted } = await withStore(context, async (db) => ({
     report: await usageReport(db, calendar, { from: today, to: today, groupBy: 'day' }),
     standings: await listBudgets(db, projectIds(db), { calendar, now }),
+    distrusted: readDistrustedBounds(db, now),
   }));
   const { providers, problems } = knownProviders(context);
   return {
@@ -35,7 +37,10 @@ export async function readStatus(context: Context): Promise<Status> {
     standings,
     providers: [...providers.keys()],
     timezone: settings.timezone,
-    problems: problems.map(({ name, message }) => `provider ${name} ${message}`),
+    problems: [
+      ...problems.map(({ name, message }) => `provider ${name} ${message}`),
+      ...distrusted.map(({ provider, model, bound }) => `the ${bound} bound of ${provider}/${model} is off`),
+    ],
     now,
   };
 }

@@ -71,7 +71,7 @@ function budgetsText({ standings, timezone, now }: Status): string {
 
 function providersText({ providers, problems }: Status): string {
   const names = providers.length > 0 ? providers.join(', ') : 'only the built-in sandbox';
-  return problems.length > 0 ? `${names}; ${plural(problems.length, 'problem')}: gw providers list` : names;
+  return problems.length > 0 ? `${names}; ${plural(problems.length, 'problem')}: gw doctor` : names;
 }
 
 function nextText({ state, providers, standings }: Status): string {

@@ -10,7 +10,8 @@ import type { Admitted } from './admitted.ts';
 import { blockedStatus, budgetBusy, forCodex } from './errors.ts';
 import type { FittingHold } from './fitting-hold.ts';
 import { fittingHold, toAdmitted } from './fitting-hold.ts';
-import { countInput, inputBound, isCountable } from './input-tokens.ts';
+import { countedBound, countInput, inputBound, isCountable } from './input-tokens.ts';
+import { leastNeed } from './need.ts';
 import type { Quote } from './quote.ts';
 import type { QuoteParts } from './quote-request.ts';
 import { quoteRequest } from './quote-request.ts';
@@ -36,7 +37,7 @@ export async function admit(
   const bound = quoteFor(inputBound(context, target));
   const admitted = await admitQuote(gateway, admission, bound, !isCountable(context, target));
   if (admitted) return admitted;
-  const exact = quoteFor(await countInput(gateway, context, target, bound.inputTokens));
+  const exact = quoteFor(await countInput(gateway, context, target, bound.inputTokens), countedBound(target));
   return admitFinally(gateway, admission, exact);
 }
 
@@ -103,7 +104,12 @@ function ledgerAdmission(
     isFinal,
     fitInto,
     blockedRecord() {
-      const fields = { status: blockedStatus(exchange.request.headers), outcome: 'blocked' } as const;
+      const need = leastNeed(quote, quote.least, request.maxOutputTokens);
+      const fields = {
+        status: blockedStatus(exchange.request.headers),
+        outcome: 'blocked',
+        detail: need && { need },
+      } as const;
       return recordOf(context, target, fields, gateway.clock.monotonic());
     },
   };
@@ -126,7 +132,7 @@ function outcomeOf(
     case 'unpriced':
       throw forCodex(unpricedError(admission, hold.quote, result.standing), context.exchange.request.headers);
     case 'blocked':
-      throw exceededError(admission, result.standing, hold.quote.least);
+      throw exceededError(admission, result.standing, { quote: hold.quote, needed: hold.quote.least });
     case 'wait':
       if (context.exchange.gone) throw new ClientGone();
       throw budgetBusy(result.standing);

@@ -7,12 +7,15 @@ import type { Standing } from '../../store/ledger/standing.ts';
 import { budgetName } from '../../store/ledger/terms.ts';
 import type { ServerTool } from '../../wire/request/server-tools.ts';
 import { isFromCodex } from '../intake/is-from-codex.ts';
+import type { Need } from './need.ts';
 
 /** What a person needs to know to act on a refused request. */
 export interface BudgetRefusal {
   standing: Standing;
   /** The least that the request needs. */
   needed: NanoUsd;
+  /** Of what `needed` is made up. */
+  need: Need | undefined;
   model: string;
   calendar: Calendar;
   headers: IncomingHttpHeaders;
@@ -22,8 +25,8 @@ export interface BudgetRefusal {
  * 402: measured with the common SDKs and agents, no client but Codex retries it (see `forCodex`), while a 429 starts
  * retry storms.
  */
-export function budgetExceeded({ standing, needed, model, calendar, headers }: BudgetRefusal): GwError {
-  const { budget, posted, resetsAt } = standing;
+export function budgetExceeded({ standing, needed, need, model, calendar, headers }: BudgetRefusal): GwError {
+  const { budget, posted, pending, resetsAt } = standing;
   const name = budgetName(budget);
   const when = `${calendar.dateOf(resetsAt)} ${calendar.timeOfDay(resetsAt)} (${calendar.timezone})`;
   const command = raiseCommand(standing, needed);
@@ -32,8 +35,8 @@ export function budgetExceeded({ standing, needed, model, calendar, headers }: B
   const resets =
     budget.capNanoUsd === 0 ? '' : ` ${isRate ? 'Room comes back from' : 'It resets at'} ${when}.`;
   const message =
-    `budget ${name} has no room for this request: ${formatUsd(posted)} of ${formatUsd(budget.capNanoUsd)} is spent, ` +
-    `and ${model} needs up to ${formatUsd(needed)}.${resets} To raise the cap: ${command}`;
+    `budget ${name} has no room for this request: ${formatUsd(posted)} of ${formatUsd(budget.capNanoUsd)} is spent${heldText(pending)}, ` +
+    `and ${model} needs up to ${formatUsd(needed)}${needText(need)}.${resets} To raise the cap: ${command}`;
   return new GwError(message, {
     status: 402,
     type: 'insufficient_quota',
@@ -45,12 +48,34 @@ export function budgetExceeded({ standing, needed, model, calendar, headers }: B
       ...(isFromCodex(headers) ? { resets_at: Math.ceil(resetsAt / 1000) } : {}),
       budget_id: name,
       spent_usd: usdNumber(posted),
+      held_usd: usdNumber(pending),
+      left_usd: usdNumber(Math.max(0, budget.capNanoUsd - posted - pending)),
       cap_usd: usdNumber(budget.capNanoUsd),
       needed_usd: usdNumber(needed),
+      ...(need && { need }),
       reset_at: new Date(resetsAt).toISOString(),
       command,
     },
   });
+}
+
+function heldText(pending: NanoUsd): string {
+  return pending > 0 ? `, ${formatUsd(pending)} is held by running requests` : '';
+}
+
+const BOUND_TEXTS: Readonly<Record<Need['input_bound'], string>> = {
+  bytes: 'counted by bytes',
+  exact: 'counted',
+  edit: 'from an earlier report',
+  provider_count: "by the provider's count",
+};
+
+/** How the need comes about: the tokens that it allows for, and how the input was bounded. */
+function needText(need: Need | undefined): string {
+  if (!need) return '';
+  const { input_tokens, input_bound, output_tokens, fees_usd } = need;
+  const fees = fees_usd > 0 ? `, and $${fees_usd} of fees` : '';
+  return ` (at most ${input_tokens} input tokens, ${BOUND_TEXTS[input_bound]}, and ${output_tokens} output tokens${fees})`;
 }
 
 /** Codex retries a 402, but stops at this kind of 429 and prints the header. Other clients get the error unchanged. */

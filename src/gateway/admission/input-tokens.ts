@@ -5,6 +5,7 @@ import type { NonTextInput } from '../../wire/request/non-text-input.ts';
 import { nonTextTokens } from '../../wire/request/non-text-input.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
+import type { InputBound } from '../state/input-bound.ts';
 import type { Target } from '../state/resolver.ts';
 
 /** Tokens that a provider adds to any request. */
@@ -51,4 +52,9 @@ export async function countInput(
 /** Whether counting can lower the bound, which takes the bytes of inline images for text. */
 export function isCountable({ request: { nonText } }: RequestContext, target: Target): boolean {
   return encodingOf(target.model) !== undefined || nonText.images > 0 || nonText.context;
+}
+
+/** What `countInput` gives for a target: an exact count only where the tokenizer is public. */
+export function countedBound({ model }: Target): InputBound {
+  return encodingOf(model) ? 'exact' : 'bytes';
 }

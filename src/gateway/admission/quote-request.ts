@@ -5,6 +5,7 @@ import { regionalCard } from '../../pricing/regional.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
+import type { InputBound } from '../state/input-bound.ts';
 import type { Target } from '../state/resolver.ts';
 import type { Quote } from './quote.ts';
 import { quote } from './quote.ts';
@@ -18,7 +19,7 @@ export function quoteRequest(
   gateway: QuoteParts,
   context: RequestContext,
   target: Target,
-): (inputTokens: number) => Quote {
+): (inputTokens: number, inputBound?: InputBound) => Quote {
   const { provider, model } = target;
   const catalogCard = gateway.catalog().find(provider.name, model, gateway.clock.now());
   const listed = regionalCard(catalogCard, provider, model);
@@ -35,7 +36,7 @@ export function quoteRequest(
       fees: settings.fees,
       maxCalls: settings['admission.max_tool_calls'],
     });
-  return (inputTokens) =>
+  return (inputTokens, inputBound = 'bytes') =>
     quote(context.request, {
       provider: provider.name,
       model,
@@ -43,6 +44,7 @@ export function quoteRequest(
       listed,
       priceTenths,
       inputTokens,
+      inputBound,
       minOutputTokens: settings['admission.min_output_tokens'],
       tools: tools || undefined,
     });

@@ -4,6 +4,7 @@ import { modelLimits } from '../../pricing/limits.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
 import { UNKNOWN_CONTEXT } from '../../wire/request/non-text-input.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
+import type { InputBound } from '../state/input-bound.ts';
 import type { ToolFees } from './tool-fees.ts';
 
 /** The most that a request can cost, and the bounds of its usage behind that. */
@@ -16,6 +17,8 @@ export interface Quote {
   priceTenths: number;
   /** Upper bound of the input tokens, without those that the provider's tools add. */
   inputTokens: number;
+  /** How `inputTokens` was found. */
+  inputBound: InputBound;
   /** Upper bound of the output tokens of each choice. */
   outputTokens: number;
   choices: number;
@@ -23,6 +26,8 @@ export interface Quote {
   amount: NanoUsd;
   /** The worst case when output and tool calls are cut as far as they may be. */
   least: NanoUsd;
+  /** The output limit of each choice behind `least`. */
+  leastOutputTokens: number;
   /** The output may be cut to what a budget affords: the request sets no limit of its own. */
   mayCut: boolean;
   /** The model's own maximum is unknown, so the bound holds only if it is written into the request. */
@@ -65,6 +70,7 @@ export interface QuoteOptions {
   priceTenths: number;
   /** Upper bound of the input tokens. */
   inputTokens: number;
+  inputBound: InputBound;
   /** The output of a request is never cut below this. */
   minOutputTokens: number;
   tools?: ToolFees | undefined;
@@ -91,10 +97,12 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
     listed: options.listed,
     priceTenths: options.priceTenths,
     inputTokens: options.inputTokens,
+    inputBound: options.inputBound,
     outputTokens,
     choices,
     amount: 0,
     least: 0,
+    leastOutputTokens: outputTokens,
     mayCut,
     mustLimit: mayCut && modelMaximum === undefined,
     unpriced: card === undefined || request.surcharges?.unknown !== undefined || tools?.unknown !== undefined,
@@ -105,6 +113,7 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
   };
   result.amount = costWith(result, outputTokens, tools?.calls);
   const leastTokens = leastOutput(result, options.minOutputTokens);
+  result.leastOutputTokens = leastTokens;
   result.least =
     leastTokens < outputTokens || tools ? costWith(result, leastTokens, tools?.leastCalls) : result.amount;
   return result;

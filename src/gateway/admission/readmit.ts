@@ -5,7 +5,7 @@ import { queueKeyOf, type RequestContext } from '../context/request-context.ts';
 import type { RoutedTarget, Target } from '../state/resolver.ts';
 import type { Admitted } from './admitted.ts';
 import { fittingHold, toAdmitted } from './fitting-hold.ts';
-import { countInput, inputBound, isCountable } from './input-tokens.ts';
+import { countedBound, countInput, inputBound, isCountable } from './input-tokens.ts';
 import type { Quote } from './quote.ts';
 import type { QuoteParts } from './quote-request.ts';
 import { quoteRequest } from './quote-request.ts';
@@ -84,7 +84,7 @@ async function replaceHold(
   const result = await tryReadmit(gateway, attempt, bound, isFinal);
   if (isFinal || !result || !('standing' in result)) return result;
   const inputTokens = await countInput(gateway, context, target, bound.inputTokens);
-  return tryReadmit(gateway, attempt, quoteFor(inputTokens), true);
+  return tryReadmit(gateway, attempt, quoteFor(inputTokens, countedBound(target)), true);
 }
 
 async function tryReadmit(

@@ -13,6 +13,7 @@ import {
   surchargeUnknown,
   toolUnpriced,
 } from './errors.ts';
+import { leastNeed } from './need.ts';
 import type { Quote } from './quote.ts';
 
 /** A request to be admitted at a target. */
@@ -32,16 +33,18 @@ export function noRoomError(
     return forCodex(unpricedError(admission, quote, standing), context.exchange.request.headers);
   const needed = spent + quote.least;
   if (needed <= standing.budget.capNanoUsd - standing.posted) return budgetBusy(standing);
-  return exceededError(admission, standing, needed);
+  return exceededError(admission, standing, { quote, needed });
 }
 
 export function exceededError(
   { context, target, calendar }: AdmissionRequest,
   standing: Standing,
-  needed: NanoUsd,
+  { quote, needed }: { quote: Quote; needed: NanoUsd },
 ): GwError {
   const { headers } = context.exchange.request;
-  return forCodex(budgetExceeded({ standing, needed, model: target.model, calendar, headers }), headers);
+  const need = leastNeed(quote, quote.least, context.request.maxOutputTokens);
+  const refusal = { standing, needed, need, model: target.model, calendar, headers };
+  return forCodex(budgetExceeded(refusal), headers);
 }
 
 /** Why a budget can't hold a request that has no worst case. */

@@ -1,6 +1,8 @@
 import { formatUsd, type NanoUsd } from '../../money.ts';
 import { FLAGS, type RequestRecord } from '../../store/ledger/record.ts';
 import type { TokenUsage } from '../../usage.ts';
+import { needOf } from '../admission/need.ts';
+import { inputWith } from '../admission/quote.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
@@ -15,7 +17,8 @@ import { meterAttempt } from './meter-attempt.ts';
 import { recordedOutcome } from './outcome.ts';
 
 /** What this stage uses of the gateway. */
-type SettleParts = MeterParts & Pick<Gateway, 'repoBudgets' | 'catalog' | 'settleRetry' | 'queue'>;
+type SettleParts = MeterParts &
+  Pick<Gateway, 'repoBudgets' | 'catalog' | 'settleRetry' | 'queue' | 'boundTrust'>;
 
 /** How a request was booked. */
 export interface Settlement {
@@ -37,12 +40,25 @@ export async function settle(
   if (savedByTierNanoUsd !== undefined && savedByTierNanoUsd > 0)
     headers.route += `; saved=${formatUsd(savedByTierNanoUsd)}`;
   const record = recordFor(gateway, attempt, result, { last, savedByTierNanoUsd });
+  checkBound(gateway, attempt, last);
   context.exchange.recorded = true;
   const settled = await gateway.settleRetry.settle(record);
   gateway.queue.wake(queueKeyOf(context, gateway.repoBudgets()));
   headers.costNanoUsd = record.flags & FLAGS.unpriced ? undefined : record.costNanoUsd;
   headers.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
   return { usage: last.usage, outcome: record.outcome };
+}
+
+/** A report above its bound shows that an assumption about the provider is wrong: that bound is not used again. */
+function checkBound(
+  { boundTrust }: Pick<Gateway, 'boundTrust'>,
+  { context, target, admitted }: Attempt,
+  { usage, flags }: Metered,
+): void {
+  const { quote, calls } = admitted;
+  if (quote.inputBound === 'bytes' || flags & FLAGS.estimated) return;
+  if (usage.inputTokens <= inputWith(quote, calls ?? quote.tools?.calls)) return;
+  boundTrust.distrust(target, quote.inputBound, context.exchange.id);
 }
 
 /** Not inlined in `settle`: an async function keeps its variables alive while it waits. */
@@ -64,10 +80,10 @@ function recordFor(
     {
       status,
       outcome,
-      detail: context.tier ? withTier(context.tier, savedByTierNanoUsd, detail) : detail,
+      detail: withNeed(attempt, context.tier ? withTier(context.tier, savedByTierNanoUsd, detail) : detail),
       usage,
       costNanoUsd,
-      flags,
+      flags: isUnderheld(attempt, last) ? flags | FLAGS.underheld : flags,
       savedNanoUsd: savedMoney(context.optimized?.savings ?? [], last.usage, admitted.quote.card),
       firstByteMs: firstByteAt === undefined ? null : firstByteAt - context.exchange.startedAt,
     },
@@ -81,6 +97,27 @@ function withTier(
   detail: Record<string, unknown> | undefined,
 ): Record<string, unknown> {
   return { ...detail, tier: tierDetail(tier, savedNanoUsd) };
+}
+
+/** Whether it cost more than a budget held for it. What is passed through has no worst case to be held. */
+function isUnderheld({ admitted, route }: Attempt, { costNanoUsd }: Metered): boolean {
+  return route !== undefined && admitted.remaining !== null && costNanoUsd > admitted.heldNanoUsd;
+}
+
+/** What the last attempt needed at most: its hold, where a budget held it. */
+function withNeed(
+  { context, admitted }: Attempt,
+  detail: Record<string, unknown> | undefined,
+): Record<string, unknown> | undefined {
+  const { quote, heldNanoUsd, limit, calls } = admitted;
+  if (admitted.remaining === null) return detail;
+  const need = needOf(quote, {
+    amount: heldNanoUsd,
+    outputTokens: limit ?? quote.outputTokens,
+    calls: calls ?? quote.tools?.calls,
+    maxOutputTokens: context.request.maxOutputTokens,
+  });
+  return need ? { ...detail, need } : detail;
 }
 
 /** The record's detail of a request with several attempts. */

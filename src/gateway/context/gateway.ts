@@ -13,6 +13,7 @@ import type { AccountSurcharges } from '../state/account-surcharges.ts';
 import type { AdmissionQueue } from '../state/admission-queue.ts';
 import type { Authenticator } from '../state/authenticator.ts';
 import type { BodyMemory } from '../state/body-memory.ts';
+import type { BoundTrust } from '../state/bound-trust.ts';
 import type { Labels } from '../state/labels.ts';
 import type { Learners } from '../state/learners.ts';
 import type { Resolver } from '../state/resolver.ts';
@@ -47,6 +48,7 @@ export interface Gateway {
   queue: AdmissionQueue;
   bodies: BodyMemory;
   accountSurcharges: AccountSurcharges;
+  boundTrust: BoundTrust;
   tokens: TokenCounter;
   compressor: Compressor;
   upstreams: UpstreamPools;

@@ -359,3 +359,19 @@ export const routeHealth = sqliteTable('route_health', {
   /** JSON: cooldowns and breakers with their remaining time; the target of each recent conversation. */
   snapshot: text().notNull(),
 });
+
+/** Bounds of the input tokens that a provider's report has exceeded; they are not used again for 30 days. */
+export const distrustedBounds = sqliteTable(
+  'distrusted_bounds',
+  {
+    provider: text().notNull(),
+    model: text().notNull(),
+    /** `edit`, `exact` or `provider_count`; the bound by bytes stays in use. */
+    bound: text().notNull(),
+    /** UTC milliseconds. */
+    at: integer().notNull(),
+    /** The request whose report exceeded the bound. */
+    requestId: integer('request_id').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.provider, table.model, table.bound] })],
+);

@@ -44,6 +44,8 @@ export const FLAGS = {
   heldOut: 256,
   /** Only on old records: a shadow request, which earlier versions sent to the other tier to learn from it. */
   shadow: 512,
+  /** It cost more than the budgets held for it: a bound of the hold was wrong. */
+  underheld: 1024,
 } as const;
 export type Flag = keyof typeof FLAGS;
 

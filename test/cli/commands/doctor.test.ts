@@ -2,6 +2,9 @@ import { chmodSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { checkNode } from '../../../src/cli/doctor/install.ts';
 import { requestIdAt } from '../../../src/ids.ts';
+import { distrustBound } from '../../../src/store/budgets/distrusted-bounds.ts';
+import { openDatabase } from '../../../src/store/database/open.ts';
+import { inTransaction } from '../../../src/store/database/write.ts';
 import { status } from '../../support/scripts.ts';
 import { createWorld, recordOf, startDaemon } from '../../support/simulator.ts';
 import { refusingUrl, startUpstream } from '../../support/upstream.ts';
@@ -185,5 +188,32 @@ describe('gw doctor', () => {
     expect(checkNode('20.18.3').state).toBe('broken');
     expect(checkNode('20.19.0').state).toBe('ok');
     expect(checkNode('24.0.0').state).toBe('ok');
+  });
+
+  test('lists input bounds that a provider exceeded, and switches them on again', async () => {
+    const cli = realTimeHome();
+    await cli.run(['projects', 'list']);
+    const db = await openDatabase(cli.paths.database);
+    const row = {
+      provider: 'mock',
+      model: 'm',
+      bound: 'edit',
+      at: cli.clock.now(),
+      requestId: requestIdAt(cli.clock.now()),
+    };
+    inTransaction(db, () => distrustBound(db, row));
+    db.close();
+    const holds = async () => (await examine(cli)).findings.filter(({ name }) => name === 'holds');
+    expect(await holds()).toMatchObject([
+      {
+        state: 'warning',
+        message: expect.stringContaining('mock/m reported more input than the edit bound'),
+      },
+    ]);
+    expect((await cli.run(['status'])).stdout).toContain('1 problem: ');
+    expect((await cli.run(['doctor', '--trust-bounds'])).stderr).toContain(
+      'Switched 1 input bound on again.',
+    );
+    expect(await holds()).toMatchObject([{ state: 'ok' }]);
   });
 });

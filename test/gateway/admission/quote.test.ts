@@ -39,6 +39,7 @@ function quoteOf(fields: Partial<WireRequest> = {}, options: Partial<QuoteOption
     listed: CARD,
     priceTenths: 10,
     inputTokens: 100,
+    inputBound: 'bytes',
     minOutputTokens: 50,
     ...options,
   });

@@ -44,9 +44,22 @@ describe('settle()', () => {
         askedModel: 'many',
         costNanoUsd: COST,
         holdNanoUsd: attempt.admitted.heldNanoUsd,
-        detail: {},
+        detail: { need: { input_bound: 'bytes', output_asked_tokens: 20 } },
       },
     ]);
+  });
+
+  it('flags a cost above the hold, and switches off the bound that was too low', async () => {
+    const { gateway, attempt, result, records } = await answered(
+      {},
+      completion({ usage: usageOf(90_000, 5) }),
+    );
+    attempt.admitted.quote.inputBound = 'exact';
+    attempt.admitted.heldNanoUsd = 1_000;
+    await settle(gateway, attempt, result);
+    const [record] = await records();
+    expect(record?.flags).toContain('underheld');
+    expect(gateway.boundTrust.isTrusted(attempt.target, 'exact')).toBe(false);
   });
 
   it('releases the hold after a provider error', async () => {

@@ -1,0 +1,43 @@
+import type { RequestId } from '../../ids.ts';
+import type { Db } from '../database/open.ts';
+import { changeConfiguration } from '../database/write.ts';
+
+/** A bound of the input tokens that a provider's report has exceeded. */
+export interface DistrustedBound {
+  provider: string;
+  model: string;
+  /** `edit`, `exact` or `provider_count`; the bound by bytes stays in use. */
+  bound: string;
+  /** UTC milliseconds. */
+  at: number;
+  /** The request whose report exceeded the bound. */
+  requestId: RequestId;
+}
+
+/** How long a bound stays off, unless a person switches it on before. */
+const DISTRUST_MS = 30 * 86_400_000;
+
+/** The bounds that are off at a time, the latest first. */
+export function readDistrustedBounds(db: Db, now: number): DistrustedBound[] {
+  return db
+    .prepare<[number], DistrustedBound>(
+      `SELECT provider, model, bound, at, request_id AS requestId FROM distrusted_bounds WHERE at > ? ORDER BY at DESC`,
+    )
+    .all(now - DISTRUST_MS);
+}
+
+/** Switches a bound off. Call it within a transaction. */
+export function distrustBound(db: Db, { provider, model, bound, at, requestId }: DistrustedBound): void {
+  db.prepare('INSERT OR REPLACE INTO distrusted_bounds VALUES (?, ?, ?, ?, ?)').run(
+    provider,
+    model,
+    bound,
+    at,
+    requestId,
+  );
+}
+
+/** Switches all bounds on again; returns how many were off. Running daemons notice. */
+export async function trustBounds(db: Db): Promise<number> {
+  return changeConfiguration(db, () => db.prepare('DELETE FROM distrusted_bounds').run().changes);
+}
