@@ -78,10 +78,30 @@ function detailFacts(name: string, value: unknown): Fact[] {
 }
 
 function textOfDetail(name: string, value: unknown): string {
+  if (name === 'need' && isObject(value)) return needText(value);
   if (name === 'tier' && isObject(value)) return tierText(value);
   if (name === 'shadow' && isObject(value)) return shadowText(value);
   if (name === 'feedback') return `${String(value)} of 1, as reported`;
   return wordsOf(value);
+}
+
+const BOUND_WORDS: Readonly<Record<string, string>> = {
+  bytes: 'by bytes',
+  exact: 'counted',
+  edit: 'from an earlier report',
+  provider_count: "by the provider's count",
+};
+
+/** What the request could have cost at most, and how its input was bounded. */
+function needText(need: Record<string, unknown>): string {
+  const usd = (value: unknown) => formatUsd(Math.round(Number(value) * NANO_PER_USD));
+  const bound = BOUND_WORDS[String(need.input_bound)] ?? String(need.input_bound);
+  const fees = Number(need.fees_usd) > 0 ? `, fees ${usd(need.fees_usd)}` : '';
+  const limit =
+    typeof need.output_asked_tokens === 'number' && need.output_asked_tokens !== need.output_tokens
+      ? ` of ${count(need.output_asked_tokens)} asked for`
+      : '';
+  return `at most ${count(Number(need.input_tokens))} tokens in (${bound}) ${usd(need.input_usd)}, ${count(Number(need.output_tokens))}${limit} out ${usd(need.output_usd)}${fees}`;
 }
 
 function attemptText({ provider, model, outcome, ms, cost_usd }: Record<string, unknown>): string {

@@ -170,6 +170,20 @@ describe('gw requests', () => {
       { shadow: { of: 'req_1', tier: 'strong', agrees: null } },
       'shadow of req_1, to compare with the strong tier; the answers cannot be compared',
     ],
+    [
+      {
+        need: {
+          ...{
+            input_tokens: 150_000,
+            input_bound: 'edit',
+            output_tokens: 8_000,
+            output_asked_tokens: 32_000,
+          },
+          ...{ input_usd: 0.45, output_usd: 0.12, fees_usd: 0 },
+        },
+      },
+      'at most 150,000 tokens in (from an earlier report) $0.45, 8,000 of 32,000 asked for out $0.12',
+    ],
   ])('describes %j', async (detail, words) => {
     const cli = cliHome();
     await cli.run(['projects', 'list']);
