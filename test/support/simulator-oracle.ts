@@ -57,6 +57,8 @@ export interface Ask {
   repo: string;
   amount: number;
   least: number;
+  /** What a small request costs. */
+  small: number;
   cut: boolean;
   isFinal: boolean;
 }
@@ -109,7 +111,7 @@ export class Oracle {
     if (!behind && ask.amount <= room) return hold(ask.amount);
     if (!ask.isFinal) return { kind: 'needs_exact_count' };
     if (!behind && ask.cut && room >= ask.least) return hold(Math.min(room, ask.amount));
-    if (this.blocks(budgets, ask.least)) {
+    if (this.blocks(budgets, ask.least, ask.small)) {
       this.otherRecords.push({ id: ask.id, projectId: ask.projectId, cost: 0, repo: ask.repo });
       return { kind: 'blocked' };
     }
@@ -117,13 +119,13 @@ export class Oracle {
     return { kind: 'wait' };
   }
 
-  /** Whether a budget has too little left in its period, which is told. */
-  private blocks(budgets: OracleBudget[], needed: number): boolean {
+  /** Whether a budget has too little left in its period; it is exceeded if it can't pay for a small request either. */
+  private blocks(budgets: OracleBudget[], needed: number, small: number): boolean {
     const unspent = budgets.map((b) => b.cap - this.posted(b));
     const least = Math.min(...unspent);
     const tightest = budgets[unspent.indexOf(least)];
     if (!tightest || needed <= least) return false;
-    this.tellExceeded(tightest, this.startFor(tightest));
+    if (least < small) this.tellExceeded(tightest, this.startFor(tightest));
     this.events.push(`request.blocked ${nameOf(tightest)}`);
     return true;
   }
@@ -144,7 +146,7 @@ export class Oracle {
     request.slot = ask.slot;
     for (const b of budgets) this.reserve(b, ask.id, request.amount);
     if (next === undefined)
-      return { kind: 'refused', blocked: ask.only && this.blocks(budgets, ask.spent + ask.least) };
+      return { kind: 'refused', blocked: ask.only && this.blocks(budgets, ask.spent + ask.least, ask.small) };
     const remaining = budgets.length > 0 ? room - request.amount : null;
     return { kind: 'held', amount: request.amount, remaining };
   }

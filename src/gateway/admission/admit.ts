@@ -83,7 +83,7 @@ function reserve(
 function ledgerAdmission(
   gateway: Pick<Gateway, 'clock' | 'repoBudgets'>,
   { context, target }: AdmissionRequest,
-  { quote, fitInto }: FittingHold,
+  { quote, small, fitInto }: FittingHold,
   isFinal: boolean,
 ): Admission {
   const { exchange, request } = context;
@@ -100,6 +100,7 @@ function ledgerAdmission(
     stream: request.stream,
     amount: quote.amount,
     least: quote.least,
+    small,
     unpriced: quote.unpriced,
     isFinal,
     fitInto,

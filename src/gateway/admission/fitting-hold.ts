@@ -3,7 +3,7 @@ import type { Gateway } from '../context/gateway.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
 import type { Admitted } from './admitted.ts';
 import type { Quote } from './quote.ts';
-import { fitInto } from './quote.ts';
+import { fitInto, smallRequestCost } from './quote.ts';
 
 /** A hold to ask the ledger for, and the limits that keep the request within it. */
 export interface FittingHold {
@@ -12,6 +12,8 @@ export interface FittingHold {
   outputTokens: number | undefined;
   /** Limit of calls of the provider's tools; undefined if the provider has no tools. */
   calls: number | undefined;
+  /** What a small request at the same price can cost. */
+  small: NanoUsd;
   /** Lowers the limits until the request fits into `room`, and returns its worst case; undefined if it can't fit. */
   fitInto(room: NanoUsd): NanoUsd | undefined;
 }
@@ -22,6 +24,7 @@ export function fittingHold(gateway: Pick<Gateway, 'settings'>, quote: Quote): F
     quote,
     outputTokens: quote.mustLimit ? quote.outputTokens : undefined,
     calls: quote.tools?.calls,
+    small: smallRequestCost(quote, minOutputTokens),
     fitInto(room) {
       const fit = fitInto(quote, room, minOutputTokens);
       if (!fit) return undefined;

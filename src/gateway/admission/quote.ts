@@ -146,6 +146,16 @@ function costWith(quote: Quote, outputTokens: number, calls?: number): NanoUsd {
   return Math.min(tokens + feesWith(quote, calls), Number.MAX_SAFE_INTEGER);
 }
 
+/** Input tokens of a small request, as `budget.exceeded` means it. */
+const SMALL_INPUT_TOKENS = 1_000;
+
+/** What a small request at the same price can cost: a thousand tokens in and the least useful output. */
+export function smallRequestCost({ card }: Quote, minOutputTokens: number): NanoUsd {
+  return card
+    ? worstCase({ inputTokens: SMALL_INPUT_TOKENS, outputTokens: minOutputTokens, choices: 1 }, card)
+    : 0;
+}
+
 export function costsNothing(quote: Quote): boolean {
   return quote.card !== undefined && isFree(quote.card) && !quote.tools;
 }

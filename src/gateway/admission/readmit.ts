@@ -108,6 +108,7 @@ async function tryReadmit(
     unpriced: quote.unpriced,
     spent,
     fitInto: hold.fitInto,
+    small: hold.small,
     ...(isOnly && isFinal ? { least: quote.least } : {}),
   });
   if (result.kind === 'resolved_before') return undefined;

@@ -4,7 +4,7 @@ import type { Balances } from './balances.ts';
 import type { EmitEvent } from './events.ts';
 import { type Holds, type RequestHead, repoOf } from './holds.ts';
 import type { RequestRecord } from './record.ts';
-import { exhausted, roomIn, type Standing, spentOfCap, tightest } from './standing.ts';
+import { exhausted, roomIn, type Standing, spentOfCap, tightest, unspentOf } from './standing.ts';
 import { budgetName } from './terms.ts';
 
 /** A request that asks for room in the budgets that count it. */
@@ -13,6 +13,8 @@ export interface Admission extends RequestHead {
   amount: NanoUsd;
   /** The lowest worst case that is of use: that of the minimum output, if the output may be cut. */
   least: NanoUsd;
+  /** What a small request at the same price can cost: a budget that can't pay for it is exceeded. Default: `least`. */
+  small?: NanoUsd;
   /** The worst case when the output is cut to what `room` affords; undefined if that is too little to be of use. */
   fitInto?: (room: NanoUsd) => NanoUsd | undefined;
   /** The cost can't be bounded: `amount` is 0, and only a request that no budget counts is admitted. */
@@ -115,13 +117,18 @@ export function createAdmissions({
   function block(admission: Admission, full: Standing): AdmissionResult {
     const record = admission.blockedRecord();
     record.detail = { ...record.detail, budget: budgetName(full.budget) };
-    emitBlocked(admission, admission.least, full);
+    emitBlocked(admission, { needed: admission.least, small: admission.small }, full);
     writeRecord(record);
     return { kind: 'blocked', standing: full };
   }
 
-  function emitBlocked(head: RequestHead, needed: NanoUsd, full: Standing): void {
-    balances.exceed(head.projectId, full.budget.id);
+  /** One request that is too large doesn't exceed a budget that still has money for others. */
+  function emitBlocked(
+    head: RequestHead,
+    { needed, small = needed }: { needed: NanoUsd; small: NanoUsd | undefined },
+    full: Standing,
+  ): void {
+    if (unspentOf(full) < small) balances.exceed(head.projectId, full.budget.id);
     emit('request.blocked', head.projectId, blockedData(head, needed, full));
   }
 
@@ -141,7 +148,7 @@ export function createAdmissions({
   function refuse(next: Readmission, standings: Standing[]): ReadmissionResult {
     const { spent, least } = next;
     const full = least === undefined || next.unpriced ? undefined : exhausted(standings, spent + least);
-    if (full && least !== undefined) emitBlocked(next, spent + least, full);
+    if (full && least !== undefined) emitBlocked(next, { needed: spent + least, small: next.small }, full);
     return { kind: 'refused', standing: full ?? tightest(standings) };
   }
 

@@ -14,7 +14,7 @@ export interface Standing {
 const roomOf = ({ budget, posted, pending }: Standing): NanoUsd => budget.capNanoUsd - posted - pending;
 
 /** What is left of the cap after spend alone: open holds may still be released. */
-const unspentOf = ({ budget, posted }: Standing): NanoUsd => budget.capNanoUsd - posted;
+export const unspentOf = ({ budget, posted }: Standing): NanoUsd => budget.capNanoUsd - posted;
 
 /** The room that all of the budgets have; Infinity without budgets. */
 export const roomIn = (standings: Standing[]): NanoUsd => Math.min(...standings.map(roomOf));

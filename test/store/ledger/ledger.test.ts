@@ -83,6 +83,19 @@ describe('admit()', () => {
     expect(shop.db.prepare('SELECT count(*) FROM requests').pluck().get()).toBe(0);
   });
 
+  test('one request that is too large does not exceed a budget that can pay for others', async () => {
+    const shop = await openShop();
+    await shop.budget({ period: 'daily', capNanoUsd: 100 });
+    expect(await shop.admit(1_000, { small: 5 })).toMatchObject({ kind: 'blocked' });
+    expect(shop.news()).toEqual(['request.blocked']);
+    const { id } = await shop.admit(96);
+    await shop.settle(id, 96);
+    expect(shop.news()).toEqual(['budget.threshold_reached']);
+    await shop.admit(1_000, { small: 5 });
+    await shop.admit(1_000, { small: 5 });
+    expect(shop.news()).toEqual(['budget.exceeded', 'request.blocked', 'request.blocked']);
+  });
+
   test('cuts a request to what the budget affords when it may be cut', async () => {
     const shop = await openShop();
     await shop.budget({ period: 'daily', capNanoUsd: 10 });

@@ -82,6 +82,7 @@ const admit = fc.record({
   late: fc.boolean(),
   amount: money,
   leastPercent: fc.constantFrom(0, 10, 50, 100),
+  smallPercent: fc.constantFrom(0, 10, 100),
   cut: fc.boolean(),
   isFinal: fc.boolean(),
 });
@@ -100,6 +101,7 @@ const readmit = fc.record({
   /** Of what was held: what the attempt that failed may have cost. */
   spentPercent: fc.constantFrom(0, 0, 10, 100),
   leastPercent: fc.constantFrom(0, 50, 100),
+  smallPercent: fc.constantFrom(0, 10, 100),
   cut: fc.boolean(),
   /** There is no other way to go on. */
   only: fc.boolean(),
@@ -150,6 +152,7 @@ const batch = step(
       } else if (command.kind === 'admit') {
         const { amount, cut, isFinal } = command;
         const least = Math.ceil((amount * command.leastPercent) / 100);
+        const small = Math.ceil((amount * command.smallPercent) / 100);
         const id = daemon.nextId();
         const origin = callFrom(real, id, pick % real.daemons.length, command);
         const ask = {
@@ -159,6 +162,7 @@ const batch = step(
           repo: origin.repo,
           amount,
           least,
+          small,
           cut,
           isFinal,
         };
@@ -171,6 +175,7 @@ const batch = step(
                 queueKey: `${ask.projectId} ${ask.repo}`,
                 origin,
                 least,
+                small,
                 isFinal,
                 ...(cut ? { fitInto } : {}),
                 blockedRecord: () =>
@@ -207,17 +212,18 @@ const batch = step(
         const { amount, cut, only } = command;
         if (open) takeOver(real, id, pick);
         const least = Math.ceil((amount * command.leastPercent) / 100);
+        const small = Math.ceil((amount * command.smallPercent) / 100);
         const spent = Math.floor((held * command.spentPercent) / 100);
         const fitInto = (room: number) => (room >= least ? Math.min(room, amount) : undefined);
         const fields = { projectId, ...originOf(real, id) };
         const { isFinal: _f, least: _l, blockedRecord: _b, ...head } = admissionOf(id, amount, fields);
         results.push(
           ledger
-            .readmit({ ...head, spent, ...(cut ? { fitInto } : {}), ...(only ? { least } : {}) })
+            .readmit({ ...head, spent, small, ...(cut ? { fitInto } : {}), ...(only ? { least } : {}) })
             .then(({ kind, ...rest }) => (kind === 'held' ? { kind, ...rest } : { kind })),
         );
         const repo = repoOf(real, id);
-        const answer = model.readmit({ id, amount, spent, least, cut, only, slot: daemon.slot, repo });
+        const answer = model.readmit({ id, amount, spent, least, small, cut, only, slot: daemon.slot, repo });
         expected.push(answer.kind === 'refused' ? { kind: answer.kind } : answer);
         if (answer.kind === 'refused' && answer.blocked) {
           // Its record follows at once, as each event of a refusal has one.
