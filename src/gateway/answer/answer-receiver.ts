@@ -9,7 +9,7 @@ import type { ResponseWriter } from './response-writer.ts';
 
 export const NOTHING: Buffer = Buffer.alloc(0);
 
-/** How an answer is relayed. */
+/** How to relay an answer. */
 export interface RelayOptions {
   exchange: Exchange;
   wire: AnswerWire;
@@ -17,9 +17,9 @@ export interface RelayOptions {
   translator?: Translator | undefined;
   /** The client did not ask for the usage of its stream. */
   hideUsage: boolean;
-  /** How long the client may read nothing. */
+  /** A client that reads nothing for this long is cut off. */
   clientIdleMs: number;
-  /** Nothing of a stream goes out before its first content, as another target may have to answer instead. */
+  /** A stream is held back until its first content: until then another target can still answer. */
   holdsBack: boolean;
   /** The stream may be stopped at its output limit. */
   mayStop: boolean;
@@ -29,26 +29,26 @@ export interface RelayOptions {
   now: () => number;
 }
 
-/** Is told how an answer comes along. */
+/** Follows an answer as it arrives. */
 export interface RelayObserver {
-  /** The first content of a stream that was held back. */
+  /** A stream that was held back has its first content. */
   onContent(): void;
   /** After each run of events, with the size of the stream so far. */
   onEvents(streamedBytes: number): void;
-  /** A stream's closing event has come: there is nothing more to wait for. */
+  /** A stream's closing event has arrived, so the answer is complete. */
   onClosed(): void;
-  /** What still comes is of no use to anybody. */
+  /** Nobody needs the bytes that still arrive. */
   onSurplus(): void;
-  /** An answer that can only be translated as a whole is too long for that. */
+  /** An answer that has to be gathered for translation is too long. */
   onTooLong(): void;
 }
 
-/** The answer as its head describes it, and the client's side of it. */
+/** An answer's head, and the client that it goes to. */
 export interface Answer {
   status: number;
   /** The provider's headers, flat, names in lower case. */
   headers: string[];
-  /** Lets the provider go on after a pause. */
+  /** Resumes the provider's stream after a pause. */
   resume: () => void;
   readonly client: ResponseWriter;
   readonly options: RelayOptions;
@@ -66,9 +66,9 @@ export function writeHead(
   client.head(status, own.concat(ownHeaders(), more));
 }
 
-/** Receives one kind of answer. The defaults are those of an answer of which nothing can be read. */
+/** Receives one kind of answer. The defaults suit an answer that gw can't read. */
 export abstract class AnswerReceiver {
-  /** What the provider reported as usage, as it came. */
+  /** The usage as the provider reported it. */
   usage: unknown;
   usageIs: InspectedEvents['usageIs'];
   /** An error that the provider reported inside a stream. */
@@ -82,9 +82,9 @@ export abstract class AnswerReceiver {
 
   /** Whether any of the answer has gone out. */
   abstract get started(): boolean;
-  /** Takes the next bytes. False asks for a pause, until `resume`. */
+  /** Takes the next bytes. Returns false to pause the provider until `resume`. */
   abstract data(chunk: Buffer): boolean;
-  /** The provider has ended the answer: reads what only the end tells. */
+  /** Called when the provider has ended the answer: reads what only its end contains, such as the usage. */
   abstract readEnd(): void;
   /** Sends what is left and ends the answer. */
   abstract finish(): void;
@@ -92,42 +92,42 @@ export abstract class AnswerReceiver {
   /** Translates a gathered answer. Throws GwError 502 if it can't be translated. */
   prepare(): void {}
 
-  /** Ends a stream at its output limit in the provider's own form, with the usage that is booked. */
+  /** Ends a stream at its output limit as the provider would, with the usage that is booked. */
   finishAtLimit(_usage: TokenUsage): void {
     this.breakOff();
   }
 
-  /** Breaks the answer off, so that the client sees that it is incomplete; a stream says why. */
+  /** Breaks the answer off visibly: the client sees that it is incomplete. A stream also says why. */
   breakOff(_fault?: StreamFault): void {
     this.answer.client.breakOff(NOTHING);
   }
 
-  /** The closing event of a stream as it came; empty before it. */
+  /** The closing event of a stream as received; empty until it arrives. */
   get closingEvent(): Buffer {
     return NOTHING;
   }
 
-  /** A stream that has ended with neither its closing event nor a reason to stop. */
+  /** Whether a stream has ended without a closing event or a finish reason. */
   get isCutShort(): boolean {
     return false;
   }
 
-  /** What has come of an answer that has not gone out; undefined if it can't be read. */
+  /** The received bytes of an answer that has not gone out; undefined if they can't be read. */
   get unsent(): Buffer | undefined {
     return undefined;
   }
 
-  /** The last events of a stream, its closing one included. */
+  /** The last events of a stream, including the closing event. */
   get lastEvents(): { events: Buffer; isWhole: boolean } | undefined {
     return undefined;
   }
 
-  /** Whether everything that came was read, so that its text can be counted. */
+  /** Whether gw can read the whole answer, and so count its text. */
   get isReadable(): boolean {
     return false;
   }
 
-  /** The beginning of an event that has not ended, and may never. */
+  /** The incomplete event at the end of a stream. */
   get unended(): string {
     return '';
   }
@@ -137,7 +137,7 @@ export abstract class AnswerReceiver {
     return '';
   }
 
-  /** The text that has come, for counting tokens when the provider reports none. */
+  /** The text received so far, for counting tokens when the provider reports no usage. */
   receivedText(): string[] {
     return [''];
   }

@@ -1,22 +1,22 @@
 import type { LimitEnding } from '../../wire/answer/inspected-events.ts';
 import type { AnswerWire } from '../../wire/wire.ts';
 
-/** How much of a stream is buffered as it came before its text is taken out. */
+/** Up to this size a stream is buffered as received; then only its text is kept. */
 const MAX_BUFFERED_BYTES = 256 * 1024;
-/** Room for about sixty events, which most streams fit: growing costs more than adding. */
+/** Initial size: room for about sixty events, enough for most streams. Growing costs more than adding. */
 const FIRST_BYTES = 16 * 1024;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * The last events of a stream as they came, and the text of all of them. Events are copied: a reference to each chunk
+ * The last events of a stream as received, and the text of all events. Copies the events: a reference to each chunk
  * would keep several objects alive past the young generation, which costs more than copying the bytes.
  */
 export class EventBuffer {
   #store: Buffer = NOTHING;
   #bytes = 0;
-  /** Where the last run of events begins. */
+  /** Start of the run of events that was added last. */
   #last = 0;
-  /** The text of the bytes before this has been taken out. */
+  /** The text of all bytes before this offset is in `#text`. */
   #textEnd = 0;
   #text: string[] = [];
   /** The last events that are no longer buffered. */
@@ -25,7 +25,7 @@ export class EventBuffer {
   readonly #wire: AnswerWire;
   readonly #mayStop: boolean;
 
-  /** `mayStop`: the stream may be stopped at its output limit, and needs an ending then. */
+  /** `mayStop`: the stream may be stopped at its output limit and then needs an ending. */
   constructor(wire: AnswerWire, mayStop: boolean) {
     this.#wire = wire;
     this.#mayStop = mayStop;
@@ -61,7 +61,7 @@ export class EventBuffer {
     return this.isWhole ? this.all() : Buffer.concat([this.#lastDropped, this.all()]);
   }
 
-  /** All text that was generated. Each event is parsed for it once. */
+  /** All generated text. Parses each event once. */
   text(): string {
     this.#takeText();
     if (this.#text.length > 1) this.#text = [this.#text.join('')];
@@ -74,14 +74,14 @@ export class EventBuffer {
     this.#textEnd = this.#bytes;
   }
 
-  /** How the stream can end at its limit after what has gone out; undefined if its API has no such ending. */
+  /** Ends the stream at its limit, given the events so far; undefined if the API has no such ending. */
   ending(): LimitEnding | undefined {
     this.#ending ??= this.#mayStop ? this.#wire.endAtLimit?.() : undefined;
     this.#ending?.take(this.all());
     return this.#ending;
   }
 
-  /** Keeps the text of the buffered events, and what the stream's ending needs to know. */
+  /** Empties the buffer. Keeps the events' text, the state of the ending, and the last run of events. */
   #drop(): void {
     this.#takeText();
     this.ending();

@@ -6,18 +6,18 @@ import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
 import { type Answer, AnswerReceiver, NOTHING, writeHead } from './answer-receiver.ts';
 import { EventBuffer } from './event-buffer.ts';
 
-/** A stream that begins with more than this without any content is let through. */
+/** A stream that is held back is let through at this size, even without content. */
 const MAX_HELD_BYTES = 64 * 1024;
 
-/** A stream goes out event by event. Its closing event waits for `finish`, when the record is committed. */
+/** Passes a stream on event by event. The closing event waits for `finish`, when the record is committed. */
 export class EventStream extends AnswerReceiver {
   override readonly isStream = true;
   readonly #framer = createEventFramer();
   readonly #events: EventBuffer;
   #size = 0;
-  /** What the stream began with, while it is held back. */
+  /** The events received while the stream is held back; undefined once it has started. */
   #heldBack: Buffer[] | undefined;
-  /** What the client gets last, from the closing event on; undefined before that. */
+  /** The bytes that `finish` sends, from the closing event on; undefined until that arrives. */
   #last: Buffer[] | undefined;
   #closingEvent: Buffer = NOTHING;
 
@@ -50,7 +50,7 @@ export class EventStream extends AnswerReceiver {
     return more;
   }
 
-  /** An error or an end before the first content is a failure like any other: nothing has gone out. */
+  /** Nothing goes out before the first content, so that another target can answer after an error or an early end. */
   #holdBack(events: Buffer, heldBack: Buffer[]): boolean {
     const { pass, closing } = this.#inspect(events);
     this.#size += pass.length;
@@ -82,7 +82,7 @@ export class EventStream extends AnswerReceiver {
     this.answer.observer.onClosed();
   }
 
-  /** Bytes behind the closing event belong to the answer until that has ended. */
+  /** Bytes after the closing event are passed on until the response ends, and then dropped. */
   #takeSurplus(last: Buffer[], chunk: Buffer): void {
     if (!this.started) return;
     const { exchange, translator } = this.answer.options;
@@ -102,7 +102,7 @@ export class EventStream extends AnswerReceiver {
     return inspected;
   }
 
-  /** The events as the client reads them: the same bytes if it speaks the provider's API. */
+  /** The events for the client: translated, or the same bytes if it speaks the provider's API. */
   #forClient(events: Buffer): Buffer {
     const { translator } = this.answer.options;
     return translator ? translator.events(events) : events;
@@ -112,7 +112,7 @@ export class EventStream extends AnswerReceiver {
     return this.answer.client.write(bytes, this.answer.resume);
   }
 
-  /** The last event may lack the empty line that would have ended it. */
+  /** Reads a last event that lacks the empty line at its end. */
   readEnd(): void {
     const rest = this.#last ? NOTHING : this.#framer.rest();
     if (rest.length === 0) return;
@@ -135,7 +135,7 @@ export class EventStream extends AnswerReceiver {
     else this.breakOff();
   }
 
-  /** The error goes between two events: not into one that has begun, unless it was not passed on. */
+  /** Sends the error as an event, but not in the middle of an event that the client has partly received. */
   override breakOff(fault?: StreamFault): void {
     const { wire, translator } = this.answer.options;
     const rest = this.#framer.rest();

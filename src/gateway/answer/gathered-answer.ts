@@ -3,10 +3,10 @@ import { parseObject } from '../../wire/answer/events.ts';
 import { decompressSync } from '../intake/decompress.ts';
 import { type Answer, AnswerReceiver, NOTHING, writeHead } from './answer-receiver.ts';
 
-/** A larger answer is passed on as it comes instead. */
+/** A larger answer is passed on as it arrives. */
 const MAX_GATHERED_BYTES = 16 * 1024 * 1024;
 
-/** An answer that goes out as a whole, so that its record is committed before the client has it. */
+/** Gathers an answer and sends it whole, after its record is committed. */
 export class GatheredAnswer extends AnswerReceiver {
   readonly started = false;
   #chunks: Buffer[] = [];
@@ -14,7 +14,7 @@ export class GatheredAnswer extends AnswerReceiver {
   #translated: Buffer | undefined;
   readonly #passOn: (gathered: Buffer) => boolean;
 
-  /** `passOn` takes over an answer that grows too large to be gathered. */
+  /** `passOn` takes over an answer that grows too large to gather. */
   constructor(answer: Answer, passOn: (gathered: Buffer) => boolean) {
     super(answer);
     this.#passOn = passOn;
@@ -59,7 +59,7 @@ export class GatheredAnswer extends AnswerReceiver {
     return this.#plain()?.toString('utf8') ?? '';
   }
 
-  /** A body that is not JSON may be events without their content type, or text of any kind: all of it was generated. */
+  /** A body that is not JSON may be events with a wrong content type, or plain text. All of it counts as generated. */
   override receivedText(): string[] {
     const { wire } = this.answer.options;
     const body = this.#plain();
@@ -80,7 +80,7 @@ export class GatheredAnswer extends AnswerReceiver {
     return this.#chunks[0] ?? NOTHING;
   }
 
-  /** Without its content encoding; undefined if that can't be removed. */
+  /** The decoded body; undefined if gw can't decode its content encoding. */
   #plain(): Buffer | undefined {
     return decompressSync(
       this.#whole(),

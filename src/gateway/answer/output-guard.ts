@@ -1,11 +1,11 @@
-/** How far o200k may count more tokens than the provider's own tokenizer, when that is not public. */
+/** Factor by which o200k may overcount the tokens of a model whose tokenizer is not public. */
 export const UNKNOWN_TOKENIZER_SLACK = 2;
 
-/** The next count waits for at least so many bytes of the stream. */
+/** Fewest bytes of the stream between two counts. */
 const MIN_STEP_BYTES = 2_048;
 
 export interface OutputGuardOptions {
-  /** The output that was held for. */
+  /** The output tokens that the hold pays for. */
   maxTokens: number;
   /** All text of the stream so far. */
   receivedText: () => string[];
@@ -16,10 +16,10 @@ export interface OutputGuardOptions {
 }
 
 /**
- * Watches a stream for a provider that ignores its output limit; to be called with the size of the stream after each
- * run of events. No token is shorter than a byte, so nothing is counted before `maxTokens` bytes have come. The next
- * count is made when 70 % of what is left may have come at the pace so far: a handful of counts in a stream that keeps
- * to its limit.
+ * Watches for a provider that ignores the output limit. Call the returned function with the stream's size after each
+ * run of events. No token is shorter than a byte, so the first count waits for `maxTokens` bytes. Each later count waits
+ * until 70 % of the remaining tokens may have arrived at the rate so far. A stream within its limit takes a handful of
+ * counts.
  */
 export function createOutputGuard({
   maxTokens,
@@ -31,7 +31,7 @@ export function createOutputGuard({
   let streamed = 0;
   let isCounting = false;
 
-  /** Counts until the count has caught up with the stream. */
+  /** Counts again as long as the stream has passed the next count's size. */
   async function catchUp(): Promise<void> {
     isCounting = true;
     while (streamed >= nextAt) {
@@ -46,7 +46,7 @@ export function createOutputGuard({
   async function countReceived(): Promise<number> {
     const texts = receivedText();
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
-    // A count that fails is made again further on; the settlement books no less than what came.
+    // A failed count is repeated later in the stream. The settlement counts everything that arrived.
     return bytes < maxTokens ? bytes : count(texts).catch(() => 0);
   }
 

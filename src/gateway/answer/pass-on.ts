@@ -1,7 +1,7 @@
 import { type Answer, AnswerReceiver, NOTHING, writeHead } from './answer-receiver.ts';
 import { TAIL_BYTES, TailBuffer } from './tail-buffer.ts';
 
-/** An answer that goes out as it comes: media, an encoded stream, or one too large to be gathered. */
+/** Passes an answer on as it arrives: media, an encoded stream, or one too large to gather. */
 export class PassOn extends AnswerReceiver {
   readonly started = true;
   readonly #tail = new TailBuffer();

@@ -11,12 +11,12 @@ import { GatheredAnswer } from './gathered-answer.ts';
 import { PassOn } from './pass-on.ts';
 import { ResponseWriter } from './response-writer.ts';
 
-/** Sounds and files are used as they come, and hold no usage to wait for. */
+/** Media and files are passed on as they arrive: clients play them at once, and they contain no usage. */
 const MEDIA = /^(audio|image|video)\/|octet-stream/;
 
-/** Brings a provider's answer to the client: the head decides how it is received. The end waits for `finish`. */
+/** Relays a provider's answer to the client. Its head decides which receiver takes it; its end waits for `finish`. */
 export class Relay implements Receiver {
-  /** What the client is told instead of an answer that it could not read. */
+  /** The error that the client gets instead of an answer that can't be translated. */
   refusal: GwError | undefined;
   firstByteAt: number | undefined;
   lastByteAt: number | undefined;
@@ -40,7 +40,7 @@ export class Relay implements Receiver {
     else if (MEDIA.test(type)) this.#receiver = new PassOn(answer);
   }
 
-  /** An encoded stream is passed on. If it would have to be translated it is gathered, and refused as unreadable. */
+  /** Passes an encoded stream on. If it needs translation, it is gathered and refused as unreadable. */
   #receiveEvents(): void {
     const { headers, options } = this.#answer;
     const isPlain = (headerOf(headers, 'content-encoding') ?? 'identity') === 'identity';
@@ -49,7 +49,7 @@ export class Relay implements Receiver {
     if (this.started) setImmediate(() => this.#flushHead());
   }
 
-  /** The client need not wait for the first event to learn that there is an answer. */
+  /** Sends the head before the first event, so that the client knows that the answer has begun. */
   #flushHead(): void {
     const { response } = this.#answer.options.exchange;
     if (this.firstByteAt === undefined && !response.destroyed) response.flushHeaders();
@@ -76,7 +76,7 @@ export class Relay implements Receiver {
     return this.#answer.headers;
   }
 
-  /** Whether a bad answer is kept from the client, as another target may have to answer instead. */
+  /** Whether a bad answer is kept from the client, so that another target can answer. */
   get holdsBack(): boolean {
     return this.#answer.options.holdsBack;
   }

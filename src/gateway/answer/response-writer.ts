@@ -1,13 +1,13 @@
 import type { Exchange } from '../context/exchange.ts';
 
-/** As text, a chunk and its frame go out in one write; latin1 keeps every byte. More would be copied for too long. */
+/** Up to this size a chunk and its frame are joined as latin1 text, which keeps every byte, and sent in one write. */
 const MAX_ONE_WRITE_BYTES = 16 * 1024;
 const CRLF = '\r\n';
 const LAST_CHUNK = `0${CRLF}${CRLF}`;
 
 /**
- * The body of an answer on its way to a client, who may read slowly or not at all. It frames the chunks of HTTP/1.1
- * itself, each in one write: node makes four of each and gathers them again, a tenth of what a chunk costs.
+ * Writes an answer to a client, which may read slowly or not at all. Frames the chunks of HTTP/1.1 itself, in one write
+ * each: Node makes four writes and joins them again, which is a tenth of a chunk's cost.
  * https://www.rfc-editor.org/rfc/rfc9112#section-7.1
  */
 export class ResponseWriter {
@@ -15,13 +15,13 @@ export class ResponseWriter {
   readonly #exchange: Exchange;
   readonly #idleMs: number;
 
-  /** A client that reads nothing for `idleMs` of what waits for it is cut off. */
+  /** A client that reads nothing for `idleMs` while bytes wait for it is cut off. */
   constructor(exchange: Exchange, idleMs: number) {
     this.#exchange = exchange;
     this.#idleMs = idleMs;
   }
 
-  /** Writes the head; what follows is cut into chunks unless the headers tell its length. */
+  /** Writes the head. The body is chunked unless the headers state its length. */
   head(status: number, headers: string[]): void {
     const { response } = this.#exchange;
     response.writeHead(status, headers);
@@ -29,7 +29,7 @@ export class ResponseWriter {
     response.chunkedEncoding = false;
   }
 
-  /** False asks for a pause, until `resume`. */
+  /** Returns false if the client is behind; `resume` is called when it has caught up. */
   write(bytes: Buffer, resume: () => void): boolean {
     const { response } = this.#exchange;
     if (this.#send(bytes)) return true;
@@ -43,7 +43,7 @@ export class ResponseWriter {
 
   #send(bytes: Buffer): boolean {
     const { response } = this.#exchange;
-    // A chunk of nothing would be the last.
+    // An empty chunk would end the body.
     if (bytes.length === 0) return true;
     if (!this.#chunked) return response.write(bytes);
     if (bytes.length <= MAX_ONE_WRITE_BYTES) return response.write(chunkOf(bytes), 'latin1');
@@ -52,7 +52,7 @@ export class ResponseWriter {
     return response.write(CRLF, 'latin1');
   }
 
-  /** Sends the last words and ends the answer. */
+  /** Sends the last bytes and ends the answer. */
   end(bytes: Buffer): void {
     const { response } = this.#exchange;
     if (this.#chunked) {
@@ -64,13 +64,13 @@ export class ResponseWriter {
     if (response.writableLength > 0) this.#expectReader();
   }
 
-  /** Sends the last words, and closes behind them: without its last chunk the answer shows that it is not whole. */
+  /** Sends the last bytes and closes the connection. Without a last chunk the answer is visibly incomplete. */
   breakOff(bytes: Buffer): void {
     this.#send(bytes);
     this.#exchange.response.socket?.destroySoon();
   }
 
-  /** One who never reads would keep its request running, and what is held for it, for ever. */
+  /** Sets the idle timeout: a client that never reads would keep its request and hold open forever. */
   #expectReader(): void {
     const { response } = this.#exchange;
     if (response.listenerCount('timeout') === 0) response.on('timeout', () => response.destroy());

@@ -3,18 +3,18 @@ import { formatRequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import { NANO_PER_USD } from '../../money.ts';
 
-/** What gw says about a completion in its headers. */
+/** The values of gw's own headers of a completion. */
 export interface ServiceHeaders {
   id: RequestId;
   model: string;
   provider: string;
   route: string;
   savedTokens: number;
-  /** Undefined where it is not known. */
+  /** Undefined when unknown. */
   costNanoUsd: NanoUsd | undefined;
   /** Null without budgets. */
   remainingNanoUsd: NanoUsd | null;
-  /** Asked once more, it would be answered the same. */
+  /** A retry would fail in the same way. */
   isFinal?: boolean;
 }
 
@@ -35,7 +35,7 @@ export function serviceHeaders(about: ServiceHeaders): string[] {
   if (about.remainingNanoUsd !== null) {
     headers.push('x-service-budget-remaining-usd', decimal(Math.max(0, about.remainingNanoUsd)));
   }
-  // The libraries of OpenAI and Anthropic ask again after any 429 unless this says otherwise.
+  // The libraries of OpenAI and Anthropic retry every 429 without this header.
   if (about.isFinal) headers.push('x-should-retry', 'false');
   return headers;
 }
@@ -52,9 +52,9 @@ const ZERO = 0x30;
 
 const POINT = 0x2e;
 
-/** Model names come from clients, and a header takes only printable ASCII. */
+/** Model names come from clients, and headers allow only printable ASCII. */
 function printable(text: string): string {
   if (/^[\x20-\x7e]*$/.test(text)) return text;
-  // By way of bytes, since a lone surrogate is no text to encodeURIComponent.
+  // The detour through bytes replaces lone surrogates, at which encodeURIComponent throws.
   return encodeURIComponent(Buffer.from(text).toString());
 }

@@ -1,7 +1,7 @@
-/** Of an answer that is passed on so much of its end is kept, for the usage that stands there. */
+/** Bytes kept from the end of an answer that is passed on: the usage is there. */
 export const TAIL_BYTES = 64 * 1024;
 
-/** The end of an answer that goes by. */
+/** Keeps the last bytes of an answer that is passed on. */
 export class TailBuffer {
   #parts: Buffer[] = [];
   #bytes = 0;
@@ -19,7 +19,7 @@ export class TailBuffer {
     }
   }
 
-  /** From the last `"usage"` on, as an object: it lacks nothing but its opening brace. Undefined without one. */
+  /** The answer from the last `"usage"` on, as an object with a brace added in front; undefined if there is none. */
   fromUsage(): Buffer | undefined {
     const tail = Buffer.concat(this.#parts);
     const at = tail.lastIndexOf('"usage"');

@@ -28,15 +28,15 @@ export function hasAlternatives(route: Route | undefined): route is Route {
   return route !== undefined && route.targets.length > 1;
 }
 
-/** How an attempt went. */
+/** The result of an attempt. */
 export interface AttemptResult {
   relay: Relay;
-  /** gw's own headers; they can change until the answer's head goes out. */
+  /** gw's own headers, which can change until the answer's head goes out. */
   headers: ServiceHeaders;
   /** Monotonic milliseconds. */
   sentAt: number;
   end: CallEnd;
-  /** What went wrong, if something did. */
+  /** Undefined after a success. */
   failure: Failure | undefined;
   /** Undefined until the attempt is metered. */
   metered?: Metered;

@@ -9,8 +9,8 @@ import { describeFailure, isRequestFault, isWithheld, reasonOf, statusFor } from
 import type { Settlement } from './settle.ts';
 
 /**
- * Ends the answer, now that its record is committed: whoever has read the end finds the cost on disk. Throws GwError
- * for a failure of which nothing has gone out.
+ * Ends the answer after its record is committed, so that a client that has read the end finds the cost on disk. Throws
+ * GwError for a failure if nothing of the answer has gone out.
  */
 export function deliver(
   { pasteable }: Pick<Gateway, 'pasteable'>,
@@ -35,7 +35,7 @@ export function deliver(
   }
 }
 
-/** What the answer itself says went wrong. */
+/** The message of the error inside the answer. */
 function errorIn(relay: AttemptResult['relay']): string | undefined {
   const error = relay.streamError ?? parseObject(relay.body())?.error;
   return error ? describeError(error) : undefined;
@@ -61,7 +61,7 @@ function inBandError(
   return failureOf(`${provider} answered with an error: ${what}`, options, headers);
 }
 
-/** An error with gw's own headers, as answers have them. */
+/** An error with gw's own headers, like an answer. */
 function failureOf(message: string, options: GwErrorOptions, own: ServiceHeaders): GwError {
   return new GwError(message, { ...options, headers: headersByName(serviceHeaders(own)) });
 }

@@ -12,7 +12,7 @@ import type { CallEnd } from '../upstream/send.ts';
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 
-/** Reports to the target's health how the attempt ended. Returns the failure, if there was one. */
+/** Reports the attempt's result to the target's health. Returns the failure, if there was one. */
 export function detectFailure(
   gateway: Pick<Gateway, 'clock'>,
   permit: HealthPermit,
@@ -26,13 +26,13 @@ export function detectFailure(
   return failure;
 }
 
-/** The first content is there: the target is well. */
+/** Reports a success to the target's health, with the time to the first byte. */
 export function reportContent(permit: HealthPermit, relay: Relay, sentAt: number): void {
   const { headers, firstByteAt = sentAt } = relay;
   permit.succeeded(firstByteAt - sentAt, isLimitExhausted(headers) ? headersByName(headers) : NO_HEADERS);
 }
 
-/** What was wrong with a provider's answer; undefined for a good one. */
+/** The fault of a provider's answer; undefined for a good answer. */
 export function faultOf(relay: Relay, end: CallEnd): UpstreamOutcome | undefined {
   switch (end.kind) {
     case 'capped':
@@ -52,7 +52,7 @@ function refusalOf(relay: Relay): UpstreamOutcome {
   return { kind: 'response', status: relay.status, headers: headersByName(relay.headers), body };
 }
 
-/** An error, or nothing at all, under a good status. */
+/** The fault of a 2xx answer: an error in its body, or no content. */
 function faultInside(relay: Relay): UpstreamOutcome | undefined {
   const { status, started, isStream, streamError } = relay;
   if (status >= 300 || status === 204) return undefined;
@@ -71,7 +71,7 @@ function inBand({ headers }: Relay, body: unknown): UpstreamOutcome {
   return { kind: 'response', status: 200, headers: headersByName(headers), body };
 }
 
-/** The error event of a stream of which nothing has gone out. */
+/** The error event of a stream that has not started. */
 function errorIn(relay: Relay): unknown {
   for (const value of valuesIn(relay.unsent ?? Buffer.alloc(0))) {
     if (value.error) return value;
@@ -91,7 +91,7 @@ function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** A quick look, so that good answers need not be parsed: an error that is not null, or choices that are none. */
+/** A quick check that saves parsing good answers: for an error that is not null, or an empty list of choices. */
 function mayBeFaulty(body: Buffer): boolean {
   return hasError(body) || hasNoChoices(body);
 }
@@ -101,7 +101,7 @@ const CHOICES = Buffer.from('"choices"');
 const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const COLON = 0x3a;
-/** What `null` begins with. */
+/** The first byte of `null`. */
 const N = 0x6e;
 
 function hasError(body: Buffer): boolean {
@@ -111,17 +111,17 @@ function hasError(body: Buffer): boolean {
   return false;
 }
 
-/** Only the first are looked at, which are the answer's own. */
+/** Checks only the first `choices`, which are the answer's own. */
 function hasNoChoices(body: Buffer): boolean {
   const at = valueAfter(CHOICES, body, 0);
   return body[at] === OPEN_BRACKET && body[behindSpace(body, at + 1)] === CLOSE_BRACKET;
 }
 
-/** Where the value of the next such key begins; -1 without one. */
+/** Offset of the value of the next such key; -1 if there is none. */
 function valueAfter(key: Buffer, body: Buffer, from: number): number {
-  const found = body.indexOf(key, from);
-  if (found < 0) return -1;
-  let at = behindSpace(body, found + key.length);
+  const keyAt = body.indexOf(key, from);
+  if (keyAt < 0) return -1;
+  let at = behindSpace(body, keyAt + key.length);
   while (body[at] === COLON) at = behindSpace(body, at + 1);
   return at;
 }

@@ -19,9 +19,9 @@ export type FailOverParts = ReadmitParts &
   Pick<Gateway, 'router' | 'responsesSupport' | 'memory'>;
 
 /**
- * Finds another target for a request whose attempt failed before anything of its answer went out. The hold is replaced
- * by one for what was spent so far and the worst case at that target. Targets that can't take the request, or that the
- * budgets have no room for, are passed over. Undefined if none is left.
+ * Finds another target for a request whose attempt failed before anything of its answer went out. Replaces the hold by
+ * one for the cost so far and the worst case at that target. Skips targets that can't serve the request and those that
+ * the budgets have no room for. Undefined if none is left.
  */
 export async function failOver(
   gateway: FailOverParts,

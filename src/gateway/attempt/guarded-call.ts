@@ -21,8 +21,8 @@ export function isGuarded({ context, admitted }: Attempt): boolean {
 }
 
 /**
- * A call of a provider, cut short when the client leaves, the output outgrows its hold, the time to the first byte is
- * over, or nobody needs the rest of the answer.
+ * A call of a provider. Aborts it when the client hangs up, the output outgrows its hold, the first byte is late, or
+ * nobody needs the rest of the answer.
  */
 export class GuardedCall implements RelayObserver {
   /** How the call ended, for the request. */
@@ -47,7 +47,7 @@ export class GuardedCall implements RelayObserver {
     });
   }
 
-  /** Sends the request; the answer goes to the relay. */
+  /** Sends the request. The relay receives the answer. */
   start(
     gateway: Pick<Gateway, 'clock' | 'settings' | 'tokens' | 'upstreams'>,
     relay: Relay,
@@ -64,7 +64,7 @@ export class GuardedCall implements RelayObserver {
       ? notSent()
       : send(gateway.upstreams.of(target.provider.origin), request, relay);
     this.#call = call;
-    // Not a closure: one that keeps the whole request alive makes its garbage grow old (5 us a request).
+    // Not a closure: it would keep the request alive into the old generation (5 us a request).
     exchange.onGone = call.abort;
     void call.end.then((end) => this.#finish(end));
   }
@@ -91,7 +91,7 @@ export class GuardedCall implements RelayObserver {
     this.#call?.abort();
   }
 
-  /** The first end counts: an answer that is over may still be cut off behind its closing event. */
+  /** The first end counts: the call may still be aborted after the closing event. */
   #finish(end: CallEnd): void {
     if (this.#isOver) return;
     this.#isOver = true;
@@ -100,7 +100,7 @@ export class GuardedCall implements RelayObserver {
     this.#resolveEnd(this.#explain(end));
   }
 
-  /** Why gw cut the call, if it did. */
+  /** Replaces the end of a call that gw aborted by the reason. */
   #explain(end: CallEnd): CallEnd {
     const { exchange } = this.#attempt.context;
     if (end.kind !== 'aborted') return end;
@@ -118,7 +118,7 @@ export class GuardedCall implements RelayObserver {
     this.#guard?.(streamedBytes);
   }
 
-  /** A stream that was asked for ends with its closing event, whether or not the provider then hangs up. */
+  /** A requested stream ends with its closing event, even if the provider keeps the connection open. */
   onClosed(): void {
     const { context, route } = this.#attempt;
     if (context.request.stream || hasAlternatives(route)) this.#finish({ kind: 'complete' });
@@ -135,8 +135,8 @@ export class GuardedCall implements RelayObserver {
 }
 
 /**
- * The limit of the time to the first byte at one of several targets; undefined without one. Streams begin soon. Other
- * answers take as long as they take, but at a second target no longer than the client may still wait.
+ * Time limit for the first byte at one of several targets; undefined if there is none. Streams have the configured
+ * limit. A later attempt also has to answer before the request's deadline.
  */
 function firstByteLimitMs(
   gateway: Pick<Gateway, 'clock' | 'settings'>,

@@ -56,7 +56,7 @@ export function entryOf(
   };
 }
 
-/** How an attempt went: `ok`, an HTTP status, or the class of its failure. */
+/** The outcome of an attempt: `ok`, an HTTP status, or the class of its failure. */
 export function outcomeWord(failure: Failure | undefined, status: number): string {
   if (status >= 400) return String(status);
   return failure ? failure.class : 'ok';

@@ -7,8 +7,8 @@ import { refusalOf } from './refusal.ts';
 import { rememberResponse } from './remember-response.ts';
 
 /**
- * The attempt to make after this one: translated for a provider that turns out to lack the endpoint, or at another
- * target if this one failed before anything of its answer went out. Undefined when the answer is the client's.
+ * The attempt to make after this one: a translated request, if the provider turns out to lack the endpoint, or another
+ * target, if this one failed before anything of its answer went out. Undefined if this answer goes to the client.
  */
 export async function nextAttempt(
   gateway: FailOverParts,
@@ -20,7 +20,7 @@ export async function nextAttempt(
   );
 }
 
-/** On a hold of its own: the translated request may be longer. */
+/** Has a hold of its own, because the translated request may be longer. */
 async function translatedAttempt(
   gateway: FailOverParts,
   attempt: RoutedAttempt,
@@ -50,7 +50,7 @@ async function attemptElsewhere(
   try {
     return await failOver(gateway, attempt, result, result.failure);
   } catch (error) {
-    // The failed attempt has to be settled even if, say, the database can't be written.
+    // The failed attempt has to be settled even if this fails, for example because the database can't be written.
     gateway.warn(`a request could not go on at another target: ${messageOf(error)}`);
     return undefined;
   }

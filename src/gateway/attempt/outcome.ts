@@ -3,14 +3,14 @@ import type { Outcome } from '../../store/ledger/record.ts';
 import { type CallEnd, TOO_LONG } from '../upstream/send.ts';
 import type { AttemptResult } from './attempt.ts';
 
-/** How an attempt goes on record. */
+/** The outcome of an attempt as the request record has it. */
 export interface RecordedOutcome {
   status: number;
   outcome: Outcome;
   detail: Record<string, unknown> | undefined;
 }
 
-/** Codes of a refusal for want of room in a budget. */
+/** Error codes of a budget without room. */
 const BLOCKED = new Set(['budget_exceeded', 'rate_exceeded']);
 
 export function recordedOutcome(result: AttemptResult): RecordedOutcome {
@@ -47,7 +47,7 @@ export function recordedOutcome(result: AttemptResult): RecordedOutcome {
   }
 }
 
-/** A 2xx answer with an error in it, or nothing: the client gets an error status instead. */
+/** Whether a 2xx answer with an error body or no body is replaced by an error status. */
 export function isWithheld({ relay, end, failure }: AttemptResult): boolean {
   return (
     failure !== undefined &&
@@ -81,7 +81,7 @@ export type Failed = Extract<CallEnd, { kind: 'failed' }>;
 
 export const reasonOf = ({ error }: Failed): string => error.code ?? error.message;
 
-/** What the client is told of a call that failed. */
+/** Status, code and message for the client of a call that failed. */
 export function describeFailure(failure: Failed): { status: number; code: string; message: string } {
   if (/TIMEOUT|ETIMEDOUT/.test(reasonOf(failure))) {
     const message = failure.sent ? 'did not answer in time' : 'could not be reached in time';

@@ -7,7 +7,7 @@ import type { Attempt, AttemptResult } from './attempt.ts';
 import { historyText } from './history.ts';
 import { refusalOf } from './refusal.ts';
 
-/** Decides what the client will be told after the last attempt. Never throws: the hold has to be settled in any case. */
+/** Prepares the client's answer after the last attempt. Never throws: the hold has to be settled in any case. */
 export function prepareAnswer(
   gateway: Pick<Gateway, 'settings'>,
   attempt: Attempt,
@@ -26,7 +26,7 @@ export function prepareAnswer(
   }
 }
 
-/** Whether every account that may serve the request lacks money or refuses its key, until a person acts. */
+/** Whether every account that may serve the request lacks credit or has a rejected key, which only a person can fix. */
 function isFinal({ failure, relay }: AttemptResult, route: Route | undefined): boolean {
   if (!failure || !route || headerOf(relay.headers, 'x-should-retry') !== undefined) return false;
   const tried = route.history?.tried ?? [];

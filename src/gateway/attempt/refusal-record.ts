@@ -3,7 +3,7 @@ import type { Gateway } from '../context/gateway.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
 
-/** Records a refused request that holds nothing, unless it was only to be explained. */
+/** Records a refused request that has no hold. Requests with `service.explain` are not recorded. */
 export async function recordRefusal(
   gateway: Pick<Gateway, 'clock' | 'ledger'>,
   context: AnyRequestContext,
@@ -18,7 +18,7 @@ export async function recordRefusal(
   await gateway.ledger.record(recordOf(context, undefined, ending, gateway.clock.monotonic()));
 }
 
-/** Records a request whose client left while it waited for room. */
+/** Records a request whose client hung up while it waited for room. */
 export async function recordGone(
   gateway: Pick<Gateway, 'clock' | 'ledger'>,
   context: AnyRequestContext,

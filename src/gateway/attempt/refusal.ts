@@ -1,6 +1,6 @@
 import { GwError, messageOf } from '../../errors.ts';
 
-/** What the client is told when the provider's answer can't be translated; a GwError stands for itself. */
+/** The error for an answer that can't be translated. A GwError is returned as it is. */
 export function refusalOf(cause: unknown): GwError {
   if (cause instanceof GwError) return cause;
   return new GwError(`the provider's answer cannot be translated (${messageOf(cause)})`, {

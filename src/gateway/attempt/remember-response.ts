@@ -7,7 +7,7 @@ import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { Route } from '../routing/route.ts';
 
-/** Remembers who stores a response, and the conversation that it belongs to. */
+/** Remembers which target stores a response and its conversation. */
 export function rememberResponse(
   { router }: Pick<Gateway, 'router'>,
   context: RequestContext,
@@ -18,7 +18,7 @@ export function rememberResponse(
   for (const id of idsIn(relay)) router.responses.set(id, { target: route.target.candidate });
 }
 
-/** Providers choose them, and many are kept. */
+/** Providers choose the ids, and gw keeps many of them. */
 const MAX_ID_LENGTH = 200;
 
 function idsIn(relay: Relay): string[] {
@@ -33,15 +33,15 @@ function responseIn(closing: Buffer): Record<string, unknown> {
 }
 
 function membersOf(body: Buffer | undefined): Record<string, unknown> {
-  const found: Record<string, unknown> = {};
+  const ids: Record<string, unknown> = {};
   try {
     for (const member of body ? scanObject(body) : []) {
-      if (body && IDS.includes(member.key)) found[member.key] = readValue(body, member);
+      if (body && IDS.includes(member.key)) ids[member.key] = readValue(body, member);
     }
   } catch {
-    // What is no JSON names no response.
+    // A body that is not JSON has no id.
   }
-  return found;
+  return ids;
 }
 
 const IDS = ['id', 'conversation'];

@@ -13,8 +13,8 @@ import { historyText } from './history.ts';
 type SendParts = Pick<Gateway, 'clock' | 'settings' | 'router' | 'tokens' | 'upstreams' | 'warn'>;
 
 /**
- * Sends the request to its target and receives the answer. When it resolves the call has ended: a stream has gone out
- * but for its closing event, and nothing of any other answer.
+ * Sends the request to its target and receives the answer. Resolves when the call has ended. A stream that has started
+ * has then gone out except for its closing event. A gathered answer has not gone out.
  */
 export async function sendAttempt(
   gateway: SendParts,
@@ -50,7 +50,7 @@ function relayOptions(
   };
 }
 
-/** Reads what only the end of the answer tells, and reports to the target's health how the attempt went. */
+/** Reads the end of the answer, and reports the result to the target's health. */
 function readResult(
   gateway: Pick<Gateway, 'clock' | 'warn'>,
   { admitted }: Attempt,
@@ -67,7 +67,7 @@ function readResult(
   return result;
 }
 
-/** Cost and what is left of the budget are added when they are known. */
+/** Cost and remaining budget are added after the settlement. */
 function headersOf({ context, target, admitted, why, route }: Attempt): ServiceHeaders {
   return {
     id: context.exchange.id,

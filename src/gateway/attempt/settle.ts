@@ -20,14 +20,14 @@ import { recordedOutcome } from './outcome.ts';
 type SettleParts = MeterParts &
   Pick<Gateway, 'repoBudgets' | 'catalog' | 'settleRetry' | 'queue' | 'boundTrust'>;
 
-/** How a request was booked. */
+/** The result of a settlement. */
 export interface Settlement {
-  /** Of the last attempt. */
+  /** Usage of the last attempt. */
   usage: TokenUsage;
   outcome: RequestRecord['outcome'];
 }
 
-/** Turns the hold into the cost of all attempts of the request, and wakes those who wait for room. */
+/** Turns the hold into the cost of all the request's attempts, and wakes requests that wait for room. */
 export async function settle(
   gateway: SettleParts,
   attempt: Attempt,

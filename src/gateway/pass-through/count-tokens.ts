@@ -6,7 +6,7 @@ import type { AnyRequestContext } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
 import type { Target } from '../state/resolver.ts';
 
-/** Tokens that a message, a tool or a field takes besides its text, roughly. */
+/** Rough number of tokens that a message, tool or field takes besides its text. */
 const TOKENS_PER_ITEM = 4;
 
 /** Answers `messages/count_tokens` for a model that no provider of Anthropic's API serves. */

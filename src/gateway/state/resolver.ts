@@ -117,8 +117,8 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
     });
     const names = expandAlias(request, aliases()).flat();
     const alias = names.length === 1 && names[0] === request ? '' : `, which stands for ${names.join(', ')}`;
-    const asked = answers.length > 0 ? `Asked: ${answers.join(', ')}.` : 'No provider is configured.';
-    return `no provider serves the model "${request}"${alias}. ${asked} Name the provider (provider/model), add one (gw providers add NAME), or list the models: gw models`;
+    const providersText = answers.length > 0 ? `Asked: ${answers.join(', ')}.` : 'No provider is configured.';
+    return `no provider serves the model "${request}"${alias}. ${providersText} Name the provider (provider/model), add one (gw providers add NAME), or list the models: gw models`;
   }
 
   return {
