@@ -17,7 +17,7 @@ export interface CompressRequest {
 export interface CompressedRequest {
   edits: Edit[];
   savings: Saving[];
-  /** Of the uncompressed conversation. */
+  /** Tokens of the uncompressed conversation. */
   originalTokens: number;
   /** Identifies the conversation; the same on each of its turns. */
   conversation: number;
@@ -100,9 +100,9 @@ function createFinder(bytes: Buffer): (place: Place) => Range {
 }
 
 function remember<T>(cache: Map<number, T>, at: number, find: () => T): T {
-  const found = cache.get(at) ?? find();
-  cache.set(at, found);
-  return found;
+  const value = cache.get(at) ?? find();
+  cache.set(at, value);
+  return value;
 }
 
 function only<T>([one, another]: readonly (T | undefined)[], step: number | string): T {

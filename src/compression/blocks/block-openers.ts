@@ -59,9 +59,9 @@ export function closers(lines: readonly string[]): Closers {
       // Fences can be nested: one with a language opens, one without closes.
       let depth = 1;
       for (let at = from + 1; at < lines.length; at++) {
-        const found = FENCE.exec(lines[at] ?? '');
-        if (!found?.[1]?.startsWith(mark)) continue;
-        depth += found[2] === '' ? -1 : 1;
+        const match = FENCE.exec(lines[at] ?? '');
+        if (!match?.[1]?.startsWith(mark)) continue;
+        depth += match[2] === '' ? -1 : 1;
         if (depth === 0) return at;
       }
       return lines.length;

@@ -14,15 +14,15 @@ export function splitBlocks(text: string, plainIs: 'words' | 'data'): Block[] {
     if (end > plainFrom) blocks.push(...plainBlocks(lines, plainFrom, end, plainIs));
   };
   while (at < lines.length) {
-    const found = openerAt(lines, at, close);
-    if (!found) {
+    const opener = openerAt(lines, at, close);
+    if (!opener) {
       at++;
       continue;
     }
     flushPlain(at + 1);
-    if (found.end > at + 1) blocks.push(found.block(joinLines(lines, at + 1, found.end)));
-    plainFrom = found.end;
-    at = found.end + 1;
+    if (opener.end > at + 1) blocks.push(opener.block(joinLines(lines, at + 1, opener.end)));
+    plainFrom = opener.end;
+    at = opener.end + 1;
   }
   flushPlain(lines.length);
   return mergeWords(blocks);

@@ -65,9 +65,9 @@ function endOfJson(lines: readonly string[], from: number, end: number): number 
   if (!STARTS.test(lines[from] ?? '')) return end;
   const text = joinLines(lines, from, end);
   for (let start = 0; at < end && STARTS.test(lines[at] ?? ''); ) {
-    const read = readJson(text, start);
-    if (!read) return at === from ? end : at;
-    const stop = text.indexOf('\n', read.end);
+    const result = readJson(text, start);
+    if (!result) return at === from ? end : at;
+    const stop = text.indexOf('\n', result.end);
     if (stop < 0) return end;
     at += text.slice(start, stop + 1).split('\n').length - 1;
     start = stop + 1;

@@ -146,12 +146,12 @@ export function rememberAround(message: Message, texts: readonly string[], past:
 
 /** Records the output that later messages can refer to. */
 export function rememberSent(message: Message, output: Message, past: Past): void {
-  const sent = textsOf(output);
-  past.legends.add(sent);
+  const sentText = textsOf(output);
+  past.legends.add(sentText);
   const role = roleOf(message);
   if (role !== 'tool' && role !== 'function' && role !== 'user') return;
   textsOf(message).forEach((text, i) => {
-    if (role !== 'user' || endsWithPrompt(text)) past.boilerplate.add(sent[i] ?? '');
+    if (role !== 'user' || endsWithPrompt(text)) past.boilerplate.add(sentText[i] ?? '');
   });
 }
 

@@ -29,17 +29,17 @@ export class ConversationCache {
   }
 
   #begin(messages: readonly Message[], level: Level): Conversation {
-    let found: Conversation | undefined;
+    let best: Conversation | undefined;
     let most = 0;
-    for (const kept of this.#kept) {
-      const shared = kept.level === level ? kept.sharedWith(messages) : 0;
-      if (shared > most) [found, most] = [kept, shared];
+    for (const candidate of this.#kept) {
+      const shared = candidate.level === level ? candidate.sharedWith(messages) : 0;
+      if (shared > most) [best, most] = [candidate, shared];
     }
-    if (!found) return new Conversation(level);
-    const isWhole = most === found.steps.length;
+    if (!best) return new Conversation(level);
+    const isWhole = most === best.steps.length;
     // A conversation that only shares its beginning with this one is kept as well.
-    if (most >= found.steps.length - TAIL) this.#kept = this.#kept.filter((kept) => kept !== found);
-    return isWhole ? found : new Conversation(level, found.steps.slice(0, most));
+    if (most >= best.steps.length - TAIL) this.#kept = this.#kept.filter((kept) => kept !== best);
+    return isWhole ? best : new Conversation(level, best.steps.slice(0, most));
   }
 
   #trim(): void {

@@ -104,8 +104,8 @@ class RecordWriter {
   #isDetermined(column: Column, record: JsonObject, shape: Shape): boolean {
     if (column.kind !== 'plain' || column.by === undefined) return false;
     const by = cellOf(record, shape.keys, column.by) ?? '';
-    const written = this.#written.get(column);
-    if (written) return written.size === written.add(by).size;
+    const values = this.#written.get(column);
+    if (values) return values.size === values.add(by).size;
     this.#written.set(column, new Set([by]));
     return false;
   }

@@ -15,7 +15,7 @@ export type IsWritten = (object: JsonObject, place: number) => boolean;
 const SIGNS = [...'~$*!^%@&;'];
 const MIN_LENGTH = 16;
 const MAX_PREFIX = 200;
-/** In characters: the least that a prefix must save in total, and its cost in each string. */
+/** The least that a prefix must save in total, and its cost in each string; both in characters. */
 const MIN_GAIN = 40;
 const SIGN_COST = 8;
 const MAX_STRINGS = 20_000;
@@ -46,11 +46,11 @@ export function findPrefixes(root: Json, isWritten: IsWritten): Prefixes {
 
 /** Returns `"~x"` for a string that starts with the prefix of `~`, otherwise the string itself. */
 export function abbreviate(text: string, prefixes: Prefixes): string {
-  let found: Prefix | undefined;
+  let longest: Prefix | undefined;
   for (const prefix of prefixes) {
-    if (prefix.text.length > (found?.text.length ?? 0) && text.startsWith(prefix.text, 1)) found = prefix;
+    if (prefix.text.length > (longest?.text.length ?? 0) && text.startsWith(prefix.text, 1)) longest = prefix;
   }
-  return found ? `"${found.sign}${text.slice(1 + found.text.length)}` : text;
+  return longest ? `"${longest.sign}${text.slice(1 + longest.text.length)}` : text;
 }
 
 interface Found {
@@ -83,9 +83,9 @@ function collectText(value: string, { texts, starts }: Found): void {
 function cutsIn(text: string, cut: RegExp): number[] {
   const cuts: number[] = [];
   cut.lastIndex = MIN_LENGTH - 1;
-  for (let found = cut.exec(text); found && found.index < MAX_PREFIX; found = cut.exec(text)) {
-    cuts.push(found.index);
-    cut.lastIndex = found.index + 1;
+  for (let match = cut.exec(text); match && match.index < MAX_PREFIX; match = cut.exec(text)) {
+    cuts.push(match.index);
+    cut.lastIndex = match.index + 1;
   }
   return cuts;
 }

@@ -37,8 +37,8 @@ export function readJson(text: string, start = 0): JsonRead | undefined {
 
 /** Reads a text that is a single JSON value; undefined if it is anything else. */
 export function readWhole(text: string): Json | undefined {
-  const read = readJson(text);
-  return read && text.slice(read.end).trim() === '' ? read.value : undefined;
+  const result = readJson(text);
+  return result && text.slice(result.end).trim() === '' ? result.value : undefined;
 }
 
 /** Like `readJson`, but a failed read returns where it failed, so that a caller can bound its retries. */
@@ -109,9 +109,9 @@ class Reader {
   }
 
   word(): string | undefined {
-    const found = WORDS.find((word) => this.#text.startsWith(word, this.at));
-    if (found !== undefined) this.at += found.length;
-    return found;
+    const match = WORDS.find((word) => this.#text.startsWith(word, this.at));
+    if (match !== undefined) this.at += match.length;
+    return match;
   }
 
   string(): string | undefined {
@@ -136,9 +136,9 @@ class Reader {
 
   match(pattern: RegExp): string | undefined {
     pattern.lastIndex = this.at;
-    const found = pattern.exec(this.#text)?.[0];
-    if (found !== undefined) this.at += found.length;
-    return found;
+    const match = pattern.exec(this.#text)?.[0];
+    if (match !== undefined) this.at += match.length;
+    return match;
   }
 
   take(code: number): boolean {

@@ -18,21 +18,21 @@ export function findJson(text: string): JsonSpan[] {
   // Bounds the total length of failed reads.
   let patience = text.length;
   for (let at = nextStart(text, 0); at >= 0 && patience > 0; ) {
-    const read = readJsonOrReach(text, at);
-    const end = typeof read === 'number' ? at : endOfLine(text, read.end);
-    if (typeof read === 'number' || end < 0) {
-      patience -= (typeof read === 'number' ? read : read.end) - at;
+    const result = readJsonOrReach(text, at);
+    const end = typeof result === 'number' ? at : endOfLine(text, result.end);
+    if (typeof result === 'number' || end < 0) {
+      patience -= (typeof result === 'number' ? result : result.end) - at;
       at = nextStart(text, at + 1);
       continue;
     }
-    add(spans, { start: at, end: read.end, read }, text);
+    add(spans, { start: at, end: result.end, read: result }, text);
     at = nextStart(text, end);
   }
   return spans.filter((span) => span.end - span.start >= MIN_LENGTH);
 }
 
-function add(spans: JsonSpan[], found: { start: number; end: number; read: JsonRead }, text: string): void {
-  const { start, end, read } = found;
+function add(spans: JsonSpan[], next: { start: number; end: number; read: JsonRead }, text: string): void {
+  const { start, end, read } = next;
   const last = spans.at(-1);
   const inLine = !text.slice(start, end).includes('\n');
   if (last && inLine && text.slice(last.end, start) === '\n' && typeof read.value !== 'string') {
@@ -54,8 +54,8 @@ function add(spans: JsonSpan[], found: { start: number; end: number; read: JsonR
 function nextStart(text: string, from: number): number {
   const START = /^[ \t]*[[{]/gm;
   START.lastIndex = from;
-  const found = START.exec(text);
-  return found ? found.index + found[0].length - 1 : -1;
+  const match = START.exec(text);
+  return match ? match.index + match[0].length - 1 : -1;
 }
 
 /** The end of the line if only white space follows `at`, else -1. */

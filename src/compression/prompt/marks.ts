@@ -20,12 +20,12 @@ export function splitAtKeeps(text: string): { text: string; keep: boolean }[] {
   const pieces: { text: string; keep: boolean }[] = [];
   let from = 0;
   let open: number | undefined;
-  for (const found of text.matchAll(KEEP)) {
+  for (const match of text.matchAll(KEEP)) {
     if (open === undefined) {
-      open = found.index;
+      open = match.index;
       continue;
     }
-    const end = found.index + found[0].length;
+    const end = match.index + match[0].length;
     pieces.push({ text: text.slice(from, open), keep: false }, { text: text.slice(open, end), keep: true });
     from = end;
     open = undefined;

@@ -50,13 +50,13 @@ export function mentions(question: Question | undefined, text: string): boolean 
 }
 
 function exactStrings(text: string): string[] {
-  const found = new Set<string>();
-  for (const [, a, b, c] of text.matchAll(QUOTED)) found.add((a ?? b ?? c ?? '').toLowerCase());
+  const strings = new Set<string>();
+  for (const [, a, b, c] of text.matchAll(QUOTED)) strings.add((a ?? b ?? c ?? '').toLowerCase());
   for (const [word] of text.matchAll(WORD)) {
     const bare = word.replace(/^[[.:*]+|[\].:*]+$/g, '');
-    if (isId(bare)) found.add(bare.toLowerCase());
+    if (isId(bare)) strings.add(bare.toLowerCase());
   }
-  return [...found].slice(0, 200);
+  return [...strings].slice(0, 200);
 }
 
 /** A word unlike prose: with digits, inner punctuation or inner capitals. */
@@ -74,12 +74,12 @@ function isId(word: string): boolean {
 export function keysNamedBy(question: Question | undefined): (key: string) => boolean {
   const cache = new Map<string, boolean>();
   return (key) => {
-    let named = cache.get(key);
-    if (named === undefined) {
-      named = namesKey(question, key);
-      cache.set(key, named);
+    let isNamed = cache.get(key);
+    if (isNamed === undefined) {
+      isNamed = namesKey(question, key);
+      cache.set(key, isNamed);
     }
-    return named;
+    return isNamed;
   };
 }
 

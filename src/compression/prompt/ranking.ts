@@ -43,15 +43,17 @@ export function rank(question: string, candidates: readonly Candidate[]): Rankin
   const scores = texts.map((text) => scoreOf(text, weights, mean, best, pairs));
   const hopped = addHops(scores, candidates, stemsOf);
   const order = orderOf(hopped);
-  const found = [...terms].filter((term) => order.slice(0, HOPS).some((i) => texts[i]?.counts.has(term)));
-  const covered = found.reduce((sum, term) => sum + (weights.get(term) ?? 0), 0);
+  const foundTerms = [...terms].filter((term) =>
+    order.slice(0, HOPS).some((i) => texts[i]?.counts.has(term)),
+  );
+  const covered = foundTerms.reduce((sum, term) => sum + (weights.get(term) ?? 0), 0);
   const absent = [...terms].filter((term) => !texts.some((text) => text.counts.has(term)));
-  const wanted = best - absent.reduce((sum, term) => sum + (weights.get(term) ?? 0) * (1 - ABSENT), 0);
+  const available = best - absent.reduce((sum, term) => sum + (weights.get(term) ?? 0) * (1 - ABSENT), 0);
   const telling = [...terms].filter((term) => holdersOf(term, texts) * 2 < texts.length);
   return {
     scores: hopped,
     order,
-    covered: wanted === 0 ? 0 : covered / wanted,
+    covered: available === 0 ? 0 : covered / available,
     telling: telling.length > 0 ? new Set(telling) : terms,
   };
 }
@@ -147,8 +149,8 @@ function addHops(
       const own = (names[other] ?? []).filter(
         (root) => (holders.get(root) ?? 0) <= 2 + candidates.length / 20,
       );
-      const found = own.filter((root) => roots.has(root)).length;
-      if (found === 0 || found * 2 < own.length) continue;
+      const common = own.filter((root) => roots.has(root)).length;
+      if (common === 0 || common * 2 < own.length) continue;
       hopped[other] = Math.max(hopped[other] ?? 0, (scores[other] ?? 0) + bonus);
     }
   }

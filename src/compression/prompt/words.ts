@@ -39,8 +39,8 @@ export function stem(word: string): string {
     .replace(/ies$/, 'i')
     .replace(/([^su])s$/, '$1');
   const short = base.replace(/(?:ational|ations?|ingly|edly|ing|ed|er|ers|est|ly|ment|ness)$/, '');
-  const kept = short.length >= 3 && /[aeiouy]/.test(short) ? short : base;
-  return kept
+  const stem = short.length >= 3 && /[aeiouy]/.test(short) ? short : base;
+  return stem
     .replace(/(?<=..)(?:e|y)$/, (ending) => (ending === 'y' ? 'i' : ''))
     .replace(/([^aeiouls])\1$/, '$1');
 }

@@ -7,7 +7,7 @@ export interface Earlier {
   text: string;
   /** Its name in references. */
   name: string;
-  /** What was sent for it. */
+  /** The text as it was sent. */
   output: string;
   /** Nothing of it was left out. */
   exact: boolean;

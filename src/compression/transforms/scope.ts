@@ -4,7 +4,7 @@ import type { Question } from '../prompt/question.ts';
 
 export type Level = 'off' | 'safe' | 'balanced';
 
-/** What a transform may use besides the text: nothing of what follows it. */
+/** What a transform may depend on besides the text. Nothing that comes after the text in the conversation. */
 export interface Scope {
   level: Level;
   question: Question | undefined;

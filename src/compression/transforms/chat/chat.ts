@@ -39,10 +39,10 @@ export function frameChat(text: string): FramedChat | undefined {
   const end = out.findLastIndex(isMessage) + 1;
   const legends = [...(dialogue ? [legendOf(dialogue)] : []), ...(undatedLines ? [DATES] : [])];
   const chat = joinLines(lines, first, end);
-  const written = `[gw chat: ${legends.join('; ')}]\n${joinLines(out, first, end)}`;
-  if (estimateTokens(written) > estimateTokens(chat) * WORTH) return undefined;
+  const output = `[gw chat: ${legends.join('; ')}]\n${joinLines(out, first, end)}`;
+  if (estimateTokens(output) > estimateTokens(chat) * WORTH) return undefined;
   const head = first === 0 ? '' : joinLines(lines, 0, first);
-  return { head, chat, written, tail: joinLines(lines, end, lines.length) };
+  return { head, chat, written: output, tail: joinLines(lines, end, lines.length) };
 }
 
 /** Undoes `shortenChat`. */

@@ -67,9 +67,9 @@ export function restoreDates(lines: readonly string[]): string[] {
       return line;
     }
     const head = line.slice(0, MAX_HEAD);
-    const found = TIME_ALONE.exec(head);
-    if (!found || before === '') return line;
-    const from = before.startsWith(' ') || before.startsWith(',') ? found[0].length : (found[1]?.length ?? 0);
+    const match = TIME_ALONE.exec(head);
+    if (!match || before === '') return line;
+    const from = before.startsWith(' ') || before.startsWith(',') ? match[0].length : (match[1]?.length ?? 0);
     const restored = line.slice(0, from) + before + line.slice(from);
     const form = stampOf(restored)?.form;
     return form !== undefined && forms.has(form) ? restored : line;
@@ -102,19 +102,19 @@ function isChat(lines: readonly string[], pattern: RegExp): boolean {
 function stampOf(line: string, pattern?: RegExp): Stamp | undefined {
   const head = line.slice(0, MAX_HEAD);
   if (!ANY_TIME.test(head)) return undefined;
-  const found = pattern ? pattern.exec(head) : (DATE_FIRST.exec(head) ?? TIME_FIRST.exec(head));
-  if (!found) return undefined;
-  const lead = found[1] ?? '';
-  const end = found[0].length;
+  const match = pattern ? pattern.exec(head) : (DATE_FIRST.exec(head) ?? TIME_FIRST.exec(head));
+  if (!match) return undefined;
+  const lead = match[1] ?? '';
+  const end = match[0].length;
   const from = lead.length;
   const without = head.slice(0, from) + head.slice(end);
   const time = TIME_ALONE.exec(without);
   const before = time?.[1] ?? '';
   const after = without.slice(time?.[0].length ?? 0);
   const [, nick, name] = SPEAKER.exec(after) ?? [];
-  const named = /^(\p{L}[^[\]()]{0,36}?) ?[—–-]? ?$/u.exec(before)?.[1];
+  const leadingName = /^(\p{L}[^[\]()]{0,36}?) ?[—–-]? ?$/u.exec(before)?.[1];
   const form = `${shapeOf(before)}|${/^[^\p{L}\p{N}]{0,3}/u.exec(after)?.[0]}`;
-  const speaker = nick ?? name ?? (after === '' ? named : undefined);
+  const speaker = nick ?? name ?? (after === '' ? leadingName : undefined);
   return { from, end, form, speaker: LEVEL.test(speaker ?? '') ? undefined : speaker };
 }
 

@@ -34,7 +34,7 @@ export function thinTranscript(text: string, question: Question | undefined): st
   const isSpeaker = (name: string) => speakers.some((who) => who.includes(name.toLowerCase()));
   let omitted = 0;
   let followsQuestion = false;
-  const kept = lines.flatMap((line, i) => {
+  const output = lines.flatMap((line, i) => {
     const turn = turns[i];
     if (!turn) return [line];
     const { when, who, speech, quote } = turn;
@@ -47,10 +47,10 @@ export function thinTranscript(text: string, question: Question | undefined): st
     }
     return [thin === speech || thin.trim() === '' ? line : when + who + thin + quote];
   });
-  if (kept.join('\n') === text) return text;
+  if (output.join('\n') === text) return text;
   return [
     `[gw: polite phrases${omitted > 0 ? ` and ${omitted} turns of small talk` : ''} left out]`,
-    ...kept,
+    ...output,
   ].join('\n');
 }
 
@@ -80,8 +80,8 @@ function readTurns(lines: readonly string[]): (Turn | undefined)[] | undefined {
 
 function turnOf(line: string): Turn | undefined {
   if (line.length > 4000) return undefined;
-  const [found, when = '', who = '', speech = '', quote = ''] = TURN.exec(line) ?? [];
-  return found === undefined ? undefined : { when, who, speech, quote };
+  const [match, when = '', who = '', speech = '', quote = ''] = TURN.exec(line) ?? [];
+  return match === undefined ? undefined : { when, who, speech, quote };
 }
 
 function isSmallTalk(speech: string, question: Question, isSpeaker: (name: string) => boolean): boolean {

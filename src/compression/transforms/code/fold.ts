@@ -60,8 +60,8 @@ export function foldCode(text: string, file: SourceFile, question: Question | un
     return !cited.some((line) => line > body.head && line <= body.end + 1 && isNamedFile(file, question));
   });
   if (folded.length === 0) return text;
-  const kept = bodies.filter((body) => !folded.includes(body));
-  return writeFolded(lines, source, [...folded, ...commentsOf(source, kept)]);
+  const unfolded = bodies.filter((body) => !folded.includes(body));
+  return writeFolded(lines, source, [...folded, ...commentsOf(source, unfolded)]);
 }
 
 interface Range {

@@ -13,11 +13,11 @@ export function unpadNumbers(text: string, question: Question | undefined): stri
   if (!PADDED.test(text.slice(0, 1000))) return text;
   const lines = text.split('\n');
   if (lines.length < MIN_LINES || !isViewed(lines)) return text;
-  const named = findNamed(
+  const isNamed = findNamed(
     lines.map((line) => line.replace(PREFIX, '')),
     question,
   );
-  return lines.map((line, i) => (named[i] || !PREFIX.test(line) ? line : line.trimStart())).join('\n');
+  return lines.map((line, i) => (isNamed[i] || !PREFIX.test(line) ? line : line.trimStart())).join('\n');
 }
 
 /** Whether the lines are numbered consecutively; the last numbers may have no padding. */

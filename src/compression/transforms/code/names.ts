@@ -27,18 +27,18 @@ const CLOSES = /^(?:[})\]]|end\b)/;
 
 /** Marks the lines that contain a name of the question, and the blocks that they open. */
 export function findNamed(source: readonly string[], question: Question | undefined): boolean[] {
-  const named = source.map(() => false);
+  const isNamed = source.map(() => false);
   const names = question ? namesIn(question) : new Set<string>();
-  if (names.size === 0) return named;
+  if (names.size === 0) return isNamed;
   for (let at = 0, end = 0; at < source.length; at++) {
     // Nested blocks are already included.
     if (at < end || !wordsIn(source[at] ?? '').some((word) => names.has(word))) continue;
     let from = at;
     while (from > end && LEADS.test((source[from - 1] ?? '').trim())) from--;
     end = endOfBlock(source, at);
-    named.fill(true, from, end);
+    isNamed.fill(true, from, end);
   }
-  return named;
+  return isNamed;
 }
 
 /** The line after the block that a line opens. */

@@ -39,15 +39,15 @@ export function findTagged(text: string): DocumentList | undefined {
   const starts: number[] = [];
   let name: string | undefined;
   let end = 0;
-  for (const found of text.matchAll(OPEN)) {
+  for (const match of text.matchAll(OPEN)) {
     // The first name of a closed tag is the document; tags inside it are skipped.
-    if (found.index < end || (name !== undefined && found[1] !== name)) continue;
-    const close = closeOf(text, found.index, found[1] ?? '');
+    if (match.index < end || (name !== undefined && match[1] !== name)) continue;
+    const close = closeOf(text, match.index, match[1] ?? '');
     if (close === 'none') return undefined;
     if (close === 'inner') continue;
-    name = found[1];
+    name = match[1];
     end = close;
-    starts.push(found.index);
+    starts.push(match.index);
   }
   const [first] = starts;
   if (first === undefined) return undefined;
@@ -77,10 +77,10 @@ function findTitled(text: string): DocumentList | undefined {
 function findNumbered(text: string): DocumentList | undefined {
   const starts: number[] = [];
   let next: number | undefined;
-  for (const found of text.matchAll(NUMBERED)) {
-    const number = Number(found[1] ?? found[2]);
+  for (const match of text.matchAll(NUMBERED)) {
+    const number = Number(match[1] ?? match[2]);
     if (next === undefined ? number > 1 : number !== next) continue;
-    starts.push(found.index);
+    starts.push(match.index);
     next = number + 1;
   }
   return starts.length < MIN_DOCUMENTS ? undefined : cutOpen(text, starts);
@@ -110,16 +110,16 @@ function cut(
 }
 
 function titleOfTagged(text: string): string {
-  const found =
+  const match =
     /<(?:title|source|name)>([^<\n]{1,200})</.exec(text) ??
     /(?:title|source|name)="([^"\n]{1,200})"/.exec(text);
-  return found?.[1]?.trim() ?? '';
+  return match?.[1]?.trim() ?? '';
 }
 
 function titleOfOpen(text: string): string {
   const line = text.slice(0, text.indexOf('\n') < 0 ? 300 : text.indexOf('\n')).slice(0, 300);
-  const named = /\(title: ([^)\n]*(?:\([^)\n]*\))?[^)\n]*)\)/i.exec(line);
-  if (named) return named[1]?.trim() ?? '';
+  const match = /\(title: ([^)\n]*(?:\([^)\n]*\))?[^)\n]*)\)/i.exec(line);
+  if (match) return match[1]?.trim() ?? '';
   const rest = line.replace(TITLED, '').replace(/^[#*\s]*(?:[a-z ]+)?[\s#:]*[[(]?\d+[\])]?[\s:.*-]*/i, '');
   // A heading has its own line; a long line is the text itself.
   return rest.length <= 100 ? rest.trim() : '';

@@ -32,13 +32,13 @@ export function dropExemplars(text: string): string {
 /** Where examples start: at the most common label, after a blank line. */
 function startsOf(text: string): number[] {
   const byLabel = new Map<string, number[]>();
-  for (const found of text.matchAll(START)) {
-    if (found.index > 0 && !/\n[ \t]*\n$/.test(text.slice(Math.max(0, found.index - 8), found.index)))
+  for (const match of text.matchAll(START)) {
+    if (match.index > 0 && !/\n[ \t]*\n$/.test(text.slice(Math.max(0, match.index - 8), match.index)))
       continue;
-    const label = (found[1] ?? '').toLowerCase();
+    const label = (match[1] ?? '').toLowerCase();
     const list = byLabel.get(label);
-    if (list) list.push(found.index);
-    else byLabel.set(label, [found.index]);
+    if (list) list.push(match.index);
+    else byLabel.set(label, [match.index]);
   }
   return [...byLabel.values()].sort((a, b) => b.length - a.length)[0] ?? [];
 }

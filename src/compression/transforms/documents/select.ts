@@ -83,8 +83,8 @@ function namedIn(question: string, candidates: readonly Candidate[]): number[] {
 
 /** The text after `Question:`, or all of it. Instructions around it describe the answer, not the topic. */
 function labelled(question: string): string {
-  const found = [...question.matchAll(LABELLED)].map(([, query]) => query ?? '');
-  return found.length > 0 ? found.join('\n') : question;
+  const queries = [...question.matchAll(LABELLED)].map(([, query]) => query ?? '');
+  return queries.length > 0 ? queries.join('\n') : question;
 }
 
 function questionAround({ head, tail }: DocumentList): string {

@@ -83,15 +83,15 @@ class Selector {
   #named(rows: readonly string[]): Set<number> | undefined {
     if (!this.#question || needsOthers(this.#question)) return undefined;
     const lower = rows.map((row) => row.toLowerCase());
-    const found = new Set<number>();
+    const matches = new Set<number>();
     for (const needle of [...this.#needles, ...phrasesIn(this.#question.text, lower)]) {
       const holders = lower.flatMap((row, i) => (row.includes(needle) ? [i] : []));
       if (holders.length > 0 && holders.length <= Math.max(2, rows.length * MAX_SHARE))
-        for (const i of holders) found.add(i);
+        for (const i of holders) matches.add(i);
     }
-    if (found.size === 0 || found.size > rows.length * 0.5) return undefined;
-    for (let i = 0; i < SAMPLES; i++) found.add(i);
-    return found;
+    if (matches.size === 0 || matches.size > rows.length * 0.5) return undefined;
+    for (let i = 0; i < SAMPLES; i++) matches.add(i);
+    return matches;
   }
 
   #ranked(list: JsonArray, rows: readonly string[]): Choice | undefined {
@@ -103,14 +103,14 @@ class Selector {
   #links(object: JsonObject): Set<number> | undefined {
     if (!this.#question) return undefined;
     const links = new Set<number>();
-    let named = false;
+    let isNamed = false;
     object.keys.forEach((key, i) => {
       const value = object.values[i];
       if (typeof value !== 'string' || !LINK.test(value)) return;
-      if (namesKey(this.#question, key)) named = true;
+      if (namesKey(this.#question, key)) isNamed = true;
       else links.add(i);
     });
-    return links.size < MIN_LINKS || (this.#linksWanted && !named) ? undefined : links;
+    return links.size < MIN_LINKS || (this.#linksWanted && !isNamed) ? undefined : links;
   }
 }
 

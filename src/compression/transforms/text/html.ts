@@ -32,9 +32,9 @@ const ENTITIES: Record<string, string> = {
 export function readHtml(text: string, scope: Scope): string {
   if (scope.level !== 'balanced' || !PAGE.test(text.slice(0, 200))) return text;
   if (!scope.question || ABOUT_MARKUP.test(scope.question.text)) return text;
-  const read = textOf(text);
+  const content = textOf(text);
   scope.leaveOut();
-  return `[gw: the text of an HTML page]\n${read}`;
+  return `[gw: the text of an HTML page]\n${content}`;
 }
 
 function textOf(html: string): string {

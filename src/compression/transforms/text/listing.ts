@@ -35,13 +35,13 @@ function regroup(
   const groups: Group[] = [];
   let matched = 0;
   for (const line of lines) {
-    const found = line.length < 2000 ? pattern.exec(line) : null;
-    if (found) matched++;
+    const match = line.length < 2000 ? pattern.exec(line) : null;
+    if (match) matched++;
     // Lines that the question names keep their path.
-    const head = found && !mentions(scope.question, line) ? found[1] : undefined;
+    const head = match && !mentions(scope.question, line) ? match[1] : undefined;
     const last = groups.at(-1);
-    if (last && last.head === head) last.lines.push(head === undefined ? line : (found?.[2] ?? ''));
-    else groups.push({ head, lines: [head === undefined ? line : (found?.[2] ?? '')] });
+    if (last && last.head === head) last.lines.push(head === undefined ? line : (match?.[2] ?? ''));
+    else groups.push({ head, lines: [head === undefined ? line : (match?.[2] ?? '')] });
   }
   return matched * 10 >= lines.length * 7 ? write(groups) : undefined;
 }

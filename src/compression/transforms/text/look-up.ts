@@ -25,11 +25,11 @@ function selectNamedLines(text: string, question: Question | undefined): string 
   if (!question || !isLookup(question)) return undefined;
   const lines = text.split('\n');
   if (lines.length < MIN_LINES || !areRecords(lines)) return undefined;
-  const named = lines.map((line) => mentions(question, line));
-  const count = named.filter(Boolean).length;
+  const isNamed = lines.map((line) => mentions(question, line));
+  const count = isNamed.filter(Boolean).length;
   if (count === 0 || count > Math.max(2, lines.length * MAX_SHARE)) return undefined;
   const keeps = lines.map((line, i) => i < HEAD || isHeading(line));
-  named.forEach((isNamed, i) => {
+  isNamed.forEach((isNamed, i) => {
     if (isNamed) keeps.fill(true, Math.max(0, i - BEFORE), i + AFTER + 1);
   });
   return withGaps(lines, keeps, MARK);
