@@ -17,25 +17,25 @@ export function createMinuteReader(db: Db): (span: Span, now: number) => NanoUsd
     `SELECT (id - CAST(@first AS INTEGER)) / ${IDS_PER_MINUTE} AS minute, sum(cost_nano_usd) AS cost
      FROM requests WHERE id >= @from AND id < @to GROUP BY 1`,
   );
-  let known: NanoUsd[] = [];
-  let knownStart = 0;
+  let cached: NanoUsd[] = [];
+  let cachedStart = 0;
   let completeAt = 0;
   return ({ start, end }, now) => {
-    const isComplete = start === knownStart && now - completeAt < MINUTE_MS && now >= completeAt;
+    const isComplete = start === cachedStart && now - completeAt < MINUTE_MS && now >= completeAt;
     if (!isComplete) {
-      known = Array.from({ length: Math.ceil((end - start) / MINUTE_MS) }, () => 0);
-      knownStart = start;
+      cached = Array.from({ length: Math.ceil((end - start) / MINUTE_MS) }, () => 0);
+      cachedStart = start;
       completeAt = now;
     }
     const current = Math.floor((now - start) / MINUTE_MS);
     const from = isComplete ? Math.max(0, current + 1 - OPEN_MINUTES) : 0;
-    known.fill(0, from);
+    cached.fill(0, from);
     const rows = select.all({
       first: requestIdAt(start),
       from: requestIdAt(start + from * MINUTE_MS),
       to: requestIdAt(end),
     });
-    for (const { minute, cost } of rows) known[minute] = cost;
-    return [...known];
+    for (const { minute, cost } of rows) cached[minute] = cost;
+    return [...cached];
   };
 }

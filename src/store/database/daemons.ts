@@ -20,11 +20,11 @@ const COLUMNS = 'slot, instance_id AS instanceId, pid, lock_path AS lockPath';
  */
 export function registerDaemon(db: Db, daemon: Omit<DaemonRow, 'slot'> & { startedAt: number }): number {
   const register = db.transaction(() => {
-    const taken = db
+    const usedSlots = db
       .prepare<[], { slot: number }>('SELECT slot FROM daemons UNION SELECT DISTINCT slot FROM holds')
       .all()
       .map((row) => row.slot);
-    const slot = Array.from({ length: MAX_SLOTS }, (_, i) => i).find((i) => !taken.includes(i));
+    const slot = Array.from({ length: MAX_SLOTS }, (_, i) => i).find((i) => !usedSlots.includes(i));
     if (slot === undefined) {
       throw new GwError(
         `${MAX_SLOTS} daemons share this database already, and no more can. Stop one: gw stop`,

@@ -16,16 +16,16 @@ interface Journal {
  * a newer one is refused with GwError `storage_too_new`.
  */
 export async function migrate(db: Database.Database, path: string, folder = FOLDER): Promise<void> {
-  const wanted = schemaVersion(folder);
-  if (versionOf(db) === wanted) return;
-  refuseNewer(versionOf(db), wanted, path);
+  const target = schemaVersion(folder);
+  if (versionOf(db) === target) return;
+  refuseNewer(versionOf(db), target, path);
   const lock = lockMigrations(path);
   try {
     const current = versionOf(db);
-    if (current === wanted) return;
-    refuseNewer(current, wanted, path);
+    if (current === target) return;
+    refuseNewer(current, target, path);
     if (current > 0) backUp(db, `${path}.schema-${current}.bak`);
-    await apply(db, folder, wanted);
+    await apply(db, folder, target);
   } finally {
     lock.close();
   }

@@ -8,7 +8,7 @@ import { migrate } from './migrate.ts';
 
 export type Db = Database.Database;
 
-/** Pages of log between checkpoints (32 MB) instead of SQLite's 1,000: each waits some 10 ms for the disk. */
+/** WAL pages between checkpoints (32 MB; SQLite's default is 1,000). A checkpoint waits about 10 ms for the disk. */
 export const LOG_PAGES = 8_000;
 /** The write-ahead log file is truncated to this size when it restarts. */
 const MAX_LOG_BYTES = 64 * 1024 * 1024;

@@ -278,7 +278,7 @@ export const deliveries = sqliteTable(
     state: text({ enum: ['pending', 'sending', 'delivered', 'failed'] })
       .notNull()
       .default('pending'),
-    /** Pending: when the next attempt is due. AdmittedRequest: when the claim lapses and another daemon may take it. */
+    /** Pending: when the next attempt is due. Sending: when the claim lapses and another daemon may take it. */
     dueAt: integer('due_at').notNull(),
     /** The number of claims: an outcome under an earlier claim is ignored. */
     claims: integer().notNull().default(0),

@@ -36,7 +36,7 @@ const MINUTE_MS = 60_000;
 export class Account {
   readonly budget: BudgetTerms;
   readonly #context: AccountContext;
-  /** By start. */
+  /** By start time. */
   readonly #balances = new Map<number, BalanceRow>();
   readonly #changed = new Set<BalanceRow>();
   /** Kept in step with the balances; undefined for budgets with periods and for removed ones. */

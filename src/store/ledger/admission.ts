@@ -133,9 +133,9 @@ export function createAdmissions({
   }
 
   function readmit(next: Readmission): ReadmissionResult {
-    const held = holds.take(next.id);
-    if (!held) return { kind: 'resolved_before' };
-    if (held.charges.length > 0) balances.post(next.projectId, held.charges, held.amount, 0);
+    const hold = holds.take(next.id);
+    if (!hold) return { kind: 'resolved_before' };
+    if (hold.charges.length > 0) balances.post(next.projectId, hold.charges, hold.amount, 0);
     const standings = balances.standingsFor(next.projectId, repoOf(next));
     const amount = affordable(next, standings);
     const total = next.spent + (amount ?? 0);

@@ -79,7 +79,7 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
   const eventListeners: (() => void)[] = [];
   const commitListeners: (() => void)[] = [];
   let hasEvents = false;
-  /** Whether the batch wrote rows behind the back of what is cached. */
+  /** Whether the batch wrote rows that the caches don't know of. */
   let hasOtherWrites = false;
   const emit: EmitEvent = (...event) => {
     hasEvents = true;

@@ -6,7 +6,7 @@ import type { BudgetTerms } from './terms.ts';
 /** The sums over a rolling budget's window. */
 export interface WindowSums {
   posted: NanoUsd;
-  /** Of all open holds, however old. */
+  /** Sum of all open holds, however old. */
   pending: NanoUsd;
   /** The first minute with spend; null without any. */
   oldest: number | null;

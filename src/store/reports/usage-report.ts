@@ -24,7 +24,7 @@ export async function usageReport(db: Db, calendar: Calendar, query: UsageQuery)
   const to = calendar.startOfDate(addDays(query.to, 1));
   const span = { from, to, projectId };
   // One transaction, so that an hour that is summed meanwhile is counted once.
-  const read = db.transaction(() => {
+  const readRows = db.transaction(() => {
     switch (groupBy) {
       case 'day':
         return usageByDay(db, calendar, span);
@@ -36,6 +36,6 @@ export async function usageReport(db: Db, calendar: Calendar, query: UsageQuery)
         return usageByOrigin(db, { ...span, groupBy }, sumFigures(usageByDay(db, calendar, span)));
     }
   });
-  const rows = read();
+  const rows = readRows();
   return { rows, total: sumFigures(rows) };
 }
