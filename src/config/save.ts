@@ -39,18 +39,18 @@ export async function openSettingsFile(file: string): Promise<SettingsFile> {
  */
 function createSpare(file: string) {
   const path = `${file}.${process.pid}.new`;
-  let kept = '';
+  let savedText = '';
   return {
     keep(text: string): string {
       writeFileSync(path, text, { mode: 0o600, flush: true });
-      kept = text;
+      savedText = text;
       return text;
     },
     beside(write: () => void): void {
       try {
         writing(file, () => {
           write();
-          if (readFileSync(file, 'utf8') !== kept) renameSync(path, realpathSync(file));
+          if (readFileSync(file, 'utf8') !== savedText) renameSync(path, realpathSync(file));
         });
       } finally {
         rmSync(path, { force: true });

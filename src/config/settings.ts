@@ -112,8 +112,8 @@ function whole(min: number, max: number): (value: unknown) => number {
 
 function oneOf<T extends string>(choices: readonly T[]): (value: unknown) => T {
   return (value) => {
-    const found = choices.find((choice) => choice === value);
-    if (found !== undefined) return found;
+    const match = choices.find((choice) => choice === value);
+    if (match !== undefined) return match;
     throw new SettingError(`${JSON.stringify(value)} is not one of: ${choices.join(', ')}`);
   };
 }
@@ -129,9 +129,9 @@ function timezone(value: unknown): string {
 }
 
 function dollars(value: unknown): Fee {
-  const written = typeof value === 'number' ? String(value) : value;
-  const nanoUsd = typeof written === 'string' ? parseUsd(written) : undefined;
-  if (typeof written === 'string' && nanoUsd !== undefined) return { written, nanoUsd };
+  const amount = typeof value === 'number' ? String(value) : value;
+  const nanoUsd = typeof amount === 'string' ? parseUsd(amount) : undefined;
+  if (typeof amount === 'string' && nanoUsd !== undefined) return { written: amount, nanoUsd };
   throw new SettingError(`${JSON.stringify(value)} is not an amount of dollars; an example is 0.01`);
 }
 

@@ -21,12 +21,12 @@ const STRONG = 'strong';
  * Requests for a model of the cheaper tier go to the strong tier only if the text has `up`. Throws SettingError.
  */
 export function parseTiers(text: string, model: string): ModelTiers {
-  const found = new Map<string, string>();
+  const tiersByName = new Map<string, string>();
   let share: number | undefined;
   let up = false;
   for (const part of partsOf(text, ';')) {
     const [, name = '', models = ''] = TIER.exec(part) ?? [];
-    if (name !== '') addTier(found, name.toLowerCase(), models.trim());
+    if (name !== '') addTier(tiersByName, name.toLowerCase(), models.trim());
     else if (part.toLowerCase() === 'up') up = true;
     else if (/^share\s*=/i.test(part)) share = parseShare(part.slice(part.indexOf('=') + 1));
     else
@@ -34,7 +34,7 @@ export function parseTiers(text: string, model: string): ModelTiers {
         `"${part}" is neither a tier nor share=PERCENT nor up. An example is ${EXAMPLE}`,
       );
   }
-  const tiers = { ...twoOf(found), share, up };
+  const tiers = { ...twoOf(tiersByName), share, up };
   if (!up && namesIn(tiers.weak.models).some((name) => isName(name, model))) {
     throw new SettingError(
       `${model} is of the tier ${tiers.weak.name}: requests for it would go to a stronger model than they ask for. To allow that, add: up`,
@@ -56,16 +56,16 @@ export function namesIn(models: string): string[] {
   return partsOf(models, /[,|]/);
 }
 
-function addTier(found: Map<string, string>, name: string, models: string): void {
-  if (found.has(name)) throw new SettingError(`the tier ${name} stands twice`);
+function addTier(tiersByName: Map<string, string>, name: string, models: string): void {
+  if (tiersByName.has(name)) throw new SettingError(`the tier ${name} stands twice`);
   if (namesIn(models).length === 0)
     throw new SettingError(`the tier ${name} has no model. An example is ${EXAMPLE}`);
-  found.set(name, models);
+  tiersByName.set(name, models);
 }
 
-function twoOf(found: Map<string, string>): Pick<ModelTiers, 'strong' | 'weak'> {
-  const strong = found.get(STRONG);
-  const [other, third] = [...found.keys()].filter((name) => name !== STRONG);
+function twoOf(tiersByName: Map<string, string>): Pick<ModelTiers, 'strong' | 'weak'> {
+  const strong = tiersByName.get(STRONG);
+  const [other, third] = [...tiersByName.keys()].filter((name) => name !== STRONG);
   if (strong === undefined)
     throw new SettingError(
       `no tier is called ${STRONG}, which the dearer one has to be. An example is ${EXAMPLE}`,
@@ -76,7 +76,7 @@ function twoOf(found: Map<string, string>): Pick<ModelTiers, 'strong' | 'weak'> 
     );
   if (third !== undefined)
     throw new SettingError(`gw decides between two tiers; besides ${STRONG} there are ${other} and ${third}`);
-  const models = found.get(other) ?? '';
+  const models = tiersByName.get(other) ?? '';
   const both = namesIn(models).find((name) => namesIn(strong).includes(name));
   if (both !== undefined) throw new SettingError(`${both} is of both tiers`);
   return { strong, weak: { name: other, models } };

@@ -12,7 +12,7 @@ export interface TargetHealth {
   unstatedLimits: number;
 }
 
-/** What a failure blocks, and for how long. */
+/** A block that a failure causes, and its duration. */
 export interface FailureBlock {
   id: string;
   because: BlockReason;

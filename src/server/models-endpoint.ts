@@ -121,9 +121,9 @@ async function getModel(
 ): Promise<Record<string, unknown>> {
   await lists.refresh();
   for (const { provider, models } of lists.all()) {
-    const listed = models.find((model) => model.id === id || nameOf(provider, model.id) === id);
-    if (!listed) continue;
-    const model = { ...modelOf(provider, listed, catalog), id };
+    const entry = models.find((model) => model.id === id || nameOf(provider, model.id) === id);
+    if (!entry) continue;
+    const model = { ...modelOf(provider, entry, catalog), id };
     return isAnthropic ? anthropicModel(model) : model;
   }
   throw notFound(`no provider lists the model "${id}". See: gw models`, 'model_not_found', 'model');

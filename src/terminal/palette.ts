@@ -9,7 +9,7 @@ export interface Palette {
 
 const CODES = { bold: [1, 22], dim: [2, 22], accent: [36, 39], warn: [33, 39], bad: [31, 39] } as const;
 
-/** The style of text without one. */
+/** The style that leaves text as it is. */
 export const plain = (text: string) => text;
 
 export const PLAIN: Palette = { bold: plain, dim: plain, accent: plain, warn: plain, bad: plain };

@@ -109,13 +109,13 @@ const PADDING = 0x3d;
 function decodeBase64(bytes: Buffer, start: number, end: number, to: number): number {
   let next = to;
   let bits = 0;
-  let held = 0;
+  let buffer = 0;
   for (let i = start; i < end && bytes[i] !== PADDING; i++) {
-    held = (held << 6) | (VALUE_OF[bytes[i] as number] as number);
+    buffer = (buffer << 6) | (VALUE_OF[bytes[i] as number] as number);
     bits += 6;
     if (bits < 8) continue;
     bits -= 8;
-    bytes[next++] = held >> bits;
+    bytes[next++] = buffer >> bits;
   }
   return next;
 }

@@ -58,9 +58,9 @@ function openReader(file: string): Reader | undefined {
         size = readSync(fd, buffer, 0, CHUNK_BYTES, position);
         rest += decoder.write(buffer.subarray(0, size));
       }
-      const whole = rest.split('\n');
-      rest = whole.pop() ?? '';
-      return whole;
+      const lines = rest.split('\n');
+      rest = lines.pop() ?? '';
+      return lines;
     },
     isReplaced() {
       const now = statSync(file, { throwIfNoEntry: false });

@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { readSettings } from '../settings.ts';
 import { optionalProject, withStore } from '../with-store.ts';
 
-/** What a trial of the optimizer found out for a project. */
+/** The result of a project's optimizer trial. */
 export interface OptimizerReport {
   project: string;
   level: OptimizerLevel;

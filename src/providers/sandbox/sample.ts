@@ -50,7 +50,7 @@ export function sampleOf(root: unknown): unknown {
 
 /** Follows a reference such as `#/$defs/place` within the schema. */
 function resolve(root: unknown, reference: string): unknown {
-  let found = root;
-  for (const key of reference.split('/').slice(1)) found = isObject(found) ? found[key] : undefined;
-  return found;
+  let node = root;
+  for (const key of reference.split('/').slice(1)) node = isObject(node) ? node[key] : undefined;
+  return node;
 }

@@ -65,8 +65,8 @@ function reasoning(blocks: Json[]): Json {
 export function chatUsage(value: unknown): Json {
   const usage = isObject(value) ? value : {};
   const cached = countIn(usage.cache_read_input_tokens);
-  const written = countIn(usage.cache_creation_input_tokens);
-  const input = countIn(usage.input_tokens) + cached + written;
+  const cacheWrites = countIn(usage.cache_creation_input_tokens);
+  const input = countIn(usage.input_tokens) + cached + cacheWrites;
   const output = countIn(usage.output_tokens);
   return {
     prompt_tokens: input,
@@ -75,7 +75,7 @@ export function chatUsage(value: unknown): Json {
     prompt_tokens_details: {
       cached_tokens: cached,
       audio_tokens: 0,
-      ...(written > 0 ? { cache_write_tokens: written } : {}),
+      ...(cacheWrites > 0 ? { cache_write_tokens: cacheWrites } : {}),
     },
     completion_tokens_details: {
       reasoning_tokens: 0,

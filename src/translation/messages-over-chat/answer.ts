@@ -61,10 +61,10 @@ export function messageUsage(value: unknown): Json {
   const usage = isObject(value) ? value : {};
   const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : {};
   const cached = countIn(details.cached_tokens ?? usage.prompt_cache_hit_tokens);
-  const written = countIn(details.cache_write_tokens);
+  const cacheWrites = countIn(details.cache_write_tokens);
   return {
-    input_tokens: Math.max(0, countIn(usage.prompt_tokens) - cached - written),
-    cache_creation_input_tokens: written,
+    input_tokens: Math.max(0, countIn(usage.prompt_tokens) - cached - cacheWrites),
+    cache_creation_input_tokens: cacheWrites,
     cache_read_input_tokens: cached,
     output_tokens: countIn(usage.completion_tokens),
   };

@@ -232,7 +232,7 @@ export class ResponseStream implements ChunkTranslator<ResponseEvent> {
   }
 }
 
-/** Where the text of an item stands in the response. */
+/** The fields that locate an item's text in the response. */
 function positionOf({ kind, id, index }: TextItem): Json {
   const part = kind === 'reasoning' ? { summary_index: 0 } : { content_index: 0 };
   return { item_id: id, output_index: index, ...part };
