@@ -70,25 +70,25 @@ export interface Settings {
   providers: Record<string, ProviderSettings>;
 }
 
-export const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
+const LOG_LEVELS = ['error', 'warn', 'info', 'debug'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 export const OPTIMIZER_LEVELS = ['off', 'safe', 'balanced'] as const;
 export type OptimizerLevel = (typeof OPTIMIZER_LEVELS)[number];
 
 /** Whether projects with a budget may use endpoints whose cost has no upper bound. */
-export const UNMETERED_RULES = ['refuse', 'allow'] as const;
+const UNMETERED_RULES = ['refuse', 'allow'] as const;
 export type UnmeteredRule = (typeof UNMETERED_RULES)[number];
 
 /** The service tier at OpenAI and Azure of requests under a budget that don't set one. */
-export const SERVICE_TIER_RULES = ['default', 'account'] as const;
+const SERVICE_TIER_RULES = ['default', 'account'] as const;
 export type ServiceTierRule = (typeof SERVICE_TIER_RULES)[number];
 
 /** Which hosts OpenRouter may choose for requests under a budget, by their price. */
-export const HOST_PRICE_RULES = ['listed', 'any'] as const;
+const HOST_PRICE_RULES = ['listed', 'any'] as const;
 export type HostPriceRule = (typeof HOST_PRICE_RULES)[number];
 
-export const SWITCHES = ['on', 'off'] as const;
+const SWITCHES = ['on', 'off'] as const;
 export type Switch = (typeof SWITCHES)[number];
 
 export type ScalarKey = Exclude<keyof Settings, MapKey | 'providers'>;

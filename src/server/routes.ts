@@ -69,7 +69,7 @@ const API_PATH =
  * The path without its query, normalized. Clients leave `/v1` out, or add it to a base URL that ends in it; they
  * double a slash if the base URL ends in one.
  */
-export function pathOf(url: string): string {
+function pathOf(url: string): string {
   const query = url.indexOf('?');
   const path = query < 0 ? url : url.slice(0, query);
   if (path.startsWith('/v1/') && !path.startsWith('/v1/v1/') && !ODD_SLASHES.test(path)) return path;

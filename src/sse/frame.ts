@@ -62,7 +62,7 @@ export function createEventFramer(maxEventBytes = MAX_EVENT_BYTES): EventFramer 
  * The end offset of the last complete event; 0 if there is none. Searches back to `from`. After a CR at the very end an
  * LF may follow, so that such an event counts as incomplete.
  */
-export function endOfLastEvent(bytes: Buffer, from = 0): number {
+function endOfLastEvent(bytes: Buffer, from = 0): number {
   const n = bytes.length;
   if (n >= 2 && bytes[n - 1] === LF && bytes[n - 2] === LF) return n;
   for (let i = n - 1; i > from; i--) {

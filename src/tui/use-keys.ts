@@ -32,7 +32,7 @@ const CONTROLS: Readonly<Record<string, string>> = {
 };
 
 /** The names of the keys in one chunk of input. A paste, or typing while gw is busy, arrives as one chunk. */
-export function namesOf(input: string, key: Key): string[] {
+function namesOf(input: string, key: Key): string[] {
   if (key.ctrl) return input === 'c' ? ['ctrl-c'] : [];
   if (key.tab) return [key.shift ? 'shift-tab' : 'tab'];
   const [, name] = KEY_NAMES.find(([field]) => key[field]) ?? [];

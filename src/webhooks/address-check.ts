@@ -22,7 +22,7 @@ export function addressPolicy({ host, port }: { host: string; port: number }): A
 }
 
 /** The policy forbids the connection. It was not opened. */
-export class AddressRefused extends Error {
+class AddressRefused extends Error {
   override readonly name = 'AddressRefused';
 }
 

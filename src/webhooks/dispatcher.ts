@@ -29,7 +29,7 @@ export interface Dispatcher {
 }
 
 /** A margin for event-loop delays: an attempt that ends in time must be recorded before another daemon can claim it. */
-export const LEASE_MS = SEND_TIMEOUT_MS + 5_000;
+const LEASE_MS = SEND_TIMEOUT_MS + 5_000;
 const POLL_MS = 1_000;
 const STOP_GRACE_MS = 2_000;
 

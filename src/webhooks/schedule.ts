@@ -1,7 +1,7 @@
 import type { Random } from '../ids.ts';
 
 /** Delays after the first, second and third failed attempt. After the fourth, the delivery fails. */
-export const RETRY_DELAYS_MS = [1_000, 5_000, 30_000] as const;
+const RETRY_DELAYS_MS = [1_000, 5_000, 30_000] as const;
 
 /** Limit for `retry-after`, because the rest of the endpoint's queue waits as well. */
 const MAX_RETRY_AFTER_MS = 24 * 3_600_000;

@@ -38,8 +38,8 @@ export interface DeliveryView {
   replayed_at: string | null;
 }
 
-export const endpointId = (id: number) => `wh_${id}`;
-export const deliveryId = (id: number) => `dlv_${id}`;
+const endpointId = (id: number) => `wh_${id}`;
+const deliveryId = (id: number) => `dlv_${id}`;
 
 /** Parses an id such as `wh_3`, or a plain `3`; undefined if invalid. */
 export function parseId(text: string, prefix: 'wh' | 'dlv'): number | undefined {

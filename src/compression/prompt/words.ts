@@ -32,7 +32,7 @@ function plain(text: string): string {
 }
 
 /** Strips common English endings: `cities`, `city` -> `citi`; `writes`, `writing` -> `writ`. */
-export function stem(word: string): string {
+function stem(word: string): string {
   if (word.length < 4 || /[^a-z]/.test(word)) return word;
   const base = word
     .replace(/(?:sses)$/, 'ss')

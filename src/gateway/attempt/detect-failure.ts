@@ -33,7 +33,7 @@ export function reportContent(permit: HealthPermit, relay: Relay, sentAt: number
 }
 
 /** The fault of a provider's answer; undefined for a good answer. */
-export function faultOf(relay: Relay, end: CallEnd): UpstreamOutcome | undefined {
+function faultOf(relay: Relay, end: CallEnd): UpstreamOutcome | undefined {
   switch (end.kind) {
     case 'capped':
       return undefined;

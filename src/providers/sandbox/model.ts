@@ -20,7 +20,7 @@ const PREFIX = 'sandbox/';
 const SHORT = { sentences: 3, slowness: 1 };
 
 /** The models that `GET /v1/models` lists. */
-export const LISTED_MODELS: readonly SandboxModel[] = [
+const LISTED_MODELS: readonly SandboxModel[] = [
   { id: 'sandbox/echo', ...SHORT },
   { id: 'sandbox/large', ...SHORT, sentences: 40 },
   { id: 'sandbox/free', ...SHORT },

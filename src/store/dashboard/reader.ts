@@ -132,7 +132,7 @@ function untilNow(minutes: NanoUsd[], { start }: Span, now: number): (NanoUsd | 
 }
 
 /** The span of a window. Hours are those of the rollups: UTC hours, cut where a local day begins. */
-export function spanOfWindow(window: Window, now: number, calendar: Calendar): Span {
+function spanOfWindow(window: Window, now: number, calendar: Calendar): Span {
   if (window === 'month') return calendar.month(now);
   const day = calendar.day(now);
   if (window === 'day') return day;

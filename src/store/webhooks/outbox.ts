@@ -30,9 +30,9 @@ export interface Outbox {
 }
 
 /** Consecutive failed deliveries that disable an endpoint. */
-export const FAILURES_TO_DISABLE = 20;
+const FAILURES_TO_DISABLE = 20;
 /** A chat gets at most one message about blocked requests in this time. */
-export const SUMMARY_INTERVAL_MS = 60_000;
+const SUMMARY_INTERVAL_MS = 60_000;
 const GONE = 410;
 
 export function createOutbox(db: Db, write: Write): Outbox {

@@ -1,7 +1,7 @@
 import { codeUnits, excerpt } from '../code-units.ts';
 
 /** Number of buckets that n-grams are hashed into. */
-export const BUCKET_BITS = 17;
+const BUCKET_BITS = 17;
 export const BUCKETS = 1 << BUCKET_BITS;
 
 const FNV_OFFSET = 2166136261;

@@ -13,8 +13,6 @@ export interface ResponseOptions {
   now: () => number;
 }
 
-export type Status = 'in_progress' | 'completed' | 'incomplete' | 'failed';
-
 /** A response without output. */
 export function emptyResponse(id: string, created: unknown, model: unknown, options: ResponseOptions): Json {
   const { request } = options;
