@@ -17,8 +17,6 @@ export class JsonObject {
 export interface JsonRead {
   value: Json;
   end: number;
-  /** Number of values read: primitives, lists and objects. */
-  size: number;
 }
 
 const MAX_DEPTH = 60;
@@ -32,7 +30,7 @@ const WORDS = ['true', 'false', 'null'];
 export function readJson(text: string, start = 0): JsonRead | undefined {
   const reader = new Reader(text, start);
   const value = reader.value(0);
-  return value === undefined ? undefined : { value, end: reader.at, size: reader.size };
+  return value === undefined ? undefined : { value, end: reader.at };
 }
 
 /** Reads a text that is a single JSON value; undefined if it is anything else. */
@@ -45,11 +43,10 @@ export function readWhole(text: string): Json | undefined {
 export function readJsonOrReach(text: string, start: number): JsonRead | number {
   const reader = new Reader(text, start);
   const value = reader.value(0);
-  return value === undefined ? reader.at : { value, end: reader.at, size: reader.size };
+  return value === undefined ? reader.at : { value, end: reader.at };
 }
 
 class Reader {
-  size = 0;
   at: number;
   readonly #text: string;
 
@@ -61,7 +58,6 @@ class Reader {
   value(depth: number): Json | undefined {
     if (depth > MAX_DEPTH) return undefined;
     this.skipBlanks();
-    this.size++;
     switch (this.#text.charCodeAt(this.at)) {
       case 0x7b:
         return this.object(depth);
