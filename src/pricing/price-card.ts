@@ -1,4 +1,13 @@
-import { dearestRate, FREE_RATE, flatRate, type Rate, scaleRate } from './rate.ts';
+import { ANY_PRICE, PLAIN_TEXT, type PriceProfile, profileIndex } from './price-profile.ts';
+import {
+  addRates,
+  dearestRate,
+  FREE_RATE,
+  flatRate,
+  fromOneTokenLess,
+  type Rate,
+  scaleRate,
+} from './rate.ts';
 
 /** A model's prices by kind of token. Reasoning is output. completePrices() fills in missing kinds. */
 export interface Prices {
@@ -14,15 +23,23 @@ export interface Prices {
   readonly perRequestPicoUsd: bigint;
 }
 
-/** A model's prices and their source: `genai-prices openai/gpt-4.1-mini`, `override my-model`. */
+/** The prices that a hold is for: every token is held at the dearest price that can apply to it. */
+export interface HoldPrices {
+  readonly input: Rate;
+  readonly output: Rate;
+  readonly perRequestPicoUsd: bigint;
+}
+
+/**
+ * A model's prices and their source: `genai-prices openai/gpt-4.1-mini`, `override my-model`. The prices settle a
+ * request, `dearest` holds it.
+ */
 export interface PriceCard extends Prices {
   readonly source: string;
-  /** Upper bounds for a hold: over all kinds of token, and all prices that may take effect before it is settled. */
-  readonly dearest: {
-    readonly input: Rate;
-    readonly output: Rate;
-    readonly perRequestPicoUsd: bigint;
-  };
+  /** Upper bound of each price, over all that may take effect before a request is settled. */
+  readonly bounds: Prices;
+  /** Over all kinds of token, or over those that can occur in a request (cardFor). */
+  readonly dearest: HoldPrices;
 }
 
 /** Prices as a source lists them; all but input and output are optional. */
@@ -38,16 +55,21 @@ export interface StatedPrices {
   perRequestPicoUsd?: bigint | undefined;
 }
 
+/** OpenAI's models that charge for cache writes, which happen without any mark in the request. */
+const GPT_WITH_WRITE_PRICE = /\bgpt-(?:5\.(?:[6-9]|\d\d)|[6-9]|\d\d)(?!\d)/i;
+
 /**
  * Fills in the prices that a source leaves out, never with 0. Cache reads and writes cost as much as input, except for
- * Claude, where writes cost 1.25 times the input price, or twice for the 1-hour lifetime. Audio costs as much as text,
- * as it does for Gemini Pro; audio models without an audio price get no card (library-prices.ts).
+ * Claude and for GPT-5.6 and later, where writes cost 1.25 times the input price, and twice for Claude's 1-hour lifetime.
+ * Audio costs as much as text, as it does for Gemini Pro; audio models without an audio price get no card
+ * (library-prices.ts).
  */
 export function completePrices(stated: StatedPrices, model: string): Prices {
   const { input, output } = stated;
   const isClaude = /claude/i.test(model);
   const cachedInput = stated.cachedInput ?? input;
-  const cacheWrite = stated.cacheWrite ?? (isClaude ? scaleRate(input, 5n, 4n) : input);
+  const chargesWrites = isClaude || GPT_WITH_WRITE_PRICE.test(model);
+  const cacheWrite = stated.cacheWrite ?? (chargesWrites ? scaleRate(input, 5n, 4n) : input);
   return {
     input,
     cachedInput,
@@ -63,16 +85,8 @@ export function completePrices(stated: StatedPrices, model: string): Prices {
 
 /** A card of the current prices. `upcoming` may take effect before a request is settled. */
 export function createPriceCard(source: string, prices: Prices, upcoming: readonly Prices[] = []): PriceCard {
-  const all = [prices, ...upcoming];
-  return {
-    source,
-    ...prices,
-    dearest: {
-      input: dearestRate(all.flatMap(inputRates)),
-      output: dearestRate(all.flatMap((each) => [each.output, each.audioOutput])),
-      perRequestPicoUsd: dearestRate(all.map((each) => flatRate(each.perRequestPicoUsd))).picoUsd,
-    },
-  };
+  const bounds = boundsOf([prices, ...upcoming]);
+  return { source, ...prices, bounds, dearest: dearestOf(bounds, ANY_PRICE) };
 }
 
 /** A card for a model that is known to be free, as opposed to one whose price is unknown. */
@@ -80,36 +94,105 @@ export function freeCard(source: string): PriceCard {
   return createPriceCard(source, completePrices({ input: FREE_RATE, output: FREE_RATE }, ''));
 }
 
+/** By card, then profile: every request asks. */
+const profiledCards = new WeakMap<PriceCard, PriceCard[]>();
+
+/** The same prices, with `dearest` over those that can apply to requests of a profile. */
+export function cardFor(card: PriceCard, profile: PriceProfile): PriceCard {
+  const cards = profiledCards.get(card) ?? [];
+  if (cards.length === 0) profiledCards.set(card, cards);
+  const index = profileIndex(profile);
+  const found = cards[index];
+  if (found) return found;
+  const made = { ...card, dearest: dearestOf(card.bounds, profile) };
+  cards[index] = made;
+  return made;
+}
+
+/** Whether `dearest` depends on this part of a profile; if not, nobody needs to know it of a request. */
+export function dependsOn(card: PriceCard, part: Partial<PriceProfile>): boolean {
+  const { input, output } = cardFor(card, { ...PLAIN_TEXT, ...part }).dearest;
+  const plain = cardFor(card, PLAIN_TEXT).dearest;
+  return !isSameRate(input, plain.input) || !isSameRate(output, plain.output);
+}
+
+function isSameRate(a: Rate, b: Rate): boolean {
+  const { picoUsd, tiers } = b;
+  return (
+    a.picoUsd === picoUsd &&
+    a.tiers.length === tiers.length &&
+    a.tiers.every((tier, i) => tier.overTokens === tiers[i]?.overTokens && tier.picoUsd === tiers[i]?.picoUsd)
+  );
+}
+
+/** By card, then factor. */
+const scaledCards = new WeakMap<PriceCard, Map<number, PriceCard>>();
+
 /** The card with all prices times `tenths` / 10. */
 export function scaleCard(card: PriceCard, tenths: number): PriceCard {
+  const cards = scaledCards.get(card) ?? new Map<number, PriceCard>();
+  scaledCards.set(card, cards);
+  const found = cards.get(tenths);
+  if (found) return found;
   const by = (rate: Rate) => scaleRate(rate, BigInt(tenths), 10n);
-  const fee = (picoUsd: bigint) => by(flatRate(picoUsd)).picoUsd;
-  return {
+  const scaled = {
     source: `${card.source} x ${tenths / 10}`,
-    input: by(card.input),
-    cachedInput: by(card.cachedInput),
-    cacheWrite: by(card.cacheWrite),
-    cacheWrite1h: by(card.cacheWrite1h),
-    audioInput: by(card.audioInput),
-    cachedAudioInput: by(card.cachedAudioInput),
-    output: by(card.output),
-    audioOutput: by(card.audioOutput),
-    perRequestPicoUsd: fee(card.perRequestPicoUsd),
+    ...mapPrices(card, by),
+    bounds: mapPrices(card.bounds, by),
     dearest: {
       input: by(card.dearest.input),
       output: by(card.dearest.output),
-      perRequestPicoUsd: fee(card.dearest.perRequestPicoUsd),
+      perRequestPicoUsd: by(flatRate(card.dearest.perRequestPicoUsd)).picoUsd,
     },
+  };
+  cards.set(tenths, scaled);
+  return scaled;
+}
+
+function mapPrices(prices: Prices, change: (rate: Rate) => Rate): Prices {
+  return {
+    input: change(prices.input),
+    cachedInput: change(prices.cachedInput),
+    cacheWrite: change(prices.cacheWrite),
+    cacheWrite1h: change(prices.cacheWrite1h),
+    audioInput: change(prices.audioInput),
+    cachedAudioInput: change(prices.cachedAudioInput),
+    output: change(prices.output),
+    audioOutput: change(prices.audioOutput),
+    perRequestPicoUsd: change(flatRate(prices.perRequestPicoUsd)).picoUsd,
   };
 }
 
-function inputRates(prices: Prices): Rate[] {
-  return [
-    prices.input,
-    prices.cachedInput,
-    prices.cacheWrite,
-    prices.cacheWrite1h,
-    prices.audioInput,
-    prices.cachedAudioInput,
-  ];
+function boundsOf(all: readonly Prices[]): Prices {
+  const over = (read: (prices: Prices) => Rate) => dearestRate(all.map(read));
+  return {
+    input: over(({ input }) => input),
+    cachedInput: over(({ cachedInput }) => cachedInput),
+    cacheWrite: over(({ cacheWrite }) => cacheWrite),
+    cacheWrite1h: over(({ cacheWrite1h }) => cacheWrite1h),
+    audioInput: over(({ audioInput }) => audioInput),
+    cachedAudioInput: over(({ cachedAudioInput }) => cachedAudioInput),
+    output: over(({ output }) => output),
+    audioOutput: over(({ audioOutput }) => audioOutput),
+    perRequestPicoUsd: over(({ perRequestPicoUsd }) => flatRate(perRequestPicoUsd)).picoUsd,
+  };
+}
+
+function dearestOf(
+  bounds: Prices,
+  { cacheWrites, audioInput, audioOutput, longInput }: PriceProfile,
+): HoldPrices {
+  const input = [bounds.input, bounds.cachedInput];
+  if (cacheWrites !== 'none') input.push(writeRate(bounds));
+  if (cacheWrites === '1h') input.push(bounds.cacheWrite1h);
+  if (audioInput) input.push(bounds.audioInput, bounds.cachedAudioInput);
+  const output = audioOutput ? [bounds.output, bounds.audioOutput] : [bounds.output];
+  const dearest = (rates: readonly Rate[]) =>
+    longInput ? fromOneTokenLess(dearestRate(rates)) : flatRate(dearestRate(rates).picoUsd);
+  return { input: dearest(input), output: dearest(output), perRequestPicoUsd: bounds.perRequestPicoUsd };
+}
+
+/** A write price below the input price is a fee for storage on top of it: OpenRouter lists Gemini's so. */
+function writeRate({ input, cacheWrite }: Prices): Rate {
+  return cacheWrite.picoUsd < input.picoUsd ? addRates(input, cacheWrite) : cacheWrite;
 }

@@ -2,7 +2,10 @@ import type { ConditionalPrice } from '@pydantic/genai-prices';
 
 const DAY_MS = 86_400_000;
 
-/** How long a request may run. Prices that take effect within that time count for its hold. */
+/**
+ * How long a request may run: an answer that keeps coming is not cut. Prices that take effect within that time count for
+ * its hold.
+ */
 const LOOKAHEAD_MS = DAY_MS;
 
 export interface PriceDates {

@@ -39,6 +39,23 @@ export function scaleRate(rate: Rate, numerator: bigint, denominator: bigint): R
   };
 }
 
+/** What a token costs that is charged at both rates. */
+export function addRates(a: Rate, b: Rate): Rate {
+  const thresholds = [...new Set([...a.tiers, ...b.tiers].map(({ overTokens }) => overTokens))];
+  const tiers = thresholds
+    .sort((one, other) => one - other)
+    .map((overTokens) => ({ overTokens, picoUsd: rateAt(a, overTokens + 1) + rateAt(b, overTokens + 1) }));
+  return { picoUsd: a.picoUsd + b.picoUsd, tiers };
+}
+
+/**
+ * The rate with tiers that begin at their threshold instead of after it. Whether the threshold itself is a long input is
+ * not certain: the price data has both 271,999 and 272,000 for OpenAI's models.
+ */
+export function fromOneTokenLess({ picoUsd, tiers }: Rate): Rate {
+  return { picoUsd, tiers: tiers.map((tier) => ({ ...tier, overTokens: tier.overTokens - 1 })) };
+}
+
 /**
  * The maximum of the rates at every input length. It never falls as the input grows, even if a rate does, so that it
  * also bounds the cost of a request that turns out shorter than estimated.

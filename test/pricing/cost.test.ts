@@ -113,8 +113,14 @@ describe('worstCase()', () => {
   test('does not hold the price of a tier that the input cannot reach', () => {
     const input = { picoUsd: 1_000n, tiers: [{ overTokens: 100, picoUsd: 2_000n }] };
     const card = createPriceCard('test', completePrices({ input, output: flatRate(0n) }, 'm'));
-    expect(worstCase({ inputTokens: 100, outputTokens: 0, choices: 1 }, card)).toBe(100);
+    expect(worstCase({ inputTokens: 99, outputTokens: 0, choices: 1 }, card)).toBe(99);
     expect(worstCase({ inputTokens: 101, outputTokens: 0, choices: 1 }, card)).toBe(202);
+  });
+
+  test('holds the dearer price of a tier at its threshold, which may belong to either', () => {
+    const input = { picoUsd: 1_000n, tiers: [{ overTokens: 100, picoUsd: 2_000n }] };
+    const card = createPriceCard('test', completePrices({ input, output: flatRate(0n) }, 'm'));
+    expect(worstCase({ inputTokens: 100, outputTokens: 0, choices: 1 }, card)).toBe(200);
   });
 
   test('never falls when the bound grows', () => {

@@ -1,12 +1,13 @@
 import { isFree } from '../../pricing/cost.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
-import { scaleCard } from '../../pricing/price-card.ts';
+import { cardFor, scaleCard } from '../../pricing/price-card.ts';
 import { regionalCard } from '../../pricing/regional.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { InputBound } from '../state/input-bound.ts';
 import type { Target } from '../state/resolver.ts';
+import { priceProfile } from './price-profile.ts';
 import type { Quote } from './quote.ts';
 import { quote } from './quote.ts';
 import { toolFees, toolsFor } from './tool-fees.ts';
@@ -24,12 +25,14 @@ export function quoteRequest(
   const catalogCard = gateway.catalog().find(provider.name, model, gateway.clock.now());
   const listed = regionalCard(catalogCard, provider, model);
   const priceTenths = gateway.accountSurcharges.of(target, context.request.surcharges);
-  const card = listed && priceTenths !== 10 ? scaleCard(listed, priceTenths) : listed;
+  // Holds at the prices that can apply to this request, and settles at the same prices as `listed`.
+  const own = listed && cardFor(listed, priceProfile(context, target, listed));
+  const card = own && priceTenths !== 10 ? scaleCard(own, priceTenths) : own;
   const settings = gateway.settings();
   const serverTools = toolsFor(context.request.serverTools, target.model);
   const tools =
     serverTools &&
-    !isSelfHosted(target, card) &&
+    !isSelfHosted(target, listed) &&
     toolFees(serverTools, {
       provider: provider.name,
       choices: context.request.choices,

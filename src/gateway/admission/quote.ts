@@ -9,9 +9,12 @@ import type { ToolFees } from './tool-fees.ts';
 
 /** The most that a request can cost, and the bounds of its usage behind that. */
 export interface Quote {
-  /** The prices with the request's surcharges; undefined when the price is unknown. */
+  /**
+   * The prices with the request's surcharges; undefined when the price is unknown. Its `dearest` is what the request is
+   * held at, over the prices that can apply to it; the prices themselves settle it, whatever the answer reports.
+   */
   card: PriceCard | undefined;
-  /** The listed prices, without surcharges. */
+  /** The listed prices, without surcharges, and with `dearest` over all that is listed. */
   listed: PriceCard | undefined;
   /** `card` in tenths of `listed`. */
   priceTenths: number;

@@ -1,4 +1,6 @@
 import type { SeeString } from '../../json/scan.ts';
+import type { CacheWrites } from '../../pricing/price-profile.ts';
+import { createMarkReader } from './cache-marks.ts';
 import { hasEscapedLetters } from './escaped-letters.ts';
 import { createTypeReader } from './unusual-types.ts';
 
@@ -32,6 +34,8 @@ export interface NonTextReader {
   nonText(): NonTextInput;
   /** Whether anything has a type that plain conversations don't have, such as a server tool. */
   hasUnusualType(): boolean;
+  /** The cache writes that the body asks for. */
+  cacheWrites(): CacheWrites;
 }
 
 /** Returns a function that creates a reader; each body needs its own. */
@@ -52,9 +56,11 @@ export function nonTextReaders({ images, context }: NonTextMarkers): () => NonTe
     let imageCount = 0;
     let hasContext = false;
     const types = createTypeReader();
+    const marks = createMarkReader();
     return {
       see(bytes, start, end) {
         types.see(bytes, start, end);
+        marks.see(bytes, start, end);
         const candidates = markers[bytes[start + 1] ?? 0];
         if (!candidates) return;
         const marker = candidates.find((each) => isAt(bytes, start, end, each));
@@ -64,6 +70,7 @@ export function nonTextReaders({ images, context }: NonTextMarkers): () => NonTe
       nonText: () =>
         imageCount === 0 && !hasContext ? TEXT_ONLY : { images: imageCount, context: hasContext },
       hasUnusualType: () => hasContext || types.hasUnusual(),
+      cacheWrites: marks.writes,
     };
   };
 }

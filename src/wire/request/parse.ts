@@ -78,6 +78,7 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
       serverTools: shape.tools && readServerTools(shape.tools, { bytes, members, fields, hasUnusualType }),
       wantsUsage: usage?.wantsUsage ?? !shape.usageOnRequest,
       nonText: withStored(reader?.nonText() ?? TEXT_ONLY, fields, stored),
+      cacheWrites: reader?.cacheWrites(),
       edits: service ? [removeMember(members, service), ...edits] : edits,
     };
   };

@@ -1,5 +1,6 @@
 import type { Edit } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
+import type { CacheWrites } from '../../pricing/price-profile.ts';
 import type { NonTextInput } from './non-text-input.ts';
 import type { ServerTools } from './server-tools.ts';
 import type { ServiceOptions } from './service-options.ts';
@@ -30,6 +31,8 @@ export interface WireRequest {
   wantsUsage: boolean;
   /** From a quick scan, which may find more than there is but never less. */
   nonText: NonTextInput;
+  /** The cache writes that the body asks for, if it is UTF-8; undefined when it was not searched for marks. */
+  cacheWrites?: CacheWrites | undefined;
   /** Edits that every provider needs. */
   edits: Edit[];
 }

@@ -1,0 +1,68 @@
+import { isUtf8 } from 'node:buffer';
+import { dependsOn, type PriceCard } from '../../pricing/price-card.ts';
+import { ANY_PRICE, type CacheWrites, longerWrites, type PriceProfile } from '../../pricing/price-profile.ts';
+import { PRESETS } from '../../providers/presets.ts';
+import type { Provider } from '../../providers/registry.ts';
+import { audioIn } from '../../wire/request/audio-words.ts';
+import type { WireRequest } from '../../wire/request/wire-request.ts';
+import type { RequestContext } from '../context/request-context.ts';
+import type { Target } from '../state/resolver.ts';
+
+/** What reading a request can find out about its price; most cards leave out one or both. */
+const WRITES: Partial<PriceProfile> = { cacheWrites: '1h' };
+const AUDIO: Partial<PriceProfile> = { audioInput: true, audioOutput: true };
+
+/**
+ * The kinds of price that can apply to a request, in the form in which a target gets it. The body is searched only for
+ * what the card has a price for.
+ */
+export function priceProfile(context: RequestContext, target: Target, card: PriceCard): PriceProfile {
+  const { request } = context;
+  const { audioInput, audioOutput } = dependsOn(card, AUDIO)
+    ? audioIn(request, `${target.model} ${card.source}`)
+    : ANY_PRICE;
+  return {
+    cacheWrites: dependsOn(card, WRITES) ? cacheWrites(request, target.provider) : ANY_PRICE.cacheWrites,
+    audioInput,
+    audioOutput,
+    longInput: mayBeLong(context, target),
+  };
+}
+
+/** The makers that write to their cache only what a request marks. Others may write any input unasked. */
+const WRITES_BY_MARK: ReadonlySet<string> = new Set(['anthropic']);
+/** Fields that continue a conversation which the provider stores, with marks that gw doesn't see. */
+const STORED = ['thread', 'compaction'];
+
+const OWN_ORIGINS: ReadonlyMap<string, string> = new Map(
+  Object.entries(PRESETS).flatMap(([name, { baseUrl }]) =>
+    baseUrl === undefined ? [] : [[name, new URL(baseUrl).origin]],
+  ),
+);
+
+function cacheWrites(request: WireRequest, provider: Provider): CacheWrites {
+  if (request.members.some(({ key }) => STORED.includes(key))) return '1h';
+  // Some decoders drop what is not UTF-8, so the marks may have other names than gw has read.
+  const marked = isUtf8(request.bytes) ? (request.cacheWrites ?? '1h') : '1h';
+  if (OWN_ORIGINS.get(provider.name) === provider.origin) {
+    const isByMark = WRITES_BY_MARK.has(provider.name) && provider.wire === 'anthropic';
+    return isByMark ? marked : longerWrites(marked, 'default');
+  }
+  // A relay may add marks of any lifetime to a request that has none.
+  return marked === 'none' ? '1h' : marked;
+}
+
+/** Models with prices for long inputs that Anthropic serves only to requests with this beta, and refuses to others. */
+const LONG_BY_BETA = /^claude-sonnet-4-5(-\d{8})?$/;
+const LONG_BETA = 'context-1m';
+
+/** The fields that name betas in the body, for relays. */
+const BETA_FIELDS = ['betas', 'anthropic_beta'];
+
+function mayBeLong({ exchange, request }: RequestContext, { provider, model }: Target): boolean {
+  if (provider.name !== 'anthropic' || !LONG_BY_BETA.test(model)) return true;
+  // The usage of several rounds is reported, and settled, as one input.
+  if (request.serverTools !== undefined || request.nonText.context) return true;
+  const header = String(exchange.request.headers['anthropic-beta'] ?? '');
+  return header.includes(LONG_BETA) || request.members.some(({ key }) => BETA_FIELDS.includes(key));
+}
