@@ -96,7 +96,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     ledger,
     settleRetry: createSettleRetry(ledger, clock),
     queue: createAdmissionQueue(ledger, clock),
-    accountSurcharges: createAccountSurcharges(),
+    accountSurcharges: createAccountSurcharges(clock.now),
     boundTrust,
     bodies: createBodyMemory(() => settings()['limits.max_memory_bytes']),
     tokens: createTokenCounter(),

@@ -65,7 +65,7 @@ function meterReported(
   const { card, listed, priceTenths } = admitted.quote;
   const { surcharges } = context.request;
   const tenths = billedTenths(surcharges, relay.usage, target.provider);
-  if (!surcharges) gateway.accountSurcharges.learn(target, tenths);
+  gateway.accountSurcharges.learn(target, surcharges, relay.usage);
   const isQuotedPrice = tenths === priceTenths || !listed;
   return addReportedFees(priceAt(usage, isQuotedPrice ? card : scaleCard(listed, tenths), 0), metering);
 }

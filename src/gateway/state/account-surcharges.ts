@@ -1,13 +1,15 @@
+import { createHash } from 'node:crypto';
+import { fields } from '../../pricing/payload-fields.ts';
 import type { Provider } from '../../providers/registry.ts';
-import type { Surcharges } from '../../wire/request/surcharges.ts';
+import { reportedFactor, type Surcharges } from '../../wire/request/surcharges.ts';
 import type { Target } from './resolver.ts';
 
 /** The price of a target in tenths of the listed price, with the surcharges that the provider account has by default. */
 export interface AccountSurcharges {
   /** The price of a request. The account's default applies on top of the request's own surcharges. */
   of(target: Target, surcharges?: Surcharges): number;
-  /** Remembers the price of an answer to a request without surcharges of its own. */
-  learn(target: Target, tenths: number): void;
+  /** Remembers what an answer's usage reports about the account's default, unless the request overrode it. */
+  learn(target: Target, surcharges: Surcharges | undefined, usage: unknown): void;
 }
 
 const LISTED_TENTHS = 10;
@@ -18,41 +20,101 @@ const OVERRIDE_FIELD: Readonly<Record<Provider['wire'], string>> = {
   openai: 'service_tier',
   anthropic: 'inference_geo',
 };
+const DAY_MS = 86_400_000;
 /** Bounds the memory, since model names come from clients. */
 const MAX_REMEMBERED = 1_000;
 
 /**
- * An account may default to a dearer service tier or region, which gw learns from the first answer. gw asks OpenAI and
- * Azure for their default tier (default-service-tier.ts). It can't ask Anthropic for a region, because a workspace may
- * forbid it, so it holds the dearer price until an answer shows another. At other providers, and if the user leaves the
- * tier to the account, requests sent before the first answer may cost more than their holds.
+ * An account may default to a dearer service tier or region. gw asks OpenAI and Azure for their default tier
+ * (default-service-tier.ts), and learns other tiers from the answers: requests sent before the first answer may cost
+ * more than their holds. It can't ask Anthropic for a region, because a workspace may forbid it, so it holds the dearer
+ * price until an answer to the same credential shows the other; a credential belongs to one workspace. Workspaces can
+ * be changed, so that is forgotten after a day, and as soon as an answer differs.
  */
-export function createAccountSurcharges(): AccountSurcharges {
-  const tenthsByTarget = new Map<string, number>();
-  const keyOf = ({ provider, model }: Target) => `${provider.name}/${model}`;
+export function createAccountSurcharges(now: () => number): AccountSurcharges {
+  const tiers = new Map<string, number>();
+  const regions = createRegions(now);
   return {
     of(target, surcharges) {
-      const learned = tenthsByTarget.size > 0 ? tenthsByTarget.get(keyOf(target)) : undefined;
-      const accountTenths = learned ?? initialTenths(target);
+      const { provider, model } = target;
+      const accountTenths = isAnthropic(provider)
+        ? regions.tenthsOf(target)
+        : ((tiers.size > 0 ? tiers.get(`${credentialOf(provider)} ${model}`) : undefined) ?? LISTED_TENTHS);
       if (!surcharges) return accountTenths;
-      const isOverridden = Object.hasOwn(surcharges.byField, OVERRIDE_FIELD[target.provider.wire]);
-      return isOverridden
+      return isOverridden(provider, surcharges)
         ? surcharges.priceTenths
         : Math.ceil((surcharges.priceTenths * accountTenths) / LISTED_TENTHS);
     },
-    learn(target, tenths) {
-      // A discount is no reason to hold less than the listed price.
-      const heldTenths = Math.max(tenths, LISTED_TENTHS);
-      if (heldTenths === initialTenths(target)) {
-        if (tenthsByTarget.size > 0) tenthsByTarget.delete(keyOf(target));
+    learn(target, surcharges, usage) {
+      const { provider, model } = target;
+      if (isOverridden(provider, surcharges)) return;
+      if (isAnthropic(provider)) {
+        regions.learn(target, fields(usage).inference_geo);
         return;
       }
-      if (tenthsByTarget.size >= MAX_REMEMBERED) tenthsByTarget.clear();
-      tenthsByTarget.set(keyOf(target), heldTenths);
+      const tenths = reportedFactor(OVERRIDE_FIELD[provider.wire], usage) ?? LISTED_TENTHS;
+      const key = `${credentialOf(provider)} ${model}`;
+      // A discount is no reason to hold less than the listed price.
+      if (tenths > LISTED_TENTHS) remember(tiers, key, tenths);
+      else tiers.delete(key);
     },
   };
 }
 
-function initialTenths({ provider }: Target): number {
-  return provider.name === 'anthropic' ? ANTHROPIC_TENTHS : LISTED_TENTHS;
+function isAnthropic({ name }: Provider): boolean {
+  return name === 'anthropic';
+}
+
+function isOverridden({ wire }: Provider, surcharges: Surcharges | undefined): boolean {
+  return surcharges !== undefined && Object.hasOwn(surcharges.byField, OVERRIDE_FIELD[wire]);
+}
+
+/** What is known of Anthropic's workspaces: until when their region is taken for `global`. */
+function createRegions(now: () => number) {
+  const globalUntil = new Map<string, number>();
+  /** The models that have no regions. */
+  const noneUntil = new Map<string, number>();
+  return {
+    tenthsOf({ provider, model }: Target): number {
+      if (globalUntil.size === 0 && noneUntil.size === 0) return ANTHROPIC_TENTHS;
+      const credential = credentialOf(provider);
+      const untilMs = Math.max(
+        globalUntil.get(credential) ?? 0,
+        noneUntil.get(`${credential} ${model}`) ?? 0,
+      );
+      return now() < untilMs ? LISTED_TENTHS : ANTHROPIC_TENTHS;
+    },
+    learn({ provider, model }: Target, region: unknown): void {
+      if (typeof region !== 'string') return;
+      const credential = credentialOf(provider);
+      const key = `${credential} ${model}`;
+      const untilMs = now() + DAY_MS;
+      if (region === 'not_available') {
+        remember(noneUntil, key, untilMs);
+        return;
+      }
+      noneUntil.delete(key);
+      if (region === 'global') remember(globalUntil, credential, untilMs);
+      else globalUntil.delete(credential);
+    },
+  };
+}
+
+function remember(map: Map<string, number>, key: string, value: number): void {
+  if (map.size >= MAX_REMEMBERED) map.clear();
+  map.set(key, value);
+}
+
+const credentials = new WeakMap<Provider, string>();
+
+/** Identifies the provider's address and credential by their hash. */
+function credentialOf(provider: Provider): string {
+  const known = credentials.get(provider);
+  if (known !== undefined) return known;
+  const { name, origin, authHeaders } = provider;
+  const hash = createHash('sha256')
+    .update(JSON.stringify([name, origin, authHeaders]))
+    .digest('hex');
+  credentials.set(provider, hash);
+  return hash;
 }

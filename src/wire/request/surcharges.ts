@@ -7,7 +7,7 @@ import type { Fields } from './fields.ts';
 export interface Surcharges {
   /** Price factor in tenths: 10 is the listed price. */
   priceTenths: number;
-  /** The factor of each field, in tenths. */
+  /** The factor of each field that states its terms, in tenths; those that leave them to the account are left out. */
   byField: Readonly<Record<string, number>>;
   /** A field with unknown cost: another model may answer, or something without a price may be charged. */
   unknown: string | undefined;
@@ -40,11 +40,13 @@ const UNPRICED = ['models', 'fallbacks', 'preset', 'stop_server_tools_when', 'mu
 /** Factor of the listed prices, in tenths. */
 const LISTED = 10;
 const PRICED = Object.keys(FACTORS);
+/** The value that leaves a service tier to the account. */
+const ACCOUNT_DEFAULT = 'auto';
 
 /** All fields that affect surcharges. */
 export const SURCHARGE_FIELDS: readonly string[] = [...PRICED, ...UNPRICED];
 
-/** Undefined when the listed prices apply. */
+/** Undefined when the request leaves everything to the account. */
 export function surchargesOf(request: Fields): Surcharges | undefined {
   let byField: Record<string, number> | undefined;
   let unknown = UNPRICED.find((field) => !isEmpty(field, request.read(field)));
@@ -53,7 +55,7 @@ export function surchargesOf(request: Fields): Surcharges | undefined {
     if (value === undefined) continue;
     const factor = factorOf(field, value);
     if (factor === undefined) unknown ??= field;
-    else if (factor !== LISTED) byField = { ...byField, [field]: factor };
+    else if (value !== ACCOUNT_DEFAULT) byField = { ...byField, [field]: factor };
   }
   if (!byField && unknown === undefined) return undefined;
   return { priceTenths: productOf(Object.values(byField ?? {})), byField: byField ?? {}, unknown };
@@ -90,6 +92,11 @@ export function billedTenths(surcharges: Surcharges | undefined, usage: unknown,
 /** OpenAI's flex tier costs half. The hold is for the full price. */
 function discounted(field: string, value: unknown, tenths: number): number {
   return field === 'service_tier' && value === 'flex' ? LISTED / 2 : tenths;
+}
+
+/** The price factor of a field as an answer's usage reports it, in tenths; undefined if it reports none. */
+export function reportedFactor(field: string, usage: unknown): number | undefined {
+  return factorOf(field, fields(usage)[field]);
 }
 
 const NO_FACTORS: Surcharges['byField'] = {};
