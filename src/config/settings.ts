@@ -173,7 +173,8 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
   'admission.min_output_tokens': {
     default: () => 256,
     parse: whole(1, 1_000_000),
-    about: 'least output that a request without a limit of its own must be able to afford',
+    about:
+      'output that a request must be able to afford, or its own limit if that is less: down to this a limit is lowered to fit a budget; four times as much where the request has tools or asks for JSON',
   },
   'admission.max_tool_calls': {
     default: () => 5,

@@ -6,6 +6,7 @@ import type { Standing } from '../store/ledger/standing.ts';
 import { budgetName } from '../store/ledger/terms.ts';
 import { fittingHold } from './admission/fitting-hold.ts';
 import { countedBound, countInput, inputBound, isCountable } from './admission/input-tokens.ts';
+import { type LoweredLimit, loweredLimit } from './admission/lowered-limit.ts';
 import type { Quote } from './admission/quote.ts';
 import { quoteRequest } from './admission/quote-request.ts';
 import type { Gateway } from './context/gateway.ts';
@@ -163,25 +164,38 @@ async function explainBudget(
     name: budgetName(tightest.budget),
     room_usd: usdNumber(Math.max(0, room)),
     needs_usd: usdNumber(quote.amount),
-    outcome: outcomeOf(gateway, quote, standings, room),
+    ...outcomeOf(gateway, { quote, asked: context.request.maxOutputTokens, standings, room }),
   };
+}
+
+interface BudgetOutcome {
+  outcome: string;
+  max_output_tokens?: LoweredLimit;
+}
+
+interface BudgetQuestion {
+  quote: Quote;
+  /** The request's own output limit. */
+  asked: number | undefined;
+  standings: readonly Standing[];
+  room: NanoUsd;
 }
 
 function outcomeOf(
   gateway: Pick<Gateway, 'settings'>,
-  quote: Quote,
-  standings: readonly Standing[],
-  room: NanoUsd,
-): string {
-  if (quote.unpriced) return 'refused: its price is not known';
-  if (quote.amount === 0 || quote.amount <= room) return 'admitted';
+  { quote, asked, standings, room }: BudgetQuestion,
+): BudgetOutcome {
+  if (quote.unpriced) return { outcome: 'refused: its price is not known' };
+  if (quote.amount === 0 || quote.amount <= room) return { outcome: 'admitted' };
   const hold = fittingHold(gateway, quote);
   if (hold.fitInto(room) !== undefined) {
-    const { outputTokens = quote.outputTokens } = hold;
-    return outputTokens < quote.outputTokens
-      ? `admitted, cut to ${outputTokens} output tokens`
-      : `admitted, cut to ${hold.calls} calls of tools`;
+    const lowered = loweredLimit(quote, hold.outputTokens, asked);
+    return lowered
+      ? { outcome: `admitted, cut to ${lowered.sent} output tokens`, max_output_tokens: lowered }
+      : { outcome: `admitted, cut to ${hold.calls} calls of tools` };
   }
   const left = Math.min(...standings.map(({ budget, posted }) => budget.capNanoUsd - posted));
-  return quote.least > left ? 'refused: no room in this period' : 'waits for running requests to end';
+  return {
+    outcome: quote.least > left ? 'refused: no room in this period' : 'waits for running requests to end',
+  };
 }

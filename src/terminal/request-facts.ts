@@ -23,8 +23,9 @@ export function factsOf(request: LoggedRequest, times: TimeFormat): Fact[] {
     ['cost', costLine(request)],
     ['saved', `${formatUsd(request.savedNanoUsd)}, ${plural(request.savedTokens, 'token')} by compression`],
     ['timing', timingText(request)],
+    ...limitFact(request.detail.max_output_tokens),
     ...Object.entries(request.detail)
-      .filter(([name]) => name !== 'error')
+      .filter(([name]) => name !== 'error' && name !== 'max_output_tokens')
       .flatMap(([name, value]) => detailFacts(name, value)),
   ];
 }
@@ -68,6 +69,14 @@ function timingText({ durationMs, firstByteMs, outputTokens }: LoggedRequest): s
 
 function part(tokens: number, what: string): string {
   return tokens > 0 ? `, ${count(tokens)} ${what}` : '';
+}
+
+/** The output limit that gw lowered to fit a budget. */
+function limitFact(lowered: unknown): Fact[] {
+  if (!isObject(lowered)) return [];
+  const { asked, sent } = lowered;
+  const own = asked === null ? 'the request set none' : `the request's own was ${count(Number(asked))}`;
+  return [['limit', `${plural(Number(sent), 'token')} of output, to fit a budget; ${own}`]];
 }
 
 /** Other recorded details, such as attempts and prices: a line for each item of a list, fields as `name value`. */

@@ -17,10 +17,12 @@ export interface RequestWire {
   parse(bytes: Buffer): WireRequest;
   /** The edit that replaces the model name. */
   renameModel(request: WireRequest, model: string): Edit;
-  /** The edits that limit the output to `tokens` per choice. */
+  /** The edits that lower the output limit to `tokens` per choice, or set it in `field`. */
   limitOutput(request: WireRequest, tokens: number, field: Preset['outputLimit']): Edit[];
   /** The edits that move the request's own output limit to the field that the provider supports. */
   nameLimit?(request: WireRequest, field: Preset['outputLimit']): Edit[];
+  /** The edits that limit reasoning and answer together, besides a limit that may be the answer's alone. */
+  limitTotal?(request: WireRequest, tokens: number): Edit[];
   /** The edits that limit the calls of server tools where the request sets no limit. */
   limitCalls?(request: WireRequest, calls: number): Edit[];
   /** Format of the API's conversations; undefined when the optimizer can't read them. */

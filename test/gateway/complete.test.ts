@@ -117,7 +117,7 @@ describe('complete()', () => {
 
 describe('complete() refuses a request', () => {
   it('at the first stage that objects to it', async () => {
-    const gateway = await startBothWires({ budget: { period: 'daily', capUsd: 0.01 } });
+    const gateway = await startBothWires({ budget: { period: 'daily', capUsd: 0.003 } });
     const service = { budget_id: 'nope' };
     // Wrong in every respect; each step corrects one fault.
     let body: object = { model: 'nobodys', messages: 7, logprobs: true, max_tokens: 100_000, service };
@@ -173,7 +173,8 @@ describe('complete() refuses a request', () => {
     'with %s: one record under the id of the answer, no hold, nothing sent',
     async (_name, parts, code, outcome, askedModel) => {
       const settings = { 'limits.max_body_bytes': 1_024 };
-      const gateway = await startGateway({ ...BUDGET, settings });
+      const budget = { period: 'daily' as const, capUsd: 0.0001 };
+      const gateway = await startGateway({ budget, settings });
       const answer = await gateway.post(parts.body, parts);
       expect(answer.status).toBe(code);
       const records = await gateway.records();
@@ -201,7 +202,7 @@ describe('complete() refuses a request', () => {
 });
 
 it('complete() explains a request that has no room: nothing is sent, held or recorded', async () => {
-  const gateway = await startGateway({ budget: { period: 'daily', capUsd: 0.001 } });
+  const gateway = await startGateway({ budget: { period: 'daily', capUsd: 0.0001 } });
   const body = { ...PLAIN, max_tokens: 1_000_000 };
   expect((await gateway.post(body)).status).toBe(402);
   const answer = await gateway.post({ ...body, service: { explain: true } });

@@ -82,16 +82,34 @@ test('names the targets that cannot serve the request, and why', async () => {
 });
 
 describe('the outcome of admission', () => {
+  const LONG = [{ role: 'user', content: 'hello '.repeat(2_000) }];
   const SMALL = { budget: { period: 'daily' as const, capUsd: 0.002 } };
   test.each<[string, object, string]>([
     ['enough room', {}, 'admitted'],
     ['room for less output', { max_tokens: undefined }, 'admitted, cut to'],
-    ['no room', { max_tokens: 100_000 }, 'refused: no room in this period'],
+    ['room for less than its own limit', { max_tokens: 100_000 }, 'admitted, cut to'],
+    ['no room', { max_tokens: 100_000, messages: LONG }, 'refused: no room in this period'],
   ])('with %s', async (_name, fields, outcome) => {
     const { explain } = await start(SMALL);
     expect(await explain(fields)).toMatchObject({
       budget: { name: 'default/daily', outcome: expect.stringContaining(outcome), room_usd: 0.002 },
     });
+  });
+
+  test.each([
+    [null, undefined],
+    [100_000, 100_000],
+  ])('names the limit that would be sent for one of %s', async (asked, max_tokens) => {
+    const { explain } = await start(SMALL);
+    const { budget } = (await explain({ max_tokens })) as {
+      budget: { outcome: string; max_output_tokens: { sent: number } };
+    };
+    const { sent } = budget.max_output_tokens;
+    expect(budget).toMatchObject({
+      max_output_tokens: { asked },
+      outcome: `admitted, cut to ${sent} output tokens`,
+    });
+    expect((await explain({ max_tokens: sent - 100 })).budget).not.toHaveProperty('max_output_tokens');
   });
 
   test('of a model without a price is a refusal', async () => {

@@ -174,7 +174,8 @@ describe('the refusal', () => {
     expect(await commandFor({ period: 'rolling', windowMs: 90_000, capUsd: 0.05 }, 100_000, 0, 1)).toBe(
       'gw budget set --max-rate 0.2/90s -p default',
     );
-    expect(await commandFor({ period: 'daily', capUsd: 600_000 }, 1_000_000, 0, 700_000)).toBe(
+    // A request has to afford 256 tokens.
+    expect(await commandFor({ period: 'daily', capUsd: 600_000 }, 2_500_000_000, 0, 700_000)).toBe(
       'gw budget set 1000000 --period daily -p default',
     );
   });

@@ -254,7 +254,8 @@ test('the rollups are the sum of the records, whatever happened', async () => {
   );
   for (const body of [PLAIN, STREAM, PLAIN, PLAIN, PLAIN, PLAIN])
     await gateway.post({ ...body, max_tokens: 10 });
-  await gateway.post({ ...PLAIN, max_tokens: 2000 });
+  const content = 'x'.repeat(2_000);
+  await gateway.post({ ...PLAIN, messages: [{ role: 'user', content }], max_tokens: 2000 });
   await gateway.post({ ...PLAIN, model: 'nobodys' });
   const records = await gateway.settled(8);
   expect(records.map(({ outcome }) => outcome)).toEqual([

@@ -26,9 +26,9 @@ export function fittingHold(gateway: Pick<Gateway, 'settings'>, quote: Quote): F
     calls: quote.tools?.calls,
     small: smallRequestCost(quote, minOutputTokens),
     fitInto(room) {
-      const fit = fitInto(quote, room, minOutputTokens);
+      const fit = fitInto(quote, room);
       if (!fit) return undefined;
-      if (quote.mayCut) hold.outputTokens = fit.outputTokens;
+      if (fit.outputTokens < quote.outputTokens) hold.outputTokens = fit.outputTokens;
       hold.calls = fit.calls;
       return fit.amount;
     },

@@ -3,6 +3,7 @@ import { affordableOutputTokens, isFree, worstCase } from '../../pricing/cost.ts
 import { modelLimits } from '../../pricing/limits.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
 import { UNKNOWN_CONTEXT } from '../../wire/request/non-text-input.ts';
+import { asksForStructure } from '../../wire/request/structured-output.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { InputBound } from '../state/input-bound.ts';
 import type { ToolFees } from './tool-fees.ts';
@@ -27,20 +28,18 @@ export interface Quote {
   choices: number;
   /** The worst case. */
   amount: NanoUsd;
-  /** The worst case when output and tool calls are cut as far as they may be. */
+  /** The worst case when the output limit and the tool calls are lowered as far as they may be. */
   least: NanoUsd;
-  /** The output limit of each choice behind `least`. */
+  /** The API has a field that limits the output, so the limit may be lowered to what a budget affords. */
+  mayLower: boolean;
+  /** The output limit of each choice is never lowered below this. */
   leastOutputTokens: number;
-  /** The output may be cut to what a budget affords: the request sets no limit of its own. */
-  mayCut: boolean;
   /** The model's own maximum is unknown, so the bound holds only if it is written into the request. */
   mustLimit: boolean;
   /** There is no worst case: the request may run only in a project without a budget. */
   unpriced: boolean;
   /** Output tokens of each choice that may be billed beyond the limit. */
   beyondLimit: number;
-  /** Output tokens of each choice that the request asks to be spent on reasoning. */
-  reasoningTokens: number;
   /** More input tokens, and output tokens of each choice, than the model can have. */
   possibleTokens: number;
   /** Undefined when the provider runs no tools for this request. */
@@ -74,7 +73,7 @@ export interface QuoteOptions {
   /** Upper bound of the input tokens. */
   inputTokens: number;
   inputBound: InputBound;
-  /** The output of a request is never cut below this. */
+  /** The output that each answer keeps besides its reasoning. */
   minOutputTokens: number;
   tools?: ToolFees | undefined;
 }
@@ -94,7 +93,7 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
   };
   const { maxOutputTokens, reasoningTokens = 0 } = request;
   const outputTokens = maxOutputTokens ?? Math.max(modelMaximum ?? UNKNOWN_MODEL_OUTPUT, reasoningTokens);
-  const mayCut = maxOutputTokens === undefined && request.limitable !== false;
+  const mayLower = request.limitable !== false;
   const result: Quote = {
     card,
     listed: options.listed,
@@ -105,26 +104,36 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
     choices,
     amount: 0,
     least: 0,
-    leastOutputTokens: outputTokens,
-    mayCut,
-    mustLimit: mayCut && modelMaximum === undefined,
+    mayLower,
+    leastOutputTokens: mayLower
+      ? Math.min(leastOutput(request, options.minOutputTokens), outputTokens)
+      : outputTokens,
+    mustLimit: mayLower && maxOutputTokens === undefined && modelMaximum === undefined,
     unpriced: card === undefined || request.surcharges?.unknown !== undefined || tools?.unknown !== undefined,
     beyondLimit: request.beyondLimit ?? 0,
-    reasoningTokens,
     possibleTokens: possibleTokens(options.provider, options.model),
     tools,
   };
   result.amount = costWith(result, outputTokens, tools?.calls);
-  const leastTokens = leastOutput(result, options.minOutputTokens);
-  result.leastOutputTokens = leastTokens;
+  const { leastOutputTokens } = result;
   result.least =
-    leastTokens < outputTokens || tools ? costWith(result, leastTokens, tools?.leastCalls) : result.amount;
+    leastOutputTokens < outputTokens || tools
+      ? costWith(result, leastOutputTokens, tools?.leastCalls)
+      : result.amount;
   return result;
 }
 
-/** The output that each choice keeps: the reasoning that was asked for, and the minimum for the answer itself. */
-function leastOutput({ mayCut, outputTokens, reasoningTokens }: Quote, minOutputTokens: number): number {
-  return mayCut ? Math.min(reasoningTokens + minOutputTokens, outputTokens) : outputTokens;
+/** A tool call or a JSON answer that is cut is of no use, and takes more tokens than the start of a text that is. */
+const STRUCTURED_FACTOR = 4;
+
+/**
+ * The output that each choice keeps: the reasoning that was asked for, which an API may demand to be below the limit,
+ * and the minimum for the answer itself.
+ */
+function leastOutput(request: WireRequest, minOutputTokens: number): number {
+  const { reasoningTokens = 0, leastLimit = 1 } = request;
+  const answer = minOutputTokens * (asksForStructure(request) ? STRUCTURED_FACTOR : 1);
+  return Math.max(reasoningTokens + answer, leastLimit);
 }
 
 /** Upper bound of the input tokens with this many calls of the provider's tools. */
@@ -137,7 +146,8 @@ export function feesWith({ tools }: Quote, calls = 0): NanoUsd {
   return tools ? tools.feesAt(calls) : 0;
 }
 
-function costWith(quote: Quote, outputTokens: number, calls?: number): NanoUsd {
+/** The worst case with this output limit of each choice, and this many calls of the provider's tools. */
+export function costWith(quote: Quote, outputTokens: number, calls?: number): NanoUsd {
   const { card, choices, beyondLimit } = quote;
   if (!card) return 0;
   const usage = {
@@ -174,18 +184,18 @@ export interface Fit {
 }
 
 /**
- * Cuts a request to fit into `room`. Tool calls are cut first, since an answer can do without them, then the output,
- * down to the minimum. Undefined if the request still doesn't fit, or may not be cut.
+ * Lowers a request's limits to fit into `room`: first the tool calls, since an answer can do without them, then the
+ * output, down to the least. Undefined if the request still doesn't fit, or its limits can't be lowered.
  */
-export function fitInto(quote: Quote, room: NanoUsd, minOutputTokens: number): Fit | undefined {
-  const { card, choices, mayCut, tools } = quote;
-  if (!card || (!mayCut && !tools)) return undefined;
+export function fitInto(quote: Quote, room: NanoUsd): Fit | undefined {
+  const { card, choices, mayLower, tools } = quote;
+  if (!card || (!mayLower && !tools)) return undefined;
   let calls = tools?.leastCalls;
   const roomForTokens = room - feesWith(quote, calls);
   if (roomForTokens < 0) return undefined;
   const affordable = affordableOutputTokens(roomForTokens, inputWith(quote, calls), choices, card);
   const outputTokens = Math.min(affordable - quote.beyondLimit, quote.outputTokens);
-  if (outputTokens < leastOutput(quote, minOutputTokens)) return undefined;
+  if (outputTokens < quote.leastOutputTokens) return undefined;
   if (tools && calls !== undefined && outputTokens === quote.outputTokens) {
     while (calls < tools.calls && costWith(quote, outputTokens, calls + 1) <= room) calls++;
   }

@@ -14,6 +14,8 @@ export interface ServiceHeaders {
   costNanoUsd: NanoUsd | undefined;
   /** Null without budgets. */
   remainingNanoUsd: NanoUsd | null;
+  /** The output limit that gw sent, where it is lower than the client's; undefined elsewhere. */
+  maxOutputTokens?: number | undefined;
   /** A retry would fail in the same way. */
   isFinal?: boolean;
 }
@@ -35,6 +37,8 @@ export function serviceHeaders(about: ServiceHeaders): string[] {
   if (about.remainingNanoUsd !== null) {
     headers.push('x-service-budget-remaining-usd', decimal(Math.max(0, about.remainingNanoUsd)));
   }
+  if (about.maxOutputTokens !== undefined)
+    headers.push('x-service-max-output-tokens', String(about.maxOutputTokens));
   // The libraries of OpenAI and Anthropic retry every 429 without this header.
   if (about.isFinal) headers.push('x-should-retry', 'false');
   return headers;

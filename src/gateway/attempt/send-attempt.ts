@@ -1,4 +1,5 @@
 import type { HealthPermit } from '../../routing/health.ts';
+import { loweredLimit } from '../admission/lowered-limit.ts';
 import { Relay } from '../answer/relay.ts';
 import { type ServiceHeaders, serviceHeaders } from '../answer/service-headers.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -77,5 +78,6 @@ function headersOf({ context, target, admitted, why, route }: Attempt): ServiceH
     savedTokens: context.savedTokens,
     costNanoUsd: undefined,
     remainingNanoUsd: admitted.remaining,
+    maxOutputTokens: loweredLimit(admitted.quote, admitted.limit, undefined)?.sent,
   };
 }

@@ -1,6 +1,7 @@
 import { formatUsd, type NanoUsd } from '../../money.ts';
 import { FLAGS, type RequestRecord } from '../../store/ledger/record.ts';
 import type { TokenUsage } from '../../usage.ts';
+import { loweredLimit } from '../admission/lowered-limit.ts';
 import { needOf } from '../admission/need.ts';
 import { inputWith } from '../admission/quote.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -73,7 +74,9 @@ function recordFor(
   const before = route?.history;
   const { usage, costNanoUsd, flags } = before ? summed(before, last) : last;
   const { status, outcome, detail: cause } = recordedOutcome(result);
-  const detail = before ? historyDetail(gateway, attempt, result, last, cause) : cause;
+  const lowered = loweredLimit(admitted.quote, admitted.limit, route?.context.request.maxOutputTokens);
+  const fate = lowered ? { ...cause, max_output_tokens: lowered } : cause;
+  const detail = before ? historyDetail(gateway, attempt, result, last, fate) : fate;
   return recordOf(
     context,
     target,

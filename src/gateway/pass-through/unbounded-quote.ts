@@ -27,12 +27,11 @@ export function unboundedQuote(
     choices: 1,
     amount,
     least: amount,
+    mayLower: false,
     leastOutputTokens: Number.MAX_SAFE_INTEGER,
-    mayCut: false,
     mustLimit: false,
     unpriced: !costsNothing && !isAllowed,
     beyondLimit: 0,
-    reasoningTokens: 0,
     possibleTokens: POSSIBLE_TOKENS,
     tools: undefined,
   };

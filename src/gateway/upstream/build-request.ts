@@ -1,10 +1,10 @@
 import { applyEdits, type Edit } from '../../json/edit.ts';
-import { PRESETS } from '../../providers/presets.ts';
 import type { AdmittedRequest } from '../admission/admitted.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { defaultServiceTierEdits } from './default-service-tier.ts';
 import { upstreamHeaders } from './headers.ts';
 import { maxPriceEdits } from './openrouter-max-price.ts';
+import { outputLimitEdits } from './output-limit.ts';
 import type { UpstreamRequest } from './send.ts';
 import { stripOwnReasoning } from './strip-own-reasoning.ts';
 
@@ -37,11 +37,7 @@ function editsFor(gateway: Pick<Gateway, 'settings'>, admittedRequest: AdmittedR
   const { wire, request } = context;
   const edits = [...request.edits, ...stripOwnReasoning(context)];
   if (target.model !== request.model) edits.push(wire.renameModel(request, target.model));
-  if (admitted.limit !== undefined) {
-    edits.push(...wire.limitOutput(request, admitted.limit, target.provider.outputLimit));
-  } else if (admitted.remaining !== null && Object.hasOwn(PRESETS, target.provider.name)) {
-    edits.push(...(wire.nameLimit?.(request, target.provider.outputLimit) ?? []));
-  }
+  if (admitted.remaining !== null) edits.push(...outputLimitEdits(admittedRequest));
   if (admitted.calls !== undefined) edits.push(...(wire.limitCalls?.(request, admitted.calls) ?? []));
   if (gateway.settings()['admission.service_tier'] === 'default')
     edits.push(...defaultServiceTierEdits(context, target, admitted));

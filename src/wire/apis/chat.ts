@@ -84,6 +84,12 @@ export const chatWire: Wire = {
   limitOutput: (request, tokens, field) => writeLimit(request, LIMITS, field, tokens),
   // OpenAI refuses a limit that it doesn't support, but some other providers ignore the newer field.
   nameLimit: ({ members }, field) => (field === 'max_tokens' ? renameLimit(members) : []),
+  limitTotal: (request, tokens) => [
+    ...(request.members.some(({ key }) => key === 'max_tokens')
+      ? writeLimit(request, ['max_tokens'], 'max_tokens', tokens)
+      : []),
+    ...writeLimit(request, ['max_completion_tokens'], 'max_completion_tokens', tokens),
+  ],
   ...choiceAnswers,
   form: 'chat',
   messagesOf: ({ members }) => members.find(({ key }) => key === 'messages'),

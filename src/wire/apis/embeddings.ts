@@ -21,7 +21,7 @@ export const embeddingsWire: Wire = {
   family: 'openai',
   path: '/embeddings',
   // Embeddings have no output tokens and no streams.
-  parse: (bytes) => ({ ...parse(bytes), maxOutputTokens: 0, stream: false }),
+  parse: (bytes) => ({ ...parse(bytes), maxOutputTokens: 0, limitable: false, stream: false }),
   renameModel,
   limitOutput: () => [],
   usageOf: usageMember,

@@ -43,6 +43,7 @@ export const responsesWire: Wire = {
   path: '/responses',
   parse: createParser({
     limits: LIMITS,
+    leastLimit: 16,
     fields: ['background', 'reasoning'],
     beyondLimit: (fields) => reasoningBeyondLimit(fields, LIMITS) || undefined,
     reasoningBudget,

@@ -16,6 +16,8 @@ const MAX_MODEL_NAME = 500;
 export interface RequestShape {
   /** The fields that limit the output. */
   limits: readonly string[];
+  /** The lowest limit that the API accepts; 1 if undefined. */
+  leastLimit?: number;
   /** Further fields that the functions of this shape read. */
   fields?: readonly string[];
   /** Throws GwError 400 with `param`. */
@@ -71,6 +73,7 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
       stream,
       options: readServiceObject(fields.read('service')),
       maxOutputTokens: limit,
+      leastLimit: shape.leastLimit,
       choices: shape.choices?.(fields) ?? 1,
       beyondLimit: shape.beyondLimit?.(fields),
       reasoningTokens: shape.reasoningBudget?.(fields),
@@ -133,14 +136,22 @@ export function renameModel({ members }: WireRequest, model: string): Edit {
   return replaceValue(memberOf(members, 'model'), JSON.stringify(model));
 }
 
-/** The edits that set every output limit in the request, or insert `field` if it has none. */
+/** The edits that lower every limit in the request to `tokens`, or insert `field` if it has none. */
 export function writeLimit(
-  { members }: WireRequest,
+  { bytes, members }: WireRequest,
   limits: readonly string[],
   field: string,
   tokens: number,
 ): Edit[] {
   const present = members.filter(({ key }) => limits.includes(key));
-  if (present.length > 0) return present.map((member) => replaceValue(member, String(tokens)));
-  return [insertMember(members, field, String(tokens))];
+  if (present.length === 0) return [insertMember(members, field, String(tokens))];
+  const stated = present.filter((member) => bytes[member.start] !== START_OF_NULL);
+  const changed = stated.length > 0 ? stated.filter((member) => numberAt(bytes, member) > tokens) : present;
+  return changed.map((member) => replaceValue(member, String(tokens)));
+}
+
+const START_OF_NULL = 0x6e;
+
+function numberAt(bytes: Buffer, { start, end }: Member): number {
+  return Number(bytes.toString('latin1', start, end));
 }

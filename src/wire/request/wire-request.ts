@@ -17,6 +17,8 @@ export interface WireRequest {
   maxOutputTokens: number | undefined;
   /** False when the API has no field that limits its output. */
   limitable?: false;
+  /** The lowest output limit that the API accepts, if that is more than 1. */
+  leastLimit?: number | undefined;
   /** Output tokens per choice that may be billed beyond the limit. */
   beyondLimit?: number | undefined;
   /** Reasoning tokens per choice, for requests that limit them separately: some hosts apply that limit alone. */

@@ -14,6 +14,8 @@ const MESSAGES = [{ role: 'user', content: 'Hi' }];
 /** `mock/test-model` costs $1 a million tokens in and $2 out. */
 const MODEL = 'mock/test-model';
 const NANO_PER_OUTPUT_TOKEN = 2_000;
+/** Of a cap of a cent this leaves less than the least output costs. */
+const ALMOST_ALL = 4_800;
 
 const daily = (capUsd: number): TestBudget => ({ period: 'daily', capUsd });
 
@@ -48,7 +50,7 @@ describe('admit()', () => {
       heldNanoUsd: amount,
       remaining: 1_000_000_000 - amount,
       limit: undefined,
-      quote: { amount, outputTokens: 20, mayCut: false },
+      quote: { amount, outputTokens: 20 },
     });
     expect(rows()).toEqual([amount]);
   });
@@ -59,9 +61,12 @@ describe('admit()', () => {
     expect(rows()).toHaveLength(1);
   });
 
-  test('lowers the output limit to what the budget affords', async () => {
+  test.each([
+    ['', {}],
+    [" of the request's own", { max_tokens: 32_000 }],
+  ])('lowers the output limit%s to what the budget affords', async (_, fields) => {
     const { admit: admitted } = await start(daily(0.01));
-    const { limit = 0, heldNanoUsd, remaining, quote } = await admitted();
+    const { limit = 0, heldNanoUsd, remaining, quote } = await admitted(fields);
     expect(limit).toBeLessThan(quote.outputTokens);
     expect(heldNanoUsd + (remaining ?? 0)).toBe(10_000_000);
     // Not a token less than there is room for.
@@ -88,7 +93,7 @@ describe('admit()', () => {
     const parts = await start(daily(0.01));
     const { admitAt, contextOf, targetOf } = parts;
     const target = await targetOf(MODEL);
-    const first = contextOf({ model: MODEL, messages: MESSAGES, max_tokens: 4_000 });
+    const first = contextOf({ model: MODEL, messages: MESSAGES, max_tokens: ALMOST_ALL });
     await admitAt(first, target);
     const second = admitAt(contextOf({ model: MODEL, messages: MESSAGES, max_tokens: 4_000 }), target);
     let isDecided = false;
@@ -104,7 +109,7 @@ describe('admit()', () => {
 
   test('refuses with 429 budget_busy what waited in vain', async () => {
     const { admit: admitted, clock } = await start(daily(0.01));
-    await admitted({ max_tokens: 4_000 });
+    await admitted({ max_tokens: ALMOST_ALL });
     const second = admitted({ max_tokens: 4_000 });
     const refusal = expect(second).rejects.toMatchObject({
       status: 429,
@@ -119,7 +124,7 @@ describe('admit()', () => {
 
   test('throws ClientGone for a client that hangs up while it waits', async () => {
     const parts = await start(daily(0.01));
-    await parts.admit({ max_tokens: 4_000 });
+    await parts.admit({ max_tokens: ALMOST_ALL });
     const context = parts.contextOf({ model: MODEL, messages: MESSAGES, max_tokens: 4_000 });
     const second = parts.admitAt(context, await parts.targetOf(MODEL));
     const result = expect(second).rejects.toBeInstanceOf(ClientGone);

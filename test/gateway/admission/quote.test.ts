@@ -15,6 +15,9 @@ import { completePrices, createPriceCard, freeCard } from '../../../src/pricing/
 import { flatRate } from '../../../src/pricing/rate.ts';
 import { NO_USAGE } from '../../../src/usage.ts';
 import { chatWire } from '../../../src/wire/apis/chat.ts';
+import { embeddingsWire } from '../../../src/wire/apis/embeddings.ts';
+import { messagesWire } from '../../../src/wire/apis/messages.ts';
+import { compactWire, responsesWire } from '../../../src/wire/apis/responses.ts';
 import type { WireRequest } from '../../../src/wire/request/wire-request.ts';
 import { anyCard, usageWithin } from '../../pricing/arbitraries.ts';
 
@@ -61,7 +64,13 @@ describe('quote()', () => {
       'input and output at their bounds',
       { maxOutputTokens: 20 },
       {},
-      { amount: 100 * IN + 20 * OUT, least: 100 * IN + 20 * OUT, mayCut: false, mustLimit: false },
+      { amount: 100 * IN + 20 * OUT, least: 100 * IN + 20 * OUT, mayLower: true, mustLimit: false },
+    ],
+    [
+      "the request's own limit, and the minimum as the least",
+      { maxOutputTokens: 32_000 },
+      {},
+      { amount: 100 * IN + 32_000 * OUT, least: 100 * IN + 50 * OUT, mayLower: true, mustLimit: false },
     ],
     [
       'the output of each choice, but the input once',
@@ -76,7 +85,7 @@ describe('quote()', () => {
       {
         amount: 100 * IN + DEEPSEEK_MAXIMUM * OUT,
         least: 100 * IN + 50 * OUT,
-        mayCut: true,
+        mayLower: true,
         mustLimit: false,
       },
     ],
@@ -84,13 +93,13 @@ describe('quote()', () => {
       '32,000 tokens, as a limit to write, when the maximum is unknown',
       {},
       {},
-      { amount: 100 * IN + 32_000 * OUT, mayCut: true, mustLimit: true },
+      { amount: 100 * IN + 32_000 * OUT, mayLower: true, mustLimit: true },
     ],
     [
-      'an output that the API cannot limit, which is never cut',
+      'an output that the API cannot limit, which is never lowered',
       { limitable: false },
       {},
-      { amount: 100 * IN + 32_000 * OUT, least: 100 * IN + 32_000 * OUT, mayCut: false, mustLimit: false },
+      { amount: 100 * IN + 32_000 * OUT, least: 100 * IN + 32_000 * OUT, mayLower: false, mustLimit: false },
     ],
     [
       'the reasoning that was asked for, in the least as well',
@@ -159,6 +168,54 @@ describe('quote()', () => {
   });
 });
 
+describe('the least output', () => {
+  const body = (fields: object) => Buffer.from(JSON.stringify({ model: 'm', max_tokens: 9_000, ...fields }));
+  const messages = [{ role: 'user', content: 'Hi' }];
+  const chat = (fields: object) => chatWire.parse(body({ messages, ...fields }));
+  const responses = (limit: number, fields: object = {}) =>
+    responsesWire.parse(body({ input: 'Hi', max_output_tokens: limit, ...fields }));
+  const anthropic = (fields: object) => messagesWire.parse(body({ messages, ...fields }));
+  const thinking = (tokens: number) => ({ thinking: { type: 'enabled', budget_tokens: tokens } });
+  const tools = [{ type: 'function', function: { name: 'f' } }];
+  const schema = { type: 'json_schema', schema: {} };
+
+  test.each<[string, WireRequest, number, number]>([
+    ['a text: the minimum', chat({}), 256, 256],
+    ['a limit below the minimum: that limit', chat({ max_tokens: 100 }), 256, 100],
+    ['the larger of two limits', chat({ max_completion_tokens: 100, max_tokens: 300 }), 1_000, 300],
+    ['tools: four times the minimum', chat({ tools }), 256, 1_024],
+    ['tools, and a limit below that', chat({ tools, max_tokens: 500 }), 256, 500],
+    ['functions', chat({ functions: [{ name: 'f' }] }), 256, 1_024],
+    ['an empty list of tools', chat({ tools: [] }), 256, 256],
+    ['tools that are null', chat({ tools: null }), 256, 256],
+    ['a schema', chat({ response_format: { type: 'json_schema', json_schema: {} } }), 256, 1_024],
+    ['any JSON', chat({ response_format: { type: 'json_object' } }), 256, 1_024],
+    ['a format that is text', chat({ response_format: { type: 'text' } }), 256, 256],
+    ['a schema of responses', responses(9_000, { text: { format: schema } }), 256, 1_024],
+    ['verbosity of responses', responses(9_000, { text: { verbosity: 'low' } }), 256, 256],
+    ['the least that responses accept', responses(9_000), 1, 16],
+    ['responses with less than they accept', responses(8), 1, 8],
+    ['a schema at Anthropic', anthropic({ output_config: { format: schema } }), 256, 1_024],
+    ['an effort at Anthropic', anthropic({ output_config: { effort: 'low' } }), 256, 256],
+    ['thinking: its budget and the minimum', anthropic(thinking(2_000)), 256, 2_256],
+    ['thinking and tools', anthropic({ ...thinking(2_000), tools }), 256, 3_024],
+    ['a budget next to the limit', anthropic(thinking(8_999)), 256, 9_000],
+    ['a budget above the limit', anthropic(thinking(20_000)), 256, 9_000],
+    ['adaptive thinking', anthropic({ thinking: { type: 'adaptive' } }), 256, 256],
+    ['compaction, which has no limit', compactWire.parse(body({ input: 'Hi' })), 256, 32_000],
+    ['embeddings, which have no output', embeddingsWire.parse(body({ input: 'Hi' })), 256, 0],
+  ])('of %s', (_, request, minOutputTokens, expected) => {
+    const prices = { provider: 'mock', model: 'test-model', card: CARD, listed: CARD, priceTenths: 10 };
+    const result = quote(request, { ...prices, inputTokens: 100, inputBound: 'bytes', minOutputTokens });
+    expect(result.leastOutputTokens).toBe(expected);
+    expect(result.least).toBe(100 * IN + (expected + result.beyondLimit) * OUT);
+    const fit = fitInto(result, result.least);
+    if (result.mayLower) expect(fit?.outputTokens).toBe(expected);
+    else expect(fit).toBeUndefined();
+    expect(fitInto(result, result.least - 1)).toBeUndefined();
+  });
+});
+
 describe('fitInto()', () => {
   const COST_OF_MINIMUM = 100 * IN + 50 * OUT;
   test.each<[string, Partial<WireRequest>, number, object | undefined]>([
@@ -172,9 +229,21 @@ describe('fitInto()', () => {
       100 * IN + 700 * OUT,
       { outputTokens: 640 },
     ],
-    ['no request with a limit of its own', { maxOutputTokens: 20 }, 1_000_000_000, undefined],
+    [
+      "as much of the request's own limit",
+      { maxOutputTokens: 32_000 },
+      100 * IN + 700 * OUT,
+      { outputTokens: 700 },
+    ],
+    [
+      'no less than an own limit below the minimum',
+      { maxOutputTokens: 20 },
+      100 * IN + 20 * OUT - 1,
+      undefined,
+    ],
+    ['no output that the API cannot limit', { limitable: false }, 100 * IN + 700 * OUT, undefined],
   ])('fits %s', (_, fields, room, expected) => {
-    const fit = fitInto(quoteOf(fields), room, 50);
+    const fit = fitInto(quoteOf(fields), room);
     if (expected) expect(fit).toMatchObject(expected);
     else expect(fit).toBeUndefined();
   });
@@ -183,10 +252,10 @@ describe('fitInto()', () => {
     const model = { provider: 'openai', model: 'gpt-4o', tools: searchFees(3) };
     const result = quoteOf({ maxOutputTokens: 20 }, model);
     const round = FEE + 128_000 * IN;
-    expect(fitInto(result, result.amount, 50)).toEqual({ outputTokens: 20, calls: 3, amount: result.amount });
-    expect(fitInto(result, result.amount - 1, 50)).toMatchObject({ calls: 2, amount: result.amount - round });
-    expect(fitInto(result, result.amount - 2 * round, 50)).toMatchObject({ calls: 1, outputTokens: 20 });
-    expect(fitInto(result, result.amount - 2 * round - 1, 50)).toBeUndefined();
+    expect(fitInto(result, result.amount)).toEqual({ outputTokens: 20, calls: 3, amount: result.amount });
+    expect(fitInto(result, result.amount - 1)).toMatchObject({ calls: 2, amount: result.amount - round });
+    expect(fitInto(result, result.amount - 2 * round)).toMatchObject({ calls: 1, outputTokens: 20 });
+    expect(fitInto(result, result.amount - 2 * round - 1)).toBeUndefined();
   });
 
   test('never exceeds the room, and covers all usage within the limits', () => {
@@ -197,7 +266,7 @@ describe('fitInto()', () => {
         choices: fc.integer({ min: 1, max: 4 }),
       })
       .chain((rest) => {
-        const fit = fitInto(quoteOf({ choices: rest.choices }, { card: rest.card }), rest.room, 50);
+        const fit = fitInto(quoteOf({ choices: rest.choices }, { card: rest.card }), rest.room);
         const outputTokens = (fit?.outputTokens ?? 0) * rest.choices;
         const maximum = { ...NO_USAGE, inputTokens: 100, outputTokens };
         const usage = fc.oneof(fc.constant(maximum), usageWithin(100, outputTokens));

@@ -1,0 +1,25 @@
+import type { Member } from '../../json/scan.ts';
+import type { WireRequest } from './wire-request.ts';
+
+/** Lists of tools that the model may call. */
+const TOOLS: ReadonlySet<string> = new Set(['tools', 'functions']);
+/** Fields that may ask for an answer in JSON, as their APIs name them. */
+const FORMATS: ReadonlySet<string> = new Set(['response_format', 'text', 'output_config', 'output_format']);
+const JSON_FORMAT = Buffer.from('json');
+
+/** Whether the request has tools or asks for JSON. A quick look, which may find more than there is. */
+export function asksForStructure({ bytes, members }: WireRequest): boolean {
+  return members.some(
+    (member) =>
+      (TOOLS.has(member.key) && hasElements(bytes, member)) ||
+      (FORMATS.has(member.key) && bytes.subarray(member.start, member.end).includes(JSON_FORMAT)),
+  );
+}
+
+const OPEN_BRACKET = 0x5b;
+/** The length of `[]`. Spaces between the brackets are taken for an element. */
+const EMPTY = 2;
+
+function hasElements(bytes: Buffer, { start, end }: Member): boolean {
+  return bytes[start] === OPEN_BRACKET && end - start > EMPTY;
+}
