@@ -9,6 +9,12 @@ export interface Preset {
   outputLimit: 'max_completion_tokens' | 'max_tokens';
   /** Model names that can only mean this provider. */
   models?: RegExp;
+  /**
+   * The host that stops generating, and billing, when the client of a stream hangs up; the hosts below it do so too. A
+   * closed list, from "Stream cancellation" in https://openrouter.ai/docs/api-reference/streaming: all others, and these
+   * for what is no stream, are taken to generate, and bill, an answer to its end.
+   */
+  stopsOnHangUp?: string;
   /** Runs on the user's own machine and costs nothing. */
   local?: boolean;
   /** The header for the key, if not `authorization: Bearer`. */
@@ -23,6 +29,12 @@ const hosted = (baseUrl: string, keyEnv: readonly string[], models?: RegExp): Pr
   ...(models ? { models } : {}),
 });
 
+/** A preset whose own host stops when a client hangs up. */
+const stopping = (preset: Preset): Preset => ({
+  ...preset,
+  ...(preset.baseUrl ? { stopsOnHangUp: new URL(preset.baseUrl).hostname } : {}),
+});
+
 const local = (baseUrl: string): Preset => ({
   baseUrl,
   keyEnv: [],
@@ -34,15 +46,17 @@ const local = (baseUrl: string): Preset => ({
 /** The providers that `gw providers add NAME` knows. Other OpenAI-compatible services need `--base-url`. */
 export const PRESETS: Readonly<Record<string, Preset>> = {
   openai: {
-    ...hosted(
-      'https://api.openai.com/v1',
-      ['OPENAI_API_KEY'],
-      /^(gpt-|o[1-9](-|$)|chatgpt-|codex-|computer-use-|text-embedding-|omni-moderation|text-moderation|dall-e-|tts-|whisper-|sora-)/,
+    ...stopping(
+      hosted(
+        'https://api.openai.com/v1',
+        ['OPENAI_API_KEY'],
+        /^(gpt-|o[1-9](-|$)|chatgpt-|codex-|computer-use-|text-embedding-|omni-moderation|text-moderation|dall-e-|tts-|whisper-|sora-)/,
+      ),
     ),
     outputLimit: 'max_completion_tokens',
   },
   anthropic: {
-    ...hosted('https://api.anthropic.com/v1', ['ANTHROPIC_API_KEY'], /^claude-/),
+    ...stopping(hosted('https://api.anthropic.com/v1', ['ANTHROPIC_API_KEY'], /^claude-/)),
     wire: 'anthropic',
   },
   azure: {
@@ -50,6 +64,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     wire: 'openai',
     outputLimit: 'max_completion_tokens',
     keyHeader: 'api-key',
+    stopsOnHangUp: 'openai.azure.com',
   },
   google: hosted(
     'https://generativelanguage.googleapis.com/v1beta/openai',
@@ -62,11 +77,15 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     ['MISTRAL_API_KEY'],
     /^(mistral-|ministral-|magistral-|codestral-|devstral-|pixtral-|open-mi)/,
   ),
-  deepseek: hosted('https://api.deepseek.com/v1', ['DEEPSEEK_API_KEY'], /^deepseek-(chat|reasoner|coder)/),
-  xai: hosted('https://api.x.ai/v1', ['XAI_API_KEY'], /^grok-/),
+  deepseek: stopping(
+    hosted('https://api.deepseek.com/v1', ['DEEPSEEK_API_KEY'], /^deepseek-(chat|reasoner|coder)/),
+  ),
+  xai: stopping(hosted('https://api.x.ai/v1', ['XAI_API_KEY'], /^grok-/)),
   openrouter: hosted('https://openrouter.ai/api/v1', ['OPENROUTER_API_KEY']),
-  together: hosted('https://api.together.xyz/v1', ['TOGETHER_API_KEY']),
-  fireworks: hosted('https://api.fireworks.ai/inference/v1', ['FIREWORKS_API_KEY'], /^accounts\/fireworks\//),
+  together: stopping(hosted('https://api.together.xyz/v1', ['TOGETHER_API_KEY'])),
+  fireworks: stopping(
+    hosted('https://api.fireworks.ai/inference/v1', ['FIREWORKS_API_KEY'], /^accounts\/fireworks\//),
+  ),
   cerebras: hosted('https://api.cerebras.ai/v1', ['CEREBRAS_API_KEY']),
   perplexity: hosted('https://api.perplexity.ai', ['PERPLEXITY_API_KEY'], /^sonar/),
   cohere: hosted('https://api.cohere.ai/compatibility/v1', ['COHERE_API_KEY', 'CO_API_KEY'], /^command-/),

@@ -19,6 +19,8 @@ export interface Provider {
   /** Model names that can only mean this provider. */
   models?: RegExp;
   local: boolean;
+  /** Stops generating, and billing, when the client of a stream hangs up. */
+  stopsOnHangUp: boolean;
   /** Headers that authenticate gw, as alternating names and values. Never logged. */
   authHeaders: readonly string[];
   /** Where the key came from, for display: `env OPENAI_API_KEY`, `stored`, `none`. */
@@ -92,10 +94,16 @@ function build(
     outputLimit: preset.outputLimit,
     ...(preset.models ? { models: preset.models } : {}),
     local: preset.local === true,
+    stopsOnHangUp: isAt(url, preset.stopsOnHangUp),
     authHeaders: key === undefined ? [] : authHeaders(preset, wire, key),
     keySource: source,
     source: 'config',
   };
+}
+
+/** Whether an address is at a host or at one below it. */
+function isAt({ hostname }: URL, host: string | undefined): boolean {
+  return host !== undefined && (hostname === host || hostname.endsWith(`.${host}`));
 }
 
 function findKey(
@@ -141,6 +149,7 @@ function sandboxProvider({ url, secret }: { url: string; secret: string }): Prov
     outputLimit: 'max_completion_tokens',
     models: /^sandbox\//,
     local: true,
+    stopsOnHangUp: false,
     authHeaders: ['authorization', `Bearer ${secret}`],
     keySource: 'none',
     source: 'built-in',

@@ -2,7 +2,7 @@ import type { NanoUsd } from '../../money.ts';
 import type { AnswerWire, Wire } from '../../wire/wire.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolver.ts';
-import type { Quote } from './quote.ts';
+import { costWith, type Quote } from './quote.ts';
 
 /** A request's hold, as the ledger has written it. */
 export interface Admitted {
@@ -14,6 +14,18 @@ export interface Admitted {
   limit: number | undefined;
   /** Limit of calls of the provider's tools to write into the request. */
   calls: number | undefined;
+}
+
+/** The output limit of each choice that the provider keeps to. */
+export function limitOf({ limit, quote }: Admitted): number {
+  return limit ?? quote.outputTokens;
+}
+
+/** The most that the request can cost with the limits that it was sent with. */
+export function worstCaseOf(admitted: Admitted): NanoUsd {
+  const { quote } = admitted;
+  // No more than without lowered limits: a request that is passed through has an amount, but no bound of its tokens.
+  return Math.min(costWith(quote, limitOf(admitted), callsOf(admitted)), quote.amount);
 }
 
 /** The calls of the provider's tools that the hold covers. */

@@ -1,4 +1,5 @@
 import { encodingOf } from '../../tokens/encoding.ts';
+import { limitOf } from '../admission/admitted.ts';
 import { costsNothing } from '../admission/quote.ts';
 import type { RelayObserver } from '../answer/answer-receiver.ts';
 import { createOutputGuard, UNKNOWN_TOKENIZER_SLACK } from '../answer/output-guard.ts';
@@ -71,8 +72,8 @@ export class GuardedCall implements RelayObserver {
 
   #createGuard(gateway: Pick<Gateway, 'tokens'>, relay: Relay): (streamedBytes: number) => void {
     const { target, admitted } = this.#attempt;
-    const { outputTokens, beyondLimit, choices } = admitted.quote;
-    const limit = ((admitted.limit ?? outputTokens) + beyondLimit) * choices;
+    const { beyondLimit, choices } = admitted.quote;
+    const limit = (limitOf(admitted) + beyondLimit) * choices;
     const encoding = encodingOf(target.model);
     return createOutputGuard({
       maxTokens: limit * (encoding ? 1 : UNKNOWN_TOKENIZER_SLACK),

@@ -10,5 +10,6 @@ export function meterAttempt(
 ): Metered | Promise<Metered> {
   // A stream with an error event is incomplete: the provider did not send the rest.
   const whole = end.kind === 'complete' && relay.streamError === undefined;
-  return meterCall(gateway, { context, target, admitted, relay, sentAt, whole }, end);
+  const mayGoOn = end.kind !== 'complete';
+  return meterCall(gateway, { context, target, admitted, relay, sentAt, whole, mayGoOn }, end);
 }

@@ -2,7 +2,7 @@ import { tokenBound } from '../../tokens/bound.ts';
 import { encodingOf } from '../../tokens/encoding.ts';
 import { NO_USAGE, type TokenUsage } from '../../usage.ts';
 import type { RequestWire } from '../../wire/wire.ts';
-import { callsOf } from '../admission/admitted.ts';
+import { callsOf, limitOf } from '../admission/admitted.ts';
 import { nonTextBound } from '../admission/input-tokens.ts';
 import { inputWith } from '../admission/quote.ts';
 import { UNKNOWN_TOKENIZER_SLACK } from '../answer/output-guard.ts';
@@ -20,9 +20,8 @@ export interface Estimate {
 }
 
 /**
- * Estimates the usage from the texts. For an answer that was cut, adds what the provider may have generated without
- * delivering it: reasoning before the first byte and text after the last one, at the fastest rate of any provider. The
- * output is never estimated above the request's limit unless the received text alone exceeds it.
+ * Estimates the usage from the texts. For an answer that was broken off, adds what the provider may have generated
+ * without delivering it. The output is never estimated above the limit that was sent.
  */
 export async function estimateUsage(
   gateway: EstimateParts,
@@ -41,17 +40,23 @@ export async function estimateUsage(
   // The client also has the incomplete last event. Its text can't be parsed out, so all of it counts.
   const texts = whole ? relay.receivedText() : [...relay.receivedText(), relay.unended];
   const [input, visible] = await Promise.all([count(prompt.texts), count(texts)]);
-  const { choices, beyondLimit } = admitted.quote;
-  const limit = admitted.quote.outputTokens * choices;
-  const outputTokens = Math.min(visible + undelivered, Math.max(limit, visible)) + beyondLimit * choices;
+  const { choices } = admitted.quote;
+  const limit = limitOf(admitted) * choices;
+  const beyond = admitted.quote.beyondLimit * choices;
+  // Without a budget gw writes no limit, and the model's own may be unknown.
+  const most = admitted.remaining === null ? Math.max(limit, visible) : limit;
   const nonText = nonTextBound(prompt.nonText, target);
   const inputTokens = input + prompt.tokens + 4 * prompt.items + 3 + nonText;
   const promptTokens = Math.min(admitted.quote.inputTokens, inputTokens);
   // Nothing tells how many rounds of tool calls there were, so all that were held for count.
   const toolTokens = inputWith(admitted.quote, callsOf(admitted)) - admitted.quote.inputTokens;
   return {
-    usage: { ...NO_USAGE, inputTokens: promptTokens + toolTokens, outputTokens },
-    isBeyondLimit: metering.whole && visible > limit && (await exceeds(gateway, metering, limit)),
+    usage: {
+      ...NO_USAGE,
+      inputTokens: promptTokens + toolTokens,
+      outputTokens: Math.min(Math.max(visible + undelivered.afterText, undelivered.inAll), most) + beyond,
+    },
+    isBeyondLimit: whole && visible > limit + beyond && (await exceeds(gateway, metering, limit + beyond)),
   };
 }
 
@@ -74,14 +79,34 @@ async function exceeds(
   return tokens > UNKNOWN_TOKENIZER_SLACK * limit;
 }
 
-function undeliveredTokens(
-  gateway: Pick<Gateway, 'clock' | 'settings'>,
-  { relay, sentAt, whole }: Metering,
-): number {
+/** Upper bounds of the tokens that were generated. */
+interface Undelivered {
+  /** After the last text that was delivered. */
+  afterText: number;
+  /** In the whole answer, with what was delivered. */
+  inAll: number;
+}
+
+const NOTHING: Undelivered = { afterText: 0, inAll: 0 };
+const UP_TO_THE_LIMIT: Undelivered = { afterText: Number.MAX_SAFE_INTEGER, inAll: Number.MAX_SAFE_INTEGER };
+/** How long a provider may take to notice that its client has gone, and to stop. */
+const NOTICE_MS = 1_000;
+
+/**
+ * What a provider may have generated without delivering it, at the fastest rate of any provider. Reasoning may be hidden at
+ * any time since the request was sent, also between two texts. A host that goes on without its client generates up to the
+ * limit.
+ */
+function undeliveredTokens(gateway: Pick<Gateway, 'clock' | 'settings'>, metering: Metering): Undelivered {
+  const { relay, sentAt, whole, mayGoOn, target, context, admitted } = metering;
   // The length of an unreadable answer is unknown, so it may have reached the limit.
-  if (whole) return relay.isReadable ? 0 : Number.MAX_SAFE_INTEGER;
-  const now = gateway.clock.monotonic();
-  const before = (relay.isStream ? (relay.firstByteAt ?? now) : now) - sentAt;
-  const after = relay.isStream && relay.lastByteAt !== undefined ? now - relay.lastByteAt : 0;
-  return Math.ceil(((before + after) * gateway.settings()['metering.max_tokens_per_second']) / 1000);
+  if (whole) return relay.isReadable ? NOTHING : UP_TO_THE_LIMIT;
+  if (mayGoOn && !(target.provider.stopsOnHangUp && context.request.stream)) return UP_TO_THE_LIMIT;
+  const untilMs = gateway.clock.monotonic() + (mayGoOn ? NOTICE_MS : 0);
+  const seenAt = relay.isStream ? (relay.lastByteAt ?? sentAt) : sentAt;
+  const perMs = (gateway.settings()['metering.max_tokens_per_second'] * admitted.quote.choices) / 1000;
+  return {
+    afterText: Math.ceil((untilMs - seenAt) * perMs),
+    inAll: Math.ceil((untilMs - sentAt) * perMs),
+  };
 }

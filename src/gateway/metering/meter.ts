@@ -1,5 +1,5 @@
 import { messageOf } from '../../errors.ts';
-import { costOf } from '../../pricing/cost.ts';
+import { costOf, worstCase } from '../../pricing/cost.ts';
 import { type PriceCard, scaleCard } from '../../pricing/price-card.ts';
 import { readReportedCost } from '../../pricing/reported-cost.ts';
 import { readUsage, statesOutput } from '../../pricing/usage-payload.ts';
@@ -8,7 +8,7 @@ import { NO_USAGE, type TokenUsage } from '../../usage.ts';
 import { billedTenths } from '../../wire/request/surcharges.ts';
 import type { RequestWire } from '../../wire/wire.ts';
 import type { Admitted } from '../admission/admitted.ts';
-import { callsOf } from '../admission/admitted.ts';
+import { callsOf, limitOf, worstCaseOf } from '../admission/admitted.ts';
 import { feesWith, inputWith } from '../admission/quote.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { CallEnd } from '../upstream/send.ts';
@@ -85,8 +85,8 @@ function isComplete({ outputTokens }: TokenUsage, { context, relay, whole }: Met
 }
 
 /**
- * Meters an answer without complete usage. The cost stays within the hold, because an estimate must not break a cap; if
- * the text shows that the answer was longer than allowed, the record is flagged `overrun`.
+ * Meters an answer without complete usage, at no more than the request can cost with the limits that it was sent with. If
+ * the text shows that the answer was longer than they allow, the record is flagged `overrun`.
  */
 async function meterEstimated(
   gateway: MeterParts,
@@ -98,15 +98,9 @@ async function meterEstimated(
   const reported = priceAtQuote(reportedUsage, admitted, FLAGS.estimated);
   try {
     const estimate = await estimateUsage(gateway, wire, metering);
+    if (estimate.isBeyondLimit) return meterOverrun(gateway, metering);
     const usage = combineUsage(reportedUsage, estimate.usage);
-    const flags = FLAGS.estimated | (estimate.isBeyondLimit ? FLAGS.overrun : 0);
-    if (estimate.isBeyondLimit) {
-      const { provider, model } = metering.target;
-      gateway.warn(
-        `${provider.name}/${model} wrote more than its output limit and reported no usage: gw booked what it held, but the provider may bill more`,
-      );
-    }
-    const metered = capAtHold(addHeldFees(priceAtQuote(usage, admitted, flags), admitted), admitted);
+    const metered = addHeldFees(priceEstimate(usage, metering, reportedUsage.inputTokens > 0), admitted);
     return { ...metered, costNanoUsd: Math.max(metered.costNanoUsd, reported.costNanoUsd) };
   } catch (error) {
     return meterAtBound(gateway, admitted, error);
@@ -119,13 +113,41 @@ function combineUsage(reported: TokenUsage, estimate: TokenUsage): TokenUsage {
   return { ...(reported.inputTokens > 0 ? reported : estimate), outputTokens };
 }
 
-/** Books the quote's bounds for an answer that gw fails to read: its hold has to be settled all the same. */
+/**
+ * Prices estimated usage. Where an answer was broken off and nothing is known of its input, each token of it may have
+ * been the dearest: written to a cache, say.
+ */
+function priceEstimate(usage: TokenUsage, { admitted, whole }: Metering, isInputKnown: boolean): Metered {
+  const { card } = admitted.quote;
+  const metered = priceAtQuote(usage, admitted, FLAGS.estimated);
+  if (whole || isInputKnown || !card) return metered;
+  const { inputTokens, outputTokens } = usage;
+  return { ...metered, costNanoUsd: worstCase({ inputTokens, outputTokens, choices: 1 }, card) };
+}
+
+function meterOverrun(gateway: Pick<Gateway, 'warn'>, { admitted, target }: Metering): Metered {
+  const { provider, model } = target;
+  gateway.warn(
+    `${provider.name}/${model} wrote more than its output limit and reported no usage: gw booked the worst case, but the provider may bill more`,
+  );
+  return priceAtBound(admitted, FLAGS.estimated | FLAGS.overrun);
+}
+
+/** Books the worst case of an answer that gw fails to read: its hold has to be settled all the same. */
 export function meterAtBound(gateway: Pick<Gateway, 'warn'>, admitted: Admitted, error: unknown): Metered {
   gateway.warn(`an answer could not be read, so gw booked its worst case: ${messageOf(error)}`);
-  const { outputTokens, choices, beyondLimit } = admitted.quote;
-  const inputTokens = inputWith(admitted.quote, callsOf(admitted));
-  const usage = { ...NO_USAGE, inputTokens, outputTokens: (outputTokens + beyondLimit) * choices };
-  return capAtHold(addHeldFees(priceAtQuote(usage, admitted, FLAGS.estimated), admitted), admitted);
+  return priceAtBound(admitted, FLAGS.estimated);
+}
+
+function priceAtBound(admitted: Admitted, flags: number): Metered {
+  const { choices, beyondLimit, card } = admitted.quote;
+  const usage = {
+    ...NO_USAGE,
+    inputTokens: inputWith(admitted.quote, callsOf(admitted)),
+    outputTokens: (limitOf(admitted) + beyondLimit) * choices,
+  };
+  if (!card) return { usage, costNanoUsd: 0, flags: flags | FLAGS.unpriced };
+  return { usage, costNanoUsd: worstCaseOf(admitted), flags };
 }
 
 /** Adds the fees of the tool calls that the answer reports, or of all that were held for if it reports none. */
@@ -146,11 +168,6 @@ function addReportedFees(metered: Metered, { admitted, relay }: Metering): Meter
 function addHeldFees(metered: Metered, admitted: Admitted): Metered {
   const fees = feesWith(admitted.quote, callsOf(admitted));
   return fees === 0 ? metered : { ...metered, costNanoUsd: metered.costNanoUsd + fees };
-}
-
-function capAtHold(metered: Metered, { remaining, heldNanoUsd }: Admitted): Metered {
-  if (remaining === null) return metered;
-  return { ...metered, costNanoUsd: Math.min(metered.costNanoUsd, heldNanoUsd) };
 }
 
 function priceAtQuote(usage: TokenUsage, { quote }: Admitted, flags: number): Metered {

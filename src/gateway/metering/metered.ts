@@ -23,6 +23,8 @@ export interface Metering {
   sentAt: number;
   /** The provider ended the answer itself: it has generated nothing beyond what it delivered. */
   whole: boolean;
+  /** The answer was broken off, and not by the provider: it may generate on. */
+  mayGoOn: boolean;
 }
 
 /** The parts of an answer that metering reads. */

@@ -56,6 +56,7 @@ function profiled(
       basePath: '/v1',
       outputLimit: 'max_tokens',
       local: false,
+      stopsOnHangUp: false,
       authHeaders: [],
       keySource: 'none',
       source: 'config',

@@ -25,16 +25,29 @@ interface StartOptions {
   model?: string;
   maxTokens?: number;
   budget?: boolean;
+  /** Dollars of the daily budget. */
+  capUsd?: number;
+  stream?: boolean;
+  choices?: number;
 }
 
 /** Admits a request on a real ledger, and meters answers to it. */
-async function start({ model = MODEL, maxTokens = 20, budget = true }: StartOptions = {}) {
-  const parts = await openGatewayParts(budget ? { budget: { period: 'daily', capUsd: 100 } } : {});
+async function start({
+  model = MODEL,
+  maxTokens = 20,
+  budget = true,
+  capUsd = 100,
+  stream = false,
+  choices = 1,
+}: StartOptions = {}) {
+  const parts = await openGatewayParts(budget ? { budget: { period: 'daily', capUsd } } : {});
   const { gateway } = parts;
   const context = parts.contextOf({
     model,
     messages: [{ role: 'user', content: 'Hi' }],
     max_tokens: maxTokens,
+    n: choices,
+    stream,
   });
   const target = await parts.targetOf(model);
   const admitted = await admit(gateway, context, target, gateway.calendar());
@@ -45,6 +58,7 @@ async function start({ model = MODEL, maxTokens = 20, budget = true }: StartOpti
     relay: { ...ANSWER, ...answer },
     sentAt: 0,
     whole: true,
+    mayGoOn: false,
     ...rest,
   });
   return {
@@ -54,6 +68,12 @@ async function start({ model = MODEL, maxTokens = 20, budget = true }: StartOpti
     meter: async (answer: Partial<MeteredAnswer> = {}, rest: Partial<Metering> = {}) =>
       meterCall(gateway, meteringOf(answer, rest), { kind: 'complete' }),
   };
+}
+
+/** The attempt at a host that stops when its client hangs up, or at one that does not. */
+function at(stopsOnHangUp: boolean, metering: Metering): Metering {
+  const { target } = metering;
+  return { ...metering, target: { ...target, provider: { ...target.provider, stopsOnHangUp } } };
 }
 
 describe('meterCall()', () => {
@@ -95,15 +115,64 @@ describe('meterCall()', () => {
     expect(costNanoUsd).toBeLessThan(admitted.heldNanoUsd);
   });
 
-  test('adds to a cut answer what may have been generated since its last byte', async () => {
-    const { meter, clock, gateway } = await start({ maxTokens: 10_000 });
+  test.each<[string, { stops?: boolean; stream?: boolean; mayGoOn?: boolean; choices?: number }, number]>([
+    // Two seconds since the sending, one to notice: 500 tokens a second.
+    ['a stream of a host that stops: what can have been generated until it noticed', {}, 1_500],
+    ['several answers of one: as much of each', { choices: 3 }, 4_500],
+    ['a stream that the provider ended with an error: the time until then', { mayGoOn: false }, 1_000],
+    ['the same at a host that goes on', { mayGoOn: false, stops: false }, 1_000],
+    ['a stream of a host that goes on: the whole limit', { stops: false }, 10_000],
+    ['another answer of a host that stops: the whole limit', { stream: false }, 10_000],
+    ['another answer of a host that goes on', { stream: false, stops: false }, 10_000],
+    ['several answers of a host that goes on: the limit of each', { choices: 3, stops: false }, 30_000],
+  ])('books of %s', async (_, { stops = true, stream = true, mayGoOn = true, choices = 1 }, expected) => {
+    const { clock, meteringOf, gateway, admitted } = await start({ maxTokens: 10_000, stream, choices });
     await clock.advance(2_000);
-    const stream = { usage: undefined, isStream: true, firstByteAt: 500, lastByteAt: 1_000 };
-    const whole = await meter(stream);
-    const cut = await meter(stream, { whole: false });
-    const perSecond = gateway.settings()['metering.max_tokens_per_second'];
-    // Half a second before the first byte, and one after the last.
-    expect(cut.usage.outputTokens - whole.usage.outputTokens).toBe(Math.ceil(1.5 * perSecond));
+    const broken = { usage: undefined, isStream: stream, firstByteAt: 500, lastByteAt: 1_000 };
+    const metering = meteringOf(broken, { whole: false, mayGoOn });
+    const { usage, costNanoUsd } = await meterCall(gateway, at(stops, metering), { kind: 'complete' });
+    expect(usage.outputTokens).toBe(expected);
+    expect(costNanoUsd).toBe(costOf(usage.inputTokens, expected));
+    expect(costNanoUsd).toBeLessThanOrEqual(admitted.heldNanoUsd);
+  });
+
+  test('books more than time allows where more was seen, and what may have come since', async () => {
+    const { clock, meteringOf, gateway } = await start({ maxTokens: 10_000, stream: true });
+    await clock.advance(2_000);
+    const answer = { isStream: true, firstByteAt: 500, lastByteAt: 1_000, usage: undefined };
+    const receivedText = () => ['x'.repeat(5_000)];
+    const metering = meteringOf({ ...answer, receivedText }, { whole: false, mayGoOn: true });
+    const { usage } = await meterCall(gateway, at(true, metering), { kind: 'complete' });
+    expect(usage.outputTokens).toBe(5_000 + 1_000);
+  });
+
+  test('books a limit that was lowered as it was sent, whatever is held', async () => {
+    const { meteringOf, gateway, admitted } = await start({ maxTokens: 10_000, capUsd: 0.01 });
+    const { limit = 0 } = admitted;
+    expect(limit).toBeLessThan(10_000);
+    const more = { ...admitted, heldNanoUsd: 10 * admitted.heldNanoUsd };
+    const metering = meteringOf({ usage: undefined }, { whole: false, mayGoOn: true, admitted: more });
+    const { usage, costNanoUsd } = await meterCall(gateway, metering, { kind: 'complete' });
+    expect(usage.outputTokens).toBe(limit);
+    expect(costNanoUsd).toBeLessThanOrEqual(admitted.heldNanoUsd);
+    expect(costNanoUsd).toBe(costOf(usage.inputTokens, limit));
+  });
+
+  test('books the input of a broken-off answer at the dearest price, unless it was reported', async () => {
+    const { setPrice, gateway, contextOf, targetOf } = await start();
+    await setPrice({ model: 'test-model', inputPicoUsd: 1e6, cacheWritePicoUsd: 2e6, outputPicoUsd: 2e6 });
+    const context = contextOf({ model: MODEL, messages: [{ role: 'user', content: 'Hi' }], max_tokens: 20 });
+    const target = await targetOf(MODEL);
+    const admitted = await admit(gateway, context, target, gateway.calendar());
+    const costOfCut = async (answer: Partial<MeteredAnswer>) => {
+      const relay = { ...ANSWER, ...answer };
+      const metering = { context, target, admitted, relay, sentAt: 0, whole: false, mayGoOn: true };
+      return meterCall(gateway, metering, { kind: 'complete' });
+    };
+    const unknown = await costOfCut({ usage: undefined });
+    expect(unknown.costNanoUsd).toBe(costOf(2 * unknown.usage.inputTokens, 20));
+    const reported = await costOfCut({ usage: { prompt_tokens: 9 }, usageIs: 'opening' });
+    expect(reported.costNanoUsd).toBe(costOf(9, 20));
   });
 
   test('keeps an early report of the input, and estimates the output after it', async () => {

@@ -15,6 +15,7 @@ function target(name: string, { model = 'm', key = 'a' } = {}): Target {
       basePath: '/v1',
       outputLimit: 'max_tokens',
       local: false,
+      stopsOnHangUp: false,
       authHeaders: ['x-api-key', key],
       keySource: 'stored',
       source: 'config',
