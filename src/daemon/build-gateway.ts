@@ -8,6 +8,7 @@ import { createBodyMemory } from '../gateway/state/body-memory.ts';
 import { createBoundTrust } from '../gateway/state/bound-trust.ts';
 import { createLabels } from '../gateway/state/labels.ts';
 import { createLearners } from '../gateway/state/learners.ts';
+import { createPromptBases } from '../gateway/state/prompt-bases.ts';
 import { createResolver, type Target } from '../gateway/state/resolver.ts';
 import { createResponsesSupport } from '../gateway/state/responses-support.ts';
 import type { Router } from '../gateway/state/router.ts';
@@ -99,6 +100,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     accountSurcharges: createAccountSurcharges(clock.now),
     boundTrust,
     bodies: createBodyMemory(() => settings()['limits.max_memory_bytes']),
+    promptBases: createPromptBases(clock),
     tokens: createTokenCounter(),
     compressor: options.compressor ?? createCompressor({ clock, warn }),
     upstreams: createUpstreamPools(() => upstreamTimeouts(current())),

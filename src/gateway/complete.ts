@@ -17,6 +17,7 @@ import { ClientGone } from './intake/client-gone.ts';
 import { bodyLimits, readBody } from './intake/read-body.ts';
 import { authenticate, receive, receiveUnreadable } from './intake/receive.ts';
 import { observeAnswer } from './learning/observe-answer.ts';
+import { rememberPrompt } from './learning/remember-prompt.ts';
 import { optimize } from './optimize.ts';
 import { chooseTier } from './routing/choose-tier.ts';
 import { identifyConversation, needsConversation } from './routing/identify-conversation.ts';
@@ -50,6 +51,7 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
         prepareAnswer(gateway, attempt, result);
         const settlement = await settle(gateway, attempt, result);
         deliver(gateway, attempt, result, settlement);
+        rememberPrompt(gateway, attempt, result, settlement);
         return observeAnswer(gateway, attempt, result, settlement);
       }
       attempt = next;

@@ -5,7 +5,7 @@ import { orderTargets } from '../routing/order.ts';
 import type { Standing } from '../store/ledger/standing.ts';
 import { budgetName } from '../store/ledger/terms.ts';
 import { fittingHold } from './admission/fitting-hold.ts';
-import { countedBound, countInput, inputBound, isCountable } from './admission/input-tokens.ts';
+import { countInput, isCountable, leastInput } from './admission/input-tokens.ts';
 import { type LoweredLimit, loweredLimit } from './admission/lowered-limit.ts';
 import type { Quote } from './admission/quote.ts';
 import { quoteRequest } from './admission/quote-request.ts';
@@ -28,6 +28,8 @@ type ExplainParts = Pick<
   | 'tokens'
   | 'responsesSupport'
   | 'memory'
+  | 'promptBases'
+  | 'boundTrust'
 >;
 
 /** A target's current state for the request. */
@@ -121,7 +123,8 @@ function explainTarget(
   const names = { provider: provider.name, model };
   const translated = tryTranslate(gateway, context, target);
   if (translated instanceof GwError) return { ...names, state: 'passed_over', because: translated.message };
-  const { amount, unpriced } = quoteRequest(gateway, translated, target)(inputBound(translated, target));
+  const least = leastInput(gateway, translated, target);
+  const { amount, unpriced } = quoteRequest(gateway, translated, target)(least.tokens, least.by);
   return { ...names, ...availability, ...(unpriced ? {} : { worst_case_usd: usdNumber(amount) }) };
 }
 
@@ -155,11 +158,11 @@ async function explainBudget(
   const tightest = standings.reduce((least, each) => (roomOf(each) < roomOf(least) ? each : least));
   const room = roomOf(tightest);
   const quoteFor = quoteRequest(gateway, context, target);
-  const bound = quoteFor(inputBound(context, target));
+  const least = leastInput(gateway, context, target);
+  const bound = quoteFor(least.tokens, least.by);
   const needsExactCount = !bound.unpriced && bound.amount > room && isCountable(context, target);
-  const quote = needsExactCount
-    ? quoteFor(await countInput(gateway, context, target, bound.inputTokens), countedBound(target))
-    : bound;
+  const counted = needsExactCount ? await countInput(gateway, context, target, bound) : undefined;
+  const quote = counted ? quoteFor(counted.tokens, counted.by) : bound;
   return {
     name: budgetName(tightest.budget),
     room_usd: usdNumber(Math.max(0, room)),

@@ -56,7 +56,7 @@ export function removeElements<T extends { start: number; end: number }>(
 }
 
 /** Removes a member with its comma. */
-export function removeMember(members: Member[], member: Member): Edit {
+export function removeMember(members: readonly Member[], member: Member): Edit {
   const index = members.indexOf(member);
   const next = members[index + 1];
   if (next) return { start: member.keyStart, end: next.keyStart, text: '' };

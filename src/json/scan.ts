@@ -126,13 +126,15 @@ function atEnd(bytes: Buffer, position: number, members: Member[]): Member[] {
   return members;
 }
 
-function readKey(bytes: Buffer, start: number, end: number): string {
+/** The decoded text of the string in a range, quotes included. Throws JsonSyntaxError. */
+export function readKey(bytes: Buffer, start: number, end: number): string {
   const raw = bytes.toString('utf8', start + 1, end - 1);
   if (!raw.includes('\\')) return raw;
   return String(readValue(bytes, { start, end }));
 }
 
-function skipSpace(bytes: Buffer, from: number): number {
+/** The position of the next byte that is not white space. */
+export function skipSpace(bytes: Buffer, from: number): number {
   let position = from;
   for (;;) {
     const byte = bytes[position];
@@ -141,7 +143,8 @@ function skipSpace(bytes: Buffer, from: number): number {
   }
 }
 
-function skipString(bytes: Buffer, start: number): number {
+/** The end of the string at `start`. Throws JsonSyntaxError. */
+export function skipString(bytes: Buffer, start: number): number {
   if (bytes[start] !== QUOTE) throw new JsonSyntaxError('a string was expected', start);
   const shortEnd = Math.min(start + SHORT_STRING, bytes.length);
   let position = start + 1;
@@ -201,8 +204,11 @@ const isDigit = (byte: number | undefined) => byte !== undefined && byte >= 0x30
 /** The open containers of the value being skipped: 1 for an object, 0 for an array. Not re-entrant. */
 const stack = new Uint8Array(MAX_DEPTH);
 
-/** One loop without recursion, for speed; `stack` holds the open containers. Kept whole for that reason. */
-function skipValue(bytes: Buffer, start: number): number {
+/**
+ * The end of the value at `start`. One loop without recursion, for speed; `stack` holds the open containers. Kept whole
+ * for that reason. Throws JsonSyntaxError.
+ */
+export function skipValue(bytes: Buffer, start: number): number {
   let depth = 0;
   let position = start;
   for (;;) {

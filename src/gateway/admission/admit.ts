@@ -10,7 +10,7 @@ import type { Admitted } from './admitted.ts';
 import { blockedStatus, budgetBusy, forCodex } from './errors.ts';
 import type { FittingHold } from './fitting-hold.ts';
 import { fittingHold, toAdmitted } from './fitting-hold.ts';
-import { countedBound, countInput, inputBound, isCountable } from './input-tokens.ts';
+import { countInput, isCountable, leastInput } from './input-tokens.ts';
 import { leastNeed } from './need.ts';
 import type { Quote } from './quote.ts';
 import type { QuoteParts } from './quote-request.ts';
@@ -20,7 +20,7 @@ import { exceededError, unpricedError } from './refusal-errors.ts';
 
 /** What this stage uses of the gateway. */
 export type AdmitParts = QuoteParts &
-  Pick<Gateway, 'attribution' | 'repoBudgets' | 'tiers' | 'queue' | 'tokens'>;
+  Pick<Gateway, 'attribution' | 'repoBudgets' | 'tiers' | 'queue' | 'tokens' | 'promptBases' | 'boundTrust'>;
 
 /**
  * Holds the worst-case cost in every budget of the project. Tries the cheap bound of the input tokens first, and counts
@@ -34,11 +34,12 @@ export async function admit(
 ): Promise<Admitted> {
   const admission = { context, target, calendar };
   const quoteFor = quoteRequest(gateway, context, target);
-  const bound = quoteFor(inputBound(context, target));
+  const least = leastInput(gateway, context, target);
+  const bound = quoteFor(least.tokens, least.by);
   const admitted = await admitQuote(gateway, admission, bound, !isCountable(context, target));
   if (admitted) return admitted;
-  const exact = quoteFor(await countInput(gateway, context, target, bound.inputTokens), countedBound(target));
-  return admitFinally(gateway, admission, exact);
+  const counted = await countInput(gateway, context, target, bound);
+  return admitFinally(gateway, admission, quoteFor(counted.tokens, counted.by));
 }
 
 /** Admits a quote that no count can lower. */

@@ -2,11 +2,16 @@ import { modelLimits } from '../../pricing/limits.ts';
 import { tokenBound } from '../../tokens/bound.ts';
 import { encodingOf } from '../../tokens/encoding.ts';
 import type { NonTextInput } from '../../wire/request/non-text-input.ts';
-import { nonTextTokens } from '../../wire/request/non-text-input.ts';
+import { imageTokens, nonTextTokens } from '../../wire/request/non-text-input.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { InputBound } from '../state/input-bound.ts';
 import type { Target } from '../state/resolver.ts';
+import { editBound, type MeasuredPrompt } from './edit-bound.ts';
+import { measurePrompt, promptOf, rewritesJson } from './measure-prompt.ts';
+import { scopeOf } from './prompt-scope.ts';
+import type { Quote } from './quote.ts';
+import { normalizationGrowth, rewriteGrowth } from './text-growth.ts';
 
 /** Tokens that a provider adds to any request. */
 const TOKENS_PER_REQUEST = 64;
@@ -21,40 +26,124 @@ function overheadTokens({ request }: RequestContext): number {
   return TOKENS_PER_REQUEST + (request.members.some(({ key }) => key === 'tools') ? TOKENS_FOR_TOOLS : 0);
 }
 
-/** Upper bound of the input tokens without counting: a token is at least one byte, and JSON only makes text longer. */
+/** Upper bound of the input tokens, and how it was found. */
+export interface BoundedInput {
+  tokens: number;
+  by: InputBound;
+}
+
+/** What bounding the input needs of the gateway. */
+export type InputParts = Pick<Gateway, 'promptBases' | 'boundTrust'>;
+
+/** Smaller bodies are bounded by their bytes alone: splitting one takes longer than it can save. */
+const MIN_SPLIT_BYTES = 2_048;
+
+/**
+ * The least upper bound of the input tokens that needs no count: by the prompts that the provider has counted before, or
+ * by the bytes.
+ */
+export function leastInput(
+  { promptBases }: InputParts,
+  context: RequestContext,
+  target: Target,
+): BoundedInput {
+  const prompt = context.request.bytes.length < MIN_SPLIT_BYTES ? undefined : promptOf(context);
+  const measured = prompt && measurePrompt(prompt, target, promptBases);
+  const scope =
+    prompt && boundTrust.isTrusted(target, 'edit') ? scopeOf(context, target, prompt.key) : undefined;
+  const found = measured && scope && editBound(measured, promptBases.find(scope));
+  // The bytes as they stand, before what a template may make of them: no other bound by bytes is lower.
+  if (found && found.tokens <= context.request.bytes.length) {
+    promptBases.touch(scope, found.base);
+    return { tokens: found.tokens, by: 'edit' };
+  }
+  const bytes = byteBound(context, target, measured);
+  return found && found.tokens < bytes
+    ? { tokens: found.tokens, by: 'edit' }
+    : { tokens: bytes, by: 'bytes' };
+}
+
+/** Upper bound of the input tokens by the request's bytes alone. */
 export function inputBound(context: RequestContext, target: Target): number {
+  const prompt = context.request.bytes.length < MIN_SPLIT_BYTES ? undefined : promptOf(context);
+  return byteBound(context, target, prompt && measurePrompt(prompt, target, NO_BASES));
+}
+
+/** A token is at least one byte, and JSON only makes text longer: but templates and tokenizers may lengthen it first. */
+function byteBound(context: RequestContext, target: Target, measured: MeasuredPrompt | undefined): number {
   const { bytes, nonText } = context.request;
-  return bytes.length + overheadTokens(context) + nonTextBound(nonText, target);
+  return (
+    bytes.length +
+    growth(bytes, target, measured?.blocks) +
+    referencedTokens(context, measured) +
+    overheadTokens(context) +
+    nonTextBound(nonText, target, bytes)
+  );
+}
+
+const TOOL_MARKS = ['"tool', '"function'].map((mark) => Buffer.from(mark));
+
+/** Tokens by which the prompt can exceed its bytes. Without blocks, all of it may be JSON that is written anew. */
+function growth(bytes: Buffer, target: Target, blocks: MeasuredPrompt['blocks'] | undefined): number {
+  const normalized = normalizationGrowth(bytes);
+  if (!rewritesJson(target)) return normalized;
+  if (blocks) {
+    return blocks.reduce(
+      (sum, { isJson, start, end }) => (isJson ? sum + rewriteGrowth(bytes, start, end) : sum),
+      normalized,
+    );
+  }
+  const mayHaveTools = TOOL_MARKS.some((mark) => bytes.indexOf(mark) >= 0);
+  return mayHaveTools ? normalized + rewriteGrowth(bytes, 0, bytes.length) : normalized;
+}
+
+const REFERENCE = Buffer.from('"tool_reference"');
+
+/** The definitions that references to tools stand for, each as often as it is referred to. */
+function referencedTokens({ request }: RequestContext, measured: MeasuredPrompt | undefined): number {
+  const { bytes, members } = request;
+  let at = bytes.indexOf(REFERENCE);
+  if (at < 0) return 0;
+  if (measured) {
+    const names = measured.blocks.flatMap(({ references }) => references ?? []);
+    return names.reduce((sum, name) => sum + measured.definitionTokens(name), 0);
+  }
+  const tools = members.find(({ key }) => key === 'tools');
+  let references = 0;
+  for (; at >= 0; at = bytes.indexOf(REFERENCE, at + 1)) references++;
+  return tools ? references * (tools.end - tools.start) : 0;
 }
 
 /** Upper bound, in tokens, of input that the request only refers to: images, files, stored context. */
-export function nonTextBound(nonText: NonTextInput, { provider, model }: Target): number {
+export function nonTextBound(nonText: NonTextInput, { provider, model }: Target, bytes?: Buffer): number {
   if (nonText.images === 0 && !nonText.context) return 0;
-  return nonTextTokens(nonText, model, modelLimits(provider.name, model)?.contextTokens);
+  return nonTextTokens(nonText, imageTokens(model, bytes), modelLimits(provider.name, model)?.contextTokens);
 }
+
+const NO_BASES = {
+  numbersOf: (blocks: { length: number }) => new Int32Array(blocks.length),
+  sealedTokens: () => undefined,
+};
 
 /** Counts the input tokens exactly where the model's tokenizer is known; never more than `bound`. */
 export async function countInput(
-  gateway: Pick<Gateway, 'tokens'>,
+  gateway: Pick<Gateway, 'tokens' | 'boundTrust'>,
   context: RequestContext,
   target: Target,
-  bound: number,
-): Promise<number> {
-  const encoding = encodingOf(target.model);
+  { inputTokens: bound, inputBound: by }: Pick<Quote, 'inputTokens' | 'inputBound'>,
+): Promise<BoundedInput> {
+  const encoding = gateway.boundTrust.isTrusted(target, 'exact') ? encodingOf(target.model) : undefined;
   const { texts, items, tokens, nonText } = context.wire.promptOf(context.request);
   const textTokens = encoding
     ? await gateway.tokens.count(texts, encoding).catch(() => bound)
     : texts.reduce((sum, text) => sum + tokenBound(text), 0);
   const overhead = overheadTokens(context) + items * TOKENS_PER_ITEM;
-  return Math.min(bound, textTokens + tokens + overhead + nonTextBound(nonText, target));
+  const counted = textTokens + tokens + overhead + nonTextBound(nonText, target, context.request.bytes);
+  if (counted >= bound) return { tokens: bound, by };
+  return { tokens: counted, by: encoding ? 'exact' : 'bytes' };
 }
 
 /** Whether counting can lower the bound, which takes the bytes of inline images for text. */
 export function isCountable({ request: { nonText } }: RequestContext, target: Target): boolean {
   return encodingOf(target.model) !== undefined || nonText.images > 0 || nonText.context;
-}
-
-/** What `countInput` gives for a target: an exact count only where the tokenizer is public. */
-export function countedBound({ model }: Target): InputBound {
-  return encodingOf(model) ? 'exact' : 'bytes';
 }

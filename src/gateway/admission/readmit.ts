@@ -5,7 +5,7 @@ import { queueKeyOf, type RequestContext } from '../context/request-context.ts';
 import type { RoutedTarget, Target } from '../state/resolver.ts';
 import type { Admitted } from './admitted.ts';
 import { fittingHold, toAdmitted } from './fitting-hold.ts';
-import { countedBound, countInput, inputBound, isCountable } from './input-tokens.ts';
+import { countInput, inputBound, isCountable, leastInput } from './input-tokens.ts';
 import type { Quote } from './quote.ts';
 import type { QuoteParts } from './quote-request.ts';
 import { quoteRequest } from './quote-request.ts';
@@ -13,7 +13,7 @@ import { noRoomError } from './refusal-errors.ts';
 
 /** What this stage uses of the gateway. */
 export type ReadmitParts = QuoteParts &
-  Pick<Gateway, 'repoBudgets' | 'calendar' | 'ledger' | 'queue' | 'tokens'>;
+  Pick<Gateway, 'repoBudgets' | 'calendar' | 'ledger' | 'queue' | 'tokens' | 'promptBases' | 'boundTrust'>;
 
 /** The next attempt of a request: at another target, or at the same one in another API. */
 interface NextAttempt {
@@ -79,12 +79,13 @@ async function replaceHold(
 ): Promise<Admitted | NoRoom | undefined> {
   const { context, target } = attempt;
   const quoteFor = quoteRequest(gateway, context, target);
-  const bound = quoteFor(inputBound(context, target));
+  const least = leastInput(gateway, context, target);
+  const bound = quoteFor(least.tokens, least.by);
   const isFinal = bound.unpriced || !isCountable(context, target);
   const result = await tryReadmit(gateway, attempt, bound, isFinal);
   if (isFinal || !result || !('standing' in result)) return result;
-  const inputTokens = await countInput(gateway, context, target, bound.inputTokens);
-  return tryReadmit(gateway, attempt, quoteFor(inputTokens, countedBound(target)), true);
+  const counted = await countInput(gateway, context, target, bound);
+  return tryReadmit(gateway, attempt, quoteFor(counted.tokens, counted.by), true);
 }
 
 async function tryReadmit(

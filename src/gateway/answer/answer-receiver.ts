@@ -117,6 +117,11 @@ export abstract class AnswerReceiver {
     return undefined;
   }
 
+  /** The first events of a stream, the last of them perhaps in part. */
+  get firstEvents(): Buffer {
+    return NOTHING;
+  }
+
   /** The last events of a stream, including the closing event. */
   get lastEvents(): { events: Buffer; isWhole: boolean } | undefined {
     return undefined;

@@ -21,6 +21,8 @@ export class EventBuffer {
   #text: string[] = [];
   /** The last events that are no longer buffered. */
   #lastDropped: Buffer = NOTHING;
+  /** The first bytes, once they are no longer buffered. */
+  #firstDropped: Buffer = NOTHING;
   #ending: LimitEnding | undefined;
   readonly #wire: AnswerWire;
   readonly #mayStop: boolean;
@@ -56,6 +58,11 @@ export class EventBuffer {
     return this.#lastDropped.length === 0;
   }
 
+  /** The first events, the last of them perhaps in part. */
+  first(): Buffer {
+    return this.isWhole ? this.all().subarray(0, FIRST_BYTES) : this.#firstDropped;
+  }
+
   /** The last events, at least one. */
   end(): Buffer {
     return this.isWhole ? this.all() : Buffer.concat([this.#lastDropped, this.all()]);
@@ -85,6 +92,7 @@ export class EventBuffer {
   #drop(): void {
     this.#takeText();
     this.ending();
+    if (this.isWhole) this.#firstDropped = Buffer.from(this.first());
     this.#lastDropped = Buffer.from(this.#store.subarray(this.#last, this.#bytes));
     this.#store = NOTHING;
     this.#bytes = 0;

@@ -159,6 +159,10 @@ export class EventStream extends AnswerReceiver {
     return this.started ? undefined : Buffer.concat([this.#events.all(), this.#closingEvent]);
   }
 
+  override get firstEvents(): Buffer {
+    return this.#events.first();
+  }
+
   override get lastEvents(): { events: Buffer; isWhole: boolean } {
     return {
       events: Buffer.concat([this.#events.end(), this.#closingEvent]),

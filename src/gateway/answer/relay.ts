@@ -117,6 +117,10 @@ export class Relay implements Receiver {
     return this.#receiver.unsent;
   }
 
+  get firstEvents(): Buffer {
+    return this.#receiver.firstEvents;
+  }
+
   get lastEvents(): { events: Buffer; isWhole: boolean } | undefined {
     return this.#receiver.lastEvents;
   }

@@ -25,6 +25,8 @@ type SettleParts = MeterParts &
 export interface Settlement {
   /** Usage of the last attempt. */
   usage: TokenUsage;
+  /** Flags of the last attempt: whether its usage is an estimate. */
+  flags: number;
   outcome: RequestRecord['outcome'];
 }
 
@@ -47,7 +49,7 @@ export async function settle(
   gateway.queue.wake(queueKeyOf(context, gateway.repoBudgets()));
   headers.costNanoUsd = record.flags & FLAGS.unpriced ? undefined : record.costNanoUsd;
   headers.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
-  return { usage: last.usage, outcome: record.outcome };
+  return { usage: last.usage, flags: last.flags, outcome: record.outcome };
 }
 
 /** A report above its bound shows that an assumption about the provider is wrong: that bound is not used again. */

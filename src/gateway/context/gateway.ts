@@ -16,6 +16,7 @@ import type { BodyMemory } from '../state/body-memory.ts';
 import type { BoundTrust } from '../state/bound-trust.ts';
 import type { Labels } from '../state/labels.ts';
 import type { Learners } from '../state/learners.ts';
+import type { PromptBases } from '../state/prompt-bases.ts';
 import type { Resolver } from '../state/resolver.ts';
 import type { ResponsesSupport } from '../state/responses-support.ts';
 import type { Router } from '../state/router.ts';
@@ -47,6 +48,7 @@ export interface Gateway {
   settleRetry: SettleRetry;
   queue: AdmissionQueue;
   bodies: BodyMemory;
+  promptBases: PromptBases;
   accountSurcharges: AccountSurcharges;
   boundTrust: BoundTrust;
   tokens: TokenCounter;

@@ -4,7 +4,7 @@ import { isObject } from '../../json/object.ts';
 import { type Member, readValue, scanObject } from '../../json/scan.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
 import { describeError, parseObject } from '../../wire/answer/events.ts';
-import { nonTextTokens } from '../../wire/request/non-text-input.ts';
+import { imageTokens } from '../../wire/request/non-text-input.ts';
 import type { AdmittedRequest } from '../admission/admitted.ts';
 import type { Gateway } from '../context/gateway.ts';
 
@@ -48,10 +48,6 @@ export function maxPriceOf({
   const { provider, model } = target;
   if (admitted.remaining === null || provider.name !== MARKET || !PATHS.has(wire.path)) return undefined;
   return listed && ceilingFrom(listed, request.nonText.images > 0 ? imageTokens(model) : undefined);
-}
-
-function imageTokens(model: string): number {
-  return nonTextTokens({ images: 1, context: false }, model);
 }
 
 function ceilingFrom(

@@ -6,9 +6,11 @@ import type { NonTextMarkers } from '../request/non-text-input.ts';
 import { beyondLimit, LIMITS } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
+import { splitPrompt } from '../request/prompt-blocks.ts';
 import { reasoningBudget } from '../request/reasoning-budget.ts';
 import type { ToolShape } from '../request/server-tools.ts';
 import type { Wire } from '../wire.ts';
+import { CHAT_BLOCKS } from './chat-blocks.ts';
 import { choiceAnswers } from './choice-answers.ts';
 
 const MAX_CHOICES = 128;
@@ -93,6 +95,7 @@ export const chatWire: Wire = {
   ...choiceAnswers,
   form: 'chat',
   messagesOf: ({ members }) => members.find(({ key }) => key === 'messages'),
+  blocksOf: (request) => splitPrompt(request, CHAT_BLOCKS),
   promptOf: promptReader({
     read: new Set(['messages']),
     json: new Set(['tools', 'functions', 'response_format', 'prediction']),

@@ -10,8 +10,10 @@ import { usageMember } from '../answer/usage-member.ts';
 import { checkList, type Fields } from '../request/fields.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
+import { splitPrompt } from '../request/prompt-blocks.ts';
 import { MAX_REASONING_TOKENS } from '../request/reasoning-budget.ts';
 import type { Wire } from '../wire.ts';
+import { MESSAGE_BLOCKS } from './messages-blocks.ts';
 
 const LIMITS = ['max_tokens'];
 /** The tools that accept `max_uses`. */
@@ -75,6 +77,7 @@ export const messagesWire: Wire = {
   textOf: messageText,
   form: 'messages',
   messagesOf: ({ members }) => members.find(({ key }) => key === 'messages'),
+  blocksOf: (request) => splitPrompt(request, MESSAGE_BLOCKS),
   promptOf: promptReader({
     read: new Set(['messages', 'system']),
     json: new Set(['tools', 'output_config', 'output_format']),

@@ -9,8 +9,10 @@ import {
 import { endResponseAtLimit } from '../answer/responses-ending.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
+import { splitPrompt } from '../request/prompt-blocks.ts';
 import { reasoningBeyondLimit, reasoningBudget } from '../request/reasoning-budget.ts';
 import type { Wire } from '../wire.ts';
+import { RESPONSE_BLOCKS } from './responses-blocks.ts';
 
 const OPEN_BRACKET = 0x5b;
 const OPEN_BRACE = 0x7b;
@@ -85,6 +87,7 @@ export const responsesWire: Wire = {
   form: 'responses',
   messagesOf: ({ bytes, members }) =>
     members.find(({ key, start }) => key === 'input' && bytes[start] === OPEN_BRACKET),
+  blocksOf: (request) => splitPrompt(request, RESPONSE_BLOCKS),
   promptOf: promptReader({
     read: new Set(['input', 'instructions']),
     json: new Set(['tools', 'text']),
@@ -99,4 +102,6 @@ export const compactWire: Wire = {
   path: '/responses/compact',
   parse: (bytes) => ({ ...responsesWire.parse(bytes), limitable: false }),
   limitOutput: () => [],
+  // Its usage is that of a compaction.
+  blocksOf: () => undefined,
 };

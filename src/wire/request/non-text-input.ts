@@ -81,18 +81,33 @@ function isAt(bytes: Buffer, start: number, end: number, marker: Marker): boolea
   return marker.bytes.compare(bytes, start, markerEnd) === 0;
 }
 
-/** Upper bounds of the tokens billed for one image. OpenAI bills far more of them for gpt-4o-mini. */
-const TOKENS_PER_IMAGE = 12_000;
+/**
+ * Upper bounds of the tokens billed for one image: Qwen's visual models read up to 16,384 by default
+ * (https://github.com/vllm-project/vllm/issues/20123), OpenAI's 10,000 patches at a factor of 1.72 where the request asks
+ * for the original. OpenAI bills far more of them for gpt-4o-mini.
+ */
+const TOKENS_PER_IMAGE = 16_384;
+const TOKENS_PER_IMAGE_OF_MAKERS = 12_000;
+const TOKENS_PER_ORIGINAL = 17_200;
 const TOKENS_PER_IMAGE_4O_MINI = 48_200;
+/** Models whose makers say what an image costs. */
+const MAKERS_MODEL = /^(?:.*\/)?(?:claude|gpt-|chatgpt|o[134]|codex|gemini)/i;
+const ORIGINAL = Buffer.from('"original"');
 /** Context size assumed for a model whose size is unknown, in tokens. */
 export const UNKNOWN_CONTEXT = 1_000_000;
+
+/** Upper bound of the tokens of one image. A request's bytes tell whether it asks for a finer level of detail. */
+export function imageTokens(model: string, bytes?: Buffer): number {
+  if (/4o-mini/.test(model)) return TOKENS_PER_IMAGE_4O_MINI;
+  if (!MAKERS_MODEL.test(model)) return TOKENS_PER_IMAGE;
+  return bytes && bytes.indexOf(ORIGINAL) >= 0 ? TOKENS_PER_ORIGINAL : TOKENS_PER_IMAGE_OF_MAKERS;
+}
 
 /** Upper bound of non-text input, in tokens, for a model with a context of `contextTokens`. */
 export function nonTextTokens(
   { images, context }: NonTextInput,
-  model: string,
+  perImage: number,
   contextTokens?: number,
 ): number {
-  const perImage = /4o-mini/.test(model) ? TOKENS_PER_IMAGE_4O_MINI : TOKENS_PER_IMAGE;
   return images * perImage + (context ? (contextTokens ?? UNKNOWN_CONTEXT) : 0);
 }

@@ -55,7 +55,7 @@ describe('the price ceiling for hosts at OpenRouter', () => {
     const image = { type: 'image_url', image_url: { url: 'https://a.example/b' } };
     const body = { ...BODY, messages: [{ role: 'user', content: [image] }] };
     const { provider } = await sent(await market(), body);
-    expect(provider.max_price).toEqual({ ...LISTED, image: 0.012000000012 });
+    expect(provider.max_price).toEqual({ ...LISTED, image: 0.0163840000164 });
   });
 
   test('leaves the rest of the body unchanged', async () => {

@@ -1,0 +1,185 @@
+import { BLOCK_KINDS, type BlockKind, type PromptBlock } from '../../wire/request/prompt-block.ts';
+import type { PromptBase } from '../state/prompt-bases.ts';
+import { createAlign } from './align.ts';
+
+/** A prompt to find a bound for, and upper bounds of what its blocks add. */
+export interface MeasuredPrompt {
+  blocks: readonly PromptBlock[];
+  /** The blocks' numbers in the bases; 0 for a block that no base has. */
+  numbers: Int32Array;
+  /** Tokens of a block that the provider hasn't counted yet; each is asked for only where it is needed. */
+  tokensOf(at: number): number;
+  /** Tokens of the definitions that a reference to a tool stands for. */
+  definitionTokens(name: string): number;
+  /** Tokens of one image. */
+  imageTokens: number;
+}
+
+/** Tokens around a request: dates, budgets, the beginning of an answer. */
+const PER_REQUEST = 64;
+/** Tokens around a message: its role, and what is added at its end. */
+const PER_MESSAGE = 32;
+/** Tokens around a block, such as the warning after a tool's result of how much context is left. */
+const PER_BLOCK = 48;
+/** Tokens by which a template may react to other tools: instructions, definitions of the provider's own. */
+const FOR_TOOLS = 2_500;
+/** Tokens by which a template may react to another option. */
+const FOR_OPTION = 1_000;
+
+/**
+ * The least of the bounds that the bases give for a prompt; undefined without bases. A small base may give a lower one
+ * than a base that shares more.
+ */
+export function editBound(
+  prompt: MeasuredPrompt,
+  bases: readonly PromptBase[],
+): { tokens: number; base: PromptBase } | undefined {
+  let best: { tokens: number; base: PromptBase } | undefined;
+  const align = createAlign(prompt.numbers);
+  for (const base of bases) {
+    // What is removed lowers no bound, so that no base gives less than its own tokens.
+    if (best && base.tokens >= best.tokens) continue;
+    const tokens = boundBy(prompt, base, align(base.blocks));
+    if (!best || tokens < best.tokens) best = { tokens, base };
+  }
+  return best;
+}
+
+/** What differs between a prompt and a base. */
+interface Difference {
+  /** Upper bound of the tokens that the changed places add. */
+  tokens: number;
+  changesTools: boolean;
+  /** Blocks are gone without which reasoning may come back that the template had left out. */
+  restoresReasoning: boolean;
+  /** The first changed place that the model reads. */
+  firstPlace: number;
+}
+
+/**
+ * The base's tokens and what the prompt has beyond it. What is gone from the base is not subtracted, as nobody knows its
+ * tokens. `places`: for each block its place in the base, or -1.
+ */
+function boundBy(prompt: MeasuredPrompt, base: PromptBase, places: Int32Array): number {
+  const { blocks } = prompt;
+  const difference: Difference = {
+    tokens: 0,
+    changesTools: false,
+    restoresReasoning: !base.keepsReasoning,
+    firstPlace: blocks.length,
+  };
+  let before = -1;
+  let baseBefore = -1;
+  let isSame = true;
+  for (let i = 0; i <= blocks.length; i++) {
+    const place = i === blocks.length ? base.blocks.length : (places[i] ?? -1);
+    if (place < 0) continue;
+    if (i > before + 1 || place > baseBefore + 1) {
+      isSame = false;
+      addPlace(difference, prompt, base, { before, after: i, baseBefore, baseAfter: place });
+    }
+    before = i;
+    baseBefore = place;
+  }
+  const addressed = addressedImages(prompt, places);
+  if (isSame) return base.tokens + addressed;
+  return (
+    base.tokens +
+    addressed +
+    PER_REQUEST +
+    base.trailingSpace +
+    difference.tokens +
+    (difference.changesTools ? FOR_TOOLS : 0) +
+    restoredReasoning(prompt, places, difference) +
+    loadedDefinitions(prompt, places, difference)
+  );
+}
+
+/** A run of blocks that differ: those strictly between two common blocks, in the prompt and in the base. */
+interface Place {
+  before: number;
+  after: number;
+  baseBefore: number;
+  baseAfter: number;
+}
+
+function addPlace(difference: Difference, prompt: MeasuredPrompt, base: PromptBase, place: Place): void {
+  const { before, after, baseBefore, baseAfter } = place;
+  let isRead = false;
+  difference.tokens += PER_MESSAGE + PER_BLOCK;
+  for (let i = before + 1; i < after; i++) {
+    const block = prompt.blocks[i];
+    if (!block) continue;
+    difference.tokens += prompt.tokensOf(i) + PER_BLOCK + (block.opensMessage ? PER_MESSAGE : 0);
+    if (block.kind !== 'notice') isRead = true;
+    noteKind(difference, block.kind);
+  }
+  for (let j = baseBefore + 1; j < baseAfter; j++) {
+    const kind = BLOCK_KINDS[base.kinds[j] ?? 0] ?? 'option';
+    if (kind !== 'notice') isRead = true;
+    noteKind(difference, kind);
+    if (MAY_RESTORE.has(kind)) difference.restoresReasoning = true;
+  }
+  if (isRead) difference.firstPlace = Math.min(difference.firstPlace, before + 1);
+  if (mayMerge(prompt.blocks[before], prompt.blocks[before + 1]))
+    difference.tokens += prompt.tokensOf(before);
+}
+
+/**
+ * Templates leave out the reasoning before the last message of the user, or before a final answer: where that is gone
+ * the reasoning comes back. Tool results and system blocks have no such part.
+ */
+const MAY_RESTORE: ReadonlySet<BlockKind> = new Set(['user', 'image', 'assistant', 'reasoning', 'option']);
+
+function noteKind(difference: Difference, kind: BlockKind): void {
+  if (kind === 'tool' || kind === 'deferred') difference.changesTools = true;
+  if (kind !== 'option') return;
+  difference.tokens += FOR_OPTION;
+  difference.restoresReasoning = true;
+}
+
+/** Templates join neighbours of the same role, and the text before the seam may be split into other tokens. */
+function mayMerge(left: PromptBlock | undefined, right: PromptBlock | undefined): boolean {
+  return left !== undefined && left.role === right?.role && CONVERSATION.has(left.role);
+}
+
+const CONVERSATION: ReadonlySet<string> = new Set(['user', 'assistant', 'result']);
+
+/**
+ * The common reasoning that the base may not have counted: all of it if something was removed that decides over it, else
+ * that behind the first change, as providers leave reasoning out that follows on another prompt than its own:
+ * https://platform.claude.com/docs/en/build-with-claude/extended-thinking
+ */
+function restoredReasoning(
+  { blocks, tokensOf }: MeasuredPrompt,
+  places: Int32Array,
+  { restoresReasoning, firstPlace }: Difference,
+): number {
+  let tokens = 0;
+  for (let i = restoresReasoning ? 0 : firstPlace; i < blocks.length; i++) {
+    if (blocks[i]?.kind === 'reasoning' && (places[i] ?? -1) >= 0) tokens += tokensOf(i) + PER_BLOCK;
+  }
+  return tokens;
+}
+
+/** The definitions behind the references that are new, or behind all if any tool differs. */
+function loadedDefinitions(
+  { blocks, definitionTokens }: MeasuredPrompt,
+  places: Int32Array,
+  { changesTools }: Difference,
+): number {
+  let tokens = 0;
+  for (let i = 0; i < blocks.length; i++) {
+    const references = blocks[i]?.references;
+    if (!references || (!changesTools && (places[i] ?? -1) >= 0)) continue;
+    for (const name of references) tokens += definitionTokens(name) + PER_BLOCK;
+  }
+  return tokens;
+}
+
+/** Images by address count each time, as others may be at the address by now. */
+function addressedImages({ blocks, imageTokens }: MeasuredPrompt, places: Int32Array): number {
+  let images = 0;
+  for (let i = 0; i < blocks.length; i++) if ((places[i] ?? -1) >= 0) images += blocks[i]?.addressed ?? 0;
+  return images * imageTokens;
+}

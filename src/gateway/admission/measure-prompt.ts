@@ -1,0 +1,105 @@
+import { readValue, scanObject } from '../../json/scan.ts';
+import { imageTokens } from '../../wire/request/non-text-input.ts';
+import type { PromptBlock, PromptBlocks } from '../../wire/request/prompt-block.ts';
+import { sealOf } from '../../wire/request/seals.ts';
+import type { RequestContext } from '../context/request-context.ts';
+import type { PromptBases } from '../state/prompt-bases.ts';
+import type { Target } from '../state/resolver.ts';
+import type { MeasuredPrompt } from './edit-bound.ts';
+import { normalizationGrowth, rewriteGrowth } from './text-growth.ts';
+
+/** The request's prompt in blocks, as far as gw sends it unchanged. Split once for all stages. */
+export function promptOf({
+  wire,
+  request,
+}: Pick<RequestContext, 'wire' | 'request'>): PromptBlocks | undefined {
+  const { bytes } = request;
+  if (request.split?.bytes !== bytes) request.split = { bytes, blocks: wire.blocksOf?.(request) };
+  return request.split.blocks;
+}
+
+/** Makers whose templates write no JSON anew. */
+const KEEP_JSON: ReadonlySet<string> = new Set(['openai', 'azure', 'anthropic', 'google']);
+
+/** Whether the target's template may write tools, calls and results anew. */
+export function rewritesJson({ provider }: Target): boolean {
+  return !KEEP_JSON.has(provider.name);
+}
+
+/** A prompt with upper bounds of its blocks' tokens, which are worked out when they are asked for. */
+export function measurePrompt(
+  { bytes, blocks }: PromptBlocks,
+  target: Target,
+  bases: Pick<PromptBases, 'numbersOf' | 'sealedTokens'>,
+): MeasuredPrompt {
+  const perImage = imageTokens(target.model, bytes);
+  const rewrites = rewritesJson(target);
+  const known = new Float64Array(blocks.length).fill(-1);
+  function tokensOf(at: number): number {
+    const before = known[at] ?? -1;
+    if (before >= 0) return before;
+    const block = blocks[at];
+    const tokens = block ? blockTokens(bytes, block, rewrites, bases) + block.images * perImage : 0;
+    known[at] = tokens;
+    return tokens;
+  }
+  return {
+    blocks,
+    numbers: bases.numbersOf(blocks),
+    tokensOf,
+    definitionTokens: (name) => definitionTokens(blocks, name, tokensOf),
+    imageTokens: perImage,
+  };
+}
+
+/** Tokens of a block that the provider hasn't counted yet: its bytes, and what these can grow to. */
+function blockTokens(
+  bytes: Buffer,
+  block: PromptBlock,
+  rewrites: boolean,
+  bases: Pick<PromptBases, 'sealedTokens'>,
+): number {
+  const { start, end } = block;
+  const sealed = block.kind === 'reasoning' ? sealedTokens(bytes, block, bases) : undefined;
+  if (sealed !== undefined) return sealed;
+  const rewritten = rewrites && block.isJson ? rewriteGrowth(bytes, start, end) : 0;
+  return end - start - block.without + normalizationGrowth(bytes.subarray(start, end)) + rewritten;
+}
+
+/** What the answer that made sealed reasoning was billed for it, with the bytes beside the seal. */
+function sealedTokens(
+  bytes: Buffer,
+  { start, end }: PromptBlock,
+  bases: Pick<PromptBases, 'sealedTokens'>,
+): number | undefined {
+  const text = bytes.subarray(start, end);
+  if (text[0] !== OPEN_BRACE) return undefined;
+  const value: Record<string, unknown> = {};
+  for (const member of scanObject(text)) value[member.key] = readValue(text, member);
+  const seal = sealOf(value);
+  const tokens = seal && bases.sealedTokens(seal.id);
+  return tokens === undefined || !seal ? undefined : tokens + Math.max(0, end - start - seal.bytes);
+}
+
+const OPEN_BRACE = 0x7b;
+
+/** The tool's definition; those of all deferred tools if none or several have the name. */
+function definitionTokens(
+  blocks: readonly PromptBlock[],
+  name: string,
+  tokensOf: (at: number) => number,
+): number {
+  let named = 0;
+  let found = 0;
+  let deferred = 0;
+  for (let i = 0; i < blocks.length; i++) {
+    const { kind, name: each } = blocks[i] as PromptBlock;
+    if (kind !== 'tool' && kind !== 'deferred') continue;
+    if (each === name) {
+      named += tokensOf(i);
+      found++;
+    }
+    if (kind === 'deferred') deferred += tokensOf(i);
+  }
+  return found === 1 ? named : deferred + named;
+}

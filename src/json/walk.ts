@@ -1,0 +1,61 @@
+/**
+ * Walks a JSON text that has been scanned before, in one pass: a visitor gets the start of each value and returns its
+ * end, by walking it in turn or by `skipValue`. Throws JsonSyntaxError.
+ */
+import { JsonSyntaxError, type Member, readKey, skipSpace, skipString, skipValue } from './scan.ts';
+
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const COMMA = 0x2c;
+
+/** Walks the members of the object at `start`. Returns the end of the object. */
+export function walkObject(
+  bytes: Buffer,
+  start: number,
+  visit: (key: string, valueStart: number, keyStart: number) => number,
+): number {
+  if (bytes[start] !== OPEN_BRACE) throw new JsonSyntaxError('an object was expected', start);
+  let position = skipSpace(bytes, start + 1);
+  if (bytes[position] === CLOSE_BRACE) return position + 1;
+  for (;;) {
+    const keyEnd = skipString(bytes, position);
+    const valueStart = skipSpace(bytes, skipSpace(bytes, keyEnd) + 1);
+    position = skipSpace(bytes, visit(readKey(bytes, position, keyEnd), valueStart, position));
+    if (bytes[position] === CLOSE_BRACE) return position + 1;
+    if (bytes[position] !== COMMA) throw new JsonSyntaxError('a comma or } was expected', position);
+    position = skipSpace(bytes, position + 1);
+  }
+}
+
+/** Walks the elements of the array at `start`. Returns the end of the array. */
+export function walkArray(
+  bytes: Buffer,
+  start: number,
+  visit: (elementStart: number, index: number) => number,
+): number {
+  if (bytes[start] !== OPEN_BRACKET) throw new JsonSyntaxError('an array was expected', start);
+  let position = skipSpace(bytes, start + 1);
+  if (bytes[position] === CLOSE_BRACKET) return position + 1;
+  for (let index = 0; ; index++) {
+    position = skipSpace(bytes, visit(position, index));
+    if (bytes[position] === CLOSE_BRACKET) return position + 1;
+    if (bytes[position] !== COMMA) throw new JsonSyntaxError('a comma or ] was expected', position);
+    position = skipSpace(bytes, position + 1);
+  }
+}
+
+/** The members of the object at `start`, which are added to `members`. Returns the end of the object. */
+export function readMembers(bytes: Buffer, start: number, members: Member[]): number {
+  return walkObject(bytes, start, (key, valueStart, keyStart) => {
+    const end = skipValue(bytes, valueStart);
+    members.push({ key, keyStart, start: valueStart, end });
+    return end;
+  });
+}
+
+/** The string at a member's value; undefined for any other value. */
+export function stringAt(bytes: Buffer, { start, end }: { start: number; end: number }): string | undefined {
+  return bytes[start] === 0x22 ? readKey(bytes, start, end) : undefined;
+}

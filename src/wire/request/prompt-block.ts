@@ -1,0 +1,59 @@
+/**
+ * What a block is to the model. `notice` is a line for the provider's bill that stands as the first system block and
+ * that no model reads; `deferred` a tool whose definition is read only where a block refers to it; `option` a field that
+ * changes how the prompt is rendered.
+ */
+export type BlockKind =
+  | 'option'
+  | 'tool'
+  | 'deferred'
+  | 'system'
+  | 'notice'
+  | 'user'
+  | 'assistant'
+  | 'result'
+  | 'reasoning'
+  | 'image';
+
+/** All kinds; a kind's place here is its number in a base. */
+// biome-ignore format: they fit a line
+export const BLOCK_KINDS: readonly BlockKind[] = [
+  'option', 'tool', 'deferred', 'system', 'notice', 'user', 'assistant', 'result', 'reasoning', 'image',
+];
+
+export type BlockRole = 'option' | 'tool' | 'system' | 'user' | 'assistant' | 'result';
+
+/** A part of a prompt that stays the same, or changes, as a whole. */
+export interface PromptBlock {
+  /** Of its role, its kind and its bytes without cache marks: equal ids are equal to the model. */
+  id: string;
+  kind: BlockKind;
+  role: BlockRole;
+  /** Byte range in the body. */
+  start: number;
+  end: number;
+  /** Bytes of the range that belong to other blocks. */
+  without: number;
+  /** It is the first block of its message. */
+  opensMessage: boolean;
+  /** A template may write it anew as JSON: tools, calls and their results. */
+  isJson: boolean;
+  /** A tool's name. */
+  name?: string | undefined;
+  /** The tools that it refers to; each reference stands for the tool's whole definition. */
+  references?: readonly string[] | undefined;
+  /** Images that it contains, those by address included. */
+  images: number;
+  /** Images by address, whose content may change. */
+  addressed: number;
+}
+
+/** A prompt as it will be sent, in the order in which it is compared: options, tools, system blocks, messages. */
+export interface PromptBlocks {
+  bytes: Buffer;
+  blocks: readonly PromptBlock[];
+  /** Hash of the other fields, but for those that no model reads. */
+  key: string;
+  /** The provider renders the reasoning of the prompt in full. If not, a later request may bring it back. */
+  keepsReasoning: boolean;
+}

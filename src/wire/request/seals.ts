@@ -1,0 +1,33 @@
+import { hash } from 'node:crypto';
+
+/** Reasoning that only its provider can read. */
+export interface Seal {
+  /** A hash of it and of the text that it belongs to. */
+  id: string;
+  /** Its bytes, with that text. */
+  bytes: number;
+}
+
+/** The seal of a reasoning item, a thinking block or a redacted one; undefined if there is none. */
+export function sealOf({
+  type,
+  encrypted_content,
+  thinking,
+  signature,
+  data,
+}: Record<string, unknown>): Seal | undefined {
+  if (type === 'reasoning' && isText(encrypted_content)) return seal('', encrypted_content);
+  if (type === 'redacted_thinking' && isText(data)) return seal('', data);
+  if (type === 'thinking' && isText(signature) && typeof thinking === 'string')
+    return seal(thinking, signature);
+  return undefined;
+}
+
+function seal(text: string, sealed: string): Seal {
+  return {
+    id: hash('sha256', `${text.length}:${text}${sealed}`, 'base64'),
+    bytes: Buffer.byteLength(text) + Buffer.byteLength(sealed),
+  };
+}
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
