@@ -36,10 +36,34 @@ export async function admit(
   const quoteFor = quoteRequest(gateway, context, target);
   const least = leastInput(gateway, context, target);
   const bound = quoteFor(least.tokens, least.by);
-  const admitted = await admitQuote(gateway, admission, bound, !isCountable(context, target));
+  const requote = requoting(gateway, admission, quoteFor, bound);
+  const admitted = await admitQuote(gateway, admission, bound, !isCountable(context, target), requote);
   if (admitted) return admitted;
   const counted = await countInput(gateway, context, target, bound);
-  return admitFinally(gateway, admission, quoteFor(counted.tokens, counted.by));
+  const final = quoteFor(counted.tokens, counted.by);
+  return admitFinally(gateway, admission, final, requoting(gateway, admission, quoteFor, final));
+}
+
+/** Returns a quote that is lower than all before, if a prompt counted since gives one. */
+type Requote = () => Quote | undefined;
+
+function requoting(
+  gateway: AdmitParts,
+  { context, target }: { context: RequestContext; target: Target },
+  quoteFor: ReturnType<typeof quoteRequest>,
+  quote: Quote,
+): Requote {
+  const { promptBases } = gateway;
+  let { inputTokens } = quote;
+  let { version } = promptBases;
+  return () => {
+    if (version === promptBases.version) return undefined;
+    version = promptBases.version;
+    const least = leastInput(gateway, context, target);
+    if (least.tokens >= inputTokens) return undefined;
+    inputTokens = least.tokens;
+    return quoteFor(least.tokens, least.by);
+  };
 }
 
 /** Admits a quote that no count can lower. */
@@ -47,8 +71,9 @@ export async function admitFinally(
   gateway: AdmitParts,
   admission: AdmissionRequest,
   quote: Quote,
+  requote?: Requote,
 ): Promise<Admitted> {
-  const admitted = await admitQuote(gateway, admission, quote, true);
+  const admitted = await admitQuote(gateway, admission, quote, true, requote);
   if (!admitted) throw new Error('the ledger did not decide a final admission');
   return admitted;
 }
@@ -59,21 +84,25 @@ async function admitQuote(
   admission: AdmissionRequest,
   quote: Quote,
   isFinal: boolean,
+  requote?: Requote,
 ): Promise<Admitted | undefined> {
-  const hold = fittingHold(gateway, quote);
-  return outcomeOf(gateway, admission, hold, await reserve(gateway, admission, hold, isFinal));
+  const offer: Offer = { hold: fittingHold(gateway, quote), isFinal, requote };
+  const result = await reserve(gateway, admission, offer);
+  return outcomeOf(gateway, admission, offer.hold, result);
+}
+
+/** What the ledger is asked for. The hold changes when the request is quoted anew. */
+interface Offer {
+  hold: FittingHold;
+  isFinal: boolean;
+  requote: Requote | undefined;
 }
 
 /** Budgets of repositories need the request's origin, so the reservation waits for it if the project has any. */
-function reserve(
-  gateway: AdmitParts,
-  admission: AdmissionRequest,
-  hold: FittingHold,
-  isFinal: boolean,
-): Promise<AdmissionResult> {
+function reserve(gateway: AdmitParts, admission: AdmissionRequest, offer: Offer): Promise<AdmissionResult> {
   const { origin, project, exchange } = admission.context;
   const reserveNow = () =>
-    gateway.queue.admit(ledgerAdmission(gateway, admission, hold, isFinal), {
+    gateway.queue.admit(ledgerAdmission(gateway, admission, offer), {
       maxWaitMs: gateway.settings()['admission.max_wait_ms'],
       isConnected: () => !exchange.gone,
     });
@@ -82,13 +111,13 @@ function reserve(
 }
 
 function ledgerAdmission(
-  gateway: Pick<Gateway, 'clock' | 'repoBudgets'>,
+  gateway: Pick<Gateway, 'clock' | 'repoBudgets' | 'settings'>,
   { context, target }: AdmissionRequest,
-  { quote, small, fitInto }: FittingHold,
-  isFinal: boolean,
+  offer: Offer,
 ): Admission {
   const { exchange, request } = context;
-  return {
+  const { quote, small, fitInto } = offer.hold;
+  const admission: Admission = {
     id: exchange.id,
     projectId: context.project.id,
     queueKey: queueKeyOf(context, gateway.repoBudgets()),
@@ -103,9 +132,10 @@ function ledgerAdmission(
     least: quote.least,
     small,
     unpriced: quote.unpriced,
-    isFinal,
+    isFinal: offer.isFinal,
     fitInto,
     blockedRecord() {
+      const { quote } = offer.hold;
       const need = leastNeed(quote, quote.least, request.maxOutputTokens);
       const fields = {
         status: blockedStatus(exchange.request.headers),
@@ -114,7 +144,17 @@ function ledgerAdmission(
       } as const;
       return recordOf(context, target, fields, gateway.clock.monotonic());
     },
+    requote() {
+      const lower = offer.requote?.();
+      if (!lower) return;
+      offer.hold = fittingHold(gateway, lower);
+      admission.amount = lower.amount;
+      admission.least = lower.least;
+      admission.small = offer.hold.small;
+      admission.fitInto = offer.hold.fitInto;
+    },
   };
+  return admission;
 }
 
 function outcomeOf(

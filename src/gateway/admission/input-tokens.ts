@@ -43,7 +43,7 @@ const MIN_SPLIT_BYTES = 2_048;
  * by the bytes.
  */
 export function leastInput(
-  { promptBases }: InputParts,
+  { promptBases, boundTrust }: InputParts,
   context: RequestContext,
   target: Target,
 ): BoundedInput {

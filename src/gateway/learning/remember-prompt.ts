@@ -1,7 +1,6 @@
 import { messageOf } from '../../errors.ts';
 import { modelLimits } from '../../pricing/limits.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
-import type { PromptBlock, PromptBlocks } from '../../wire/request/prompt-block.ts';
 import { promptOf } from '../admission/measure-prompt.ts';
 import { scopeOf } from '../admission/prompt-scope.ts';
 import type { Relay } from '../answer/relay.ts';
@@ -9,7 +8,8 @@ import type { AttemptResult, RoutedAttempt } from '../attempt/attempt.ts';
 import type { Settlement } from '../attempt/settle.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf } from '../context/request-context.ts';
-import type { BaseScope, PromptBases } from '../state/prompt-bases.ts';
+import type { Target } from '../state/resolver.ts';
+import { countedPrompt } from './counted-prompt.ts';
 import { rememberSeals } from './remember-seals.ts';
 import { isDated, isSameModel, servedModel } from './served-model.ts';
 
@@ -27,25 +27,24 @@ export function rememberPrompt(
   { outcome, usage, flags }: Settlement,
 ): void {
   const { context, target } = attempt;
-  if (outcome !== 'ok' || (flags & FLAGS.estimated) !== 0 || relay.usageIs !== undefined) return;
+  if (outcome !== 'ok' || (flags & FLAGS.estimated) !== 0 || relay.usageIs === 'opening') return;
   const prompt = context.request.split?.blocks && promptOf(context);
   const scope = prompt && scopeOf(context, target, prompt.key);
   if (!scope) return;
   setImmediate(() => {
     try {
       rememberSeals(gateway.promptBases, relay, usage);
-      if (!isBase(prompt, attempt, usage.inputTokens)) return;
       const served = modelOf(relay);
-      if (served === undefined || !isSameModel(target.model, served)) return;
-      if (!isPlausible(gateway.promptBases, scope, prompt.blocks, usage.inputTokens)) return;
-      gateway.promptBases.remember(scope, {
-        prompt: prompt.blocks,
-        tokens: usage.inputTokens,
-        trailingSpace: trailingSpace(prompt),
-        keepsReasoning: prompt.keepsReasoning,
-        served,
-        lifetimeMs: isDated(target.model) ? Number.POSITIVE_INFINITY : UNDATED_MS,
-      });
+      if (served === undefined) return;
+      if (!isSameModel(target.model, served)) {
+        gateway.promptBases.forget(scope.model);
+        return;
+      }
+      const counted = { tokens: usage.inputTokens, contextTokens: contextOf(target) };
+      const base = countedPrompt(gateway.promptBases, scope, prompt, counted);
+      if (!base) return;
+      const lifetimeMs = isDated(target.model) ? Number.POSITIVE_INFINITY : UNDATED_MS;
+      gateway.promptBases.remember(scope, base, { served, lifetimeMs });
       gateway.queue.wake(queueKeyOf(context, gateway.repoBudgets()));
     } catch (error) {
       gateway.warn(`a prompt could not be remembered: ${messageOf(error)}`);
@@ -55,55 +54,9 @@ export function rememberPrompt(
 
 /** A name without a date may be given to a new model at any time; a deployment follows within hours. */
 const UNDATED_MS = 3_600_000;
-/** Above this share of the context the provider may have cut the prompt. */
-const MOST_OF_CONTEXT = 0.9;
-/** No tokenizer packs more bytes of text into a token on average: a lower count leaves something out. */
-const MAX_BYTES_PER_TOKEN = 16;
 
-/** Whether the reported tokens mean this prompt as a whole. An answer that was begun by the client is no prompt. */
-function isBase({ blocks }: PromptBlocks, { target }: RoutedAttempt, tokens: number): boolean {
-  const last = blocks.at(-1);
-  if (!last || last.role === 'assistant') return false;
-  const contextTokens = modelLimits(target.provider.name, target.model)?.contextTokens;
-  if (contextTokens !== undefined && tokens > MOST_OF_CONTEXT * contextTokens) return false;
-  return tokens * MAX_BYTES_PER_TOKEN >= blocks.reduce((sum, block) => sum + textBytes(block), 0);
-}
-
-/** Bytes of text that the model surely reads. */
-function textBytes({ kind, start, end, images, without }: PromptBlock): number {
-  const isRead =
-    images === 0 && (kind === 'system' || kind === 'user' || kind === 'assistant' || kind === 'result');
-  return isRead ? end - start - without : 0;
-}
-
-/** False for a count below that of a prompt of which this one has every block: some providers leave out cached input. */
-function isPlausible(
-  bases: PromptBases,
-  scope: BaseScope,
-  blocks: readonly PromptBlock[],
-  tokens: number,
-): boolean {
-  const numbers = bases.numbersOf(blocks);
-  return bases.find(scope).every((base) => base.tokens <= tokens || !contains(numbers, base.blocks));
-}
-
-/** Whether a prompt has every block of a base, in order. */
-function contains(prompt: Int32Array, base: Int32Array): boolean {
-  let j = 0;
-  for (let i = 0; i < prompt.length && j < base.length; i++) if (prompt[i] === base[j]) j++;
-  return j === base.length;
-}
-
-const SPACE_AT_END = /(?:\\[nrt]|\s)+(?=")/g;
-
-/** The longest run of white space at the end of any string in the last block. */
-function trailingSpace({ bytes, blocks }: PromptBlocks): number {
-  const last = blocks.at(-1);
-  if (!last) return 0;
-  let most = 0;
-  for (const [run] of bytes.toString('latin1', last.start, last.end).matchAll(SPACE_AT_END))
-    most = Math.max(most, run.length);
-  return most;
+function contextOf({ provider, model }: Target): number | undefined {
+  return modelLimits(provider.name, model)?.contextTokens;
 }
 
 function modelOf(relay: Relay): string | undefined {

@@ -23,11 +23,13 @@ export interface BaseScope {
   key: string;
 }
 
-export interface NewBase {
-  prompt: readonly PromptBlock[];
-  tokens: number;
-  trailingSpace: number;
-  keepsReasoning: boolean;
+/** A base before its blocks are numbered. */
+export interface NewBase extends Pick<PromptBase, 'tokens' | 'trailingSpace' | 'keepsReasoning'> {
+  blocks: readonly PromptBlock[];
+}
+
+/** The answer that told a base's tokens. */
+export interface BaseSource {
   /** The model that the answer names. */
   served: string;
   /** How long the base counts, in milliseconds: a name without a date may be given to another model. */
@@ -45,7 +47,9 @@ export interface PromptBases {
   /** Keeps a base that was of use longer than others. */
   touch(scope: BaseScope, base: PromptBase): void;
   /** Forgets all bases of the model's name first if another model has answered to it before. */
-  remember(scope: BaseScope, base: NewBase): void;
+  remember(scope: BaseScope, base: NewBase, source: BaseSource): void;
+  /** Forgets all bases of a model's name: another model has answered to it. */
+  forget(model: string): void;
   /** Upper bound of the tokens of sealed reasoning, by a hash of the seal; undefined if gw didn't see its answer. */
   sealedTokens(seal: string): number | undefined;
   rememberSeal(seal: string, tokens: number): void;
@@ -161,36 +165,48 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases 
     touch(_scope, base) {
       (base as KeptBase).usedAt = ++uses;
     },
-    remember({ model: name, key }, { prompt, tokens, trailingSpace, keepsReasoning, served, lifetimeMs }) {
+    remember(
+      { model: name, key },
+      { blocks, tokens, trailingSpace, keepsReasoning },
+      { served, lifetimeMs },
+    ) {
       const before = models.get(name);
       if (before && before.served !== served) forgetModel(name);
       const model = models.get(name) ?? { served, scopes: new Map<string, KeptBase[]>() };
       models.set(name, model);
-      const ids = prompt.map(({ id }) => id);
+      const ids = blocks.map(({ id }) => id);
       const bases = model.scopes.get(key) ?? [];
       const same = bases.find(
         (base) => base.ids.length === ids.length && base.ids.every((id, i) => id === ids[i]),
       );
-      if (same) drop(model, key, same);
+      const expiresAt = clock.monotonic() + lifetimeMs;
+      if (same) {
+        // Of two counts of one prompt, the larger is safe: some report without what they read from a cache.
+        same.tokens = Math.max(tokens, same.tokens);
+        same.keepsReasoning &&= keepsReasoning;
+        same.expiresAt = expiresAt;
+        same.usedAt = ++uses;
+        return;
+      }
       const base: KeptBase = {
         ids,
         blocks: Int32Array.from(ids, numberOf),
-        kinds: Uint8Array.from(prompt, ({ kind }) => BLOCK_KINDS.indexOf(kind)),
-        // Of two counts of one prompt, the larger is safe: some report without what they read from a cache.
-        tokens: Math.max(tokens, same?.tokens ?? 0),
+        kinds: Uint8Array.from(blocks, ({ kind }) => BLOCK_KINDS.indexOf(kind)),
+        tokens,
         trailingSpace,
-        keepsReasoning: keepsReasoning && (same?.keepsReasoning ?? true),
-        expiresAt: clock.monotonic() + lifetimeMs,
+        keepsReasoning,
+        expiresAt,
         usedAt: ++uses,
       };
       places += ids.length;
       version++;
-      const kept = [...(model.scopes.get(key) ?? []), base];
+      const kept = [...bases, base];
       model.scopes.set(key, kept);
       const surplus = kept.length > RECENT + SMALL ? leastUsed(kept) : undefined;
       if (surplus) drop(model, key, surplus);
       makeRoom();
     },
+    forget: forgetModel,
     sealedTokens: (seal) => seals.get(seal),
     rememberSeal(seal, tokens) {
       if (seals.size >= MAX_SEALS) for (const oldest of seals.keys()) if (seals.delete(oldest)) break;

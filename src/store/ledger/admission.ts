@@ -25,6 +25,8 @@ export interface Admission extends RequestHead {
   isFinal: boolean;
   /** The record to write if the request is blocked. */
   blockedRecord: () => RequestRecord;
+  /** Lowers the amounts while the request waits, if better bounds are known by now. */
+  requote?: () => void;
 }
 
 export type AdmissionResult =
@@ -43,7 +45,8 @@ export type AdmissionResult =
   | { kind: 'blocked'; standing: Standing };
 
 /** A running request that needs a hold for its next attempt. */
-export interface Readmission extends Omit<Admission, 'least' | 'queueKey' | 'isFinal' | 'blockedRecord'> {
+export interface Readmission
+  extends Omit<Admission, 'least' | 'queueKey' | 'isFinal' | 'blockedRecord' | 'requote'> {
   /** What its attempts so far have cost, or may have. */
   spent: NanoUsd;
   /** As of an admission, for the last attempt that is left: with no room in this period the request is blocked. */
