@@ -54,7 +54,7 @@ export function leastInput(
   const found = measured && scope && editBound(measured, promptBases.find(scope));
   // The bytes as they stand, before what a template may make of them: no other bound by bytes is lower.
   if (found && found.tokens <= context.request.bytes.length) {
-    promptBases.touch(scope, found.base);
+    promptBases.touch(found.base);
     return { tokens: found.tokens, by: 'edit' };
   }
   const bytes = byteBound(context, target, measured);

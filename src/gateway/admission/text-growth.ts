@@ -35,27 +35,59 @@ function growthOf(text: string, bytes: number): number {
   return Math.max(0, composed - bytes, compatible - bytes);
 }
 
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+/** The length of `\u4e2d`. */
+const ESCAPE_LENGTH = 6;
+
 /**
  * Bytes by which JSON can grow when a template writes it anew: HTML escapes for four characters, `\uXXXX` for everything
- * beyond ASCII, and a line with its indent for each member and element.
+ * beyond ASCII, and a line with its indent for each member, element and closing bracket. A string may hold JSON in turn,
+ * as the arguments of a call do.
  */
 export function rewriteGrowth(bytes: Buffer, start: number, end: number): number {
   let growth = 0;
   let depth = 0;
+  let isString = false;
+  /** Within a string: the depth of the JSON that it may hold, and whether that is in a string of its own. */
+  let innerDepth = 0;
+  let isInnerString = false;
   for (let i = start; i < end; i++) {
     const byte = bytes[i] ?? 0;
-    if (byte >= 0x80) {
-      // The first byte of a character: one UTF-16 unit, or two if it has four bytes.
-      if (byte >= 0xc0) growth += byte >= 0xf0 ? 2 * ESCAPE_LENGTH : ESCAPE_LENGTH;
-    } else if (byte === 0x2c) growth += 2 + depth;
-    else if (byte === 0x7b || byte === 0x5b) growth += 2 + ++depth;
-    else if (byte === 0x7d || byte === 0x5d) {
-      // The closing bracket gets a line, too.
-      growth += 2 + depth;
-      if (depth > 0) depth--;
-    } else if (byte === 0x3c || byte === 0x3e || byte === 0x26 || byte === 0x27) growth += ESCAPE_LENGTH - 1;
+    if (byte >= 0x80) growth += unitsAt(byte) * ESCAPE_LENGTH;
+    else if (byte === QUOTE) {
+      isString = !isString;
+      innerDepth = 0;
+      isInnerString = false;
+    } else if (byte === BACKSLASH) {
+      i++;
+      if (bytes[i] === QUOTE) isInnerString = !isInnerString;
+      // A backslash of the inner text, and what it escapes, which ends no string there.
+      else if (bytes[i] === BACKSLASH && bytes[i + 1] === BACKSLASH) i += 2;
+    } else if (isHtml(byte)) growth += ESCAPE_LENGTH - 1;
+    else if (isInnerString) continue;
+    else if (byte === COMMA) growth += 2 + depth + innerDepth;
+    else if (isOpening(byte)) {
+      if (isString) innerDepth++;
+      else depth++;
+      growth += 2 + depth + innerDepth;
+    } else if (isClosing(byte)) {
+      growth += 2 + depth + innerDepth;
+      if (isString) innerDepth = Math.max(0, innerDepth - 1);
+      else depth--;
+    }
   }
   return growth;
 }
 
-const ESCAPE_LENGTH = 6;
+/** UTF-16 units of the character that begins with a byte; 0 for the bytes that follow. */
+function unitsAt(byte: number): number {
+  if (byte < 0xc0) return 0;
+  return byte >= 0xf0 ? 2 : 1;
+}
+
+/** `<`, `>`, `&` and `'`. */
+const isHtml = (byte: number): boolean => byte === 0x3c || byte === 0x3e || byte === 0x26 || byte === 0x27;
+const isOpening = (byte: number): boolean => byte === 0x7b || byte === 0x5b;
+const isClosing = (byte: number): boolean => byte === 0x7d || byte === 0x5d;

@@ -45,7 +45,7 @@ export interface PromptBases {
   /** The bases of a scope, the latest used first. */
   find(scope: BaseScope): readonly PromptBase[];
   /** Keeps a base that was of use longer than others. */
-  touch(scope: BaseScope, base: PromptBase): void;
+  touch(base: PromptBase): void;
   /** Forgets all bases of the model's name first if another model has answered to it before. */
   remember(scope: BaseScope, base: NewBase, source: BaseSource): void;
   /** Forgets all bases of a model's name: another model has answered to it. */
@@ -162,7 +162,7 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases 
       for (const base of bases) if (base.expiresAt <= now) drop(model, key, base);
       return (model.scopes.get(key) ?? NO_BASES).toSorted((a, b) => b.usedAt - a.usedAt);
     },
-    touch(_scope, base) {
+    touch(base) {
       (base as KeptBase).usedAt = ++uses;
     },
     remember(

@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { normalizationGrowth, rewriteGrowth } from '../../../src/gateway/admission/text-growth.ts';
+
+const escaped = (text: string) =>
+  text.replace(/[\s\S]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
+
+test('plain text does not grow', () => {
+  expect(normalizationGrowth(Buffer.from('{"a":"plain \\n text"}'))).toBe(0);
+  expect(normalizationGrowth(Buffer.from('"Grüße, 漢字"'))).toBe(0);
+});
+
+test('a text grows as it does in its longest normal form', () => {
+  // One character of 3 bytes, 18 characters of 33 bytes in NFKC.
+  expect(normalizationGrowth(Buffer.from('"\ufdfa"'))).toBe(30);
+  expect(normalizationGrowth(Buffer.from('"\\ufdfa"'))).toBe(27);
+});
+
+test('the bytes and their growth bound every normal form of any text', () => {
+  const texts = fc.oneof(
+    fc.string({ unit: 'grapheme' }),
+    fc.string({ unit: 'binary' }),
+    fc
+      .array(fc.constantFrom('\ufdfa', '\u{1d160}', 'e', '\u0301', '\u1100', '\u1161', '½', '<'))
+      .map((all) => all.join('')),
+  );
+  fc.assert(
+    fc.property(texts, fc.boolean(), (text, escapes) => {
+      const json = escapes ? `"${escaped(text)}"` : JSON.stringify(text);
+      const bytes = Buffer.from(json);
+      const bound = bytes.length + normalizationGrowth(bytes);
+      expect(Buffer.byteLength(text.normalize('NFC'))).toBeLessThanOrEqual(bound);
+      expect(Buffer.byteLength(text.normalize('NFKC'))).toBeLessThanOrEqual(bound);
+    }),
+  );
+});
+
+const rewritten = (value: unknown) =>
+  JSON.stringify(value, null, 1).replace(/[<>&'\u0080-\uffff]/g, (unit) => escaped(unit));
+
+test.each<[string, (value: unknown) => unknown, (value: unknown) => unknown]>([
+  ['JSON', (value) => value, (value) => value],
+  ['JSON in a string', (value) => ({ arguments: JSON.stringify(value) }), (value) => ({ arguments: value })],
+])(
+  '%s and its growth bound what a template writes: escapes, and a line for each member',
+  (_what, sent, read) => {
+    const values = fc.jsonValue({ maxDepth: 5, stringUnit: 'binary' });
+    fc.assert(
+      fc.property(
+        fc.oneof(values, fc.array(fc.constantFrom('"', ']', '[', ',', '\\', '\\é', '\\<', "'", 1))),
+        (value) => {
+          const bytes = Buffer.from(JSON.stringify(sent(value)));
+          const grown = bytes.length + rewriteGrowth(bytes, 0, bytes.length);
+          expect(rewritten(read(value)).length).toBeLessThanOrEqual(grown);
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  },
+);

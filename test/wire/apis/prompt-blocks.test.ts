@@ -1,0 +1,262 @@
+import { describe, expect, test } from 'vitest';
+import { chatWire } from '../../../src/wire/apis/chat.ts';
+import { messagesWire } from '../../../src/wire/apis/messages.ts';
+import { compactWire, responsesWire } from '../../../src/wire/apis/responses.ts';
+import type { Wire } from '../../../src/wire/wire.ts';
+
+const split = (wire: Wire, body: object) =>
+  wire.blocksOf?.(wire.parse(Buffer.from(JSON.stringify({ model: 'm', max_tokens: 5, ...body }))));
+const kindsOf = (wire: Wire, body: object) =>
+  split(wire, body)?.blocks.map(({ kind, role }) => `${kind} ${role}`);
+const idsOf = (wire: Wire, body: object) => split(wire, body)?.blocks.map(({ id }) => id);
+
+const MARK = { cache_control: { type: 'ephemeral', ttl: '1h' } };
+const user = (...content: object[]) => ({ messages: [{ role: 'user', content }] });
+const text = (value: string) => ({ type: 'text', text: value });
+
+describe("blocks of Anthropic's messages", () => {
+  test('are options, tools, system blocks and the blocks of messages, in this order', () => {
+    const body = {
+      messages: [
+        { role: 'user', content: 'Hi' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'Hm', signature: 's' },
+            { type: 'tool_use', id: 'a', name: 'T', input: {} },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            {
+              type: 'tool_result',
+              tool_use_id: 'a',
+              content: [{ type: 'tool_reference', tool_name: 'Far' }],
+            },
+            { type: 'image', source: { type: 'url', url: 'https://a.example/b.png' } },
+          ],
+        },
+      ],
+      system: [text('x-anthropic-billing-header: cch=1;'), text('You are an agent.')],
+      tools: [
+        { name: 'T', input_schema: {} },
+        { name: 'Far', input_schema: {}, defer_loading: true },
+      ],
+      thinking: { type: 'adaptive' },
+    };
+    expect(kindsOf(messagesWire, body)).toEqual([
+      'option option',
+      'tool tool',
+      'deferred tool',
+      'notice system',
+      'system system',
+      'user user',
+      'reasoning assistant',
+      'assistant assistant',
+      'result user',
+      'image user',
+    ]);
+    const blocks = split(messagesWire, body)?.blocks ?? [];
+    expect(blocks.find(({ kind }) => kind === 'result')?.references).toEqual(['Far']);
+    expect(blocks.filter(({ opensMessage }) => opensMessage).map(({ kind }) => kind)).toEqual([
+      'user',
+      'reasoning',
+      'result',
+    ]);
+    expect(blocks.at(-1)).toMatchObject({ images: 1, addressed: 1 });
+  });
+
+  test('are the same with and without cache marks, and as a text or a block of text', () => {
+    const plain = { ...user(text('Hi')), system: 'Be kind.' };
+    expect(
+      idsOf(messagesWire, {
+        ...user({ ...text('Hi'), ...MARK }),
+        system: [{ ...text('Be kind.'), ...MARK }],
+      }),
+    ).toEqual(idsOf(messagesWire, plain));
+    expect(idsOf(messagesWire, { messages: [{ role: 'user', content: 'Hi' }], system: 'Be kind.' })).toEqual(
+      idsOf(messagesWire, plain),
+    );
+    const result = (mark: object) =>
+      user({ type: 'tool_result', ...mark, tool_use_id: 'a', content: [{ ...text('done'), ...mark }] });
+    expect(idsOf(messagesWire, result(MARK))).toEqual(idsOf(messagesWire, result({})));
+  });
+
+  test('differ where cache_control is content', () => {
+    const call = (input: object) => ({
+      messages: [{ role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'T', input }] }],
+    });
+    expect(idsOf(messagesWire, call({ a: 1, ...MARK }))).not.toEqual(idsOf(messagesWire, call({ a: 1 })));
+    const tool = (schema: object) => ({ ...user(text('Hi')), tools: [{ name: 'T', input_schema: schema }] });
+    expect(idsOf(messagesWire, tool(MARK))).not.toEqual(idsOf(messagesWire, tool({})));
+  });
+
+  test('differ by role, and by where a message begins', () => {
+    const [first] = idsOf(messagesWire, { messages: [{ role: 'assistant', content: 'Hi' }] }) ?? [];
+    const [second] = idsOf(messagesWire, { messages: [{ role: 'user', content: 'Hi' }] }) ?? [];
+    expect(first).not.toBe(second);
+    expect(new Set(idsOf(messagesWire, user(text('Hi'), text('Hi')))).size).toBe(2);
+  });
+
+  test('keep a notice only as the first system block', () => {
+    const notice = text('x-anthropic-billing-header: cch=1;');
+    expect(kindsOf(messagesWire, { ...user(text('Hi')), system: [text('a'), notice] })?.slice(0, 2)).toEqual([
+      'system system',
+      'system system',
+    ]);
+  });
+
+  test.each<[string, object]>([
+    ['a document', user({ type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'a' } })],
+    ['a block of an unknown type', user({ type: 'memory', id: 'm' })],
+    ['a block without a type', user({ text: 'Hi' })],
+    ['a result of a server tool', user({ type: 'web_search_tool_result', tool_use_id: 'a', content: [] })],
+    ['a search result', user({ type: 'search_result', source: 'a', title: 'b', content: [text('c')] })],
+    ['a server tool', { ...user(text('Hi')), tools: [{ type: 'web_search_20250305', name: 'web_search' }] }],
+    [
+      "Anthropic's search for tools",
+      { ...user(text('Hi')), tools: [{ type: 'tool_search_tool_regex_20251119', name: 's' }] },
+    ],
+    ['MCP servers', { ...user(text('Hi')), mcp_servers: [{ url: 'https://a.example' }] }],
+    ['context editing', { ...user(text('Hi')), context_management: { edits: [] } }],
+    ['an unknown role', { messages: [{ role: 'tool', content: 'a' }] }],
+  ])('are none with %s', (_what, body) => {
+    expect(split(messagesWire, body)).toBeUndefined();
+  });
+
+  test('are none with a member that stands twice', () => {
+    const body =
+      '{"model":"m","max_tokens":5,"messages":[{"role":"user","content":[{"type":"text","type":"image","text":"a"}]}]}';
+    expect(messagesWire.blocksOf?.(messagesWire.parse(Buffer.from(body)))).toBeUndefined();
+  });
+
+  test('tell whether the reasoning is kept', () => {
+    const thought = { type: 'thinking', thinking: 'Hm', signature: 's' };
+    const call = { type: 'tool_use', id: 'a', name: 'T', input: {} };
+    const loop = (first: object[], thinking?: object) => ({
+      ...(thinking ? { thinking } : {}),
+      messages: [
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: [thought, text('Hello')] },
+        { role: 'user', content: 'Go on' },
+        { role: 'assistant', content: first },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'done' }] },
+      ],
+    });
+    const keeps = (body: object) => split(messagesWire, body)?.keepsReasoning;
+    expect(keeps(loop([thought, call], { type: 'adaptive' }))).toBe(true);
+    expect(keeps(loop([call], { type: 'adaptive' }))).toBe(false);
+    expect(keeps(loop([thought, call]))).toBe(false);
+    expect(keeps(loop([thought, call], { type: 'disabled' }))).toBe(false);
+  });
+});
+
+describe('the key', () => {
+  const keyOf = (fields: object) => split(messagesWire, { ...user(text('Hi')), ...fields })?.key;
+
+  test('is the same whatever the fields are that no model reads', () => {
+    const inert = {
+      temperature: 1,
+      metadata: { user_id: 'a' },
+      stream: true,
+      max_tokens: 99,
+      service_tier: 'auto',
+    };
+    expect(keyOf(inert)).toBe(keyOf({}));
+  });
+
+  test('differs with any field that gw doesn’t know', () => {
+    expect(keyOf({ chat_template_kwargs: { a: 1 } })).not.toBe(keyOf({}));
+    expect(keyOf({ chat_template_kwargs: { a: 1 } })).not.toBe(keyOf({ chat_template_kwargs: { a: 2 } }));
+  });
+});
+
+describe('blocks of chat completions', () => {
+  const chat = (...messages: object[]) => ({ messages });
+
+  test('are messages, with their parts and their reasoning apart', () => {
+    const body = {
+      ...chat(
+        { role: 'system', content: 'Be kind.' },
+        {
+          role: 'user',
+          content: [text('Hi'), { type: 'image_url', image_url: { url: 'data:image/png;base64,aa' } }],
+        },
+        { role: 'assistant', content: null, reasoning_content: 'Hm', tool_calls: [{ id: 'a' }] },
+        { role: 'tool', tool_call_id: 'a', content: 'done' },
+      ),
+      tools: [{ type: 'function', function: { name: 'T' } }],
+    };
+    expect(kindsOf(chatWire, body)).toEqual([
+      'tool tool',
+      'system system',
+      'user user',
+      'user user',
+      'image user',
+      'assistant assistant',
+      'reasoning assistant',
+      'result result',
+    ]);
+    expect(split(chatWire, body)?.blocks[4]).toMatchObject({ images: 1, addressed: 0 });
+  });
+
+  test.each<[string, object]>([
+    ['audio', chat({ role: 'user', content: [{ type: 'input_audio', input_audio: { data: 'a' } }] })],
+    ['a file', chat({ role: 'user', content: [{ type: 'file', file: { file_id: 'f' } }] })],
+    ['an unknown role', chat({ role: 'critic', content: 'a' })],
+    ['a search', { ...chat({ role: 'user', content: 'a' }), web_search_options: {} }],
+    ['other models', { ...chat({ role: 'user', content: 'a' }), models: ['a', 'b'] }],
+  ])('are none with %s', (_what, body) => {
+    expect(split(chatWire, body)).toBeUndefined();
+  });
+});
+
+describe('blocks of responses', () => {
+  const input = (...items: object[]) => ({ max_tokens: undefined, input: items });
+
+  test('are instructions and items', () => {
+    const body = {
+      ...input(
+        { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'Hi' }] },
+        { type: 'reasoning', summary: [], encrypted_content: 'abc' },
+        { type: 'function_call', call_id: 'a', name: 'T', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'a', output: 'done' },
+        { role: 'assistant', content: 'Done.' },
+      ),
+      instructions: 'Be kind.',
+      reasoning: { effort: 'low' },
+    };
+    expect(kindsOf(responsesWire, body)).toEqual([
+      'option option',
+      'system system',
+      'user user',
+      'reasoning assistant',
+      'assistant assistant',
+      'result result',
+      'assistant assistant',
+    ]);
+  });
+
+  test.each<[string, object]>([
+    ['an earlier response', { input: 'a', previous_response_id: 'r' }],
+    ['a conversation', { input: 'a', conversation: 'c' }],
+    ['a stored prompt', { input: 'a', prompt: { id: 'p' } }],
+    ['truncation', { input: 'a', truncation: 'auto' }],
+    ['a reference to an item', input({ type: 'item_reference', id: 'i' })],
+    ['reasoning that the provider stores', input({ type: 'reasoning', id: 'rs_1', summary: [] })],
+    ['a file', input({ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] })],
+    ['a hosted tool', { input: 'a', tools: [{ type: 'web_search' }] }],
+    [
+      'tools that are loaded later',
+      { input: 'a', tools: [{ type: 'function', name: 'T', defer_loading: true }] },
+    ],
+    ['an item of an unknown type', input({ type: 'compaction', encrypted_content: 'abc' })],
+  ])('are none with %s', (_what, body) => {
+    expect(split(responsesWire, { max_tokens: undefined, ...body })).toBeUndefined();
+  });
+
+  test('are none for a compaction', () => {
+    expect(split(compactWire, { max_tokens: undefined, input: 'a' })).toBeUndefined();
+  });
+});
