@@ -77,7 +77,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     answer: ['context', 'intake', 'upstream'],
     metering: ['admission', 'answer', 'context', 'state', 'upstream'],
     attempt: ['admission', 'answer', 'context', 'metering', 'routing', 'state', 'upstream'],
-    learning: ['answer', 'attempt', 'context', 'state'],
+    learning: ['admission', 'answer', 'attempt', 'context', 'state'],
     'pass-through': ['admission', 'answer', 'attempt', 'context', 'intake', 'state', 'upstream'],
     '': ['admission', 'attempt', 'context', 'intake', 'learning', 'routing', 'state', 'upstream'],
   },

@@ -5,7 +5,9 @@ import { sealOf } from '../../wire/request/seals.ts';
 import type { Relay } from '../answer/relay.ts';
 import type { PromptBases } from '../state/prompt-bases.ts';
 
-const SEALS = ['"encrypted_content"', '"signature', '"redacted_thinking"'].map((text) => Buffer.from(text));
+const SEALED_KEYS = ['"encrypted_content"', '"signature', '"redacted_thinking"'].map((text) =>
+  Buffer.from(text),
+);
 
 /** Remembers what an answer was billed for the sealed reasoning in it, which the client will send back. */
 export function rememberSeals(
@@ -14,7 +16,7 @@ export function rememberSeals(
   { reasoningTokens, outputTokens }: TokenUsage,
 ): void {
   const answer = relay.isStream ? relay.lastEvents?.events : relay.unsent;
-  if (!answer || !SEALS.some((mark) => answer.indexOf(mark) >= 0)) return;
+  if (!answer || !SEALED_KEYS.some((mark) => answer.indexOf(mark) >= 0)) return;
   // Not all providers say which part of the output is reasoning.
   const tokens = reasoningTokens > 0 ? reasoningTokens : outputTokens;
   for (const block of relay.isStream ? streamedBlocks(answer) : blocksOf(answer)) {
