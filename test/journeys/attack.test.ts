@@ -563,8 +563,18 @@ describe('a request that translation makes longer', () => {
     expect(record.holdNanoUsd).toBeGreaterThan((sent[1] ?? 0) * 1_000);
   });
 
+  /** The worst case of the request as it came, in dollars. */
+  async function neededUsd(): Promise<number> {
+    const gateway = await startGateway({
+      budget: { period: 'daily', capUsd: 1 },
+      price: { input: 1, output: 1 },
+    });
+    const answer = await gateway.post({ ...body, service: { explain: true } }, { path: '/v1/responses' });
+    return (answer.json() as { budget: { needs_usd: number } }).budget.needs_usd;
+  }
+
   test('is not sent if a budget has no room for it', async () => {
-    const { gateway, answer, record } = await ask((bytes + 5_000) / 1e6);
+    const { gateway, answer, record } = await ask(await neededUsd());
     expect([answer.status, answer.header('x-should-retry')]).toEqual([402, 'false']);
     expect(answer.json()).toMatchObject({ error: { code: 'budget_exceeded', budget_id: 'default/daily' } });
     expect(gateway.upstream.requests.map(({ path }) => path)).toEqual(['/v1/responses']);
