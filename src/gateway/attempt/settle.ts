@@ -1,6 +1,7 @@
 import { formatUsd, type NanoUsd } from '../../money.ts';
 import { FLAGS, type RequestRecord } from '../../store/ledger/record.ts';
 import type { TokenUsage } from '../../usage.ts';
+import { callsOf, limitOf } from '../admission/admitted.ts';
 import { loweredLimit } from '../admission/lowered-limit.ts';
 import { needOf } from '../admission/need.ts';
 import { inputWith } from '../admission/quote.ts';
@@ -58,9 +59,9 @@ function checkBound(
   { context, target, admitted }: Attempt,
   { usage, flags }: Metered,
 ): void {
-  const { quote, calls } = admitted;
+  const { quote } = admitted;
   if (quote.inputBound === 'bytes' || flags & FLAGS.estimated) return;
-  if (usage.inputTokens <= inputWith(quote, calls ?? quote.tools?.calls)) return;
+  if (usage.inputTokens <= inputWith(quote, callsOf(admitted))) return;
   boundTrust.distrust(target, quote.inputBound, context.exchange.id);
 }
 
@@ -114,12 +115,12 @@ function withNeed(
   { context, admitted }: Attempt,
   detail: Record<string, unknown> | undefined,
 ): Record<string, unknown> | undefined {
-  const { quote, heldNanoUsd, limit, calls } = admitted;
+  const { quote, heldNanoUsd } = admitted;
   if (admitted.remaining === null) return detail;
   const need = needOf(quote, {
     amount: heldNanoUsd,
-    outputTokens: limit ?? quote.outputTokens,
-    calls: calls ?? quote.tools?.calls,
+    outputTokens: limitOf(admitted),
+    calls: callsOf(admitted),
     maxOutputTokens: context.request.maxOutputTokens,
   });
   return need ? { ...detail, need } : detail;
