@@ -36,13 +36,31 @@ export function editBound(
 ): { tokens: number; base: PromptBase } | undefined {
   let best: { tokens: number; base: PromptBase } | undefined;
   const align = createAlign(prompt.numbers);
+  const special = specialBlocks(prompt.blocks);
   for (const base of bases) {
     // What is removed lowers no bound, so that no base gives less than its own tokens.
     if (best && base.tokens >= best.tokens) continue;
-    const tokens = boundBy(prompt, base, align(base.blocks));
-    if (!best || tokens < best.tokens) best = { tokens, base };
+    const tokens = boundBy(prompt, special, base, align(base.blocks), best?.tokens);
+    if (tokens !== undefined && (!best || tokens < best.tokens)) best = { tokens, base };
   }
   return best;
+}
+
+/** Places of the few blocks that matter even where they are common. */
+interface SpecialBlocks {
+  reasoning: number[];
+  referring: number[];
+  addressed: number[];
+}
+
+function specialBlocks(blocks: readonly PromptBlock[]): SpecialBlocks {
+  const special: SpecialBlocks = { reasoning: [], referring: [], addressed: [] };
+  blocks.forEach(({ kind, references, addressed }, i) => {
+    if (kind === 'reasoning') special.reasoning.push(i);
+    if (references) special.referring.push(i);
+    if (addressed > 0) special.addressed.push(i);
+  });
+  return special;
 }
 
 /** What differs between a prompt and a base. */
@@ -58,9 +76,15 @@ interface Difference {
 
 /**
  * The base's tokens and what the prompt has beyond it. What is gone from the base is not subtracted, as nobody knows its
- * tokens. `places`: for each block its place in the base, or -1.
+ * tokens. `places`: for each block its place in the base, or -1. Undefined as soon as it is sure not to be below `limit`.
  */
-function boundBy(prompt: MeasuredPrompt, base: PromptBase, places: Int32Array): number {
+function boundBy(
+  prompt: MeasuredPrompt,
+  special: SpecialBlocks,
+  base: PromptBase,
+  places: Int32Array,
+  limit = Number.POSITIVE_INFINITY,
+): number | undefined {
   const { blocks } = prompt;
   const difference: Difference = {
     tokens: 0,
@@ -77,11 +101,12 @@ function boundBy(prompt: MeasuredPrompt, base: PromptBase, places: Int32Array): 
     if (i > before + 1 || place > baseBefore + 1) {
       isSame = false;
       addPlace(difference, prompt, base, { before, after: i, baseBefore, baseAfter: place });
+      if (base.tokens + difference.tokens >= limit) return undefined;
     }
     before = i;
     baseBefore = place;
   }
-  const addressed = addressedImages(prompt, places);
+  const addressed = addressedImages(prompt, special, places);
   if (isSame) return base.tokens + addressed;
   return (
     base.tokens +
@@ -90,8 +115,8 @@ function boundBy(prompt: MeasuredPrompt, base: PromptBase, places: Int32Array): 
     base.trailingSpace +
     difference.tokens +
     (difference.changesTools ? FOR_TOOLS : 0) +
-    restoredReasoning(prompt, places, difference) +
-    loadedDefinitions(prompt, places, difference)
+    restoredReasoning(prompt, special, places, difference) +
+    loadedDefinitions(prompt, special, places, difference)
   );
 }
 
@@ -151,13 +176,15 @@ const CONVERSATION: ReadonlySet<string> = new Set(['user', 'assistant', 'result'
  * https://platform.claude.com/docs/en/build-with-claude/extended-thinking
  */
 function restoredReasoning(
-  { blocks, tokensOf }: MeasuredPrompt,
+  { tokensOf }: MeasuredPrompt,
+  { reasoning }: SpecialBlocks,
   places: Int32Array,
   { restoresReasoning, firstPlace }: Difference,
 ): number {
   let tokens = 0;
-  for (let i = restoresReasoning ? 0 : firstPlace; i < blocks.length; i++) {
-    if (blocks[i]?.kind === 'reasoning' && (places[i] ?? -1) >= 0) tokens += tokensOf(i) + PER_BLOCK;
+  for (const i of reasoning) {
+    const isCommon = (places[i] ?? -1) >= 0;
+    if (isCommon && (restoresReasoning || i >= firstPlace)) tokens += tokensOf(i) + PER_BLOCK;
   }
   return tokens;
 }
@@ -165,21 +192,26 @@ function restoredReasoning(
 /** The definitions behind the references that are new, or behind all if any tool differs. */
 function loadedDefinitions(
   { blocks, definitionTokens }: MeasuredPrompt,
+  { referring }: SpecialBlocks,
   places: Int32Array,
   { changesTools }: Difference,
 ): number {
   let tokens = 0;
-  for (let i = 0; i < blocks.length; i++) {
-    const references = blocks[i]?.references;
-    if (!references || (!changesTools && (places[i] ?? -1) >= 0)) continue;
-    for (const name of references) tokens += definitionTokens(name) + PER_BLOCK;
+  for (const i of referring) {
+    const isCommon = (places[i] ?? -1) >= 0;
+    if (isCommon && !changesTools) continue;
+    for (const name of blocks[i]?.references ?? []) tokens += definitionTokens(name) + PER_BLOCK;
   }
   return tokens;
 }
 
 /** Images by address count each time, as others may be at the address by now. */
-function addressedImages({ blocks, imageTokens }: MeasuredPrompt, places: Int32Array): number {
+function addressedImages(
+  { blocks, imageTokens }: MeasuredPrompt,
+  { addressed }: SpecialBlocks,
+  places: Int32Array,
+): number {
   let images = 0;
-  for (let i = 0; i < blocks.length; i++) if ((places[i] ?? -1) >= 0) images += blocks[i]?.addressed ?? 0;
+  for (const i of addressed) if ((places[i] ?? -1) >= 0) images += blocks[i]?.addressed ?? 0;
   return images * imageTokens;
 }

@@ -49,8 +49,7 @@ export function leastInput(
 ): BoundedInput {
   const prompt = context.request.bytes.length < MIN_SPLIT_BYTES ? undefined : promptOf(context);
   const measured = prompt && measurePrompt(prompt, target, promptBases);
-  const scope =
-    prompt && boundTrust.isTrusted(target, 'edit') ? scopeOf(context, target, prompt.key) : undefined;
+  const scope = prompt && boundTrust.isTrusted(target, 'edit') ? scopeOf(context, target, prompt) : undefined;
   const found = measured && scope && editBound(measured, promptBases.find(scope));
   // The bytes as they stand, before what a template may make of them: no other bound by bytes is lower.
   if (found && found.tokens <= context.request.bytes.length) {
@@ -75,9 +74,10 @@ function byteBound(context: RequestContext, target: Target, measured: MeasuredPr
   return (
     bytes.length +
     growth(bytes, target, measured?.blocks) +
+    (measured ? sealedGrowth(measured) : 0) +
     referencedTokens(context, measured) +
     overheadTokens(context) +
-    nonTextBound(nonText, target, bytes)
+    (measured ? imagesIn(measured) : nonTextBound(nonText, target, bytes))
   );
 }
 
@@ -97,21 +97,35 @@ function growth(bytes: Buffer, target: Target, blocks: MeasuredPrompt['blocks'] 
   return mayHaveTools ? normalized + rewriteGrowth(bytes, 0, bytes.length) : normalized;
 }
 
+/** A split prompt has no other input that its bytes don't bound. */
+function imagesIn({ blocks, imageTokens }: MeasuredPrompt): number {
+  return blocks.reduce((sum, { images }) => sum + images * imageTokens, 0);
+}
+
+/** Tokens by which sealed reasoning exceeds its bytes, as far as gw knows what it was billed. */
+function sealedGrowth({ blocks, tokensOf }: MeasuredPrompt): number {
+  let tokens = 0;
+  blocks.forEach(({ kind, start, end }, i) => {
+    if (kind === 'reasoning') tokens += Math.max(0, tokensOf(i) - (end - start));
+  });
+  return tokens;
+}
+
+const NO_NAMES: readonly string[] = [];
 const REFERENCE = Buffer.from('"tool_reference"');
 
 /** The definitions that references to tools stand for, each as often as it is referred to. */
 function referencedTokens({ request }: RequestContext, measured: MeasuredPrompt | undefined): number {
   const { bytes, members } = request;
-  let at = bytes.indexOf(REFERENCE);
-  if (at < 0) return 0;
   if (measured) {
-    const names = measured.blocks.flatMap(({ references }) => references ?? []);
+    const names = measured.blocks.flatMap(({ references }) => references ?? NO_NAMES);
     return names.reduce((sum, name) => sum + measured.definitionTokens(name), 0);
   }
   const tools = members.find(({ key }) => key === 'tools');
+  if (!tools) return 0;
   let references = 0;
-  for (; at >= 0; at = bytes.indexOf(REFERENCE, at + 1)) references++;
-  return tools ? references * (tools.end - tools.start) : 0;
+  for (let at = bytes.indexOf(REFERENCE); at >= 0; at = bytes.indexOf(REFERENCE, at + 1)) references++;
+  return references * (tools.end - tools.start);
 }
 
 /** Upper bound, in tokens, of input that the request only refers to: images, files, stored context. */
@@ -134,13 +148,25 @@ export async function countInput(
 ): Promise<BoundedInput> {
   const encoding = gateway.boundTrust.isTrusted(target, 'exact') ? encodingOf(target.model) : undefined;
   const { texts, items, tokens, nonText } = context.wire.promptOf(context.request);
+  const read = encoding && writesJson(target) ? texts.map(asJson) : texts;
   const textTokens = encoding
-    ? await gateway.tokens.count(texts, encoding).catch(() => bound)
+    ? await gateway.tokens.count(read, encoding).catch(() => bound)
     : texts.reduce((sum, text) => sum + tokenBound(text), 0);
   const overhead = overheadTokens(context) + items * TOKENS_PER_ITEM;
   const counted = textTokens + tokens + overhead + nonTextBound(nonText, target, context.request.bytes);
   if (counted >= bound) return { tokens: bound, by };
   return { tokens: counted, by: encoding ? 'exact' : 'bytes' };
+}
+
+/** gpt-oss has a public template, which writes results as JSON; its many hosts escape that in ways of their own. */
+const writesJson = (target: Target): boolean => /gpt-oss/.test(target.model) && rewritesJson(target);
+
+/** A text as JSON, with every escape that a host may use. */
+function asJson(text: string): string {
+  return JSON.stringify(text).replace(
+    /[<>&'\u0080-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
 }
 
 /** Whether counting can lower the bound, which takes the bytes of inline images for text. */

@@ -32,7 +32,8 @@ export function measurePrompt(
   target: Target,
   bases: Pick<PromptBases, 'numbersOf' | 'sealedTokens'>,
 ): MeasuredPrompt {
-  const perImage = imageTokens(target.model, bytes);
+  const hasImages = blocks.some(({ images }) => images > 0);
+  const perImage = hasImages ? imageTokens(target.model, bytes) : 0;
   const rewrites = rewritesJson(target);
   const known = new Float64Array(blocks.length).fill(-1);
   function tokensOf(at: number): number {

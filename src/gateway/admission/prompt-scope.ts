@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { OWN_REASONING_MARK } from '../../translation/own-reasoning-mark.ts';
+import type { PromptBlocks } from '../../wire/request/prompt-block.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { BaseScope } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
@@ -13,15 +14,17 @@ const CHOOSES_HOST = /openrouter|huggingface|vercel|portkey/i;
 
 const OWN_REASONING = Buffer.from(`"${OWN_REASONING_MARK}`);
 
-/**
- * The scope in which a count of this prompt bounds other prompts; undefined if none does. `key`: the hash of the fields
- * that are no blocks. Blocks that gw removes before it sends the request would make the count mean another prompt.
- */
-export function scopeOf(context: RequestContext, target: Target, key: string): BaseScope | undefined {
+/** The scope in which a count of this prompt bounds other prompts; undefined if none does. */
+export function scopeOf(
+  context: RequestContext,
+  target: Target,
+  prompt: PromptBlocks,
+): BaseScope | undefined {
   const { provider, model } = target;
   if (provider.local || CHANGING.test(model) || CHOOSES_HOST.test(provider.name + provider.origin))
     return undefined;
-  if (!context.translator && context.request.bytes.indexOf(OWN_REASONING) >= 0) return undefined;
+  // gw removes reasoning of its own before it sends the request, so that a count would mean another prompt.
+  if (hasOwnReasoning(prompt)) return undefined;
   const { url = '', headers } = context.exchange.request;
   const at = url.indexOf('?');
   const query = at < 0 || context.translator ? '' : url.slice(at);
@@ -29,8 +32,14 @@ export function scopeOf(context: RequestContext, target: Target, key: string): B
   const address = provider.origin + provider.basePath;
   return {
     model: `${provider.name}\n${address}\n${credentialOf(provider.authHeaders)}\n${model}`,
-    key: `${context.wire.path}${query}\n${betas}\n${key}`,
+    key: `${context.wire.path}${query}\n${betas}\n${prompt.key}`,
   };
+}
+
+function hasOwnReasoning({ bytes, blocks }: PromptBlocks): boolean {
+  return blocks.some(
+    ({ kind, start, end }) => kind === 'reasoning' && bytes.subarray(start, end).indexOf(OWN_REASONING) >= 0,
+  );
 }
 
 /** A provider's headers are the same list for as long as its key is. */

@@ -29,7 +29,7 @@ export function rememberPrompt(
   const { context, target } = attempt;
   if (outcome !== 'ok' || (flags & FLAGS.estimated) !== 0 || relay.usageIs === 'opening') return;
   const prompt = context.request.split?.blocks && promptOf(context);
-  const scope = prompt && scopeOf(context, target, prompt.key);
+  const scope = prompt && scopeOf(context, target, prompt);
   if (!scope) return;
   setImmediate(() => {
     try {

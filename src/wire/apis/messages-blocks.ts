@@ -75,24 +75,28 @@ function addSystem(reader: BlockReader, { start, end }: Member): void {
 }
 
 function addMessages(reader: BlockReader, { start }: Member): void {
+  walkArray(reader.bytes, start, (message) => addMessage(reader, message));
+}
+
+/** Returns the message's end. Its content is walked once, unless it stands before the role. */
+function addMessage(reader: BlockReader, message: number): number {
   const { bytes } = reader;
-  walkArray(bytes, start, (message) => {
-    reader.openMessage();
-    let role: BlockRole | undefined;
-    let content = -1;
-    const end = walkObject(bytes, message, (key, valueStart) => {
+  let role: BlockRole | undefined;
+  let content = -1;
+  reader.openMessage();
+  const end = walkObject(bytes, message, (key, valueStart) => {
+    if (key === 'role' && role === undefined) {
       const valueEnd = skipValue(bytes, valueStart);
-      if (key === 'role') {
-        if (role !== undefined) throw new UnboundedInput();
-        role = roleOf(stringAt(bytes, { start: valueStart, end: valueEnd }));
-      } else if (key === 'content' && content < 0) content = valueStart;
-      else throw new UnboundedInput();
+      role = roleOf(stringAt(bytes, { start: valueStart, end: valueEnd }));
       return valueEnd;
-    });
-    if (role === undefined || content < 0) throw new UnboundedInput();
-    addContent(reader, role, content);
-    return end;
+    }
+    if (key !== 'content' || content >= 0) throw new UnboundedInput();
+    content = valueStart;
+    return role === undefined ? skipValue(bytes, valueStart) : addContent(reader, role, valueStart);
   });
+  if (role === undefined || content < 0) throw new UnboundedInput();
+  if (reader.isAtMessage) addContent(reader, role, content);
+  return end;
 }
 
 function roleOf(name: string | undefined): BlockRole {
@@ -100,13 +104,15 @@ function roleOf(name: string | undefined): BlockRole {
   return name;
 }
 
-function addContent(reader: BlockReader, role: BlockRole, start: number): void {
+/** Returns the content's end. */
+function addContent(reader: BlockReader, role: BlockRole, start: number): number {
   const { bytes } = reader;
   if (bytes[start] === QUOTE) {
-    reader.add({ kind: kindOf(role), role, start, end: skipValue(bytes, start) });
-    return;
+    const end = skipValue(bytes, start);
+    reader.add({ kind: kindOf(role), role, start, end });
+    return end;
   }
-  walkArray(bytes, start, (blockStart) => {
+  return walkArray(bytes, start, (blockStart) => {
     const members: Member[] = [];
     const end = readMembers(bytes, blockStart, members);
     reader.add(readBlock(bytes, role, { start: blockStart, end }, members));

@@ -122,6 +122,11 @@ export class BlockReader {
     this.#opensMessage = true;
   }
 
+  /** A message has been opened, and no block of it has come. */
+  get isAtMessage(): boolean {
+    return this.#opensMessage;
+  }
+
   add(block: NewBlock): void {
     if (this.blocks.length >= MAX_BLOCKS) throw new UnboundedInput();
     const { kind, role, start, end, isJson = false, name, references, images = 0, addressed = 0 } = block;

@@ -92,6 +92,11 @@ describe("blocks of Anthropic's messages", () => {
     expect(idsOf(messagesWire, tool(MARK))).not.toEqual(idsOf(messagesWire, tool({})));
   });
 
+  test('are the same when the content stands before the role', () => {
+    const messages = [{ content: [text('Hi'), text('there')], role: 'user' }];
+    expect(idsOf(messagesWire, { messages })).toEqual(idsOf(messagesWire, user(text('Hi'), text('there'))));
+  });
+
   test('differ by role, and by where a message begins', () => {
     const [first] = idsOf(messagesWire, { messages: [{ role: 'assistant', content: 'Hi' }] }) ?? [];
     const [second] = idsOf(messagesWire, { messages: [{ role: 'user', content: 'Hi' }] }) ?? [];

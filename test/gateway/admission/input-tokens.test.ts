@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import { countInput, inputBound } from '../../../src/gateway/admission/input-tokens.ts';
+import type { Target } from '../../../src/gateway/state/resolver.ts';
+import { messagesWire } from '../../../src/wire/apis/messages.ts';
+import type { Wire } from '../../../src/wire/wire.ts';
+import { openGatewayParts } from '../../support/gateway-parts.ts';
+
+const PER_REQUEST = 64;
+const FOR_TOOLS = 2_500;
+
+const at = (provider: string, model = 'test-model') => ({ provider: { name: provider }, model }) as Target;
+
+async function start() {
+  const { contextOf, gateway } = await openGatewayParts();
+  const contextFor = (body: object, wire?: Wire) => contextOf({ model: 'test-model', ...body }, wire);
+  return {
+    gateway,
+    contextFor,
+    /** The bound, less the bytes of the body. */
+    beyondBytes(body: object, target: Target, wire?: Wire) {
+      const context = contextFor(body, wire);
+      return inputBound(context, target) - context.request.bytes.length;
+    },
+  };
+}
+
+const say = (content: unknown) => ({ messages: [{ role: 'user', content }] });
+const PADDING = 'x'.repeat(3_000);
+
+describe('the bound by bytes', () => {
+  test('adds what text grows by when it is normalised', async () => {
+    const { beyondBytes } = await start();
+    for (const padding of ['', PADDING]) {
+      expect(beyondBytes(say(`plain ${padding}`), at('openai'))).toBe(PER_REQUEST);
+      expect(beyondBytes(say(`\ufdfa ${padding}`), at('openai'))).toBe(PER_REQUEST + 30);
+    }
+  });
+
+  test('adds what JSON grows by where a template may write it anew', async () => {
+    const { beyondBytes } = await start();
+    const tools = [{ type: 'function', function: { name: 'T', description: '漢字 <b>' } }];
+    for (const padding of ['', PADDING]) {
+      const body = { ...say(`漢字 <b> ${padding}`), tools };
+      expect(beyondBytes(body, at('openai'))).toBe(PER_REQUEST + FOR_TOOLS);
+      // Two characters as escapes, two HTML escapes, and the lines of two objects with three commas.
+      expect(beyondBytes(body, at('mine'))).toBeGreaterThanOrEqual(
+        PER_REQUEST + FOR_TOOLS + 2 * 6 + 2 * 5 + 7 * 3,
+      );
+    }
+    expect(beyondBytes(say(`漢字 <b> ${PADDING}`), at('mine'))).toBe(PER_REQUEST);
+  });
+
+  test('adds a definition for each reference to it', async () => {
+    const { beyondBytes } = await start();
+    const tool = { name: 'Far', description: 'x'.repeat(200), input_schema: {}, defer_loading: true };
+    const content = new Array(3).fill({ type: 'tool_reference', tool_name: 'Far' });
+    for (const padding of ['', PADDING]) {
+      const body = {
+        ...say([
+          { type: 'tool_result', tool_use_id: 'a', content },
+          { type: 'text', text: `a${padding}` },
+        ]),
+        max_tokens: 5,
+        tools: [tool],
+      };
+      const least = PER_REQUEST + FOR_TOOLS + 3 * JSON.stringify(tool).length;
+      expect(beyondBytes(body, at('anthropic'), messagesWire)).toBeGreaterThanOrEqual(least);
+      expect(beyondBytes(body, at('anthropic'), messagesWire)).toBeLessThan(least + 20);
+    }
+  });
+
+  test.each([
+    ['claude-sonnet-4-5', 'low', 12_000],
+    ['gpt-5.4', 'original', 17_200],
+    ['qwen2.5-vl', 'low', 16_384],
+    ['gpt-4o-mini', 'low', 48_200],
+  ])('adds an image for %s with detail %s at %i tokens', async (model, detail, tokens) => {
+    const { beyondBytes } = await start();
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,aa', detail } };
+    expect(beyondBytes(say([image, { type: 'text', text: PADDING }]), at('openai', model))).toBe(
+      PER_REQUEST + tokens,
+    );
+    // A small body is not split, and a quick scan takes the type and the field for an image each.
+    expect(beyondBytes(say([image]), at('openai', model))).toBe(PER_REQUEST + 2 * tokens);
+  });
+});
+
+test('results are counted as JSON for gpt-oss at hosts whose escapes are unknown', async () => {
+  const { gateway, contextFor } = await start();
+  const context = contextFor({
+    messages: [{ role: 'tool', tool_call_id: 'a', content: 'if (a < b && c) {\n}\n'.repeat(50) }],
+  });
+  const count = (target: Target) =>
+    countInput(gateway, context, target, { inputTokens: 1e9, inputBound: 'bytes' });
+  const plain = await count(at('openai', 'gpt-5'));
+  const escaped = await count(at('groq', 'openai/gpt-oss-120b'));
+  expect(plain.by).toBe('exact');
+  expect(escaped.tokens).toBeGreaterThan(1.14 * plain.tokens);
+});
