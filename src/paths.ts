@@ -13,6 +13,8 @@ export interface Paths {
   credentials: string;
   /** The CLI's own key of each project, created on demand by `gw env` and `gw run`. */
   cliKeys: string;
+  /** URL and key of `gw login`. */
+  login: string;
   /** Locked exclusively by the running daemon. */
   lock: string;
   /** The running daemon's pid and address. May be outdated; `lock` decides whether it runs. */
@@ -32,6 +34,7 @@ export function resolvePaths(env: Environment, platform: NodeJS.Platform = proce
     config: join(home, 'config.json'),
     credentials: join(home, 'credentials.json'),
     cliKeys: join(home, 'cli-keys.json'),
+    login: join(home, 'login.json'),
     lock: join(home, 'daemon.lock'),
     daemonInfo: join(home, 'daemon.json'),
     log: join(home, 'gw.log'),

@@ -59,8 +59,9 @@ function codeOfGwError({ type, status, code }: GwError): number {
       return status === 400 ? EXIT.usage : EXIT.failure;
     case 'insufficient_quota':
       return code === 'budget_exceeded' ? EXIT.overBudget : EXIT.failure;
-    case 'rate_limit_error':
     case 'api_error':
+      return code === 'server_unreachable' ? EXIT.daemonDown : EXIT.failure;
+    case 'rate_limit_error':
       return EXIT.failure;
   }
 }
