@@ -61,6 +61,11 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     router: ['database', 'ledger'],
     dashboard: ['database', 'ledger', 'requests'],
   },
+  agents: {
+    run: [],
+    settings: [],
+    '': ['run', 'settings'],
+  },
   wire: {
     request: [],
     answer: ['request'],

@@ -1,0 +1,54 @@
+import type { Pointing, Start } from './run/start.ts';
+
+/** The names in commands. */
+export type AgentName =
+  | 'codex'
+  | 'claude'
+  | 'opencode'
+  | 'kilo'
+  | 'cline'
+  | 'continue'
+  | 'qwen'
+  | 'copilot'
+  | 'aider'
+  | 'goose'
+  | 'crush'
+  | 'pi'
+  | 'openhands'
+  | 'gemini';
+
+/** An API that an agent speaks: chat completions, OpenAI's responses, Anthropic's messages. */
+export type AgentWire = 'chat' | 'messages' | 'responses';
+
+/** A coding agent, as data. */
+export interface Agent {
+  name: AgentName;
+  /** The name that its makers use. */
+  title: string;
+  /** Names of its executable, without an extension. */
+  binaries: readonly string[];
+  /** Names of its package, as npx and uvx take them. */
+  packages: readonly string[];
+  wires: readonly AgentWire[];
+  /** Points one run at gw in the way that beats the user's own settings. */
+  pointRun(start: Start): Pointing;
+  /** One harmless model request; undefined if none is known. */
+  proof?: Proof;
+  /** Request headers that carry its session, the best first. */
+  sessionHeaders: readonly string[];
+  /** Where it writes its session logs. */
+  logs: readonly LogPlace[];
+}
+
+/** A run that makes a model request and changes nothing. Run it in an empty folder. */
+export interface Proof {
+  args(model: string | undefined): readonly string[];
+  env?: Readonly<Record<string, string>>;
+  /** How many model requests it makes. */
+  requests: number;
+}
+
+export interface LogPlace {
+  /** Below the user's home directory. */
+  path: string;
+}

@@ -1,0 +1,112 @@
+import { isAbsolute, join } from 'node:path';
+import { badRequest } from '../../errors.ts';
+import { isObject } from '../../json/object.ts';
+import { withLoopback } from './no-proxy.ts';
+import { takeOption } from './options.ts';
+import type { Bypass, Pointing, Start } from './start.ts';
+
+type Json = Record<string, unknown>;
+
+/** Switches that send requests to a cloud's API instead of a base URL. */
+const CLOUDS = ['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE_FOUNDRY'];
+const ADDRESS = ['ANTHROPIC_BASE_URL', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_API_KEY', ...CLOUDS];
+
+/**
+ * Claude Code: `--settings`, whose `env` beats the shell and every settings file but the managed ones. A file in the
+ * run's folder rather than JSON in the arguments, where other users of the machine could read the key.
+ */
+export function pointClaude(start: Start): Pointing {
+  const { values, rest } = takeOption(start.args, ['--settings']);
+  const given = values.at(-1);
+  const own = given === undefined ? {} : readSettings(start, given);
+  const inherited = { ...start.env, ...settingsEnv(start), ...envOf(own) };
+  const clouds = CLOUDS.filter(
+    (name) => !['', '0', 'false', 'no', 'off', undefined].includes(inherited[name]),
+  );
+  const noProxy = withLoopback(inherited.NO_PROXY ?? inherited.no_proxy);
+  const env = {
+    ANTHROPIC_BASE_URL: start.origin,
+    ANTHROPIC_AUTH_TOKEN: start.key,
+    // Otherwise a key of the user's goes out beside the token.
+    ANTHROPIC_API_KEY: '',
+    NO_PROXY: noProxy,
+    no_proxy: noProxy,
+    ...Object.fromEntries(clouds.map((name) => [name, '0'])),
+  };
+  const bypass = bypassOf(start);
+  const file = 'claude-settings.json';
+  return {
+    args: ['--settings', join(start.folder, file), ...rest],
+    env,
+    files: { [file]: JSON.stringify({ ...own, env: { ...envOf(own), ...env } }) },
+    notes: clouds.map((name) => `${name} is off in this run: requests go to gw`),
+    ...(bypass && { bypass }),
+  };
+}
+
+/** The value of `--settings`: JSON, or the path of a file. */
+function readSettings(start: Start, given: string): Json {
+  if (given.trimStart().startsWith('{')) return parse(given, '--settings');
+  const path = isAbsolute(given) ? given : join(start.cwd, given);
+  const text = start.files.read(path);
+  if (text === undefined) throw badRequest(`cannot read the file of --settings ${given}`);
+  return parse(text, path);
+}
+
+function parse(text: string, source: string): Json {
+  const settings = tryParse(text);
+  if (!settings) throw badRequest(`${source} is not a JSON object, so gw can't add its settings to it`);
+  return settings;
+}
+
+function tryParse(text: string | undefined): Json | undefined {
+  try {
+    const value: unknown = JSON.parse(text ?? '');
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function envOf({ env }: Json): Record<string, string> {
+  const entries = isObject(env) ? Object.entries(env) : [];
+  return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
+}
+
+/** The `env` of the user's and the project's settings files. https://code.claude.com/docs/en/settings */
+function settingsEnv({ env, home, cwd, files }: Start): Record<string, string> {
+  const paths = [
+    join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'settings.json'),
+    join(cwd, '.claude', 'settings.json'),
+    join(cwd, '.claude', 'settings.local.json'),
+  ];
+  return Object.assign({}, ...paths.map((path) => envOf(tryParse(files.read(path)) ?? {})));
+}
+
+function bypassOf(start: Start): Bypass | undefined {
+  for (const path of managedFiles(start)) {
+    const env = envOf(tryParse(start.files.read(path)) ?? {});
+    const name = ADDRESS.find((each) => env[each] !== undefined);
+    if (name === undefined || env[name] === start.origin) continue;
+    return {
+      reason: `managed settings in ${path} set ${name} and beat those of this run`,
+      remedy: `Ask who manages this machine to remove ${name} from them`,
+    };
+  }
+  return undefined;
+}
+
+function managedFiles({ platform, env, home, files }: Start): string[] {
+  const folder =
+    platform === 'darwin'
+      ? '/Library/Application Support/ClaudeCode'
+      : platform === 'win32'
+        ? 'C:\\Program Files\\ClaudeCode'
+        : '/etc/claude-code';
+  const parts = join(folder, 'managed-settings.d');
+  return [
+    join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'remote-settings.json'),
+    join(folder, 'managed-settings.json'),
+    ...files.list(parts).map((name) => join(parts, name)),
+  ];
+}

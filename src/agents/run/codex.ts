@@ -1,0 +1,54 @@
+import { join } from 'node:path';
+import { hasFlag, takeOption } from './options.ts';
+import { RUN_KEY } from './run-key.ts';
+import type { Bypass, Pointing, Start } from './start.ts';
+
+/** Settings that choose where requests go. */
+const ADDRESS = /^\s*(model_provider|model_providers\.[^=]*|openai_base_url|oss_provider)\s*=/;
+
+/**
+ * Codex: an own provider by `-c`, which beats config.toml and profiles. Its built-in provider would take a ChatGPT
+ * login along, and ignores OPENAI_BASE_URL.
+ */
+export function pointCodex(start: Start): Pointing {
+  const { values, rest } = takeOption(start.args, ['-c', '--config'], (value) => ADDRESS.test(value));
+  const bypass = bypassOf(start);
+  const settings = {
+    model_provider: 'gw',
+    'model_providers.gw.name': 'gw',
+    'model_providers.gw.base_url': `"${start.origin}/v1"`,
+    'model_providers.gw.env_key': RUN_KEY,
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  return {
+    args: [...flags, ...rest],
+    env: { [RUN_KEY]: start.key },
+    notes: values.map((value) => `left out -c ${value}: requests would not reach gw`),
+    ...(bypass && { bypass }),
+  };
+}
+
+function bypassOf(start: Start): Bypass | undefined {
+  if (start.args[0] === 'cloud' || start.args[0] === 'cloud-tasks') {
+    return { reason: '`codex cloud` runs at OpenAI, not on this machine', remedy: 'Use: codex exec' };
+  }
+  if (hasFlag(start.args, '--oss')) {
+    return { reason: '--oss sends requests to a local model server', remedy: 'Leave out --oss' };
+  }
+  const managed = managedConfig(start);
+  const text = start.files.read(managed) ?? '';
+  if (!text.split('\n').some((line) => ADDRESS.test(line) || /^\s*\[model_providers\.gw\]/.test(line))) {
+    return undefined;
+  }
+  return {
+    reason: `${managed} sets Codex's provider and beats the command line`,
+    remedy: 'Ask who manages this machine to remove model_provider and openai_base_url from it',
+  };
+}
+
+/** https://developers.openai.com/codex/security: a layer above `-c`. */
+function managedConfig({ platform, home }: Start): string {
+  return platform === 'win32'
+    ? join(home, '.codex', 'managed_config.toml')
+    : '/etc/codex/managed_config.toml';
+}

@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { pointClaude } from '../../../src/agents/run/claude.ts';
+import { FOLDER, KEY, ORIGIN, startOf } from './start-of.ts';
+
+const FILE = 'claude-settings.json';
+const ENV = {
+  ANTHROPIC_BASE_URL: ORIGIN,
+  ANTHROPIC_AUTH_TOKEN: KEY,
+  ANTHROPIC_API_KEY: '',
+  NO_PROXY: 'localhost,127.0.0.1,::1',
+  no_proxy: 'localhost,127.0.0.1,::1',
+};
+
+function written(start: Parameters<typeof startOf>[0]): unknown {
+  return JSON.parse(pointClaude(startOf(start)).files?.[FILE] ?? '');
+}
+
+describe('Claude Code', () => {
+  test('gets a settings file of this run, which keeps the key out of the arguments', () => {
+    const pointing = pointClaude(startOf({ args: ['-p', 'hi'] }));
+    expect(pointing.args).toEqual(['--settings', `${FOLDER}/${FILE}`, '-p', 'hi']);
+    expect(pointing.env).toEqual(ENV);
+    expect(written({})).toEqual({ env: ENV });
+  });
+
+  test("merges the user's own --settings, as JSON or as a file", () => {
+    const own = { model: 'opus', env: { FOO: '1', ANTHROPIC_BASE_URL: 'https://x' } };
+    const merged = { model: 'opus', env: { FOO: '1', ...ENV } };
+    const args = ['--settings', JSON.stringify(own), 'hi'];
+    expect(pointClaude(startOf({ args })).args).toEqual(['--settings', `${FOLDER}/${FILE}`, 'hi']);
+    expect(written({ args })).toEqual(merged);
+    expect(written({ args: ['--settings=mine.json'], files: { '/work/mine.json': own } })).toEqual(merged);
+  });
+
+  test.each([['--settings', 'none.json'], ['--settings', '{oops'], ['--settings=[]']])(
+    'refuses %s %s, which it cannot add to',
+    (...args) => {
+      expect(() => pointClaude(startOf({ args }))).toThrow(/settings/);
+    },
+  );
+
+  test("extends the NO_PROXY that the user's settings would set, and switches clouds off by name", () => {
+    const files = {
+      '/home/me/.claude/settings.json': { env: { NO_PROXY: 'corp', CLAUDE_CODE_USE_BEDROCK: '1' } },
+      '/work/.claude/settings.local.json': { env: { ANTHROPIC_BASE_URL: 'https://elsewhere' } },
+    };
+    expect(written({ files, env: { CLAUDE_CODE_USE_VERTEX: '0', NO_PROXY: 'shell' } })).toEqual({
+      env: {
+        ...ENV,
+        NO_PROXY: 'corp,localhost,127.0.0.1,::1',
+        no_proxy: 'corp,localhost,127.0.0.1,::1',
+        CLAUDE_CODE_USE_BEDROCK: '0',
+      },
+    });
+    expect(pointClaude(startOf({ files })).notes).toEqual([
+      'CLAUDE_CODE_USE_BEDROCK is off in this run: requests go to gw',
+    ]);
+  });
+
+  test.each([
+    '/etc/claude-code/managed-settings.json',
+    '/etc/claude-code/managed-settings.d/10-proxy.json',
+    '/home/me/.claude/remote-settings.json',
+  ])('is known to go around gw with another address in %s', (path) => {
+    const bypass = (env: object) => pointClaude(startOf({ files: { [path]: { env } } })).bypass;
+    expect(bypass({ ANTHROPIC_BASE_URL: 'https://corp' })).toEqual({
+      reason: `managed settings in ${path} set ANTHROPIC_BASE_URL and beat those of this run`,
+      remedy: 'Ask who manages this machine to remove ANTHROPIC_BASE_URL from them',
+    });
+    expect(bypass({ ANTHROPIC_BASE_URL: ORIGIN })).toBeUndefined();
+    expect(bypass({ OTHER: '1' })).toBeUndefined();
+  });
+});
