@@ -1,6 +1,17 @@
 import type { Agent } from './agent.ts';
+import { pointAider } from './run/aider.ts';
 import { pointClaude } from './run/claude.ts';
+import { pointCline } from './run/cline.ts';
 import { pointCodex } from './run/codex.ts';
+import { pointContinue } from './run/continue.ts';
+import { pointCopilot } from './run/copilot.ts';
+import { pointCrush } from './run/crush.ts';
+import { pointGemini } from './run/gemini.ts';
+import { pointGoose } from './run/goose.ts';
+import { pointKilo, pointOpencode } from './run/opencode.ts';
+import { pointOpenHands } from './run/openhands.ts';
+import { pointPi } from './run/pi.ts';
+import { pointQwen } from './run/qwen.ts';
 
 const CODEX: Agent = {
   name: 'codex',
@@ -40,5 +51,187 @@ const CLAUDE: Agent = {
   logs: [],
 };
 
+const OPENCODE: Agent = {
+  name: 'opencode',
+  title: 'opencode',
+  binaries: ['opencode'],
+  packages: ['opencode-ai'],
+  wires: ['responses', 'messages', 'chat'],
+  pointRun: pointOpencode,
+  proof: {
+    args: (model) => ['run', '--title', 'gw', ...(model === undefined ? [] : ['-m', model]), 'hi'],
+    requests: 1,
+  },
+  sessionHeaders: ['x-session-id', 'x-session-affinity'],
+  logs: [],
+};
+
+const KILO: Agent = {
+  ...OPENCODE,
+  name: 'kilo',
+  title: 'Kilo Code',
+  binaries: ['kilo', 'kilocode'],
+  packages: ['@kilocode/cli'],
+  pointRun: pointKilo,
+};
+
+const CLINE: Agent = {
+  name: 'cline',
+  title: 'Cline',
+  binaries: ['cline'],
+  packages: ['cline'],
+  wires: ['chat', 'responses', 'messages'],
+  pointRun: pointCline,
+  proof: {
+    args: (model) => ['-p', '--json', ...(model === undefined ? [] : ['-m', model]), 'say hi'],
+    requests: 1,
+  },
+  sessionHeaders: [],
+  logs: [],
+};
+
+const CONTINUE: Agent = {
+  name: 'continue',
+  title: 'Continue',
+  binaries: ['cn'],
+  packages: ['@continuedev/cli'],
+  wires: ['chat', 'responses', 'messages'],
+  pointRun: pointContinue,
+  proof: { args: () => ['-p', '--readonly', 'hi'], requests: 1 },
+  sessionHeaders: [],
+  logs: [],
+};
+
+const QWEN: Agent = {
+  name: 'qwen',
+  title: 'Qwen Code',
+  binaries: ['qwen'],
+  packages: ['@qwen-code/qwen-code'],
+  wires: ['chat', 'messages'],
+  pointRun: pointQwen,
+  proof: {
+    args: (model) => ['-p', 'hi', '--approval-mode', 'plan', ...(model === undefined ? [] : ['-m', model])],
+    // The second one extracts memory.
+    requests: 2,
+  },
+  sessionHeaders: [],
+  logs: [],
+};
+
+const COPILOT: Agent = {
+  name: 'copilot',
+  title: 'Copilot CLI',
+  binaries: ['copilot'],
+  packages: ['@github/copilot'],
+  wires: ['chat', 'responses', 'messages'],
+  pointRun: pointCopilot,
+  proof: {
+    args: (model) => ['-p', 'hi', '--plan', '-s', ...(model === undefined ? [] : ['--model', model])],
+    requests: 1,
+  },
+  sessionHeaders: [],
+  logs: [],
+};
+
+const AIDER: Agent = {
+  name: 'aider',
+  title: 'aider',
+  binaries: ['aider'],
+  packages: ['aider-chat'],
+  wires: ['chat', 'messages'],
+  pointRun: pointAider,
+  proof: {
+    args: (model) => [
+      ...['--message', 'hi', '--dry-run', '--no-git', '--no-check-update', '--analytics-disable'],
+      ...['--map-tokens', '0', '--yes-always'],
+      ...(model === undefined ? [] : ['--model', model]),
+    ],
+    requests: 1,
+  },
+  sessionHeaders: [],
+  logs: [],
+};
+
+const GOOSE: Agent = {
+  name: 'goose',
+  title: 'Goose',
+  binaries: ['goose'],
+  packages: [],
+  wires: ['chat', 'messages'],
+  pointRun: pointGoose,
+  proof: {
+    args: (model) => [
+      ...['run', '--no-session', '--no-profile', '--max-turns', '1'],
+      ...(model === undefined ? [] : ['--model', model]),
+      ...['-t', 'hi'],
+    ],
+    env: { GOOSE_DISABLE_SESSION_NAMING: 'true', GOOSE_DISABLE_TOOL_CALL_SUMMARY: 'true' },
+    requests: 1,
+  },
+  sessionHeaders: ['agent-session-id', 'goose-session-id'],
+  logs: [],
+};
+
+const CRUSH: Agent = {
+  name: 'crush',
+  title: 'Crush',
+  binaries: ['crush'],
+  packages: ['@charmland/crush'],
+  wires: ['responses', 'messages', 'chat'],
+  pointRun: pointCrush,
+  proof: {
+    args: (model) => ['run', '-q', ...(model === undefined ? [] : ['-m', model]), 'hi'],
+    requests: 1,
+  },
+  sessionHeaders: ['x-session-id', 'x-session-affinity'],
+  logs: [],
+};
+
+const PI: Agent = {
+  name: 'pi',
+  title: 'pi',
+  binaries: ['pi'],
+  packages: ['@mariozechner/pi-coding-agent'],
+  wires: ['responses', 'messages', 'chat'],
+  pointRun: pointPi,
+  proof: {
+    args: (model) => [
+      '-p',
+      '--no-tools',
+      '--no-session',
+      ...(model === undefined ? [] : ['--model', model]),
+      'hi',
+    ],
+    requests: 1,
+  },
+  sessionHeaders: ['session_id'],
+  logs: [],
+};
+
+const OPENHANDS: Agent = {
+  name: 'openhands',
+  title: 'OpenHands',
+  binaries: ['openhands'],
+  packages: ['openhands', 'openhands-ai'],
+  wires: ['chat', 'messages'],
+  pointRun: pointOpenHands,
+  sessionHeaders: [],
+  logs: [],
+};
+
+const GEMINI: Agent = {
+  name: 'gemini',
+  title: 'Gemini CLI',
+  binaries: ['gemini'],
+  packages: ['@google/gemini-cli'],
+  wires: [],
+  pointRun: pointGemini,
+  sessionHeaders: [],
+  logs: [],
+};
+
 /** The agents that gw knows. */
-export const AGENTS: readonly Agent[] = [CODEX, CLAUDE];
+export const AGENTS: readonly Agent[] = [
+  ...[CODEX, CLAUDE, OPENCODE, KILO, CLINE, CONTINUE, QWEN],
+  ...[COPILOT, AIDER, GOOSE, CRUSH, PI, OPENHANDS, GEMINI],
+];

@@ -1,14 +1,14 @@
 import { isAbsolute, join } from 'node:path';
 import { badRequest } from '../../errors.ts';
-import { isObject } from '../../json/object.ts';
 import { withLoopback } from './no-proxy.ts';
 import { takeOption } from './options.ts';
+import { type Json, objectIn, parseObject } from './settings-text.ts';
 import type { Bypass, Pointing, Start } from './start.ts';
 
-type Json = Record<string, unknown>;
-
 /** Switches that send requests to a cloud's API instead of a base URL. */
-const CLOUDS = ['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE_FOUNDRY'];
+const CLOUDS = ['BEDROCK', 'VERTEX', 'FOUNDRY', 'MANTLE', 'ANTHROPIC_AWS'].map(
+  (cloud) => `CLAUDE_CODE_USE_${cloud}`,
+);
 const ADDRESS = ['ANTHROPIC_BASE_URL', 'ANTHROPIC_AUTH_TOKEN', 'ANTHROPIC_API_KEY', ...CLOUDS];
 
 /**
@@ -29,6 +29,8 @@ export function pointClaude(start: Start): Pointing {
     ANTHROPIC_AUTH_TOKEN: start.key,
     // Otherwise a key of the user's goes out beside the token.
     ANTHROPIC_API_KEY: '',
+    // It would go to a socket in place of the base URL.
+    ANTHROPIC_UNIX_SOCKET: '',
     NO_PROXY: noProxy,
     no_proxy: noProxy,
     ...Object.fromEntries(clouds.map((name) => [name, '0'])),
@@ -54,22 +56,13 @@ function readSettings(start: Start, given: string): Json {
 }
 
 function parse(text: string, source: string): Json {
-  const settings = tryParse(text);
+  const settings = parseObject(text);
   if (!settings) throw badRequest(`${source} is not a JSON object, so gw can't add its settings to it`);
   return settings;
 }
 
-function tryParse(text: string | undefined): Json | undefined {
-  try {
-    const value: unknown = JSON.parse(text ?? '');
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function envOf({ env }: Json): Record<string, string> {
-  const entries = isObject(env) ? Object.entries(env) : [];
+function envOf(settings: Json | undefined): Record<string, string> {
+  const entries = Object.entries(objectIn(settings, 'env'));
   return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
 }
 
@@ -80,12 +73,12 @@ function settingsEnv({ env, home, cwd, files }: Start): Record<string, string> {
     join(cwd, '.claude', 'settings.json'),
     join(cwd, '.claude', 'settings.local.json'),
   ];
-  return Object.assign({}, ...paths.map((path) => envOf(tryParse(files.read(path)) ?? {})));
+  return Object.assign({}, ...paths.map((path) => envOf(parseObject(files.read(path)))));
 }
 
 function bypassOf(start: Start): Bypass | undefined {
   for (const path of managedFiles(start)) {
-    const env = envOf(tryParse(start.files.read(path)) ?? {});
+    const env = envOf(parseObject(start.files.read(path)));
     const name = ADDRESS.find((each) => env[each] !== undefined);
     if (name === undefined || env[name] === start.origin) continue;
     return {

@@ -1,14 +1,36 @@
+import { withLoopback } from '../../agents/run/no-proxy.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
 
+interface GatewayAccess {
+  /** gw's URL, without a trailing slash or `/v1`. */
+  origin: string;
+  key: string;
+}
+
 /** The environment variables that point OpenAI's and Anthropic's client libraries, old and new, at gw. */
-export function clientVariables(origin: string, key: string): Record<string, string> {
+export function clientVariables(
+  { origin, key }: GatewayAccess,
+  env: Readonly<Record<string, string | undefined>>,
+): Record<string, string> {
+  const noProxy = withLoopback(env.NO_PROXY ?? env.no_proxy);
   return {
     OPENAI_BASE_URL: `${origin}/v1`,
     OPENAI_API_BASE: `${origin}/v1`,
+    // Open WebUI's name.
+    OPENAI_API_BASE_URL: `${origin}/v1`,
     OPENAI_API_KEY: key,
     // Anthropic's clients add /v1 themselves.
     ANTHROPIC_BASE_URL: origin,
+    // LiteLLM's name, and that of LangChain for Python.
+    ANTHROPIC_API_BASE: origin,
+    ANTHROPIC_API_URL: origin,
     ANTHROPIC_AUTH_TOKEN: key,
+    // Clients send both. A real key would win over the token, and some clients don't start without a key.
+    ANTHROPIC_API_KEY: key,
+    NO_PROXY: noProxy,
+    no_proxy: noProxy,
+    // OpenAI's agents would post traces to OpenAI with gw's key.
+    OPENAI_AGENTS_DISABLE_TRACING: '1',
   };
 }
 

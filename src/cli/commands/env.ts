@@ -2,6 +2,7 @@ import { Option } from 'commander';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
 import { clientVariables, exportLines, SHELLS, type Shell } from '../client/variables.ts';
+import { warnOfForeignKeys } from '../client/warn-of-foreign-keys.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { findDaemon, originOf } from '../daemon/find.ts';
@@ -31,8 +32,9 @@ async function run(context: Context, { project, shell, json }: Options): Promise
   const { host, port } = readSettings(context).settings;
   const origin = state.kind === 'running' ? state.daemon.origin : originOf(host, port);
   const key = await withStore(context, (db) => cliKeyOf(context, db, project));
-  const variables = clientVariables(origin, key);
+  const variables = clientVariables({ origin, key }, context.env);
   if (json) sayJson(context, variables);
   else say(context, exportLines(variables, shell));
+  warnOfForeignKeys(context);
   if (state.kind !== 'running') note(context, 'gw is not running yet. Run: gw start');
 }

@@ -7,6 +7,7 @@ const ENV = {
   ANTHROPIC_BASE_URL: ORIGIN,
   ANTHROPIC_AUTH_TOKEN: KEY,
   ANTHROPIC_API_KEY: '',
+  ANTHROPIC_UNIX_SOCKET: '',
   NO_PROXY: 'localhost,127.0.0.1,::1',
   no_proxy: 'localhost,127.0.0.1,::1',
 };

@@ -1,0 +1,31 @@
+import { badRequest } from '../../errors.ts';
+import { optionValue } from './options.ts';
+import type { Pointing, Start } from './start.ts';
+
+/** Copilot CLI with a provider of the user's own. Its own service can't be metered. */
+export function pointCopilot({ args, env, origin, key }: Start): Pointing {
+  const model = optionValue(args, '--model') ?? env.COPILOT_MODEL ?? env.COPILOT_PROVIDER_MODEL_ID;
+  if (!model) {
+    throw badRequest(
+      'Copilot CLI needs a model for its own provider. Add: --model MODEL, or set COPILOT_MODEL',
+    );
+  }
+  const type = env.COPILOT_PROVIDER_TYPE ?? (/claude/i.test(model) ? 'anthropic' : 'openai');
+  const isAnthropic = type === 'anthropic';
+  const wire = env.COPILOT_PROVIDER_WIRE_API ?? (/^gpt-[5-9]/.test(model) ? 'responses' : undefined);
+  return {
+    args,
+    env: {
+      COPILOT_PROVIDER_BASE_URL: isAnthropic ? origin : `${origin}/v1`,
+      COPILOT_PROVIDER_TYPE: isAnthropic ? 'anthropic' : 'openai',
+      COPILOT_PROVIDER_API_KEY: key,
+      // Both beat the key.
+      COPILOT_PROVIDER_BEARER_TOKEN: undefined,
+      COPILOT_PROVIDER_API_KEY_COMMAND: undefined,
+      COPILOT_PROVIDER_TRANSPORT: 'http',
+      ...(wire !== undefined && !isAnthropic && { COPILOT_PROVIDER_WIRE_API: wire }),
+      // Otherwise /model may choose one of Copilot's own service.
+      COPILOT_OFFLINE: 'true',
+    },
+  };
+}

@@ -1,0 +1,23 @@
+import type { Environment } from './start.ts';
+
+/** Variables that programs read to call a provider directly, whatever base URL OpenAI's and Anthropic's clients have. */
+const NAMES: ReadonlySet<string> = new Set([
+  ...['GEMINI_API_KEY', 'GOOGLE_API_KEY', 'GOOGLE_GENERATIVE_AI_API_KEY', 'OPENROUTER_API_KEY'],
+  ...['AZURE_API_KEY', 'AZURE_OPENAI_API_KEY', 'AZURE_AI_API_KEY', 'AWS_BEARER_TOKEN_BEDROCK'],
+  ...['CEREBRAS_API_KEY', 'COHERE_API_KEY', 'CO_API_KEY', 'DASHSCOPE_API_KEY', 'DEEPSEEK_API_KEY'],
+  ...['FIREWORKS_API_KEY', 'GROQ_API_KEY', 'MISTRAL_API_KEY', 'MOONSHOT_API_KEY', 'NVIDIA_API_KEY'],
+  ...['PERPLEXITY_API_KEY', 'TOGETHER_API_KEY', 'XAI_API_KEY', 'ZAI_API_KEY'],
+]);
+
+/** The keys in an environment with which a program would go around gw. */
+export function foreignKeys(env: Environment): string[] {
+  return Object.keys(env).filter((name) => NAMES.has(name) && env[name]);
+}
+
+/** The same of an env file. */
+export function foreignKeysIn(text: string): string[] {
+  const names = [...text.matchAll(/^\s*(?:export\s+)?([A-Z_]+)\s*=\s*\S/gm)].flatMap(
+    ([, name]) => name ?? [],
+  );
+  return names.filter((name) => NAMES.has(name));
+}

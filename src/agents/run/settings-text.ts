@@ -1,0 +1,23 @@
+import { type ParseError, parse } from 'jsonc-parser';
+import { isObject } from '../../json/object.ts';
+
+export type Json = Record<string, unknown>;
+
+/** The object in a JSON text that may have comments and trailing commas; undefined if there is none. */
+export function parseObject(text: string | undefined): Json | undefined {
+  const errors: ParseError[] = [];
+  const value: unknown = parse(text ?? '', errors, { allowTrailingComma: true });
+  return errors.length === 0 && isObject(value) ? value : undefined;
+}
+
+/** A member that is an object; empty if it is none. */
+export function objectIn(parent: unknown, name: string): Json {
+  const value = isObject(parent) ? parent[name] : undefined;
+  return isObject(value) ? value : {};
+}
+
+/** A member that is a text. */
+export function textIn(parent: unknown, name: string): string | undefined {
+  const value = isObject(parent) ? parent[name] : undefined;
+  return typeof value === 'string' ? value : undefined;
+}

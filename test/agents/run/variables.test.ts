@@ -1,0 +1,195 @@
+import { describe, expect, test } from 'vitest';
+import { pointCopilot } from '../../../src/agents/run/copilot.ts';
+import { pointCrush } from '../../../src/agents/run/crush.ts';
+import { foreignKeys } from '../../../src/agents/run/foreign-keys.ts';
+import { pointGemini } from '../../../src/agents/run/gemini.ts';
+import { pointGoose } from '../../../src/agents/run/goose.ts';
+import { withLoopback } from '../../../src/agents/run/no-proxy.ts';
+import { pointOpenHands } from '../../../src/agents/run/openhands.ts';
+import { pointPi } from '../../../src/agents/run/pi.ts';
+import { pointQwen } from '../../../src/agents/run/qwen.ts';
+import { PRESETS } from '../../../src/providers/presets.ts';
+import { FOLDER, KEY, ORIGIN, startOf } from './start-of.ts';
+
+describe('Copilot CLI', () => {
+  const env = {
+    COPILOT_PROVIDER_BASE_URL: 'https://x',
+    COPILOT_PROVIDER_BEARER_TOKEN: 'tok',
+    COPILOT_PROVIDER_API_KEY_COMMAND: 'cat key',
+  };
+
+  test("gets gw as the user's own provider, and no other key", () => {
+    expect(pointCopilot(startOf({ args: ['--model', 'gpt-5.2'], env }))).toEqual({
+      args: ['--model', 'gpt-5.2'],
+      env: {
+        COPILOT_PROVIDER_BASE_URL: `${ORIGIN}/v1`,
+        COPILOT_PROVIDER_TYPE: 'openai',
+        COPILOT_PROVIDER_API_KEY: KEY,
+        COPILOT_PROVIDER_BEARER_TOKEN: undefined,
+        COPILOT_PROVIDER_API_KEY_COMMAND: undefined,
+        COPILOT_PROVIDER_TRANSPORT: 'http',
+        COPILOT_PROVIDER_WIRE_API: 'responses',
+        COPILOT_OFFLINE: 'true',
+      },
+    });
+  });
+
+  test('speaks messages for Claude models, and needs a model', () => {
+    const claude = pointCopilot(startOf({ env: { COPILOT_MODEL: 'claude-sonnet-4-5' } }));
+    expect(claude.env).toMatchObject({
+      COPILOT_PROVIDER_TYPE: 'anthropic',
+      COPILOT_PROVIDER_BASE_URL: ORIGIN,
+    });
+    expect(() => pointCopilot(startOf())).toThrow('Add: --model MODEL');
+  });
+});
+
+describe('Qwen Code', () => {
+  test('reads the variables by an auth type, the openai one unless another covered one is given', () => {
+    expect(pointQwen(startOf({ args: ['-p', 'hi'] })).args).toEqual(['--auth-type', 'openai', '-p', 'hi']);
+    expect(pointQwen(startOf({ args: ['-p', 'hi', '--auth-type=anthropic'] })).args).toEqual([
+      '--auth-type',
+      'anthropic',
+      '-p',
+      'hi',
+    ]);
+    const own = pointQwen(
+      startOf({ args: ['--openai-base-url', 'https://x', '--openai-api-key', 'sk', 'hi'] }),
+    );
+    expect(own.args).toEqual(['--auth-type', 'openai', 'hi']);
+    expect(own.notes).toEqual(["left out --openai-base-url and --openai-api-key: gw's are used"]);
+    expect(pointQwen(startOf({ args: ['--auth-type', 'qwen-oauth'] })).bypass?.remedy).toBe(
+      'Use: --auth-type openai',
+    );
+  });
+});
+
+describe('Goose', () => {
+  const FILE = '/home/me/.config/goose/config.yaml';
+
+  test('gets its hosts', () => {
+    expect(
+      pointGoose(
+        startOf({
+          args: ['session'],
+          files: { [FILE]: 'active_provider: openai\nOPENAI_HOST: https://x\n' },
+        }),
+      ),
+    ).toEqual({
+      args: ['session'],
+      env: { OPENAI_HOST: ORIGIN, OPENAI_BASE_PATH: 'v1/chat/completions', ANTHROPIC_HOST: ORIGIN },
+    });
+  });
+
+  test.each([
+    { files: { [FILE]: 'active_provider: databricks\n' } },
+    { files: { [FILE]: 'GOOSE_PROVIDER: google\n' } },
+    { env: { GOOSE_LEAD_PROVIDER: 'openrouter' } },
+    { args: ['run', '--provider', 'ollama'] },
+  ])('would go around gw: %j', (start) => {
+    expect(pointGoose(startOf(start)).bypass?.remedy).toContain('GOOSE_PROVIDER=openai');
+  });
+
+  test("the variable beats the file's provider", () => {
+    const start = startOf({
+      env: { GOOSE_PROVIDER: 'anthropic' },
+      files: { [FILE]: 'active_provider: google\nGOOSE_PROVIDER: google\n' },
+    });
+    expect(pointGoose(start).bypass).toBeUndefined();
+  });
+});
+
+describe('Crush', () => {
+  test('gets the addresses of its built-in providers', () => {
+    const files = {
+      '/work/crush.json': { models: { large: { provider: 'openai', model: 'gpt-5.2' } }, lsp: {} },
+    };
+    expect(pointCrush(startOf({ args: ['run', 'hi'], files }))).toEqual({
+      args: ['run', 'hi'],
+      env: { OPENAI_API_ENDPOINT: `${ORIGIN}/v1`, ANTHROPIC_API_ENDPOINT: ORIGIN },
+    });
+  });
+
+  test.each([
+    { '/work/crush.json': { providers: { openai: { base_url: 'https://x' } } } },
+    { '/home/me/.config/crush/crush.json': { providers: { deepseek: {} } } },
+    { '/work/.crush.json': { models: { small: { provider: 'gemini' } } } },
+    { '/home/me/.config/crush/crushrc': 'provider add mine --base-url https://x\n' },
+  ])('would go around gw: %j', (files) => {
+    expect(pointCrush(startOf({ files })).bypass?.reason).toContain('beat the environment');
+  });
+});
+
+describe('pi', () => {
+  const AGENT = '/home/me/.pi/agent';
+
+  test("gets a folder with the user's settings linked, gw's addresses and no login", () => {
+    const files = {
+      [`${AGENT}/settings.json`]: { defaultProvider: 'anthropic' },
+      [`${AGENT}/sessions/a.jsonl`]: '',
+      [`${AGENT}/auth.json`]: { anthropic: { type: 'oauth' } },
+      [`${AGENT}/models.json`]: {
+        providers: { openai: { baseUrl: 'https://x', headers: { a: 'b' } }, mine: {} },
+      },
+    };
+    const pointing = pointPi(startOf({ args: ['--api-key', 'sk', '-p', 'hi'], files }));
+    expect(pointing).toMatchObject({
+      args: ['-p', 'hi'],
+      env: { PI_CODING_AGENT_DIR: `${FOLDER}/pi`, GW_RUN_KEY: KEY },
+      links: { 'pi/settings.json': `${AGENT}/settings.json`, 'pi/sessions': `${AGENT}/sessions` },
+      notes: ["left out --api-key: gw's own key is used"],
+    });
+    expect(pointing.bypass).toBeUndefined();
+    expect(JSON.parse(pointing.files?.['pi/models.json'] ?? '')).toEqual({
+      providers: {
+        openai: { headers: { a: 'b' }, baseUrl: `${ORIGIN}/v1`, apiKey: 'GW_RUN_KEY' },
+        anthropic: { baseUrl: ORIGIN, apiKey: 'GW_RUN_KEY' },
+      },
+    });
+  });
+
+  test.each([
+    { args: ['--provider', 'google'] },
+    { args: ['--model', 'github-copilot/gpt-4o'] },
+    { files: { [`${AGENT}/settings.json`]: { defaultProvider: 'openai-codex' } } },
+  ])('would go around gw: %j', (start) => {
+    expect(pointPi(startOf(start)).bypass?.remedy).toContain('--provider openai');
+  });
+});
+
+describe('OpenHands', () => {
+  test('gets an address by its model, and the flag that makes it read variables', () => {
+    const openai = pointOpenHands(
+      startOf({ env: { LLM_MODEL: 'openai/gpt-5.2', LLM_BASE_URL: 'https://x' } }),
+    );
+    expect(openai).toEqual({
+      args: ['--override-with-envs'],
+      env: { LLM_MODEL: 'openai/gpt-5.2', LLM_API_KEY: KEY, LLM_BASE_URL: `${ORIGIN}/v1` },
+    });
+    const files = { '/home/me/.openhands/agent_settings.json': { llm: { model: 'anthropic/claude-x' } } };
+    expect(pointOpenHands(startOf({ files, args: ['--override-with-envs'] }))).toMatchObject({
+      args: ['--override-with-envs'],
+      env: { LLM_MODEL: 'anthropic/claude-x', LLM_BASE_URL: ORIGIN },
+    });
+    expect(pointOpenHands(startOf({ env: { LLM_MODEL: 'gemini/gemini-3-pro' } })).bypass).toBeDefined();
+    expect(() => pointOpenHands(startOf())).toThrow('Set LLM_MODEL');
+  });
+});
+
+test('Gemini CLI can not be pointed at gw', () => {
+  expect(pointGemini(startOf({ args: ['-p', 'hi'] })).bypass?.reason).toContain("Google's own API");
+});
+
+test("NO_PROXY keeps the user's hosts and gains this machine once", () => {
+  expect(withLoopback()).toBe('localhost,127.0.0.1,::1');
+  expect(withLoopback('corp, 127.0.0.1,')).toBe('corp,127.0.0.1,localhost,::1');
+});
+
+test('the keys that go around gw are those of every provider but OpenAI and Anthropic', () => {
+  const own = ['OPENAI_API_KEY', 'ANTHROPIC_API_KEY'];
+  const others = Object.values(PRESETS).flatMap(({ keyEnv }) => keyEnv.filter((name) => !own.includes(name)));
+  expect(others.length).toBeGreaterThan(10);
+  const env = Object.fromEntries([...others, ...own].map((name) => [name, 'x']));
+  expect(foreignKeys(env).sort()).toEqual([...new Set(others)].sort());
+  expect(foreignKeys({ GEMINI_API_KEY: '' })).toEqual([]);
+});
