@@ -10,6 +10,7 @@ import { registerDaemon } from '../store/database/daemons.ts';
 import { type Db, openDatabase } from '../store/database/open.ts';
 import { createLedger, type Ledger } from '../store/ledger/ledger.ts';
 import { createConfiguration, type LiveConfiguration } from './configuration.ts';
+import { endDeadRuns } from './end-dead-runs.ts';
 import type { Logger } from './log.ts';
 import { recover } from './recover.ts';
 
@@ -43,7 +44,7 @@ export interface Core {
   calendar: () => Calendar;
   ledger: Ledger;
   checkpoints: Checkpoints;
-  /** Closes the holds of daemons that died. */
+  /** Closes the holds of daemons that died, and ends runs whose `gw run` did. */
   recover: () => Promise<void>;
 }
 
@@ -76,11 +77,15 @@ export async function openCore(options: BootOptions): Promise<Core> {
   const checkpoints = createCheckpoints({ db, path: paths.database, pause: ledger.pause, clock, warn });
   ledger.onCommit(checkpoints.committed);
   const onClosed = (closed: object) => log.warn(closed, 'closed the holds of a daemon that died');
-  const recoverHolds = () => recover({ db, ledger, own, onClosed });
-  await recoverHolds();
+  const onEnded = (run: string) => log.warn({ run }, 'ended a run that was killed');
+  const recoverAll = async () => {
+    await recover({ db, ledger, own, onClosed });
+    await endDeadRuns({ db, ledger, now: () => clock.now(), onEnded });
+  };
+  await recoverAll();
   await ledger.roll();
 
-  const store = { db, slot, ledger, checkpoints, recover: recoverHolds };
+  const store = { db, slot, ledger, checkpoints, recover: recoverAll };
   return {
     instanceId,
     startedAt,

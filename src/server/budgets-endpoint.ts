@@ -86,7 +86,7 @@ export async function deleteBudgetEndpoint(
   if (!knownPeriod) throw notFound(`no budget "${name}/${period}". See: gw budget list`, 'budget_not_found');
   const project = await ownProject(caller, name, context.db);
   await waitForTurn(context);
-  await removeBudget(context.db, project, knownPeriod, context.now, repo);
+  await removeBudget(context.db, project, { period: knownPeriod, repo }, context.now);
   const id = budgetName({ projectName: name, period: knownPeriod, repo });
   return { object: 'budget.deleted', id, deleted: true };
 }

@@ -10,11 +10,14 @@ export function forecastWords(standing: Standing, times: TimeFormat, now: number
   const forecast = forecastOf(standing, now);
   switch (forecast.kind) {
     case 'full':
-      return budget.capNanoUsd === 0 ? 'blocked' : `until ${times.moment(resetsAt, now)}`;
+      if (budget.capNanoUsd === 0) return 'blocked';
+      return resetsAt === Number.POSITIVE_INFINITY ? 'full' : `until ${times.moment(resetsAt, now)}`;
     case 'runs_out':
       return `out ~${times.moment(forecast.at, now)}`;
     case 'lasts':
-      return budget.period === 'rolling' ? 'ok' : `ok to ${times.moment(resetsAt, now)}`;
+      return budget.period === 'rolling' || budget.period === 'lifetime'
+        ? 'ok'
+        : `ok to ${times.moment(resetsAt, now)}`;
   }
 }
 
@@ -36,6 +39,7 @@ export function capText({ capNanoUsd, windowMs }: Standing['budget']): string {
 
 /** The forecast of a budget in a sentence, such as "at this pace the cap is reached at 15:40". */
 export function forecastText(standing: Standing, times: TimeFormat, now: number): string {
+  if (standing.budget.period === 'lifetime') return lifetimeText(standing, times, now);
   const resets = times.moment(standing.resetsAt, now);
   if (isAlmostFull(standing))
     return `almost full: ${formatUsd(standing.budget.capNanoUsd - standing.posted)} left; resets ${resets}`;
@@ -51,6 +55,21 @@ export function forecastText(standing: Standing, times: TimeFormat, now: number)
       return standing.budget.period === 'rolling'
         ? 'lasts at this pace'
         : `lasts until it resets (${resets})`;
+  }
+}
+
+/** The same of a budget that never starts again from zero. */
+function lifetimeText(standing: Standing, times: TimeFormat, now: number): string {
+  const { budget, posted } = standing;
+  if (isAlmostFull(standing)) return `almost full: ${formatUsd(budget.capNanoUsd - posted)} left`;
+  const forecast = forecastOf(standing, now);
+  switch (forecast.kind) {
+    case 'full':
+      return 'full: requests are refused';
+    case 'runs_out':
+      return `at this pace the cap is reached at ${times.moment(forecast.at, now)}`;
+    case 'lasts':
+      return 'lasts at this pace';
   }
 }
 

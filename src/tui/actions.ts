@@ -32,8 +32,8 @@ async function perform(
 ): Promise<CommandResult> {
   switch (command.kind) {
     case 'raise_budget': {
-      const { period, repo, capNanoUsd, windowMs } = command;
-      const terms = { period, repo, capNanoUsd, ...(windowMs === null ? {} : { windowMs }) };
+      const { period, repo, scope, capNanoUsd, windowMs } = command;
+      const terms = { period, repo, scope, capNanoUsd, ...(windowMs === null ? {} : { windowMs }) };
       const { budget } = await setBudget(db, await getProject(db, command.project), terms, { calendar, now });
       return {
         message: `Raised budget ${budgetName(budget)} to ${formatUsd(budget.capNanoUsd)}, from the next request on.`,

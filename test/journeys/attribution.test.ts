@@ -205,7 +205,7 @@ describe.skipIf(!CAN_ATTRIBUTE)('a budget of a repository', () => {
     const shop = repository('shop');
     await gateway.setBudget({ period: 'daily', capUsd: 0, repo: shop.root });
     expect(statuses(await shop.ask(gateway))).toEqual([402]);
-    await removeBudget(gateway.db, gateway.project, 'daily', Date.now(), shop.root);
+    await removeBudget(gateway.db, gateway.project, { period: 'daily', repo: shop.root }, Date.now());
     expect(statuses(await shop.ask(gateway))).toEqual([200]);
   });
 

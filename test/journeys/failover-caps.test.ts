@@ -120,7 +120,7 @@ test('a budget that is removed and set between two attempts counts both', async 
   const { gateway, gate } = await failingFirst(dayCap(5));
   const answer = gateway.post(ASK);
   await gate.reached();
-  await removeBudget(gateway.db, gateway.project, 'daily', Date.now());
+  await removeBudget(gateway.db, gateway.project, { period: 'daily' }, Date.now());
   await gateway.setBudget({ period: 'daily', capUsd: 5 });
   await gateway.setBudget({ period: 'rolling', windowMs: 3_600_000, capUsd: 5 });
   gate.open();

@@ -82,7 +82,10 @@ async function whileTheLogIsMoved(answer: (caller: Caller, context: BudgetsConte
   const context: BudgetsContext = { db, ledger, calendar, now: world.clock.now() };
   const project = { id: 1, name: 'p1', plan: 'pro' as const, createdAt: 0, pausedAt: null };
   await setBudget(db, project, { period: 'daily', capNanoUsd: 5e9 }, context);
-  const caller = { keyId: 1, projectId: 1, project: 'p1', plan: 'pro' as const, admin: true, paused: false };
+  const caller = {
+    ...{ keyId: 1, projectId: 1, project: 'p1', plan: 'pro' as const },
+    ...{ admin: true, paused: false, hasBudget: false },
+  };
   const resume = ledger.pause();
   thread.exec('BEGIN IMMEDIATE');
   const answered = answer(caller, context);

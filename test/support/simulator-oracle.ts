@@ -246,7 +246,7 @@ export class Oracle {
   }
 
   liveOf(projectId: number): OracleBudget[] {
-    const order = { daily: 0, monthly: 1, rolling: 2 };
+    const order = { daily: 0, monthly: 1, rolling: 2, lifetime: 3 };
     return this.budgets
       .filter((b) => b.live && b.projectId === projectId)
       .sort((a, b) => order[a.period] - order[b.period] || (a.repo < b.repo ? -1 : 1));

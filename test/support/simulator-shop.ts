@@ -49,7 +49,7 @@ export async function openShop(options: Parameters<typeof createWorld>[0] = {}):
     daemon,
     budget: (settings) =>
       setBudget(db, project, settings, { calendar: world.calendar, now: world.clock.now() }),
-    removeBudget: (period) => removeBudget(db, project, period, world.clock.now()),
+    removeBudget: (period) => removeBudget(db, project, { period }, world.clock.now()),
     async admit(amount, fields) {
       const id = daemon.nextId();
       return { ...(await daemon.ledger.admit(admissionOf(id, amount, fields))), id };

@@ -169,16 +169,18 @@ async function remove(context: Context, name: string | undefined, options: Remov
   const removed = await withStore(context, async (db) => {
     const projects = name === undefined ? [findProject(db, options.project)] : projectIds(db);
     const budgets = (await listBudgets(db, projects, { calendar, now })).map(({ budget }) => budget);
-    const { projectName, period, repo } =
-      name === undefined ? matchingBudget(budgets, options) : namedBudget(budgets, name);
-    await removeBudget(db, await getProject(db, projectName), period, now, repo);
-    return budgetName({ projectName, period, repo });
+    const key = name === undefined ? matchingBudget(budgets, options) : namedBudget(budgets, name);
+    const { projectName, period, repo, scopeKind, scopeValue } = key;
+    const scope = scopeKind ? { kind: scopeKind, value: scopeValue ?? '' } : undefined;
+    await removeBudget(db, await getProject(db, projectName), { period, repo, scope }, now);
+    return budgetName(key);
   });
   note(context, `Removed budget ${removed}.`);
 }
 
 type Terms = Standing['budget'];
-type BudgetKey = Pick<Terms, 'projectName' | 'period' | 'repo'>;
+type BudgetKey = Pick<Terms, 'projectName' | 'period' | 'repo'> &
+  Partial<Pick<Terms, 'scopeKind' | 'scopeValue'>>;
 
 /** The budget of a full name, or of the short one that lists show for a repository's budget. */
 function namedBudget(budgets: Terms[], name: string): BudgetKey {
@@ -196,6 +198,7 @@ function matchingBudget(budgets: Terms[], options: RemoveOptions): BudgetKey {
   const wantedRepo = repo ?? (period === undefined ? undefined : '');
   const matches = budgets.filter(
     (each) =>
+      each.scopeKind === '' &&
       (period === undefined || each.period === period) &&
       (wantedRepo === undefined || each.repo === wantedRepo),
   );

@@ -1,10 +1,11 @@
-import { findAgent } from '../../agents/find.ts';
-import { newId } from '../../ids.ts';
+import { type FoundAgent, findAgent } from '../../agents/find.ts';
+import { systemRandom } from '../../ids.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
+import { type CapOptions, readCaps, startCappedRun } from '../client/capped-run.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
 import { pointAgent, refuseBypass } from '../client/point-agent.ts';
 import { runChild } from '../client/run-child.ts';
-import { openRunFolder } from '../client/run-folder.ts';
+import { openRunFolder, type RunFolder } from '../client/run-folder.ts';
 import { clientVariables } from '../client/variables.ts';
 import { warnOfForeignKeys } from '../client/warn-of-foreign-keys.ts';
 import type { SetUp } from '../command.ts';
@@ -15,7 +16,7 @@ import { Exit } from '../exit.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
-interface Options {
+interface Options extends CapOptions {
   project: string;
   anyway?: boolean;
 }
@@ -25,6 +26,9 @@ export const run: SetUp = (command, context) => {
     .argument('<command...>', 'command to run, with its arguments')
     .usage('[options] -- <command...>')
     .option('-p, --project <name>', 'project to charge', DEFAULT_PROJECT)
+    .option('--budget <amount>', 'cap what this run may spend, in dollars')
+    .option('--alert <percent>', 'percentage of the cap that sends the alert (default: 80)')
+    .option('--max-rate <amount/time>', 'cap it in a sliding window too: 2/hour, 0.50/10m')
     .option('--anyway', 'run an agent that is known to go around gw')
     .passThroughOptions()
     .addHelpText(
@@ -35,31 +39,58 @@ export const run: SetUp = (command, context) => {
 };
 
 async function runWith(context: Context, words: string[], options: Options): Promise<void> {
-  const { project, anyway = false } = options;
-  const runId = newId('run');
+  const caps = readCaps(options);
   const found = findAgent(words);
   if (found) {
     // Before anything is started. The key makes no difference here.
     const access = { origin: await expectedOrigin(context), key: '', folder: '' };
-    refuseBypass(context, found, { pointing: pointAgent(context, { words, found }, access), anyway });
+    const pointing = pointAgent(context, { words, found }, access);
+    refuseBypass(context, found, { pointing, anyway: options.anyway ?? false });
   }
   const { daemon, already } = await startDaemon(context);
   if (!already) note(context, `Started gw in the background. To stop it: gw stop`);
-  const key = await withStore(context, (db) => cliKeyOf(context, db, project));
   warnOfForeignKeys(context);
-  const variables = { ...context.env, ...clientVariables({ origin: daemon.origin, key }, context.env) };
-  if (!found) throw new Exit(await runChild(words, variables));
-  const folder = openRunFolder(context.paths.home, runId, context.clock.now());
+  // Shorter than other ids: it stands in lists of budgets.
+  const id = `run_${systemRandom(6).toString('hex')}`;
+  const folder =
+    found || caps.length > 0 ? openRunFolder(context.paths.home, id, context.clock.now()) : undefined;
   try {
-    const access = { origin: daemon.origin, key, folder: folder.path };
-    const pointing = pointAgent(context, { words, found }, access);
-    folder.write(pointing);
-    for (const text of pointing.notes ?? []) note(context, `${found.agent.name}: ${text}`);
-    const program = words.slice(0, found.words);
-    throw new Exit(await runChild([...program, ...pointing.args], { ...variables, ...pointing.env }));
+    const { project } = options;
+    const capped =
+      folder && caps.length > 0
+        ? await startCappedRun(context, { id, project, caps, lockPath: folder.lockPath })
+        : undefined;
+    const key = capped?.key ?? (await withStore(context, (db) => cliKeyOf(context, db, project)));
+    try {
+      throw new Exit(await runProgram(context, { words, found, origin: daemon.origin, folder }, key));
+    } finally {
+      await capped?.end();
+    }
   } finally {
-    folder.remove();
+    folder?.remove();
   }
+}
+
+interface Program {
+  words: readonly string[];
+  found: FoundAgent | undefined;
+  origin: string;
+  /** For what an agent is given. */
+  folder: RunFolder | undefined;
+}
+
+/** Runs the program with the key. Returns its exit code. */
+function runProgram(
+  context: Context,
+  { words, found, origin, folder }: Program,
+  key: string,
+): Promise<number> {
+  const variables = { ...context.env, ...clientVariables({ origin, key }, context.env) };
+  if (!found || !folder) return runChild([...words], variables);
+  const pointing = pointAgent(context, { words, found }, { origin, key, folder: folder.path });
+  folder.write(pointing);
+  for (const text of pointing.notes ?? []) note(context, `${found.agent.name}: ${text}`);
+  return runChild([...words.slice(0, found.words), ...pointing.args], { ...variables, ...pointing.env });
 }
 
 /** Where gw runs, or will. */

@@ -3,7 +3,7 @@ import type { Calendar } from '../../calendar.ts';
 import { GwError } from '../../errors.ts';
 import { formatUsd, MAX_AMOUNT_NANO_USD, NANO_PER_USD, type NanoUsd, usdNumber } from '../../money.ts';
 import { shellQuoted } from '../../shell-quoted.ts';
-import type { Standing } from '../../store/ledger/standing.ts';
+import { isoTime, type Standing } from '../../store/ledger/standing.ts';
 import { budgetName } from '../../store/ledger/terms.ts';
 import type { ServerTool } from '../../wire/request/server-tools.ts';
 import { isFromCodex } from '../intake/is-from-codex.ts';
@@ -28,12 +28,9 @@ export interface BudgetRefusal {
 export function budgetExceeded({ standing, needed, need, model, calendar, headers }: BudgetRefusal): GwError {
   const { budget, posted, pending, resetsAt } = standing;
   const name = budgetName(budget);
-  const when = `${calendar.dateOf(resetsAt)} ${calendar.timeOfDay(resetsAt)} (${calendar.timezone})`;
   const command = raiseCommand(standing, needed);
   const isRate = budget.period === 'rolling';
-  // A cap of 0 has no room after the reset either.
-  const resets =
-    budget.capNanoUsd === 0 ? '' : ` ${isRate ? 'Room comes back from' : 'It resets at'} ${when}.`;
+  const resets = resetText(standing, calendar);
   const message =
     `budget ${name} has no room for this request: ${formatUsd(posted)} of ${formatUsd(budget.capNanoUsd)} is spent${heldText(pending)}, ` +
     `and ${model} needs up to ${formatUsd(needed)}${needText(need)}.${resets} To raise the cap: ${command}`;
@@ -45,7 +42,7 @@ export function budgetExceeded({ standing, needed, need, model, calendar, header
     recorded: true,
     headers: { 'x-should-retry': 'false' },
     fields: {
-      ...(isFromCodex(headers) ? { resets_at: Math.ceil(resetsAt / 1000) } : {}),
+      ...(isFromCodex(headers) && Number.isFinite(resetsAt) ? { resets_at: Math.ceil(resetsAt / 1000) } : {}),
       budget_id: name,
       spent_usd: usdNumber(posted),
       held_usd: usdNumber(pending),
@@ -53,10 +50,17 @@ export function budgetExceeded({ standing, needed, need, model, calendar, header
       cap_usd: usdNumber(budget.capNanoUsd),
       needed_usd: usdNumber(needed),
       ...(need && { need }),
-      reset_at: new Date(resetsAt).toISOString(),
+      reset_at: isoTime(resetsAt),
       command,
     },
   });
+}
+
+/** When there is room again. A cap of 0 has none after the reset either. */
+function resetText({ budget, resetsAt }: Standing, calendar: Calendar): string {
+  if (budget.capNanoUsd === 0 || budget.period === 'lifetime') return '';
+  const when = `${calendar.dateOf(resetsAt)} ${calendar.timeOfDay(resetsAt)} (${calendar.timezone})`;
+  return ` ${budget.period === 'rolling' ? 'Room comes back from' : 'It resets at'} ${when}.`;
 }
 
 function heldText(pending: NanoUsd): string {
@@ -181,6 +185,8 @@ export function costUnbounded({ budget }: Standing, endpoint: string): GwError {
 
 /** The command that makes room: double the cap, or more if that is not enough, up to the largest cap. */
 function raiseCommand({ budget, posted }: Standing, needed: NanoUsd): string {
+  // The dashboard raises a run's budget while it runs.
+  if (budget.scopeKind === 'run') return 'gw dashboard';
   const enough = Math.min(Math.max(budget.capNanoUsd * 2, posted + needed * 2), MAX_AMOUNT_NANO_USD);
   const dollars = roundUp(enough) / NANO_PER_USD;
   const amount = dollars >= 1 ? String(dollars) : dollars.toFixed(9).replace(/0+$/, '');

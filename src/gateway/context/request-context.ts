@@ -41,11 +41,12 @@ export interface Optimized {
   trial?: Trial | undefined;
 }
 
-/** The admission queue of a request: its project's, or its repository's if repositories have budgets of their own. */
+/** The admission queue of a request: its project's, or that of its key or repository if these have budgets of their own. */
 export function queueKeyOf(
-  { project, origin }: AnyRequestContext,
+  { caller, project, origin }: AnyRequestContext,
   repoBudgets: ReadonlySet<number>,
 ): number | string {
+  if (caller.hasBudget) return `key ${caller.keyId}`;
   return origin.repo !== '' && repoBudgets.has(project.id) ? `${project.id} ${origin.repo}` : project.id;
 }
 

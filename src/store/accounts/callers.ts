@@ -10,10 +10,13 @@ export interface Caller {
   plan: Plan;
   admin: boolean;
   paused: boolean;
+  /** There is a budget for this key alone, such as a run's. */
+  hasBudget: boolean;
 }
 
-interface Row extends Omit<Caller, 'admin' | 'paused'> {
+interface Row extends Omit<Caller, 'admin' | 'paused' | 'hasBudget'> {
   admin: number;
+  hasBudget: number;
   pausedAt: number | null;
 }
 
@@ -25,15 +28,16 @@ export function hashKey(key: string): Buffer {
 /** Finds a caller by the hash of its key. Undefined for an unknown or revoked key, or a removed project. */
 export function createCallerLookup(db: Db): (keyHash: Buffer) => Caller | undefined {
   const select = db.prepare<[Buffer], Row>(
-    `SELECT k.id AS keyId, k.project_id AS projectId, p.name AS project, p.plan, k.admin, p.paused_at AS pausedAt
+    `SELECT k.id AS keyId, k.project_id AS projectId, p.name AS project, p.plan, k.admin, p.paused_at AS pausedAt,
+     EXISTS (SELECT 1 FROM budgets b WHERE b.project_id = p.id AND b.key_id = k.id AND b.removed_at IS NULL) AS hasBudget
      FROM keys k JOIN projects p ON p.id = k.project_id
      WHERE k.hash = ? AND k.revoked_at IS NULL AND p.removed_at IS NULL`,
   );
   return (keyHash) => {
     const row = select.get(keyHash);
     if (!row) return undefined;
-    const { admin, pausedAt, ...caller } = row;
-    return { ...caller, admin: admin === 1, paused: pausedAt !== null };
+    const { admin, pausedAt, hasBudget, ...caller } = row;
+    return { ...caller, admin: admin === 1, paused: pausedAt !== null, hasBudget: hasBudget === 1 };
   };
 }
 
@@ -53,7 +57,8 @@ export function createProjectLookup(
 /** Whether a project has a budget of a period, for `repo`; empty for the budget of the whole project. */
 export function createBudgetLookup(db: Db): (projectId: number, period: string, repo: string) => boolean {
   const select = db.prepare<[number, string, string]>(
-    'SELECT 1 FROM budgets WHERE project_id = ? AND period = ? AND repo = ? AND removed_at IS NULL',
+    `SELECT 1 FROM budgets WHERE project_id = ? AND period = ? AND repo = ? AND scope_kind = ''
+     AND removed_at IS NULL`,
   );
   return (projectId, period, repo) => select.get(projectId, period, repo) !== undefined;
 }

@@ -19,23 +19,31 @@ export interface Key {
 
 type Row = Omit<Key, 'admin'> & { admin: number };
 
+interface NewKey {
+  projectId: number;
+  admin?: boolean;
+  label?: string | null;
+  now: number;
+  random?: Random;
+}
+
 const SELECT = `SELECT k.id, p.name AS project, k.admin, k.label, k.hint, k.created_at AS createdAt,
   k.revoked_at AS revokedAt FROM keys k JOIN projects p ON p.id = k.project_id WHERE p.removed_at IS NULL`;
 
 /** Makes a key. The key itself is returned once and never stored. */
-export async function createKey(
-  db: Db,
-  options: { projectId: number; admin?: boolean; label?: string | null; now: number; random?: Random },
-): Promise<{ id: number; key: string }> {
+export async function createKey(db: Db, options: NewKey): Promise<{ id: number; key: string }> {
+  return changeConfiguration(db, () => insertKey(db, options));
+}
+
+/** Makes a key within a change of the configuration. */
+export function insertKey(db: Db, options: NewKey): { id: number; key: string } {
   const { projectId, admin = false, label = null, now } = options;
   const key = newApiKey(options.random ?? systemRandom);
-  const { lastInsertRowid } = changeConfiguration(db, () =>
-    db
-      .prepare<[number, Buffer, string, string | null, number, number]>(
-        'INSERT INTO keys (project_id, hash, hint, label, admin, created_at) VALUES (?, ?, ?, ?, ?, ?)',
-      )
-      .run(projectId, hashKey(key), key.slice(-4), label, admin ? 1 : 0, now),
-  );
+  const { lastInsertRowid } = db
+    .prepare<[number, Buffer, string, string | null, number, number]>(
+      'INSERT INTO keys (project_id, hash, hint, label, admin, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+    )
+    .run(projectId, hashKey(key), key.slice(-4), label, admin ? 1 : 0, now);
   return { id: Number(lastInsertRowid), key };
 }
 

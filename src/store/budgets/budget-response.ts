@@ -1,4 +1,5 @@
 import { usdNumber } from '../../money.ts';
+import { isoTime } from '../ledger/standing.ts';
 import { budgetName, type Standing, thresholdOf } from './budgets.ts';
 import { forecastOf, isOver, leftOf } from './forecast.ts';
 
@@ -20,6 +21,7 @@ export function budgetResponse(
     project_id: budget.projectName,
     period: budget.period,
     repo: budget.repo || null,
+    scope: scopeOf(budget),
     window_seconds: budget.windowMs === null ? null : budget.windowMs / 1000,
     cap_usd: usdNumber(budget.capNanoUsd),
     alert_percent: budget.alertPercent,
@@ -27,7 +29,7 @@ export function budgetResponse(
     spent_usd: usdNumber(posted),
     held_usd: usdNumber(pending),
     left_usd: usdNumber(left),
-    resets_at: new Date(resetsAt).toISOString(),
+    resets_at: isoTime(resetsAt),
     exceeded: isOver(standing),
     reached_at: forecast.kind === 'runs_out' ? new Date(forecast.at).toISOString() : null,
     ...(nano && {
@@ -40,4 +42,13 @@ export function budgetResponse(
       remaining_nano_usd: left,
     }),
   };
+}
+
+function scopeOf({
+  repo,
+  scopeKind,
+  scopeValue,
+}: Standing['budget']): { kind: string; value: string } | null {
+  if (repo !== '') return { kind: 'repo', value: repo };
+  return scopeKind === '' ? null : { kind: scopeKind, value: scopeValue };
 }

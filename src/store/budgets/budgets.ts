@@ -9,7 +9,7 @@ import type { Charge } from '../ledger/account.ts';
 import { createBalances } from '../ledger/balances.ts';
 import { createEvents } from '../ledger/events.ts';
 import type { Standing } from '../ledger/standing.ts';
-import { type BudgetPeriod, budgetName, spanOf } from '../ledger/terms.ts';
+import { type BudgetPeriod, budgetName, type ScopeKind, spanOf } from '../ledger/terms.ts';
 
 export type { Standing } from '../ledger/standing.ts';
 export { type BudgetKey, type BudgetPeriod, budgetLabel, budgetName, thresholdOf } from '../ledger/terms.ts';
@@ -23,9 +23,17 @@ export interface BudgetSettings {
   windowMs?: number;
   /** Count only requests from this repository; '' or undefined: all of the project's. */
   repo?: string;
+  /** Change the budget of a run. */
+  scope?: Scope | undefined;
 }
 
-const DEFAULT_ALERT_PERCENT = 80;
+/** What a budget is for, besides a repository. */
+export interface Scope {
+  kind: ScopeKind;
+  value: string;
+}
+
+export const DEFAULT_ALERT_PERCENT = 80;
 const HOUR_MS = 3_600_000;
 const MIN_WINDOW_MS = 60_000;
 const MAX_WINDOW_MS = 31 * 86_400_000;
@@ -46,25 +54,26 @@ export async function setBudget(
   settings: BudgetSettings,
   { calendar, now }: Context,
 ): Promise<Standing> {
-  check(settings);
+  checkTerms(settings);
   return changeConfiguration(db, () => {
     const balances = openBalances(db, calendar, now);
     const existing = db
       .prepare<
-        [number, string, string],
+        [number, string, string, string, string],
         { id: number; cap: number; version: number; alert: number; windowMs: number | null }
       >(
         `SELECT id, cap_nano_usd AS cap, cap_version AS version, alert_percent AS alert, window_ms AS windowMs
-         FROM budgets WHERE project_id = ? AND period = ? AND repo = ? AND removed_at IS NULL`,
+         FROM budgets WHERE ${IS_BUDGET}`,
       )
-      .get(project.id, settings.period, settings.repo ?? '');
+      .get(project.id, settings.period, settings.repo ?? '', ...scopeColumns(settings));
+    if (!existing && settings.scope) throw noSuchBudget(project, settings);
     const id = existing ? update(db, existing, settings) : insert(db, project, settings, { calendar, now });
     if (existing) balances.announce(project.id, id, existing);
     else {
       const since = countsFrom(settings, { calendar, now });
-      const scope = { projectId: project.id, repo: settings.repo ?? '', since };
-      balances.seed(project.id, id, spentSince(db, scope, settings.period), (charge) =>
-        chargeOpenHolds(db, scope, charge),
+      const counted = { projectId: project.id, repo: settings.repo ?? '', since };
+      balances.seed(project.id, id, spentSince(db, counted, settings.period), (charge) =>
+        chargeOpenHolds(db, counted, charge),
       );
       balances.announce(project.id, id);
     }
@@ -95,28 +104,45 @@ export function projectsWithRepoBudgets(db: Db): ReadonlySet<number> {
   return new Set(db.prepare<[], number>(select).pluck().all());
 }
 
-/** Removes a project's budget for a period, or that of `repo`. Throws GwError 404 if there is none. */
+/** Removes a project's budget for a period, or that of a repository or a run. Throws GwError 404 if there is none. */
 export async function removeBudget(
   db: Db,
   project: Project,
-  period: BudgetPeriod,
+  key: Pick<BudgetSettings, 'period' | 'repo' | 'scope'>,
   now: number,
-  repo = '',
 ): Promise<void> {
-  const result = changeConfiguration(db, () =>
+  const { changes } = changeConfiguration(db, () =>
     db
-      .prepare(
-        `UPDATE budgets SET removed_at = ? WHERE project_id = ? AND period = ? AND repo = ? AND removed_at IS NULL`,
-      )
-      .run(now, project.id, period, repo),
+      .prepare(`UPDATE budgets SET removed_at = ? WHERE ${IS_BUDGET}`)
+      .run(now, project.id, key.period, key.repo ?? '', ...scopeColumns(key)),
   );
-  if (result.changes === 0) {
-    const name = budgetName({ projectName: project.name, period, repo });
-    throw notFound(`no budget "${name}". See: gw budget list`, 'budget_not_found');
-  }
+  if (changes === 0) throw noSuchBudget(project, key);
 }
 
-function check({ capNanoUsd, alertPercent = DEFAULT_ALERT_PERCENT, period, windowMs }: BudgetSettings): void {
+/** Selects a live budget by its project, period, repository and scope. */
+const IS_BUDGET =
+  'project_id = ? AND period = ? AND repo = ? AND scope_kind = ? AND scope_value = ? AND removed_at IS NULL';
+
+const scopeColumns = ({ scope }: Pick<BudgetSettings, 'scope'>): [string, string] => [
+  scope?.kind ?? '',
+  scope?.value ?? '',
+];
+
+function noSuchBudget(
+  project: Project,
+  { period, repo = '', scope }: Pick<BudgetSettings, 'period' | 'repo' | 'scope'>,
+) {
+  const scoped = scope && { scopeKind: scope.kind, scopeValue: scope.value };
+  const name = budgetName({ projectName: project.name, period, repo, ...scoped });
+  return notFound(`no budget "${name}". See: gw budget list`, 'budget_not_found');
+}
+
+export function checkTerms({
+  capNanoUsd,
+  alertPercent = DEFAULT_ALERT_PERCENT,
+  period,
+  windowMs,
+}: BudgetSettings): void {
   if (!Number.isSafeInteger(capNanoUsd) || capNanoUsd < 0 || capNanoUsd > MAX_AMOUNT_NANO_USD) {
     throw badRequest('a cap is an amount from $0 to $1,000,000 with at most 9 decimal places', 'cap_usd');
   }
@@ -185,7 +211,7 @@ function countsFrom({ period, windowMs }: BudgetSettings, { calendar, now }: Con
 }
 
 /** The requests that a new budget counts. */
-interface Scope {
+interface Counted {
   projectId: number;
   /** '': any. */
   repo: string;
@@ -194,7 +220,7 @@ interface Scope {
 
 const REPO_ID = '(SELECT id FROM names WHERE name = @repo)';
 
-function spentSince(db: Db, { projectId, repo, since }: Scope, period: BudgetPeriod): NanoUsd {
+function spentSince(db: Db, { projectId, repo, since }: Counted, period: BudgetPeriod): NanoUsd {
   const ofRepo = repo === '' ? '' : `AND repo_id = ${REPO_ID}`;
   const sum = (source: string, from: number, until = Number.MAX_SAFE_INTEGER) =>
     Number(
@@ -217,7 +243,7 @@ function spentSince(db: Db, { projectId, repo, since }: Scope, period: BudgetPer
 }
 
 /** Charges open holds to a new budget too, so that they settle in it. Returns what they hold. */
-function chargeOpenHolds(db: Db, { projectId, repo, since }: Scope, [budgetId, start]: Charge): NanoUsd {
+function chargeOpenHolds(db: Db, { projectId, repo, since }: Counted, [budgetId, start]: Charge): NanoUsd {
   const amounts = db
     .prepare<[Record<string, number | string>], number>(
       `UPDATE holds SET charges = json_insert(charges, '$[#]', json_array(@budgetId, CAST(@start AS INTEGER)))

@@ -19,7 +19,8 @@ export function createStandingsReader(db: Db): (options: { calendar: Calendar; n
   const selectTerms = db.prepare<[], BudgetTerms>(
     `SELECT b.id, b.project_id AS projectId, p.name AS projectName, b.period, b.window_ms AS windowMs,
      b.cap_nano_usd AS capNanoUsd, b.alert_percent AS alertPercent, b.cap_version AS capVersion,
-     b.current_start AS currentStart, b.repo FROM budgets b JOIN projects p ON p.id = b.project_id
+     b.current_start AS currentStart, b.repo, b.scope_kind AS scopeKind,
+    b.scope_value AS scopeValue, b.key_id AS keyId FROM budgets b JOIN projects p ON p.id = b.project_id
      WHERE b.removed_at IS NULL AND p.removed_at IS NULL ORDER BY p.name, b.id`,
   );
   const selectPeriod = db.prepare<[number, number], Sums>(

@@ -56,7 +56,7 @@ export function deadDaemons(db: Db, own: { instanceId: string; lockPath: string 
   return db
     .prepare<[string], DaemonRow>(`SELECT ${COLUMNS} FROM daemons WHERE instance_id <> ?`)
     .all(own.instanceId)
-    .filter((daemon) => daemon.lockPath === own.lockPath || isFree(daemon.lockPath));
+    .filter((daemon) => daemon.lockPath === own.lockPath || isLockFree(daemon.lockPath));
 }
 
 /** Slots that have open holds and no registered daemon. */
@@ -74,7 +74,8 @@ export function unregisterDaemon(db: Db, instanceId: string): void {
   db.prepare('DELETE FROM daemons WHERE instance_id = ?').run(instanceId);
 }
 
-function isFree(lockPath: string): boolean {
+/** Whether nobody holds a lock. The check takes it for a moment. */
+export function isLockFree(lockPath: string): boolean {
   if (!existsSync(lockPath)) return true;
   const lock = acquireLock(lockPath);
   lock?.release();

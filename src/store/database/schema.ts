@@ -62,7 +62,7 @@ export const budgets = sqliteTable(
     projectId: integer('project_id')
       .notNull()
       .references(() => projects.id),
-    period: text({ enum: ['daily', 'monthly', 'rolling'] }).notNull(),
+    period: text({ enum: ['daily', 'monthly', 'rolling', 'lifetime'] }).notNull(),
     /** The length of a rolling budget's window. */
     windowMs: integer('window_ms'),
     capNanoUsd: integer('cap_nano_usd').notNull(),
@@ -78,9 +78,23 @@ export const budgets = sqliteTable(
     windowPostedNanoUsd: integer('window_posted_nano_usd'),
     /** It counts only requests from this repository; '': all of the project's. */
     repo: text().notNull().default(''),
+    /** What else it is for, besides a repository: `run` and the run's id; '': nothing. */
+    scopeKind: text('scope_kind').notNull().default(''),
+    scopeValue: text('scope_value').notNull().default(''),
+    /** It counts only requests with this key; 0: all of the project's. */
+    keyId: integer('key_id').notNull().default(0),
   },
-  (table) => [uniqueIndex('budgets_live').on(table.projectId, table.period, table.repo)],
+  (t) => [uniqueIndex('budgets_live').on(t.projectId, t.period, t.repo, t.scopeKind, t.scopeValue)],
 );
+
+/** The runs of `gw run --budget` that have not ended. */
+export const runs = sqliteTable('runs', {
+  id: text().primaryKey(),
+  /** The key that its program uses. */
+  keyId: integer('key_id').notNull(),
+  /** A file that `gw run` keeps locked while it lives. */
+  lockPath: text('lock_path').notNull(),
+});
 
 export const budgetPeriods = sqliteTable(
   'budget_periods',

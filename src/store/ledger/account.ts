@@ -2,7 +2,7 @@ import type { Calendar } from '../../calendar.ts';
 import { type NanoUsd, usdNumber } from '../../money.ts';
 import type { BalanceRow, BalanceRows, Mark } from './balance-rows.ts';
 import type { EmitEvent } from './events.ts';
-import type { Standing } from './standing.ts';
+import { isoTime, type Standing } from './standing.ts';
 import { type BudgetTerms, boundariesBetween, budgetName, runningPeriod, thresholdOf } from './terms.ts';
 import type { WindowRows, WindowSums } from './window-rows.ts';
 
@@ -218,6 +218,6 @@ function standingData({ budget, posted, pending, resetsAt }: Standing): Record<s
     cap_usd: usdNumber(budget.capNanoUsd),
     alert_percent: budget.alertPercent,
     ...(budget.repo === '' ? {} : { repo: budget.repo }),
-    resets_at: new Date(resetsAt).toISOString(),
+    resets_at: isoTime(resetsAt),
   };
 }

@@ -2,7 +2,7 @@ import { formatRequestId } from '../../ids.ts';
 import { type NanoUsd, usdNumber } from '../../money.ts';
 import type { Balances } from './balances.ts';
 import type { EmitEvent } from './events.ts';
-import { type Holds, type RequestHead, repoOf } from './holds.ts';
+import type { Holds, RequestHead } from './holds.ts';
 import type { RequestRecord } from './record.ts';
 import { exhausted, roomIn, type Standing, spentOfCap, tightest, unspentOf } from './standing.ts';
 import { budgetName } from './terms.ts';
@@ -89,7 +89,7 @@ export function createAdmissions({
   const waiting = new Set<number | string>();
 
   function admit(admission: Admission): AdmissionResult {
-    const standings = balances.standingsFor(admission.projectId, repoOf(admission));
+    const standings = balances.standingsFor(admission);
     const [first] = standings;
     if (admission.unpriced && first) return { kind: 'unpriced', standing: first };
     if (!first || admission.amount === 0) return hold(admission, admission.amount, standings);
@@ -113,7 +113,7 @@ export function createAdmissions({
   }
 
   function reserve(head: RequestHead, amount: NanoUsd): void {
-    const charges = balances.reserve(head.projectId, repoOf(head), amount);
+    const charges = balances.reserve(head, amount);
     holds.insert(slot, head, { amount, charges });
   }
 
@@ -139,7 +139,7 @@ export function createAdmissions({
     const hold = holds.take(next.id);
     if (!hold) return { kind: 'resolved_before' };
     if (hold.charges.length > 0) balances.post(next.projectId, hold.charges, hold.amount, 0);
-    const standings = balances.standingsFor(next.projectId, repoOf(next));
+    const standings = balances.standingsFor(next);
     const amount = affordable(next, standings);
     const total = next.spent + (amount ?? 0);
     reserve(next, total);

@@ -33,7 +33,8 @@ export interface BalanceRows {
 export function createBalanceRows(db: Db): BalanceRows {
   const terms = `SELECT b.id, b.project_id AS projectId, p.name AS projectName, b.period, b.window_ms AS windowMs,
     b.cap_nano_usd AS capNanoUsd, b.alert_percent AS alertPercent, b.cap_version AS capVersion,
-    b.current_start AS currentStart, b.repo FROM budgets b JOIN projects p ON p.id = b.project_id`;
+    b.current_start AS currentStart, b.repo, b.scope_kind AS scopeKind,
+    b.scope_value AS scopeValue, b.key_id AS keyId FROM budgets b JOIN projects p ON p.id = b.project_id`;
   const selectProject = db.prepare<[number], BudgetTerms>(
     `${terms} WHERE b.project_id = ? AND b.removed_at IS NULL`,
   );

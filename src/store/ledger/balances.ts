@@ -1,6 +1,7 @@
 import type { NanoUsd } from '../../money.ts';
 import type { Account, Charge, EarlierCap } from './account.ts';
 import { type AccountCache, type AccountCacheOptions, createAccountCache } from './account-cache.ts';
+import { type RequestHead, repoOf } from './holds.ts';
 import type { Standing } from './standing.ts';
 
 /**
@@ -10,10 +11,10 @@ import type { Standing } from './standing.ts';
 export interface Balances extends Pick<AccountCache, 'begin' | 'rollAll' | 'write' | 'forget'> {
   /** The budgets of a project as they stand in the running period. */
   standings(projectId: number): Standing[];
-  /** The budgets that count a request from a repository; without one (''), those of the whole project. */
-  standingsFor(projectId: number, repo: string): Standing[];
+  /** The budgets that count a request. Where its repository isn't known, those of repositories don't. */
+  standingsFor(request: Counted): Standing[];
   /** Reserves an amount in each budget that counts the request; returns the charges to `post` later. */
-  reserve(projectId: number, repo: string, amount: NanoUsd): Charge[];
+  reserve(request: Counted, amount: NanoUsd): Charge[];
   /**
    * Turns a reservation into spend; an actual cost of 0 releases it. The spend counts in the period of the reservation.
    * Events are emitted for the running period of budgets that are not removed.
@@ -30,21 +31,25 @@ export interface Balances extends Pick<AccountCache, 'begin' | 'rollAll' | 'writ
   announce(projectId: number, budgetId: number, earlier?: EarlierCap): void;
 }
 
+/** What decides which budgets count a request. */
+type Counted = Pick<RequestHead, 'projectId' | 'keyId' | 'origin'>;
+
 export function createBalances(options: AccountCacheOptions): Balances {
   const { ofProject, find, ...cache } = createAccountCache(options);
 
-  function accountsFor(projectId: number, repo: string): Account[] {
-    const accounts = ofProject(projectId);
-    const counts = ({ budget }: Account) => budget.repo === '' || budget.repo === repo;
+  function accountsFor(request: Counted): Account[] {
+    const accounts = ofProject(request.projectId);
+    const repo = repoOf(request);
+    const counts = ({ budget }: Account) =>
+      (budget.repo === '' || budget.repo === repo) && (budget.keyId === 0 || budget.keyId === request.keyId);
     return accounts.every(counts) ? accounts : accounts.filter(counts);
   }
 
   return {
     ...cache,
     standings: (projectId) => ofProject(projectId).map((account) => account.standing()),
-    standingsFor: (projectId, repo) => accountsFor(projectId, repo).map((account) => account.standing()),
-    reserve: (projectId, repo, amount) =>
-      accountsFor(projectId, repo).map((account) => account.reserve(amount)),
+    standingsFor: (request) => accountsFor(request).map((account) => account.standing()),
+    reserve: (request, amount) => accountsFor(request).map((account) => account.reserve(amount)),
     post(projectId, charges, reserved, actual) {
       const live = ofProject(projectId);
       for (const [budgetId, start] of charges) {

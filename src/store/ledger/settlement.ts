@@ -4,7 +4,7 @@ import type { NanoUsd } from '../../money.ts';
 import { NO_USAGE } from '../../usage.ts';
 import type { Db } from '../database/open.ts';
 import type { Balances } from './balances.ts';
-import { type Holds, type OpenHold, repoOf } from './holds.ts';
+import type { Holds, OpenHold } from './holds.ts';
 import { FLAGS, type RequestRecord } from './record.ts';
 import { roomIn } from './standing.ts';
 
@@ -44,7 +44,7 @@ export function createSettlements(options: SettlementsOptions): Settlements {
     balances.post(projectId, hold.charges, hold.amount, costNanoUsd);
     const overrun = costNanoUsd > hold.amount;
     writeRecord(overrun ? { ...record, flags: record.flags | FLAGS.overrun } : record, hold.amount);
-    const standings = balances.standingsFor(projectId, repoOf(record));
+    const standings = balances.standingsFor(record);
     return { kind: 'settled', remaining: standings.length > 0 ? roomIn(standings) : null };
   }
 

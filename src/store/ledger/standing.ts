@@ -6,9 +6,13 @@ export interface Standing {
   budget: BudgetTerms;
   posted: NanoUsd;
   pending: NanoUsd;
-  /** When the period ends, or the oldest spend leaves the window. */
+  /** When the period ends, or the oldest spend leaves the window; Infinity: never. */
   resetsAt: number;
 }
+
+/** A time as JSON has it; null for never. */
+export const isoTime = (timeMs: number): string | null =>
+  Number.isFinite(timeMs) ? new Date(timeMs).toISOString() : null;
 
 /** What is left of the cap after spend and open holds. */
 const roomOf = ({ budget, posted, pending }: Standing): NanoUsd => budget.capNanoUsd - posted - pending;

@@ -1,7 +1,8 @@
 import type { Calendar, Span } from '../../calendar.ts';
 import type { NanoUsd } from '../../money.ts';
 
-export type BudgetPeriod = 'daily' | 'monthly' | 'rolling';
+/** `lifetime`: it never starts again from zero. */
+export type BudgetPeriod = 'daily' | 'monthly' | 'rolling' | 'lifetime';
 
 /** The terms of a budget. */
 export interface BudgetTerms {
@@ -16,7 +17,16 @@ export interface BudgetTerms {
   currentStart: number;
   /** It counts only requests from this repository; '': all of the project's. */
   repo: string;
+  /** What else the budget is for; '': nothing. */
+  scopeKind: ScopeKind | '';
+  /** The run's id. */
+  scopeValue: string;
+  /** It counts only requests with this key; 0: all of the project's. */
+  keyId: number;
 }
+
+/** What a budget can be for, besides a repository. */
+export type ScopeKind = 'run';
 
 /** The day or month that contains a time. */
 export function spanOf(period: BudgetPeriod, timeMs: number, calendar: Calendar): Span {
@@ -27,6 +37,7 @@ type Running = Pick<BudgetTerms, 'period' | 'currentStart'>;
 
 /** The period that a budget is in at a time. After the clock moved back, it stays in the period that it had reached. */
 export function runningPeriod(budget: Running, now: number, calendar: Calendar): Span {
+  if (budget.period === 'lifetime') return { start: budget.currentStart, end: Number.POSITIVE_INFINITY };
   const next = nextPeriod(budget, calendar);
   if (now < next.entersAt) return { start: budget.currentStart, end: next.entersAt };
   return spanOf(budget.period, now, calendar);
@@ -76,12 +87,21 @@ export function thresholdOf(budget: Pick<BudgetTerms, 'capNanoUsd' | 'alertPerce
   return Math.floor(cap / 100) * alertPercent + Math.ceil(((cap % 100) * alertPercent) / 100);
 }
 
-/** What identifies a budget: its project, its period and, if it has one, its repository. */
-export type BudgetKey = Pick<BudgetTerms, 'projectName' | 'period'> & { repo?: string };
+/** What identifies a budget: its project, its period and, if it has one, its repository or scope. */
+export type BudgetKey = Pick<BudgetTerms, 'projectName' | 'period'> &
+  Partial<Pick<BudgetTerms, 'repo' | 'scopeKind' | 'scopeValue'>>;
 
-/** A budget's public id, such as `web/daily` or, for a repository, `web/daily@/home/me/shop`. */
-export function budgetName({ projectName, period, repo = '' }: BudgetKey): string {
-  return `${projectName}/${period}${repo === '' ? '' : `@${repo}`}`;
+/** A budget's public id, such as `web/daily`, `web/daily@/home/me/shop` or, for a run, `web/run@run_4f...`. */
+export function budgetName({
+  projectName,
+  period,
+  repo = '',
+  scopeKind = '',
+  scopeValue = '',
+}: BudgetKey): string {
+  if (scopeKind === 'run' && period === 'lifetime') return `${projectName}/run@${scopeValue}`;
+  const of = repo || scopeValue;
+  return `${projectName}/${period}${of === '' ? '' : `@${of}`}`;
 }
 
 /** The id as lists show it: only the last part of the repository's path. */

@@ -1,5 +1,5 @@
 import type { NanoUsd } from '../../money.ts';
-import type { BudgetPeriod } from '../../store/budgets/budgets.ts';
+import type { BudgetPeriod, Scope } from '../../store/budgets/budgets.ts';
 
 /** A change that the dashboard can make. */
 export type Command =
@@ -8,6 +8,7 @@ export type Command =
       project: string;
       period: BudgetPeriod;
       repo: string;
+      scope: Scope | undefined;
       windowMs: number | null;
       capNanoUsd: NanoUsd;
     }

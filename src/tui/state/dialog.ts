@@ -42,6 +42,7 @@ export function confirmAmount(dialog: Extract<Dialog, { kind: 'amount' }>): Dial
       project: budget.projectName,
       period: budget.period,
       repo: budget.repo,
+      scope: budget.scopeKind === '' ? undefined : { kind: budget.scopeKind, value: budget.scopeValue },
       windowMs: budget.windowMs,
       capNanoUsd,
     },

@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { type CliHome, cliHome, stopAfterwards } from '../cli-home.ts';
+import { type CliHome, cliHome, execute, stopAfterwards } from '../cli-home.ts';
 
 /** A program that records how it was started, with the files that its arguments name. */
 const RECORDER = `#!${process.execPath}
@@ -127,4 +128,125 @@ describe('gw run', () => {
     });
     expect(existsSync(join(cli.paths.home, 'runs'))).toBe(false);
   }, 60_000);
+});
+
+/** A program that asks the sandbox so many times, and once more in a subprocess. It prints the status of each answer. */
+const ASKER = `
+import { spawnSync } from 'node:child_process';
+const [times, depth = '0'] = process.argv.slice(2);
+for (let i = 0; i < Number(times); i++) {
+  const response = await fetch(process.env.OPENAI_BASE_URL + '/chat/completions', {
+    method: 'POST',
+    headers: { authorization: 'Bearer ' + process.env.OPENAI_API_KEY, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'sandbox/echo', max_tokens: 2000, messages: [{ role: 'user', content: 'Hi' }] }),
+  });
+  const body = await response.json();
+  console.log(response.status, body.error?.message ?? '');
+}
+if (depth === '0') spawnSync(process.execPath, [process.argv[1], '1', '1'], { stdio: 'inherit' });
+process.exit(9);
+`;
+
+function asker(cli: CliHome): string {
+  mkdirSync(cli.paths.home, { recursive: true });
+  const file = join(cli.paths.home, 'asker.mjs');
+  writeFileSync(file, ASKER);
+  return file;
+}
+
+interface BudgetJson {
+  id: string;
+  period: string;
+  scope: { kind: string; value: string } | null;
+  cap_usd: number;
+  alert_percent: number;
+  resets_at: string | null;
+}
+
+/** The live keys of runs. */
+async function runKeys(cli: CliHome): Promise<unknown[]> {
+  const keys = await cli.json<{ label: string | null }[]>(['keys', 'list']);
+  return keys.filter(({ label }) => label?.startsWith('run_'));
+}
+
+describe('gw run --budget', () => {
+  test('caps the run and its subprocesses alone, and sums it up in a line', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    await cli.exec(['start']);
+    const file = asker(cli);
+    const capped = await cli.exec(['run', '--budget', '0.00001', '--', process.execPath, file, '2']);
+    expect(capped.code).toBe(9);
+    const [first, second, third] = capped.stdout.trim().split('\n');
+    const name = /default\/run@run_[0-9a-f]{12}/.exec(capped.stderr)?.[0] ?? '';
+    for (const line of [first, second, third])
+      expect(line).toMatch(`402 budget ${name} has no room for this request: $0.00 of $0.000010 is spent`);
+    expect(first).toMatch(/To raise the cap: \S+ dashboard$/);
+    expect(capped.stderr).toBe(
+      `${name}: $0.00 spent of $0.000010, 3 requests, 0 tokens in, 0 out, 3 refused\n`,
+    );
+
+    const free = await cli.exec([
+      'run',
+      '--budget',
+      '1',
+      '--max-rate',
+      '1/hour',
+      '--',
+      process.execPath,
+      file,
+      '1',
+    ]);
+    expect(free.stdout).toBe('200 \n200 \n');
+    expect(free.stderr).toMatch(
+      /^default\/run@run_\w+: \$0\.\d+ spent of \$1\.00, 2 requests, \d+ tokens in \(0% cached\), \d+ out, 0 refused\n$/,
+    );
+    expect(await cli.json<BudgetJson[]>(['budget', 'list'])).toEqual([]);
+    expect(await runKeys(cli)).toEqual([]);
+  }, 60_000);
+
+  test('its budget is listed while it runs, and an interrupted run is summed up', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    await cli.exec(['start']);
+    const script = 'trap "exit 130" INT; echo ready; while :; do sleep 0.05; done';
+    const child = cli.spawn(['run', '--budget', '2', '--alert', '50', '--', 'sh', '-c', script]);
+    const ended = execute(child);
+    await once(child.stdout ?? child, 'data');
+    const [budget] = await cli.json<BudgetJson[]>(['budget', 'list']);
+    expect(budget).toMatchObject({ period: 'lifetime', cap_usd: 2, alert_percent: 50, resets_at: null });
+    expect(budget?.id).toBe(`default/run@${budget?.scope?.value}`);
+    expect((await cli.run(['budget', 'list'])).stdout).toMatch(/default\/run@run_\w+ .* ok *\n/);
+    child.kill('SIGINT');
+    expect(await ended).toEqual({
+      code: 130,
+      stdout: 'ready\n',
+      stderr: `${budget?.id}: $0.00 spent of $2.00, 0 requests, 0 tokens in, 0 out, 0 refused\n`,
+    });
+  }, 60_000);
+
+  test('after kill -9 of gw run, the daemon revokes the key and removes the budget', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    await cli.exec(['start']);
+    const child = cli.spawn(['run', '--budget', '2', '--', 'sh', '-c', 'echo "$OPENAI_API_KEY"; exec cat']);
+    const [key] = (await once(child.stdout ?? child, 'data')) as [Buffer];
+    expect(String(key)).toMatch(/^sk-gw-/);
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    child.stdin?.end();
+    expect(await runKeys(cli)).toHaveLength(1);
+    await cli.exec(['restart']);
+    expect(await runKeys(cli)).toEqual([]);
+    expect(await cli.json<BudgetJson[]>(['budget', 'list'])).toEqual([]);
+  }, 60_000);
+
+  test('--alert without a cap is an error of use', async () => {
+    const cli = cliHome();
+    expect(await cli.exec(['run', '--alert', '50', '--', 'true'])).toEqual({
+      code: 2,
+      stdout: '',
+      stderr: 'gw: --alert needs a cap: ./bin/gw run --budget 5 --alert 50 -- ...\n',
+    });
+  });
 });

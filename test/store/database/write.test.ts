@@ -31,7 +31,7 @@ describe('createConfigurationWatch()', () => {
       () => setPrice(command, { provider: '', model: 'm', inputPicoUsd: 1, outputPicoUsd: 1 }, NOON),
       () => removePrice(command, '', 'm'),
       () => setBudget(command, project, { period: 'daily', capNanoUsd: 1 }, { calendar, now: NOON }),
-      () => removeBudget(command, project, 'daily', NOON),
+      () => removeBudget(command, project, { period: 'daily' }, NOON),
       () => removeProject(command, 'web', NOON),
     ];
     for (const change of changes) {

@@ -357,7 +357,7 @@ const remove = step(
   fc.record({ project, repo, period: fc.constantFrom<BudgetPeriod>('daily', 'monthly', 'rolling') }),
   async (model, real, { project: projectId, repo: ofRepo, period }) => {
     const now = real.world.clock.now();
-    const removal = removeBudget(real.admin, projectRow(projectId), period, now, ofRepo);
+    const removal = removeBudget(real.admin, projectRow(projectId), { period, repo: ofRepo }, now);
     const removed = await removal.then(
       () => true,
       () => false,

@@ -96,7 +96,7 @@ async function race(s: fc.Scheduler, connections: Db[], all: Client[], crash: bo
       await removeBudget(
         admin,
         { id: 2, name: 'p2', plan: 'pro', createdAt: 0, pausedAt: null },
-        'daily',
+        { period: 'daily' },
         NOON,
       );
       await s.schedule(Promise.resolve(), 'set it again');

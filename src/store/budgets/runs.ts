@@ -1,0 +1,102 @@
+import type { Random } from '../../ids.ts';
+import type { NanoUsd } from '../../money.ts';
+import { insertKey } from '../accounts/keys.ts';
+import { isLockFree } from '../database/daemons.ts';
+import type { Db } from '../database/open.ts';
+import { changeConfiguration } from '../database/write.ts';
+import { OUTCOMES } from '../ledger/record.ts';
+import { type BudgetSettings, checkTerms, DEFAULT_ALERT_PERCENT } from './budgets.ts';
+
+/** A cap of one run: for all of it, or in a sliding window. */
+export type RunCap = Pick<BudgetSettings, 'capNanoUsd' | 'alertPercent' | 'windowMs'>;
+
+export interface NewRun {
+  /** `run_...`; part of its budgets' names. */
+  id: string;
+  projectId: number;
+  caps: readonly RunCap[];
+  /** A file that is locked while the run lives. */
+  lockPath: string;
+  now: number;
+  random?: Random;
+}
+
+export interface Run {
+  id: string;
+  keyId: number;
+  key: string;
+}
+
+/** Makes a key for one run, and budgets that count the requests with this key alone. */
+export async function openRun(db: Db, run: NewRun): Promise<Run> {
+  const { id, projectId, caps, lockPath, now } = run;
+  for (const cap of caps) checkTerms({ ...cap, period: periodOf(cap) });
+  return changeConfiguration(db, () => {
+    const { id: keyId, key } = insertKey(db, { ...run, label: id });
+    const insertBudget = db.prepare(
+      `INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, cap_version, current_start,
+       created_at, scope_kind, scope_value, key_id) VALUES (?, ?, ?, ?, ?, 1, ?, ?, 'run', ?, ?)`,
+    );
+    for (const cap of caps) {
+      const { windowMs = null, capNanoUsd, alertPercent = DEFAULT_ALERT_PERCENT } = cap;
+      insertBudget.run(projectId, periodOf(cap), windowMs, capNanoUsd, alertPercent, now, now, id, keyId);
+    }
+    db.prepare('INSERT INTO runs (id, key_id, lock_path) VALUES (?, ?, ?)').run(id, keyId, lockPath);
+    return { id, keyId, key };
+  });
+}
+
+const periodOf = ({ windowMs }: RunCap) => (windowMs === undefined ? 'lifetime' : 'rolling');
+
+/** Ends a run: its key is revoked and its budgets are removed. What its requests hold settles as usual. */
+export function endRun(db: Db, id: string, now: number): void {
+  changeConfiguration(db, () => {
+    db.prepare(
+      'UPDATE keys SET revoked_at = ? WHERE id = (SELECT key_id FROM runs WHERE id = ?) AND revoked_at IS NULL',
+    ).run(now, id);
+    db.prepare(
+      `UPDATE budgets SET removed_at = ? WHERE scope_kind = 'run' AND scope_value = ? AND removed_at IS NULL`,
+    ).run(now, id);
+    db.prepare('DELETE FROM runs WHERE id = ?').run(id);
+  });
+}
+
+/** The runs whose process was killed. */
+export function deadRuns(db: Db): string[] {
+  return db
+    .prepare<[], { id: string; lockPath: string }>('SELECT id, lock_path AS lockPath FROM runs')
+    .all()
+    .filter(({ lockPath }) => isLockFree(lockPath))
+    .map(({ id }) => id);
+}
+
+/** What a run has used. */
+export interface RunUsage {
+  requests: number;
+  /** Refused for lack of money. */
+  refused: number;
+  /** Cached ones included. */
+  inputTokens: number;
+  cachedInputTokens: number;
+  outputTokens: number;
+  costNanoUsd: NanoUsd;
+  /** Requests that are still running. */
+  running: number;
+}
+
+export function readRunUsage(db: Db, { keyId, since }: { keyId: number; since: number }): RunUsage {
+  const usage = db
+    .prepare<[number, number, number], Omit<RunUsage, 'running'>>(
+      `SELECT count(*) AS requests, coalesce(sum(outcome = ?), 0) AS refused,
+       coalesce(sum(input_tokens), 0) AS inputTokens, coalesce(sum(cached_input_tokens), 0) AS cachedInputTokens,
+       coalesce(sum(output_tokens), 0) AS outputTokens, coalesce(sum(cost_nano_usd), 0) AS costNanoUsd
+       FROM requests WHERE id >= ? AND key_id = ?`,
+    )
+    .get(OUTCOMES.blocked, since, keyId);
+  const running = db
+    .prepare<[number], number>('SELECT count(*) FROM holds WHERE key_id = ?')
+    .pluck()
+    .get(keyId);
+  if (!usage) throw new Error('a sum has no row');
+  return { ...usage, running: running ?? 0 };
+}
