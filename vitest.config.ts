@@ -1,8 +1,10 @@
 import { availableParallelism } from 'node:os';
-import { defineConfig } from 'vitest/config';
+import { configDefaults, defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
+    // Real agents: npm run test:agents.
+    exclude: [...configDefaults.exclude, 'test/agents-real/**'],
     // Modules are silent on import and keep no state, so that files can share a process and what it has loaded.
     isolate: false,
     // One more than there are cores: daemons, terminals and clients under test mostly wait.

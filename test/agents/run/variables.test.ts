@@ -45,6 +45,35 @@ describe('Copilot CLI', () => {
 });
 
 describe('Qwen Code', () => {
+  test("gets system settings of this run, which beat the models of the user's and the project's", () => {
+    const models = [{ id: 'gpt-4.1', name: 'mine', baseUrl: 'https://x', envKey: 'MY_KEY' }];
+    const pointing = pointQwen(
+      startOf({
+        env: { HTTPS_PROXY: 'http://corp:3128', HTTP_PROXY: '' },
+        files: {
+          '/home/me/.qwen/settings.json': { modelProviders: { openai: [], gemini: [{ id: 'x' }] } },
+          '/work/.qwen/settings.json': { modelProviders: { openai: models, gemini: [{ id: 'g' }] } },
+          '/etc/qwen-code/settings.json': { telemetry: { enabled: false }, proxy: 'http://corp:3128' },
+        },
+      }),
+    );
+    expect(pointing.env).toEqual({
+      QWEN_CODE_SYSTEM_SETTINGS_PATH: `${FOLDER}/qwen-settings.json`,
+      GW_RUN_KEY: KEY,
+      HTTPS_PROXY: undefined,
+    });
+    expect(JSON.parse(pointing.files?.['qwen-settings.json'] ?? '')).toEqual({
+      telemetry: { enabled: false },
+      proxy: '',
+      modelProviders: {
+        openai: [{ id: 'gpt-4.1', name: 'mine', baseUrl: `${ORIGIN}/v1`, envKey: 'GW_RUN_KEY' }],
+      },
+    });
+    expect(pointing.notes).toEqual([
+      'HTTPS_PROXY off in this run: Qwen Code would ask the proxy for gw, whatever NO_PROXY says',
+    ]);
+  });
+
   test('reads the variables by an auth type, the openai one unless another covered one is given', () => {
     expect(pointQwen(startOf({ args: ['-p', 'hi'] })).args).toEqual(['--auth-type', 'openai', '-p', 'hi']);
     expect(pointQwen(startOf({ args: ['-p', 'hi', '--auth-type=anthropic'] })).args).toEqual([

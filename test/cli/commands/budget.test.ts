@@ -56,6 +56,7 @@ describe('gw budget', () => {
         project_id: 'default',
         period: 'daily',
         repo: null,
+        scope: null,
         window_seconds: null,
         alert_percent: 80,
         alert_usd: 4,

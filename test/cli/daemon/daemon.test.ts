@@ -169,8 +169,8 @@ async function freePort(): Promise<number> {
 }
 
 describe('commands that need the daemon', () => {
-  test.each([[['models']], [['run', '--', 'true']]])('%j exit with 3 when it is down', async (args) => {
-    const result = await cliHome().run(args);
+  test('models exits with 3 when it is down', async () => {
+    const result = await cliHome().run(['models']);
     expect(result).toEqual({
       code: 3,
       stdout: '',

@@ -152,6 +152,7 @@ describe('keys', () => {
       plan: 'team',
       admin: true,
       paused: false,
+      hasBudget: false,
     });
     const everything = db.serialize().toString('latin1');
     expect(everything).not.toContain(key.slice(6));
