@@ -16,7 +16,7 @@ const MAX_LENGTH = 60;
  */
 export function processName(args: readonly string[]): string {
   const [first = '', ...rest] = wordsOf(args);
-  const program = basename(first.replace(/^-/, '').replace(/:.*$/, ''));
+  const program = basename(first.replace(/^-/, '').split(':', 1)[0] ?? '');
   if (!INTERPRETER.test(program)) return program.slice(0, MAX_LENGTH);
   const script = scriptOf(rest);
   return (script === '' ? program : `${program} ${script}`).slice(0, MAX_LENGTH);

@@ -45,7 +45,7 @@ export function parseTiers(text: string, model: string): ModelTiers {
 
 /** Parses a share of requests, `30%` or `0.3`, to a number in [0,1]. Throws SettingError. */
 export function parseShare(value: unknown): number {
-  const [, number = '', percent] = /^\s*(\d+(?:\.\d+)?)\s*(%?)\s*$/.exec(String(value)) ?? [];
+  const [, number = '', percent] = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(String(value).trim()) ?? [];
   const share = number === '' ? Number.NaN : Number(number) / (percent === '%' ? 100 : 1);
   if (share >= 0 && share <= 1) return share;
   throw new SettingError(`${JSON.stringify(value)} is no share; examples are 30% and 0.3`);

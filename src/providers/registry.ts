@@ -129,7 +129,7 @@ function keyFrom(env: RegistryOptions['env'], variable: string): string | undefi
 
 /** Adds the version that all paths of Anthropic's API begin with: base URLs often omit it. */
 function basePathOf(url: URL, wire: Preset['wire']): string {
-  const path = url.pathname.replace(/\/+$/, '');
+  const path = url.pathname.replace(/(?<!\/)\/+$/, '');
   return wire === 'anthropic' && !/\/v\d+$/.test(path) ? `${path}/v1` : path;
 }
 
@@ -144,7 +144,7 @@ function sandboxProvider({ url, secret }: { url: string; secret: string }): Prov
   return {
     name: 'sandbox',
     origin,
-    basePath: pathname.replace(/\/+$/, ''),
+    basePath: pathname.replace(/(?<!\/)\/+$/, ''),
     wire: 'openai',
     outputLimit: 'max_completion_tokens',
     models: /^sandbox\//,

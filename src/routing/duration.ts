@@ -1,4 +1,4 @@
-const PART = /(\d+(?:\.\d+)?)\s*(milliseconds?|ms|minutes?|seconds?|hours?|days?|[dhms])/gi;
+const PART = /(?<![\d.])(\d+(?:\.\d+)?)\s*(milliseconds?|ms|minutes?|seconds?|hours?|days?|[dhms])/gi;
 const UNIT_MS: Record<string, number> = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 };
 const HTTP_DATE = /^(mon|tue|wed|thu|fri|sat|sun)[a-z]*,?\s.*\d\d:\d\d:\d\d/i;
 const ISO_DATE = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;

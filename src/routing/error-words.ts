@@ -35,7 +35,7 @@ const RULES: { class: NamedClass; names: Set<string>; message?: RegExp }[] = [
     class: 'not_its_own',
     names: new Set(['previous_response_not_found', 'invalid_encrypted_content']),
     message:
-      /\b(?:response|conversation|item) with id \S+ (?:was )?not found|^invalid `?previous_response_id`?|invalid `?signature`? in `?thinking`? block|encrypted content .*could not be (?:verified|decrypted)/is,
+      /\b(?:response|conversation|item) with id \S{1,200} (?:was )?not found|^invalid `?previous_response_id`?|invalid `?signature`? in `?thinking`? block|encrypted content .{0,500}could not be (?:verified|decrypted)/is,
   },
   {
     // Some providers answer 403 here. The key works for other models, so it must not be blocked.
@@ -55,7 +55,7 @@ const RULES: { class: NamedClass; names: Set<string>; message?: RegExp }[] = [
     class: 'context_overflow',
     names: new Set(['context_length_exceeded', 'model_max_prompt_tokens_exceeded']),
     message:
-      /maximum context length|prompt is too long|exceeds? (?:the )?(?:context (?:limit|window|length)|maximum number of tokens)|input token count.*exceeds|context (?:length|window) (?:is )?exceeded/i,
+      /maximum context length|prompt is too long|exceeds? (?:the )?(?:context (?:limit|window|length)|maximum number of tokens)|input token count.{0,200}exceeds|context (?:length|window) (?:is )?exceeded/i,
   },
 ];
 

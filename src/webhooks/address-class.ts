@@ -77,7 +77,7 @@ export function classOfAddress(address: string): AddressClass {
 
 /** The address without its zone, or the IPv4 address that an IPv6 address embeds. */
 export function innerAddress(address: string): string {
-  const bare = address.replace(/%.*$/, '');
+  const bare = address.split('%', 1)[0] ?? '';
   return isIPv4(bare) ? bare : (embeddedIpv4(bare) ?? bare);
 }
 

@@ -35,5 +35,5 @@ function cutToBytes(text: string, limit: number): string {
   return bytes
     .subarray(0, limit)
     .toString()
-    .replace(/\ufffd+$/, '');
+    .replace(/\ufffd{1,3}$/, '');
 }

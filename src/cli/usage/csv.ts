@@ -19,5 +19,5 @@ function field(value: string | number): string {
 
 /** Plain decimals: spreadsheets read `1e-9` as text. */
 function decimal(value: number): string {
-  return Number.isInteger(value) ? String(value) : value.toFixed(9).replace(/0+$/, '');
+  return Number.isInteger(value) ? String(value) : value.toFixed(9).replace(/0{1,9}$/, '');
 }

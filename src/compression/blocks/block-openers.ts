@@ -28,7 +28,7 @@ export function openerAt(lines: readonly string[], at: number, close: Closers): 
   const fence = FENCE.exec(line);
   if (fence) {
     const end = close.fence(at, fence[1] ?? '```');
-    const path = /([\w./@-]+\.\w+)\W*$/.exec(lines[at - 1] ?? lines[at - 2] ?? '')?.[1];
+    const path = /(?<![\w./@-])([\w./@-]+\.\w+)\W*$/.exec(lines[at - 1] ?? lines[at - 2] ?? '')?.[1];
     const language = (fence[2] ?? '').toLowerCase();
     return { end, block: (text) => fenced(text, isSample(lines, at) ? 'sample' : language, path) };
   }

@@ -23,7 +23,7 @@ const CODE =
 
 /** Output that only test runners print: banners, and verdicts at the start of lines. */
 const TEST_RUN =
-  /^(?:={5,} .*={5,}$|_{5,} .*_{5,}$|--- (?:PASS|FAIL|SKIP): |(?:PASS|FAIL|ok) {1,4}\t?\S|\s*[✓✔✕✗×] |test result: |Tests?: +\d)/m;
+  /^(?:={5,} .*={5}$|_{5,} .*_{5}$|--- (?:PASS|FAIL|SKIP): |(?:PASS|FAIL|ok) {1,4}\t?\S|[ \t]*[✓✔✕✗×] |test result: |Tests?: +\d)/m;
 
 /** Sections and settings of TOML and INI files. */
 const SECTION = /^\[\[?[\w.": -]+\]\]?$/;

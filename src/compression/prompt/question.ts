@@ -19,7 +19,7 @@ const MAX_QUESTION = 3000;
 const OTHERS =
   /\b(?:total|sum|average|mean|median|all|every|each|compare[ds]?|rank(?:ed|ing)?|percent(?:age)?|share|highest|lowest|largest|smallest|biggest|most|least|than|others?|rest|similar|duplicates?|between|range|trend|unique|distinct|cheapest|strongest|oldest|newest|latest|earliest|peak|summar(?:y|ise|ize))\b/i;
 const ASKS =
-  /(?:^|[.!:\n]\s*)(?:(?:in|on|at|by) )?(?:please )?(?:show|find|trace|give|tell|get|look up|which|what|who|whose|when|where|how (?:big|large|long|old|much)|is|are|does|did|was|were)\b/i;
+  /(?:^|(?<=[.!:\n])\s{0,9})(?:(?:in|on|at|by) )?(?:please )?(?:show|find|trace|give|tell|get|look up|which|what|who|whose|when|where|how (?:big|large|long|old|much)|is|are|does|did|was|were)\b/i;
 const TASK =
   /\b(?:fix|implement|refactor|improve|add|change|rename|update|write|create|build|edit|remove|delete|migrate|port|optimi[sz]e|solve|debug|make|rewrite|extend|install|set up|clean up|resolve|continue)\b/i;
 const JSON_BACK =
@@ -53,7 +53,7 @@ function exactStrings(text: string): string[] {
   const strings = new Set<string>();
   for (const [, a, b, c] of text.matchAll(QUOTED)) strings.add((a ?? b ?? c ?? '').toLowerCase());
   for (const [word] of text.matchAll(WORD)) {
-    const bare = word.replace(/^[[.:*]+|[\].:*]+$/g, '');
+    const bare = word.replace(/^[[.:*]+|(?<![\].:*])[\].:*]+$/g, '');
     if (isId(bare)) strings.add(bare.toLowerCase());
   }
   return [...strings].slice(0, 200);

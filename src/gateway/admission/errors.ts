@@ -189,7 +189,7 @@ function raiseCommand({ budget, posted }: Standing, needed: NanoUsd): string {
   if (budget.scopeKind === 'run') return 'gw dashboard';
   const enough = Math.min(Math.max(budget.capNanoUsd * 2, posted + needed * 2), MAX_AMOUNT_NANO_USD);
   const dollars = roundUp(enough) / NANO_PER_USD;
-  const amount = dollars >= 1 ? String(dollars) : dollars.toFixed(9).replace(/0+$/, '');
+  const amount = dollars >= 1 ? String(dollars) : dollars.toFixed(9).replace(/0{1,9}$/, '');
   const whose = `-p ${budget.projectName}${budget.repo === '' ? '' : ` --repo ${shellQuoted(budget.repo)}`}`;
   if (budget.period !== 'rolling') return `gw budget set ${amount} --period ${budget.period} ${whose}`;
   return `gw budget set --max-rate ${amount}/${windowText(budget.windowMs ?? 0)} ${whose}`;

@@ -57,7 +57,7 @@ function contains(prompt: Int32Array, base: Int32Array): boolean {
   return j === base.length;
 }
 
-const SPACE_AT_END = /(?:\\[nrt]|\s)+(?=")/g;
+const SPACE_AT_END = /(?<!\\[nrt]|\s)(?:\\[nrt]|\s)+(?=")/g;
 
 /** The longest run of white space at the end of any string in the last block: a template may have removed it there. */
 function trailingSpace({ bytes, blocks }: PromptBlocks): number {

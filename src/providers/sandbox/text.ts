@@ -53,5 +53,5 @@ export function quoteUser(messages: Message[]): string {
 
 /** The words of a text, each with the whitespace before it. Joined, they are the text again. */
 export function wordsOf(text: string): string[] {
-  return text.match(/\s*\S+|\s+$/g) ?? [];
+  return text === '' ? [] : text.split(/(?<=\S)(?=\s)/);
 }

@@ -107,5 +107,7 @@ export function budgetName({
 /** The id as lists show it: only the last part of the repository's path. */
 export function budgetLabel(budget: BudgetKey | string): string {
   const name = typeof budget === 'string' ? budget : budgetName(budget);
-  return name.replace(/@.*\/(?=.)/, '@');
+  const at = name.indexOf('@');
+  const slash = name.lastIndexOf('/', name.length - 2);
+  return at < 0 || slash < at ? name : name.slice(0, at + 1) + name.slice(slash + 1);
 }

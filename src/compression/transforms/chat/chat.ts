@@ -6,7 +6,7 @@ import { type Dialogue, quoteSpeech, unquoteSpeech } from './quoted-speech.ts';
 const MIN_LINES = 8;
 const WORTH = 0.98;
 const LEGEND = /^\[gw chat: .*\]$/;
-const QUOTED_LEGEND = /"[^"]* said, "…", of (.*?)(?:; |\]$)/;
+const QUOTED_LEGEND = /"[^"]* said, "…", of (.{0,1000}?)(?:; |\]$)/;
 const DATES = 'a date is left out where the one before holds';
 
 /** A text around a chat, and the chat before and after shortening. */

@@ -50,6 +50,6 @@ function dropFromLine(line: string): string | undefined {
 }
 
 function isFiller(sentence: string): boolean {
-  const bare = sentence.trim().replace(/[.!?]+$/, '');
+  const bare = sentence.trim().replace(/(?<![.!?])[.!?]+$/, '');
   return bare.length <= MAX_SENTENCE && POLITE.some((pattern) => pattern.test(bare));
 }

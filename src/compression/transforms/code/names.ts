@@ -12,7 +12,9 @@ const KEYWORDS = new Set(
 export function namesIn(question: Question): Set<string> {
   const quoted = [...question.text.matchAll(/`([^`\n]+)`/g)].flatMap(([, code]) => wordsIn(code ?? ''));
   const odd = wordsIn(question.text).filter((word) => /_|[a-z][A-Z]|\$/.test(word));
-  const called = [...question.text.matchAll(/([A-Za-z_$][\w$]{2,})\(/g)].map(([, name]) => name ?? '');
+  const called = [...question.text.matchAll(/(?<![\w$])([A-Za-z_$][\w$]{2,})\(/g)].map(
+    ([, name]) => name ?? '',
+  );
   return new Set([...quoted, ...odd, ...called]);
 }
 

@@ -9,7 +9,7 @@ export interface Body {
 
 const MIN_BODY = 4;
 /** A line that ends with an opening brace. */
-export const OPENS_BRACE = /[{([]\s*(?:\/\/.*)?$/;
+export const OPENS_BRACE = /[{([]\s*(?:\/\/|$)/;
 const CLOSES_BRACE = /^[})\]]/;
 const OPENS_PYTHON = /^(?:async\s+def|def|class)\s/;
 /** Blocks that contain definitions rather than statements: searched instead of folded. */
@@ -47,7 +47,7 @@ function collect(
 /** The line after a Python signature, which may span several lines. */
 function afterSignature(lines: readonly string[], at: number, end: number): number {
   let line = at;
-  while (line < end && line < at + 30 && !/:\s*(?:#.*)?$/.test(lines[line] ?? '')) line++;
+  while (line < end && line < at + 30 && !/:\s*(?:#|$)/.test(lines[line] ?? '')) line++;
   return line + 1;
 }
 

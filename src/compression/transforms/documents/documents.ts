@@ -118,9 +118,11 @@ function titleOfTagged(text: string): string {
 
 function titleOfOpen(text: string): string {
   const line = text.slice(0, text.indexOf('\n') < 0 ? 300 : text.indexOf('\n')).slice(0, 300);
-  const match = /\(title: ([^)\n]*(?:\([^)\n]*\))?[^)\n]*)\)/i.exec(line);
+  const match = /\(title: ([^)\n]{0,300})\)/i.exec(line);
   if (match) return match[1]?.trim() ?? '';
-  const rest = line.replace(TITLED, '').replace(/^[#*\s]*(?:[a-z ]+)?[\s#:]*[[(]?\d+[\])]?[\s:.*-]*/i, '');
+  const rest = line
+    .replace(TITLED, '')
+    .replace(/^[#*\s]{0,20}(?:[a-z][a-z ]{0,60})?[\s#:]{0,20}[[(]?\d+[\])]?[\s:.*-]*/i, '');
   // A heading has its own line; a long line is the text itself.
   return rest.length <= 100 ? rest.trim() : '';
 }

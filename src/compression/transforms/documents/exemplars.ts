@@ -25,7 +25,9 @@ export function dropExemplars(text: string): string {
   if (count < MIN_EXAMPLES) return text;
   const from = starts[KEPT] ?? 0;
   const to = starts[count] ?? text.length;
-  const gap = /\n\s*$/.exec(text.slice(0, to))?.[0] ?? '\n';
+  const end = text.slice(0, to).trimEnd().length;
+  const newline = text.slice(end, to).indexOf('\n');
+  const gap = newline < 0 ? '\n' : text.slice(end + newline, to);
   return `${text.slice(0, from)}[gw: ${count - KEPT} more examples of this form left out]${gap}${text.slice(to)}`;
 }
 

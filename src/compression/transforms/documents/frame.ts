@@ -11,7 +11,7 @@ const CLOSING = /^<\/[A-Za-z][\w-]*>\s*$/;
 const VALUE = /(?<==")[^"<>\n]*(?=")|(?<=>)[^<>\n]+(?=<\/)/g;
 const NAMES = 'abcdefghij';
 const BETWEEN = ' | ';
-const LEGEND = /^\[gw documents: "§ [a-j |]+" stands for (<.*>(?:\\n)*) up to (.*)\]$/;
+const LEGEND = /^(?=.*\]$)\[gw documents: "§ [a-j |]+" stands for (<.*>(?:\\n)*) up to (.*)\]$/;
 
 interface Parts {
   header: string;

@@ -13,7 +13,8 @@ const MAX_LINE = 20_000;
 /** A shorter gap is not worth its mark. */
 const MIN_GAP = 60;
 const GAP = '… ';
-const SENTENCE = /.+?(?:[.!?]["”’)\]]*\s+(?=["“‘([]?[\p{Lu}\d])|$)/gu;
+/** The white space between two sentences. */
+const BETWEEN = /(?<=[.!?]["”’)\]]{0,3})(?<!\s)\s+(?=["“‘([]?[\p{Lu}\d])/gu;
 
 /** Drops sentences that earlier documents contain, and irrelevant sentences of the documents that are not `whole`. */
 export class Shortener {
@@ -43,7 +44,7 @@ export class Shortener {
 
   #shortenLine(line: string, place: number, isFirst: boolean): string {
     const isWhole = this.#wanted.whole.has(place);
-    const sentences = line.match(SENTENCE) ?? [line];
+    const sentences = sentencesOf(line);
     const keeps = sentences.map((sentence, i) => {
       const isNew = sentence.length < MIN_GAP || this.#seen.size < this.#seen.add(sentence.trim()).size;
       return isNew && (isWhole || (isFirst && i === 0) || this.#hasTerm(sentence));
@@ -73,4 +74,15 @@ export class Shortener {
     close();
     return out.trimEnd();
   }
+}
+
+/** The sentences of a line, each with the space after it. */
+function sentencesOf(line: string): string[] {
+  const sentences: string[] = [];
+  let from = 0;
+  for (const { 0: space, index } of line.matchAll(BETWEEN)) {
+    sentences.push(line.slice(from, index + space.length));
+    from = index + space.length;
+  }
+  return from < line.length ? [...sentences, line.slice(from)] : sentences;
 }

@@ -166,7 +166,8 @@ function narrow(affixes: Affix[], place: number, word: string): void {
 /** Cuts an affix at separators, so that names and numbers stay whole and no value becomes empty. */
 function trimAffix(affix: Affix): void {
   affix.prefix = /^.*[^\p{L}\p{N}.]/u.exec(affix.prefix)?.[0] ?? '';
-  affix.suffix = /[^\p{L}\p{N}.].*$/u.exec(affix.suffix)?.[0] ?? '';
+  const separator = affix.suffix.search(/[^\p{L}\p{N}.]/u);
+  affix.suffix = separator < 0 ? '' : affix.suffix.slice(separator);
   if (affix.prefix.length >= affix.shortest) affix.prefix = '';
   if (affix.prefix.length + affix.suffix.length >= affix.shortest) affix.suffix = '';
 }

@@ -1,4 +1,4 @@
-const TIME = /^[[(]?\d[\d.:-]*:\d\d[\d.:]*[\])]?$|^\d{4}-\d\d-\d\d-\d\d\.\d\d\.[\d.]+$/;
+const TIME = /^[[(]?\d[\d.:-]{0,40}:\d\d[\d.:]{0,40}[\])]?$|^\d{4}-\d\d-\d\d-\d\d\.\d\d\.[\d.]{1,40}$/;
 
 const DATE = /^\d{4}-\d\d-\d\d$/;
 /** The end of a date: month and day, or day. */

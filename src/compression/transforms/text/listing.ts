@@ -7,7 +7,7 @@ const MIN_LINES = 8;
 const WORTH = 0.93;
 const MATCHES = '[gw: matches under the name of their file]';
 const PATHS = '[gw: each folder, then the names in it]';
-const MATCH = /^((?:[A-Za-z]:)?(?=[^\s:]*[A-Za-z])[^\s:]*[/.\\][^\s:]*):(\d+:.*)$/;
+const MATCH = /^((?:[A-Za-z]:)?(?=[^\s:A-Za-z]*[A-Za-z])[^\s:/.\\]*[/.\\][^\s:]*):(\d+:.*)$/;
 const PATH = /^(\S*\/)([^\s/]+\/?)$/;
 
 /** Groups search results by file and paths by folder. Lossless. */
