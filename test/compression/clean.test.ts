@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { readQuestion } from '../../src/compression/prompt/question.ts';
 import type { Level, Scope } from '../../src/compression/transforms/scope.ts';
@@ -23,6 +24,41 @@ describe('cleanTerminal()', () => {
     ['padding and empty stretches', 'a   \n\n\n\n\n\nb\t', 'a\n\n\nb'],
   ])('takes out %s', (_, text, shown) => {
     expect(cleanTerminal(text, scope('safe'))).toBe(shown);
+  });
+
+  it.each([
+    ['lines that end in carriage returns', 'first\rsecond line\rthird\r'],
+    ['lines that end in two and a line feed', 'first\r\r\nsecond line\r\r\n'],
+    ['both in turn', 'a one\r\nb two\rc three\n\rd four'],
+    ['words that a carriage return parts', 'left column\rright column, longer\n'],
+  ])('leaves %s', (_, text) => {
+    expect(cleanTerminal(text, scope('safe'))).toBe(text);
+  });
+
+  it('loses no word, whatever the line ends', () => {
+    const word = fc.stringMatching(/^[a-zäöü漢字]{1,6}$/u);
+    const end = fc.constantFrom(
+      '\n',
+      '\r',
+      '\r\n',
+      '\r\r\n',
+      '\n\r',
+      '\u2028',
+      '\u0085',
+      ' ',
+      '\t',
+      '\f',
+      '',
+    );
+    const text = fc.array(fc.tuple(fc.uniqueArray(word, { minLength: 1, maxLength: 4 }), end));
+    fc.assert(
+      fc.property(text, (lines) => {
+        const written = lines.map(([words, end], i) => `${words.join(' ')}${'x'.repeat(i)}${end}`).join('');
+        const shown = cleanTerminal(written, scope('safe'));
+        expect(shown.match(/\S+/g)).toEqual(written.match(/\S+/g));
+      }),
+      { numRuns: Number(process.env.GW_FUZZ_RUNS ?? 2000) },
+    );
   });
 
   it('leaves line ends of Windows as they are', () => {

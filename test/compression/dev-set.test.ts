@@ -58,13 +58,15 @@ describe.skipIf(!present)(
 
     it('comes back from log patterns line by line', { timeout: 120_000 }, () => {
       for (const text of all) {
-        const encoded = encodeLog(text);
-        if (encoded) expect(withoutPadding(decodeLog(encoded.text))).toBe(withoutPadding(text));
+        for (const keepTimes of [false, true]) {
+          const encoded = encodeLog(text, { keepTimes });
+          if (encoded) expect(withoutPadding(decodeLog(encoded.text))).toBe(withoutPadding(text));
+        }
       }
     });
 
     it('comes back from a shortened chat', () => {
-      for (const text of all) expect(restoreChat(shortenChat(text))).toBe(text);
+      for (const text of all) expect(restoreChat(shortenChat(text, { level: 'balanced' }))).toBe(text);
     });
 
     it('comes back from folded repeats', { timeout: 120_000 }, () => {

@@ -162,7 +162,7 @@ const FRAME =
 function ownWords(text: string): string {
   const documents = findDocuments(text);
   if (documents) return `${ownWords(documents.head)}\n${ownWords(documents.tail)}`;
-  const framed = frameChat(restoreChat(text));
+  const framed = frameChat(restoreChat(text), 'balanced');
   if (framed) return `${ownWords(framed.head)}\n${ownWords(framed.tail)}`;
   const words = splitBlocks(withoutTurns(text), 'words').filter((block) => block.kind === 'words');
   return words.map((block) => block.text.replace(FRAME, '')).join('\n');

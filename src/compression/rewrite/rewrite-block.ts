@@ -90,7 +90,8 @@ export class BlockRewriter {
   }
 
   #unpad(text: string): string {
-    return this.#trace.note('line-numbers', text, unpadNumbers(text, this.#scope.question));
+    const { level, question } = this.#scope;
+    return level === 'balanced' ? this.#trace.note('line-numbers', text, unpadNumbers(text, question)) : text;
   }
 }
 

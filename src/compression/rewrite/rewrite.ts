@@ -166,12 +166,12 @@ export class Rewriter {
     const chosen = this.#note('documents', text, selectDocuments(text, question?.text, role === 'user'));
     if (chosen !== text) return chosen;
     const thin = this.#note('small-talk', text, thinTranscript(text, question));
-    return thin === text ? text : this.#note('chat', thin, shortenChat(thin));
+    return thin === text ? text : this.#note('chat', thin, shortenChat(thin, this.#scope));
   }
 
   #rewritePastes(text: string): string {
     if (this.#scope.question?.wantsFile) return text;
-    const framed = frameChat(text);
+    const framed = frameChat(text, this.#scope.level);
     if (framed) {
       const { head, chat, written, tail } = framed;
       const between = this.#referOr(chat, () => this.#note('chat', chat, written));

@@ -1,5 +1,6 @@
 import { estimateTokens } from '../../prompt/estimate.ts';
 import { joinLines } from '../../prompt/lines.ts';
+import type { Level, Scope } from '../scope.ts';
 import { dropDates, hasTimes, isStamped, restoreDates } from './dates.ts';
 import { type Dialogue, quoteSpeech, unquoteSpeech } from './quoted-speech.ts';
 
@@ -17,16 +18,16 @@ export interface FramedChat {
   tail: string;
 }
 
-/** Drops what every message of a pasted chat repeats: its date, and `said`. */
-export function shortenChat(text: string): string {
-  const { head, written, tail } = frameChat(text) ?? { head: text, written: '', tail: '' };
+/** Drops what every message of a pasted chat repeats: `said` and, at `balanced`, its date. */
+export function shortenChat(text: string, { level }: Pick<Scope, 'level'>): string {
+  const { head, written, tail } = frameChat(text, level) ?? { head: text, written: '', tail: '' };
   return head + written + tail;
 }
 
 /** Finds and shortens the chat in a text; undefined if there is none, or too little to gain. */
-export function frameChat(text: string): FramedChat | undefined {
+export function frameChat(text: string, level: Level): FramedChat | undefined {
   const hasSpeech = text.includes(' said, "');
-  const hasDates = hasTimes(text);
+  const hasDates = level !== 'safe' && hasTimes(text);
   const lines = hasSpeech || hasDates ? text.split('\n') : [];
   if (lines.length < MIN_LINES) return undefined;
   const dialogue = hasSpeech ? unquoteSpeech(lines) : undefined;

@@ -40,6 +40,7 @@ export function compressLog(text: string, scope: Scope): string {
   const isFirst = (line: string) => kinds.size < kinds.add(line.replace(/\d+/g, '0')).size;
   const rare = rareIn(text);
   const encoded = encodeLog(text, {
+    keepTimes: scope.level === 'safe',
     keepLine: (line, count) => (isTrouble(line) && (count <= rare || isFirst(line))) || isNamed(line),
   });
   // Undated text may be code or prose with a few similar lines.

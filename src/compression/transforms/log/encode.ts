@@ -1,10 +1,12 @@
 import { columnTemplate, countColumns, splitColumns } from './columns.ts';
-import { joinLine, type LogLine, mineTemplates, splitLine, type Template } from './templates.ts';
-import { END_OF_DATE, shortenTime } from './times.ts';
+import { freeTimes, joinLine, type LogLine, mineTemplates, splitLine, type Template } from './templates.ts';
+import { containsTime, END_OF_DATE, shortenTime } from './times.ts';
 
 export interface LogOptions {
   /** Lines to keep as they are, whatever pattern they follow. */
   keepLine?: (line: string, count: number) => boolean;
+  /** Dates and times stay as they were written. */
+  keepTimes?: boolean;
 }
 
 export interface EncodedLog {
@@ -40,10 +42,11 @@ export function encodeLog(text: string, options: LogOptions = {}): EncodedLog | 
   if (!signs) return undefined;
   const lines = raw.map(splitLine);
   const columns = countColumns(lines);
+  const keepTimes = options.keepTimes ?? false;
   const kept = new Set<string>();
   const chosen = chooseTemplates(lines, { ...options, columns }, kept);
-  const open = addOpenTemplate(chosen, columns, kept);
-  const coder = new Coder(signs, columns, open);
+  const open = addOpenTemplate(chosen, { columns, keepTimes }, kept);
+  const coder = new Coder(signs, columns, { open, keepTimes });
   const body = chosen.map(({ line, template }) => coder.write(line, template));
   const coded = chosen.filter(({ line, template }) => template && template !== open && isProper(line)).length;
   return { text: [coder.legend(), ...coder.patterns, ...body].join('\n'), coded, lines: raw.length, kept };
@@ -61,10 +64,10 @@ function chooseSigns(text: string, lines: readonly string[]): Signs | undefined 
 
 function chooseTemplates(
   lines: readonly LogLine[],
-  { keepLine, columns }: LogOptions & { columns: number },
+  { keepLine, keepTimes, columns }: LogOptions & { columns: number },
   kept: Set<string>,
 ): Coded[] {
-  const mined = mineTemplates(lines);
+  const mined = mineTemplates(lines, keepTimes);
   return lines.map((line, i) => {
     const template = mined[i];
     const count = template?.count ?? 1;
@@ -78,7 +81,11 @@ function chooseTemplates(
 }
 
 /** Lines without a pattern still share the columns of the log: adds a pattern whose last value is the rest. */
-function addOpenTemplate(chosen: Coded[], columns: number, kept: ReadonlySet<string>): Template | undefined {
+function addOpenTemplate(
+  chosen: Coded[],
+  { columns, keepTimes }: { columns: number; keepTimes: boolean },
+  kept: ReadonlySet<string>,
+): Template | undefined {
   if (columns === 0) return undefined;
   const split = chosen.map(({ line, template }) => {
     if (template || !isPlain(line, columns, columns) || kept.has(line.text)) return undefined;
@@ -86,6 +93,7 @@ function addOpenTemplate(chosen: Coded[], columns: number, kept: ReadonlySet<str
     return parts?.words.at(-1) === DITTO ? undefined : parts;
   });
   const open = columnTemplate(split.filter((line) => line !== undefined));
+  if (open && keepTimes) freeTimes(open);
   const outline = open?.gaps.join('\n');
   split.forEach((line, i) => {
     if (line && line.gaps.join('\n') === outline) chosen[i] = { line, template: open };
@@ -127,22 +135,29 @@ class Coder {
   readonly #signs: Signs;
   readonly #columns: number;
   readonly #open: Template | undefined;
+  readonly #keepTimes: boolean;
   readonly #ids = new Map<Template, number>();
   readonly #lastOf = new Map<Template, readonly string[]>();
   #above: readonly string[] = [];
   #aboveTemplate: Template | undefined;
 
-  constructor(signs: Signs, columns: number, open: Template | undefined) {
+  constructor(
+    signs: Signs,
+    columns: number,
+    { open, keepTimes }: { open: Template | undefined; keepTimes: boolean },
+  ) {
     this.#signs = signs;
     this.#columns = columns;
     this.#open = open;
+    this.#keepTimes = keepTimes;
     if (open) this.#define(open, 0);
   }
 
   legend(): string {
     const { pattern, again, open, blank, column } = this.#signs;
     const rest = this.#open ? `, ${open}a b: line ${pattern}0` : '';
-    return `[gw log: ${pattern}2 a b = line ${pattern}2 with a, b for ${column} ${blank} (${again}a b: the same line again${rest}); ${DITTO} = as before; .5, :05 or -05 = time or date up to there as before]`;
+    const times = this.#keepTimes ? '' : '; .5, :05 or -05 = time or date up to there as before';
+    return `[gw log: ${pattern}2 a b = line ${pattern}2 with a, b for ${column} ${blank} (${again}a b: the same line again${rest}); ${DITTO} = as before${times}]`;
   }
 
   write(line: LogLine, template: Template | undefined): string {
@@ -173,6 +188,10 @@ class Coder {
       if (constant !== null) return;
       const affix = template.affixes[place++];
       const word = line.words[i] ?? '';
+      if (this.#keepTimes && containsTime(word)) {
+        values.push(word);
+        return;
+      }
       const isColumn = i < this.#columns;
       const before = (isColumn ? this.#above : last)[i];
       const short = before === undefined || !isColumn ? word : shortenTime(before, word);

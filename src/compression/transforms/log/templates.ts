@@ -1,4 +1,4 @@
-import { END_OF_DATE } from './times.ts';
+import { containsTime, END_OF_DATE } from './times.ts';
 
 /** A line, split at white space and separators. */
 export interface LogLine {
@@ -58,9 +58,10 @@ export function joinLine(words: readonly string[], gaps: readonly string[]): str
 
 /**
  * Groups lines by template in one pass, like the Drain log parser: same outline first, then the most similar template.
- * Undefined for an empty or too long line.
+ * Undefined for an empty or too long line. `keepTimes`: dates and times are values as a whole, even if all lines share
+ * them.
  */
-export function mineTemplates(lines: readonly LogLine[]): (Template | undefined)[] {
+export function mineTemplates(lines: readonly LogLine[], keepTimes = false): (Template | undefined)[] {
   const byOutline = new Map<string, Template[]>();
   const assigned = lines.map((line) => {
     if (line.words.length === 0 || line.words.length > MAX_WORDS) return undefined;
@@ -72,8 +73,23 @@ export function mineTemplates(lines: readonly LogLine[]): (Template | undefined)
     }
     return joinBest(line, rivals);
   });
+  if (keepTimes) for (const template of new Set(assigned)) if (template) freeTimes(template);
   measureAffixes(lines, assigned);
+  if (keepTimes) eachValue(lines, assigned, dropAffixOfTime);
   return assigned;
+}
+
+/** Makes values of the dates and times that all lines share. */
+export function freeTimes(template: Template): void {
+  template.words = template.words.map((word) => (word !== null && containsTime(word) ? null : word));
+}
+
+function dropAffixOfTime({ affixes }: Template, place: number, word: string): void {
+  const affix = affixes[place];
+  if (affix && containsTime(word)) {
+    affix.prefix = '';
+    affix.suffix = '';
+  }
 }
 
 /** The template of lines that share an outline. */

@@ -1,5 +1,12 @@
 const TIME = /^[[(]?\d[\d.:-]{0,40}:\d\d[\d.:]{0,40}[\])]?$|^\d{4}-\d\d-\d\d-\d\d\.\d\d\.[\d.]{1,40}$/;
 
+/** Contains a date or a time of day in one of the forms that logs have. */
+const CONTAINS_TIME = /\d{1,2}:\d\d|\d{1,4}[-/.](?:\d{1,2}|[A-Z][a-z]{2})[-/.]\d{2,4}|^\d{10}(?:\d{3})?$/;
+
+export function containsTime(word: string): boolean {
+  return CONTAINS_TIME.test(word);
+}
+
 const DATE = /^\d{4}-\d\d-\d\d$/;
 /** The end of a date: month and day, or day. */
 export const END_OF_DATE = /^-\d\d(?:-\d\d)?$/;

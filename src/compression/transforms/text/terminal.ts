@@ -26,11 +26,22 @@ export function cleanTerminal(text: string, scope: Scope): string {
     .replace(MANY_BLANK_LINES, '\n\n\n');
 }
 
-/** The last content of a line that was overwritten with carriage returns. */
+/**
+ * The last content of a line that a program painted several times with carriage returns, such as a progress bar. Lines
+ * that merely end in carriage returns have different texts between them, and stay.
+ */
 function lastPaint(line: string): string {
-  const end = line.endsWith('\r') ? line.length - 1 : line.length;
-  const from = end === 0 ? 0 : line.lastIndexOf('\r', end - 1) + 1;
-  return from === 0 ? line : line.slice(from);
+  const paints = line.split('\r').filter((paint) => paint !== '');
+  const last = paints.at(-1);
+  if (last === undefined || paints.length < 2) return line;
+  const outline = outlineOf(last);
+  if (!paints.every((paint) => outlineOf(paint) === outline)) return line;
+  return line.endsWith('\r') ? `${last}\r` : last;
+}
+
+/** What the paints of a progress bar have in common: its words, without the figures and signs that move. */
+function outlineOf(paint: string): string {
+  return paint.replace(/[^\p{L}]+/gu, '');
 }
 
 function withoutPadding(line: string): string {

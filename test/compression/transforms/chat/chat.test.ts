@@ -23,7 +23,7 @@ function chat(write: (who: string, day: number, minute: number, text: string) =>
 describe('shortenChat()', () => {
   it('says once that somebody said something', () => {
     const text = chat((who, _, __, text) => `${who} said, "${text}"`);
-    const out = shortenChat(text);
+    const out = shortenChat(text, { level: 'balanced' });
     expect(out.split('\n').slice(0, 5)).toEqual([
       'Here is our chat:',
       '',
@@ -62,7 +62,7 @@ describe('shortenChat()', () => {
     ],
   ])('leaves out a date that still holds, %s', (_, write, second) => {
     const text = chat(write);
-    const out = shortenChat(text);
+    const out = shortenChat(text, { level: 'balanced' });
     expect(out).toMatch(/^Here is our chat:\n\n\[gw chat: a date is left out where the one before holds\]\n/);
     expect(out).toContain(`\n${second}`);
     // At the start, after twelve messages, on the next day.
@@ -81,7 +81,7 @@ describe('shortenChat()', () => {
     ['prose', (i: number) => `On the day number ${i} Ann said, "Hello there."`],
   ])('leaves %s', (_, line) => {
     const text = Array.from({ length: 30 }, (_, i) => line(i)).join('\n');
-    expect(shortenChat(text)).toBe(text);
+    expect(shortenChat(text, { level: 'balanced' })).toBe(text);
   });
 
   it('is undone by restoreChat(), for 10,000 chats with odd lines in them', () => {
@@ -108,7 +108,7 @@ describe('shortenChat()', () => {
           const lines = messages.map(({ who, text, day, odd }) =>
             odd === 0 ? text : odd === 1 ? other(who, day, text) : write(who, day, text),
           );
-          const out = shortenChat(lines.join('\n'));
+          const out = shortenChat(lines.join('\n'), { level: 'balanced' });
           if (out !== lines.join('\n')) shortened++;
           expect(restoreChat(out)).toBe(lines.join('\n'));
         },
@@ -135,7 +135,7 @@ describe('a chat that is pasted', () => {
       { role: 'assistant', content: 'The pottery class.' },
       { role: 'user', content: text.replace('What did Bob start?', 'And Ann?') },
     ];
-    const out = compress(messages, { level: 'safe' }).messages;
+    const out = compress(messages, { level: 'balanced' }).messages;
     expect(out[2]?.content).toBe('Here is our chat:\n\n[gw: the same as the block above]\n\nAnd Ann?');
   });
 

@@ -37,6 +37,12 @@ describe('unpadNumbers()', () => {
   });
 });
 
+it('level safe leaves line numbers as they were printed', () => {
+  const messages = [{ role: 'user', content: `Here it is:\n\n${viewed('\t')}\n\nWhat does it do?` }];
+  expect(compress(messages, { level: 'safe' }).messages).toEqual(messages);
+  expect(compress(messages, { level: 'balanced' }).messages).not.toEqual(messages);
+});
+
 it('a later read refers to lines of an unpadded one', () => {
   const read = (id: string, content: string): Message[] => [
     {
@@ -48,7 +54,7 @@ it('a later read refers to lines of an unpadded one', () => {
   ];
   const changed = viewed('\t').replace('value > 11', 'value >= 11');
   const messages = [...read('a', viewed('\t')), ...read('b', changed)];
-  const out = compress(messages, { level: 'safe' }).messages.map((message) => String(message.content));
+  const out = compress(messages, { level: 'balanced' }).messages.map((message) => String(message.content));
   expect(out[1]).toMatch(/^1\tdef part_0/);
   expect(out[3]).toMatch(/^\[gw: like the result of read_file/);
   expect(out[3]).toContain('value >= 11');

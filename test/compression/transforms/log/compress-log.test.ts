@@ -57,6 +57,25 @@ describe('encodeLog()', () => {
     );
   });
 
+  it('leaves every date and time where it was written with `keepTimes`, for 10,000 logs', {
+    timeout: 60_000,
+  }, () => {
+    const times = (text: string) => text.match(/\d{4}-\d\d-\d\d|\d\d:\d\d:\d\d\.\d+/g) ?? [];
+    let encodedLogs = 0;
+    fc.assert(
+      fc.property(fc.array(line, { maxLength: 30 }), (lines) => {
+        const text = lines.join('\n');
+        const encoded = encodeLog(text, { keepTimes: true });
+        if (!encoded) return;
+        encodedLogs++;
+        expect(withoutPadding(decodeLog(encoded.text))).toBe(withoutPadding(text));
+        expect(times(encoded.text)).toEqual(times(text));
+      }),
+      { numRuns: 10_000 },
+    );
+    expect(encodedLogs).toBeGreaterThan(1000);
+  });
+
   it('says a repeated line once and then only what changes', () => {
     const text = [11, 12, 13, 14]
       .map((id) => `09:00:${id}.000 INFO got https://a.example/x${id} ok`)
