@@ -50,7 +50,7 @@ export function findAgent(words: readonly string[]): FoundAgent | undefined {
 function agentOf(word: string): Agent | undefined {
   const path = word.replaceAll('\\', '/');
   const name = (path.split('/').at(-1) ?? '').replace(/\.(cmd|exe|ps1|bat)$/i, '').toLowerCase();
-  const unversioned = path.replace(/(?<=.)(@|==)[^/]*$/, '');
+  const unversioned = path.replace(/(?<=.)(@|==)[^/@=]*$/, '');
   return AGENTS.find(
     ({ binaries, packages }) =>
       binaries.includes(name) ||

@@ -52,7 +52,7 @@ export function parseGatewayUrl(text: string, source: string): string {
       `${source}: the URL of a gw has no user, password, query or fragment, and its key goes into GW_KEY: use one such as https://gw.example.com`,
     );
   }
-  return `${url.origin}${url.pathname.replace(/\/+$/, '').replace(/\/v1$/, '')}`;
+  return `${url.origin}${url.pathname.replace(/(?<!\/)\/+$/, '').replace(/\/v1$/, '')}`;
 }
 
 /** A key without surrounding whitespace. Throws, without quoting it, if it can't be sent in a header. */

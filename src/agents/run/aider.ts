@@ -61,7 +61,7 @@ function bypassOf(start: Start): Bypass | undefined {
   }
   const flags = MODELS.flatMap((name) => optionValue(start.args, name) ?? []);
   const files = texts.flatMap(([, text]) =>
-    [...text.matchAll(/^\s*(?:model|weak-model|editor-model)\s*:\s*["']?([^\s"'#]+)/gm)].flatMap(
+    [...text.matchAll(/^[ \t]*(?:model|weak-model|editor-model)\s*:\s*["']?([^\s"'#]+)/gm)].flatMap(
       ([, name]) => name ?? [],
     ),
   );

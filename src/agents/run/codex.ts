@@ -4,7 +4,7 @@ import { RUN_KEY } from './run-key.ts';
 import type { Bypass, Pointing, Start } from './start.ts';
 
 /** Settings that choose where requests go. */
-const ADDRESS = /^\s*(model_provider|model_providers\.[^=]*|openai_base_url|oss_provider)\s*=/;
+const ADDRESS = /^\s*(model_provider|model_providers\.[^=]*(?<!\s)|openai_base_url|oss_provider)\s*=/;
 
 /**
  * Codex: an own provider by `-c`, which beats config.toml and profiles. Its built-in provider would take a ChatGPT

@@ -26,7 +26,7 @@ function bypassOf(start: Start): Bypass | undefined {
 /** In Crush's JSON, or in the shell script that newer versions read. */
 function setsAddress(path: string, text: string | undefined): boolean {
   if (text === undefined) return false;
-  if (path.endsWith('rc')) return /^\s*provider\s+add\b|_API_ENDPOINT=/m.test(text);
+  if (path.endsWith('rc')) return /^[ \t]*provider\s+add\b|_API_ENDPOINT=/m.test(text);
   const settings = parseObject(text);
   const providers = objectIn(settings, 'providers');
   const models = objectIn(settings, 'models');

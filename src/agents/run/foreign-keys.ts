@@ -16,7 +16,7 @@ export function foreignKeys(env: Environment): string[] {
 
 /** The same of an env file. */
 export function foreignKeysIn(text: string): string[] {
-  const names = [...text.matchAll(/^\s*(?:export\s+)?([A-Z_]+)\s*=\s*\S/gm)].flatMap(
+  const names = [...text.matchAll(/^[ \t]*(?:export[ \t]+)?([A-Z_]+)\s*=\s*\S/gm)].flatMap(
     ([, name]) => name ?? [],
   );
   return names.filter((name) => NAMES.has(name));
