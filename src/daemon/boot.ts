@@ -74,10 +74,14 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     startedAt,
     async stop({ graceMs = DEFAULT_GRACE_MS } = {}) {
       const drained = listener.close();
-      const cancel = clock.after(graceMs, () => listener.cut());
+      const cancel = clock.after(graceMs, () => {
+        gateway.upstreams.cut();
+        listener.cut();
+      });
       await drained;
-      cancel();
+      // Answers that are read without their client.
       await api.whenIdle();
+      cancel();
       await close();
     },
   };

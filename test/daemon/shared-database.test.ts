@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { completion } from '../support/chat-scripts.ts';
 import { usageOf } from '../support/chat-shapes.ts';
 import { openConnection, requestBytes } from '../support/client.ts';
+import { createGate } from '../support/gate.ts';
 import { PLAIN, startGateway, type TestGateway } from '../support/gateway.ts';
 import { prepareHome } from '../support/home.ts';
-import { hang } from '../support/scripts.ts';
+import { hang, reset } from '../support/scripts.ts';
 import { spawnDaemon } from '../support/spawned.ts';
 import { tmpHome } from '../support/tmp-home.ts';
 import { startUpstream } from '../support/upstream.ts';
@@ -55,16 +56,18 @@ describe('two daemons with separate homes on one database', () => {
 
   test('wait for room that the other daemon frees', async () => {
     const [first, second] = await two(0.1);
-    first.upstream.queue(hang());
+    const gate = createGate();
+    first.upstream.queue(reset({ pace: gate.pass }));
     const holding = await first.open(TEN_CENTS);
     await first.upstream.nextRequest();
     second.upstream.script(completion({ usage: usageOf(5, 0) }));
     const waiting = second.post({ ...TEN_CENTS });
     await second.get('/health');
     first.upstream.script(completion());
-    // The first request is aborted, but may have cost its ten cents, which leaves no room for the second.
-    holding.hangUp();
+    // The provider breaks off, but may bill the ten cents, which leaves no room for the second.
+    gate.open();
     expect((await waiting).status).toBe(402);
+    holding.hangUp();
   });
 });
 

@@ -10,6 +10,7 @@ import { type RequestParts, request } from '../support/client.ts';
 import { deferred } from '../support/deferred.ts';
 import { createGate } from '../support/gate.ts';
 import { MODEL, PLAIN, STREAM, startGateway } from '../support/gateway.ts';
+import { metered } from '../support/metered.ts';
 import { hang, json, reset, type Script, status } from '../support/scripts.ts';
 import { closeAll, MANY, severalTargets } from '../support/several-targets.ts';
 import { sse } from '../support/sse-scripts.ts';
@@ -312,41 +313,54 @@ describe('complete() of a client that hangs up', () => {
     expect(await stages.records()).toMatchObject([{ outcome: 'client_gone', status: 499, costNanoUsd: 0 }]);
   });
 
-  it('before the first byte: the upstream call is aborted and the hold settled', async () => {
-    const { connection, completed, upstreams, exchange, ...stages } = await hungUp(hang(), {});
-    const seen = await upstreams[0]?.nextRequest();
-    expect(await rows(stages)).toEqual({ holds: 1, records: 0 });
+  it('before the first byte: the answer is read to its end, and the hold settled', async () => {
+    const gate = createGate();
+    const script = metered({ tokens: 7, perTick: 7, tick: gate.pass });
+    const { connection, completed, upstreams, exchange, ...stages } = await hungUp(script, {});
+    await upstreams[0]?.nextRequest();
     connection.hangUp();
+    await once(exchange.response, 'close');
+    expect(await rows(stages)).toEqual({ holds: 1, records: 0 });
+    gate.openForGood();
     await completed;
-    await seen?.done;
-    expect(seen?.hungUp).toBeDefined();
     expect(exchange.response.headersSent).toBe(false);
     const [record] = await stages.records();
-    expect(record).toMatchObject({ outcome: 'client_gone', status: 499, flags: ['estimated'] });
-    expect(record?.costNanoUsd).toBeGreaterThan(0);
+    expect(record).toMatchObject({ outcome: 'client_gone', status: 499, flags: [], outputTokens: 7 });
     expect([stages.holds(), stages.balance()]).toEqual([0, { posted: record?.costNanoUsd, pending: 0 }]);
   });
 
-  it('after the first byte: the same, for what was received', async () => {
+  it('after the first byte: the same', async () => {
     const gate = createGate();
     const script = sse(['one', ' two'], { pace: gate.pass });
-    const { connection, completed, upstreams, exchange, ...stages } = await hungUp(script, { stream: true });
-    const seen = await upstreams[0]?.nextRequest();
+    const { connection, completed, exchange, ...stages } = await hungUp(script, { stream: true });
     gate.open(2);
     await connection.bodyUntil('one');
-    expect(await rows(stages)).toEqual({ holds: 1, records: 0 });
     connection.hangUp();
+    await once(exchange.response, 'close');
+    expect(await rows(stages)).toEqual({ holds: 1, records: 0 });
+    gate.openForGood();
+    await completed;
+    expect(exchange.response.writableEnded).toBe(false);
+    const [record] = await stages.records();
+    expect(record).toMatchObject({ outcome: 'client_gone', status: 200, flags: ['stream'], outputTokens: 2 });
+    expect([stages.holds(), stages.balance()]).toEqual([0, { posted: record?.costNanoUsd, pending: 0 }]);
+  });
+
+  it('is settled at the limit when the calls without clients are cut', async () => {
+    const { connection, completed, upstreams, exchange, gateway, ...stages } = await hungUp(hang(), {
+      max_tokens: 50,
+    });
+    const seen = await upstreams[0]?.nextRequest();
+    connection.hangUp();
+    await once(exchange.response, 'close');
+    expect(stages.holds()).toBe(1);
+    gateway.upstreams.cut();
     await completed;
     await seen?.done;
     expect(seen?.hungUp).toBeDefined();
-    expect(exchange.response.writableEnded).toBe(false);
-    const [record] = await stages.records();
-    expect(record).toMatchObject({
-      outcome: 'client_gone',
-      status: 200,
-      flags: ['stream', 'estimated'],
-    });
-    expect(record?.outputTokens).toBeGreaterThan(0);
-    expect([stages.holds(), stages.balance()]).toEqual([0, { posted: record?.costNanoUsd, pending: 0 }]);
+    expect(await stages.records()).toMatchObject([
+      { outcome: 'client_gone', status: 499, flags: ['estimated'], outputTokens: 50 },
+    ]);
+    expect(stages.holds()).toBe(0);
   });
 });

@@ -8,7 +8,7 @@ import type { Admission, AdmissionResult } from '../../src/store/ledger/admissio
 import { openConnection } from '../support/client.ts';
 import { createGate } from '../support/gate.ts';
 import { type GatewayOptions, PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
-import { hang, respond } from '../support/scripts.ts';
+import { reset, respond } from '../support/scripts.ts';
 import { eventsOf } from '../support/simulator.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -106,19 +106,22 @@ describe('the cost of an answer', () => {
     expect(records.map(({ costNanoUsd }) => costNanoUsd)).toEqual([42_500_000, 17_000]);
   });
 
-  test('is more than the usage so far of a stream that the client left', async () => {
+  test('is more than the usage so far of a stream that the client left, and that breaks off', async () => {
     const gateway = await budgeted();
+    const gate = createGate();
     const chunk = (content: string, tokens: number) =>
       `data: ${JSON.stringify({ choices: [{ delta: { content } }], usage: usage(7, tokens) })}\n\n`;
     gateway.upstream.queue(async (exchange) => {
       await exchange.body;
       await exchange.start(200, { 'content-type': 'text/event-stream' });
       await exchange.chunk(chunk('', 0) + chunk('word '.repeat(20), 1));
-      await exchange.untilGone();
+      await gate.pass();
+      exchange.reset();
     });
     const connection = await gateway.open({ ...STREAM, max_tokens: 200 });
     await connection.bodyUntil('word');
     connection.hangUp();
+    gate.open();
     const record = await recordOf(gateway);
     expect(record).toMatchObject({ inputTokens: 7, flags: ['stream', 'estimated'] });
     expect(record.outputTokens).toBeGreaterThanOrEqual(100);
@@ -128,6 +131,7 @@ describe('the cost of an answer', () => {
     'is more than the usage in the opening of a message whose client %s',
     async (how) => {
       const gateway = await budgeted();
+      const gate = createGate();
       await addProvider(gateway, 'claude', { wire: 'anthropic' });
       const delta = {
         type: 'content_block_delta',
@@ -139,12 +143,15 @@ describe('the cost of an answer', () => {
         await exchange.body;
         await exchange.start(200, { 'content-type': 'text/event-stream' });
         for (const value of [start, delta]) await exchange.chunk(`data: ${JSON.stringify(value)}\n\n`);
-        await (how === 'leaves' ? exchange.untilGone() : exchange.finish());
+        if (how === 'is cut off') return exchange.finish();
+        await gate.pass();
+        exchange.reset();
       });
       const body = { ...STREAM, model: 'claude/test-model', max_tokens: 200 };
       const connection = await gateway.open(body, { path: '/v1/messages' });
       await connection.bodyUntil('word');
       if (how === 'leaves') connection.hangUp();
+      gate.open();
       const record = await recordOf(gateway);
       expect(record).toMatchObject({ inputTokens: 7, flags: ['stream', 'estimated'] });
       expect(record.outputTokens).toBeGreaterThanOrEqual(100);
@@ -183,10 +190,8 @@ describe('the cost of an answer', () => {
     'includes the bound of %s that is only referred to, if usage is missing',
     async (_what, path, body, least) => {
       const gateway = await budgeted();
-      gateway.upstream.queue(hang());
-      const connection = await gateway.open({ model: PLAIN.model, ...body }, { path });
-      await gateway.upstream.nextRequest();
-      connection.hangUp();
+      gateway.upstream.queue(reset());
+      await gateway.post({ model: PLAIN.model, ...body }, { path });
       expect((await recordOf(gateway)).inputTokens).toBeGreaterThanOrEqual(least);
     },
   );
@@ -414,10 +419,8 @@ describe('predicted output', () => {
 
   test('is held as output, since rejected predictions are billed as output', async () => {
     const gateway = await budgeted();
-    gateway.upstream.queue(hang());
-    const connection = await gateway.open({ ...PLAIN, max_tokens: 50, prediction });
-    await gateway.upstream.nextRequest();
-    connection.hangUp();
+    gateway.upstream.queue(reset());
+    await gateway.post({ ...PLAIN, max_tokens: 50, prediction });
     const { holdNanoUsd, costNanoUsd, outputTokens } = await recordOf(gateway);
     expect(holdNanoUsd).toBeGreaterThan(10_000 * 2_000);
     expect(outputTokens).toBeGreaterThan(10_000);
@@ -435,11 +438,9 @@ describe('predicted output', () => {
 test('the hold for a thread that the provider stores covers a full context', async () => {
   const gateway = await budgeted();
   await addProvider(gateway, 'claude', { wire: 'anthropic' });
-  gateway.upstream.queue(hang());
+  gateway.upstream.queue(reset());
   const body = { ...PLAIN, model: 'claude/test-model', max_tokens: 5, thread: { type: 'continue' } };
-  const connection = await gateway.open(body, { path: '/v1/messages' });
-  await gateway.upstream.nextRequest();
-  connection.hangUp();
+  await gateway.post(body, { path: '/v1/messages' });
   const { holdNanoUsd, inputTokens } = await recordOf(gateway);
   expect([holdNanoUsd >= 1e9, inputTokens >= 1e6]).toEqual([true, true]);
 });
@@ -593,13 +594,15 @@ describe('a request that translation makes longer', () => {
       budget: { period: 'daily', capUsd: (2 * bytes + 10_000) / 1e6 },
       price: { input: 1, output: 1 },
     });
-    gateway.upstream.queue(hang(), noSuch);
+    const gate = createGate();
+    gateway.upstream.queue(reset({ pace: gate.pass }), noSuch);
     const running = await gateway.open(body, { path: '/v1/responses' });
     await gateway.upstream.nextRequest();
     const answer = await gateway.post(body, { path: '/v1/responses' });
     expect([answer.status, answer.json()]).toMatchObject([429, { error: { code: 'budget_busy' } }]);
-    running.hangUp();
+    gate.open();
     await gateway.settled(2);
+    running.hangUp();
   });
 });
 
@@ -901,10 +904,8 @@ describe('the exact count of a request whose bytes do not fit', () => {
       budget: { period: 'daily', capUsd: 0.09 },
       price: { input: 1, output: 0 },
     });
-    gateway.upstream.queue(hang());
-    const connection = await gateway.open(body, { path });
-    await gateway.upstream.nextRequest();
-    connection.hangUp();
+    gateway.upstream.queue(reset());
+    await gateway.post(body, { path });
     return (await recordOf(gateway)).holdNanoUsd / 1_000;
   }
 

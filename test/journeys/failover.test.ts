@@ -1,6 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { LoggedRequest } from '../../src/store/requests/request-log.ts';
-import { createGate } from '../support/gate.ts';
+import { completion } from '../support/chat-scripts.ts';
+import { createGate, type Pace } from '../support/gate.ts';
 import { hang, html, json, raw, reset, type Script, status } from '../support/scripts.ts';
 import {
   closeAll,
@@ -334,43 +335,60 @@ describe('across APIs', () => {
 });
 
 describe('a client that hangs up', () => {
-  test.each<[string, Script, object]>([
-    ['during the first attempt', hang(), MANY],
-    ['during the second attempt', hang(), MANY],
-    ['before the first content of a stream', sse(['one'], { pace: createGate().pass }), MANY_STREAM],
-    ['while the second stream is held back', hang(), MANY_STREAM],
-  ])('%s: no further attempt, and the upstream is hung up on within 100 ms', async (when, script, body) => {
+  const inTime = (pace: Pace, script: Script): Script => {
+    return async (exchange) => {
+      await exchange.body;
+      await pace();
+      await script(exchange);
+    };
+  };
+
+  test.each<[string, string, Script, object, object]>([
+    ['during the first attempt', 'is answered', completion(), MANY, { outputTokens: 4, flags: [] }],
+    ['during the first attempt', 'fails', status(500), MANY, { costNanoUsd: 0, flags: [] }],
+    ['during the first attempt', 'breaks off', reset(), MANY, { flags: ['estimated'] }],
+    ['during the second attempt', 'is answered', completion(), MANY, { outputTokens: 4 }],
+    ['while a stream is held back', 'is answered', sse(['a']), MANY_STREAM, { outputTokens: 1, status: 499 }],
+    ['while a stream is held back', 'fails', status(500), MANY_STREAM, { costNanoUsd: 0, status: 499 }],
+    ['while the second stream is held back', 'is answered', sse(['a']), MANY_STREAM, { outputTokens: 1 }],
+  ])(
+    '%s, which then %s: no further attempt, and the call is not cut',
+    async (when, _, script, body, booked) => {
+      const { gateway, upstreams, hits } = await start();
+      const gate = createGate();
+      const second = when.includes('second');
+      if (second) upstreams[0]?.queue(status(500));
+      const running = upstreams[second ? 1 : 0];
+      running?.queue(inTime(gate.pass, script));
+      const connection = await gateway.open(body);
+      const seen = await running?.nextRequest();
+      connection.hangUp();
+      await gateway.get('/health');
+      gate.open();
+      await seen?.done;
+      expect(seen?.hungUp).toBeUndefined();
+      expect(await gateway.settled(1)).toMatchObject([{ outcome: 'client_gone', ...booked }]);
+      expect(hits()).toEqual(second ? [1, 1, 0] : [1, 0, 0]);
+    },
+  );
+
+  test.each<[string, object, Script]>([
+    ['an answer', MANY, hang()],
+    ['a stream that is held back', MANY_STREAM, sse(['one'], { pace: createGate().pass })],
+  ])('ends the call for %s within 100 ms where it costs nothing', async (_, body, script) => {
     const { gateway, upstreams, hits } = await start();
-    const second = when.includes('second');
-    if (second) upstreams[0]?.queue(status(500));
-    const hung = upstreams[second ? 1 : 0];
-    hung?.queue(script);
+    await gateway.setPrice({ provider: 'a', model: 'm-a', inputPicoUsd: 0, outputPicoUsd: 0 });
+    upstreams[0]?.queue(script);
     const connection = await gateway.open(body);
-    const seen = await hung?.nextRequest();
+    const seen = await upstreams[0]?.nextRequest();
     const left = performance.now();
     connection.hangUp();
     await seen?.done;
     expect(seen?.hungUp).toBeDefined();
     expect(performance.now() - left).toBeLessThan(100);
     expect(await gateway.settled(1)).toMatchObject([{ outcome: 'client_gone' }]);
-    expect(hits()).toEqual(second ? [1, 1, 0] : [1, 0, 0]);
+    expect(hits()).toEqual([1, 0, 0]);
   });
-});
-
-test('a client that hangs up in mid-stream ends the upstream call within 100 ms', async () => {
-  const { gateway, upstreams } = await start();
-  const gate = createGate();
-  gate.open(2);
-  upstreams[0]?.queue(sse(['one', ' two'], { pace: gate.pass }));
-  const connection = await gateway.open(MANY_STREAM);
-  const seen = await upstreams[0]?.nextRequest();
-  await connection.bodyUntil('one');
-  const left = performance.now();
-  connection.hangUp();
-  await seen?.done;
-  expect(seen?.hungUp).toBeDefined();
-  expect(performance.now() - left).toBeLessThan(100);
-  expect(await gateway.settled(1)).toMatchObject([{ outcome: 'client_gone', status: 200 }]);
 });
 
 test('if the next hold cannot be written, the failure is the answer, and its hold is settled', async () => {

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { openConnection, requestBytes } from '../support/client.ts';
+import { createGate } from '../support/gate.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
 import { json, respond } from '../support/scripts.ts';
 import { CLAUDE, startBothWires } from '../wire/support/anthropic-gateway.ts';
@@ -32,17 +33,21 @@ test('speech is passed through unchanged, and recorded as unmetered', async () =
 
 test('speech reaches the client while the provider still sends', async () => {
   const gateway = await startGateway();
+  const gate = createGate();
   gateway.upstream.queue(async (exchange) => {
     await exchange.body;
     await exchange.start(200, { 'content-type': 'audio/mpeg' });
     await exchange.chunk('first');
-    await exchange.untilGone();
+    await gate.pass();
+    await exchange.finish();
   });
   const connection = await openConnection(gateway.url);
   const headers = { authorization: `Bearer ${gateway.key}` };
   await connection.send(requestBytes(`${gateway.url}/audio/speech`, { headers, body: SPEECH }));
   expect((await connection.bodyUntil('first')).toString()).toBe('first');
   connection.hangUp();
+  await gateway.get('/health');
+  gate.open();
   expect((await gateway.settled(1))[0]).toMatchObject({ outcome: 'client_gone', flags: ['unmetered'] });
 });
 

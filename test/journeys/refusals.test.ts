@@ -2,8 +2,9 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { bumpConfigurationEpoch } from '../../src/store/database/write.ts';
 import { openConnection, type RawResponse, request, requestBytes } from '../support/client.ts';
+import { createGate } from '../support/gate.ts';
 import { PLAIN, STREAM, startGateway, until } from '../support/gateway.ts';
-import { hang } from '../support/scripts.ts';
+import { reset } from '../support/scripts.ts';
 
 /** The error of an answer, which must have OpenAI's form whatever its cause. */
 function errorOf(answer: RawResponse): Record<string, unknown> {
@@ -465,7 +466,8 @@ describe('bodies', () => {
   test('that fill the memory limit cause a 503 for others, and a single one is always accepted', async () => {
     const gateway = await startGateway({ settings: { 'limits.max_memory_bytes': 2_048 } });
     const large = { ...PLAIN, user: 'x'.repeat(3_000) };
-    gateway.upstream.queue(hang());
+    const gate = createGate();
+    gateway.upstream.queue(reset({ pace: gate.pass }));
     const connection = await gateway.open(large);
     await gateway.upstream.nextRequest();
     const refused = await gateway.post(PLAIN);
@@ -473,6 +475,10 @@ describe('bodies', () => {
     expect(refused.header('retry-after')).toBe('2');
     expect(errorOf(refused)).toMatchObject({ type: 'api_error', code: 'overloaded' });
     connection.hangUp();
+    await gateway.get('/health');
+    // An answer that is read without its client keeps its body in memory.
+    expect((await gateway.post(PLAIN)).status).toBe(503);
+    gate.open();
     await gateway.settled(1);
     for (const _ of [1, 2]) expect((await gateway.post(large)).status).toBe(200);
     expect((await gateway.post(PLAIN)).status).toBe(200);

@@ -80,7 +80,16 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     ...(compressor ? { compressor } : {}),
     pasteable: options.pasteable,
   };
-  const daemon = await boot({ paths, env, flags: { port: 0 }, log, ...injected });
+  const booted = await boot({ paths, env, flags: { port: 0 }, log, ...injected });
+  let daemonStops: Promise<void> | undefined;
+  const daemon: Daemon = {
+    ...booted,
+    // A test may stop it before the gateway does.
+    stop(how) {
+      daemonStops ??= booted.stop(how);
+      return daemonStops;
+    },
+  };
   const origin = `http://127.0.0.1:${daemon.port}`;
   const url = `${origin}/v1`;
   const withKey = (parts: RequestParts, body: unknown): RequestParts => ({

@@ -1,5 +1,6 @@
 import { errorBody } from './chat-shapes.ts';
 import type { Exchange } from './exchange.ts';
+import type { Pace } from './gate.ts';
 
 /** Answers one request. A script that wants the request whole first awaits `exchange.body`. */
 export type Script = (exchange: Exchange) => Promise<void>;
@@ -53,14 +54,18 @@ export function hang(): Script {
   return (exchange) => exchange.untilGone();
 }
 
-/** Breaks the connection off (RST), having sent the first `afterBytes` bytes of an answer, head included. */
-export function reset(options: { afterBytes?: number } = {}): Script {
+/**
+ * Breaks the connection off (RST), having sent the first `afterBytes` bytes of an answer, head included, and waited for
+ * `pace`.
+ */
+export function reset(options: { afterBytes?: number; pace?: Pace } = {}): Script {
   const answer =
     'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n\r\n{"id":"';
   return async (exchange) => {
     await exchange.body;
     const bytes = answer.padEnd(options.afterBytes ?? 0, 'x').slice(0, options.afterBytes ?? 0);
     if (bytes !== '') await exchange.write(bytes);
+    await options.pace?.();
     exchange.reset();
   };
 }

@@ -86,7 +86,7 @@ export class EventStream extends AnswerReceiver {
   #takeSurplus(last: Buffer[], chunk: Buffer): void {
     if (!this.started) return;
     const { exchange, translator } = this.answer.options;
-    if (exchange.response.writableEnded) this.answer.observer.onSurplus();
+    if (exchange.gone || exchange.response.writableEnded) this.answer.observer.onSurplus();
     else if (!translator) last.push(chunk);
   }
 

@@ -14,12 +14,18 @@ import { ResponseWriter } from './response-writer.ts';
 /** Media and files are passed on as they arrive: clients play them at once, and they contain no usage. */
 const MEDIA = /^(audio|image|video)\/|octet-stream/;
 
+/** An answer that is read without a client is given up after this many bytes: no model writes so much. */
+const MAX_ABANDONED_BYTES = 64 * 1024 * 1024;
+
 /** Relays a provider's answer to the client. Its head decides which receiver takes it; its end waits for `finish`. */
 export class Relay implements Receiver {
   /** The error that the client gets instead of an answer that can't be translated. */
   refusal: GwError | undefined;
   firstByteAt: number | undefined;
   lastByteAt: number | undefined;
+  /** The status that a client had got when it hung up on an answer that is read on; 0 for none. */
+  abandonedStatus: number | undefined;
+  #abandonedBytes = 0;
   readonly #answer: Answer;
   #receiver: AnswerReceiver;
 
@@ -63,7 +69,19 @@ export class Relay implements Receiver {
   data(chunk: Buffer): boolean {
     this.lastByteAt = this.#answer.options.now();
     this.firstByteAt ??= this.lastByteAt;
+    if (this.abandonedStatus !== undefined) this.#countAbandoned(chunk.length);
     return this.#receiver.data(chunk);
+  }
+
+  #countAbandoned(bytes: number): void {
+    this.#abandonedBytes += bytes;
+    if (this.#abandonedBytes > MAX_ABANDONED_BYTES) this.#answer.observer.onSurplus();
+  }
+
+  /** The client has hung up: the rest of the answer is read for its usage, even if the client's pace had paused it. */
+  abandon(): void {
+    this.abandonedStatus = this.status;
+    this.#answer.resume();
   }
 
   /** HTTP status; 0 without an answer. */

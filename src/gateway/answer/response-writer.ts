@@ -6,7 +6,7 @@ const CRLF = '\r\n';
 const LAST_CHUNK = `0${CRLF}${CRLF}`;
 
 /**
- * Writes an answer to a client, which may read slowly or not at all. Frames the chunks of HTTP/1.1 itself, in one write
+ * Writes an answer to a client, which may read slowly or not at all; drops what comes after it has hung up. Frames the chunks of HTTP/1.1 itself, in one write
  * each: Node makes four writes and joins them again, which is a tenth of a chunk's cost.
  * https://www.rfc-editor.org/rfc/rfc9112#section-7.1
  */
@@ -23,7 +23,8 @@ export class ResponseWriter {
 
   /** Writes the head. The body is chunked unless the headers state its length. */
   head(status: number, headers: string[]): void {
-    const { response } = this.#exchange;
+    const { response, gone } = this.#exchange;
+    if (gone) return;
     response.writeHead(status, headers);
     this.#chunked = response.chunkedEncoding;
     response.chunkedEncoding = false;
@@ -42,9 +43,9 @@ export class ResponseWriter {
   }
 
   #send(bytes: Buffer): boolean {
-    const { response } = this.#exchange;
+    const { response, gone } = this.#exchange;
     // An empty chunk would end the body.
-    if (bytes.length === 0) return true;
+    if (bytes.length === 0 || gone) return true;
     if (!this.#chunked) return response.write(bytes);
     if (bytes.length <= MAX_ONE_WRITE_BYTES) return response.write(chunkOf(bytes), 'latin1');
     response.write(sizeOf(bytes), 'latin1');

@@ -19,6 +19,7 @@ export function deliver(
   { usage }: Settlement,
 ): void {
   const { relay, end, failure, headers } = result;
+  if (relay.abandonedStatus !== undefined) return;
   const provider = target.provider.name;
   if (end.kind === 'complete') {
     if (relay.refusal) throw relay.refusal;

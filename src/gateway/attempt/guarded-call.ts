@@ -4,7 +4,9 @@ import { costsNothing } from '../admission/quote.ts';
 import type { RelayObserver } from '../answer/answer-receiver.ts';
 import { createOutputGuard, UNKNOWN_TOKENIZER_SLACK } from '../answer/output-guard.ts';
 import type { Relay } from '../answer/relay.ts';
+import type { GoneListener } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
+import { stopsWhenCut } from '../metering/stops-when-cut.ts';
 import {
   type CallEnd,
   notSent,
@@ -21,26 +23,34 @@ export function isGuarded({ context, admitted }: Attempt): boolean {
   return context.request.stream && admitted.remaining !== null && !costsNothing(admitted.quote);
 }
 
+/** What a call uses of the gateway. */
+type CallParts = Pick<Gateway, 'bodies' | 'clock' | 'settings' | 'tokens' | 'upstreams'>;
+
 /**
- * A call of a provider. Aborts it when the client hangs up, the output outgrows its hold, the first byte is late, or
- * nobody needs the rest of the answer.
+ * A call of a provider. Aborts it when the client hangs up and that saves money, the output outgrows its hold, the first
+ * byte is late, or nobody needs the rest of the answer.
  */
-export class GuardedCall implements RelayObserver {
+export class GuardedCall implements RelayObserver, GoneListener {
   /** How the call ended, for the request. */
   readonly end: Promise<CallEnd>;
   #resolveEnd: (end: CallEnd) => void = () => {};
+  #relay: Relay | undefined;
   #call: UpstreamCall | undefined;
   #guard: ((streamedBytes: number) => void) | undefined;
   #cancelTimer: (() => void) | undefined;
+  /** Releases what an answer takes that is read without its client. */
+  #release: (() => void) | undefined;
   #isOver = false;
   #isCapped = false;
   #isTooLong = false;
   #isLate = false;
+  readonly #gateway: CallParts;
   readonly #attempt: Attempt;
   readonly #onContent: () => void;
 
   /** `onContent` is called at the first content of a stream that was held back. */
-  constructor(attempt: Attempt, onContent: () => void) {
+  constructor(gateway: CallParts, attempt: Attempt, onContent: () => void) {
+    this.#gateway = gateway;
     this.#attempt = attempt;
     this.#onContent = onContent;
     this.end = new Promise((resolve) => {
@@ -49,14 +59,12 @@ export class GuardedCall implements RelayObserver {
   }
 
   /** Sends the request. The relay receives the answer. */
-  start(
-    gateway: Pick<Gateway, 'clock' | 'settings' | 'tokens' | 'upstreams'>,
-    relay: Relay,
-    request: UpstreamRequest,
-  ): void {
+  start(relay: Relay, request: UpstreamRequest): void {
+    const gateway = this.#gateway;
     const { context, target } = this.#attempt;
     const { exchange } = context;
-    if (isGuarded(this.#attempt)) this.#guard = this.#createGuard(gateway, relay);
+    this.#relay = relay;
+    if (isGuarded(this.#attempt)) this.#guard = this.#createGuard(relay);
     const limitMs = firstByteLimitMs(gateway, this.#attempt);
     if (limitMs !== undefined) {
       this.#cancelTimer = gateway.clock.after(limitMs, () => this.#giveUp(relay));
@@ -65,12 +73,12 @@ export class GuardedCall implements RelayObserver {
       ? notSent()
       : send(gateway.upstreams.of(target.provider.origin), request, relay);
     this.#call = call;
-    // Not a closure: it would keep the request alive into the old generation (5 us a request).
-    exchange.onGone = call.abort;
+    exchange.listener = this;
     void call.end.then((end) => this.#finish(end));
   }
 
-  #createGuard(gateway: Pick<Gateway, 'tokens'>, relay: Relay): (streamedBytes: number) => void {
+  #createGuard(relay: Relay): (streamedBytes: number) => void {
+    const { tokens } = this.#gateway;
     const { target, admitted } = this.#attempt;
     const { beyondLimit, choices } = admitted.quote;
     const limit = (limitOf(admitted) + beyondLimit) * choices;
@@ -78,7 +86,7 @@ export class GuardedCall implements RelayObserver {
     return createOutputGuard({
       maxTokens: limit * (encoding ? 1 : UNKNOWN_TOKENIZER_SLACK),
       receivedText: () => relay.receivedText(),
-      count: (texts) => gateway.tokens.countSoon(texts, encoding ?? 'o200k_base'),
+      count: (texts) => tokens.countSoon(texts, encoding ?? 'o200k_base'),
       onReached: () => {
         this.#isCapped = true;
         this.#call?.abort();
@@ -92,12 +100,41 @@ export class GuardedCall implements RelayObserver {
     this.#call?.abort();
   }
 
+  /**
+   * Reads the answer on to its end where the provider bills all of it in any case: only its end says what it costs. Ends
+   * the call where that stops the bill, or where there is none.
+   */
+  clientGone(): void {
+    const { context, target, admitted } = this.#attempt;
+    const { bodies, upstreams } = this.#gateway;
+    const { cutting } = upstreams;
+    const call = this.#call;
+    const endsBill = admitted.quote.amount === 0 || stopsWhenCut({ context, target });
+    if (!call?.sent || endsBill || cutting.aborted) {
+      call?.abort();
+      return;
+    }
+    // The limit is for trying another target, which nobody waits for.
+    this.#cancelTimer?.();
+    const cut = () => call.abort();
+    cutting.addEventListener('abort', cut, { once: true });
+    // The memory of the body is released when the client's connection closes.
+    const { length } = context.request.bytes;
+    bodies.acquire(length, Number.POSITIVE_INFINITY);
+    this.#release = () => {
+      cutting.removeEventListener('abort', cut);
+      bodies.release(length);
+    };
+    this.#relay?.abandon();
+  }
+
   /** The first end counts: the call may still be aborted after the closing event. */
   #finish(end: CallEnd): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#cancelTimer?.();
-    this.#attempt.context.exchange.onGone = undefined;
+    this.#release?.();
+    this.#attempt.context.exchange.listener = undefined;
     this.#resolveEnd(this.#explain(end));
   }
 

@@ -30,6 +30,7 @@ async function translatedAttempt(
   const { target, route } = attempt;
   recordResponsesSupport(relay.status, attempt, gateway);
   rememberResponse(gateway, attempt.context, route, relay);
+  if (attempt.context.exchange.gone) return undefined;
   try {
     const context = translateAfterRefusal(relay, attempt, gateway);
     const spent = route.history?.costNanoUsd ?? 0;

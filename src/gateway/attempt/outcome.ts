@@ -15,7 +15,9 @@ const BLOCKED = new Set(['budget_exceeded', 'rate_exceeded']);
 
 export function recordedOutcome(result: AttemptResult): RecordedOutcome {
   const { relay, end, failure } = result;
-  const { status } = relay;
+  const { status, abandonedStatus } = relay;
+  if (abandonedStatus !== undefined)
+    return { status: abandonedStatus || 499, outcome: 'client_gone', detail: undefined };
   switch (end.kind) {
     case 'capped':
       return { status, outcome: 'capped', detail: undefined };

@@ -18,7 +18,7 @@ export function prepareAnswer(
   if (route?.history) headers.route = historyText(route, result);
   headers.isFinal = isFinal(result, route);
   if (attempt.route && relay.status === 404) relay.refusal ??= noHostError(gateway, attempt, relay);
-  if (end.kind !== 'complete' || relay.refusal) return;
+  if (end.kind !== 'complete' || relay.refusal || relay.abandonedStatus !== undefined) return;
   try {
     relay.prepare();
   } catch (error) {

@@ -11,7 +11,7 @@ import { GuardedCall, isGuarded } from './guarded-call.ts';
 import { historyText } from './history.ts';
 
 /** What this stage uses of the gateway. */
-type SendParts = Pick<Gateway, 'clock' | 'settings' | 'router' | 'tokens' | 'upstreams' | 'warn'>;
+type SendParts = Pick<Gateway, 'bodies' | 'clock' | 'settings' | 'router' | 'tokens' | 'upstreams' | 'warn'>;
 
 /**
  * Sends the request to its target and receives the answer. Resolves when the call has ended. A stream that has started
@@ -24,10 +24,10 @@ export async function sendAttempt(
 ): Promise<AttemptResult> {
   const headers = headersOf(attempt);
   const permit = attempt.route && gateway.router.health.begin(attempt.route.target.candidate);
-  const call = new GuardedCall(attempt, () => permit && reportContent(permit, relay, sentAt));
+  const call = new GuardedCall(gateway, attempt, () => permit && reportContent(permit, relay, sentAt));
   const relay = new Relay(relayOptions(gateway, attempt, headers), call);
   const sentAt = gateway.clock.monotonic();
-  call.start(gateway, relay, request);
+  call.start(relay, request);
   const end = await call.end;
   return readResult(gateway, attempt, permit, { relay, headers, sentAt, end, failure: undefined });
 }

@@ -12,8 +12,12 @@ export interface Exchange {
   gone: boolean;
   /** The request's record is written; an error from here on must not write another. */
   recorded: boolean;
-  /** Called once, when the client hangs up. */
-  onGone: (() => void) | undefined;
+  /** The running call of a provider, which is told when the client hangs up. */
+  listener: GoneListener | undefined;
+}
+
+export interface GoneListener {
+  clientGone(): void;
 }
 
 export function openExchange(
@@ -29,12 +33,12 @@ export function openExchange(
     startedAt,
     gone: false,
     recorded: false,
-    onGone: undefined,
+    listener: undefined,
   };
   response.on('close', () => {
     if (response.writableFinished) return;
     exchange.gone = true;
-    exchange.onGone?.();
+    exchange.listener?.clientGone();
   });
   return exchange;
 }

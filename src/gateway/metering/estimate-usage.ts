@@ -8,6 +8,7 @@ import { inputWith } from '../admission/quote.ts';
 import { UNKNOWN_TOKENIZER_SLACK } from '../answer/output-guard.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { Metering } from './metered.ts';
+import { stopsWhenCut } from './stops-when-cut.ts';
 
 /** What this stage uses of the gateway. */
 type EstimateParts = Pick<Gateway, 'clock' | 'settings' | 'tokens'>;
@@ -98,10 +99,10 @@ const NOTICE_MS = 1_000;
  * limit.
  */
 function undeliveredTokens(gateway: Pick<Gateway, 'clock' | 'settings'>, metering: Metering): Undelivered {
-  const { relay, sentAt, whole, mayGoOn, target, context, admitted } = metering;
+  const { relay, sentAt, whole, mayGoOn, admitted } = metering;
   // The length of an unreadable answer is unknown, so it may have reached the limit.
   if (whole) return relay.isReadable ? NOTHING : UP_TO_THE_LIMIT;
-  if (mayGoOn && !(target.provider.stopsOnHangUp && context.request.stream)) return UP_TO_THE_LIMIT;
+  if (mayGoOn && !stopsWhenCut(metering)) return UP_TO_THE_LIMIT;
   const untilMs = gateway.clock.monotonic() + (mayGoOn ? NOTICE_MS : 0);
   const seenAt = relay.isStream ? (relay.lastByteAt ?? sentAt) : sentAt;
   const perMs = (gateway.settings()['metering.max_tokens_per_second'] * admitted.quote.choices) / 1000;

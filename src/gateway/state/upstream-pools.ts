@@ -6,6 +6,10 @@ import { Pool } from './undici.ts';
 export interface UpstreamPools {
   /** The pool of an origin, created on first use. */
   of(origin: string): Upstream;
+  /** Aborted by `cut`. */
+  readonly cutting: AbortSignal;
+  /** Ends the calls whose answers are read without a client, and lets no more of them go on. */
+  cut(): void;
   /** Closes all connections, and cuts running requests. */
   close(): Promise<void>;
 }
@@ -27,6 +31,7 @@ const KEEP_ALIVE_MS = 30_000;
 export function createUpstreamPools(options: () => UpstreamOptions): UpstreamPools {
   const upstreams = new Map<string, { dispatcher: Pool; stalls: StallWatch }>();
   const open = new Set<Pool>();
+  const cutting = new AbortController();
   let current = options();
   let stalls = createStallWatch(current);
 
@@ -62,6 +67,8 @@ export function createUpstreamPools(options: () => UpstreamOptions): UpstreamPoo
       if (!isSame(latest, current)) renew(latest);
       return upstreams.get(origin) ?? connect(origin);
     },
+    cutting: cutting.signal,
+    cut: () => cutting.abort(),
     async close() {
       await Promise.all([...open].map((pool) => pool.destroy()));
       upstreams.clear();

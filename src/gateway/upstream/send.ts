@@ -25,6 +25,8 @@ export const TOO_LONG = 'ANSWER_TOO_LONG';
 
 export interface UpstreamCall {
   end: Promise<CallEnd>;
+  /** False while the request waits for a connection. */
+  readonly sent: boolean;
   /** Closes the connection at once. */
   abort(): void;
 }
@@ -43,9 +45,6 @@ export interface UpstreamRequest {
  */
 export function send(upstream: Upstream, request: UpstreamRequest, receiver: Receiver): UpstreamCall {
   const handler = new Handler(receiver, upstream.stalls);
-  const end = new Promise<CallEnd>((resolve) => {
-    handler.resolve = resolve;
-  });
   upstream.dispatcher.dispatch(
     {
       path: request.path,
@@ -56,18 +55,17 @@ export function send(upstream: Upstream, request: UpstreamRequest, receiver: Rec
     },
     handler,
   );
-  return { end, abort: () => handler.cancel() };
+  return handler;
 }
 
 /** The result for a call that is not made because the client has hung up. */
 export function notSent(): UpstreamCall {
-  return { end: Promise.resolve({ kind: 'aborted', sent: false }), abort: () => {} };
+  return { end: Promise.resolve({ kind: 'aborted', sent: false }), sent: false, abort: () => {} };
 }
 
-const ignore = () => {};
-
-class Handler implements Dispatcher.DispatchHandler, WatchedCall {
-  resolve: (end: CallEnd) => void = ignore;
+class Handler implements Dispatcher.DispatchHandler, WatchedCall, UpstreamCall {
+  readonly end: Promise<CallEnd>;
+  #resolve: (end: CallEnd) => void = () => {};
   hasProgress = true;
   paused = false;
   answered = false;
@@ -81,13 +79,20 @@ class Handler implements Dispatcher.DispatchHandler, WatchedCall {
   constructor(receiver: Receiver, stalls: StallWatch) {
     this.#receiver = receiver;
     this.#stalls = stalls;
+    this.end = new Promise((resolve) => {
+      this.#resolve = resolve;
+    });
   }
 
-  cancel(): void {
+  get sent(): boolean {
+    return this.#abort !== undefined;
+  }
+
+  abort(): void {
     this.#cancelled = true;
     if (this.#abort) this.#abort();
     // Still waiting for a connection: nothing was sent, and nothing will be.
-    else this.resolve({ kind: 'aborted', sent: false });
+    else this.#resolve({ kind: 'aborted', sent: false });
   }
 
   stall(error: Error): void {
@@ -122,12 +127,12 @@ class Handler implements Dispatcher.DispatchHandler, WatchedCall {
 
   onComplete(): void {
     this.#stalls.remove(this);
-    this.resolve({ kind: 'complete' });
+    this.#resolve({ kind: 'complete' });
   }
 
   onError(error: Error): void {
     this.#stalls.remove(this);
-    if (this.#cancelled) this.resolve({ kind: 'aborted', sent: true });
-    else this.resolve({ kind: 'failed', error, sent: this.#abort !== undefined, answered: this.answered });
+    if (this.#cancelled) this.#resolve({ kind: 'aborted', sent: true });
+    else this.#resolve({ kind: 'failed', error, sent: this.sent, answered: this.answered });
   }
 }

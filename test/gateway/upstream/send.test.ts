@@ -19,12 +19,13 @@ function call() {
     dispatcher: dispatcher as unknown as Dispatcher,
     stalls: createStallWatch({ firstByteTimeoutMs: 1_000, idleTimeoutMs: 1_000 }),
   };
-  const { end, abort } = send(upstream, OUTGOING, RECEIVER);
+  const running = send(upstream, OUTGOING, RECEIVER);
+  const { end } = running;
   let ended: CallEnd | undefined;
   void end.then((value) => {
     ended = value;
   });
-  return { end, abort, ended: () => ended, handler: () => handler };
+  return { end, abort: () => running.abort(), ended: () => ended, handler: () => handler };
 }
 
 describe('an aborted call', () => {
