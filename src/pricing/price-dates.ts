@@ -1,12 +1,14 @@
 import type { ConditionalPrice } from '@pydantic/genai-prices';
 
+const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-/**
- * How long a request may run: an answer that keeps coming is not cut. Prices that take effect within that time count for
- * its hold.
- */
-const LOOKAHEAD_MS = DAY_MS;
+/** A call of a provider is cut after this time. */
+export const MAX_CALL_MS = 120 * MINUTE_MS;
+/** Before its call, a request may wait for room and for a connection: longer than any setting allows. */
+const MAX_WAIT_MS = 15 * MINUTE_MS;
+/** Prices that take effect while a request may run count for its hold. */
+const LOOKAHEAD_MS = MAX_WAIT_MS + MAX_CALL_MS;
 
 export interface PriceDates {
   /** Until then, the current prices and the upcoming ones stay the same. */

@@ -181,20 +181,34 @@ describe('find() with prices that depend on the time', () => {
     }
   });
 
-  test.each(dated)('holds enough for the prices of the next day: %s %s', (provider, name) => {
-    const bound = { inputTokens: 1_000, outputTokens: 1_000, choices: 1 };
-    const usage = { ...NO_USAGE, inputTokens: 1_000, outputTokens: 1_000 };
-    const starts = [NOW, Date.parse('2026-08-17'), Date.parse('2027-01-01'), Date.parse('2025-06-10')];
-    for (const center of starts) {
-      for (let heldMs = center - 30 * HOUR_MS; heldMs < center + HOUR_MS; heldMs += HOUR_MS / 2) {
-        const held = catalog.find(provider, name, heldMs);
-        for (let later = 0; later < 24; later += 0.5) {
-          const settled = catalog.find(provider, name, heldMs + later * HOUR_MS);
-          if (!held || !settled) throw new Error('no price');
-          expect(costOf(usage, settled)).toBeLessThanOrEqual(worstCase(bound, held));
+  test.each(dated)(
+    'holds enough for the prices of the next two hours and a quarter: %s %s',
+    (provider, name) => {
+      const bound = { inputTokens: 1_000, outputTokens: 1_000, choices: 1 };
+      const usage = { ...NO_USAGE, inputTokens: 1_000, outputTokens: 1_000 };
+      const starts = [NOW, Date.parse('2026-08-17'), Date.parse('2027-01-01'), Date.parse('2025-06-10')];
+      for (const center of starts) {
+        for (let heldMs = center - 30 * HOUR_MS; heldMs < center + HOUR_MS; heldMs += HOUR_MS / 4) {
+          const held = catalog.find(provider, name, heldMs);
+          for (let later = 0; later < 2.25; later += 0.25) {
+            const settled = catalog.find(provider, name, heldMs + later * HOUR_MS);
+            if (!held || !settled) throw new Error('no price');
+            expect(costOf(usage, settled)).toBeLessThanOrEqual(worstCase(bound, held));
+          }
         }
       }
-    }
+    },
+  );
+
+  test('holds a price by the time of day only where a request may reach it', () => {
+    const heldAt = (time: string) =>
+      catalog.find('deepseek', 'deepseek-chat', Date.parse(`2026-11-20T${time}Z`))?.dearest.input.picoUsd;
+    expect(['16:29', '16:30', '22:14', '22:15'].map(heldAt)).toEqual([
+      270_000n,
+      135_000n,
+      135_000n,
+      270_000n,
+    ]);
   });
 
   test('does not hold a price that is months away', () => {

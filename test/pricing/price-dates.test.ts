@@ -24,23 +24,31 @@ describe('priceDates()', () => {
   });
 
   test('does not look further ahead to a start date than a request may run', () => {
-    expect(priceDates(fromJune, at('2026-01-01'))).toEqual({ untilMs: at('2026-06-09'), upcomingMs: [] });
+    expect(priceDates(fromJune, at('2026-01-01'))).toEqual({
+      untilMs: at('2026-06-09T21:45:00Z'),
+      upcomingMs: [],
+    });
   });
 
-  test('looks ahead to a start date within a day', () => {
-    const { untilMs, upcomingMs } = priceDates(fromJune, at('2026-06-09'));
+  test('looks ahead to a start date within the longest call and its wait', () => {
+    const { untilMs, upcomingMs } = priceDates(fromJune, at('2026-06-09T21:45:00Z'));
     expect(untilMs).toBe(at('2026-06-10'));
     expect(iso(upcomingMs)).toEqual(['2026-06-10T00:00:00.000Z']);
   });
 
-  test('ends at the next time of day and looks ahead to those of the day after it', () => {
-    const { untilMs, upcomingMs } = priceDates(byDay, at('2026-11-20T10:00:00Z'));
-    expect(untilMs).toBe(at('2026-11-20T16:30:00Z'));
-    expect(iso(upcomingMs)).toEqual(['2026-11-20T16:30:00.000Z', '2026-11-21T00:30:00.000Z']);
+  test('looks ahead to a time of day from two hours and a quarter before it', () => {
+    const lookAt = (time: string) => {
+      const { untilMs, upcomingMs } = priceDates(byDay, at(`2026-11-20T${time}Z`));
+      return [iso([untilMs]), iso(upcomingMs)].flat();
+    };
+    expect(lookAt('10:00:00')).toEqual(['2026-11-20T14:15:00.000Z']);
+    expect(lookAt('14:15:00')).toEqual(['2026-11-20T16:30:00.000Z', '2026-11-20T16:30:00.000Z']);
+    expect(lookAt('16:30:00')).toEqual(['2026-11-20T22:15:00.000Z']);
+    expect(lookAt('22:15:00')).toEqual(['2026-11-21T00:30:00.000Z', '2026-11-21T00:30:00.000Z']);
   });
 
   test('counts a time of day from its first millisecond', () => {
-    expect(priceDates(byDay, at('2026-11-20T16:30:00Z')).untilMs).toBe(at('2026-11-21T00:30:00Z'));
+    expect(priceDates(byDay, at('2026-11-20T16:30:00Z')).untilMs).toBe(at('2026-11-20T22:15:00Z'));
     expect(priceDates(byDay, at('2026-11-20T16:30:00Z') - 1).untilMs).toBe(at('2026-11-20T16:30:00Z'));
   });
 

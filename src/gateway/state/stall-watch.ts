@@ -1,3 +1,4 @@
+import { MAX_CALL_MS } from '../../pricing/price-dates.ts';
 import { errors } from './undici.ts';
 
 /** How long a provider may send nothing. */
@@ -14,6 +15,8 @@ export interface WatchedCall {
   paused: boolean;
   /** The provider has sent the head of its answer. */
   answered: boolean;
+  /** Used by the watch: number of checks so far. */
+  checks: number;
   /** Used by the watch: number of checks in a row without progress. */
   idleChecks: number;
   /** Used by the watch: position in its list. */
@@ -23,7 +26,7 @@ export interface WatchedCall {
 }
 
 /**
- * Ends calls whose provider has stopped sending. One interval checks all calls: separate timers, two or three per
+ * Ends calls whose provider has stopped sending, and those that last longer than holds look ahead for prices. One interval checks all calls: separate timers, two or three per
  * request, made up a tenth of a request's garbage.
  */
 export interface StallWatch {
@@ -52,6 +55,11 @@ export function createStallWatch({ firstByteTimeoutMs, idleTimeoutMs }: StallLim
 
   /** Counts checks instead of time, so that a blocked event loop ends no call. */
   function check(call: WatchedCall): void {
+    call.checks++;
+    if (call.checks * intervalMs >= MAX_CALL_MS) {
+      end(call);
+      return;
+    }
     if (call.hasProgress || call.paused) {
       call.hasProgress = false;
       call.idleChecks = 0;
@@ -59,7 +67,10 @@ export function createStallWatch({ firstByteTimeoutMs, idleTimeoutMs }: StallLim
     }
     call.idleChecks++;
     const limitMs = call.answered ? idleTimeoutMs : firstByteTimeoutMs;
-    if (call.idleChecks * intervalMs < limitMs) return;
+    if (call.idleChecks * intervalMs >= limitMs) end(call);
+  }
+
+  function end(call: WatchedCall): void {
     call.stall(call.answered ? new errors.BodyTimeoutError() : new errors.HeadersTimeoutError());
   }
 

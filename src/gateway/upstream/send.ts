@@ -69,6 +69,7 @@ class Handler implements Dispatcher.DispatchHandler, WatchedCall, UpstreamCall {
   hasProgress = true;
   paused = false;
   answered = false;
+  checks = 0;
   idleChecks = 0;
   index = -1;
   readonly #receiver: Receiver;

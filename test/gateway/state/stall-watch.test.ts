@@ -16,6 +16,7 @@ function call(answered = false): StalledCall {
     hasProgress: true,
     paused: false,
     answered,
+    checks: 0,
     idleChecks: 0,
     index: -1,
     codes,
@@ -62,6 +63,24 @@ test('a provider that is paused for a slow client does not stall', () => {
   expect(silent.codes).toEqual([]);
   silent.paused = false;
   vi.advanceTimersByTime(5_000);
+  expect(silent.codes[0]).toBe('UND_ERR_BODY_TIMEOUT');
+});
+
+test.each([
+  ['sends', false],
+  ['is paused for a slow client', true],
+])('a provider that still %s after two hours is cut off', (_, paused) => {
+  const { silent } = watched(true);
+  silent.paused = paused;
+  const minutes = (count: number) => {
+    for (let second = 0; second < count * 60; second++) {
+      silent.hasProgress = true;
+      vi.advanceTimersByTime(1_000);
+    }
+  };
+  minutes(119);
+  expect(silent.codes).toEqual([]);
+  minutes(2);
   expect(silent.codes[0]).toBe('UND_ERR_BODY_TIMEOUT');
 });
 
