@@ -116,7 +116,7 @@ function ledgerAdmission(
   offer: Offer,
 ): Admission {
   const { exchange, request } = context;
-  const { quote, fitInto } = offer.hold;
+  const { quote, small, fitInto } = offer.hold;
   const admission: Admission = {
     id: exchange.id,
     projectId: context.project.id,
@@ -130,9 +130,7 @@ function ledgerAdmission(
     stream: request.stream,
     amount: quote.amount,
     least: quote.least,
-    get small() {
-      return offer.hold.small;
-    },
+    small,
     unpriced: quote.unpriced,
     isFinal: offer.isFinal,
     fitInto,
@@ -152,6 +150,7 @@ function ledgerAdmission(
       offer.hold = fittingHold(gateway, lower);
       admission.amount = lower.amount;
       admission.least = lower.least;
+      admission.small = offer.hold.small;
       admission.fitInto = offer.hold.fitInto;
     },
   };

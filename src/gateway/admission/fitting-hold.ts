@@ -12,8 +12,8 @@ export interface FittingHold {
   outputTokens: number | undefined;
   /** Limit of calls of the provider's tools; undefined if the provider has no tools. */
   calls: number | undefined;
-  /** What a small request at the same price can cost; worked out when a refusal asks for it. */
-  readonly small: NanoUsd;
+  /** What a small request at the same price can cost. */
+  small: NanoUsd;
   /** Lowers the limits until the request fits into `room`, and returns its worst case; undefined if it can't fit. */
   fitInto(room: NanoUsd): NanoUsd | undefined;
 }
@@ -24,9 +24,7 @@ export function fittingHold(gateway: Pick<Gateway, 'settings'>, quote: Quote): F
     quote,
     outputTokens: quote.mustLimit ? quote.outputTokens : undefined,
     calls: quote.tools?.calls,
-    get small() {
-      return smallRequestCost(quote, minOutputTokens);
-    },
+    small: smallRequestCost(quote, minOutputTokens),
     fitInto(room) {
       const fit = fitInto(quote, room);
       if (!fit) return undefined;

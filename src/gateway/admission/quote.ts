@@ -162,11 +162,18 @@ export function costWith(quote: Quote, outputTokens: number, calls?: number): Na
 /** Input tokens of a small request, as `budget.exceeded` means it. */
 const SMALL_INPUT_TOKENS = 1_000;
 
+/** By card, for the minimum that was asked for last: every request asks, and only refusals use it. */
+const smallCosts = new WeakMap<PriceCard, { minOutputTokens: number; cost: NanoUsd }>();
+
 /** What a small request at the same price can cost: a thousand tokens in and the least useful output. */
 export function smallRequestCost({ card }: Quote, minOutputTokens: number): NanoUsd {
-  return card
-    ? worstCase({ inputTokens: SMALL_INPUT_TOKENS, outputTokens: minOutputTokens, choices: 1 }, card)
-    : 0;
+  if (!card) return 0;
+  const known = smallCosts.get(card);
+  if (known?.minOutputTokens === minOutputTokens) return known.cost;
+  const usage = { inputTokens: SMALL_INPUT_TOKENS, outputTokens: minOutputTokens, choices: 1 };
+  const cost = worstCase(usage, card);
+  smallCosts.set(card, { minOutputTokens, cost });
+  return cost;
 }
 
 export function costsNothing(quote: Quote): boolean {
