@@ -43,6 +43,17 @@ describe('usdNumber()', () => {
     expect(usdNumber(100_000_000 + 200_000_000)).toBe(0.3);
     expect(JSON.stringify(usdNumber(999_999_999_999_999))).toBe('999999.999999999');
     expect(usdNumber(-1_500_000_000)).toBe(-1.5);
+    expect(usdNumber(1 / 3)).toBe(0);
+    expect(usdNumber(1_234_567_890.6)).toBe(1.234567891);
+  });
+
+  test('is the number that the decimal reads as', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }), (amount) => {
+        const digits = String(amount).padStart(10, '0');
+        expect(usdNumber(amount)).toBe(Number(`${digits.slice(0, -9)}.${digits.slice(-9)}`));
+      }),
+    );
   });
 });
 

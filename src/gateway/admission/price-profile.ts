@@ -18,15 +18,31 @@ const AUDIO: Partial<PriceProfile> = { audioInput: true, audioOutput: true };
  */
 export function priceProfile(context: RequestContext, target: Target, card: PriceCard): PriceProfile {
   const { request } = context;
-  const { audioInput, audioOutput } = dependsOn(card, AUDIO)
-    ? audioIn(request, `${target.model} ${card.source}`)
-    : ANY_PRICE;
+  const { writes, audio } = listedKinds(card);
+  const { audioInput, audioOutput } = audio ? audioIn(request, `${target.model} ${card.source}`) : ANY_PRICE;
   return {
-    cacheWrites: dependsOn(card, WRITES) ? cacheWrites(request, target.provider) : ANY_PRICE.cacheWrites,
+    cacheWrites: writes ? cacheWrites(request, target.provider) : ANY_PRICE.cacheWrites,
     audioInput,
     audioOutput,
     longInput: mayBeLong(context, target),
   };
+}
+
+interface ListedKinds {
+  writes: boolean;
+  audio: boolean;
+}
+
+/** By card: every request asks. */
+const kindsOfCards = new WeakMap<PriceCard, ListedKinds>();
+
+/** The kinds of token that a card has prices of their own for. */
+function listedKinds(card: PriceCard): ListedKinds {
+  const known = kindsOfCards.get(card);
+  if (known) return known;
+  const kinds = { writes: dependsOn(card, WRITES), audio: dependsOn(card, AUDIO) };
+  kindsOfCards.set(card, kinds);
+  return kinds;
 }
 
 /** The makers that write to their cache only what a request marks. Others may write any input unasked. */
