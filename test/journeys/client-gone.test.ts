@@ -256,13 +256,20 @@ test(`${DISCONNECTS} clients that leave at random moments: each is booked for no
   const openai = { baseUrl: namedHost('api.openai.com', upstream) };
   const settings = { providers: { openai } };
   const gateway = await startGateway({ upstream, settings, credentials: { mock: 'key', openai: 'key' } });
+  const providerOf = (i: number) => (i % 4 > 1 ? 'openai' : 'mock');
+  for (let i = 0; i < DISCONNECTS; i++) {
+    const price = { inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 };
+    await gateway.setPrice({ provider: providerOf(i), model: `gpt-4o-${i}`, ...price });
+  }
   const random = seededRandom(process.env.GW_SEED ?? 'disconnects');
   // 500 tokens a second, the fastest rate that gw assumes.
-  gateway.upstream.script(metered({ tokens: 10_000, perTick: 1, tick: every(2, systemClock) }));
+  gateway.upstream.script(metered({ tokens: 1_000, perTick: 1, tick: every(2, systemClock) }));
   const leave = async (i: number) => {
     const body = i % 2 ? STREAM : PLAIN;
-    const model = `${i % 4 ? 'openai' : 'mock'}/gpt-4o-${i}`;
+    const model = `${providerOf(i)}/gpt-4o-${i}`;
     const connection = await gateway.open({ ...body, model, max_tokens: 10_000 });
+    // Most leave after the provider has a request.
+    if (i % 5) await gateway.upstream.nextRequest();
     // The moment is a point in time, so only a timer can choose it.
     await setTimeout(random(1).readUInt8());
     connection.hangUp();
@@ -275,9 +282,13 @@ test(`${DISCONNECTS} clients that leave at random moments: each is booked for no
   const records = new Map((await gateway.records()).map((record) => [record.model, record]));
   await Promise.all(gateway.upstream.requests.map(({ done }) => done));
   for (const { body, hungUp } of gateway.upstream.requests) {
-    const { model } = JSON.parse(body.toString());
+    const { model, stream } = JSON.parse(body.toString());
     const record = records.get(model);
-    expect(record).toMatchObject({ outcome: 'client_gone', flags: expect.arrayContaining(['estimated']) });
+    expect(record).toMatchObject({ outcome: 'client_gone' });
+    const isCut = stream === true && record?.provider === 'openai';
+    expect([model, hungUp !== undefined]).toEqual([model, isCut]);
+    expect([model, record?.flags.includes('estimated')]).toEqual([model, hungUp !== undefined]);
+    if (!hungUp) expect([model, record?.outputTokens]).toEqual([model, 1_000]);
     expect([model, (record?.outputTokens ?? 0) >= (hungUp?.outputTokens ?? 0)]).toEqual([model, true]);
   }
   expect(gateway.upstream.requests.length).toBeGreaterThan(DISCONNECTS / 2);

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
 import { createStallWatch, type StallLimits, type StallWatch } from './stall-watch.ts';
 import { Pool } from './undici.ts';
@@ -32,6 +33,8 @@ export function createUpstreamPools(options: () => UpstreamOptions): UpstreamPoo
   const upstreams = new Map<string, { dispatcher: Pool; stalls: StallWatch }>();
   const open = new Set<Pool>();
   const cutting = new AbortController();
+  // A listener for each answer that is read without a client.
+  setMaxListeners(0, cutting.signal);
   let current = options();
   let stalls = createStallWatch(current);
 
