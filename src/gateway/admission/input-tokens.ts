@@ -1,6 +1,6 @@
 import { modelLimits } from '../../pricing/limits.ts';
 import { tokenBound } from '../../tokens/bound.ts';
-import { encodingOf } from '../../tokens/encoding.ts';
+import { type Encoding, encodingOf } from '../../tokens/encoding.ts';
 import type { NonTextInput } from '../../wire/request/non-text-input.ts';
 import { imageTokens, nonTextTokens } from '../../wire/request/non-text-input.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -146,7 +146,7 @@ export async function countInput(
   target: Target,
   { inputTokens: bound, inputBound: by }: Pick<Quote, 'inputTokens' | 'inputBound'>,
 ): Promise<BoundedInput> {
-  const encoding = gateway.boundTrust.isTrusted(target, 'exact') ? encodingOf(target.model) : undefined;
+  const encoding = gateway.boundTrust.isTrusted(target, 'exact') ? exactEncoding(target) : undefined;
   const { texts, items, tokens, nonText } = context.wire.promptOf(context.request);
   const read = encoding && writesJson(target) ? texts.map(asJson) : texts;
   const textTokens = encoding
@@ -161,6 +161,14 @@ export async function countInput(
 /** gpt-oss has a public template, which writes results as JSON; its many hosts escape that in ways of their own. */
 const writesJson = (target: Target): boolean => /gpt-oss/.test(target.model) && rewritesJson(target);
 
+/**
+ * The encoding with which a prompt can be counted exactly. Behind another host's name of OpenAI's models may be another
+ * template, or another model.
+ */
+function exactEncoding(target: Target): Encoding | undefined {
+  return rewritesJson(target) && !writesJson(target) ? undefined : encodingOf(target.model);
+}
+
 /** A text as JSON, with every escape that a host may use. */
 function asJson(text: string): string {
   return JSON.stringify(text).replace(
@@ -171,5 +179,5 @@ function asJson(text: string): string {
 
 /** Whether counting can lower the bound, which takes the bytes of inline images for text. */
 export function isCountable({ request: { nonText } }: RequestContext, target: Target): boolean {
-  return encodingOf(target.model) !== undefined || nonText.images > 0 || nonText.context;
+  return exactEncoding(target) !== undefined || nonText.images > 0 || nonText.context;
 }

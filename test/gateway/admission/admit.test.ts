@@ -76,15 +76,18 @@ describe('admit()', () => {
 
   test('counts the input exactly when its bound has no room', async () => {
     const { admit: admitted, admitAt, contextOf, targetOf, setPrice } = await start(daily(0.002));
-    await setPrice({ model: 'gpt-4o', inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 });
+    for (const model of ['gpt-oss-20b', 'gpt-4o'])
+      await setPrice({ model, inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 });
     const content = 'hello world '.repeat(300);
     const fields = { messages: [{ role: 'user', content }], max_tokens: 20 };
-    const { quote } = await admitted(fields, 'mock/gpt-4o');
+    const { quote } = await admitted(fields, 'mock/gpt-oss-20b');
     // 600 words, not 3,600 bytes.
     expect(quote.inputTokens).toBeGreaterThan(600);
     expect(quote.inputTokens).toBeLessThan(900);
-    const context = contextOf({ model: 'mock/gpt-4o', messages: MESSAGES, max_tokens: 20 });
-    const target = await targetOf('mock/gpt-4o');
+    // What another host calls by the name of a model of OpenAI's may have another template.
+    await expect(admitted(fields, 'mock/gpt-4o')).rejects.toMatchObject({ status: 402 });
+    const context = contextOf({ model: 'mock/gpt-oss-20b', messages: MESSAGES, max_tokens: 20 });
+    const target = await targetOf('mock/gpt-oss-20b');
     const short = await admitAt(context, target);
     expect(short.quote.inputTokens).toBe(inputBound(context, target));
   });
