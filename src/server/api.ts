@@ -21,9 +21,10 @@ import { createJsonHandlers } from './json-handlers.ts';
 import { modelRoutes } from './models-endpoint.ts';
 import { requestEndpoint } from './request-endpoint.ts';
 import { respondError, respondJson, respondUnreadable } from './respond.ts';
-import { createRouter, queryOf, type RouteTable } from './routes.ts';
+import { createRouter, type Handler, queryOf, type RouteTable } from './routes.ts';
 import { usageEndpoint } from './usage-endpoint.ts';
 import { webhookRoutes } from './webhooks-endpoint.ts';
+import { refuseWebSocket } from './websocket.ts';
 
 export interface ApiOptions {
   gateway: Gateway;
@@ -64,6 +65,7 @@ export function createApi(options: ApiOptions): Api {
     active++;
     try {
       guard(request);
+      refuseWebSocket(request);
       const refreshing = options.refresh();
       if (refreshing) await refreshing;
       const { handler, parameters } = router.find(request);
@@ -124,6 +126,11 @@ function routesOf({ gateway, db, lists, webhooks, health, reload }: ApiOptions):
     'POST /v1/requests/{id}/feedback': json((caller, { request }, { id = '' }) =>
       feedback(caller, id, request),
     ),
+    // Clients ask without a key whether somebody is there.
+    'HEAD /': hello,
+    'GET /api/hello': hello,
     'GET /health': async ({ response, id }) => respondJson(response, 200, health(), { id }),
   };
 }
+
+const hello: Handler = async ({ response, id }) => respondJson(response, 200, { message: 'hello' }, { id });

@@ -8,9 +8,9 @@ export type PathParameters = Readonly<Record<string, string>>;
 /** Answers one request, or throws GwError. */
 export type Handler = (exchange: Exchange, parameters: PathParameters) => Promise<void>;
 
-/** Handlers by method and path. `{name}` in a path matches one segment. */
+/** Handlers by method and path. `{name}` in a path matches one segment. GET handlers answer HEAD as well. */
 export type RouteTable = Readonly<
-  Record<`${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`, Handler>
+  Record<`${'HEAD' | 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} ${string}`, Handler>
 >;
 
 export interface Router {
@@ -39,14 +39,15 @@ export function createRouter(table: RouteTable, fallback?: Handler): Router {
     const [method = '', path = ''] = route.split(' ');
     if (path.includes('{')) patterns.push({ method, segments: path.split('/'), handler });
     else fixed.set(path, { ...fixed.get(path), [method]: handler });
-    methods.set(path, [...(methods.get(path) ?? []), method]);
+    if (method !== 'HEAD') methods.set(path, [...(methods.get(path) ?? []), method]);
   }
   return {
     find(request) {
       const path = pathOf(request.url ?? '/');
       // Node omits the body of a response to HEAD.
       const method = request.method === 'HEAD' ? 'GET' : (request.method ?? '');
-      const handler = fixed.get(path)?.[method];
+      const handlers = fixed.get(path);
+      const handler = handlers?.[method] ?? handlers?.[request.method ?? ''];
       if (handler) return { handler, parameters: NO_PARAMETERS };
       for (const pattern of patterns) {
         const parameters = pattern.method === method ? matchPath(pattern.segments, path) : undefined;

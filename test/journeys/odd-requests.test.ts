@@ -1,6 +1,6 @@
 import { brotliCompressSync, deflateSync, gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { openConnection, request } from '../support/client.ts';
+import { openConnection, request, requestBytes } from '../support/client.ts';
 import { PLAIN, STREAM, startGateway } from '../support/gateway.ts';
 
 const BYTES = Buffer.from(JSON.stringify({ ...PLAIN, model: 'mock/test-model' }));
@@ -57,10 +57,20 @@ test.each([
   expect(JSON.stringify(gateway.upstream.requests[0]?.head.headers)).not.toContain(gateway.key);
 });
 
+/** A zstd frame that stores a short body as it is. */
+function storedZstd(body: Buffer): Buffer {
+  const header = (body.length << 3) | 1;
+  return Buffer.concat([
+    Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0, 0x38, header & 255, header >> 8, header >> 16]),
+    body,
+  ]);
+}
+
 test.each([
   ['gzip', gzipSync],
   ['deflate', deflateSync],
   ['br', brotliCompressSync],
+  ['zstd', storedZstd],
 ] as const)('a body as %s goes on decoded', async (encoding, encode) => {
   const gateway = await startGateway();
   const answer = await gateway.post(encode(BYTES), { headers: { 'content-encoding': encoding } });
@@ -76,6 +86,50 @@ test('HEAD is answered like GET, without a body', async () => {
   const answer = await fetch(`${gateway.url}/models`, { method: 'HEAD', headers });
   expect([answer.status, await answer.text()]).toEqual([200, '']);
   expect(Number(answer.headers.get('content-length'))).toBeGreaterThan(100);
+});
+
+test.each([['/'], ['/api/hello']])('HEAD %s is answered without a key', async (path) => {
+  const gateway = await startGateway();
+  const answer = await fetch(gateway.origin + path, { method: 'HEAD' });
+  expect([answer.status, await answer.text()]).toEqual([200, '']);
+});
+
+test('GET /api/hello is answered without a key', async () => {
+  const gateway = await startGateway();
+  const answer = await request(`${gateway.origin}/api/hello`, { method: 'GET' });
+  expect([answer.status, answer.json()]).toEqual([200, { message: 'hello' }]);
+});
+
+const HANDSHAKE = {
+  connection: 'Upgrade',
+  upgrade: 'websocket',
+  'sec-websocket-version': '13',
+  'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+};
+
+test.each([['/v1/responses'], ['/v1/realtime?model=gpt-realtime'], ['/']])(
+  'a WebSocket at %s is a 426, and the connection takes the next request',
+  async (path) => {
+    const gateway = await startGateway();
+    const connection = await openConnection(gateway.url);
+    await connection.send(requestBytes(gateway.origin, { method: 'GET', path, headers: HANDSHAKE }));
+    const refused = await connection.response();
+    expect([refused.status, refused.header('upgrade')]).toEqual([426, 'HTTP/1.1']);
+    expect(refused.json()).toMatchObject({
+      error: { code: 'websocket_unsupported', message: expect.stringContaining('POST /v1/responses') },
+    });
+    const headers = { authorization: `Bearer ${gateway.key}` };
+    await connection.send(requestBytes(`${gateway.url}/chat/completions`, { body: PLAIN, headers }));
+    expect((await connection.response()).status).toBe(200);
+    connection.hangUp();
+    expect(gateway.upstream.requests).toHaveLength(1);
+  },
+);
+
+test('an offer of HTTP/2 is ignored', async () => {
+  const gateway = await startGateway();
+  const headers = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': 'AAMAAABk' };
+  expect((await gateway.post(PLAIN, { headers })).status).toBe(200);
 });
 
 test.each([
