@@ -136,6 +136,9 @@ describe('content type', () => {
     const gateway = await startGateway({ settings: { 'limits.max_body_bytes': 100_000 } });
     const bomb = gzipSync(JSON.stringify({ ...PLAIN, filler: 'x'.repeat(200_000) }));
     expect((await gateway.post(bomb, { headers: { 'content-encoding': 'gzip' } })).status).toBe(413);
+    // Two blocks that repeat a byte 128 Ki times.
+    const zstdBomb = Buffer.from('28b52ffd00380200102003001020', 'hex');
+    expect((await gateway.post(zstdBomb, { headers: { 'content-encoding': 'zstd' } })).status).toBe(413);
   });
 });
 

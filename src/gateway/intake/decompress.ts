@@ -1,18 +1,16 @@
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
 import { badRequest, messageOf } from '../../errors.ts';
+import { unzstd } from './unzstd.ts';
 
 type Decode = (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
-
-/** Undefined in Node versions without zstd. */
-const { zstdDecompress } = zlib as { zstdDecompress?: typeof zlib.gunzip };
 
 const DECODERS: Readonly<Record<string, Decode>> = {
   gzip: promisify(zlib.gunzip) as Decode,
   'x-gzip': promisify(zlib.gunzip) as Decode,
   deflate: promisify(zlib.inflate) as Decode,
   br: promisify(zlib.brotliDecompress) as Decode,
-  ...(zstdDecompress ? { zstd: promisify(zstdDecompress) as Decode } : {}),
+  zstd: unzstd,
 };
 
 /** Whether gw can decode this `content-encoding`. */

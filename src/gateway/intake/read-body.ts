@@ -111,7 +111,7 @@ function checkType(request: IncomingMessage): void {
   const encoding = request.headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity' && !canDecompress(encoding)) {
     throw new GwError(
-      `the content encoding ${encoding} is not supported: send gzip, deflate, br or no encoding`,
+      `the content encoding ${encoding} is not supported: send gzip, deflate, br, zstd or no encoding`,
       {
         status: 415,
         type: 'invalid_request_error',
