@@ -94,6 +94,7 @@ export async function openGatewayParts(options: Partial<HomeOptions> = {}): Prom
         caller,
         project: { id: caller.projectId, name: caller.project, paused: caller.paused },
         origin: { process: '', repo: '' },
+        session: { sessionId: '', agent: '', agentVersion: '' },
         wire,
         request: parsed,
         options: parsed.options,

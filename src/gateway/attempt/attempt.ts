@@ -38,6 +38,10 @@ export interface AttemptResult {
   end: CallEnd;
   /** Undefined after a success. */
   failure: Failure | undefined;
+  /** The provider's id of the answer, such as `msg_...`; empty if it has none. */
+  upstreamMessageId: string;
+  /** The provider's id of the request, from its headers; empty if it sent none. */
+  upstreamRequestId: string;
   /** Undefined until the attempt is metered. */
   metered?: Metered;
 }

@@ -2,6 +2,7 @@ import type { HealthPermit } from '../../routing/health.ts';
 import { loweredLimit } from '../admission/lowered-limit.ts';
 import { Relay } from '../answer/relay.ts';
 import { type ServiceHeaders, serviceHeaders } from '../answer/service-headers.ts';
+import { upstreamMessageId, upstreamRequestId } from '../answer/upstream-ids.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { meterAtBound } from '../metering/meter.ts';
 import type { UpstreamRequest } from '../upstream/send.ts';
@@ -29,7 +30,15 @@ export async function sendAttempt(
   const sentAt = gateway.clock.monotonic();
   call.start(relay, request);
   const end = await call.end;
-  return readResult(gateway, attempt, permit, { relay, headers, sentAt, end, failure: undefined });
+  return readResult(gateway, attempt, permit, {
+    relay,
+    headers,
+    sentAt,
+    end,
+    failure: undefined,
+    upstreamMessageId: '',
+    upstreamRequestId: upstreamRequestId(relay),
+  });
 }
 
 function relayOptions(
@@ -60,6 +69,7 @@ function readResult(
 ): AttemptResult {
   try {
     if (result.end.kind === 'complete') result.relay.readEnd();
+    result.upstreamMessageId = upstreamMessageId(result.relay);
     if (permit) result.failure = detectFailure(gateway, permit, result);
   } catch (error) {
     result.metered = meterAtBound(gateway, admitted, error);

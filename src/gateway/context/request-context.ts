@@ -7,6 +7,7 @@ import type { ServiceOptions } from '../../wire/request/service-options.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { AnswerWire, PassThroughWire, Wire } from '../../wire/wire.ts';
 import type { ProjectRef } from './accounts.ts';
+import type { ClientSession } from './client-session.ts';
 import type { Exchange } from './exchange.ts';
 import type { TierChoice } from './tier-choice.ts';
 
@@ -16,6 +17,7 @@ export interface RequestContext<W extends AnswerWire = Wire> {
   caller: Caller;
   project: ProjectRef;
   origin: Origin;
+  session: ClientSession;
   wire: W;
   request: WireRequest;
   options: ServiceOptions;

@@ -5,6 +5,7 @@ import type { AnswerWire, Wire } from '../../wire/wire.ts';
 import type { Exchange } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
+import { identifySession } from './identify-session.ts';
 import { ownProject, selectProject } from './select-project.ts';
 
 /** Who sends a request, and from where. */
@@ -27,18 +28,21 @@ export function receive<W extends AnswerWire, Request extends WireRequest>(
   wire: W,
   request: Request,
 ): RequestContext<W> & { request: Request } {
-  const options = withServiceHeaders(request.options, sender.exchange.request.headers);
+  const { headers } = sender.exchange.request;
+  const options = withServiceHeaders(request.options, headers);
   const project = selectProject(sender.caller, options.budgetId, accounts);
   const { exchange, caller, origin } = sender;
+  const session = identifySession(headers, request);
   // Written out: a context made by spreading costs 20 us a request, as V8 no longer shares its shape.
-  return { exchange, caller, project, origin, wire, request, options, savedTokens: 0 };
+  return { exchange, caller, project, origin, session, wire, request, options, savedTokens: 0 };
 }
 
 /** What can be recorded of a request that can't be parsed, or that names an account its key can't use. */
 export function receiveUnreadable(sender: Sender, wire: Wire, body: Buffer): RequestContext {
   const request = readable(body, sender.exchange);
   const project = ownProject(sender.caller);
-  return { ...sender, project, wire, request, options: request.options, savedTokens: 0 };
+  const session = identifySession(sender.exchange.request.headers, request);
+  return { ...sender, project, session, wire, request, options: request.options, savedTokens: 0 };
 }
 
 function readable(body: Buffer, { request }: Exchange): WireRequest {

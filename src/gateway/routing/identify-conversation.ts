@@ -5,9 +5,6 @@ import type { Conversation, RequestContext } from '../context/request-context.ts
 import type { RoutedTarget } from '../state/resolver.ts';
 import { type PromptMessages, promptMessages } from './prompt-messages.ts';
 
-/** Headers in which clients send a session id. */
-const SESSION_HEADERS = ['x-session-id', 'session_id', 'session-id', 'x-claude-code-session-id'];
-
 /** Whether routing depends on the conversation: targets of equal priority, or an API that returns encrypted reasoning. */
 export function needsConversation({ wire }: RequestContext, targets: readonly RoutedTarget[]): boolean {
   if (targets.length > 1 && (wire.form === 'responses' || wire.form === 'messages')) return true;
@@ -35,12 +32,8 @@ export function identifyConversation(context: RequestContext): Conversation | un
 }
 
 /** The key by a session id or a cache key of the client. */
-function clientKeyOf({ request, exchange }: RequestContext): string | undefined {
-  for (const name of SESSION_HEADERS) {
-    const sessionId = exchange.request.headers[name];
-    if (typeof sessionId === 'string' && sessionId !== '')
-      return conversationKey({ sessionId, messages: [] });
-  }
+function clientKeyOf({ request, session: { sessionId } }: RequestContext): string | undefined {
+  if (sessionId !== '') return conversationKey({ sessionId, messages: [] });
   const member = request.members.find(({ key }) => key === 'prompt_cache_key');
   const promptCacheKey = member && readValue(request.bytes, member);
   if (typeof promptCacheKey !== 'string' || promptCacheKey === '') return undefined;
