@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
 import { completion } from '../support/chat-scripts.ts';
-import { chunkBody, usageOf } from '../support/chat-shapes.ts';
+import { chunkBody, completionBody, usageOf } from '../support/chat-shapes.ts';
 import { json, respond, status } from '../support/scripts.ts';
 import { cut, sse } from '../support/sse-scripts.ts';
 import { CLAUDE, startBothWires } from '../wire/support/anthropic-gateway.ts';
@@ -250,6 +250,23 @@ test('a stream may end without [DONE] and empty line; an answer that cannot be r
     { status: 502, outcome: 'upstream_failed', detail: { error: 'upstream_failed' } },
     { status: 502, outcome: 'upstream_failed' },
   ]);
+});
+
+test('media cannot be translated: the client gets a 502 instead', async () => {
+  const gateway = await startBothWires();
+  gateway.upstream.queue(respond(200, { 'content-type': 'image/png' }, Buffer.from([0x89, 0x50])));
+  const response = await send(gateway, '/v1/messages', MESSAGES);
+  expect([response.status, response.header('content-type')]).toEqual([502, 'application/json']);
+  expect(response.json()).toMatchObject({ error: { message: expect.stringContaining('translate') } });
+  expect(await gateway.settled(1)).toMatchObject([{ status: 502, outcome: 'upstream_failed' }]);
+});
+
+test('JSON that calls itself a file is translated', async () => {
+  const gateway = await startBothWires();
+  const body = JSON.stringify(completionBody('m', 'Hi', usageOf(3, 2)));
+  gateway.upstream.queue(respond(200, { 'content-type': 'application/octet-stream' }, body));
+  const response = await send(gateway, '/v1/messages', MESSAGES);
+  expect(response.json()).toMatchObject({ type: 'message', content: [text('Hi')] });
 });
 
 test('a translated stream may arrive byte by byte', async () => {

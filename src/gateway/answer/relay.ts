@@ -11,7 +11,7 @@ import { GatheredAnswer } from './gathered-answer.ts';
 import { PassOn } from './pass-on.ts';
 import { ResponseWriter } from './response-writer.ts';
 
-/** Media and files are passed on as they arrive: clients play them at once, and they contain no usage. */
+/** Media and files are passed on as they arrive: clients play them at once, and they contain no usage. None is translated. */
 const MEDIA = /^(audio|image|video)\/|octet-stream/;
 
 /** An answer that is read without a client is given up after this many bytes: no model writes so much. */
@@ -43,7 +43,7 @@ export class Relay implements Receiver {
     if (status >= 300) return;
     const type = (headerOf(answer.headers, 'content-type') ?? '').toLowerCase();
     if (type.startsWith('text/event-stream')) this.#receiveEvents();
-    else if (MEDIA.test(type)) this.#receiver = new PassOn(answer);
+    else if (MEDIA.test(type) && !answer.options.translator) this.#receiver = new PassOn(answer);
   }
 
   /** Passes an encoded stream on. If it needs translation, it is gathered and refused as unreadable. */

@@ -30,7 +30,7 @@ export class MessageStream implements ChunkTranslator<MessageEvent> {
   }
 
   add(chunk: Json): MessageEvent[] {
-    if (chunk.error !== undefined) return [messageError(chunk.error, 500) as MessageEvent];
+    if (chunk.error) return [messageError(chunk.error, 500) as MessageEvent];
     if (isObject(chunk.usage)) this.#usage = chunk.usage;
     const events = this.#begin(chunk);
     for (const { delta, finish_reason } of objectsIn(chunk.choices)) {

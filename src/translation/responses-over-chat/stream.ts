@@ -64,7 +64,7 @@ export class ResponseStream implements ChunkTranslator<ResponseEvent> {
 
   add(chunk: Json): ResponseEvent[] {
     if (this.#hasEnded) return [];
-    if (chunk.error !== undefined && chunk.error !== null) return this.#fail(chunk.error);
+    if (chunk.error) return this.#fail(chunk.error);
     if (isObject(chunk.usage)) this.#usage = chunk.usage;
     const events = this.#begin(chunk);
     for (const { delta, finish_reason } of objectsIn(chunk.choices)) {
@@ -166,11 +166,13 @@ export class ResponseStream implements ChunkTranslator<ResponseEvent> {
     const { id, index, text, signed } = textItem;
     const position = positionOf(textItem);
     const part = { type: 'summary_text', text };
-    const summary = [
-      this.#event('response.reasoning_summary_text.done', { ...position, text }),
-      this.#event('response.reasoning_summary_part.done', { ...position, part }),
-    ];
-    return [...(text === '' ? [] : summary), this.#itemDone(index, reasoningItem(id, text, signed))];
+    const events: ResponseEvent[] = [];
+    if (text !== '') {
+      events.push(this.#event('response.reasoning_summary_text.done', { ...position, text }));
+      events.push(this.#event('response.reasoning_summary_part.done', { ...position, part }));
+    }
+    events.push(this.#itemDone(index, reasoningItem(id, text, signed)));
+    return events;
   }
 
   #closeMessage(textItem: TextItem, status: ItemStatus): ResponseEvent[] {
