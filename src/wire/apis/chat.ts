@@ -63,14 +63,14 @@ export const chatWire: Wire = {
     fields: ['messages', 'n', 'best_of', 'temperature', 'deferred', 'prediction', 'reasoning', 'thinking'],
     usageOnRequest: true,
     check(fields, bytes) {
-      checkList(bytes, fields, 'messages', 'the conversation to answer');
+      checkList(bytes, fields, 'messages', 'send the conversation in it');
       const temperature = fields.read('temperature');
       if (temperature !== undefined && typeof temperature !== 'number') {
         throw badRequest('"temperature" must be a number', 'temperature', 'invalid_type');
       }
       if (fields.boolean('deferred')) {
         throw badRequest(
-          '"deferred": true is not possible through gw: the answer would come when nobody accounts for it. Leave it out',
+          '"deferred": true is not supported: gw could not book an answer that is fetched later. Remove the field',
           'deferred',
           'unsupported_value',
         );

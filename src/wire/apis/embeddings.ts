@@ -11,7 +11,11 @@ const parse = createParser({
   nonText: { images: ['image_url', 'image'], context: ['file_id', 'video_url', 'audio_url'] },
   check(fields) {
     if (fields.find('input')) return;
-    throw badRequest('"input" is missing: the text to embed', 'input', 'missing_required_parameter');
+    throw badRequest(
+      '"input" is missing: send the text to embed in it',
+      'input',
+      'missing_required_parameter',
+    );
   },
 });
 

@@ -40,7 +40,7 @@ export const messagesWire: Wire = {
   parse: createParser({
     limits: LIMITS,
     fields: ['messages', 'thinking'],
-    check: (fields, bytes) => checkList(bytes, fields, 'messages', 'the conversation to answer'),
+    check: (fields, bytes) => checkList(bytes, fields, 'messages', 'send the conversation in it'),
     beyondLimit: thinkingBeyondLimit,
     reasoningBudget,
     // Documents, and tools that make the provider add input.

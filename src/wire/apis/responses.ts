@@ -52,7 +52,7 @@ export const responsesWire: Wire = {
     check(fields) {
       if (!fields.boolean('background')) return;
       throw badRequest(
-        '"background": true is not possible through gw: the answer would come when nobody accounts for it. Leave it out, and use "stream": true for long answers',
+        '"background": true is not supported: gw could not book an answer that is fetched later. Remove the field, and use "stream": true for long answers',
         'background',
         'unsupported_value',
       );

@@ -41,7 +41,11 @@ export function readFields(bytes: Buffer, members: Member[], names: ReadonlySet<
   for (const member of members) {
     if (!names.has(member.key)) continue;
     if (byKey.has(member.key)) {
-      throw badRequest(`"${member.key}" stands twice in the body`, member.key, 'duplicate_parameter');
+      throw badRequest(
+        `"${member.key}" appears twice in the body: remove one`,
+        member.key,
+        'duplicate_parameter',
+      );
     }
     byKey.set(member.key, member);
   }
@@ -84,7 +88,7 @@ export function checkList(bytes: Buffer, fields: Fields, key: string, meaning: s
     .toString('latin1', member.start + 1, Math.min(member.end, member.start + 64))
     .trimStart();
   if (start.charCodeAt(0) === CLOSE_BRACKET) {
-    throw badRequest(`"${key}" is empty: there is nothing to answer`, key, 'empty_array');
+    throw badRequest(`"${key}" is empty: add a message`, key, 'empty_array');
   }
 }
 

@@ -94,7 +94,7 @@ function checkKeys(members: readonly Member[], fieldNames: ReadonlySet<string>):
     // Upper case first, which turns ſ into S and the Kelvin sign into K.
     const name = key.replaceAll(REPLACEMENT_CHARACTER, '').toUpperCase().toLowerCase();
     if (fieldNames.has(name)) {
-      throw badRequest(`"${key}" may be taken for "${name}": write it so`, name, 'ambiguous_parameter');
+      throw badRequest(`"${key}" could be read as "${name}": write "${name}"`, name, 'ambiguous_parameter');
     }
   }
 }
@@ -112,7 +112,7 @@ function readModel(fields: Fields): string {
   const model = fields.read('model');
   if (model === undefined)
     throw badRequest(
-      '"model" is missing: say which model is to answer',
+      '"model" is missing: name the model to use. See: gw models',
       'model',
       'missing_required_parameter',
     );

@@ -78,7 +78,7 @@ const CLIENT_KEYS = new Set(['name', 'function', 'functionDeclarations', 'functi
 function uniqueMember(members: Member[], key: string): Member | undefined {
   const matches = members.filter((member) => member.key === key);
   if (matches.length > 1) {
-    throw badRequest(`"${key}" stands twice in one of the tools`, 'tools', 'duplicate_parameter');
+    throw badRequest(`"${key}" appears twice in a tool: remove one`, 'tools', 'duplicate_parameter');
   }
   return matches[0];
 }

@@ -26,7 +26,7 @@ export function readServiceObject(value: unknown): ServiceOptions {
   const unknown = Object.keys(value).find((key) => !OPTION_NAMES.has(key));
   if (unknown !== undefined) {
     throw badRequest(
-      `"service.${unknown}" is not an option: there are ${[...OPTION_NAMES].join(', ')}`,
+      `"service.${unknown}" is not an option: use ${[...OPTION_NAMES].join(', ')}`,
       `service.${unknown}`,
       'unknown_parameter',
     );
