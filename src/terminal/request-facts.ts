@@ -24,11 +24,15 @@ export function factsOf(request: LoggedRequest, times: TimeFormat): Fact[] {
     ['saved', `${formatUsd(request.savedNanoUsd)}, ${plural(request.savedTokens, 'token')} by compression`],
     ['timing', timingText(request)],
     ...limitFact(request.detail.max_output_tokens),
+    ...leftOutFact(request.detail.left_out),
     ...Object.entries(request.detail)
-      .filter(([name]) => name !== 'error' && name !== 'max_output_tokens')
+      .filter(([name]) => !OWN_FACTS.has(name))
       .flatMap(([name, value]) => detailFacts(name, value)),
   ];
 }
+
+/** Details that have a fact of their own. */
+const OWN_FACTS: ReadonlySet<string> = new Set(['error', 'max_output_tokens', 'left_out']);
 
 function routeText(request: LoggedRequest): string {
   const off = request.flags.includes('noRoute') ? '  (routing off)' : '';
@@ -77,6 +81,11 @@ function limitFact(lowered: unknown): Fact[] {
   const { asked, sent } = lowered;
   const own = asked === null ? 'the request set none' : `the request's own was ${count(Number(asked))}`;
   return [['limit', `${plural(Number(sent), 'token')} of output, to fit a budget; ${own}`]];
+}
+
+/** The fields of the request that the provider's API has no equivalent of. */
+function leftOutFact(fields: unknown): Fact[] {
+  return Array.isArray(fields) ? [['left out', `${fields.join(', ')}, which the provider's API lacks`]] : [];
 }
 
 /** Other recorded details, such as attempts and prices: a line for each item of a list, fields as `name value`. */

@@ -21,7 +21,7 @@ export function listAt(value: unknown, param: string): unknown[] {
 /** The value as a string. Throws GwError 400 otherwise. */
 export function textAt(value: unknown, param: string): string {
   if (typeof value === 'string') return value;
-  throw badRequest(`"${param}" must be a text`, param, 'invalid_type');
+  throw badRequest(`"${param}" must be a string`, param, 'invalid_type');
 }
 
 /** The fields that are neither undefined nor null. */
@@ -45,7 +45,7 @@ export function isEmpty(value: unknown): boolean {
 export function answerObject(body: Buffer): Json {
   const answer = parseObject(body.toString('utf8'));
   if (answer) return answer;
-  throw new GwError("the provider's answer is no JSON object, and so cannot be translated", {
+  throw new GwError("the provider's answer is not a JSON object, so gw can't translate it", {
     status: 502,
     type: 'api_error',
     code: 'upstream_failed',

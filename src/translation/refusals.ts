@@ -9,11 +9,11 @@ export interface Refusals {
   refuseRest(rest: Json, at: string): void;
 }
 
-/** `target` completes the message `"x" cannot be expressed ...`. */
+/** `target` completes the message `"x" has no equivalent in ...`. */
 export function refusals(target: string): Refusals {
   const cannotExpress = (param: string, hint = '') =>
     badRequest(
-      `"${param}" cannot be expressed ${target}${hint === '' ? '' : `: ${hint}`}`,
+      `"${param}" has no equivalent in ${target}${hint === '' ? '' : `: ${hint}`}. Change or remove it, or use another model`,
       param,
       'unsupported_parameter',
     );

@@ -1,4 +1,5 @@
 import type { Json } from './json.ts';
+import type { LeaveOut } from './left-out.ts';
 import type { ItemMemory } from './responses-over-chat/item-memory.ts';
 
 /** Translates one answer of a provider into the client's API. Each answer needs its own, as streams have state. */
@@ -36,6 +37,7 @@ export interface RequestOptions {
   maxTokens: number;
   /** The field with the output limit of a chat completion. */
   outputLimit: 'max_tokens' | 'max_completion_tokens';
+  leaveOut: LeaveOut;
 }
 
 /** Options of all request translations. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { GwError } from '../../src/errors.ts';
 import { messagesRequest } from '../../src/translation/chat-over-messages/request.ts';
 import { translateForChat } from '../../src/translation/chat-over-messages/translator.ts';
+import { createLeftOut } from '../../src/translation/left-out.ts';
 import { hasOpenAiSchema, openAiFaults } from '../support/openai-schema.ts';
 import { eventText, readEvents } from '../wire/support/event-scripts.ts';
 import {
@@ -13,7 +14,7 @@ import {
   toolUse,
 } from '../wire/support/messages-shapes.ts';
 
-const OPTIONS = { maxTokens: 4096, outputLimit: 'max_completion_tokens' } as const;
+const OPTIONS = { maxTokens: 4096, outputLimit: 'max_completion_tokens', leaveOut: () => {} } as const;
 const USER = { role: 'user', content: 'Hi' };
 const translate = ({ model = 'claude-opus-4-6', ...chat }: { model?: string; [field: string]: unknown }) =>
   messagesRequest({ model: 'alias', messages: [USER], ...chat }, { ...OPTIONS, model });
@@ -149,6 +150,72 @@ describe('fields', () => {
     expect(rest).toEqual({ max_tokens: 4096, ...expected });
   });
 
+  test.each([
+    [
+      { seed: 7, logit_bias: { 50256: -100 }, prediction: { type: 'content', content: 'x' } },
+      {},
+      ['seed', 'logit_bias', 'prediction'],
+    ],
+    [{ metadata: { run: 'r1' } }, {}, ['metadata']],
+    [{ metadata: { user_id: 'u', run: 'r1' } }, { metadata: { user_id: 'u' } }, ['metadata']],
+    [{ user: 'a', metadata: { user_id: 'b' } }, { metadata: { user_id: 'a' } }, []],
+    [{ user: 'a', safety_identifier: 'b' }, { metadata: { user_id: 'b' } }, []],
+    [{ seed: null, logit_bias: {}, metadata: {} }, {}, []],
+  ])('translates %j to %j and notes %j', (chat, expected, noted) => {
+    const { leaveOut, fields } = createLeftOut();
+    const options = { ...OPTIONS, model: 'claude-opus-4-6', leaveOut };
+    expect(messagesRequest({ model: 'alias', messages: [USER], ...chat }, options)).toEqual({
+      model: 'alias',
+      max_tokens: 4096,
+      messages: [{ role: 'user', content: [text('Hi')] }],
+      ...expected,
+    });
+    expect(fields()).toEqual(noted);
+  });
+
+  test('what libraries add to messages for their own use is left out and noted once', () => {
+    const own = { provider_specific_fields: { citations: null, thought_signature: 'x' } };
+    const call = {
+      id: 'a',
+      type: 'function',
+      function: { name: 'f', arguments: '{}', ...own },
+      ...own,
+    };
+    const { leaveOut, fields } = createLeftOut();
+    const { messages } = messagesRequest(
+      {
+        model: 'alias',
+        messages: [
+          { role: 'system', name: 'boss', content: 'Be brief' },
+          { ...USER, name: 'Ann' },
+          {
+            role: 'assistant',
+            name: 'researcher',
+            content: 'So',
+            tool_calls: [call],
+            function_call: null,
+            reasoning: 'Hm',
+            reasoning_details: [{ type: 'reasoning.text', text: 'Hm' }],
+            ...own,
+          },
+          { role: 'tool', name: 'f', tool_call_id: 'a', content: 'ok' },
+        ],
+      },
+      { ...OPTIONS, model: 'claude-opus-4-6', leaveOut },
+    );
+    expect(messages).toEqual([
+      { role: 'user', content: [text('Hi')] },
+      { role: 'assistant', content: [text('So'), toolUse('a', 'f', {})] },
+      { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content: 'ok' }] },
+    ]);
+    expect(fields()).toEqual([
+      'messages[].name',
+      'messages[].provider_specific_fields',
+      'messages[].tool_calls[].provider_specific_fields',
+      'messages[].tool_calls[].function.provider_specific_fields',
+    ]);
+  });
+
   test('tools keep names, descriptions, schemas and strictness', () => {
     const parameters = { type: 'object', properties: { x: { type: 'number' } } };
     const { tools } = translate({
@@ -166,14 +233,13 @@ describe('fields', () => {
   test.each([
     [{ n: 2 }, 'n'],
     [{ temperature: 1.5 }, 'temperature'],
-    [{ seed: 1 }, 'seed'],
     [{ logprobs: true }, 'logprobs'],
     [{ frequency_penalty: 0.1 }, 'frequency_penalty'],
     [{ response_format: { type: 'json_object' } }, 'response_format'],
     [{ functions: [{ name: 'f' }] }, 'functions'],
     [{ a_field_of_tomorrow: 1 }, 'a_field_of_tomorrow'],
     [{ tools: [{ type: 'custom', custom: { name: 'f' } }] }, 'tools[0].type'],
-    [{ messages: [{ ...USER, name: 'Ann' }] }, 'messages[0].name'],
+    [{ messages: [{ ...USER, audience: 'all' }] }, 'messages[0].audience'],
     [{ messages: [{ role: 'function', content: 'x', name: 'f' }] }, 'messages[0].role'],
     [
       { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] },
@@ -269,7 +335,7 @@ describe('answers', () => {
     expect(JSON.parse(translator().answer(Buffer.from('<html>'), 502).toString()).error.message).toBe(
       '<html>',
     );
-    expect(() => translator().answer(Buffer.from('<html>'), 200)).toThrow('no JSON object');
+    expect(() => translator().answer(Buffer.from('<html>'), 200)).toThrow('not a JSON object');
   });
 
   test.skipIf(!hasOpenAiSchema)("they conform to OpenAI's schema", () => {

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { GwError } from '../../src/errors.ts';
+import { createLeftOut } from '../../src/translation/left-out.ts';
 import { chatRequest } from '../../src/translation/messages-over-chat/request.ts';
 import { translateForMessages } from '../../src/translation/messages-over-chat/translator.ts';
 import { chunkBody, completionBody, errorBody, usageOf } from '../support/chat-shapes.ts';
 import { type Event, eventText, readEvents } from '../wire/support/event-scripts.ts';
 import { text, toolUse } from '../wire/support/messages-shapes.ts';
 
-const OPTIONS = { maxTokens: 4096, outputLimit: 'max_completion_tokens' } as const;
+const OPTIONS = { maxTokens: 4096, outputLimit: 'max_completion_tokens', leaveOut: () => {} } as const;
 const USER = { role: 'user', content: 'Hi' };
 const translate = ({ model = 'gpt-5', ...messages }: { model?: string; [field: string]: unknown }) =>
   chatRequest({ model: 'alias', max_tokens: 100, messages: [USER], ...messages }, { ...OPTIONS, model });
@@ -136,6 +137,63 @@ describe('fields', () => {
   ])('translates %j to %j', (request, expected) => {
     const { model: _model, messages: _messages, ...rest } = translate(request);
     expect(rest).toEqual({ max_completion_tokens: 100, ...expected });
+  });
+
+  test('deferred tools are sent in full, and what was found by searching is named', () => {
+    const { leaveOut, fields } = createLeftOut();
+    const search = { type: 'tool_search_tool_regex_20251119', name: 'tool_search_tool_regex' };
+    const found = { type: 'tool_search_tool_result', tool_use_id: 's', content: { tool_references: [] } };
+    const chat = chatRequest(
+      {
+        model: 'alias',
+        max_tokens: 100,
+        cache_control: { type: 'ephemeral' },
+        safeguards: { paths: ['/etc'], rules: [] },
+        diagnostics: { previous_message_id: 'msg_1' },
+        tools: [search, { name: 'f', input_schema: {}, defer_loading: true }],
+        tool_choice: { type: 'auto' },
+        messages: [
+          USER,
+          { role: 'assistant', content: [toolUse('a', 'ToolSearch', { query: 'f' })] },
+          {
+            role: 'user',
+            content: [
+              {
+                type: 'tool_result',
+                tool_use_id: 'a',
+                content: [{ type: 'tool_reference', tool_name: 'f' }],
+              },
+            ],
+          },
+          {
+            role: 'assistant',
+            content: [{ type: 'server_tool_use', id: 's', name: search.name, input: {} }, found],
+          },
+          USER,
+        ],
+      },
+      { ...OPTIONS, model: 'gpt-5', leaveOut },
+    );
+    expect(chat).toMatchObject({
+      tools: [{ type: 'function', function: { name: 'f', parameters: {} } }],
+      tool_choice: 'auto',
+      messages: [
+        USER,
+        { role: 'assistant', tool_calls: [{ function: { name: 'ToolSearch' } }] },
+        { role: 'tool', tool_call_id: 'a', content: 'The tool f is available.' },
+        USER,
+      ],
+    });
+    expect(chat).not.toHaveProperty('safeguards');
+    expect(fields()).toEqual([
+      'messages[].content[] (server_tool_use)',
+      'messages[].content[] (tool_search_tool_result)',
+      'tools[] (tool_search_tool_regex_20251119)',
+      'tools[].defer_loading',
+      'safeguards',
+      'diagnostics',
+    ]);
+    expect(translate({ tools: [search], tool_choice: { type: 'auto' } })).not.toHaveProperty('tool_choice');
   });
 
   test('tools keep names, descriptions and schemas', () => {
@@ -346,6 +404,13 @@ describe('streams', () => {
     );
     expect(events([{ delta: { content: 'Hi' } }], []).at(-1)?.[0]).toBe('content_block_delta');
     expect(events([{ delta: { content: 'Hi' } }]).at(-1)?.[0]).toBe('content_block_delta');
+  });
+
+  test('a chunk without an error may say so', () => {
+    const chunk = { ...chunkBody('m', { delta: { content: 'Hi' } }), error: null };
+    const [[, start] = [], ...rest] = readEvents(translator().events(Buffer.from(eventText(['', chunk]))));
+    expect(start).toMatchObject({ type: 'message_start' });
+    expect(rest.map(([name]) => name)).toEqual(['content_block_start', 'content_block_delta']);
   });
 
   test("an error has Anthropic's format", () => {

@@ -9,6 +9,7 @@ test('errors of a translation over two APIs name the fields of responses', () =>
     outputLimit: 'max_tokens',
     memory: createItemMemory(),
     isCodex: false,
+    leaveOut: () => {},
   } as const;
   const translate = (request: object) =>
     messagesOfResponses({ model: 'm', input: 'Hi', ...request }, options);
@@ -21,9 +22,9 @@ test('errors of a translation over two APIs name the fields of responses', () =>
     messages: [{ role: 'user', content: [{ type: 'text', text: 'Hi' }] }],
   });
   expect(() => translate({ text: { format: { type: 'json_object' } } })).toThrow(
-    '"text.format" cannot be expressed',
+    '"text.format" has no equivalent',
   );
   expect(() =>
     translate({ input: [{ role: 'user', content: [{ type: 'input_audio', input_audio: {} }] }] }),
-  ).toThrow('"input" cannot be expressed');
+  ).toThrow('"input" has no equivalent');
 });

@@ -78,7 +78,8 @@ function recordFor(
   const { usage, costNanoUsd, flags } = before ? summed(before, last) : last;
   const { status, outcome, detail: cause } = recordedOutcome(result);
   const lowered = loweredLimit(admitted.quote, admitted.limit, route?.context.request.maxOutputTokens);
-  const fate = lowered ? { ...cause, max_output_tokens: lowered } : cause;
+  const limited = lowered ? { ...cause, max_output_tokens: lowered } : cause;
+  const fate = context.leftOut?.length ? { ...limited, left_out: context.leftOut } : limited;
   const detail = before ? historyDetail(gateway, attempt, result, last, fate) : fate;
   return recordOf(
     context,

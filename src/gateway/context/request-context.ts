@@ -31,6 +31,8 @@ export interface RequestContext<W extends AnswerWire = Wire> {
   optimized?: Optimized;
   /** Translates the provider's answer; undefined when the provider speaks the client's API. */
   translator?: Translator;
+  /** The fields of the client's request that its translation lacks, such as `messages[].name`. */
+  leftOut?: readonly string[];
 }
 
 /** A request to any endpoint: one that gw reads, or one that it passes through. */

@@ -2,6 +2,7 @@ import { badRequest } from '../../errors.ts';
 import { newId } from '../../ids.ts';
 import { modelLimits } from '../../pricing/limits.ts';
 import type { Provider } from '../../providers/registry.ts';
+import { createLeftOut } from '../../translation/left-out.ts';
 import { findTranslation } from '../../translation/translations.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import { responsesWire } from '../../wire/apis/responses.ts';
@@ -48,12 +49,14 @@ export function translateRequest(
   const body = parseObject(request.bytes.toString('utf8'));
   if (!body) throw badRequest('the body is not valid JSON', undefined, 'invalid_json');
   const maxOutputTokens = modelLimits(provider.name, model)?.maxOutputTokens;
+  const leftOut = createLeftOut();
   const translatedBody = translation.translateRequest(body, {
     model,
     maxTokens: maxOutputTokens ?? DEFAULT_MAX_TOKENS,
     outputLimit: provider.outputLimit,
     memory,
     isCodex: isFromCodex(context.exchange.request.headers),
+    leaveOut: leftOut.leaveOut,
   });
   const translated = translation.wire.parse(Buffer.from(JSON.stringify(translatedBody)));
   const { wantsUsage } = request;
@@ -61,6 +64,7 @@ export function translateRequest(
     ...context,
     wire: translation.wire,
     request: maxOutputTokens === undefined ? translated : withLimitOf(translated, request),
+    leftOut: leftOut.fields(),
     translator: translation.translateAnswers({
       model,
       wantsUsage,

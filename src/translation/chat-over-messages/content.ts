@@ -38,7 +38,7 @@ function imageBlock({ type: _type, image_url, cache_control, ...rest }: Json, at
   const { url, detail, ...more } = objectAt(image_url, `${at}.image_url`);
   refuseRest(rest, at);
   refuseRest(more, `${at}.image_url`);
-  if (detail === 'low') throw cannotExpress(`${at}.image_url.detail`, 'images are read in full');
+  if (detail === 'low') throw cannotExpress(`${at}.image_url.detail`, 'all images are read in full');
   return definedFields({
     type: 'image',
     source: sourceOf(textAt(url, `${at}.image_url.url`), `${at}.image_url.url`),

@@ -1,6 +1,7 @@
 import { badRequest } from '../../errors.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import { isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
+import { type LeaveOut, without } from '../left-out.ts';
 import { inputBlocks, textBlocks } from './content.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
@@ -9,7 +10,7 @@ import { cannotExpress, refuseRest } from './refuse.ts';
  * OpenAI-compatible endpoint. Consecutive messages of one side become one turn, which Anthropic requires for the
  * results of parallel tool calls.
  */
-export function conversation(messages: unknown): { system?: Json[]; messages: Json[] } {
+export function conversation(messages: unknown, leaveOut: LeaveOut): { system?: Json[]; messages: Json[] } {
   const system: Json[] = [];
   const turns: { role: string; content: Json[] }[] = [];
   const addTurn = (role: string, content: Json[]) => {
@@ -19,7 +20,7 @@ export function conversation(messages: unknown): { system?: Json[]; messages: Js
   };
   for (const [i, each] of listAt(messages, 'messages').entries()) {
     const at = `messages[${i}]`;
-    const { role, content, ...rest } = objectAt(each, at);
+    const { role, content, ...rest } = without(objectAt(each, at), OF_A_MESSAGE, at, leaveOut);
     switch (role) {
       case 'system':
       case 'developer':
@@ -31,7 +32,7 @@ export function conversation(messages: unknown): { system?: Json[]; messages: Js
         addTurn('user', inputBlocks(content, `${at}.content`));
         break;
       case 'assistant':
-        addTurn('assistant', assistantBlocks(content, rest, at));
+        addTurn('assistant', assistantBlocks(content, rest, { at, leaveOut }));
         break;
       case 'tool':
         addTurn('user', [toolResult(content, rest, at)]);
@@ -43,13 +44,24 @@ export function conversation(messages: unknown): { system?: Json[]; messages: Js
   return { ...(system.length > 0 ? { system } : {}), messages: turns };
 }
 
-function assistantBlocks(content: unknown, message: Json, at: string): Json[] {
+/** Fields that libraries add for their own use: the agent that wrote a message, and what its provider sent besides. */
+const OF_A_MESSAGE = ['name', 'provider_specific_fields'];
+const OF_A_CALL = ['provider_specific_fields'];
+
+interface Place {
+  at: string;
+  leaveOut: LeaveOut;
+}
+
+function assistantBlocks(content: unknown, message: Json, { at, leaveOut }: Place): Json[] {
   // Anthropic can't use reasoning without its signature, and drops that of earlier turns anyway.
   const {
     tool_calls,
     refusal,
     thinking_blocks,
-    reasoning_content: _reasoning,
+    reasoning_content: _content,
+    reasoning: _reasoning,
+    reasoning_details: _details,
     annotations: _annotations,
     ...rest
   } = message;
@@ -62,7 +74,7 @@ function assistantBlocks(content: unknown, message: Json, at: string): Json[] {
     ...thinking.map((block, i) => objectAt(block, `${at}.thinking_blocks[${i}]`)),
     ...text,
     ...refusalText,
-    ...calls.map((call, i) => toolUse(objectAt(call, `${at}.tool_calls[${i}]`), `${at}.tool_calls[${i}]`)),
+    ...calls.map((call, i) => toolUse(call, { at: `${at}.tool_calls[${i}]`, leaveOut })),
   ];
 }
 
@@ -79,16 +91,21 @@ function assistantText(content: unknown, at: string): Json[] {
   );
 }
 
-function toolUse({ id, type, function: call, ...rest }: Json, at: string): Json {
+function toolUse(value: unknown, { at, leaveOut }: Place): Json {
+  const { id, type, function: call, ...rest } = without(objectAt(value, at), OF_A_CALL, at, leaveOut);
   if (type !== 'function') throw cannotExpress(`${at}.type`, `there are no ${String(type)} tools`);
   const { index: _index, ...more } = rest;
   refuseRest(more, at);
-  const { name, arguments: args, ...others } = objectAt(call, `${at}.function`);
+  const {
+    name,
+    arguments: args,
+    ...others
+  } = without(objectAt(call, `${at}.function`), OF_A_CALL, `${at}.function`, leaveOut);
   refuseRest(others, `${at}.function`);
   const input = isEmpty(args) ? {} : parseObject(textAt(args, `${at}.function.arguments`));
   if (input) return { type: 'tool_use', id: textAt(id, `${at}.id`), name, input };
   throw badRequest(
-    `"${at}.function.arguments" must be the JSON of an object`,
+    `"${at}.function.arguments" must be a string with a JSON object`,
     `${at}.function.arguments`,
     'invalid_value',
   );

@@ -22,12 +22,12 @@ export function thinkingAndFormat(chat: Json, model: string): Json {
   const level = String(reasoning_effort);
   if (BUDGETED.test(model)) {
     const budget = BUDGETS[level];
-    if (budget === undefined) throw cannotExpress('reasoning_effort', `${level} is none of its efforts`);
+    if (budget === undefined) throw cannotExpress('reasoning_effort', `there is no effort ${level}`);
     const thinking = { type: 'enabled', budget_tokens: budget };
     return format ? { thinking, output_config: { format } } : { thinking };
   }
   const effort = EFFORTS[level];
-  if (effort === undefined) throw cannotExpress('reasoning_effort', `${level} is none of its efforts`);
+  if (effort === undefined) throw cannotExpress('reasoning_effort', `there is no effort ${level}`);
   return { thinking: { type: 'adaptive' }, output_config: definedFields({ effort, format }) };
 }
 
@@ -36,7 +36,7 @@ function formatOf(value: unknown): Json | undefined {
   const { type, json_schema } = objectAt(value, 'response_format');
   if (type === 'text') return undefined;
   if (type !== 'json_schema') {
-    throw cannotExpress('response_format', 'only a json_schema makes its models keep to JSON');
+    throw cannotExpress('response_format', 'use a json_schema');
   }
   return { type, schema: objectAt(json_schema, 'response_format.json_schema').schema };
 }

@@ -1,3 +1,3 @@
 import { refusals } from '../refusals.ts';
 
-export const { cannotExpress, refuseRest } = refusals("in Anthropic's API, which this model is reached by");
+export const { cannotExpress, refuseRest } = refusals("Anthropic's API, which this model's provider has");

@@ -1,4 +1,5 @@
 import { definedFields, isEmpty, type Json, lookUp, objectAt } from '../json.ts';
+import type { LeaveOut } from '../left-out.ts';
 import type { RequestOptions } from '../translator.ts';
 import { conversation } from './conversation.ts';
 import { thinkingAndFormat } from './reasoning.ts';
@@ -19,7 +20,16 @@ const SKIPPED_FIELDS = new Set([
   'response_format',
   'prompt_cache_key',
   'prompt_cache_retention',
+  'user',
+  'safety_identifier',
+  'metadata',
 ]);
+
+/**
+ * Fields that Anthropic's own OpenAI-compatible endpoint ignores as well: a best effort at repetition, tokens of a
+ * tokenizer that its models don't have, and a hint for speed.
+ */
+const LEFT_OUT = new Set(['seed', 'logit_bias', 'prediction']);
 
 /** Fields with the same meaning in Anthropic's API. Some are extensions that clients of OpenAI's API send. */
 const SAME_FIELDS = new Set(['top_p', 'top_k', 'thinking']);
@@ -38,17 +48,15 @@ const IS_DEFAULT: Record<string, (value: unknown) => boolean> = {
 
 const TRANSLATIONS: Record<string, (value: unknown) => Json> = {
   temperature(value) {
-    if (Number(value) > 1) throw cannotExpress('temperature', 'it goes from 0 to 1 there');
+    if (Number(value) > 1) throw cannotExpress('temperature', 'it goes from 0 to 1');
     return { temperature: value };
   },
   stop: (value) => ({ stop_sequences: Array.isArray(value) ? value : [value] }),
   tools: (value) => ({ tools: tools(value) }),
-  user: (value) => ({ metadata: { user_id: value } }),
-  safety_identifier: (value) => ({ metadata: { user_id: value } }),
   service_tier(value) {
     if (value === 'auto') return {};
     if (value === 'default') return { service_tier: 'standard_only' };
-    throw cannotExpress('service_tier', 'there are auto and default');
+    throw cannotExpress('service_tier', 'use auto or default');
   },
   stream_options(value) {
     const {
@@ -63,24 +71,34 @@ const TRANSLATIONS: Record<string, (value: unknown) => Json> = {
 };
 
 /** Translates a chat completion request. Throws GwError 400 for a field that Anthropic's API can't express. */
-export function messagesRequest(chat: Json, { model, maxTokens }: RequestOptions): Json {
+export function messagesRequest(chat: Json, { model, maxTokens, leaveOut }: RequestOptions): Json {
   const limits = [chat.max_tokens, chat.max_completion_tokens].filter((limit) => typeof limit === 'number');
   const request: Json = {
     model: chat.model,
     max_tokens: limits.length > 0 ? Math.max(...limits) : maxTokens,
-    ...conversation(chat.messages),
+    ...conversation(chat.messages, leaveOut),
     ...definedFields({
       stream: chat.stream,
       tool_choice: toolChoice(chat.tool_choice, chat.parallel_tool_calls),
     }),
     ...thinkingAndFormat(chat, model),
+    ...metadataOf(chat, leaveOut),
   };
   for (const [key, value] of Object.entries(chat)) {
     if (SKIPPED_FIELDS.has(key) || isEmpty(value)) continue;
     const translate = lookUp(TRANSLATIONS, key);
     if (SAME_FIELDS.has(key)) request[key] = value;
+    else if (LEFT_OUT.has(key)) leaveOut(key);
     else if (translate) Object.assign(request, translate(value));
     else if (!lookUp(IS_DEFAULT, key)?.(value)) throw cannotExpress(key);
   }
   return request;
+}
+
+/** Anthropic knows the user's id alone; OpenAI's other labels are for its own store. */
+function metadataOf({ user, safety_identifier, metadata }: Json, leaveOut: LeaveOut): Json {
+  const labels = isEmpty(metadata) ? {} : objectAt(metadata, 'metadata');
+  if (Object.keys(labels).some((name) => name !== 'user_id')) leaveOut('metadata');
+  const user_id = safety_identifier ?? user ?? labels.user_id;
+  return isEmpty(user_id) ? {} : { metadata: { user_id } };
 }

@@ -12,7 +12,7 @@ export function plainText(content: unknown, at: string): string {
   if (typeof content === 'string') return content;
   const texts = listAt(content, at).map((each, i) => {
     const { type, text, ...rest } = blockAt(each, `${at}[${i}]`);
-    if (type !== 'text') throw cannotExpress(`${at}[${i}].type`, `there is no ${String(type)} here`);
+    if (type !== 'text') throw cannotExpress(`${at}[${i}].type`, 'only text is allowed here');
     refuseRest(rest, `${at}[${i}]`);
     return textAt(text, `${at}[${i}].text`);
   });
@@ -40,7 +40,7 @@ function urlOf(value: unknown, at: string): string {
   if (source.type === 'url') return textAt(source.url, `${at}.url`);
   if (source.type === 'base64')
     return `data:${source.media_type};base64,${textAt(source.data, `${at}.data`)}`;
-  throw cannotExpress(`${at}.type`, 'there are url and base64');
+  throw cannotExpress(`${at}.type`, 'use url or base64');
 }
 
 function documentPart({ source: value, title, citations, ...rest }: Json, at: string): Json {
@@ -49,7 +49,7 @@ function documentPart({ source: value, title, citations, ...rest }: Json, at: st
   if (wantsCitations) throw cannotExpress(`${at}.citations`);
   const source = objectAt(value, `${at}.source`);
   if (source.type === 'text') return { type: 'text', text: textAt(source.data, `${at}.source.data`) };
-  if (source.type !== 'base64') throw cannotExpress(`${at}.source.type`, 'there are text and base64');
+  if (source.type !== 'base64') throw cannotExpress(`${at}.source.type`, 'use text or base64');
   const filename = typeof title === 'string' ? title : 'document.pdf';
   return { type: 'file', file: { filename, file_data: urlOf(source, `${at}.source`) } };
 }

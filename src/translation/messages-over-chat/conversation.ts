@@ -1,25 +1,28 @@
 import { isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
+import type { LeaveOut } from '../left-out.ts';
 import { blockAt, contentPart, plainText } from './content.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
 /** Translates the system prompt and Anthropic's turns to chat messages. */
-export function chatMessages(system: unknown, turns: unknown): Json[] {
+export function chatMessages(system: unknown, turns: unknown, leaveOut: LeaveOut): Json[] {
   const prompt = isEmpty(system) ? '' : plainText(system, 'system');
   return [
     ...(prompt === '' ? [] : [{ role: 'system', content: prompt }]),
     ...listAt(turns, 'messages').flatMap((turn, i) =>
-      messagesOf(objectAt(turn, `messages[${i}]`), `messages[${i}]`),
+      messagesOf(objectAt(turn, `messages[${i}]`), `messages[${i}]`, leaveOut),
     ),
   ];
 }
 
-function messagesOf({ role, content, ...rest }: Json, at: string): Json[] {
+function messagesOf({ role, content, ...rest }: Json, at: string, leaveOut: LeaveOut): Json[] {
   refuseRest(rest, at);
   switch (role) {
     case 'user':
       return typeof content === 'string' ? [{ role, content }] : userMessages(content, `${at}.content`);
     case 'assistant':
-      return [typeof content === 'string' ? { role, content } : assistantMessage(content, `${at}.content`)];
+      return typeof content === 'string'
+        ? [{ role, content }]
+        : assistantMessages(content, `${at}.content`, leaveOut);
     // Claude Code inserts reminders between turns.
     case 'system':
       return [{ role, content: plainText(content, `${at}.content`) }];
@@ -64,10 +67,21 @@ function toolMessage(
 function partsOf(content: unknown, at: string): Json[] {
   if (isEmpty(content)) return [];
   if (typeof content === 'string') return [{ type: 'text', text: content }];
-  return listAt(content, at).map((each, i) => contentPart(blockAt(each, `${at}[${i}]`), `${at}[${i}]`));
+  return listAt(content, at).map((each, i) => {
+    const block = blockAt(each, `${at}[${i}]`);
+    return block.type === 'tool_reference'
+      ? { type: 'text', text: `The tool ${textAt(block.tool_name, `${at}[${i}].tool_name`)} is available.` }
+      : contentPart(block, `${at}[${i}]`);
+  });
 }
 
-function assistantMessage(content: unknown, at: string): Json {
+/** Whether a type is of Anthropic's own search among deferred tools, or the name of such a tool. */
+export function isToolSearch(type: unknown): boolean {
+  return typeof type === 'string' && /^tool_search_tool_\w{1,32}$/.test(type);
+}
+
+/** No message for a turn of which nothing is left: providers refuse one without text and calls. */
+function assistantMessages(content: unknown, at: string, leaveOut: LeaveOut): Json[] {
   const texts: string[] = [];
   const calls: Json[] = [];
   for (const [i, each] of listAt(content, at).entries()) {
@@ -85,11 +99,14 @@ function assistantMessage(content: unknown, at: string): Json {
       case 'redacted_thinking':
         break;
       default:
-        throw cannotExpress(`${at}[${i}].type`, `there is no content of type ${String(type)}`);
+        if (!isToolSearch(type === 'server_tool_use' ? block.name : type))
+          throw cannotExpress(`${at}[${i}].type`, `there is no content of type ${String(type)}`);
+        leaveOut(`${at}[${i}] (${type})`);
     }
   }
+  if (texts.length === 0 && calls.length === 0) return [];
   const text = texts.length > 0 ? texts.join('\n\n') : null;
-  return { role: 'assistant', content: text, ...(calls.length > 0 ? { tool_calls: calls } : {}) };
+  return [{ role: 'assistant', content: text, ...(calls.length > 0 ? { tool_calls: calls } : {}) }];
 }
 
 function toolCall({ id, name, input, ...rest }: Json, at: string): Json {

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { definedFields, isEmpty, type Json, listAt, lookUp, objectAt, textAt } from '../json.ts';
+import { type LeaveOut, without } from '../left-out.ts';
 import type { RequestOptions } from '../translator.ts';
-import { chatMessages } from './conversation.ts';
+import { chatMessages, isToolSearch } from './conversation.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
 
-/** Fields that are translated elsewhere. */
+/** Fields that are translated elsewhere, and the mark for a cache, which such providers don't need. */
 const SKIPPED_FIELDS = new Set([
   'model',
   'messages',
@@ -15,13 +16,16 @@ const SKIPPED_FIELDS = new Set([
   'tool_choice',
   'thinking',
   'output_config',
+  'tools',
+  'cache_control',
 ]);
+/** Fields for Anthropic's own use: the rules of Claude Code's auto mode, and why a cache was missed. */
+const LEFT_OUT = new Set(['safeguards', 'diagnostics']);
 /** Fields with the same meaning in OpenAI's API. */
 const SAME_FIELDS = new Set(['temperature', 'top_p']);
 
 const TRANSLATIONS: Record<string, (value: unknown) => Json> = {
   stop_sequences: (value) => ({ stop: value }),
-  tools: (value) => ({ tools: tools(value) }),
   metadata(value) {
     const { user_id, ...rest } = objectAt(value, 'metadata');
     refuseRest(rest, 'metadata');
@@ -38,19 +42,20 @@ const TRANSLATIONS: Record<string, (value: unknown) => Json> = {
 };
 
 /** Translates a messages request. Throws GwError 400 for a field that a chat completion can't express. */
-export function chatRequest(messages: Json, { model, outputLimit }: RequestOptions): Json {
+export function chatRequest(messages: Json, { model, outputLimit, leaveOut }: RequestOptions): Json {
   const request: Json = {
     model: messages.model,
-    messages: chatMessages(messages.system, messages.messages),
+    messages: chatMessages(messages.system, messages.messages, leaveOut),
     ...definedFields({ [outputLimit]: messages.max_tokens, stream: messages.stream }),
     ...(messages.stream === true ? { stream_options: { include_usage: true } } : {}),
-    ...toolChoice(messages.tool_choice),
+    ...toolFields(messages, leaveOut),
     ...outputOf(messages, model),
   };
   for (const [key, value] of Object.entries(messages)) {
     if (SKIPPED_FIELDS.has(key) || isEmpty(value)) continue;
     const translate = lookUp(TRANSLATIONS, key);
     if (SAME_FIELDS.has(key)) request[key] = value;
+    else if (LEFT_OUT.has(key)) leaveOut(key);
     else if (translate) Object.assign(request, translate(value));
     else throw cannotExpress(key);
   }
@@ -62,20 +67,36 @@ function shortId(id: string): string {
   return id.length <= 64 ? id : createHash('sha256').update(id).digest('hex');
 }
 
-function tools(value: unknown): Json[] {
-  return listAt(value, 'tools').map((tool, i) => {
+/** Translates `tools` and `tool_choice`. All tools are sent, deferred ones too, so there is nothing to search for. */
+function toolFields(messages: Json, leaveOut: LeaveOut): Json {
+  const list = isEmpty(messages.tools) ? [] : listAt(messages.tools, 'tools');
+  const tools = list.flatMap((value, i) => {
     const at = `tools[${i}]`;
-    const { type, name, description, input_schema, strict, ...rest } = objectAt(tool, at);
-    if (type !== undefined && type !== null && type !== 'custom') {
-      throw cannotExpress(`${at}.type`, `${String(type)} runs at Anthropic`);
-    }
-    const { cache_control: _cache, eager_input_streaming: _eager, ...more } = rest;
-    refuseRest(more, at);
-    return {
-      type: 'function',
-      function: definedFields({ name, description, parameters: input_schema, strict }),
-    };
+    const tool = objectAt(value, at);
+    if (!isToolSearch(tool.type)) return [chatTool(tool, at, leaveOut)];
+    leaveOut(`${at} (${tool.type})`);
+    return [];
   });
+  if (tools.length === 0 && list.length > 0) return {};
+  return { ...(list.length > 0 ? { tools } : {}), ...toolChoice(messages.tool_choice) };
+}
+
+function chatTool(tool: Json, at: string, leaveOut: LeaveOut): Json {
+  const { type, name, description, input_schema, strict, ...rest } = without(
+    tool,
+    ['defer_loading'],
+    at,
+    leaveOut,
+  );
+  if (type !== undefined && type !== null && type !== 'custom') {
+    throw cannotExpress(`${at}.type`, `only Anthropic runs ${String(type)}`);
+  }
+  const { cache_control: _cache, eager_input_streaming: _eager, ...more } = rest;
+  refuseRest(more, at);
+  return {
+    type: 'function',
+    function: definedFields({ name, description, parameters: input_schema, strict }),
+  };
 }
 
 function toolChoice(value: unknown): Json {

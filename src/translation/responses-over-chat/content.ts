@@ -18,7 +18,7 @@ export function plainText(content: unknown, at: string): string {
   if (typeof content === 'string') return content;
   return contentParts(content, at)
     .map((part, i) => {
-      if (part.type !== 'text') throw cannotExpress(`${at}[${i}].type`, 'there is only text here');
+      if (part.type !== 'text') throw cannotExpress(`${at}[${i}].type`, 'only text is allowed here');
       return part.text;
     })
     .join('\n\n');
@@ -57,6 +57,6 @@ function imagePart({ image_url, detail, file_id, ...rest }: Json, at: string): J
 
 function filePart({ file_data, filename, detail, ...rest }: Json, at: string): Json {
   refuseRest({ ...rest, ...(detail === 'auto' ? {} : { detail }) }, at);
-  if (isEmpty(file_data)) throw cannotExpress(at, 'a file has to come with its file_data');
+  if (isEmpty(file_data)) throw cannotExpress(at, 'send the file as file_data');
   return { type: 'file', file: definedFields({ filename, file_data }) };
 }

@@ -1,4 +1,5 @@
 import { isEmpty, type Json, listAt, objectAt, textAt } from '../json.ts';
+import type { LeaveOut } from '../left-out.ts';
 import { contentParts, plainIfText, plainText } from './content.ts';
 import type { ItemMemory } from './item-memory.ts';
 import { unpackReasoning } from './reasoning.ts';
@@ -9,6 +10,7 @@ export interface ConversationOptions {
   memory: Pick<ItemMemory, 'recall'>;
   /** Keep signed reasoning of earlier turns as `thinking_blocks`. */
   keepsReasoning: boolean;
+  leaveOut: LeaveOut;
 }
 
 /** Translates instructions and input items to chat messages. Throws GwError 400 for an item that has no equivalent. */
@@ -25,7 +27,7 @@ export function chatMessages({ instructions, input }: Json, options: Conversatio
 }
 
 function add(messages: Json[], item: Json, at: string, options: ConversationOptions): void {
-  const { type, id, status: _status, ...rest } = item;
+  const { type, id, status: _status, internal_chat_message_metadata_passthrough: _metadata, ...rest } = item;
   switch (type) {
     case undefined:
     case 'message':
@@ -42,6 +44,13 @@ function add(messages: Json[], item: Json, at: string, options: ConversationOpti
     case 'reasoning':
       if (options.keepsReasoning) addReasoning(messages, rest);
       return;
+    // Its tools are in the request's.
+    case 'additional_tools':
+      return;
+    case 'tool_search_call':
+    case 'tool_search_output':
+      options.leaveOut(`${at} (${type})`);
+      return;
     case 'item_reference':
       add(messages, recallItem(id, at, options), at, options);
       return;
@@ -55,7 +64,7 @@ function recallItem(id: unknown, at: string, { memory }: ConversationOptions): J
   if (item) return item;
   throw cannotExpress(
     at,
-    `gw kept the item ${String(id)} only for a while. Send the item itself; with "store": false clients do`,
+    `gw no longer has the item ${String(id)}. Send the item itself, as clients do with "store": false`,
   );
 }
 

@@ -23,8 +23,22 @@ export function flatName(name: unknown, namespace?: unknown): string {
   return `${flat.slice(0, MAX_NAME - 9)}_${hash}`;
 }
 
+/** Types of items that bring tools into a conversation: https://developers.openai.com/api/docs/guides/tools-tool-search */
+const TOOL_ITEMS: ReadonlySet<unknown> = new Set(['additional_tools', 'tool_search_output']);
+
+/** The lists of tools in a request: `tools`, which Codex omits for newer models, and those in items of the input. */
+export function toolLists({ tools, input }: Json): { tools: unknown; at: string }[] {
+  const items = Array.isArray(input) ? input : [];
+  return [
+    { tools, at: 'tools' },
+    ...items.flatMap((item: unknown, i) =>
+      isObject(item) && TOOL_ITEMS.has(item.type) ? [{ tools: item.tools, at: `input[${i}].tools` }] : [],
+    ),
+  ];
+}
+
 /** The tools of a request by their names in the chat completion. */
-export function toolsByName(tools: unknown): ReadonlyMap<string, NamedTool> {
+export function toolsByName(request: Json): ReadonlyMap<string, NamedTool> {
   const names = new Map<string, NamedTool>();
   const add = (list: unknown, namespace?: unknown) => {
     for (const tool of objectsIn(list)) {
@@ -32,7 +46,7 @@ export function toolsByName(tools: unknown): ReadonlyMap<string, NamedTool> {
       else names.set(flatName(tool.name, namespace), namedTool(tool, namespace));
     }
   };
-  add(tools);
+  for (const { tools } of toolLists(request)) add(tools);
   return names;
 }
 

@@ -1,21 +1,25 @@
 import { definedFields, isEmpty, type Json, listAt, objectAt } from '../json.ts';
+import { type LeaveOut, without } from '../left-out.ts';
 import { cannotExpress, refuseRest } from './refuse.ts';
-import { flatName } from './tool-names.ts';
+import { flatName, toolLists } from './tool-names.ts';
 
 const NO_PARAMETERS = { type: 'object', properties: {} };
 
 export interface ToolOptions {
   /** The client is Codex, whose web search is dropped: it offers the tool with every request. */
   isCodex: boolean;
+  leaveOut: LeaveOut;
 }
 
-/** Translates `tools`, `tool_choice` and `parallel_tool_calls`. */
-export function toolFields(responses: Json, { isCodex }: ToolOptions): Json {
-  const list = isEmpty(responses.tools) ? [] : listAt(responses.tools, 'tools');
-  const tools = list.flatMap((value, i) => {
-    const tool = objectAt(value, `tools[${i}]`);
-    return isCodex && tool.type === 'web_search' ? [] : chatTools(tool, `tools[${i}]`);
-  });
+/**
+ * Translates `tools`, `tool_choice` and `parallel_tool_calls`. All tools are sent, deferred ones too. One that is listed
+ * again is sent as it was last.
+ */
+export function toolFields(responses: Json, options: ToolOptions): Json {
+  const all = toolLists(responses).flatMap(({ tools: list, at }) =>
+    isEmpty(list) ? [] : toolsIn(listAt(list, at), at, options),
+  );
+  const tools = [...new Map(all.map((tool) => [tool.name, tool])).values()];
   const { choice, only } = toolChoice(responses.tool_choice);
   const allowed = only ? tools.filter(({ name }) => only.has(name)) : tools;
   if (allowed.length === 0) return {};
@@ -32,25 +36,37 @@ interface ChatTool {
   tool: Json;
 }
 
-function chatTools(tool: Json, at: string, namespace?: unknown): ChatTool[] {
+function toolsIn(list: unknown[], at: string, options: ToolOptions, namespace?: unknown): ChatTool[] {
+  return list.flatMap((value, i) =>
+    chatTools(objectAt(value, `${at}[${i}]`), `${at}[${i}]`, options, namespace),
+  );
+}
+
+function chatTools(tool: Json, at: string, options: ToolOptions, namespace: unknown): ChatTool[] {
+  if (isNotNeeded(tool, options)) {
+    options.leaveOut(`${at} (${tool.type})`);
+    return [];
+  }
   switch (tool.type) {
     case 'function':
-      return [functionTool(tool, at, namespace)];
+      return [functionTool(without(tool, ['defer_loading'], at, options.leaveOut), at, namespace)];
     case 'custom':
-      return [customTool(tool, at, namespace)];
+      return [customTool(without(tool, ['defer_loading'], at, options.leaveOut), at, namespace)];
     case 'namespace':
-      if (namespace !== undefined) throw cannotExpress(`${at}.type`, 'there is no namespace in a namespace');
-      return listAt(tool.tools, `${at}.tools`).flatMap((inner, i) =>
-        chatTools(objectAt(inner, `${at}.tools[${i}]`), `${at}.tools[${i}]`, tool.name),
-      );
+      if (namespace !== undefined) throw cannotExpress(`${at}.type`, "a namespace can't contain another");
+      return toolsIn(listAt(tool.tools, `${at}.tools`), `${at}.tools`, options, tool.name);
     default:
-      throw cannotExpress(`${at}.type`, `${String(tool.type)} runs at OpenAI`);
+      throw cannotExpress(`${at}.type`, `only OpenAI runs ${String(tool.type)}`);
   }
 }
 
+/** OpenAI's search among deferred tools, unless the client runs it; and the web search that Codex always offers. */
+function isNotNeeded({ type, execution }: Json, { isCodex }: ToolOptions): boolean {
+  return type === 'tool_search' ? execution !== 'client' : isCodex && type === 'web_search';
+}
+
 function functionTool({ type: _type, ...tool }: Json, at: string, namespace: unknown): ChatTool {
-  const { name, description, parameters, strict, defer_loading, output_schema: _schema, ...rest } = tool;
-  if (defer_loading === true) throw cannotExpress(`${at}.defer_loading`);
+  const { name, description, parameters, strict, output_schema: _schema, ...rest } = tool;
   refuseRest(rest, at);
   return chatTool(flatName(name, namespace), {
     description,
@@ -60,8 +76,7 @@ function functionTool({ type: _type, ...tool }: Json, at: string, namespace: unk
 }
 
 function customTool({ type: _type, ...tool }: Json, at: string, namespace: unknown): ChatTool {
-  const { name, description, format, defer_loading, ...rest } = tool;
-  if (defer_loading === true) throw cannotExpress(`${at}.defer_loading`);
+  const { name, description, format, ...rest } = tool;
   refuseRest(rest, at);
   const input = { type: 'string', ...grammarOf(format, `${at}.format`) };
   return chatTool(flatName(name, namespace), {
@@ -91,7 +106,7 @@ function toolChoice(value: unknown): { choice?: unknown; only?: ReadonlySet<stri
   if (type === 'function' || type === 'custom') {
     return { choice: { type: 'function', function: { name: flatName(name, namespace) } } };
   }
-  if (type !== 'allowed_tools') throw cannotExpress('tool_choice.type', `${String(type)} runs at OpenAI`);
+  if (type !== 'allowed_tools') throw cannotExpress('tool_choice.type', `only OpenAI runs ${String(type)}`);
   const allowed = listAt(tools, 'tool_choice.tools').map((tool, i) => {
     const each = objectAt(tool, `tool_choice.tools[${i}]`);
     return flatName(each.name, each.namespace);

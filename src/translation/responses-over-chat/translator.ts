@@ -9,7 +9,7 @@ import { toolsByName } from './tool-names.ts';
 /** Translates chat completions for a client of responses. */
 export function translateForResponses(options: TranslationOptions): Translator {
   const { request, memory } = options;
-  const responseOptions = { ...options, tools: toolsByName(request.tools) };
+  const responseOptions = { ...options, tools: toolsByName(request) };
   const stream = new ResponseStream(responseOptions);
 
   /** Not needed for a client that has nothing stored, as it sends the items itself. */

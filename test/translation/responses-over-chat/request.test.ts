@@ -1,11 +1,24 @@
 import { describe, expect, test } from 'vitest';
 import { GwError } from '../../../src/errors.ts';
+import { createLeftOut } from '../../../src/translation/left-out.ts';
 import { createItemMemory } from '../../../src/translation/responses-over-chat/item-memory.ts';
 import { chatRequest } from '../../../src/translation/responses-over-chat/request.ts';
 
 const memory = createItemMemory();
-const OPTIONS = { outputLimit: 'max_tokens', memory, keepsReasoning: false, isCodex: false } as const;
+const OPTIONS = {
+  outputLimit: 'max_tokens',
+  memory,
+  keepsReasoning: false,
+  isCodex: false,
+  leaveOut: () => {},
+} as const;
 const translate = (request: object) => chatRequest({ model: 'm', input: 'Hi', ...request }, OPTIONS);
+/** The translated request, and the fields that were left out. */
+function translateNoting(request: object, isCodex = false) {
+  const { leaveOut, fields } = createLeftOut();
+  const chat = chatRequest({ model: 'm', input: 'Hi', ...request }, { ...OPTIONS, isCodex, leaveOut });
+  return { chat, leftOut: fields() };
+}
 const messages = (...input: object[]) => translate({ input }).messages;
 const message = (role: string, text: string) => ({
   type: 'message',
@@ -179,12 +192,74 @@ describe('tools', () => {
   });
 
   test('drops the web search that Codex offers with every request', () => {
-    const request = {
-      model: 'm',
-      input: 'Hi',
-      tools: [f, { type: 'web_search', external_web_access: true }],
-    };
-    expect(chatRequest(request, { ...OPTIONS, isCodex: true }).tools).toHaveLength(1);
+    const tools = [f, { type: 'web_search', external_web_access: true }];
+    const { chat, leftOut } = translateNoting({ tools }, true);
+    expect(chat.tools).toHaveLength(1);
+    expect(leftOut).toEqual(['tools[] (web_search)']);
+  });
+
+  test('tools in items of the input are sent with the others, as they were listed last', () => {
+    const g = { type: 'function', name: 'g', parameters: {} };
+    const { chat, leftOut } = translateNoting({
+      tools: [f],
+      input: [
+        {
+          type: 'additional_tools',
+          role: 'developer',
+          tools: [{ type: 'namespace', name: 'functions', tools: [{ type: 'custom', name: 'exec' }] }, g],
+        },
+        { role: 'user', content: 'Hi' },
+        { type: 'additional_tools', role: 'developer', tools: [{ ...g, description: 'later' }] },
+      ],
+    });
+    expect(chat.tools).toMatchObject([
+      { function: { name: 'f' } },
+      { function: { name: 'functions__exec' } },
+      { function: { name: 'g', description: 'later' } },
+    ]);
+    expect(chat.messages).toEqual([{ role: 'user', content: 'Hi' }]);
+    expect(leftOut).toEqual([]);
+  });
+
+  test('deferred tools are sent in full, without the search among them', () => {
+    const found = { type: 'function', name: 'found' };
+    const { chat, leftOut } = translateNoting({
+      tools: [
+        { ...f, defer_loading: true },
+        { type: 'custom', name: 'c', defer_loading: false },
+        { type: 'tool_search' },
+      ],
+      input: [
+        { type: 'tool_search_call', call_id: null, arguments: { paths: ['found'] }, execution: 'server' },
+        { type: 'tool_search_output', call_id: null, execution: 'server', tools: [found] },
+        { role: 'user', content: 'Hi' },
+      ],
+    });
+    expect(chat.tools).toMatchObject([
+      { function: { name: 'f' } },
+      { function: { name: 'c' } },
+      { function: { name: 'found' } },
+    ]);
+    expect(JSON.stringify(chat)).not.toContain('defer_loading');
+    expect(chat.messages).toEqual([{ role: 'user', content: 'Hi' }]);
+    expect(leftOut).toEqual([
+      'input[] (tool_search_call)',
+      'input[] (tool_search_output)',
+      'tools[].defer_loading',
+      'tools[] (tool_search)',
+    ]);
+  });
+
+  test("Codex's own notes on items are dropped", () => {
+    const note = { internal_chat_message_metadata_passthrough: { turn_id: 't' } };
+    expect(
+      messages(
+        { ...message('user', 'Hi'), ...note },
+        { type: 'reasoning', summary: [], ...note },
+        call('a', 'f', '{}', note),
+        { type: 'function_call_output', call_id: 'a', output: 'ok', ...note },
+      ),
+    ).toMatchObject([{ role: 'user' }, { role: 'assistant' }, { role: 'tool' }]);
   });
 
   test('drops the tool choice if there are no tools', () => {
@@ -256,6 +331,9 @@ test('refuses a field that a chat completion cannot express', () => {
   expect(refusedField({ top_logprobs: 3 })).toBe('top_logprobs');
   expect(refusedField({ include: ['message.output_text.logprobs'] })).toBe('include[0]');
   expect(refusedField({ tools: [{ type: 'web_search' }] })).toBe('tools[0].type');
+  expect(refusedField({ tools: [{ type: 'tool_search', execution: 'client' }] })).toBe('tools[0].type');
+  const additional = { type: 'additional_tools', tools: [{ type: 'function', name: 'f' }, { type: 'mcp' }] };
+  expect(refusedField({ input: [additional] })).toBe('input[0].tools[1].type');
   expect(refusedField({ tools: [{ type: 'mcp', server_label: 'x' }] })).toBe('tools[0].type');
   expect(
     refusedField({ tools: [{ type: 'function', name: 'f' }], tool_choice: { type: 'file_search' } }),

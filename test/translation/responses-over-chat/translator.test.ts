@@ -191,6 +191,28 @@ describe('streams', LONG, () => {
     expect(names(events).filter((name) => name === 'function_call_arguments.delta')).toHaveLength(3);
   });
 
+  test('signed reasoning without text has no summary', () => {
+    const thinking_blocks = [{ type: 'redacted_thinking', data: 'x' }];
+    const events = streamed([chunkBody('m', { delta: { thinking_blocks } }), word('So'), finish('stop')]);
+    expect(names(events).slice(2, 5)).toEqual(['output_item.added', 'output_item.done', 'output_item.added']);
+    expect(events[3]?.[1].item).toMatchObject({ type: 'reasoning', summary: [] });
+  });
+
+  test('calls of tools in the input have the names that the client uses', () => {
+    const exec = { type: 'custom', name: 'exec' };
+    const namespace = { type: 'namespace', name: 'functions', tools: [exec] };
+    const call = { index: 0, id: 'a', function: { name: 'functions__exec', arguments: '{"input":"ls"}' } };
+    const events = streamed([chunkBody('m', { delta: { tool_calls: [call] } }), finish('tool_calls')], {
+      input: [{ type: 'additional_tools', role: 'developer', tools: [namespace] }],
+    });
+    expect(events.at(-2)?.[1].item).toMatchObject({
+      type: 'custom_tool_call',
+      name: 'exec',
+      namespace: 'functions',
+      input: 'ls',
+    });
+  });
+
   test('calls with the same index are distinguished by their ids', () => {
     const whole = (id: string) =>
       chunkBody('m', { delta: { tool_calls: [{ index: 0, id, function: { name: 'f', arguments: '{}' } }] } });
