@@ -13,6 +13,8 @@ export interface ListedModel {
 export interface ModelLists {
   /** The providers whose cached list has a model. Fetches nothing. */
   known(model: string): Provider[];
+  /** A model in its provider's cached list. */
+  find(provider: Provider, model: string): ListedModel | undefined;
   /** Fetches every list that is missing or stale. Resolves when all fetches have succeeded or failed. */
   refresh(): Promise<void>;
   /** All cached lists; `error` is why the last fetch failed. */
@@ -73,6 +75,7 @@ export function createModelLists(
 
   return {
     known: (model) => [...providers()].filter((provider) => entryOf(provider)?.models.has(model)),
+    find: (provider, model) => entryOf(provider)?.models.get(model),
     async refresh() {
       await Promise.all([...providers()].map(ensure));
     },

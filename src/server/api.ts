@@ -118,7 +118,12 @@ function routesOf({ gateway, db, lists, webhooks, health, reload }: ApiOptions):
       }),
     ),
     ...budgetRoutes({ gateway, db, json, reload }),
-    ...modelRoutes(json, () => ({ lists, catalog: gateway.catalog() })),
+    ...modelRoutes(json, () => ({
+      lists,
+      catalog: gateway.catalog(),
+      aliases: gateway.settings().aliases,
+      find: gateway.resolver.find,
+    })),
     // A tuned model belongs to its provider, which deletes it.
     'DELETE /v1/models/{id}': (exchange) => passThrough(gateway, exchange),
     ...webhookRoutes(json, webhooks),

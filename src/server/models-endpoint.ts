@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { notFound } from '../errors.ts';
+import type { Resolver } from '../gateway/state/resolver.ts';
 import type { Catalog } from '../pricing/catalog.ts';
 import { modelLimits } from '../pricing/limits.ts';
 import type { Rate } from '../pricing/rate.ts';
@@ -12,6 +13,8 @@ import { queryOf, type RouteTable } from './routes.ts';
 export interface ModelsContext {
   lists: ModelLists;
   catalog: Catalog;
+  aliases: Readonly<Record<string, string>>;
+  find: Resolver['find'];
 }
 
 type Model = Record<string, unknown> & { id: string };
@@ -72,25 +75,45 @@ function nameOf(provider: Provider, id: string): string {
   return id.startsWith(`${provider.name}/`) ? id : `${provider.name}/${id}`;
 }
 
-/** `GET /v1/models`: the merged lists of the providers. `errors` names those that do not answer. */
+/**
+ * `GET /v1/models`: all names that a request can have: aliases, the providers' own names, and `provider/model`. `errors`
+ * names the providers that do not answer.
+ */
 async function listModels(
-  { lists, catalog }: ModelsContext,
+  context: ModelsContext,
   isAnthropic: boolean,
   query: Readonly<Record<string, string>>,
 ): Promise<Record<string, unknown>> {
+  const { lists, catalog, aliases } = context;
   await lists.refresh();
   const all = lists.all();
   const errors = all.flatMap(({ provider, error }) =>
     error === null ? [] : [{ provider: provider.name, error }],
   );
-  const data = all.flatMap(({ provider, models }) =>
+  const full = all.flatMap(({ provider, models }) =>
     models.map((model) => modelOf(provider, model, catalog)),
   );
+  const short = [...Object.keys(aliases), ...all.flatMap(({ models }) => models.map(({ id }) => id))];
+  const named = new Map(full.map((model) => [model.id, model]));
+  for (const name of new Set(short)) {
+    const model = named.has(name) ? undefined : modelByShortName(context, name);
+    if (model) named.set(name, model);
+  }
+  const data = [...named.values()];
   return {
     object: 'list',
     ...(isAnthropic ? anthropicPage(data, query) : { data }),
     ...(errors.length > 0 ? { errors } : {}),
   };
+}
+
+/** The model that a request with an alias or a provider's own name goes to first; undefined if there is none. */
+function modelByShortName({ lists, catalog, aliases, find }: ModelsContext, name: string): Model | undefined {
+  const [target] = find(name, 'openai');
+  // A name such as `openai/gpt-5` is one of OpenRouter's own, but means the provider `openai` where there is one.
+  if (!target || (target.model !== name && !Object.hasOwn(aliases, name))) return undefined;
+  const { provider, model } = target;
+  return { ...modelOf(provider, lists.find(provider, model) ?? { id: model, raw: {} }, catalog), id: name };
 }
 
 /** A page of models as Anthropic's API has them; all of them by default. */
@@ -113,13 +136,16 @@ function anthropicModel(model: Model): Model {
   return { display_name: model.id, created_at, ...model, type: 'model' };
 }
 
-/** `GET /v1/models/{id}`: takes `provider/model` or the provider's own id, and returns it as `id`. Throws GwError 404. */
+/** `GET /v1/models/{id}`: takes any name of a model, and returns it as `id`. Throws GwError 404. */
 async function getModel(
-  { lists, catalog }: ModelsContext,
+  context: ModelsContext,
   id: string,
   isAnthropic: boolean,
 ): Promise<Record<string, unknown>> {
+  const { lists, catalog, aliases } = context;
   await lists.refresh();
+  const aliased = Object.hasOwn(aliases, id) ? modelByShortName(context, id) : undefined;
+  if (aliased) return isAnthropic ? anthropicModel(aliased) : aliased;
   for (const { provider, models } of lists.all()) {
     const entry = models.find((model) => model.id === id || nameOf(provider, model.id) === id);
     if (!entry) continue;

@@ -56,7 +56,7 @@ test('the SDKs page through the list and find each model again', async () => {
     };
   }>('@anthropic-ai/sdk');
   const openai = new OpenAI({ baseURL: gateway.url, apiKey: gateway.key });
-  const expected = ['mock/a', 'mock/b', 'mock/c', 'anthropic/a', 'anthropic/b', 'anthropic/c'];
+  const expected = ['a', 'b', 'c'].flatMap((id) => [id, `mock/${id}`, `anthropic/${id}`]);
   const ids: string[] = [];
   for await (const { id } of openai.models.list()) if (!id.startsWith('sandbox/')) ids.push(id);
   expect(ids.sort()).toEqual(expected.sort());
@@ -67,6 +67,41 @@ test('the SDKs page through the list and find each model again', async () => {
   for await (const { id } of client.models.list({ limit: 2 })) if (!id.startsWith('sandbox/')) paged.push(id);
   expect(paged.sort()).toEqual(expected);
   expect(await client.models.retrieve('anthropic/c')).toMatchObject({ id: 'anthropic/c' });
+});
+
+test('aliases are listed with the fields of their first model, before a model of the same name', async () => {
+  const gateway = await startBothWires({
+    upstream: await startUpstream({ models: modelList([CLAUDE, 'shared']) }),
+    settings: {
+      aliases: { fast: `nobody-has-it, anthropic/${CLAUDE}`, shared: 'mock/shared', lost: 'nowhere' },
+    },
+  });
+  const { data } = (await gateway.get('/v1/models')).json() as { data: { id: string; owned_by: string }[] };
+  const named = (name: string) => data.filter(({ id }) => id === name);
+  expect(named('fast')).toMatchObject([{ owned_by: 'anthropic', pricing: { input: 3 }, object: 'model' }]);
+  expect(named('shared')).toMatchObject([{ owned_by: 'mock' }]);
+  expect(named('lost')).toEqual([]);
+  expect((await gateway.get('/v1/models/fast')).json()).toMatchObject({ id: 'fast', owned_by: 'anthropic' });
+  const headers = { 'anthropic-version': '2023-06-01' };
+  expect((await gateway.get('/v1/models/fast', headers)).json()).toMatchObject({
+    type: 'model',
+    id: 'fast',
+    display_name: 'fast',
+  });
+  await gateway.stop();
+  await gateway.upstream.close();
+});
+
+test("a provider's name with a slash is listed only where it means that provider", async () => {
+  const gateway = await startBothWires({
+    upstream: await startUpstream({ models: modelList(['anthropic/x', 'vendor/y']) }),
+  });
+  const { data } = (await gateway.get('/v1/models')).json() as { data: { id: string; owned_by: string }[] };
+  expect(data.find(({ id }) => id === 'vendor/y')).toMatchObject({ owned_by: 'mock' });
+  for (const { id, owned_by } of data.filter(({ id }) => id === 'anthropic/x'))
+    expect([id, owned_by]).toEqual(['anthropic/x', 'anthropic']);
+  await gateway.stop();
+  await gateway.upstream.close();
 });
 
 test('a fine-tuned model is deleted at its provider', async () => {
