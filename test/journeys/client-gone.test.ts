@@ -263,7 +263,7 @@ test(`${DISCONNECTS} clients that leave at random moments: each is booked for no
   }
   const random = seededRandom(process.env.GW_SEED ?? 'disconnects');
   // 500 tokens a second, the fastest rate that gw assumes.
-  gateway.upstream.script(metered({ tokens: 1_000, perTick: 1, tick: every(2, systemClock) }));
+  gateway.upstream.script(metered({ tokens: 400, perTick: 1, tick: every(2, systemClock) }));
   const leave = async (i: number) => {
     const body = i % 2 ? STREAM : PLAIN;
     const model = `${providerOf(i)}/gpt-4o-${i}`;
@@ -287,7 +287,7 @@ test(`${DISCONNECTS} clients that leave at random moments: each is booked for no
     expect(record).toMatchObject({ outcome: 'client_gone' });
     const isCut = stream === true && record?.provider === 'openai';
     expect([model, record?.flags.includes('estimated')]).toEqual([model, isCut]);
-    if (!isCut) expect([model, hungUp, record?.outputTokens]).toEqual([model, undefined, 1_000]);
+    if (!isCut) expect([model, hungUp, record?.outputTokens]).toEqual([model, undefined, 400]);
     expect([model, (record?.outputTokens ?? 0) >= progress.outputTokens]).toEqual([model, true]);
   }
   expect(gateway.upstream.requests.length).toBeGreaterThan(DISCONNECTS / 2);
