@@ -38,18 +38,21 @@ function growthOf(text: string, bytes: number): number {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
+const SPACE = 0x20;
+const LETTER_U = 0x75;
 /** The length of `\u4e2d`. */
 const ESCAPE_LENGTH = 6;
 
 /**
  * Bytes by which JSON can grow when a template writes it anew: HTML escapes for four characters, `\uXXXX` for everything
  * beyond ASCII, and a line with its indent for each member, element and closing bracket. A string may hold JSON in turn,
- * as the arguments of a call do.
+ * as the arguments of a call do: then it is JSON from its beginning.
  */
 export function rewriteGrowth(bytes: Buffer, start: number, end: number): number {
   let growth = 0;
   let depth = 0;
   let isString = false;
+  let holdsJson = false;
   /** Within a string: the depth of the JSON that it may hold, and whether that is in a string of its own. */
   let innerDepth = 0;
   let isInnerString = false;
@@ -58,6 +61,7 @@ export function rewriteGrowth(bytes: Buffer, start: number, end: number): number
     if (byte >= 0x80) growth += unitsAt(byte) * ESCAPE_LENGTH;
     else if (byte === QUOTE) {
       isString = !isString;
+      holdsJson = isString && beginsJson(bytes, i + 1);
       innerDepth = 0;
       isInnerString = false;
     } else if (byte === BACKSLASH) {
@@ -66,7 +70,7 @@ export function rewriteGrowth(bytes: Buffer, start: number, end: number): number
       // A backslash of the inner text, and what it escapes, which ends no string there.
       else if (bytes[i] === BACKSLASH && bytes[i + 1] === BACKSLASH) i += 2;
     } else if (isHtml(byte)) growth += ESCAPE_LENGTH - 1;
-    else if (isInnerString) continue;
+    else if (isInnerString || (isString && !holdsJson)) continue;
     else if (byte === COMMA) growth += 2 + depth + innerDepth;
     else if (isOpening(byte)) {
       if (isString) innerDepth++;
@@ -79,6 +83,19 @@ export function rewriteGrowth(bytes: Buffer, start: number, end: number): number
     }
   }
   return growth;
+}
+
+const SPACE_ESCAPES: ReadonlySet<number> = new Set(Buffer.from('nrt'));
+
+/** Whether a string begins as a JSON object or array does. Any other text is JSON without structure, or none. */
+function beginsJson(bytes: Buffer, start: number): boolean {
+  let i = start;
+  for (;;) {
+    if (bytes[i] === SPACE) i++;
+    else if (bytes[i] === BACKSLASH && SPACE_ESCAPES.has(bytes[i + 1] ?? 0)) i += 2;
+    // The escape of any letter: it may stand for a bracket.
+    else return isOpening(bytes[i] ?? 0) || (bytes[i] === BACKSLASH && bytes[i + 1] === LETTER_U);
+  }
 }
 
 /** UTF-16 units of the character that begins with a byte; 0 for the bytes that follow. */

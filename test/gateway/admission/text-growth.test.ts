@@ -58,3 +58,16 @@ test.each<[string, (value: unknown) => unknown, (value: unknown) => unknown]>([
     );
   },
 );
+
+test.each([
+  ['"[1,2]"', true],
+  [String.raw`" \n\t{\"a\":1}"`, true],
+  [String.raw`"\u005b1,2]"`, true],
+  ['"see: [1,2]"', false],
+  ['"if (a) { b(1, 2) }"', false],
+])('brackets and commas in the string %s grow only if all of it may be JSON', (string, mayGrow) => {
+  const bytes = Buffer.from(`[${string}]`);
+  const alone = Buffer.from('[""]');
+  const growth = rewriteGrowth(bytes, 0, bytes.length) - rewriteGrowth(alone, 0, alone.length);
+  expect(growth > 0).toBe(mayGrow);
+});
