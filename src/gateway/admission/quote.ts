@@ -105,9 +105,7 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
     amount: 0,
     least: 0,
     mayLower,
-    leastOutputTokens: mayLower
-      ? Math.min(leastOutput(request, options.minOutputTokens), outputTokens)
-      : outputTokens,
+    leastOutputTokens: mayLower ? Math.min(leastOutput(request, options), outputTokens) : outputTokens,
     mustLimit: mayLower && maxOutputTokens === undefined && modelMaximum === undefined,
     unpriced: card === undefined || request.surcharges?.unknown !== undefined || tools?.unknown !== undefined,
     beyondLimit: request.beyondLimit ?? 0,
@@ -123,16 +121,24 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
   return result;
 }
 
-/** A tool call or a JSON answer that is cut is of no use, and takes more tokens than the start of a text that is. */
+/**
+ * A tool call or a JSON answer that is cut is of no use, and takes more tokens than the start of a text that is. A client
+ * without a limit of its own has left it to gw: refusing what could have been sent is worse there.
+ */
 const STRUCTURED_FACTOR = 4;
+
+/** Makers whose output limit covers the reasoning, of which a request sets no number of tokens. */
+const LIMIT_REASONING: ReadonlySet<string> = new Set(['openai', 'azure']);
 
 /**
  * The output that each choice keeps: the reasoning that was asked for, which an API may demand to be below the limit,
  * and the minimum for the answer itself.
  */
-function leastOutput(request: WireRequest, minOutputTokens: number): number {
-  const { reasoningTokens = 0, leastLimit = 1 } = request;
-  const answer = minOutputTokens * (asksForStructure(request) ? STRUCTURED_FACTOR : 1);
+function leastOutput(request: WireRequest, { provider, minOutputTokens }: QuoteOptions): number {
+  const { leastLimit = 1, maxOutputTokens } = request;
+  const reasoningTokens = LIMIT_REASONING.has(provider) ? 0 : (request.reasoningTokens ?? 0);
+  const answer =
+    minOutputTokens * (maxOutputTokens !== undefined && asksForStructure(request) ? STRUCTURED_FACTOR : 1);
   return Math.max(reasoningTokens + answer, leastLimit);
 }
 

@@ -114,6 +114,12 @@ describe('quote()', () => {
       { amount: 100 * IN + 32_000 * OUT, least: 100 * IN + 1_050 * OUT },
     ],
     [
+      'no reasoning in the least of makers whose limit covers it',
+      { reasoningTokens: 1_000 },
+      { provider: 'openai', model: 'gpt-4o' },
+      { amount: 100 * IN + 16_384 * OUT, least: 100 * IN + 50 * OUT },
+    ],
+    [
       'output beyond the limit',
       { maxOutputTokens: 20, beyondLimit: 7, choices: 2 },
       {},
@@ -184,6 +190,7 @@ describe('the least output', () => {
     ['a limit below the minimum: that limit', chat({ max_tokens: 100 }), 256, 100],
     ['the larger of two limits', chat({ max_completion_tokens: 100, max_tokens: 300 }), 1_000, 300],
     ['tools: four times the minimum', chat({ tools }), 256, 1_024],
+    ['tools without a limit: the minimum', chat({ tools, max_tokens: null }), 256, 256],
     ['tools, and a limit below that', chat({ tools, max_tokens: 500 }), 256, 500],
     ['functions', chat({ functions: [{ name: 'f' }] }), 256, 1_024],
     ['an empty list of tools', chat({ tools: [] }), 256, 256],
