@@ -6,6 +6,7 @@ import { createAdmissionQueue } from '../gateway/state/admission-queue.ts';
 import { createAuthenticator } from '../gateway/state/authenticator.ts';
 import { createBodyMemory } from '../gateway/state/body-memory.ts';
 import { createBoundTrust } from '../gateway/state/bound-trust.ts';
+import { createContinuedResponses } from '../gateway/state/continued-responses.ts';
 import { createLabels } from '../gateway/state/labels.ts';
 import { createLearners } from '../gateway/state/learners.ts';
 import { createPromptBases } from '../gateway/state/prompt-bases.ts';
@@ -101,6 +102,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     boundTrust,
     bodies: createBodyMemory(() => settings()['limits.max_memory_bytes']),
     promptBases: createPromptBases(clock),
+    continuedResponses: createContinuedResponses(clock),
     tokens: createTokenCounter(),
     compressor: options.compressor ?? createCompressor({ clock, warn }),
     upstreams: createUpstreamPools(() => upstreamTimeouts(current())),

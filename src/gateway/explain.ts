@@ -29,6 +29,7 @@ type ExplainParts = Pick<
   | 'responsesSupport'
   | 'memory'
   | 'promptBases'
+  | 'continuedResponses'
   | 'boundTrust'
 >;
 

@@ -10,6 +10,7 @@ import type { Admitted } from './admitted.ts';
 import { blockedStatus, budgetBusy, forCodex } from './errors.ts';
 import type { FittingHold } from './fitting-hold.ts';
 import { fittingHold, toAdmitted } from './fitting-hold.ts';
+import type { InputParts } from './input-tokens.ts';
 import { countInput, isCountable, leastInput } from './input-tokens.ts';
 import { leastNeed } from './need.ts';
 import type { Quote } from './quote.ts';
@@ -20,7 +21,8 @@ import { exceededError, unpricedError } from './refusal-errors.ts';
 
 /** What this stage uses of the gateway. */
 export type AdmitParts = QuoteParts &
-  Pick<Gateway, 'attribution' | 'repoBudgets' | 'tiers' | 'queue' | 'tokens' | 'promptBases' | 'boundTrust'>;
+  Pick<Gateway, 'attribution' | 'repoBudgets' | 'tiers' | 'queue' | 'tokens'> &
+  InputParts;
 
 /**
  * Holds the worst-case cost in every budget of the project. Tries the cheap bound of the input tokens first, and counts

@@ -18,13 +18,13 @@ export interface MeasuredPrompt {
 /** Tokens around a request: dates, budgets, the beginning of an answer. */
 const PER_REQUEST = 64;
 /** Tokens around a message: its role, and what is added at its end. */
-const PER_MESSAGE = 32;
+export const PER_MESSAGE = 32;
 /** Tokens around a block, such as the warning after a tool's result of how much context is left. */
-const PER_BLOCK = 48;
+export const PER_BLOCK = 48;
 /** Tokens by which a template may react to other tools: instructions, definitions of the provider's own. */
 const FOR_TOOLS = 2_500;
 /** Tokens by which a template may react to another option. */
-const FOR_OPTION = 1_000;
+export const FOR_OPTION = 1_000;
 
 /**
  * The least of the bounds that the bases give for a prompt; undefined without bases. A small base may give a lower one

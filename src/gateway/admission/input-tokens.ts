@@ -7,8 +7,9 @@ import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { InputBound } from '../state/input-bound.ts';
 import type { Target } from '../state/resolver.ts';
+import { continuedBound } from './continued-bound.ts';
 import { editBound, type MeasuredPrompt } from './edit-bound.ts';
-import { measurePrompt, promptOf, rewritesJson } from './measure-prompt.ts';
+import { blocksOf, measurePrompt, promptOf, rewritesJson } from './measure-prompt.ts';
 import { scopeOf } from './prompt-scope.ts';
 import type { Quote } from './quote.ts';
 import { normalizationGrowth, rewriteGrowth } from './text-growth.ts';
@@ -33,7 +34,7 @@ export interface BoundedInput {
 }
 
 /** What bounding the input needs of the gateway. */
-export type InputParts = Pick<Gateway, 'promptBases' | 'boundTrust'>;
+export type InputParts = Pick<Gateway, 'promptBases' | 'continuedResponses' | 'boundTrust'>;
 
 /** Smaller bodies are bounded by their bytes alone: splitting one takes longer than it can save. */
 const MIN_SPLIT_BYTES = 2_048;
@@ -42,11 +43,9 @@ const MIN_SPLIT_BYTES = 2_048;
  * The least upper bound of the input tokens that needs no count: by the prompts that the provider has counted before, or
  * by the bytes.
  */
-export function leastInput(
-  { promptBases, boundTrust }: InputParts,
-  context: RequestContext,
-  target: Target,
-): BoundedInput {
+export function leastInput(parts: InputParts, context: RequestContext, target: Target): BoundedInput {
+  if (context.request.nonText.onlyStored) return leastContinued(parts, context, target);
+  const { promptBases, boundTrust } = parts;
   const prompt = context.request.bytes.length < MIN_SPLIT_BYTES ? undefined : promptOf(context);
   const measured = prompt && measurePrompt(prompt, target, promptBases);
   const scope = prompt && boundTrust.isTrusted(target, 'edit') ? scopeOf(context, target, prompt) : undefined;
@@ -60,6 +59,22 @@ export function leastInput(
   return found && found.tokens < bytes
     ? { tokens: found.tokens, by: 'edit' }
     : { tokens: bytes, by: 'bytes' };
+}
+
+/** The same for a request whose provider adds what it stores. */
+function leastContinued(
+  { promptBases, continuedResponses, boundTrust }: InputParts,
+  context: RequestContext,
+  target: Target,
+): BoundedInput {
+  const bytes = byteBound(context, target, undefined);
+  const prompt = boundTrust.isTrusted(target, 'edit') ? blocksOf(context) : undefined;
+  const scope = prompt && scopeOf(context, target, prompt);
+  const response = scope && prompt.previous && continuedResponses.find(scope, prompt.previous);
+  if (!response) return { tokens: bytes, by: 'bytes' };
+  const own = byteBound(context, target, measurePrompt(prompt, target, promptBases));
+  const tokens = continuedBound(response, prompt, own);
+  return tokens !== undefined && tokens < bytes ? { tokens, by: 'edit' } : { tokens: bytes, by: 'bytes' };
 }
 
 /** Upper bound of the input tokens by the request's bytes alone. */

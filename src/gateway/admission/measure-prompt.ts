@@ -8,11 +8,16 @@ import type { Target } from '../state/resolver.ts';
 import type { MeasuredPrompt } from './edit-bound.ts';
 import { normalizationGrowth, rewriteGrowth } from './text-growth.ts';
 
-/** The request's prompt in blocks, as far as gw sends it unchanged. Split once for all stages. */
-export function promptOf({
-  wire,
-  request,
-}: Pick<RequestContext, 'wire' | 'request'>): PromptBlocks | undefined {
+type Splittable = Pick<RequestContext, 'wire' | 'request'>;
+
+/** The whole prompt in blocks; undefined if the provider adds to it what it stores. */
+export function promptOf(context: Splittable): PromptBlocks | undefined {
+  const prompt = blocksOf(context);
+  return prompt?.previous === undefined ? prompt : undefined;
+}
+
+/** The request's part of the prompt in blocks, as far as gw sends it unchanged. Split once for all stages. */
+export function blocksOf({ wire, request }: Splittable): PromptBlocks | undefined {
   const { bytes } = request;
   if (request.split?.bytes !== bytes) request.split = { bytes, blocks: wire.blocksOf?.(request) };
   return request.split.blocks;

@@ -5,6 +5,7 @@ import { queueKeyOf, type RequestContext } from '../context/request-context.ts';
 import type { RoutedTarget, Target } from '../state/resolver.ts';
 import type { Admitted } from './admitted.ts';
 import { fittingHold, toAdmitted } from './fitting-hold.ts';
+import type { InputParts } from './input-tokens.ts';
 import { countInput, inputBound, isCountable, leastInput } from './input-tokens.ts';
 import type { Quote } from './quote.ts';
 import type { QuoteParts } from './quote-request.ts';
@@ -13,7 +14,8 @@ import { noRoomError } from './refusal-errors.ts';
 
 /** What this stage uses of the gateway. */
 export type ReadmitParts = QuoteParts &
-  Pick<Gateway, 'repoBudgets' | 'calendar' | 'ledger' | 'queue' | 'tokens' | 'promptBases' | 'boundTrust'>;
+  Pick<Gateway, 'repoBudgets' | 'calendar' | 'ledger' | 'queue' | 'tokens'> &
+  InputParts;
 
 /** The next attempt of a request: at another target, or at the same one in another API. */
 interface NextAttempt {

@@ -14,6 +14,7 @@ import type { AdmissionQueue } from '../state/admission-queue.ts';
 import type { Authenticator } from '../state/authenticator.ts';
 import type { BodyMemory } from '../state/body-memory.ts';
 import type { BoundTrust } from '../state/bound-trust.ts';
+import type { ContinuedResponses } from '../state/continued-responses.ts';
 import type { Labels } from '../state/labels.ts';
 import type { Learners } from '../state/learners.ts';
 import type { PromptBases } from '../state/prompt-bases.ts';
@@ -49,6 +50,7 @@ export interface Gateway {
   queue: AdmissionQueue;
   bodies: BodyMemory;
   promptBases: PromptBases;
+  continuedResponses: ContinuedResponses;
   accountSurcharges: AccountSurcharges;
   boundTrust: BoundTrust;
   tokens: TokenCounter;

@@ -1,7 +1,7 @@
 import { messageOf } from '../../errors.ts';
 import { modelLimits } from '../../pricing/limits.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
-import { promptOf } from '../admission/measure-prompt.ts';
+import { blocksOf } from '../admission/measure-prompt.ts';
 import { scopeOf } from '../admission/prompt-scope.ts';
 import type { Relay } from '../answer/relay.ts';
 import type { AttemptResult, RoutedAttempt } from '../attempt/attempt.ts';
@@ -11,10 +11,11 @@ import { queueKeyOf } from '../context/request-context.ts';
 import type { Target } from '../state/resolver.ts';
 import { countedPrompt } from './counted-prompt.ts';
 import { rememberSeals } from './remember-seals.ts';
-import { isDated, isSameModel, servedModel } from './served-model.ts';
+import { mayBeContinued, rememberStored } from './remember-stored.ts';
+import { type AnswerHead, answerHead, isDated, isSameModel } from './served-model.ts';
 
 /** What this stage uses of the gateway. */
-type RememberParts = Pick<Gateway, 'promptBases' | 'queue' | 'repoBudgets' | 'warn'>;
+type RememberParts = Pick<Gateway, 'promptBases' | 'continuedResponses' | 'queue' | 'repoBudgets' | 'warn'>;
 
 /**
  * Remembers how many tokens the provider counted for a prompt, once the client has its answer, and what it billed for
@@ -28,23 +29,29 @@ export function rememberPrompt(
 ): void {
   const { context, target } = attempt;
   if (outcome !== 'ok' || (flags & FLAGS.estimated) !== 0 || relay.usageIs === 'opening') return;
-  const prompt = context.request.split?.blocks && promptOf(context);
+  const isStored = mayBeContinued(context, target);
+  // Nobody has asked for the blocks of a small request.
+  const prompt = isStored || context.request.split?.blocks ? blocksOf(context) : undefined;
   const scope = prompt && scopeOf(context, target, prompt);
   if (!scope) return;
   setImmediate(() => {
     try {
       rememberSeals(gateway.promptBases, relay, usage);
-      const served = modelOf(relay);
-      if (served === undefined) return;
-      if (!isSameModel(target.model, served)) {
+      const head = headOf(relay);
+      if (head === undefined) return;
+      if (!isSameModel(target.model, head.model)) {
         gateway.promptBases.forget(scope.model);
+        gateway.continuedResponses.forget(scope.model);
         return;
       }
       const counted = { tokens: usage.inputTokens, contextTokens: contextOf(target) };
       const base = countedPrompt(gateway.promptBases, scope, prompt, counted);
       if (!base) return;
       const lifetimeMs = isDated(target.model) ? Number.POSITIVE_INFINITY : UNDATED_MS;
-      gateway.promptBases.remember(scope, base, { served, lifetimeMs });
+      const source = { served: head.model, lifetimeMs };
+      if (isStored && head.id !== undefined)
+        rememberStored(gateway, { scope, prompt, target, base, usage }, head.id, source);
+      if (prompt.previous === undefined) gateway.promptBases.remember(scope, base, source);
       gateway.queue.wake(queueKeyOf(context, gateway.repoBudgets()));
     } catch (error) {
       gateway.warn(`a prompt could not be remembered: ${messageOf(error)}`);
@@ -59,7 +66,7 @@ function contextOf({ provider, model }: Target): number | undefined {
   return modelLimits(provider.name, model)?.contextTokens;
 }
 
-function modelOf(relay: Relay): string | undefined {
-  if (relay.isStream) return servedModel(relay.firstEvents, true);
-  return relay.unsent && servedModel(relay.unsent, false);
+function headOf(relay: Relay): AnswerHead | undefined {
+  if (relay.isStream) return answerHead(relay.firstEvents, true);
+  return relay.unsent && answerHead(relay.unsent, false);
 }

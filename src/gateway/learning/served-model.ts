@@ -5,22 +5,29 @@ const MODEL = Buffer.from('"model"');
 /** Events that are looked at for the model's name. */
 const MAX_EVENTS = 8;
 
-/** The name of the model that wrote an answer, as the answer has it: a JSON body, or the first events of a stream. */
-export function servedModel(answer: Buffer, isStream: boolean): string | undefined {
+/** What an answer says of itself: a JSON body, or the first events of a stream. */
+export interface AnswerHead {
+  model: string;
+  id: string | undefined;
+}
+
+/** Undefined if the answer names no model. */
+export function answerHead(answer: Buffer, isStream: boolean): AnswerHead | undefined {
   if (answer.indexOf(MODEL) < 0) return undefined;
-  if (!isStream) return nameIn(parseObject(answer.toString('utf8')));
+  if (!isStream) return headIn(parseObject(answer.toString('utf8')));
   let seen = 0;
   for (const { data } of eventsIn(answer)) {
-    const name = nameIn(parseObject(data));
-    if (name !== undefined) return name;
+    const head = headIn(parseObject(data));
+    if (head) return head;
     if (++seen >= MAX_EVENTS) return undefined;
   }
   return undefined;
 }
 
-function nameIn(value: Record<string, unknown> | undefined): string | undefined {
+function headIn(value: Record<string, unknown> | undefined): AnswerHead | undefined {
   for (const part of [value, value?.message, value?.response]) {
-    if (isObject(part) && typeof part.model === 'string') return part.model;
+    if (!isObject(part) || typeof part.model !== 'string') continue;
+    return { model: part.model, id: typeof part.id === 'string' ? part.id : undefined };
   }
   return undefined;
 }

@@ -18,6 +18,7 @@ const NULL = 0x6e;
 export const RESPONSE_BLOCKS: BlockShape = {
   fields: { tools: addFunctionTools, instructions: addInstructions, input: addInput },
   options: new Set(['tool_choice', 'text', 'reasoning']),
+  previous: 'previous_response_id',
 };
 
 function addInstructions(reader: BlockReader, { start, end }: Member): void {

@@ -9,6 +9,8 @@ export interface NonTextInput {
   images: number;
   /** There may be enough of it to fill the model's context. */
   context: boolean;
+  /** `context` is only for what a field refers to; the body has nothing of the kind. */
+  onlyStored?: boolean;
 }
 
 export const TEXT_ONLY: NonTextInput = Object.freeze({ images: 0, context: false });

@@ -105,7 +105,7 @@ const REPLACEMENT_CHARACTER = '\ufffd';
 
 function withStored(nonText: NonTextInput, fields: Fields, stored: readonly string[]): NonTextInput {
   const isStored = stored.some((key) => fields.read(key) !== undefined);
-  return isStored ? { ...nonText, context: true } : nonText;
+  return isStored ? { ...nonText, context: true, onlyStored: !nonText.context } : nonText;
 }
 
 function readModel(fields: Fields): string {

@@ -52,6 +52,8 @@ export interface PromptBlock {
 export interface PromptBlocks {
   bytes: Buffer;
   blocks: readonly PromptBlock[];
+  /** The id of the response that it continues, whose prompt and answer come before it. */
+  previous?: string | undefined;
   /** Hash of the other fields, but for those that no model reads. */
   key: string;
   /** The provider renders the reasoning of the prompt in full. If not, a later request may bring it back. */

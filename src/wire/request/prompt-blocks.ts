@@ -1,6 +1,6 @@
 import { createHash, hash } from 'node:crypto';
 import { removeMember } from '../../json/edit.ts';
-import { JsonSyntaxError, type Member } from '../../json/scan.ts';
+import { JsonSyntaxError, type Member, readValue } from '../../json/scan.ts';
 import type { BlockKind, BlockRole, PromptBlock, PromptBlocks } from './prompt-block.ts';
 import type { WireRequest } from './wire-request.ts';
 
@@ -15,6 +15,8 @@ export interface BlockShape {
   fields: Readonly<Record<string, (reader: BlockReader, member: Member) => void>>;
   /** Fields that change how a prompt is rendered. */
   options: ReadonlySet<string>;
+  /** The field with the id of a response that the provider stores. */
+  previous?: string;
   /** For `PromptBlocks.keepsReasoning`; true if undefined. */
   keepsReasoning?: (blocks: readonly PromptBlock[], request: WireRequest) => boolean;
 }
@@ -42,8 +44,9 @@ const MAX_BLOCKS = 2_000;
 
 /** Splits a request into blocks; undefined if it has input whose size the bytes don't bound. */
 export function splitPrompt(request: WireRequest, shape: BlockShape): PromptBlocks | undefined {
-  if (request.serverTools || request.nonText.context || request.surcharges?.unknown !== undefined)
-    return undefined;
+  const { context, onlyStored } = request.nonText;
+  const isUnbounded = context && !(onlyStored && shape.previous !== undefined);
+  if (request.serverTools || isUnbounded || request.surcharges?.unknown !== undefined) return undefined;
   try {
     return readBlocks(request, shape);
   } catch (error) {
@@ -57,11 +60,14 @@ function readBlocks(request: WireRequest, shape: BlockShape): PromptBlocks {
   const reader = new BlockReader(bytes);
   const key = createHash('sha256');
   const seen = new Set<string>();
+  let previous: string | undefined;
   for (const member of members) {
     const { key: name, start, end } = member;
-    if (UNBOUNDED.has(name) || seen.has(name)) throw new UnboundedInput();
+    const isPrevious = name === shape.previous;
+    if ((UNBOUNDED.has(name) && !isPrevious) || seen.has(name)) throw new UnboundedInput();
     seen.add(name);
-    if (shape.options.has(name)) reader.addOption(member);
+    if (isPrevious) previous = previousIn(bytes, member);
+    else if (shape.options.has(name)) reader.addOption(member);
     else if (!INERT.has(name) && !Object.hasOwn(shape.fields, name))
       key.update(`${name.length}:${name}${end - start}:`).update(bytes.subarray(start, end));
   }
@@ -73,9 +79,16 @@ function readBlocks(request: WireRequest, shape: BlockShape): PromptBlocks {
   return {
     bytes,
     blocks,
+    previous,
     key: key.digest('base64').slice(0, ID_LENGTH),
     keepsReasoning: shape.keepsReasoning?.(blocks, request) ?? true,
   };
+}
+
+function previousIn(bytes: Buffer, member: Member): string | undefined {
+  const id = readValue(bytes, member);
+  if (id !== null && typeof id !== 'string') throw new UnboundedInput();
+  return id ?? undefined;
 }
 
 /** 132 bits of a hash. */

@@ -243,8 +243,19 @@ describe('blocks of responses', () => {
     ]);
   });
 
+  test('are those of the request alone where it continues a response', () => {
+    const prompt = split(responsesWire, { max_tokens: undefined, input: 'a', previous_response_id: 'r' });
+    expect(prompt).toMatchObject({ previous: 'r', blocks: [{ kind: 'user' }] });
+    const none = split(responsesWire, { max_tokens: undefined, input: 'a', previous_response_id: null });
+    expect(none?.previous).toBeUndefined();
+  });
+
   test.each<[string, object]>([
-    ['an earlier response', { input: 'a', previous_response_id: 'r' }],
+    ['an earlier response that is no id', { input: 'a', previous_response_id: 7 }],
+    [
+      'an earlier response and a file',
+      { ...input({ role: 'user', content: [{ type: 'input_file' }] }), previous_response_id: 'r' },
+    ],
     ['a conversation', { input: 'a', conversation: 'c' }],
     ['a stored prompt', { input: 'a', prompt: { id: 'p' } }],
     ['truncation', { input: 'a', truncation: 'auto' }],
