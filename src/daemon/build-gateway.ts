@@ -16,6 +16,7 @@ import type { Router } from '../gateway/state/router.ts';
 import { createSettleRetry } from '../gateway/state/settle-retry.ts';
 import { createTiers } from '../gateway/state/tiers.ts';
 import { createUpstreamPools } from '../gateway/state/upstream-pools.ts';
+import { createInputCounter } from '../gateway/upstream/input-counter.ts';
 import { createRequestIds } from '../ids.ts';
 import { worstCase } from '../pricing/cost.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
@@ -77,6 +78,8 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     models: () => modelsFingerprint(settings().tiers),
     warn,
   });
+  const upstreams = createUpstreamPools(() => upstreamTimeouts(current()));
+  const promptBases = createPromptBases(clock);
 
   return {
     clock,
@@ -100,12 +103,13 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     queue: createAdmissionQueue(ledger, clock),
     accountSurcharges: createAccountSurcharges(clock.now),
     boundTrust,
+    inputCounter: createInputCounter({ clock, upstreams, bases: promptBases }),
     bodies: createBodyMemory(() => settings()['limits.max_memory_bytes']),
-    promptBases: createPromptBases(clock),
+    promptBases,
     continuedResponses: createContinuedResponses(clock),
     tokens: createTokenCounter(),
     compressor: options.compressor ?? createCompressor({ clock, warn }),
-    upstreams: createUpstreamPools(() => upstreamTimeouts(current())),
+    upstreams,
     responsesSupport: createResponsesSupport(clock.now),
     memory: createItemMemory(),
     warn,

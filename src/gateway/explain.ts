@@ -7,6 +7,7 @@ import { budgetName } from '../store/ledger/terms.ts';
 import { fittingHold } from './admission/fitting-hold.ts';
 import { countInput, isCountable, leastInput } from './admission/input-tokens.ts';
 import { type LoweredLimit, loweredLimit } from './admission/lowered-limit.ts';
+import { leastIfCounted } from './admission/provider-count.ts';
 import type { Quote } from './admission/quote.ts';
 import { quoteRequest } from './admission/quote-request.ts';
 import type { Gateway } from './context/gateway.ts';
@@ -31,6 +32,7 @@ type ExplainParts = Pick<
   | 'promptBases'
   | 'continuedResponses'
   | 'boundTrust'
+  | 'inputCounter'
 >;
 
 /** A target's current state for the request. */
@@ -168,7 +170,13 @@ async function explainBudget(
     name: budgetName(tightest.budget),
     room_usd: usdNumber(Math.max(0, room)),
     needs_usd: usdNumber(quote.amount),
-    ...outcomeOf(gateway, { quote, asked: context.request.maxOutputTokens, standings, room }),
+    ...outcomeOf(gateway, {
+      quote,
+      asked: context.request.maxOutputTokens,
+      standings,
+      room,
+      ifCounted: () => leastIfCounted(gateway, context, target, { quote, quoteFor }),
+    }),
   };
 }
 
@@ -183,11 +191,13 @@ interface BudgetQuestion {
   asked: number | undefined;
   standings: readonly Standing[];
   room: NanoUsd;
+  /** The least that the request may need by the provider's count. */
+  ifCounted: () => NanoUsd | undefined;
 }
 
 function outcomeOf(
   gateway: Pick<Gateway, 'settings'>,
-  { quote, asked, standings, room }: BudgetQuestion,
+  { quote, asked, standings, room, ifCounted }: BudgetQuestion,
 ): BudgetOutcome {
   if (quote.unpriced) return { outcome: 'refused: its price is not known' };
   if (quote.amount === 0 || quote.amount <= room) return { outcome: 'admitted' };
@@ -199,7 +209,11 @@ function outcomeOf(
       : { outcome: `admitted, cut to ${hold.calls} calls of tools` };
   }
   const left = Math.min(...standings.map(({ budget, posted }) => budget.capNanoUsd - posted));
+  if (quote.least <= left) return { outcome: 'waits for running requests to end' };
+  const mayFit = (ifCounted() ?? Number.POSITIVE_INFINITY) <= left;
   return {
-    outcome: quote.least > left ? 'refused: no room in this period' : 'waits for running requests to end',
+    outcome: mayFit
+      ? 'refused, unless it fits by the input tokens that the provider counts'
+      : 'refused: no room in this period',
   };
 }

@@ -15,6 +15,8 @@ export interface Preset {
    * for what is no stream, are taken to generate, and bill, an answer to its end.
    */
   stopsOnHangUp?: string;
+  /** Has an endpoint that counts the input of a request (token-count.ts). Providers without a preset are asked once. */
+  countsInput?: boolean;
   /** Runs on the user's own machine and costs nothing. */
   local?: boolean;
   /** The header for the key, if not `authorization: Bearer`. */
@@ -54,10 +56,12 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
       ),
     ),
     outputLimit: 'max_completion_tokens',
+    countsInput: true,
   },
   anthropic: {
     ...stopping(hosted('https://api.anthropic.com/v1', ['ANTHROPIC_API_KEY'], /^claude-/)),
     wire: 'anthropic',
+    countsInput: true,
   },
   azure: {
     keyEnv: ['AZURE_OPENAI_API_KEY'],
@@ -65,6 +69,7 @@ export const PRESETS: Readonly<Record<string, Preset>> = {
     outputLimit: 'max_completion_tokens',
     keyHeader: 'api-key',
     stopsOnHangUp: 'openai.azure.com',
+    countsInput: true,
   },
   google: hosted(
     'https://generativelanguage.googleapis.com/v1beta/openai',

@@ -65,7 +65,7 @@ export interface Ask {
 
 export type Expected =
   | { kind: 'held'; amount: number; remaining: number | null; spentOfCap: number }
-  | { kind: 'needs_exact_count' | 'wait' | 'blocked' };
+  | { kind: 'needs_count' | 'wait' | 'blocked' };
 
 export type ExpectedAgain =
   | { kind: 'held'; amount: number; remaining: number | null }
@@ -109,7 +109,7 @@ export class Oracle {
     const line = `${ask.projectId} ${ask.repo}`;
     const behind = this.queued.has(line);
     if (!behind && ask.amount <= room) return hold(ask.amount);
-    if (!ask.isFinal) return { kind: 'needs_exact_count' };
+    if (!ask.isFinal) return { kind: 'needs_count' };
     if (!behind && ask.cut && room >= ask.least) return hold(Math.min(room, ask.amount));
     if (this.blocks(budgets, ask.least, ask.small)) {
       this.otherRecords.push({ id: ask.id, projectId: ask.projectId, cost: 0, repo: ask.repo });

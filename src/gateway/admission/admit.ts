@@ -1,4 +1,5 @@
 import type { Calendar } from '../../calendar.ts';
+import type { NanoUsd } from '../../money.ts';
 import type { Admission, AdmissionResult } from '../../store/ledger/admission.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf, type RequestContext } from '../context/request-context.ts';
@@ -13,8 +14,10 @@ import { fittingHold, toAdmitted } from './fitting-hold.ts';
 import type { InputParts } from './input-tokens.ts';
 import { countInput, isCountable, leastInput } from './input-tokens.ts';
 import { leastNeed } from './need.ts';
+import type { CountParts } from './provider-count.ts';
+import { leastIfCounted } from './provider-count.ts';
 import type { Quote } from './quote.ts';
-import type { QuoteParts } from './quote-request.ts';
+import type { QuoteFor, QuoteParts } from './quote-request.ts';
 import { quoteRequest } from './quote-request.ts';
 import type { AdmissionRequest } from './refusal-errors.ts';
 import { exceededError, unpricedError } from './refusal-errors.ts';
@@ -22,11 +25,13 @@ import { exceededError, unpricedError } from './refusal-errors.ts';
 /** What this stage uses of the gateway. */
 export type AdmitParts = QuoteParts &
   Pick<Gateway, 'attribution' | 'repoBudgets' | 'tiers' | 'queue' | 'tokens'> &
-  InputParts;
+  InputParts &
+  CountParts;
 
 /**
  * Holds the worst-case cost in every budget of the project. Tries the cheap bound of the input tokens first, and counts
- * them exactly only if a budget has no room for the bound. Throws GwError 402 or 429 if there is no room, and ClientGone.
+ * them exactly only if a budget has no room for the bound; the provider is asked for a count only where the request
+ * would be refused. Throws GwError 402 or 429 if there is no room, and ClientGone.
  */
 export async function admit(
   gateway: AdmitParts,
@@ -38,11 +43,29 @@ export async function admit(
   const quoteFor = quoteRequest(gateway, context, target);
   const least = leastInput(gateway, context, target);
   const bound = quoteFor(least.tokens, least.by);
+  if (!isCountable(context, target)) return admitCounted(gateway, admission, quoteFor, bound);
   const requote = requoting(gateway, admission, quoteFor, bound);
-  const admitted = await admitQuote(gateway, admission, bound, !isCountable(context, target), requote);
+  const admitted = await admitQuote(gateway, admission, bound, { isFinal: false, requote });
   if (admitted) return admitted;
   const counted = await countInput(gateway, context, target, bound);
-  const final = quoteFor(counted.tokens, counted.by);
+  return admitCounted(gateway, admission, quoteFor, quoteFor(counted.tokens, counted.by));
+}
+
+/** Admits the best quote that gw has of its own; asks the provider for a count before it refuses the request. */
+async function admitCounted(
+  gateway: AdmitParts,
+  admission: AdmissionRequest & { context: RequestContext },
+  quoteFor: QuoteFor,
+  own: Quote,
+): Promise<Admitted> {
+  const { context, target } = admission;
+  const requote = requoting(gateway, admission, quoteFor, own);
+  const ifCounted = (quote: Quote) => leastIfCounted(gateway, context, target, { quote, quoteFor });
+  const admitted = await admitQuote(gateway, admission, own, { isFinal: true, requote, ifCounted });
+  if (admitted) return admitted;
+  const tokens = await gateway.inputCounter.ask(context, target);
+  if (context.exchange.gone) throw new ClientGone();
+  const final = tokens !== undefined && tokens < own.inputTokens ? quoteFor(tokens, 'provider_count') : own;
   return admitFinally(gateway, admission, final, requoting(gateway, admission, quoteFor, final));
 }
 
@@ -52,7 +75,7 @@ type Requote = () => Quote | undefined;
 function requoting(
   gateway: AdmitParts,
   { context, target }: { context: RequestContext; target: Target },
-  quoteFor: ReturnType<typeof quoteRequest>,
+  quoteFor: QuoteFor,
   quote: Quote,
 ): Requote {
   const { promptBases } = gateway;
@@ -75,20 +98,19 @@ export async function admitFinally(
   quote: Quote,
   requote?: Requote,
 ): Promise<Admitted> {
-  const admitted = await admitQuote(gateway, admission, quote, true, requote);
+  const admitted = await admitQuote(gateway, admission, quote, { isFinal: true, requote });
   if (!admitted) throw new Error('the ledger did not decide a final admission');
   return admitted;
 }
 
-/** Asks the ledger once. Undefined if the quote isn't final and a budget has no room for it. */
+/** Asks the ledger once. Undefined if a budget has no room for the quote, and may have for that of a count. */
 async function admitQuote(
   gateway: AdmitParts,
   admission: AdmissionRequest,
   quote: Quote,
-  isFinal: boolean,
-  requote?: Requote,
+  { isFinal, requote, ifCounted }: Omit<Offer, 'hold'>,
 ): Promise<Admitted | undefined> {
-  const offer: Offer = { hold: fittingHold(gateway, quote), isFinal, requote };
+  const offer: Offer = { hold: fittingHold(gateway, quote), isFinal, requote, ifCounted };
   const result = await reserve(gateway, admission, offer);
   return outcomeOf(gateway, admission, offer.hold, result);
 }
@@ -97,7 +119,9 @@ async function admitQuote(
 interface Offer {
   hold: FittingHold;
   isFinal: boolean;
-  requote: Requote | undefined;
+  requote?: Requote | undefined;
+  /** The least that the request may need by the provider's count; undefined if that is of no use. */
+  ifCounted?: ((quote: Quote) => NanoUsd | undefined) | undefined;
 }
 
 /** Budgets of repositories need the request's origin, so the reservation waits for it if the project has any. */
@@ -135,6 +159,9 @@ function ledgerAdmission(
     small,
     unpriced: quote.unpriced,
     isFinal: offer.isFinal,
+    get leastIfCounted() {
+      return offer.ifCounted?.(offer.hold.quote);
+    },
     fitInto,
     blockedRecord() {
       const { quote } = offer.hold;
@@ -170,7 +197,7 @@ function outcomeOf(
     case 'held':
       if (context.tier) gateway.tiers.setSpentOfCap(context.project.id, result.spentOfCap);
       return toAdmitted(context, result, hold);
-    case 'needs_exact_count':
+    case 'needs_count':
       if (context.exchange.gone) throw new ClientGone();
       return undefined;
     case 'unpriced':

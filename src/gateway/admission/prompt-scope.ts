@@ -21,8 +21,7 @@ export function scopeOf(
   prompt: PromptBlocks,
 ): BaseScope | undefined {
   const { provider, model } = target;
-  if (provider.local || CHANGING.test(model) || CHOOSES_HOST.test(provider.name + provider.origin))
-    return undefined;
+  if (provider.local || isChangingName(target)) return undefined;
   // gw removes reasoning of its own before it sends the request, so that a count would mean another prompt.
   if (hasOwnReasoning(prompt)) return undefined;
   const { url = '', headers } = context.exchange.request;
@@ -34,6 +33,11 @@ export function scopeOf(
     model: `${provider.name}\n${address}\n${credentialOf(provider.authHeaders)}\n${model}`,
     key: `${context.wire.path}${query}\n${betas}\n${prompt.key}`,
   };
+}
+
+/** Whether requests for the same model may be answered by different models or hosts. */
+export function isChangingName({ provider, model }: Target): boolean {
+  return CHANGING.test(model) || CHOOSES_HOST.test(provider.name + provider.origin);
 }
 
 function hasOwnReasoning({ bytes, blocks }: PromptBlocks): boolean {

@@ -15,12 +15,11 @@ import { toolFees, toolsFor } from './tool-fees.ts';
 /** What pricing a request needs of the gateway. */
 export type QuoteParts = Pick<Gateway, 'clock' | 'settings' | 'catalog' | 'accountSurcharges'>;
 
+/** Quotes a request for a number of input tokens. */
+export type QuoteFor = (inputTokens: number, inputBound?: InputBound) => Quote;
+
 /** Returns a function that quotes a request at a target for a number of input tokens. */
-export function quoteRequest(
-  gateway: QuoteParts,
-  context: RequestContext,
-  target: Target,
-): (inputTokens: number, inputBound?: InputBound) => Quote {
+export function quoteRequest(gateway: QuoteParts, context: RequestContext, target: Target): QuoteFor {
   const { provider, model } = target;
   const catalogCard = gateway.catalog().find(provider.name, model, gateway.clock.now());
   const listed = regionalCard(catalogCard, provider, model);

@@ -25,6 +25,7 @@ import type { SettleRetry } from '../state/settle-retry.ts';
 import type { Tiers } from '../state/tiers.ts';
 import type { UpstreamPools } from '../state/upstream-pools.ts';
 import type { FindProject, HasBudget } from './accounts.ts';
+import type { InputCounter } from './input-counter.ts';
 
 /** What the stages of a request share. A function returns a value that can change while gw runs. */
 export interface Gateway {
@@ -53,6 +54,7 @@ export interface Gateway {
   continuedResponses: ContinuedResponses;
   accountSurcharges: AccountSurcharges;
   boundTrust: BoundTrust;
+  inputCounter: InputCounter;
   tokens: TokenCounter;
   compressor: Compressor;
   upstreams: UpstreamPools;

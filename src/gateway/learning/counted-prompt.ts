@@ -29,7 +29,13 @@ export function countedPrompt(
   if (contextTokens !== undefined && tokens > MOST_OF_CONTEXT * contextTokens) return undefined;
   const leastTokens = blocks.reduce((sum, block) => sum + textBytes(block), 0) / MAX_BYTES_PER_TOKEN;
   if (tokens < leastTokens || !isPlausible(bases, scope, blocks, tokens)) return undefined;
-  return { blocks, tokens, trailingSpace: trailingSpace(prompt), keepsReasoning: prompt.keepsReasoning };
+  return {
+    blocks,
+    tokens,
+    bytes: prompt.bytes.length,
+    trailingSpace: trailingSpace(prompt),
+    keepsReasoning: prompt.keepsReasoning,
+  };
 }
 
 /** Bytes of text that the model surely reads. */

@@ -134,7 +134,7 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
     const isConnected = waiter.options.isConnected();
     const result = headResult ?? waiter.last;
     // A waiter that the ledger has never decided on is tried in the next batch, since no waiter is left before it.
-    if (isConnected && (!waiter.expired || result.kind === 'needs_exact_count')) return false;
+    if (isConnected && (!waiter.expired || result.kind === 'needs_count')) return false;
     waiter.cancelTimer();
     waiter.resolve(result);
     return true;
@@ -143,8 +143,8 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
   return {
     admit(admission, options) {
       if (queues.size > 0 && queues.has(keyOf(admission)) && admission.amount > 0 && !admission.unpriced) {
-        if (!admission.isFinal) return Promise.resolve({ kind: 'needs_exact_count' });
-        return join(admission, options, { kind: 'needs_exact_count' });
+        if (!admission.isFinal) return Promise.resolve({ kind: 'needs_count' });
+        return join(admission, options, { kind: 'needs_count' });
       }
       const result = ledger.admit(admission);
       if (!admission.isFinal) return result;

@@ -9,6 +9,8 @@ export interface PromptBase {
   kinds: Uint8Array;
   /** The input tokens that the provider reported. */
   tokens: number;
+  /** Of the request's body. */
+  bytes: number;
   /** White space at the end of the last text, which a template may have removed. */
   trailingSpace: number;
   /** The provider rendered the prompt's reasoning in full, as far as it ever will. */
@@ -24,7 +26,7 @@ export interface BaseScope {
 }
 
 /** A base before its blocks are numbered. */
-export interface NewBase extends Pick<PromptBase, 'tokens' | 'trailingSpace' | 'keepsReasoning'> {
+export interface NewBase extends Pick<PromptBase, 'tokens' | 'bytes' | 'trailingSpace' | 'keepsReasoning'> {
   blocks: readonly PromptBlock[];
 }
 
@@ -167,7 +169,7 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases 
     },
     remember(
       { model: name, key },
-      { blocks, tokens, trailingSpace, keepsReasoning },
+      { blocks, tokens, bytes, trailingSpace, keepsReasoning },
       { served, lifetimeMs },
     ) {
       const before = models.get(name);
@@ -193,6 +195,7 @@ export function createPromptBases(clock: Pick<Clock, 'monotonic'>): PromptBases 
         blocks: Int32Array.from(ids, numberOf),
         kinds: Uint8Array.from(blocks, ({ kind }) => BLOCK_KINDS.indexOf(kind)),
         tokens,
+        bytes,
         trailingSpace,
         keepsReasoning,
         expiresAt,

@@ -1,6 +1,8 @@
 import { applyEdits, type Edit } from '../../json/edit.ts';
 import type { AdmittedRequest } from '../admission/admitted.ts';
 import type { Gateway } from '../context/gateway.ts';
+import type { RequestContext } from '../context/request-context.ts';
+import type { Target } from '../state/resolver.ts';
 import { defaultServiceTierEdits } from './default-service-tier.ts';
 import { upstreamHeaders } from './headers.ts';
 import { maxPriceEdits } from './openrouter-max-price.ts';
@@ -16,13 +18,15 @@ export function buildRequest(
   const { context, target } = admittedRequest;
   const { provider } = target;
   return {
-    path:
-      provider.basePath +
-      context.wire.path +
-      (context.translator ? '' : queryOf(context.exchange.request.url ?? '')),
+    path: provider.basePath + context.wire.path + queryFor(context),
     headers: upstreamHeaders(context.exchange.request.rawHeaders, provider, context.translator !== undefined),
     body: applyEdits(context.request.bytes, editsFor(gateway, admittedRequest)),
   };
+}
+
+/** The client's query, unless the provider speaks another API. */
+export function queryFor({ translator, exchange }: RequestContext): string {
+  return translator ? '' : queryOf(exchange.request.url ?? '');
 }
 
 /** The query of the client's URL, with its `?`. */
@@ -31,12 +35,19 @@ export function queryOf(url: string): string {
   return at < 0 ? '' : url.slice(at);
 }
 
+/** The edits that don't depend on the hold. */
+export function bodyEdits(context: RequestContext, target: Target): Edit[] {
+  const { wire, request } = context;
+  const edits = [...request.edits, ...stripOwnReasoning(context)];
+  if (target.model !== request.model) edits.push(wire.renameModel(request, target.model));
+  return edits;
+}
+
 /** All edits of the client's body. */
 function editsFor(gateway: Pick<Gateway, 'settings'>, admittedRequest: AdmittedRequest): Edit[] {
   const { context, target, admitted } = admittedRequest;
   const { wire, request } = context;
-  const edits = [...request.edits, ...stripOwnReasoning(context)];
-  if (target.model !== request.model) edits.push(wire.renameModel(request, target.model));
+  const edits = bodyEdits(context, target);
   if (admitted.remaining !== null) edits.push(...outputLimitEdits(admittedRequest));
   if (admitted.calls !== undefined) edits.push(...(wire.limitCalls?.(request, admitted.calls) ?? []));
   if (gateway.settings()['admission.service_tier'] === 'default')

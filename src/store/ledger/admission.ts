@@ -23,6 +23,11 @@ export interface Admission extends RequestHead {
   queueKey?: number | string;
   /** False for a first try with a loose bound: where that has no room, nothing is decided. */
   isFinal: boolean;
+  /**
+   * The lowest worst case that a count of the input may yet show. Nothing is decided where `least` has no room in this
+   * period and this has. Worked out when a refusal asks for it.
+   */
+  readonly leastIfCounted?: NanoUsd | undefined;
   /** The record to write if the request is blocked. */
   blockedRecord: () => RequestRecord;
   /** Lowers the amounts while the request waits, if better bounds are known by now. */
@@ -35,8 +40,8 @@ export type AdmissionResult =
    * budgets; `spentOfCap` the largest part of its cap that a budget has spent, 0 without budgets.
    */
   | { kind: 'held'; amount: NanoUsd; remaining: NanoUsd | null; spentOfCap: number }
-  /** No room for the loose bound. Nothing is written. */
-  | { kind: 'needs_exact_count' }
+  /** No room for the loose bound, and there may be for a count. Nothing is written. */
+  | { kind: 'needs_count' }
   /** The cost can't be bounded and there is a budget. Nothing is written. */
   | { kind: 'unpriced'; standing: Standing }
   /** There may be room once running requests settle. Nothing is written. */
@@ -46,7 +51,7 @@ export type AdmissionResult =
 
 /** A running request that needs a hold for its next attempt. */
 export interface Readmission
-  extends Omit<Admission, 'least' | 'queueKey' | 'isFinal' | 'blockedRecord' | 'requote'> {
+  extends Omit<Admission, 'least' | 'leastIfCounted' | 'queueKey' | 'isFinal' | 'blockedRecord' | 'requote'> {
   /** What its attempts so far have cost, or may have. */
   spent: NanoUsd;
   /** As of an admission, for the last attempt that is left: with no room in this period the request is blocked. */
@@ -97,11 +102,11 @@ export function createAdmissions({
     const mustQueue = waiting.has(queueKey);
     const room = roomIn(standings);
     if (!mustQueue && admission.amount <= room) return hold(admission, admission.amount, standings);
-    if (!admission.isFinal) return { kind: 'needs_exact_count' };
+    if (!admission.isFinal) return { kind: 'needs_count' };
     const fitted = mustQueue ? undefined : admission.fitInto?.(room);
     if (fitted !== undefined && fitted <= room) return hold(admission, fitted, standings);
     const full = exhausted(standings, admission.least);
-    if (full) return block(admission, full);
+    if (full) return mayFitCounted(admission, standings) ? { kind: 'needs_count' } : block(admission, full);
     waiting.add(queueKey);
     return { kind: 'wait', standing: tightest(standings) };
   }
@@ -156,6 +161,10 @@ export function createAdmissions({
   }
 
   return { admit, readmit, endBatch: () => waiting.clear() };
+}
+
+function mayFitCounted({ leastIfCounted }: Admission, standings: Standing[]): boolean {
+  return leastIfCounted !== undefined && !exhausted(standings, leastIfCounted);
 }
 
 /** What the next attempt can be held at; undefined where a budget has no room for it. */

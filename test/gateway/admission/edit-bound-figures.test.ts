@@ -33,7 +33,7 @@ function boundAfter(
     const { blocks, keepsReasoning } = promptOf(before);
     bases.remember(
       SCOPE,
-      { blocks, keepsReasoning, tokens: 1_000, trailingSpace: 0, ...count },
+      { blocks, keepsReasoning, tokens: 1_000, bytes: 4_000, trailingSpace: 0, ...count },
       { served: 'm', lifetimeMs: 1 },
     );
   }
@@ -124,7 +124,13 @@ test('the least bound of all bases counts, not that of the longest', () => {
     (messages) => promptOf({ messages }),
   );
   for (const [i, { blocks }] of prompts.entries()) {
-    const base = { blocks, keepsReasoning: true, tokens: i === 0 ? 100 : 9_000, trailingSpace: 0 };
+    const base = {
+      blocks,
+      keepsReasoning: true,
+      tokens: i === 0 ? 100 : 9_000,
+      bytes: 4_000,
+      trailingSpace: 0,
+    };
     bases.remember(SCOPE, base, { served: 'm', lifetimeMs: 1 });
   }
   const [, long] = prompts;
@@ -178,7 +184,7 @@ test('reasoning comes back to a prompt for which thinking was off', () => {
 test('sealed reasoning counts at what its answer was billed, with the bytes around the seal', () => {
   const bases = createPromptBases({ monotonic: () => 0 });
   const before = promptOf({ messages: FIRST });
-  const base = { blocks: before.blocks, keepsReasoning: true, tokens: 1_000, trailingSpace: 0 };
+  const base = { blocks: before.blocks, keepsReasoning: true, tokens: 1_000, bytes: 4_000, trailingSpace: 0 };
   bases.remember(SCOPE, base, { served: 'm', lifetimeMs: 1 });
   const seal = sealOf(thought('a'));
   bases.rememberSeal(seal?.id ?? '', 7);

@@ -20,6 +20,7 @@ const block = (id: string): PromptBlock => ({
 const base = (tokens: number, ...ids: string[]) => ({
   blocks: ids.map(block),
   tokens,
+  bytes: 4_000,
   trailingSpace: 0,
   keepsReasoning: true,
 });

@@ -78,7 +78,7 @@ describe('admit()', () => {
   test('leaves no trace of a first look that is tight', async () => {
     const shop = await openShop();
     await shop.budget({ period: 'daily', capNanoUsd: 10 });
-    expect(await shop.admit(30, { isFinal: false })).toMatchObject({ kind: 'needs_exact_count' });
+    expect(await shop.admit(30, { isFinal: false })).toMatchObject({ kind: 'needs_count' });
     expect(shop.news()).toEqual([]);
     expect(shop.db.prepare('SELECT count(*) FROM requests').pluck().get()).toBe(0);
   });

@@ -1,0 +1,88 @@
+import { applyEdits, removeElements } from '../json/edit.ts';
+import { isObject } from '../json/object.ts';
+import { JsonSyntaxError, scanObject } from '../json/scan.ts';
+import { PRESETS } from './presets.ts';
+import type { Provider } from './registry.ts';
+
+/** An endpoint that counts the input tokens of a request without answering it. */
+export interface CountEndpoint {
+  /** Path after the provider's base URL. */
+  path: string;
+  /** The fields that it counts. */
+  counted: ReadonlySet<string>;
+  /** Fields of requests that it refuses, and that add no input. */
+  refused: ReadonlySet<string>;
+}
+
+/** https://platform.claude.com/docs/en/api/messages/count_tokens */
+const MESSAGES: CountEndpoint = {
+  path: '/messages/count_tokens',
+  // biome-ignore format: related fields share a line
+  counted: new Set([
+    'model', 'messages', 'system', 'tools', 'tool_choice', 'thinking', 'output_config', 'output_format',
+    'cache_control', 'context_management',
+  ]),
+  // biome-ignore format: related fields share a line
+  refused: new Set([
+    'max_tokens', 'stream', 'metadata', 'temperature', 'top_p', 'top_k', 'stop_sequences', 'service_tier',
+    'inference_geo', 'speed',
+  ]),
+};
+
+/** https://platform.openai.com/docs/api-reference/responses/input-tokens */
+const RESPONSES: CountEndpoint = {
+  path: '/responses/input_tokens',
+  // biome-ignore format: related fields share a line
+  counted: new Set([
+    'model', 'input', 'instructions', 'tools', 'tool_choice', 'text', 'reasoning', 'parallel_tool_calls',
+    'previous_response_id', 'personality',
+  ]),
+  // biome-ignore format: related fields share a line
+  refused: new Set([
+    'max_output_tokens', 'stream', 'stream_options', 'store', 'include', 'metadata', 'client_metadata', 'user',
+    'safety_identifier', 'prompt_cache_key', 'prompt_cache_retention', 'service_tier', 'temperature', 'top_p',
+    'top_logprobs', 'background', 'max_tool_calls',
+  ]),
+};
+
+/** By the path of the requests that they count. */
+const ENDPOINTS: Readonly<Record<string, CountEndpoint>> = { '/messages': MESSAGES, '/responses': RESPONSES };
+
+/** The endpoint that counts requests of a path; undefined if the provider is known to have none. */
+export function countEndpoint(
+  { name, local }: Pick<Provider, 'name' | 'local'>,
+  path: string,
+): CountEndpoint | undefined {
+  const isWithout = Object.hasOwn(PRESETS, name) && PRESETS[name]?.countsInput !== true;
+  return local || isWithout ? undefined : ENDPOINTS[path];
+}
+
+/** Whether an endpoint counts all the input that a request with these fields has. */
+export function countsFields({ counted, refused }: CountEndpoint, fields: readonly string[]): boolean {
+  return fields.every((field) => counted.has(field) || refused.has(field));
+}
+
+/** The body of a request as its endpoint takes it; undefined for invalid JSON. */
+export function countBody(body: Buffer, { counted }: CountEndpoint): Buffer | undefined {
+  try {
+    const members = scanObject(body).map(({ key, keyStart, end }) => ({ key, start: keyStart, end }));
+    return applyEdits(
+      body,
+      removeElements(members, ({ key }) => !counted.has(key)),
+    );
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The count in an endpoint's answer: before context editing, if the request asks for that, as the provider may decide
+ * otherwise when it answers. Undefined if there is none.
+ */
+export function countIn(answer: Record<string, unknown> | undefined): number | undefined {
+  const edited = answer?.context_management;
+  const counts = [answer?.input_tokens, isObject(edited) ? edited.original_input_tokens : undefined];
+  const known = counts.filter((count): count is number => Number.isSafeInteger(count) && Number(count) > 0);
+  return known.length > 0 ? Math.max(...known) : undefined;
+}
