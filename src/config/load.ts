@@ -74,7 +74,8 @@ function lookUp(
       throw new SettingError(`${name}: ${messageOf(error)}`);
     }
   };
-  if (flags[key] !== undefined) return { value: parseOrThrow(`--${key}`, flags[key]), origin: 'flag' };
+  if (flags[key] !== undefined)
+    return { value: parseOrThrow(`--${definition.flag ?? key}`, flags[key]), origin: 'flag' };
   if (fromEnvironment)
     return { value: parseOrThrow(definition.environment ?? '', fromEnvironment), origin: 'environment' };
   const storedValue = atPath(stored, key);

@@ -1,5 +1,7 @@
+import { resolve } from 'node:path';
 import { isTimezone, systemTimezone } from '../calendar.ts';
 import { type NanoUsd, parseUsd } from '../money.ts';
+import { type HostNames, parseHostNames } from './host-names.ts';
 import { parseRetention, type Retention } from './retention.ts';
 import { SettingError } from './setting-error.ts';
 import { type ModelTiers, parseShare, parseTiers } from './tiers.ts';
@@ -35,6 +37,9 @@ export interface Fee extends Written {
 export interface Settings {
   port: number;
   host: string;
+  'server.allowed_hosts': HostNames;
+  'server.tls_cert': string;
+  'server.tls_key': string;
   timezone: string;
   'admission.max_wait_ms': number;
   'admission.min_output_tokens': number;
@@ -97,6 +102,8 @@ export type ScalarKey = Exclude<keyof Settings, MapKey | 'providers'>;
 export interface Definition<T> {
   default: () => T;
   environment?: string;
+  /** Option of the commands that start gw, without dashes. */
+  flag?: string;
   parse(value: unknown): T;
   about: string;
 }
@@ -121,6 +128,11 @@ function oneOf<T extends string>(choices: readonly T[]): (value: unknown) => T {
 function text(value: unknown): string {
   if (typeof value === 'string' && value !== '') return value;
   throw new SettingError(`${JSON.stringify(value)} is not a text`);
+}
+
+/** The absolute path of a file; empty for none. */
+function file(value: unknown): string {
+  return value === '' ? '' : resolve(text(value));
 }
 
 function timezone(value: unknown): string {
@@ -150,14 +162,34 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
   port: {
     default: () => 4747,
     environment: 'GW_PORT',
+    flag: 'port',
     parse: whole(0, 65_535),
     about: 'port that the daemon listens on; 0 picks a free port',
   },
   host: {
     default: () => 'localhost',
     environment: 'GW_HOST',
+    flag: 'host',
     parse: text,
     about: 'address to listen on; localhost is 127.0.0.1 and ::1',
+  },
+  'server.allowed_hosts': {
+    default: () => parseHostNames(''),
+    parse: parseHostNames,
+    about:
+      'names other than localhost under which clients reach gw, such as gw.example.com of a reverse proxy: comma-separated',
+  },
+  'server.tls_cert': {
+    default: () => '',
+    flag: 'tls-cert',
+    parse: file,
+    about: 'file with the certificate chain (PEM) for https; needs server.tls_key',
+  },
+  'server.tls_key': {
+    default: () => '',
+    flag: 'tls-key',
+    parse: file,
+    about: 'file with the private key (PEM) of the certificate',
   },
   timezone: {
     default: systemTimezone,

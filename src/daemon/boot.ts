@@ -1,15 +1,18 @@
+import type { Settings } from '../config/settings.ts';
+import { readTls, speaksTls } from '../config/tls.ts';
 import { messageOf } from '../errors.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
 import { fetchModels } from '../providers/fetch-models.ts';
 import { createModelLists } from '../providers/model-lists.ts';
-import { createApi } from '../server/api.ts';
-import { listen } from '../server/listen.ts';
+import { type Api, createApi } from '../server/api.ts';
+import { type Listener, listen } from '../server/listen.ts';
 import { unregisterDaemon } from '../store/database/daemons.ts';
 import { inTransaction } from '../store/database/write.ts';
 import { VERSION } from '../version.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
 import { buildGateway } from './build-gateway.ts';
 import { buildWebhooks } from './build-webhooks.ts';
+import { createCertificateWatch } from './certificate-watch.ts';
 import { startJobs } from './jobs.ts';
 import { type BootOptions, type Core, openCore } from './open-core.ts';
 import { createPersistentRouter } from './persistent-router.ts';
@@ -19,6 +22,8 @@ export interface Daemon {
   instanceId: string;
   port: number;
   host: string;
+  /** Whether it speaks https. */
+  tls: boolean;
   startedAt: number;
   /** Lets running requests end within the grace period, cuts the rest, settles them and closes everything. */
   stop(options?: { graceMs?: number }): Promise<void>;
@@ -39,7 +44,8 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   const logProblems = () => current().problems.forEach(core.warn);
   configuration.onChange(logProblems);
 
-  const { host, port } = current().settings;
+  const { settings } = current();
+  const { host, port } = settings;
   // The configured port until the listener has one: 0 stands for any free port.
   const address = { host, port };
   const webhooks = buildWebhooks({ ...core, address });
@@ -48,7 +54,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     db,
     lists,
     webhooks: webhooks.service,
-    boundTo: host,
+    guard: { boundTo: host, allowedHosts: () => current().settings['server.allowed_hosts'].names },
     refresh,
     reload,
     health: () => healthOf(core, address.port),
@@ -56,10 +62,24 @@ export async function boot(options: BootOptions): Promise<Daemon> {
       log.error({ error: error instanceof Error ? error.stack : String(error), url }, 'request failed'),
   });
   logProblems();
-  const stopJobs = startJobs({ ...core, compressor: gateway.compressor, saveConversations });
+  const checkCertificate = createCertificateWatch({
+    settings,
+    now: () => clock.now(),
+    onRenewed: (identity) => {
+      listener.renew(identity);
+      log.info('the certificate was replaced');
+    },
+    warn: core.warn,
+  });
+  const stopJobs = startJobs({
+    ...core,
+    compressor: gateway.compressor,
+    saveConversations,
+    checkCertificate,
+  });
   const close = () => closeParts({ ...core, gateway, dispatcher: webhooks.dispatcher, stopJobs, saveState });
 
-  const listener = await listen({ host, port, ...api }).catch(async (error) => {
+  const listener = await listenOn(settings, clock.now(), api).catch(async (error) => {
     await close();
     throw error;
   });
@@ -71,6 +91,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     instanceId,
     port: listener.port,
     host,
+    tls: speaksTls(settings),
     startedAt,
     async stop({ graceMs = DEFAULT_GRACE_MS } = {}) {
       const drained = listener.close();
@@ -85,6 +106,11 @@ export async function boot(options: BootOptions): Promise<Daemon> {
       await close();
     },
   };
+}
+
+async function listenOn(settings: Settings, now: number, api: Api): Promise<Listener> {
+  const { host, port } = settings;
+  return listen({ host, port, tls: readTls(settings, now), ...api });
 }
 
 interface Parts extends Core {
@@ -118,15 +144,15 @@ async function closeParts(parts: Parts): Promise<void> {
   db.close();
 }
 
-/** The body of `GET /health`. */
+/** The body of `GET /health`: what anybody may know, and what the machine's users need besides. */
 function healthOf({ instanceId, startedAt, paths }: Core, port: number) {
   return {
-    status: 'ok',
-    version: VERSION,
-    instance_id: instanceId,
-    pid: process.pid,
-    port,
-    started_at: new Date(startedAt).toISOString(),
-    home: paths.home,
+    open: { status: 'ok', version: VERSION, instance_id: instanceId },
+    closed: {
+      pid: process.pid,
+      port,
+      started_at: new Date(startedAt).toISOString(),
+      home: paths.home,
+    },
   };
 }

@@ -15,9 +15,12 @@ export function buildWebhooks(options: BuildWebhooksOptions): {
   dispatcher: Dispatcher;
   service: WebhookService;
 } {
-  const { db, ledger, clock, random, calendar, address, warn } = options;
+  const { db, ledger, clock, random, calendar, configuration, warn } = options;
   const { write } = ledger;
-  const policy = () => addressPolicy(address);
+  const policy = () => {
+    const allowedHosts = configuration.current().settings['server.allowed_hosts'].names;
+    return addressPolicy({ ...options.address, allowedHosts });
+  };
   const send = createSend({ policy, clock });
   const outbox = createOutbox(db, write);
   const dispatcher = createDispatcher({ outbox, send, clock, random, calendar, warn });

@@ -9,6 +9,7 @@ import type { Core } from './open-core.ts';
 export interface JobsOptions extends Core {
   compressor: Pick<Compressor, 'warmUp'>;
   saveConversations: () => Promise<void>;
+  checkCertificate: () => void;
 }
 
 /** The warm-up loads what the first long prompt needs, once the daemon has started. */
@@ -17,6 +18,7 @@ const SWEEP_EVERY_MS = 5_000;
 /** A daemon that is killed loses at most this much of the conversations. */
 const SAVE_CONVERSATIONS_EVERY_MS = 60_000;
 const JUDGE_EVERY_MS = 3_600_000;
+const CHECK_CERTIFICATE_EVERY_MS = 60_000;
 /** An hour's usage is summed this long after its end, when nearly all of its requests have ended. */
 const SUM_AFTER_MS = 10 * 60_000;
 
@@ -33,6 +35,7 @@ export function startJobs(options: JobsOptions): () => Promise<void> {
     every(SWEEP_EVERY_MS, ledger.roll),
     every(JUDGE_EVERY_MS, () => judgeOptimizer(options)),
     every(SAVE_CONVERSATIONS_EVERY_MS, options.saveConversations),
+    every(CHECK_CERTIFICATE_EVERY_MS, async () => options.checkCertificate()),
   ];
   const stopMaintenance = startMaintenance({ clock, steps: maintenanceSteps(options), onError });
   return () => {

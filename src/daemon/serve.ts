@@ -1,10 +1,10 @@
 import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { exposureOf } from '../config/exposure.ts';
 import { loadSettings } from '../config/load.ts';
 import { ignoredMessage } from '../config/retired-settings.ts';
 import type { ScalarKey } from '../config/settings.ts';
 import { GwError, messageOf } from '../errors.ts';
-import { isLoopback } from '../loopback.ts';
 import { makeHome, type Paths } from '../paths.ts';
 import { acquireLock, type FileLock } from '../store/database/lock.ts';
 import { VERSION } from '../version.ts';
@@ -52,7 +52,8 @@ export async function serve({ paths, env, flags, background, pasteable }: ServeO
     'listening',
   );
   if (retired.length > 0) log.warn(ignoredMessage(retired, paths.config));
-  if (!isLoopback(settings.host)) log.warn({ host: settings.host }, 'other machines can reach gw');
+  const exposure = exposureOf(settings, daemon.port);
+  if (exposure !== undefined) log.warn(pasteable?.(exposure) ?? exposure);
   process.on('unhandledRejection', (error) => log.error({ error: messageOf(error) }, 'unhandled rejection'));
   const signal = await firstSignal();
   log.info({ signal }, 'draining');
@@ -85,10 +86,10 @@ async function takeLock(paths: Paths): Promise<FileLock> {
  */
 function writeInfo(
   paths: Paths,
-  { instanceId, port, host, startedAt }: Daemon,
+  { instanceId, port, host, tls, startedAt }: Daemon,
   flags: ServeOptions['flags'],
 ): void {
-  const info = { instanceId, pid: process.pid, port, host, startedAt, version: VERSION, flags };
+  const info = { instanceId, pid: process.pid, port, host, tls, startedAt, version: VERSION, flags };
   const temporary = `${paths.daemonInfo}.new`;
   writing(paths.daemonInfo, () => {
     writeFileSync(temporary, `${JSON.stringify(info)}\n`, { mode: 0o600 });

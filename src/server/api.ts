@@ -16,7 +16,7 @@ import { compactWire, responsesWire } from '../wire/apis/responses.ts';
 import type { Wire } from '../wire/wire.ts';
 import { budgetRoutes } from './budget-routes.ts';
 import { feedbackEndpoint } from './feedback-endpoint.ts';
-import { createGuard } from './guard.ts';
+import { createGuard, type GuardOptions } from './guard.ts';
 import { createJsonHandlers } from './json-handlers.ts';
 import { modelRoutes } from './models-endpoint.ts';
 import { requestEndpoint } from './request-endpoint.ts';
@@ -31,13 +31,13 @@ export interface ApiOptions {
   db: Db;
   lists: ModelLists;
   webhooks: WebhookService;
-  /** The configured host that gw listens on. */
-  boundTo: string;
+  guard: GuardOptions;
   /** Picks up changed settings, keys, budgets and prices; called before each request. */
   refresh: () => void | Promise<void>;
   /** Reloads them after a change by this process, which `refresh` does not notice. */
   reload: () => Promise<void>;
-  health: () => Record<string, unknown>;
+  /** The body of `GET /health`, and what callers with a key see of it besides. */
+  health: () => { open: object; closed: object };
   /** Called with each error that is a fault of gw. */
   onInternalError: (error: unknown, request: IncomingMessage) => void;
 }
@@ -54,7 +54,7 @@ export interface Api {
 /** The HTTP interface. */
 export function createApi(options: ApiOptions): Api {
   const { gateway, onInternalError } = options;
-  const guard = createGuard(options.boundTo);
+  const guard = createGuard(options.guard);
   const router = createRouter(routesOf(options), (exchange) => passThrough(gateway, exchange));
 
   let active = 0;
@@ -64,10 +64,11 @@ export function createApi(options: ApiOptions): Api {
     const { request, response, id } = exchange;
     active++;
     try {
-      guard(request);
-      refuseWebSocket(request);
+      // First, as the guard goes by a setting that may have changed.
       const refreshing = options.refresh();
       if (refreshing) await refreshing;
+      guard(request);
+      refuseWebSocket(request);
       const { handler, parameters } = router.find(request);
       await handler(exchange, parameters);
     } catch (error) {
@@ -134,7 +135,11 @@ function routesOf({ gateway, db, lists, webhooks, health, reload }: ApiOptions):
     // Clients ask without a key whether somebody is there.
     'HEAD /': hello,
     'GET /api/hello': hello,
-    'GET /health': async ({ response, id }) => respondJson(response, 200, health(), { id }),
+    'GET /health': async ({ request, response, id }) => {
+      const { open, closed } = health();
+      const isKnown = gateway.authenticator.recognize(request.headers) !== undefined;
+      respondJson(response, 200, isKnown ? { ...open, ...closed } : open, { id });
+    },
   };
 }
 

@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import type { TlsIdentity } from '../config/tls.ts';
 
 export interface Listener {
   port: number;
@@ -8,11 +10,15 @@ export interface Listener {
   close(): Promise<void>;
   /** Closes the connections of running requests. */
   cut(): void;
+  /** Uses another certificate for new connections. */
+  renew(tls: TlsIdentity): void;
 }
 
 export interface ListenOptions {
   host: string;
   port: number;
+  /** Speaks https with it. */
+  tls?: TlsIdentity | undefined;
   onRequest: (request: IncomingMessage, response: ServerResponse) => void;
   /** Called with bytes that are not an HTTP request; ends the connection. */
   onUnreadable: (error: NodeJS.ErrnoException, socket: Duplex) => void;
@@ -28,7 +34,7 @@ const CLOSE_IDLE_EVERY_MS = 50;
  */
 export async function listen({ host, port, ...handlers }: ListenOptions): Promise<Listener> {
   const hosts = host === 'localhost' ? ['127.0.0.1', '::1'] : [host];
-  const servers: Server[] = [];
+  const servers: (Server | TlsServer)[] = [];
   let boundPort = port;
   for (const [i, each] of hosts.entries()) {
     const server = createHttpServer(handlers);
@@ -56,26 +62,41 @@ export async function listen({ host, port, ...handlers }: ListenOptions): Promis
     cut: () => {
       for (const server of servers) server.closeAllConnections();
     },
+    renew: ({ cert, key }) => {
+      for (const server of servers) if ('setSecureContext' in server) server.setSecureContext({ cert, key });
+    },
   };
 }
 
-function createHttpServer({ onRequest, onUnreadable }: Omit<ListenOptions, 'host' | 'port'>): Server {
-  const server = createServer(
-    {
-      headersTimeout: HEADERS_TIMEOUT_MS,
-      // A slow upload is up to the client; its size is bounded.
-      requestTimeout: 0,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      maxHeaderSize: 32 * 1024,
-      noDelay: true,
-      // Node's own response to a missing Host has no body; the guard refuses it instead.
-      requireHostHeader: false,
-    },
-    onRequest,
-  );
+const OPTIONS = {
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  // A slow upload is up to the client; its size is bounded.
+  requestTimeout: 0,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  maxHeaderSize: 32 * 1024,
+  noDelay: true,
+  // Node's own response to a missing Host has no body; the guard refuses it instead.
+  requireHostHeader: false,
+};
+
+function createHttpServer({
+  tls,
+  onRequest,
+  onUnreadable,
+}: Omit<ListenOptions, 'host' | 'port'>): Server | TlsServer {
+  const server = tls
+    ? createTlsServer(
+        { ...OPTIONS, cert: tls.cert, key: tls.key, handshakeTimeout: HEADERS_TIMEOUT_MS },
+        onRequest,
+      )
+    : createServer(OPTIONS, onRequest);
   // Node would refuse an unknown expectation without a body. A server may ignore it: RFC 9110, section 10.1.1.
   server.on('checkExpectation', onRequest);
-  server.on('clientError', onUnreadable);
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    // A failed handshake, such as that of a client that speaks plain HTTP: no answer could be read.
+    if (error.code?.startsWith('ERR_SSL_')) socket.destroy();
+    else onUnreadable(error, socket);
+  });
   return server;
 }
 

@@ -2,6 +2,7 @@ import { lookup as dnsLookup, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import type { buildConnector } from 'undici';
+import { isLoopback } from '../loopback.ts';
 import { classOfAddress, innerAddress } from './address-class.ts';
 
 /** The addresses that webhooks may connect to. */
@@ -12,13 +13,18 @@ export interface AddressPolicy {
   ownPort: number;
 }
 
-/** The policy for a gw that listens on this host and port (settings `host` and `port`). */
-export function addressPolicy({ host, port }: { host: string; port: number }): AddressPolicy {
+/** Where gw listens, and the names under which others reach it. */
+export interface OwnAddress {
+  host: string;
+  port: number;
+  allowedHosts: readonly string[];
+}
+
+/** The policy for a gw at this address. */
+export function addressPolicy({ host, port, allowedHosts }: OwnAddress): AddressPolicy {
   const bare = host.replace(/^\[|\]$/g, '');
-  return {
-    allowLocal: bare === 'localhost' || (isIP(bare) !== 0 && classOfAddress(bare) === 'loopback'),
-    ownPort: port,
-  };
+  const isLocal = bare === 'localhost' || (isIP(bare) !== 0 && classOfAddress(bare) === 'loopback');
+  return { allowLocal: isLocal && allowedHosts.every(isLoopback), ownPort: port };
 }
 
 /** The policy forbids the connection. It was not opened. */
@@ -36,7 +42,7 @@ export function refusalOf(address: string, port: number, policy: AddressPolicy):
     return `${address} port ${port} is gw itself`;
   }
   if (kind !== 'public' && !policy.allowLocal) {
-    return `${address} is a ${kind} address, which webhooks go to only while gw listens on localhost alone`;
+    return `${address} is a ${kind} address, which webhooks go to only while gw listens on localhost alone, without server.allowed_hosts`;
   }
   return undefined;
 }

@@ -50,7 +50,8 @@ describe('starting', SLOW, () => {
     const { home, daemon } = await setUp();
     const info = JSON.parse(readFileSync(home.paths.daemonInfo, 'utf8'));
     const health = (await request(`http://127.0.0.1:${daemon.port}/health`, { method: 'GET' })).json();
-    expect(health).toMatchObject({ instance_id: info.instanceId, pid: daemon.child.pid, port: daemon.port });
+    expect(health).toMatchObject({ instance_id: info.instanceId });
+    expect(info).toMatchObject({ pid: daemon.child.pid, port: daemon.port, tls: false });
     const mode = (path: string) => statSync(path).mode & 0o777;
     expect(mode(home.paths.home)).toBe(0o700);
     for (const file of [

@@ -122,18 +122,27 @@ test.each(['/complete', '/chat/completions', '/v1/chat/completions', '/chat/comp
 );
 
 describe('GET /health', () => {
-  test('reports version and instance, and needs no key', async () => {
+  test.each([undefined, 'Bearer sk-gw-unknown'])('reports version and instance with key %s', async (key) => {
     const gateway = await startGateway();
-    const { status, ...answer } = await request(`${gateway.origin}/health`, { method: 'GET' });
+    const headers: Record<string, string> = key === undefined ? {} : { authorization: key };
+    const { status, ...answer } = await request(`${gateway.origin}/health`, { method: 'GET', headers });
     expect(status).toBe(200);
-    expect(answer.json()).toMatchObject({
+    expect(answer.json()).toEqual({
       status: 'ok',
       version: VERSION,
       instance_id: gateway.daemon.instanceId,
+    });
+    expect(answer.header('x-service-request-id')).toMatch(/^req_/);
+  });
+
+  test('reports the process and its home to callers with a key of gw', async () => {
+    const gateway = await startGateway();
+    expect((await gateway.get('/health')).json()).toMatchObject({
+      instance_id: gateway.daemon.instanceId,
+      pid: process.pid,
       port: gateway.daemon.port,
       home: gateway.paths.home,
     });
-    expect(answer.header('x-service-request-id')).toMatch(/^req_/);
   });
 });
 

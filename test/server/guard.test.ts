@@ -129,6 +129,32 @@ test('the host that gw is configured to listen on is accepted', async () => {
   expect(answer.status).toBe(200);
 });
 
+describe('server.allowed_hosts', () => {
+  const named = { settings: { 'server.allowed_hosts': 'gw.example.com' } };
+
+  test.each(['gw.example.com', 'GW.example.com:443'])('accepts %s', async (host) => {
+    const gateway = await startGateway(named);
+    const lines = [`host: ${host}`, 'origin: https://gw.example.com'];
+    expect((await health(gateway, lines)).status).toBe(200);
+  });
+
+  test.each(['example.com', 'a.gw.example.com', 'gw.example.com.evil.com'])('refuses %s', async (host) => {
+    const gateway = await startGateway(named);
+    expect((await health(gateway, [`host: ${host}`])).status).toBe(403);
+  });
+
+  test('applies from the next request, also when a name is taken away', async () => {
+    const gateway = await startGateway();
+    const lines = ['host: gw.example.com'];
+    const refused = (await health(gateway, lines)).json() as { error: { message: string } };
+    expect(refused.error.message).toMatch(/gw config set server.allowed_hosts NAME$/);
+    gateway.configure(named.settings);
+    expect((await health(gateway, lines)).status).toBe(200);
+    gateway.configure({});
+    expect((await health(gateway, lines)).status).toBe(403);
+  });
+});
+
 test('isLoopback() goes by the address, not by what a name looks like', () => {
   for (const name of ['localhost', '127.0.0.1', '127.255.255.254', '[::1]', '::1'])
     expect(isLoopback(name)).toBe(true);
@@ -140,7 +166,7 @@ describe('createGuard() for a wider address', () => {
   /** The part of a request that the guard reads. */
   const asked = (host: string, origin?: string) =>
     ({ headers: { host, origin }, rawHeaders: ['Host', host], url: '/health' }) as unknown as IncomingMessage;
-  const guard = createGuard('0.0.0.0');
+  const guard = createGuard({ boundTo: '0.0.0.0', allowedHosts: () => [] });
 
   test.each(['10.0.0.5:4747', '192.168.1.5', '[fd00::1]:4747', 'localhost', hostname()])(
     'accepts %s',

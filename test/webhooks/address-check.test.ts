@@ -80,7 +80,13 @@ describe('addressPolicy()', () => {
     ['gw.example', false],
     ['127.evil.example', false],
   ])('of a gw on %s allows local addresses: %s', (host, allowLocal) => {
-    expect(addressPolicy({ host, port: 4747 })).toEqual({ allowLocal, ownPort: 4747 });
+    expect(addressPolicy({ host, port: 4747, allowedHosts: [] })).toEqual({ allowLocal, ownPort: 4747 });
+  });
+
+  it('allows none if a reverse proxy serves gw under a name', () => {
+    const own = { host: 'localhost', port: 4747 };
+    expect(addressPolicy({ ...own, allowedHosts: ['gw.example.com'] }).allowLocal).toBe(false);
+    expect(addressPolicy({ ...own, allowedHosts: ['localhost'] }).allowLocal).toBe(true);
   });
 });
 

@@ -19,7 +19,7 @@ import { readSwitchedOff } from '../optimize/report.ts';
 import { readSettings } from '../settings.ts';
 
 /** Settings that the daemon reads only at start. */
-const AT_START: readonly ScalarKey[] = ['port', 'host'];
+const AT_START: readonly ScalarKey[] = ['port', 'host', 'server.tls_cert', 'server.tls_key'];
 
 export const config: SetUp = (command, context) => {
   command

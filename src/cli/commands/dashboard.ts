@@ -12,7 +12,7 @@ import type { Source } from '../../tui/source.ts';
 import type { DaemonView } from '../../tui/state/daemon-view.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson } from '../context.ts';
-import { type DaemonState, findDaemon, originOf } from '../daemon/find.ts';
+import { addressOf, type DaemonState, findDaemon, originOf } from '../daemon/find.ts';
 import { Exit } from '../exit.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { daemonJson } from '../status/view.ts';
@@ -45,7 +45,7 @@ async function run(context: Context, options: Options): Promise<void> {
   await withStore(context, async () => undefined);
   const db = await openDatabase(context.paths.database, { readonly: true });
   try {
-    const baseUrl = `${originOf(settings.host, settings.port)}/v1`;
+    const baseUrl = `${originOf(addressOf(settings), settings)}/v1`;
     if (painter) await show(context, options, { db, calendar, baseUrl, painter });
     else sayJson(context, await jsonOf(context, db, calendar));
   } finally {

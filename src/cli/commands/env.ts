@@ -5,7 +5,7 @@ import { clientVariables, exportLines, SHELLS, type Shell } from '../client/vari
 import { warnOfForeignKeys } from '../client/warn-of-foreign-keys.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
-import { findDaemon, originOf } from '../daemon/find.ts';
+import { addressOf, findDaemon, originOf } from '../daemon/find.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
@@ -29,8 +29,8 @@ export const env: SetUp = (command, context) => {
 
 async function run(context: Context, { project, shell, json }: Options): Promise<void> {
   const state = await findDaemon(context);
-  const { host, port } = readSettings(context).settings;
-  const origin = state.kind === 'running' ? state.daemon.origin : originOf(host, port);
+  const { settings } = readSettings(context);
+  const origin = state.kind === 'running' ? state.daemon.origin : originOf(addressOf(settings), settings);
   const key = await withStore(context, (db) => cliKeyOf(context, db, project));
   const variables = clientVariables({ origin, key }, context.env);
   if (json) sayJson(context, variables);

@@ -39,10 +39,10 @@ export const models: SetUp = (command, context) => {
 };
 
 async function run(context: Context, text: string | undefined, { project, json }: Options): Promise<void> {
-  const { origin } = await requireDaemon(context);
+  const { local } = await requireDaemon(context);
   const key = await withStore(context, (db) => cliKeyOf(context, db, project));
   const search = text?.toLowerCase() ?? '';
-  const { data, errors } = await fetchModels(origin, key);
+  const { data, errors } = await fetchModels(local, key);
   const matches = data.filter(({ id }) => id.toLowerCase().includes(search));
   for (const { provider, error } of errors) {
     note(
@@ -81,10 +81,11 @@ function price(usd: unknown): string {
   return typeof usd === 'number' ? formatUsd(Math.round(usd * NANO_PER_USD)) : UNKNOWN;
 }
 
-async function fetchModels(origin: string, key: string): Promise<Models> {
-  const { status, body } = await httpGet(`${origin}/v1/models`, {
+async function fetchModels(local: string, key: string): Promise<Models> {
+  const { status, body } = await httpGet(`${local}/v1/models`, {
     headers: { authorization: `Bearer ${key}` },
     timeoutMs: TIMEOUT_MS,
+    anyCertificate: true,
   });
   if (status === 401 || status === 403) throw new CliError(`gw refused the key (${status})`, EXIT.key);
   const { data, errors = [] } = (body ?? {}) as Partial<Models>;

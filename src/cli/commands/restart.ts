@@ -1,3 +1,4 @@
+import { readTls } from '../../config/tls.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson } from '../context.ts';
 import { daemonFlags, findDaemon } from '../daemon/find.ts';
@@ -20,9 +21,11 @@ export const restart: SetUp = (command, context) => {
 async function run(context: Context, options: Options): Promise<void> {
   const before = await findDaemon(context);
   // Read before the stop, which deletes the file that holds them.
-  const flags = flagsOf({ ...daemonFlags(context), ...options });
-  // A taken port is refused before the running daemon is stopped.
-  const { host, port } = readSettings(context, flags).settings;
+  const flags = { ...daemonFlags(context), ...flagsOf(options) };
+  // What can't start is refused before the running daemon is stopped.
+  const { settings } = readSettings(context, flags);
+  const { host, port } = settings;
+  readTls(settings, context.clock.now());
   if (before.kind === 'running' && before.daemon.port !== port) {
     await refuseTakenPort(host, port);
   }

@@ -10,7 +10,7 @@ import { clientVariables } from '../client/variables.ts';
 import { warnOfForeignKeys } from '../client/warn-of-foreign-keys.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note } from '../context.ts';
-import { findDaemon, originOf } from '../daemon/find.ts';
+import { addressOf, findDaemon, originOf } from '../daemon/find.ts';
 import { startDaemon } from '../daemon/start.ts';
 import { Exit } from '../exit.ts';
 import { readSettings } from '../settings.ts';
@@ -97,6 +97,6 @@ function runProgram(
 async function expectedOrigin(context: Context): Promise<string> {
   const state = await findDaemon(context);
   if (state.kind === 'running') return state.daemon.origin;
-  const { host, port } = readSettings(context).settings;
-  return originOf(host, port);
+  const { settings } = readSettings(context);
+  return originOf(addressOf(settings), settings);
 }

@@ -1,25 +1,27 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { isScalarKey, type Settings } from '../../config/settings.ts';
+import { speaksTls } from '../../config/tls.ts';
 import { isObject } from '../../json/object.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { readSettings } from '../settings.ts';
+import { type Flags, readSettings } from '../settings.ts';
 import { httpGet } from './http.ts';
-import type { ListenOptions } from './listen-options.ts';
 
-/** The body of `GET /health`. */
-export interface Health {
+/** The part of `GET /health` that needs no key. */
+interface Health {
   version: string;
   instance_id: string;
-  pid: number;
-  port: number;
-  started_at: string;
-  home: string;
 }
 
 /** A daemon that answers. */
 export interface Daemon extends Health {
+  pid: number;
+  port: number;
+  started_at: string;
   /** The URL for clients, without a trailing slash or `/v1`. */
   origin: string;
+  /** The URL for requests from this machine, to which no certificate need apply. */
+  local: string;
 }
 
 export type DaemonState =
@@ -28,21 +30,24 @@ export type DaemonState =
   | { kind: 'silent'; pid: number }
   | { kind: 'stopped' };
 
-interface DaemonInfo {
+/** Where a daemon listens. */
+interface Address {
+  host: string;
+  port: number;
+  tls: boolean;
+}
+
+interface DaemonInfo extends Partial<Address> {
   instanceId?: string;
   pid?: number;
-  port?: number;
-  host?: string;
-  flags?: { port?: unknown; host?: unknown };
+  startedAt?: number;
+  flags?: Record<string, unknown>;
 }
 
 /** The flags that the running daemon was started with, for a restart. Empty when it was stopped. */
-export function daemonFlags({ paths }: Context): ListenOptions {
-  const { port, host } = readInfo(paths.daemonInfo).flags ?? {};
-  return {
-    ...(typeof port === 'string' ? { port } : {}),
-    ...(typeof host === 'string' ? { host } : {}),
-  };
+export function daemonFlags({ paths }: Context): Flags {
+  const flags = Object.entries(readInfo(paths.daemonInfo).flags ?? {});
+  return Object.fromEntries(flags.filter(([key, value]) => isScalarKey(key) && typeof value === 'string'));
 }
 
 /**
@@ -51,18 +56,45 @@ export function daemonFlags({ paths }: Context): ListenOptions {
  */
 export async function findDaemon(context: Context): Promise<DaemonState> {
   const info = readInfo(context.paths.daemonInfo);
-  const { host, port } = readSettings(context).settings;
-  const recorded = { host: info.host ?? host, port: info.port ?? 0 };
-  for (const address of recorded.port === port ? [recorded] : [recorded, { host, port }]) {
-    const health = address.port === 0 ? undefined : await fetchHealth(address.host, address.port);
-    if (health && (health.instance_id === info.instanceId || health.home === context.paths.home)) {
-      return { kind: 'running', daemon: { ...health, origin: originOf(address.host, health.port) } };
+  const { settings } = readSettings(context);
+  const configured = addressOf(settings);
+  const recorded = { ...configured, port: 0, ...info };
+  for (const address of recorded.port === configured.port ? [recorded] : [recorded, configured]) {
+    const health = address.port === 0 ? undefined : await fetchHealth(address);
+    const process = health && (await processOf(context, health, info));
+    if (process) {
+      const { host, port, tls } = address;
+      const origin = originOf({ host, port, tls }, settings);
+      const local = `${tls ? 'https' : 'http'}://${reachable(host)}:${port}`;
+      return { kind: 'running', daemon: { ...health, ...process, port, origin, local } };
     }
   }
   if (info.pid !== undefined && isAlive(info.pid) && (await isLocked(context.paths.lock))) {
     return { kind: 'silent', pid: info.pid };
   }
   return { kind: 'stopped' };
+}
+
+/** The process of this state directory that answers as `health`: by its file, else by its row in the database. */
+async function processOf(
+  { paths }: Context,
+  { instance_id }: Health,
+  { instanceId, pid, startedAt }: DaemonInfo,
+): Promise<Pick<Daemon, 'pid' | 'started_at'> | undefined> {
+  if (instance_id === instanceId && pid !== undefined && startedAt !== undefined) {
+    return { pid, started_at: new Date(startedAt).toISOString() };
+  }
+  if (!existsSync(paths.database)) return undefined;
+  const { openDatabase } = await import('../../store/database/open.ts');
+  const { findDaemonRow } = await import('../../store/database/daemons.ts');
+  const db = await openDatabase(paths.database);
+  try {
+    const row = findDaemonRow(db, instance_id);
+    if (row?.lockPath !== paths.lock) return undefined;
+    return { pid: row.pid, started_at: new Date(row.startedAt).toISOString() };
+  } finally {
+    db.close();
+  }
 }
 
 /** The running daemon. Throws with exit code 3 if there is none. */
@@ -77,20 +109,27 @@ export async function requireDaemon(context: Context): Promise<Daemon> {
   );
 }
 
-/** Fetches `GET /health` from a port; undefined unless a gw answers. */
-export async function fetchHealth(host: string, port: number): Promise<Health | undefined> {
+/** Fetches `GET /health` from an address; undefined unless a gw answers. */
+export async function fetchHealth({ host, port, tls }: Address): Promise<Health | undefined> {
+  const url = `${tls ? 'https' : 'http'}://${reachable(host)}:${port}/health`;
   try {
-    const { status, body } = await httpGet(`http://${reachable(host)}:${port}/health`, { timeoutMs: 1_500 });
+    const { status, body } = await httpGet(url, { timeoutMs: 1_500, anyCertificate: true });
     return status === 200 && isHealth(body) ? body : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** URL at which clients on this machine reach a daemon that listens on `host`. */
-export function originOf(host: string, port: number): string {
+/** Where a daemon with these settings listens. */
+export function addressOf(settings: Settings): Address {
+  return { host: settings.host, port: settings.port, tls: speaksTls(settings) };
+}
+
+/** URL at which clients on this machine reach a daemon. A certificate is usually for a name that gw is served under. */
+export function originOf({ host, port, tls }: Address, settings: Settings): string {
+  const [name] = tls ? settings['server.allowed_hosts'].names : [];
   const address = reachable(host);
-  return `http://${address === '127.0.0.1' ? 'localhost' : address}:${port}`;
+  return `${tls ? 'https' : 'http'}://${name ?? (address === '127.0.0.1' ? 'localhost' : address)}:${port}`;
 }
 
 function reachable(host: string): string {
@@ -99,14 +138,7 @@ function reachable(host: string): string {
 }
 
 function isHealth(body: unknown): body is Health {
-  if (!isObject(body)) return false;
-  const { instance_id, pid, port, home } = body;
-  return (
-    typeof instance_id === 'string' &&
-    typeof pid === 'number' &&
-    typeof port === 'number' &&
-    typeof home === 'string'
-  );
+  return isObject(body) && typeof body.instance_id === 'string' && typeof body.version === 'string';
 }
 
 function readInfo(file: string): DaemonInfo {

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Flags } from '../settings.ts';
 
@@ -5,15 +6,29 @@ import type { Flags } from '../settings.ts';
 export interface ListenOptions {
   port?: string;
   host?: string;
+  tlsCert?: string;
+  tlsKey?: string;
 }
 
 export function addListenOptions(command: Command): Command {
   return command
     .option('--port <port>', 'port to listen on (default: 4747)')
-    .option('--host <address>', 'address to listen on (default: localhost, for this machine only)');
+    .option('--host <address>', 'address to listen on (default: localhost, for this machine only)')
+    .option('--tls-cert <file>', 'speak https with this certificate chain (PEM)')
+    .option('--tls-key <file>', 'the private key of the certificate (PEM)');
 }
 
 /** The flags as settings. */
-export function flagsOf({ port, host }: ListenOptions): Flags {
-  return { ...(port === undefined ? {} : { port }), ...(host === undefined ? {} : { host }) };
+export function flagsOf({ port, host, tlsCert, tlsKey }: ListenOptions): Flags {
+  return {
+    ...(port === undefined ? {} : { port }),
+    ...(host === undefined ? {} : { host }),
+    ...(tlsCert === undefined ? {} : { 'server.tls_cert': absolute(tlsCert) }),
+    ...(tlsKey === undefined ? {} : { 'server.tls_key': absolute(tlsKey) }),
+  };
+}
+
+/** The daemon runs in another directory. */
+function absolute(file: string): string {
+  return file === '' ? '' : resolve(file);
 }

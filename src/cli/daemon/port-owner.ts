@@ -10,18 +10,15 @@ interface PortOwner {
 
 /** The message for a taken port: who uses it, and the two commands that help. */
 export async function portInUseMessage(port: number): Promise<string> {
-  const other = await fetchHealth('127.0.0.1', port);
-  const owner = other ? undefined : await portOwner(port);
-  const who = other
-    ? `another gw (pid ${other.pid}, state in ${other.home})`
+  const own = { host: '127.0.0.1', port };
+  const isGw = (await fetchHealth({ ...own, tls: false })) ?? (await fetchHealth({ ...own, tls: true }));
+  const owner = await portOwner(port);
+  const who = isGw
+    ? `another gw${owner ? ` (pid ${owner.pid})` : ''}, with another state directory`
     : owner
       ? `${owner.name} (pid ${owner.pid}), which is not gw`
       : 'another program';
-  const free = other
-    ? `GW_HOME='${other.home}' gw stop`
-    : owner
-      ? `kill ${owner.pid}`
-      : `sudo lsof -nP -iTCP:${port} -sTCP:LISTEN`;
+  const free = owner ? `kill ${owner.pid}` : `sudo lsof -nP -iTCP:${port} -sTCP:LISTEN`;
   return `port ${port} is used by ${who}.\n  Use another port:  gw start --port ${port + 1}\n  Or free this one:  ${free}`;
 }
 

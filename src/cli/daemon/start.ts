@@ -2,9 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { exposureOf } from '../../config/exposure.ts';
 import { ignoredMessage } from '../../config/retired-settings.ts';
+import { DEFINITIONS, type ScalarKey } from '../../config/settings.ts';
+import { readTls } from '../../config/tls.ts';
 import { messageOf } from '../../errors.ts';
-import { isLoopback } from '../../loopback.ts';
 import { makeHome } from '../../paths.ts';
 import { writing } from '../../write-fault.ts';
 import { type Context, note } from '../context.ts';
@@ -31,15 +33,12 @@ export async function startDaemon(context: Context, flags: Flags = {}): Promise<
   if (before.kind === 'running') return { daemon: before.daemon, already: true };
   if (before.kind === 'silent')
     return { daemon: await untilAnswering(context, () => undefined), already: true };
+  readTls(settings, context.clock.now());
   await refuseTakenPort(host, port);
   const started = await launch(context, flags);
   if (retired.length > 0) note(context, `warning: ${ignoredMessage(retired, context.paths.config)}`);
-  if (!isLoopback(host)) {
-    note(
-      context,
-      `gw listens on ${host}: other machines can reach it and need only a key. To change that: gw restart --host localhost`,
-    );
-  }
+  const exposure = exposureOf(settings, started.daemon.port);
+  if (exposure !== undefined) note(context, exposure);
   return started;
 }
 
@@ -68,7 +67,9 @@ async function launch(context: Context, flags: Flags): Promise<StartResult> {
 }
 
 function spawnDaemon({ program, paths, env }: Context, flags: Flags, output: number): ChildProcess {
-  const options = Object.entries(flags).map(([key, value]) => `--${key}=${value}`);
+  const options = Object.entries(flags).map(
+    ([key, value]) => `--${DEFINITIONS[key as ScalarKey].flag}=${value}`,
+  );
   return spawn(process.execPath, [program, 'serve', '--background', ...options], {
     // The caller's directory could not be unmounted while the daemon runs in it.
     cwd: paths.home,

@@ -50,11 +50,12 @@ export async function planFor(
   if (state.kind !== 'running') return undefined;
   const key = await withStore(context, (db) => cliKeyOf(context, db, project));
   const { status, body } = await httpPost(
-    `${state.daemon.origin}${PATHS[file.form]}`,
+    `${state.daemon.local}${PATHS[file.form]}`,
     withExplain(file.bytes),
     {
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       timeoutMs: TIMEOUT_MS,
+      anyCertificate: true,
     },
   );
   if (status === 200) return body as Plan;

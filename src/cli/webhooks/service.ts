@@ -1,4 +1,5 @@
 import { createCalendar } from '../../calendar.ts';
+import type { Settings } from '../../config/settings.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { findProject } from '../../store/accounts/projects.ts';
 import type { Db } from '../../store/database/open.ts';
@@ -27,7 +28,7 @@ export function withWebhooks<T>(
   policy?: AddressPolicy,
 ): Promise<T> {
   const { settings } = readSettings(context);
-  const allowed = policy ?? addressPolicy(settings);
+  const allowed = policy ?? policyOf(settings, settings.port);
   return withStore(context, (db) =>
     work({ service: serviceOn(db, context, settings.timezone, allowed), caller: adminOf(db) }),
   );
@@ -36,8 +37,12 @@ export function withWebhooks<T>(
 /** Which addresses webhooks may use. Excludes gw itself, on the port of the running daemon if there is one. */
 export async function policyInForce(context: Context): Promise<AddressPolicy> {
   const state = await findDaemon(context);
-  const { host, port } = readSettings(context).settings;
-  return addressPolicy({ host, port: state.kind === 'running' ? state.daemon.port : port });
+  const { settings } = readSettings(context);
+  return policyOf(settings, state.kind === 'running' ? state.daemon.port : settings.port);
+}
+
+function policyOf(settings: Settings, port: number): AddressPolicy {
+  return addressPolicy({ host: settings.host, port, allowedHosts: settings['server.allowed_hosts'].names });
 }
 
 function serviceOn(db: Db, { clock }: Context, timezone: string, policy: AddressPolicy): WebhookService {

@@ -7,6 +7,8 @@ import { hashKey } from '../../store/accounts/keys.ts';
 export interface Authenticator {
   /** The caller behind `authorization: Bearer`, `x-api-key` (Anthropic's clients) or `api-key` (Azure's). Throws GwError 401. */
   authenticate(headers: IncomingHttpHeaders): Caller;
+  /** The same, undefined instead of an error. */
+  recognize(headers: IncomingHttpHeaders): Caller | undefined;
   /** Clears the cache after keys or projects have changed. */
   forget(): void;
 }
@@ -28,14 +30,21 @@ export function createAuthenticator(lookUp: (keyHash: Buffer) => Caller | undefi
     return caller;
   }
 
+  function recognize(headers: IncomingHttpHeaders): Caller | undefined {
+    const { authorization } = headers;
+    const apiKey = otherKey(headers);
+    return (
+      (authorization === undefined ? undefined : find(authorization)) ??
+      (typeof apiKey === 'string' ? find(`Bearer ${apiKey}`) : undefined)
+    );
+  }
+
   return {
-    authenticate({ authorization, 'x-api-key': anthropicKey, 'api-key': azureKey }) {
-      const apiKey = anthropicKey ?? azureKey;
-      const caller =
-        (authorization === undefined ? undefined : find(authorization)) ??
-        (typeof apiKey === 'string' ? find(`Bearer ${apiKey}`) : undefined);
+    recognize,
+    authenticate(headers) {
+      const caller = recognize(headers);
       if (caller) return caller;
-      if (isBearer(authorization) || apiKey !== undefined) {
+      if (isBearer(headers.authorization) || otherKey(headers) !== undefined) {
         throw invalidKey(
           'gw does not know this API key, or it was revoked. To use one that works: eval "$(gw env)", or see: gw keys list',
         );
@@ -46,6 +55,11 @@ export function createAuthenticator(lookUp: (keyHash: Buffer) => Caller | undefi
     },
     forget: () => cache.clear(),
   };
+}
+
+/** The key in the header of Anthropic's clients, or of Azure's. */
+function otherKey(headers: IncomingHttpHeaders): string | string[] | undefined {
+  return headers['x-api-key'] ?? headers['api-key'];
 }
 
 function isBearer(authorization: string | undefined): boolean {

@@ -43,6 +43,15 @@ export function registerDaemon(db: Db, daemon: Omit<DaemonRow, 'slot'> & { start
   return register.immediate();
 }
 
+/** The registered daemon with an instance id. */
+export function findDaemonRow(db: Db, instanceId: string): (DaemonRow & { startedAt: number }) | undefined {
+  return db
+    .prepare<[string], DaemonRow & { startedAt: number }>(
+      `SELECT ${COLUMNS}, started_at AS startedAt FROM daemons WHERE instance_id = ?`,
+    )
+    .get(instanceId);
+}
+
 /** The highest stored request id; 0 without any. New ids are higher, even after the clock was set back (ids.ts). */
 export function lastRequestId(db: Db): RequestId {
   const last = db.prepare<[], RequestId | null>(

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
@@ -78,15 +78,33 @@ describe('the daemon', () => {
     expect((await cli.exec(['start'])).stdout).toContain('gw is running');
   }, 60_000);
 
+  test('is found on its configured port if its file is gone', async () => {
+    const port = String(await freePort());
+    const cli = cliHome();
+    cli.env.GW_PORT = port;
+    stopAfterwards(cli);
+    await cli.exec(['start']);
+    const { pid } = JSON.parse(readFileSync(cli.paths.daemonInfo, 'utf8')) as { pid: number };
+    rmSync(cli.paths.daemonInfo);
+    expect(await cli.json(['status'])).toMatchObject({ status: 'running', pid });
+    // A gw of another state directory is not taken for this one.
+    const other = cliHome();
+    other.env.GW_PORT = port;
+    expect((await other.run(['status'])).code).toBe(3);
+    expect((await other.exec(['start'])).stderr).toContain(`port ${port} is used by another gw`);
+  }, 60_000);
+
   test('warns if other machines can reach it', async () => {
     const cli = cliHome();
     stopAfterwards(cli);
     const open = await cli.exec(['start', '--host', '0.0.0.0']);
     expect(open).toMatchObject({
       code: 0,
-      stderr: expect.stringMatching(/0\.0\.0\.0: other machines can reach it and need only a key/),
+      stderr: expect.stringMatching(
+        /^gw listens on http:\/\/0\.0\.0\.0:\d+: other machines can reach it and need only a key\. Without TLS, prompts and keys travel in clear text\./,
+      ),
     });
-    expect((await cli.run(['logs'])).stdout).toMatch(/warn {2}other machines can reach gw/);
+    expect((await cli.run(['logs'])).stdout).toMatch(/warn {2}gw listens on http:\/\/0\.0\.0\.0:\d+: other/);
     expect(await cli.exec(['restart', '--host', 'localhost'])).toMatchObject({ code: 0, stderr: '' });
   }, 60_000);
 

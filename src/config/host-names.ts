@@ -1,0 +1,24 @@
+import { SettingError } from './setting-error.ts';
+import type { Written } from './written.ts';
+
+/** A list of host names; `written` is `a.example.com,b.example.com`. */
+export interface HostNames extends Written {
+  names: readonly string[];
+}
+
+/** Letters, digits, `-` and `_` between dots: no wildcard, which would let a page of any site in, and no port. */
+const HOST_NAME = /^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/;
+
+/** Parses names separated by commas or spaces, or a list of them. Throws SettingError. */
+export function parseHostNames(value: unknown): HostNames {
+  const parts = typeof value === 'string' ? value.split(/[\s,]+/) : value;
+  if (!Array.isArray(parts)) throw new SettingError(`${JSON.stringify(value)} is not a list of host names`);
+  const names = parts.filter((part) => part !== '').map(parseName);
+  return { names, written: names.join(',') };
+}
+
+function parseName(part: unknown): string {
+  const name = typeof part === 'string' ? part.toLowerCase() : '';
+  if (HOST_NAME.test(name)) return name;
+  throw new SettingError(`${JSON.stringify(part)} is not a host name; an example is gw.example.com`);
+}
