@@ -11,14 +11,14 @@ const SET_UP = 'Configure gw:';
  */
 // biome-ignore format: one command per line
 export const CATALOG: readonly CommandEntry[] = [
-  { name: 'init', group: RUN, about: 'set up gw step by step', load: async () => (await import('./commands/init.ts')).init },
-  { name: 'start', group: RUN, about: 'start gw in the background', load: async () => (await import('./commands/start.ts')).start },
-  { name: 'stop', group: RUN, about: 'stop gw after running requests finish', load: async () => (await import('./commands/stop.ts')).stop },
-  { name: 'restart', group: RUN, about: 'stop gw and start it again', load: async () => (await import('./commands/restart.ts')).restart },
+  { name: 'init', group: RUN, reach: 'local', about: 'set up gw step by step', load: async () => (await import('./commands/init.ts')).init },
+  { name: 'start', group: RUN, reach: 'local', about: 'start gw in the background', load: async () => (await import('./commands/start.ts')).start },
+  { name: 'stop', group: RUN, reach: 'local', about: 'stop gw after running requests finish', load: async () => (await import('./commands/stop.ts')).stop },
+  { name: 'restart', group: RUN, reach: 'local', about: 'stop gw and start it again', load: async () => (await import('./commands/restart.ts')).restart },
   { name: 'status', group: RUN, about: 'show whether gw is running and what was spent today', load: async () => (await import('./commands/status.ts')).status },
-  { name: 'serve', group: RUN, about: 'run gw in the foreground (containers, systemd, launchd)', load: async () => (await import('./commands/serve.ts')).serve },
-  { name: 'logs', group: RUN, about: 'show the log of the daemon', load: async () => (await import('./commands/logs.ts')).logs },
-  { name: 'doctor', group: RUN, about: 'check the installation and suggest fixes', load: async () => (await import('./commands/doctor.ts')).doctor },
+  { name: 'serve', group: RUN, reach: 'local', about: 'run gw in the foreground (containers, systemd, launchd)', load: async () => (await import('./commands/serve.ts')).serve },
+  { name: 'logs', group: RUN, reach: 'local', about: 'show the log of the daemon', load: async () => (await import('./commands/logs.ts')).logs },
+  { name: 'doctor', group: RUN, reach: 'local', about: 'check the installation and suggest fixes', load: async () => (await import('./commands/doctor.ts')).doctor },
 
   { name: 'env', group: USE, about: 'print export lines for a shell: eval "$(gw env)"', load: async () => (await import('./commands/env.ts')).env },
   { name: 'run', group: USE, about: 'run a command with gw as its provider', load: async () => (await import('./commands/run.ts')).run },
@@ -33,13 +33,15 @@ export const CATALOG: readonly CommandEntry[] = [
   { name: 'budget', aliases: ['budgets'], group: SPEND, bare: 'list', about: 'cap what a project may spend', load: async () => (await import('./commands/budget.ts')).budget },
   { name: 'prices', group: SPEND, bare: 'list', about: 'show and set the prices of models', load: async () => (await import('./commands/prices.ts')).prices },
 
-  { name: 'providers', group: SET_UP, bare: 'list', about: 'manage the providers that requests are sent to', load: async () => (await import('./commands/providers.ts')).providers },
+  { name: 'providers', group: SET_UP, reach: 'local', bare: 'list', about: 'manage the providers that requests are sent to', load: async () => (await import('./commands/providers.ts')).providers },
   { name: 'projects', group: SET_UP, bare: 'list', about: 'manage projects, each with its own keys, budgets and usage', load: async () => (await import('./commands/projects.ts')).projects },
   { name: 'plan', group: SET_UP, bare: 'show', about: 'show or change the plan of a project', load: async () => (await import('./commands/plan.ts')).plan },
   { name: 'keys', group: SET_UP, bare: 'list', about: 'manage the keys that clients use with gw', load: async () => (await import('./commands/keys.ts')).keys },
   { name: 'webhooks', group: SET_UP, bare: 'list', about: 'send budget events and blocked requests to URLs', load: async () => (await import('./commands/webhooks.ts')).webhooks },
-  { name: 'config', group: SET_UP, bare: 'list', about: 'show and change settings', load: async () => (await import('./commands/config.ts')).config },
-  { name: 'backup', group: SET_UP, about: 'back up the database while gw runs', load: async () => (await import('./commands/backup.ts')).backup },
-  { name: 'completion', group: SET_UP, about: 'print a completion script for bash, zsh or fish', load: async () => (await import('./commands/completion.ts')).completion },
-  { name: 'complete', group: SET_UP, hidden: true, about: 'print the words that can come next on a command line', load: async () => (await import('./commands/complete.ts')).complete },
+  { name: 'config', group: SET_UP, reach: 'local', bare: 'list', about: 'show and change settings', load: async () => (await import('./commands/config.ts')).config },
+  { name: 'backup', group: SET_UP, reach: 'local', about: 'back up the database while gw runs', load: async () => (await import('./commands/backup.ts')).backup },
+  { name: 'login', group: SET_UP, reach: 'any', about: 'use the gw of another machine from here', load: async () => (await import('./commands/login.ts')).login },
+  { name: 'logout', group: SET_UP, reach: 'any', about: "use this machine's gw again", load: async () => (await import('./commands/logout.ts')).logout },
+  { name: 'completion', group: SET_UP, reach: 'any', about: 'print a completion script for bash, zsh or fish', load: async () => (await import('./commands/completion.ts')).completion },
+  { name: 'complete', group: SET_UP, reach: 'any', hidden: true, about: 'print the words that can come next on a command line', load: async () => (await import('./commands/complete.ts')).complete },
 ];

@@ -14,5 +14,7 @@ export interface CommandEntry {
   /** The default subcommand. */
   bare?: string;
   hidden?: boolean;
+  /** `local`: manages this machine, and is refused if commands go to a remote gw. `any`: works the same either way. */
+  reach?: 'local' | 'any';
   load(): Promise<SetUp>;
 }

@@ -1,7 +1,9 @@
 import { Command } from 'commander';
+import { remoteGateway } from '../remote/target.ts';
 import { CATALOG } from './catalog.ts';
 import type { CommandEntry } from './command.ts';
-import { type Context, message } from './context.ts';
+import { type Context, message, note } from './context.ts';
+import { localOnly } from './remote/connection.ts';
 
 const EXIT_CODES = `
 Exit codes: 0 ok, 1 failure, 2 usage, 3 gw is not running, 4 key or plan,
@@ -14,6 +16,14 @@ export function entryFor(args: readonly string[]): CommandEntry | undefined {
   const words = args.filter((arg) => !arg.startsWith('-'));
   const name = words[0] === 'help' ? words[1] : words[0];
   return CATALOG.find((entry) => entry.name === name || (entry.aliases ?? []).includes(name ?? ''));
+}
+
+/** Says on a terminal which remote gw answers a command. Throws if the command is for this machine only. */
+function checkReach(context: Context, { name, reach }: CommandEntry): void {
+  const gateway = reach === 'any' ? null : remoteGateway(context);
+  if (gateway === null) return;
+  if (reach === 'local') throw localOnly(`gw ${name}`, gateway);
+  if (context.stderr.isTTY) note(context, `gw at ${gateway.url}`);
 }
 
 /** Builds the program. Commands in `loaded` are complete; the others only appear in the help. */
@@ -43,6 +53,7 @@ export async function createProgram(context: Context, loaded: readonly CommandEn
     if (loaded.includes(entry)) {
       command.showHelpAfterError(`See: gw ${entry.name} --help`);
       (await entry.load())(command, context);
+      command.hook('preAction', () => checkReach(context, entry));
       for (const each of command.commands)
         each.showHelpAfterError(`See: gw ${entry.name} ${each.name()} --help`);
     }

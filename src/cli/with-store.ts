@@ -1,10 +1,17 @@
 import { makeHome } from '../paths.ts';
+import { remoteGateway } from '../remote/target.ts';
 import { ensureDefaultProject, findProject } from '../store/accounts/projects.ts';
 import { type Db, openDatabase } from '../store/database/open.ts';
 import type { Context } from './context.ts';
+import { localOnly } from './remote/connection.ts';
 
-/** Runs `work` on the open database. Creates the database and the default project if they do not exist. */
+/**
+ * Runs `work` on the open database. Creates the database and the default project if they do not exist. Throws if
+ * commands go to a remote gw: its data is not here.
+ */
 export async function withStore<T>(context: Context, work: (db: Db) => Promise<T>): Promise<T> {
+  const remote = remoteGateway(context);
+  if (remote) throw localOnly('this command', remote);
   makeHome(context.paths);
   const db = await openDatabase(context.paths.database);
   try {

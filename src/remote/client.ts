@@ -28,10 +28,9 @@ const OLDEST = '0.2.0';
  * a gw of a known version does not get the key.
  */
 export function connectRemote(
-  gateway: RemoteGateway,
+  { url, key }: Pick<RemoteGateway, 'url' | 'key'>,
   { env, timeoutMs = TIMEOUT_MS }: RemoteOptions,
 ): AskRemote {
-  const { url, key } = gateway;
   let send: Promise<Send> | undefined;
   let checked: Promise<string> | undefined;
 
@@ -63,7 +62,7 @@ export function connectRemote(
     const fault = faultOf(answer);
     if (fault === undefined) throw notGateway(url, answer);
     if (fault.code === 'unknown_endpoint') throw unknownPath(url, version, request.path);
-    throw refusal(gateway, fault);
+    throw refusal(url, fault);
   };
 }
 

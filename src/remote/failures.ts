@@ -2,7 +2,6 @@ import { type ErrorType, GwError, messageOf } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import { VERSION } from '../version.ts';
 import { type Answer, proxyVariable } from './send.ts';
-import type { RemoteGateway } from './target.ts';
 
 /** The error object in an answer of gw. */
 export interface Fault {
@@ -33,14 +32,12 @@ export function faultOf({ status, json }: Answer): Fault | undefined {
 }
 
 /** The error for a refusal by the server: its own, except where the remedy differs from elsewhere. */
-export function refusal({ url, from }: Pick<RemoteGateway, 'url' | 'from'>, fault: Fault): GwError {
+export function refusal(url: string, fault: Fault): GwError {
   const { code, message } = fault;
   if (code === 'invalid_api_key') {
-    const where = from === 'environment' ? 'in GW_KEY' : 'of gw login';
-    const other = from === 'environment' ? 'export GW_KEY=KEY' : `gw login ${url}`;
     return faultError(
       fault,
-      `${url} does not know the key ${where}, or it was revoked. To use another: ${other}`,
+      `${url} does not know the key, or it was revoked. To use another: export GW_KEY=KEY, or: gw login ${url}`,
     );
   }
   if (code === 'admin_required') {
@@ -60,7 +57,7 @@ function faultError({ status, type, code }: Fault, message: string): GwError {
 export function notGateway(url: string, answer: Answer): GwError {
   const fault = faultOf(answer);
   // The Host guard of a gw that does not know the name.
-  if (fault?.code === 'forbidden_host') return refusal({ url, from: 'environment' }, fault);
+  if (fault?.code === 'forbidden_host') return refusal(url, fault);
   const { status, location, text, json } = answer;
   if (status === 407) return unreachable(proxyWantsPassword(url));
   if (status >= 300 && status < 400 && location !== undefined)

@@ -20,25 +20,26 @@ export interface TargetContext {
  * The remote gw of `GW_URL` and `GW_KEY`, else the one of `gw login`; null for this machine's gw. An empty `GW_URL`
  * means this machine even after a login. Throws GwError for a malformed URL, and for a URL without a key.
  */
-export function remoteGateway({ env, paths }: TargetContext): RemoteGateway | null {
+export function remoteGateway(context: TargetContext): RemoteGateway | null {
+  const { env, paths } = context;
   if (env.GW_URL === '') return null;
-  const login = readSecrets(paths.login);
-  const text = env.GW_URL ?? login.url;
+  const text = env.GW_URL ?? readSecrets(paths.login).url;
   if (text === undefined) return null;
   const url = parseGatewayUrl(text, env.GW_URL === undefined ? paths.login : 'GW_URL');
-  const key = env.GW_KEY || (login.url === url ? login.key : undefined);
-  if (key === undefined) {
-    throw new GwError(`there is no key for ${url}: export GW_KEY=KEY, or: gw login ${url}`, {
-      status: 401,
-      type: 'authentication_error',
-      code: 'key_missing',
-    });
-  }
-  return {
-    url,
-    key: parseGatewayKey(key, env.GW_KEY ? 'GW_KEY' : paths.login),
-    from: env.GW_URL === undefined ? 'login' : 'environment',
-  };
+  const key = keyFor(context, url);
+  if (key !== undefined) return { url, key, from: env.GW_URL === undefined ? 'login' : 'environment' };
+  throw new GwError(`there is no key for ${url}: export GW_KEY=KEY, or: gw login ${url}`, {
+    status: 401,
+    type: 'authentication_error',
+    code: 'key_missing',
+  });
+}
+
+/** The key for a gw: `GW_KEY`, else that of `gw login` if it was for this URL. */
+export function keyFor({ env, paths }: TargetContext, url: string): string | undefined {
+  if (env.GW_KEY) return parseGatewayKey(env.GW_KEY, 'GW_KEY');
+  const login = readSecrets(paths.login);
+  return login.url === url && login.key !== undefined ? parseGatewayKey(login.key, paths.login) : undefined;
 }
 
 /** The URL without a trailing slash or `/v1`, which is part of clients' base URLs. `source` names it in errors. */

@@ -18,6 +18,7 @@ import { budgetRoutes } from './budget-routes.ts';
 import { feedbackEndpoint } from './feedback-endpoint.ts';
 import { createGuard, type GuardOptions } from './guard.ts';
 import { createJsonHandlers } from './json-handlers.ts';
+import { keyRoutes } from './key-routes.ts';
 import { modelRoutes } from './models-endpoint.ts';
 import { requestEndpoint } from './request-endpoint.ts';
 import { respondError, respondJson, respondUnreadable } from './respond.ts';
@@ -119,6 +120,7 @@ function routesOf({ gateway, db, lists, webhooks, health, reload }: ApiOptions):
       }),
     ),
     ...budgetRoutes({ gateway, db, json, reload }),
+    ...keyRoutes({ gateway, db, json, reload }),
     ...modelRoutes(json, () => ({
       lists,
       catalog: gateway.catalog(),

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Calendar } from '../calendar.ts';
-import { badRequest, budgetForbidden, GwError, notFound } from '../errors.ts';
+import { badRequest, budgetForbidden, notFound } from '../errors.ts';
 import { parseUsd } from '../money.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import type { Project } from '../store/accounts/project.ts';
@@ -10,6 +10,7 @@ import { budgetResponse } from '../store/budgets/budget-response.ts';
 import { budgetName, removeBudget, setBudget } from '../store/budgets/budgets.ts';
 import type { Db } from '../store/database/open.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
+import { mustBeAdmin } from './must-be-admin.ts';
 import { readJson } from './read-json.ts';
 
 export interface BudgetsContext {
@@ -20,6 +21,8 @@ export interface BudgetsContext {
 }
 
 const PERIODS = ['daily', 'monthly', 'rolling'] as const;
+
+const CHANGING = ['changing budgets', 'gw budget set AMOUNT'] as const;
 
 const Body = z.strictObject({
   project_id: z.string().optional(),
@@ -46,10 +49,14 @@ export async function listBudgetsEndpoint(
 
 /**
  * `PUT /v1/budgets`: creates or changes a project's budget for a period. Needs an admin key: a cap limits what other
- * keys can do. Throws GwError 400, 403 and 404.
+ * keys can do. `nano` adds the fields of `gw budget list --json`. Throws GwError 400, 403 and 404.
  */
-export async function putBudgetEndpoint(caller: Caller, request: IncomingMessage, context: BudgetsContext) {
-  mustBeAdmin(caller);
+export async function putBudgetEndpoint(
+  caller: Caller,
+  request: IncomingMessage,
+  context: BudgetsContext & { nano?: boolean },
+) {
+  mustBeAdmin(caller, ...CHANGING);
   const body = parse(await readJson(request));
   const project = await ownProject(caller, body.project_id ?? caller.project, context.db);
   const capNanoUsd = parseUsd(decimal(body.cap_usd));
@@ -72,22 +79,28 @@ export async function putBudgetEndpoint(caller: Caller, request: IncomingMessage
     },
     context,
   );
-  return budgetResponse(standing, context.now);
+  return budgetResponse(standing, context.now, context);
 }
 
-/** `DELETE /v1/budgets/{project}/{period}`; `?repo=` selects a repository's budget. Throws GwError 403 and 404. */
+/** `DELETE /v1/budgets/{project}/{period}`; `?repo=` or `?run=` selects the budget of one. Throws GwError 403, 404. */
 export async function deleteBudgetEndpoint(
   caller: Caller,
-  { project: name = '', period = '', repo = '' }: Readonly<Record<string, string>>,
+  { project: name = '', period = '', repo = '', run = '' }: Readonly<Record<string, string>>,
   context: BudgetsContext,
 ) {
-  mustBeAdmin(caller);
-  const knownPeriod = PERIODS.find((each) => each === period);
+  mustBeAdmin(caller, ...CHANGING);
+  const knownPeriod = [...PERIODS, 'lifetime' as const].find((each) => each === period);
   if (!knownPeriod) throw notFound(`no budget "${name}/${period}". See: gw budget list`, 'budget_not_found');
   const project = await ownProject(caller, name, context.db);
   await waitForTurn(context);
-  await removeBudget(context.db, project, { period: knownPeriod, repo }, context.now);
-  const id = budgetName({ projectName: name, period: knownPeriod, repo });
+  const scope = run === '' ? {} : { scope: { kind: 'run' as const, value: run } };
+  await removeBudget(context.db, project, { period: knownPeriod, repo, ...scope }, context.now);
+  const id = budgetName({
+    projectName: name,
+    period: knownPeriod,
+    repo,
+    ...(run !== '' && { scopeKind: 'run' as const, scopeValue: run }),
+  });
   return { object: 'budget.deleted', id, deleted: true };
 }
 
@@ -121,15 +134,6 @@ function decimal(amount: number | string): string {
   if (typeof amount === 'string') return amount;
   const text = amount.toFixed(9);
   return Number(text) === amount ? text : String(amount);
-}
-
-function mustBeAdmin(caller: Caller): void {
-  if (caller.admin) return;
-  throw new GwError('changing budgets needs an admin key. Without one: gw budget set AMOUNT', {
-    status: 403,
-    type: 'permission_error',
-    code: 'admin_required',
-  });
 }
 
 async function ownProject(caller: Caller, name: string, db: Db): Promise<Project> {

@@ -27,7 +27,7 @@ interface Pattern {
 const NO_PARAMETERS = Object.freeze({});
 
 /** Paths under `/v1` that belong to gw, even if no route matches. */
-const OWN_PATH = /^\/v1\/(complete|usage|budgets|webhooks|deliveries|requests|models)(\/|$)/;
+const OWN_PATH = /^\/v1\/(gw|complete|usage|budgets|webhooks|deliveries|requests|models)(\/|$)/;
 
 /** `fallback` handles paths under `/v1` that have no route and are not gw's own. */
 export function createRouter(table: RouteTable, fallback?: Handler): Router {

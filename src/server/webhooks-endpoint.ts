@@ -33,6 +33,9 @@ export function webhookRoutes(json: ToHandler, service: WebhookService): RouteTa
       object: 'list',
       data: await service.deliveries(caller, deliveryQuery(queryOf(request.url ?? ''))),
     })),
+    'POST /v1/gw/deliveries/replay-failed': json(async (caller, { request }) => ({
+      replayed: await service.replayFailed(caller, deliveryQuery(queryOf(request.url ?? ''))),
+    })),
     'POST /v1/deliveries/{id}/replay': json((caller, _exchange, { id = '' }) => service.replay(caller, id)),
   };
 }
@@ -49,9 +52,14 @@ function deliveryQuery(query: Record<string, string>): DeliveryQuery {
   if (limit !== undefined && !(Number.isInteger(limit) && limit > 0 && limit <= MAX_LISTED)) {
     throw badRequest(`"limit" is "${query.limit}": use a whole number from 1 to ${MAX_LISTED}`, 'limit');
   }
+  const since = query.since ? Date.parse(query.since) : undefined;
+  if (since !== undefined && Number.isNaN(since)) {
+    throw badRequest(`"since" is "${query.since}": use a time such as 2026-11-01T00:00:00Z`, 'since');
+  }
   return {
     ...(query.project_id ? { project: query.project_id } : {}),
     ...(status ? { status } : {}),
+    ...(since === undefined ? {} : { since }),
     ...(limit === undefined ? {} : { limit }),
   };
 }

@@ -33,7 +33,10 @@ export function shareOf({ budget, posted }: Standing): number {
 }
 
 /** A cap, with its window if it has a sliding one: `$2.00 in 1h`. */
-export function capText({ capNanoUsd, windowMs }: Standing['budget']): string {
+export function capText({
+  capNanoUsd,
+  windowMs,
+}: Pick<Standing['budget'], 'capNanoUsd' | 'windowMs'>): string {
   return `${formatUsd(capNanoUsd)}${windowMs === null ? '' : ` in ${duration(windowMs)}`}`;
 }
 

@@ -28,6 +28,8 @@ export const COMMAND_NAMES: readonly string[] = [
   'webhooks',
   'config',
   'backup',
+  'login',
+  'logout',
   'completion',
   'complete',
   'help',

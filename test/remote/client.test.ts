@@ -46,14 +46,10 @@ async function serverOf(reply: Reply, options?: Parameters<typeof scripted>[1]) 
 
 interface Asked extends Partial<RemoteOptions> {
   url: string;
-  from?: 'environment' | 'login';
 }
 
-function ask(
-  { url, from = 'environment', env = {}, ...rest }: Asked,
-  request: RemoteRequest = { path: '/v1/gw/x' },
-) {
-  return connectRemote({ url, key: 'sk-gw-test', from }, { env, ...rest })(request);
+function ask({ url, env = {}, ...rest }: Asked, request: RemoteRequest = { path: '/v1/gw/x' }) {
+  return connectRemote({ url, key: 'sk-gw-test' }, { env, ...rest })(request);
 }
 
 /** The message and the exit code of a failed request. */
@@ -85,7 +81,7 @@ describe('connectRemote()', () => {
 
   test('asks /health once, and without the key', async () => {
     const { url, seen } = await serverOf({ body: {} });
-    const request = connectRemote({ url, key: 'sk-gw-test', from: 'login' }, { env: {} });
+    const request = connectRemote({ url, key: 'sk-gw-test' }, { env: {} });
     await Promise.all([request({ path: '/v1/gw/a' }), request({ path: '/v1/gw/b' })]);
     expect(seen.map(({ path, key }) => [path, key])).toEqual([
       ['/health', undefined],
@@ -178,14 +174,10 @@ describe('a gw that refuses:', () => {
     ]);
   });
 
-  test('a key that it does not know, by where the key comes from', async () => {
+  test('a key that it does not know', async () => {
     const { url } = await serverOf({ status: 401, body: fault('invalid_api_key', 'authentication_error') });
     expect(await failure({ url })).toEqual([
-      `${url} does not know the key in GW_KEY, or it was revoked. To use another: export GW_KEY=KEY`,
-      EXIT.key,
-    ]);
-    expect(await failure({ url, from: 'login' })).toEqual([
-      `${url} does not know the key of gw login, or it was revoked. To use another: gw login ${url}`,
+      `${url} does not know the key, or it was revoked. To use another: export GW_KEY=KEY, or: gw login ${url}`,
       EXIT.key,
     ]);
   });

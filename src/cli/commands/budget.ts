@@ -5,6 +5,7 @@ import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { findProject, getProject, projectIds } from '../../store/accounts/projects.ts';
 import { budgetResponse } from '../../store/budgets/budget-response.ts';
 import {
+  type BudgetKey,
   type BudgetPeriod,
   budgetLabel,
   budgetName,
@@ -23,6 +24,14 @@ import { budgetTable } from '../budgets/view.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
+import {
+  type Confirmed,
+  listRemoteTerms,
+  removeRemoteBudget,
+  setRemoteBudget,
+  type Terms,
+} from '../remote/budgets.ts';
+import { remoteOf } from '../remote/connection.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { optionalProject, withStore } from '../with-store.ts';
 
@@ -99,15 +108,20 @@ function addViewOptions(command: Command): Command {
 async function set(context: Context, amount: string | undefined, options: SetOptions): Promise<void> {
   const { calendar } = settingsAndCalendar(context);
   const now = context.clock.now();
-  if (options.repo !== undefined) mustAttribute(context);
+  const remote = remoteOf(context);
+  if (options.repo !== undefined && !remote) mustAttribute(context);
   const repo = options.repo === undefined ? {} : { repo: readRepo(options.repo) };
   const alert = options.alert === undefined ? {} : { alertPercent: readPercent(options.alert) };
-  const standing = await withStore(context, async (db) => {
-    const project = await getProject(db, options.project);
-    return setBudget(db, project, { ...termsOf(amount, options), ...alert, ...repo }, { calendar, now });
-  });
-  if (options.json) sayJson(context, budgetResponse(standing, now, { nano: true }));
-  else note(context, confirmation(standing, calendar.timezone, now));
+  const settings = { ...termsOf(amount, options), ...alert, ...repo };
+  const { answer, confirmed } = remote
+    ? await setRemoteBudget(remote.ask, options.project, settings)
+    : await withStore(context, async (db) => {
+        const project = await getProject(db, options.project);
+        const standing = await setBudget(db, project, settings, { calendar, now });
+        return { answer: budgetResponse(standing, now, { nano: true }), confirmed: standing };
+      });
+  if (options.json) sayJson(context, answer);
+  else note(context, confirmation(confirmed, calendar.timezone, now));
 }
 
 function termsOf(amount: string | undefined, { period, maxRate }: SetOptions) {
@@ -120,8 +134,7 @@ function termsOf(amount: string | undefined, { period, maxRate }: SetOptions) {
   return { period, capNanoUsd: readAmount(amount) };
 }
 
-function confirmation(standing: Standing, timezone: string, now: number): string {
-  const { budget: terms, posted, resetsAt } = standing;
+function confirmation({ budget: terms, posted, resetsAt }: Confirmed, timezone: string, now: number): string {
   const until = createTimeFormat(timezone).moment(resetsAt, now);
   // A reset does not reopen a cap of $0.
   const resets =
@@ -164,23 +177,33 @@ async function remove(context: Context, name: string | undefined, options: Remov
   if (name !== undefined && (options.period !== undefined || options.repo !== undefined)) {
     throw usageError(`give a name or options, not both: gw budget remove ${name}`);
   }
-  const { calendar } = settingsAndCalendar(context);
-  const now = context.clock.now();
-  const removed = await withStore(context, async (db) => {
-    const projects = name === undefined ? [findProject(db, options.project)] : projectIds(db);
-    const budgets = (await listBudgets(db, projects, { calendar, now })).map(({ budget }) => budget);
-    const key = name === undefined ? matchingBudget(budgets, options) : namedBudget(budgets, name);
-    const { projectName, period, repo, scopeKind, scopeValue } = key;
-    const scope = scopeKind ? { kind: scopeKind, value: scopeValue ?? '' } : undefined;
-    await removeBudget(db, await getProject(db, projectName), { period, repo, scope }, now);
-    return budgetName(key);
-  });
-  note(context, `Removed budget ${removed}.`);
+  const project = name === undefined ? options.project : undefined;
+  const select = (budgets: Terms[]) =>
+    name === undefined ? matchingBudget(budgets, options) : namedBudget(budgets, name);
+  const remote = remoteOf(context);
+  const removed = remote
+    ? select(await listRemoteTerms(remote.ask, project))
+    : await removeLocal(context, project, select);
+  if (remote) await removeRemoteBudget(remote.ask, removed);
+  note(context, `Removed budget ${budgetName(removed)}.`);
 }
 
-type Terms = Standing['budget'];
-type BudgetKey = Pick<Terms, 'projectName' | 'period' | 'repo'> &
-  Partial<Pick<Terms, 'scopeKind' | 'scopeValue'>>;
+function removeLocal(
+  context: Context,
+  project: string | undefined,
+  select: (budgets: Terms[]) => BudgetKey,
+): Promise<BudgetKey> {
+  const { calendar } = settingsAndCalendar(context);
+  const now = context.clock.now();
+  return withStore(context, async (db) => {
+    const projects = project === undefined ? projectIds(db) : [findProject(db, project)];
+    const selected = select((await listBudgets(db, projects, { calendar, now })).map(({ budget }) => budget));
+    const { projectName, period, repo = '', scopeKind, scopeValue = '' } = selected;
+    const scope = scopeKind ? { kind: scopeKind, value: scopeValue } : undefined;
+    await removeBudget(db, await getProject(db, projectName), { period, repo, scope }, now);
+    return selected;
+  });
+}
 
 /** The budget of a full name, or of the short one that lists show for a repository's budget. */
 function namedBudget(budgets: Terms[], name: string): BudgetKey {
@@ -211,7 +234,7 @@ function onlyOne(matches: Terms[]): Terms | undefined {
   throw usageError(`${matches.length} budgets match. Choose one:${commands.join('')}`);
 }
 
-function removalOf({ projectName, period, repo }: BudgetKey): string {
+function removalOf({ projectName, period, repo = '' }: BudgetKey): string {
   const ofRepo = repo === '' ? '' : ` --repo ${singleQuoted(repo)}`;
   return `gw budget remove --period ${period} -p ${projectName}${ofRepo}`;
 }

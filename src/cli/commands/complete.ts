@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import type { Command } from 'commander';
+import { remoteGateway } from '../../remote/target.ts';
 import { listProjects } from '../../store/accounts/projects.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say } from '../context.ts';
@@ -66,7 +67,16 @@ function commandAt(program: Command, words: string[]): Command {
 }
 
 async function projectNames(context: Context): Promise<Candidate[]> {
-  if (!existsSync(context.paths.database)) return [];
+  if (isRemote(context) || !existsSync(context.paths.database)) return [];
   const projects = await withStore(context, listProjects);
   return projects.map(({ name, plan }) => ({ value: name, about: `project, plan ${plan}` }));
+}
+
+/** Whether commands go to a remote gw, whose projects are not known here. */
+function isRemote(context: Context): boolean {
+  try {
+    return remoteGateway(context) !== null;
+  } catch {
+    return true;
+  }
 }

@@ -1,3 +1,4 @@
+import type { AskRemote } from '../../remote/client.ts';
 import { createKey, type Key, listKeys, revokeKey } from '../../store/accounts/keys.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { findProject } from '../../store/accounts/projects.ts';
@@ -7,6 +8,7 @@ import { createTimeFormat } from '../../terminal/time.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
+import { remoteOf } from '../remote/connection.ts';
 import { readSettings } from '../settings.ts';
 import { optionalProject, withStore } from '../with-store.ts';
 
@@ -49,18 +51,29 @@ async function create(
   context: Context,
   { project, admin = false, label, json }: CreateOptions,
 ): Promise<void> {
-  const { id, key } = await withStore(context, (db) =>
-    createKey(db, {
-      projectId: findProject(db, project),
-      admin,
-      label: label ?? null,
-      now: context.clock.now(),
-    }),
-  );
+  const remote = remoteOf(context);
+  const { id, key } = remote
+    ? await createRemoteKey(remote.ask, { project, admin, label })
+    : await withStore(context, (db) =>
+        createKey(db, {
+          projectId: findProject(db, project),
+          admin,
+          label: label ?? null,
+          now: context.clock.now(),
+        }),
+      );
   if (json) sayJson(context, { id, key, project_id: project, admin });
   else say(context, key);
   const kind = admin ? 'admin key' : `key of project ${project}`;
   note(context, `This ${kind} is shown only once. To revoke it: gw keys revoke ${id}`);
+}
+
+async function createRemoteKey(
+  ask: AskRemote,
+  { project, admin, label }: { project: string; admin: boolean; label: string | undefined },
+): Promise<{ id: number; key: string }> {
+  const body = { project_id: project, admin, label };
+  return (await ask({ method: 'POST', path: '/v1/gw/keys', body })) as { id: number; key: string };
 }
 
 async function list(context: Context, { project, all, json }: ListOptions): Promise<void> {
@@ -104,6 +117,8 @@ async function revoke(context: Context, text: string): Promise<void> {
   if (!Number.isSafeInteger(id) || id < 1) {
     throw usageError(`"${text}" is not the id of a key. See: gw keys list`);
   }
-  await withStore(context, (db) => revokeKey(db, id, context.clock.now()));
+  const remote = remoteOf(context);
+  if (remote) await remote.ask({ method: 'DELETE', path: `/v1/gw/keys/${id}` });
+  else await withStore(context, (db) => revokeKey(db, id, context.clock.now()));
   note(context, `Revoked key ${id}.`);
 }

@@ -3,6 +3,7 @@ import { systemRandom } from '../../ids.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { type CapOptions, readCaps, startCappedRun } from '../client/capped-run.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
+import { remoteDestination } from '../client/destination.ts';
 import { pointAgent, refuseBypass } from '../client/point-agent.ts';
 import { runChild } from '../client/run-child.ts';
 import { openRunFolder, type RunFolder } from '../client/run-folder.ts';
@@ -12,12 +13,13 @@ import type { SetUp } from '../command.ts';
 import { type Context, note } from '../context.ts';
 import { addressOf, findDaemon, originOf } from '../daemon/find.ts';
 import { startDaemon } from '../daemon/start.ts';
-import { Exit } from '../exit.ts';
+import { Exit, usageError } from '../exit.ts';
+import { remoteOf } from '../remote/connection.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
 interface Options extends CapOptions {
-  project: string;
+  project?: string;
   anyway?: boolean;
 }
 
@@ -25,7 +27,7 @@ export const run: SetUp = (command, context) => {
   command
     .argument('<command...>', 'command to run, with its arguments')
     .usage('[options] -- <command...>')
-    .option('-p, --project <name>', 'project to charge', DEFAULT_PROJECT)
+    .option('-p, --project <name>', 'project to charge (default: default)')
     .option('--budget <amount>', 'cap what this run may spend, in dollars')
     .option('--alert <percent>', 'percentage of the cap that sends the alert (default: 80)')
     .option('--max-rate <amount/time>', 'cap it in a sliding window too: 2/hour, 0.50/10m')
@@ -40,29 +42,36 @@ export const run: SetUp = (command, context) => {
 
 async function runWith(context: Context, words: string[], options: Options): Promise<void> {
   const caps = readCaps(options);
+  const remote = remoteOf(context);
+  if (remote && caps.length > 0) {
+    throw usageError(
+      `a run's own cap works with the gw of this machine only. At ${remote.gateway.url}, cap a project: gw budget set`,
+    );
+  }
   const found = findAgent(words);
   if (found) {
     // Before anything is started. The key makes no difference here.
-    const access = { origin: await expectedOrigin(context), key: '', folder: '' };
-    const pointing = pointAgent(context, { words, found }, access);
+    const origin = remote?.gateway.url ?? (await expectedOrigin(context));
+    const pointing = pointAgent(context, { words, found }, { origin, key: '', folder: '' });
     refuseBypass(context, found, { pointing, anyway: options.anyway ?? false });
   }
-  const { daemon, already } = await startDaemon(context);
-  if (!already) note(context, `Started gw in the background. To stop it: gw stop`);
+  const away = remote && (await remoteDestination(remote, options.project));
+  const origin = away?.origin ?? (await startedOrigin(context));
   warnOfForeignKeys(context);
   // Shorter than other ids: it stands in lists of budgets.
   const id = `run_${systemRandom(6).toString('hex')}`;
   const folder =
     found || caps.length > 0 ? openRunFolder(context.paths.home, id, context.clock.now()) : undefined;
   try {
-    const { project } = options;
+    const { project = DEFAULT_PROJECT } = options;
     const capped =
       folder && caps.length > 0
         ? await startCappedRun(context, { id, project, caps, lockPath: folder.lockPath })
         : undefined;
-    const key = capped?.key ?? (await withStore(context, (db) => cliKeyOf(context, db, project)));
+    const key =
+      capped?.key ?? away?.key ?? (await withStore(context, (db) => cliKeyOf(context, db, project)));
     try {
-      throw new Exit(await runProgram(context, { words, found, origin: daemon.origin, folder }, key));
+      throw new Exit(await runProgram(context, { words, found, origin, folder }, key));
     } finally {
       await capped?.end();
     }
@@ -93,7 +102,14 @@ function runProgram(
   return runChild([...words.slice(0, found.words), ...pointing.args], { ...variables, ...pointing.env });
 }
 
-/** Where gw runs, or will. */
+/** Starts gw on this machine unless it runs. Returns its origin. */
+async function startedOrigin(context: Context): Promise<string> {
+  const { daemon, already } = await startDaemon(context);
+  if (!already) note(context, `Started gw in the background. To stop it: gw stop`);
+  return daemon.origin;
+}
+
+/** Where gw runs on this machine, or will. */
 async function expectedOrigin(context: Context): Promise<string> {
   const state = await findDaemon(context);
   if (state.kind === 'running') return state.daemon.origin;

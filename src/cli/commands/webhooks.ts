@@ -1,5 +1,4 @@
 import { type Command, Option } from 'commander';
-import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { WEBHOOK_FORMATS } from '../../store/webhooks/endpoints.ts';
 import { EVENT_TYPES } from '../../store/webhooks/event-types.ts';
 import type { SetUp } from '../command.ts';
@@ -28,7 +27,7 @@ export const webhooks: SetUp = (command, context) => {
     .command('add <url>')
     .description('send events to a URL; its secret is shown only once')
     .option('--events <list>', `comma-separated events (default: all): ${EVENT_TYPES.join(', ')}`)
-    .option('-p, --project <name>', 'project whose events to send', DEFAULT_PROJECT)
+    .option('-p, --project <name>', 'project whose events to send (default: that of the key, or default)')
     .addOption(
       new Option('--format <format>', 'payload format (default: depends on the URL)').choices(
         WEBHOOK_FORMATS,

@@ -5,6 +5,7 @@ import { findDaemon } from '../daemon/find.ts';
 import { usageError } from '../exit.ts';
 import { readCount } from '../input/count.ts';
 import { parseSince } from '../input/dates.ts';
+import { remoteOf } from '../remote/connection.ts';
 import { settingsAndCalendar } from '../settings.ts';
 import { withWebhooks } from './service.ts';
 import { deliveryTable } from './view.ts';
@@ -87,6 +88,6 @@ function queryOf(context: Context, { project, since }: Selection): { project?: s
 }
 
 async function sayIfStopped(context: Context): Promise<void> {
-  if ((await findDaemon(context)).kind === 'stopped')
+  if (!remoteOf(context) && (await findDaemon(context)).kind === 'stopped')
     note(context, 'gw is not running; deliveries wait until it is. Run: gw start');
 }

@@ -11,7 +11,7 @@ export interface Json {
 }
 
 export interface AddOptions extends Json {
-  project: string;
+  project?: string;
   events?: string;
   format?: string;
 }
@@ -25,7 +25,7 @@ export async function addWebhook(context: Context, url: string, options: AddOpti
   const { project, events, format, json } = options;
   const input = {
     url,
-    project_id: project,
+    ...(project === undefined ? {} : { project_id: project }),
     ...(events === undefined ? {} : { events: listOf(events) }),
     ...(format === undefined ? {} : { format }),
   };

@@ -9,6 +9,8 @@ import { createSend } from '../../webhooks/send.ts';
 import { createWebhookService, type WebhookCaller, type WebhookService } from '../../webhooks/service.ts';
 import type { Context } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
+import { remoteOf } from '../remote/connection.ts';
+import { remoteWebhookService } from '../remote/webhook-service.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
@@ -18,15 +20,20 @@ export interface Webhooks {
   caller: WebhookCaller;
 }
 
+/** Stands for the owner of the key, whom the remote gw knows. */
+const REMOTE_CALLER: WebhookCaller = { project: '', projectId: 0, admin: false };
+
 /**
- * Runs webhook operations directly on the database, whether or not gw runs: a daemon polls for due deliveries every
- * second. `policy` is needed for operations that connect to an address or set one.
+ * Runs webhook operations at the remote gw, else directly on the database, whether or not gw runs: a daemon polls for
+ * due deliveries every second. `policy` is needed for operations that connect to an address or set one.
  */
 export function withWebhooks<T>(
   context: Context,
   work: (webhooks: Webhooks) => Promise<T>,
   policy?: AddressPolicy,
 ): Promise<T> {
+  const remote = remoteOf(context);
+  if (remote) return work({ service: remoteWebhookService(remote.ask), caller: REMOTE_CALLER });
   const { settings } = readSettings(context);
   const allowed = policy ?? policyOf(settings, settings.port);
   return withStore(context, (db) =>

@@ -1,0 +1,27 @@
+import { type AskRemote, connectRemote } from '../../remote/client.ts';
+import { type RemoteGateway, remoteGateway } from '../../remote/target.ts';
+import type { Context } from '../context.ts';
+import { type CliError, usageError } from '../exit.ts';
+
+/** The gw that commands talk to instead of this machine's. */
+export interface Remote {
+  gateway: RemoteGateway;
+  ask: AskRemote;
+}
+
+/** The remote gw of a command; undefined if it talks to this machine's. Throws for a malformed URL or a missing key. */
+export function remoteOf(context: Context): Remote | undefined {
+  const gateway = remoteGateway(context);
+  return gateway ? { gateway, ask: connectRemote(gateway, context) } : undefined;
+}
+
+/** The error of a command that works on this machine only. `what` is its name, such as `gw start`. */
+export function localOnly(what: string, { url, from }: RemoteGateway): CliError {
+  const [cause, remedy] =
+    from === 'environment'
+      ? ['GW_URL is', 'unset GW_URL']
+      : ['gw login chose', 'GW_URL= gw ..., or gw logout'];
+  return usageError(
+    `${what} is for the gw of this machine, but ${cause} ${url}. Run it on that machine; for this one: ${remedy}`,
+  );
+}
