@@ -121,6 +121,59 @@ test.each(['/complete', '/chat/completions', '/v1/chat/completions', '/chat/comp
   },
 );
 
+test.each([
+  'GET /v1/models',
+  'GET /v1/usage',
+  'GET /v1/budgets',
+  'PUT /v1/gw/budgets',
+  'GET /v1/gw/whoami',
+  'POST /v1/gw/keys',
+  'DELETE /v1/gw/keys/1',
+  'GET /v1/webhooks',
+  'POST /v1/gw/deliveries/replay-failed',
+  'GET /v1/requests/req_1',
+  'POST /v1/chat/completions',
+  'POST /v1/messages',
+  'GET /v1/files',
+])('%s needs a key', async (route) => {
+  const [method = '', path = ''] = route.split(' ');
+  const gateway = await startGateway({ settings: { host: '0.0.0.0' } });
+  expect(
+    (await request(gateway.origin, { method, path, ...(method !== 'GET' && { body: {} }) })).status,
+  ).toBe(401);
+  expect(gateway.upstream.requests).toEqual([]);
+});
+
+test('paths under /v1/gw are never passed through to a provider', async () => {
+  const gateway = await startGateway();
+  const answer = await gateway.get('/v1/gw/unknown');
+  expect(answer.status).toBe(404);
+  expect(answer.json()).toMatchObject({ error: { code: 'unknown_endpoint' } });
+  expect(gateway.upstream.requests).toEqual([]);
+});
+
+test('GET /v1/gw/whoami tells a key who it is', async () => {
+  const gateway = await startGateway();
+  expect((await gateway.get('/v1/gw/whoami')).json()).toEqual({
+    object: 'whoami',
+    version: VERSION,
+    key: { id: 1, project_id: 'default', hint: gateway.key.slice(-4), admin: false, label: null },
+  });
+});
+
+test.each([
+  [{ project_id: 7 }, 400],
+  [{ name: 'x' }, 400],
+  ['text', 400],
+  [{ project_id: 'nobody' }, 404],
+])('POST /v1/gw/keys refuses %j with %i', async (body, status) => {
+  const gateway = await startGateway();
+  const headers = { authorization: `Bearer ${gateway.adminKey}`, 'content-type': 'application/json' };
+  const answer = await request(`${gateway.origin}/v1/gw/keys`, { body, headers });
+  expect(answer.status).toBe(status);
+  expect(answer.json()).toMatchObject({ error: { message: expect.any(String), code: expect.any(String) } });
+});
+
 describe('GET /health', () => {
   test.each([undefined, 'Bearer sk-gw-unknown'])('reports version and instance with key %s', async (key) => {
     const gateway = await startGateway();
