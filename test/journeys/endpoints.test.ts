@@ -1,5 +1,6 @@
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
+import { openRun } from '../../src/store/budgets/runs.ts';
 import { VERSION } from '../../src/version.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { usageOf } from '../support/chat-shapes.ts';
@@ -172,6 +173,23 @@ test.each([
   const answer = await request(`${gateway.origin}/v1/gw/keys`, { body, headers });
   expect(answer.status).toBe(status);
   expect(answer.json()).toMatchObject({ error: { message: expect.any(String), code: expect.any(String) } });
+});
+
+test("DELETE /v1/budgets removes a run's budget and not the project's of the same period", async () => {
+  const gateway = await startGateway();
+  const rolling = { period: 'rolling', windowMs: 3_600_000, capUsd: 1 } as const;
+  await gateway.setBudget(rolling);
+  const caps = [{ capNanoUsd: 1e9, windowMs: rolling.windowMs }];
+  const { paths, project } = gateway;
+  await openRun(gateway.db, { id: 'run_1', projectId: project.id, caps, lockPath: paths.lock, now: Date.now() });
+  const headers = { authorization: `Bearer ${gateway.adminKey}` };
+  const path = '/v1/budgets/default/rolling?run=run_1';
+  const removed = await request(gateway.origin, { method: 'DELETE', path, headers });
+  expect(removed.json()).toMatchObject({ id: 'default/rolling@run_1', deleted: true });
+  const left = (await gateway.get('/v1/budgets')).json() as { data: { id: string }[] };
+  expect(left.data.map(({ id }) => id)).toEqual(['default/rolling']);
+  const again = await request(gateway.origin, { method: 'DELETE', path, headers });
+  expect(again.status).toBe(404);
 });
 
 describe('GET /health', () => {
