@@ -15,6 +15,8 @@ export interface Paths {
   cliKeys: string;
   /** URL and key of `gw login`. */
   login: string;
+  /** What `gw connect` wrote into the settings of agents, and what stood there before. */
+  connections: string;
   /** Locked exclusively by the running daemon. */
   lock: string;
   /** The running daemon's pid and address. May be outdated; `lock` decides whether it runs. */
@@ -35,6 +37,7 @@ export function resolvePaths(env: Environment, platform: NodeJS.Platform = proce
     credentials: join(home, 'credentials.json'),
     cliKeys: join(home, 'cli-keys.json'),
     login: join(home, 'login.json'),
+    connections: join(home, 'connections.json'),
     lock: join(home, 'daemon.lock'),
     daemonInfo: join(home, 'daemon.json'),
     log: join(home, 'gw.log'),
