@@ -64,7 +64,8 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
   agents: {
     run: [],
     settings: [],
-    '': ['run', 'settings'],
+    connect: ['run', 'settings'],
+    '': ['connect', 'run'],
   },
   wire: {
     request: [],

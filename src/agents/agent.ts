@@ -1,3 +1,4 @@
+import type { Connecting } from './connect/connecting.ts';
 import type { Pointing, Start } from './run/start.ts';
 
 /** The names in commands. */
@@ -32,6 +33,8 @@ export interface Agent {
   wires: readonly AgentWire[];
   /** Points one run at gw in the way that beats the user's own settings. */
   pointRun(start: Start): Pointing;
+  /** How its own settings are pointed at gw; a text says why they can't be. */
+  connect: Connecting | string;
   /** One harmless model request; undefined if none is known. */
   proof?: Proof;
   /** Request headers that carry its session, the best first. */

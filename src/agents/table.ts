@@ -1,4 +1,13 @@
 import type { Agent } from './agent.ts';
+import { connectAider } from './connect/aider.ts';
+import { connectClaude } from './connect/claude.ts';
+import { connectCline } from './connect/cline.ts';
+import { connectCodex } from './connect/codex.ts';
+import { connectContinue } from './connect/continue.ts';
+import { connectGoose } from './connect/goose.ts';
+import { connectKilo, connectOpencode } from './connect/opencode.ts';
+import { connectPi } from './connect/pi.ts';
+import { connectQwen } from './connect/qwen.ts';
 import { pointAider } from './run/aider.ts';
 import { pointClaude } from './run/claude.ts';
 import { pointCline } from './run/cline.ts';
@@ -20,6 +29,7 @@ const CODEX: Agent = {
   packages: ['@openai/codex'],
   wires: ['responses'],
   pointRun: pointCodex,
+  connect: connectCodex,
   proof: {
     args: (model) => [
       ...['exec', '--ephemeral', '--skip-git-repo-check', '-s', 'read-only'],
@@ -39,6 +49,7 @@ const CLAUDE: Agent = {
   packages: ['@anthropic-ai/claude-code'],
   wires: ['messages'],
   pointRun: pointClaude,
+  connect: connectClaude,
   proof: {
     args: (model) => [
       ...['-p', '--tools', '', '--max-turns', '1', '--no-session-persistence'],
@@ -58,6 +69,7 @@ const OPENCODE: Agent = {
   packages: ['opencode-ai'],
   wires: ['responses', 'messages', 'chat'],
   pointRun: pointOpencode,
+  connect: connectOpencode,
   proof: {
     args: (model) => ['run', '--title', 'gw', ...(model === undefined ? [] : ['-m', model]), 'hi'],
     requests: 1,
@@ -73,6 +85,7 @@ const KILO: Agent = {
   binaries: ['kilo', 'kilocode'],
   packages: ['@kilocode/cli'],
   pointRun: pointKilo,
+  connect: connectKilo,
 };
 
 const CLINE: Agent = {
@@ -82,6 +95,7 @@ const CLINE: Agent = {
   packages: ['cline'],
   wires: ['chat', 'responses', 'messages'],
   pointRun: pointCline,
+  connect: connectCline,
   proof: {
     args: (model) => ['-p', '--json', ...(model === undefined ? [] : ['-m', model]), 'say hi'],
     requests: 1,
@@ -97,6 +111,7 @@ const CONTINUE: Agent = {
   packages: ['@continuedev/cli'],
   wires: ['chat', 'responses', 'messages'],
   pointRun: pointContinue,
+  connect: connectContinue,
   proof: { args: () => ['-p', '--readonly', 'hi'], requests: 1 },
   sessionHeaders: [],
   logs: [],
@@ -109,6 +124,7 @@ const QWEN: Agent = {
   packages: ['@qwen-code/qwen-code'],
   wires: ['chat', 'messages'],
   pointRun: pointQwen,
+  connect: connectQwen,
   proof: {
     args: (model) => ['-p', 'hi', '--approval-mode', 'plan', ...(model === undefined ? [] : ['-m', model])],
     // The second one extracts memory.
@@ -125,6 +141,7 @@ const COPILOT: Agent = {
   packages: ['@github/copilot'],
   wires: ['chat', 'responses', 'messages'],
   pointRun: pointCopilot,
+  connect: 'it has no setting for a provider. Use: gw run -- copilot',
   proof: {
     args: (model) => ['-p', 'hi', '--plan', '-s', ...(model === undefined ? [] : ['--model', model])],
     requests: 1,
@@ -140,6 +157,7 @@ const AIDER: Agent = {
   packages: ['aider-chat'],
   wires: ['chat', 'messages'],
   pointRun: pointAider,
+  connect: connectAider,
   proof: {
     args: (model) => [
       ...['--message', 'hi', '--dry-run', '--no-git', '--no-check-update', '--analytics-disable'],
@@ -159,6 +177,7 @@ const GOOSE: Agent = {
   packages: [],
   wires: ['chat', 'messages'],
   pointRun: pointGoose,
+  connect: connectGoose,
   proof: {
     args: (model) => [
       ...['run', '--no-session', '--no-profile', '--max-turns', '1'],
@@ -179,6 +198,7 @@ const CRUSH: Agent = {
   packages: ['@charmland/crush'],
   wires: ['responses', 'messages', 'chat'],
   pointRun: pointCrush,
+  connect: 'its crushrc is a shell script. Use: gw run -- crush',
   proof: {
     args: (model) => ['run', '-q', ...(model === undefined ? [] : ['-m', model]), 'hi'],
     requests: 1,
@@ -194,6 +214,7 @@ const PI: Agent = {
   packages: ['@mariozechner/pi-coding-agent'],
   wires: ['responses', 'messages', 'chat'],
   pointRun: pointPi,
+  connect: connectPi,
   proof: {
     args: (model) => [
       '-p',
@@ -215,6 +236,7 @@ const OPENHANDS: Agent = {
   packages: ['openhands', 'openhands-ai'],
   wires: ['chat', 'messages'],
   pointRun: pointOpenHands,
+  connect: 'it reads an address only with --override-with-envs. Use: gw run -- openhands',
   sessionHeaders: [],
   logs: [],
 };
@@ -226,6 +248,7 @@ const GEMINI: Agent = {
   packages: ['@google/gemini-cli'],
   wires: [],
   pointRun: pointGemini,
+  connect: 'it speaks only the API of Gemini, which gw does not serve',
   sessionHeaders: [],
   logs: [],
 };

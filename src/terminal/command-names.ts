@@ -10,6 +10,8 @@ export const COMMAND_NAMES: readonly string[] = [
   'doctor',
   'env',
   'run',
+  'connect',
+  'disconnect',
   'models',
   'optimize',
   'route',

@@ -97,6 +97,14 @@ async function processOf(
   }
 }
 
+/** URL at which clients on this machine reach gw, or will when it is started. */
+export async function expectedOrigin(context: Context): Promise<string> {
+  const state = await findDaemon(context);
+  if (state.kind === 'running') return state.daemon.origin;
+  const { settings } = readSettings(context);
+  return originOf(addressOf(settings), settings);
+}
+
 /** The running daemon. Throws with exit code 3 if there is none. */
 export async function requireDaemon(context: Context): Promise<Daemon> {
   const state = await findDaemon(context);

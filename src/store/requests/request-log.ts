@@ -58,6 +58,7 @@ const FLAG_NAMES = Object.keys(FLAGS) as Flag[];
 
 export interface RequestFilter {
   projectId?: number;
+  keyId?: number;
   /** UTC milliseconds. */
   since?: number;
   outcome?: Outcome;
@@ -78,6 +79,7 @@ export async function listRequests(db: Db, filter: RequestFilter = {}): Promise<
     values.push(value);
   };
   where('r.project_id = ?', filter.projectId);
+  where('r.key_id = ?', filter.keyId);
   where('r.id >= ?', filter.since === undefined ? undefined : requestIdAt(filter.since));
   where('r.id > ?', filter.after);
   where('r.outcome = ?', filter.outcome === undefined ? undefined : OUTCOMES[filter.outcome]);

@@ -1,4 +1,4 @@
-import { type Palette, plain } from './palette.ts';
+import { type Palette, plain } from '../../terminal/palette.ts';
 
 const CONTEXT_LINES = 3;
 

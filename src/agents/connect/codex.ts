@@ -1,0 +1,38 @@
+import { join } from 'node:path';
+import { type Connecting, type Endpoint, FREE_MODEL, membersOf } from './connecting.ts';
+
+/**
+ * Codex: an own provider, as the built-in one would take a ChatGPT login along. The token is literal: the desktop app and
+ * the IDE extension don't see a shell's variables. https://developers.openai.com/codex/config-reference
+ */
+export const connectCodex: Connecting = {
+  needsModel: false,
+  edits: (endpoint) => [
+    {
+      path: configFile(endpoint),
+      format: 'toml',
+      changes: [
+        ...membersOf([], { model_provider: 'gw', ...(endpoint.model && { model: endpoint.model }) }),
+        ...membersOf(['model_providers', 'gw'], {
+          name: 'gw',
+          base_url: `${endpoint.origin}/v1`,
+          wire_api: 'responses',
+          experimental_bearer_token: endpoint.key,
+        }),
+      ],
+    },
+  ],
+  proof: (model = FREE_MODEL) => ({ model }),
+  notes(endpoint) {
+    const text = endpoint.files.read(configFile(endpoint)) ?? '';
+    const hasProfiles = /^\s*(?:\[profiles\.|profile\s*=)/m.test(text);
+    return [
+      'codex resume lists only sessions of the provider in use: earlier ones come back with gw disconnect codex',
+      ...(hasProfiles ? ['a profile in config.toml that sets model_provider goes around gw'] : []),
+    ];
+  },
+};
+
+function configFile({ env, home }: Endpoint): string {
+  return join(env.CODEX_HOME || join(home, '.codex'), 'config.toml');
+}

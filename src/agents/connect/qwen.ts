@@ -1,0 +1,27 @@
+import { join } from 'node:path';
+import { type Connecting, membersOf } from './connecting.ts';
+
+/** A variable of gw's own: Qwen Code reads a provider's key from the variable that `envKey` names. */
+const KEY_VARIABLE = 'GW_QWEN_KEY';
+
+/** Qwen Code. https://qwenlm.github.io/qwen-code-docs/en/users/configuration/model-providers/ */
+export const connectQwen: Connecting = {
+  needsModel: true,
+  edits: ({ env, home, origin, key, model = '' }) => [
+    {
+      path: join(env.QWEN_HOME || join(home, '.qwen'), 'settings.json'),
+      format: 'json',
+      changes: [
+        {
+          // An entry of modelProviders beats OPENAI_BASE_URL in the shell.
+          path: ['modelProviders', 'openai', { by: 'id', text: model }],
+          value: { id: model, name: `${model} by gw`, baseUrl: `${origin}/v1`, envKey: KEY_VARIABLE },
+        },
+        ...membersOf(['env'], { [KEY_VARIABLE]: key }),
+        ...membersOf(['security', 'auth'], { selectedType: 'openai' }),
+        ...membersOf(['model'], { name: model }),
+      ],
+    },
+  ],
+  notes: () => ['other models chosen with /model go around gw'],
+};

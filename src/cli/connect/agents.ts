@@ -1,0 +1,62 @@
+import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import type { Agent } from '../../agents/agent.ts';
+import type { Connecting, Endpoint } from '../../agents/connect/connecting.ts';
+import { SettingsConflict, SettingsSyntaxError } from '../../agents/settings/change.ts';
+import { AGENTS } from '../../agents/table.ts';
+import type { Context } from '../context.ts';
+import { CliError, EXIT, usageError } from '../exit.ts';
+
+/** The agent of a name. Exit code 5 for an unknown one. */
+export function agentNamed(name: string): Agent {
+  const agent = AGENTS.find((each) => each.name === name);
+  if (agent) return agent;
+  throw new CliError(
+    `gw knows no agent "${name}". It knows ${AGENTS.map((each) => each.name).join(', ')}`,
+    EXIT.notFound,
+  );
+}
+
+/** How an agent is connected. Throws for one that can only be run by gw, and without a model that it needs. */
+export function connectingOf({ name, title, connect }: Agent, model: string | undefined): Connecting {
+  if (typeof connect === 'string') throw new CliError(`gw can't connect ${title}: ${connect}`);
+  if (connect.needsModel && model === undefined) {
+    throw usageError(
+      `${title} needs the name of a model in its settings. Run: gw connect ${name} --model MODEL. See: gw models`,
+    );
+  }
+  return connect;
+}
+
+/** An endpoint for this machine's files. */
+export function endpointOf(
+  { env }: Context,
+  { origin, key, model }: Pick<Endpoint, 'origin' | 'key' | 'model'>,
+): Endpoint {
+  const read = (path: string) => {
+    try {
+      return readFileSync(path, 'utf8');
+    } catch {
+      return undefined;
+    }
+  };
+  const home = env.HOME || homedir();
+  return { env, home, platform: process.platform, origin, key, model, files: { read, list: () => [] } };
+}
+
+/** Runs an edit. Its errors name the file and the way on. */
+export function editing<T>(path: string, edit: () => T): T {
+  try {
+    return edit();
+  } catch (error) {
+    if (error instanceof SettingsSyntaxError) {
+      throw new CliError(
+        `cannot edit ${path}: ${error.message}. Mend it and try again; nothing was changed in it`,
+      );
+    }
+    if (error instanceof SettingsConflict) {
+      throw new CliError(`cannot edit ${path}: ${error.message}. Nothing was changed in it`);
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,34 @@
+import { homedir } from 'node:os';
+import type { PlannedEdit } from '../../agents/settings/edit-file.ts';
+import { terminalOf } from '../../terminal/terminal.ts';
+import { clean } from '../../terminal/text.ts';
+import type { Context } from '../context.ts';
+import { unifiedDiff } from './unified-diff.ts';
+
+/** What will change in the files, as unified diffs. Keys are cut short. */
+export function diffLines(context: Context, plans: readonly PlannedEdit[]): string[] {
+  const { palette } = terminalOf(context.stdout, context.env);
+  return plans.flatMap(({ path, current, bytes }) => {
+    const heads = [`--- ${current === undefined ? '/dev/null' : path}`, `+++ ${path}`];
+    return [
+      ...heads.map(palette.bold),
+      ...unifiedDiff(current?.toString() ?? '', bytes.toString(), { palette, show: withoutSecrets }),
+    ];
+  });
+}
+
+/** A path with `~` for the home directory. */
+export function shortPath({ env }: Context, path: string): string {
+  const home = env.HOME || homedir();
+  return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
+}
+
+const SECRET =
+  /((?:key|token|secret|password|authorization)\w*["']?\s*[:=]\s*["']?(?:Bearer )?)([^\s"',}]{12,})/gi;
+
+/** Cuts the values of settings that are named like secrets. The names of variables are none. */
+function withoutSecrets(line: string): string {
+  return clean(line.replaceAll('\t', '  ')).replace(SECRET, (all, name: string, value: string) =>
+    /^[A-Z_]+$/.test(value) ? all : `${name}${value.slice(0, 6)}...`,
+  );
+}

@@ -1,0 +1,79 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Connecting, Endpoint } from '../../../src/agents/connect/connecting.ts';
+import { restoreValues, writeValues } from '../../../src/agents/settings/edit.ts';
+import { AGENTS } from '../../../src/agents/table.ts';
+
+const FILES = join(import.meta.dirname, 'files');
+const ENDPOINT: Endpoint = {
+  env: {},
+  home: '/home/me',
+  platform: 'linux',
+  origin: 'http://localhost:4747',
+  key: 'sk-gw-key',
+  model: 'gpt-5.4',
+  files: { read: () => undefined, list: () => [] },
+};
+
+const connecting = (name: string, endpoint: Partial<Endpoint> = {}) => {
+  const connect = AGENTS.find((agent) => agent.name === name)?.connect as Connecting;
+  return connect.edits({ ...ENDPOINT, ...endpoint });
+};
+
+const EDITS = AGENTS.flatMap((agent) =>
+  typeof agent.connect === 'string'
+    ? []
+    : agent.connect.edits(ENDPOINT).map((edit) => ({ name: `${agent.name}-${basename(edit.path)}`, edit })),
+);
+
+/** files/ has each file before, unless there was none, and after. */
+test.each(EDITS)('connecting writes $name', ({ name, edit }) => {
+  const path = join(FILES, `${name}.before`);
+  const before = existsSync(path) ? readFileSync(path) : undefined;
+  const { bytes, values } = writeValues(edit.format, before, edit.changes);
+  expect(bytes.toString()).toBe(readFileSync(join(FILES, `${name}.after`), 'utf8'));
+  const restored = restoreValues(edit.format, bytes, { values });
+  expect(restored.left).toEqual([]);
+  if (before) expect(restored.bytes.toString()).toBe(before.toString());
+});
+
+test('ten agents connect; the others say why not', () => {
+  const names = AGENTS.filter(({ connect }) => typeof connect !== 'string').map(({ name }) => name);
+  expect(names.sort()).toEqual(
+    ['aider', 'claude', 'cline', 'codex', 'continue', 'goose', 'kilo', 'opencode', 'pi', 'qwen'].sort(),
+  );
+});
+
+describe('an agent', () => {
+  const pathsOf = (name: string, endpoint: Partial<Endpoint> = {}) =>
+    connecting(name, endpoint).map(({ path }) => path);
+
+  test('is looked for where its own variables say', () => {
+    expect(pathsOf('codex', { env: { CODEX_HOME: '/c' } })).toEqual(['/c/config.toml']);
+    expect(pathsOf('claude', { env: { CLAUDE_CONFIG_DIR: '/c' } })).toEqual(['/c/settings.json']);
+    expect(pathsOf('opencode', { env: { XDG_CONFIG_HOME: '/x' } })).toEqual(['/x/opencode/opencode.json']);
+    expect(pathsOf('pi', { env: { PI_CODING_AGENT_DIR: '/p' }, model: undefined })).toEqual([
+      '/p/models.json',
+    ]);
+  });
+
+  test('is written where its settings are: the last of several files wins', () => {
+    const has = (names: string[]) => ({
+      files: { read: (path: string) => (names.includes(basename(path)) ? '{}' : undefined), list: () => [] },
+    });
+    expect(pathsOf('opencode', has(['opencode.json', 'opencode.jsonc']))).toEqual([
+      '/home/me/.config/opencode/opencode.jsonc',
+    ]);
+    expect(pathsOf('kilo', has(['config.json']))).toEqual(['/home/me/.config/kilo/config.json']);
+  });
+
+  test('keeps its own choice of model without --model', () => {
+    for (const name of ['codex', 'claude', 'opencode', 'kilo', 'aider', 'pi']) {
+      const steps = connecting(name, { model: undefined }).flatMap(({ changes }) =>
+        changes.map(({ path }) => path.at(-1)),
+      );
+      expect(steps.filter((step) => /model$/i.test(String(step)))).toEqual([]);
+    }
+  });
+});
