@@ -15,10 +15,11 @@ export const connectAider: Connecting = {
           'anthropic-api-key': key,
           ...(model && { model: `openai/${model}`, 'weak-model': `openai/${model}` }),
         }),
-        {
-          path: ['set-env', { text: 'ANTHROPIC_API_BASE=' }],
-          value: `ANTHROPIC_API_BASE=${origin}`,
-        },
+        // LiteLLM asks OPENAI_BASE_URL before the address that aider passes on.
+        ...[`OPENAI_BASE_URL=${origin}/v1`, `ANTHROPIC_API_BASE=${origin}`].map((value) => ({
+          path: ['set-env', { text: value.replace(/=.*/, '=') }],
+          value,
+        })),
       ],
     },
   ],

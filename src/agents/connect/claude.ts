@@ -1,22 +1,36 @@
 import { join } from 'node:path';
-import { type Connecting, FREE_MODEL, membersOf } from './connecting.ts';
+import { type Connecting, type Endpoint, FREE_MODEL, membersOf } from './connecting.ts';
+
+/** Switches that send requests to a cloud's API instead of the base URL. */
+const CLOUDS = ['CLAUDE_CODE_USE_BEDROCK', 'CLAUDE_CODE_USE_VERTEX', 'CLAUDE_CODE_USE_FOUNDRY'];
 
 /** Claude Code: the `env` of its settings, which beats the shell. https://code.claude.com/docs/en/settings */
 export const connectClaude: Connecting = {
   needsModel: false,
-  edits: ({ env, home, origin, key, model }) => [
+  edits: (endpoint) => [
     {
-      path: join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'settings.json'),
+      path: settingsFile(endpoint),
       format: 'json',
       changes: membersOf(['env'], {
-        ANTHROPIC_BASE_URL: origin,
-        ANTHROPIC_AUTH_TOKEN: key,
+        ANTHROPIC_BASE_URL: endpoint.origin,
+        ANTHROPIC_AUTH_TOKEN: endpoint.key,
         // Otherwise a key of the user's goes out beside the token.
         ANTHROPIC_API_KEY: '',
-        ...(model && { ANTHROPIC_MODEL: model }),
+        ...(endpoint.model && { ANTHROPIC_MODEL: endpoint.model }),
+        ...Object.fromEntries(cloudsOf(endpoint).map((name) => [name, '0'])),
       }),
     },
   ],
   proof: (model = FREE_MODEL) => ({ model }),
   notes: () => ["a project's .claude/settings.json that sets ANTHROPIC_BASE_URL goes around gw"],
 };
+
+function settingsFile({ env, home }: Endpoint): string {
+  return join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'settings.json');
+}
+
+/** The switches that the shell or the settings set. */
+function cloudsOf(endpoint: Endpoint): string[] {
+  const text = endpoint.files.read(settingsFile(endpoint)) ?? '';
+  return CLOUDS.filter((name) => endpoint.env[name] || text.includes(`"${name}"`));
+}

@@ -18,6 +18,9 @@ export const connectCodex: Connecting = {
           base_url: `${endpoint.origin}/v1`,
           wire_api: 'responses',
           experimental_bearer_token: endpoint.key,
+          // Both beat the token.
+          env_key: null,
+          requires_openai_auth: null,
         }),
       ],
     },

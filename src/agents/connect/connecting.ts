@@ -38,7 +38,7 @@ export interface ProofRun {
 export const FREE_MODEL = 'sandbox/free';
 
 /** Changes of the members of one object. */
-export function membersOf(path: readonly Step[], members: Record<string, SettingValue>): Change[] {
+export function membersOf(path: readonly Step[], members: Record<string, SettingValue | null>): Change[] {
   return Object.entries(members).map(([name, value]) => ({ path: [...path, name], value }));
 }
 

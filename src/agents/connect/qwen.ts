@@ -3,6 +3,7 @@ import { type Connecting, membersOf } from './connecting.ts';
 
 /** A variable of gw's own: Qwen Code reads a provider's key from the variable that `envKey` names. */
 const KEY_VARIABLE = 'GW_QWEN_KEY';
+const PROXIES = ['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy'];
 
 /** Qwen Code. https://qwenlm.github.io/qwen-code-docs/en/users/configuration/model-providers/ */
 export const connectQwen: Connecting = {
@@ -23,5 +24,12 @@ export const connectQwen: Connecting = {
       ],
     },
   ],
-  notes: () => ['other models chosen with /model go around gw'],
+  notes: ({ env }) => [
+    'other models chosen with /model go around gw',
+    ...(PROXIES.some((name) => env[name])
+      ? [
+          'Qwen Code 0.15 asks the proxy of the environment for gw, whatever NO_PROXY says: use gw run -- qwen',
+        ]
+      : []),
+  ],
 };

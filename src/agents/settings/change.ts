@@ -19,7 +19,8 @@ export type SettingValue =
 /** A value that gw writes at a path. Missing parents are created. */
 export interface Change {
   path: Path;
-  value: SettingValue;
+  /** Null takes away what is there. */
+  value: SettingValue | null;
   /** Written only where there is no value. What others make of it later doesn't count as a change of gw's. */
   isDefault?: boolean;
 }

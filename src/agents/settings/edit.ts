@@ -20,7 +20,7 @@ export type FormatName = keyof typeof FORMATS;
 /** A value that gw wrote into a file, and what stood there before. */
 export interface WrittenValue {
   path: Path;
-  value: SettingValue;
+  value: SettingValue | null;
   /** Source of the former value; null if there was none. */
   former: string | null;
   isDefault?: boolean;
@@ -45,9 +45,9 @@ export function writeValues(
     former: format.source(text, change.path) ?? null,
     depth: depthOf(before, change.path),
   }));
-  const edited = changes.reduce((each, { path, value }) => format.set(each, path, format.print(value)), text);
+  const edited = changes.reduce((each, change) => changeOne(format, each, change), text);
   const after = parseEdited(format, edited);
-  const wrong = changes.find(({ path, value }) => !isDeepStrictEqual(valueAt(after, path), value));
+  const wrong = changes.find(({ path, value }) => !isDeepStrictEqual(valueAt(after, path) ?? null, value));
   if (wrong) throw new SettingsConflict(`${pathText(wrong.path)} cannot be set where it stands`);
   requireSameRest(before, after, changes);
   return { bytes: encode(mark, edited), values };
@@ -61,7 +61,8 @@ export function changedValues(
 ): WrittenValue[] {
   const value = FORMATS[name].parse(decode(bytes).text);
   return values.filter(
-    ({ path, value: written, isDefault }) => !isDefault && !isDeepStrictEqual(valueAt(value, path), written),
+    ({ path, value: written, isDefault }) =>
+      !isDefault && !isDeepStrictEqual(valueAt(value, path) ?? null, written),
   );
 }
 
@@ -84,6 +85,11 @@ export function restoreValues(
   const edited = restored.reduceRight((each, value) => restoreOne(format, each, value), text);
   requireSameRest(format.parse(text), parseEdited(format, edited), restored);
   return { bytes: encode(mark, edited), left };
+}
+
+function changeOne(format: Format, text: string, { path, value }: Change): string {
+  if (value !== null) return format.set(text, path, format.print(value));
+  return format.source(text, path) === undefined ? text : format.remove(text, path);
 }
 
 function restoreOne(format: Format, text: string, { path, former, depth }: WrittenValue): string {

@@ -76,6 +76,7 @@ export async function connectAgent(context: Context, agent: Agent, options: Conn
       program,
       args: agent.proof.args(model),
       env: { ...agent.proof.env, ...env },
+      origin,
       keyId: id,
     });
     if (result.state === 'bypassed') await giveUp(context, agent, { connection, result });
@@ -225,7 +226,7 @@ async function giveUp(
   note(
     context,
     wentTo === undefined
-      ? `gw: ${agent.title} made no request that gw saw${hosts.length > 0 ? `; it asked ${hosts.join(', ')}` : ''}. ${files} is as it was before`
+      ? `gw: ${agent.title} made no request with its key that gw saw${hosts.length > 0 ? `; it asked ${hosts.join(', ')}` : ''}. ${files} is as it was before`
       : `gw: ${agent.title} asked ${wentTo} instead of gw. ${files} is as it was before. Use: gw run -- ${agent.binaries[0]}`,
   );
   throw new Exit(EXIT.failure);

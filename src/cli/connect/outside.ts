@@ -1,7 +1,7 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, request } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
 
-/** An HTTP proxy that lets nothing through and remembers which hosts were asked for. */
+/** An HTTP proxy that lets nothing through but to gw, and remembers which hosts were asked for. */
 export interface Outside {
   /** Environment variables that send all but this machine's addresses to it. */
   env: Readonly<Record<string, string>>;
@@ -13,16 +13,45 @@ export interface Outside {
 const LOOPBACK = 'localhost,127.0.0.1,::1';
 
 /** Starts the proxy on a free port of this machine. */
-export async function watchOutside(): Promise<Outside> {
+export async function watchOutside(origin: string): Promise<Outside> {
   const seen = new Set<string>();
-  const server = createServer((request, response) => {
-    const host = URL.canParse(request.url ?? '') ? new URL(request.url ?? '').hostname : '';
-    if (host !== '') seen.add(host);
+  const { port: gwPort } = new URL(origin);
+  /** Some programs ask a proxy for this machine, too: as without one, they reach gw. */
+  const isGw = ({ hostname, port }: URL) => port === gwPort && LOOPBACK.split(',').includes(bare(hostname));
+  const server = createServer((incoming, response) => {
+    const url = urlOf(incoming.url);
+    if (url && isGw(url)) {
+      const { method, headers } = incoming;
+      const outgoing = request({
+        host: '127.0.0.1',
+        port: gwPort,
+        path: url.pathname + url.search,
+        method,
+        headers,
+      });
+      outgoing.on('error', () => response.destroy());
+      outgoing.on('response', (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      });
+      incoming.pipe(outgoing);
+      return;
+    }
+    if (url) seen.add(bare(url.hostname));
     response.writeHead(403).end();
   });
-  server.on('connect', (request, socket) => {
-    seen.add((request.url ?? '').replace(/:\d+$/, ''));
+  server.on('connect', (incoming, socket) => {
     socket.on('error', () => socket.destroy());
+    const url = urlOf(`http://${incoming.url}`);
+    if (url && isGw(url)) {
+      const gw = connect(Number(gwPort), '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        gw.pipe(socket).pipe(gw);
+      });
+      gw.on('error', () => socket.destroy());
+      return;
+    }
+    if (url) seen.add(bare(url.hostname));
     socket.end('HTTP/1.1 403 Forbidden\r\n\r\n');
   });
   await new Promise<void>((resolve, reject) => {
@@ -46,4 +75,13 @@ export async function watchOutside(): Promise<Outside> {
         server.closeAllConnections();
       }),
   };
+}
+
+function urlOf(text = ''): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined;
+}
+
+/** A host name without the brackets of an IPv6 address. */
+function bare(hostname: string): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
 }

@@ -27,6 +27,8 @@ interface ProofOptions {
   program: string;
   args: readonly string[];
   env: Readonly<Record<string, string>>;
+  /** gw's URL. */
+  origin: string;
   /** The key that gw wrote into the agent's settings. */
   keyId: number;
 }
@@ -35,16 +37,16 @@ const LIMIT_MS = 90_000;
 const OUTPUT_CHARS = 2_000;
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 /** Hosts of model APIs beside those of the providers that gw knows. */
-const MODEL_HOSTS = ['chatgpt.com', 'openrouter.ai', 'api.githubcopilot.com', 'api.cline.bot'];
+const MODEL_HOSTS = ['openrouter.ai', 'api.githubcopilot.com', 'api.cline.bot'];
 
 /**
  * Runs the agent's one harmless request in an empty folder and looks for it in the ledger. Nothing else can leave the
  * machine by the usual ways: a request that goes around gw is refused and costs nothing.
  */
 export async function prove(context: Context, options: ProofOptions): Promise<ProofResult> {
-  const { program, args, env, keyId } = options;
+  const { program, args, env, origin, keyId } = options;
   const folder = mkdtempSync(join(tmpdir(), 'gw-proof-'));
-  const outside = await watchOutside();
+  const outside = await watchOutside(origin);
   try {
     const child = spawn(program, [...args], {
       cwd: folder,

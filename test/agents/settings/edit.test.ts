@@ -22,7 +22,7 @@ describe.each(NAMES)('an edit of any %s file', (name) => {
         const { bytes } = writeValues(name, Buffer.from(text), wanted);
         const edited = bytes.toString();
         const value = FORMATS[name].parse(edited.replace('\ufeff', ''));
-        for (const { path, value: written } of wanted) expect(valueAt(value, path)).toEqual(written);
+        for (const { path, value: written } of wanted) expect(valueAt(value, path) ?? null).toEqual(written);
         expect(edited.startsWith('\ufeff')).toBe(text.startsWith('\ufeff'));
         expect(endingsOf(edited, text)).toEqual(endingsOf(text, edited));
         for (const comment of text.match(/(?:#|\/\/) a note|TODO: .*/g) ?? [])
@@ -39,7 +39,8 @@ describe.each(NAMES)('an edit of any %s file', (name) => {
         const { bytes: restored, left } = restoreValues(name, bytes, { values });
         expect(left).toEqual([]);
         expect(changedValues(name, restored, values).length).toBe(values.filter(isChange).length);
-        if (!isLoose(text)) expect(restored.toString()).toBe(text);
+        if (!isLoose(text) && values.every((each) => each.value !== null))
+          expect(restored.toString()).toBe(text);
       }),
       { numRuns: RUNS },
     );
@@ -48,7 +49,7 @@ describe.each(NAMES)('an edit of any %s file', (name) => {
 
 /** Whether a write changed anything: the value may have been there. */
 function isChange({ former, value }: { former: string | null; value: unknown }): boolean {
-  return former === null || former !== JSON.stringify(value);
+  return former === null ? value !== null : former !== JSON.stringify(value);
 }
 
 /** Texts with containers that are empty or one line long: spacing inside of them may differ after an edit by values. */

@@ -15,6 +15,7 @@ export const CHANGES: Record<FormatName, readonly Change[]> = {
     { path: ['model_provider'], value: 'gw' },
     { path: ['model_providers', 'gw', 'name'], value: 'gw' },
     { path: ['model_providers', 'gw', 'base_url'], value: 'http://localhost:4747/v1' },
+    { path: ['model_providers', 'gw', 'wire_api'], value: null },
   ],
   yaml: [
     { path: ['address'], value: 'http://localhost:4747' },

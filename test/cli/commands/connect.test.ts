@@ -172,7 +172,7 @@ describe('gw connect', () => {
     const { code, stderr } = await cli.exec(['connect', 'codex', '--yes'], { env });
     expect(code).toBe(1);
     expect(stderr).toContain('codex: no such model\n');
-    expect(stderr).toContain('gw: Codex made no request that gw saw.');
+    expect(stderr).toContain('gw: Codex made no request with its key that gw saw.');
     expect(readFileSync(file, 'utf8')).toBe(BEFORE);
   });
 

@@ -1,0 +1,51 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { startGateway } from '../support/gateway.ts';
+import { tmpHome } from '../support/tmp-home.ts';
+import type { RealAgent } from './agents.ts';
+import { anyWire } from './any-wire.ts';
+import { installAgent } from './install-agent.ts';
+import { startWayOut } from './way-out.ts';
+
+export const GW = join(import.meta.dirname, '../../bin/gw');
+
+/** A gateway with both providers on the scripted upstream. */
+async function gatewayOfBoth() {
+  const gateway = await startGateway({
+    settings: { providers: {} },
+    credentials: { openai: 'sk-provider', anthropic: 'sk-ant-provider' },
+  });
+  const providers = {
+    openai: { baseUrl: gateway.upstream.url },
+    anthropic: { baseUrl: gateway.upstream.url },
+  };
+  gateway.configure({ providers });
+  gateway.upstream.script(anyWire);
+  return gateway;
+}
+
+/** An installed agent in a home whose files and variables lead elsewhere, with a proxy to all the rest. */
+export async function stageFor(agent: RealAgent) {
+  const path = await installAgent(agent.package);
+  const gateway = await gatewayOfBoth();
+  const elsewhere = await startWayOut();
+  const proxy = await startWayOut();
+  const home = tmpHome();
+  mkdirSync(join(home, 'work'));
+  for (const [name, content] of Object.entries(agent.files(elsewhere.url))) {
+    mkdirSync(dirname(join(home, name)), { recursive: true });
+    writeFileSync(join(home, name), typeof content === 'string' ? content : JSON.stringify(content));
+  }
+  const proxies = ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'];
+  const env: Record<string, string> = {
+    GW_HOME: gateway.paths.home,
+    GW_PORT: String(gateway.daemon.port),
+    OPENAI_API_KEY: 'sk-mine',
+    OPENAI_BASE_URL: `${elsewhere.url}/v1`,
+    ANTHROPIC_API_KEY: 'sk-ant-mine',
+    ANTHROPIC_BASE_URL: elsewhere.url,
+    ...Object.fromEntries(proxies.map((name) => [name, proxy.url])),
+    ...agent.env,
+  };
+  return { path, gateway, elsewhere, proxy, home, env };
+}
