@@ -11,11 +11,10 @@ import { clientVariables } from '../client/variables.ts';
 import { warnOfForeignKeys } from '../client/warn-of-foreign-keys.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note } from '../context.ts';
-import { addressOf, findDaemon, originOf } from '../daemon/find.ts';
+import { expectedOrigin } from '../daemon/find.ts';
 import { startDaemon } from '../daemon/start.ts';
 import { Exit, usageError } from '../exit.ts';
 import { remoteOf } from '../remote/connection.ts';
-import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
 interface Options extends CapOptions {
@@ -107,12 +106,4 @@ async function startedOrigin(context: Context): Promise<string> {
   const { daemon, already } = await startDaemon(context);
   if (!already) note(context, `Started gw in the background. To stop it: gw stop`);
   return daemon.origin;
-}
-
-/** Where gw runs on this machine, or will. */
-async function expectedOrigin(context: Context): Promise<string> {
-  const state = await findDaemon(context);
-  if (state.kind === 'running') return state.daemon.origin;
-  const { settings } = readSettings(context);
-  return originOf(addressOf(settings), settings);
 }
