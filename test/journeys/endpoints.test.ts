@@ -181,7 +181,13 @@ test("DELETE /v1/budgets removes a run's budget and not the project's of the sam
   await gateway.setBudget(rolling);
   const caps = [{ capNanoUsd: 1e9, windowMs: rolling.windowMs }];
   const { paths, project } = gateway;
-  await openRun(gateway.db, { id: 'run_1', projectId: project.id, caps, lockPath: paths.lock, now: Date.now() });
+  await openRun(gateway.db, {
+    id: 'run_1',
+    projectId: project.id,
+    caps,
+    lockPath: paths.lock,
+    now: Date.now(),
+  });
   const headers = { authorization: `Bearer ${gateway.adminKey}` };
   const path = '/v1/budgets/default/rolling?run=run_1';
   const removed = await request(gateway.origin, { method: 'DELETE', path, headers });
