@@ -1,3 +1,4 @@
+import { messageOf } from '../../errors.ts';
 import { answerCalls } from '../../worker-calls.ts';
 import { decodeZstd } from './decode-zstd.ts';
 
@@ -6,5 +7,14 @@ export interface UnzstdRequest {
   maxBytes: number;
 }
 
+/** The decoded body, undefined if it is too large, or what is wrong with it. */
+export type UnzstdAnswer = { bytes: Uint8Array | undefined } | { invalid: string };
+
 /** The worker thread of `unzstdInThread`. */
-answerCalls(({ body, maxBytes }: UnzstdRequest) => decodeZstd(body, maxBytes));
+answerCalls(({ body, maxBytes }: UnzstdRequest): UnzstdAnswer => {
+  try {
+    return { bytes: decodeZstd(body, maxBytes) };
+  } catch (error) {
+    return { invalid: messageOf(error) };
+  }
+});

@@ -1,8 +1,9 @@
 import { promisify } from 'node:util';
 import * as zlib from 'node:zlib';
-import { systemClock } from '../../clock.ts';
+import { type Clock, systemClock } from '../../clock.ts';
+import { messageOf } from '../../errors.ts';
 import { createWorkerCalls, startBuiltWorker } from '../../worker-calls.ts';
-import type { UnzstdRequest } from './unzstd-worker.ts';
+import type { UnzstdAnswer, UnzstdRequest } from './unzstd-worker.ts';
 
 type Unzstd = (body: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
 
@@ -16,28 +17,45 @@ export const unzstd: Unzstd = zstdDecompress ? (promisify(zstdDecompress) as Unz
 const MAX_MS = 10_000;
 
 /** One thread for the process: it starts with the first body and ends when it has been idle for a minute. */
-const calls = createWorkerCalls<UnzstdRequest, Uint8Array | undefined>({
+const calls = createWorkerCalls<UnzstdRequest, UnzstdAnswer>({
   name: 'zstd decoder',
   startWorker: () => startBuiltWorker('gateway/intake/unzstd-worker.js'),
 });
 let last: Promise<unknown> = Promise.resolve();
 
+/** The thread has failed, which is no fault of the body. */
+export class DecoderFailed extends Error {}
+
+interface UnzstdOptions {
+  maxOutputLength: number;
+  clock?: Clock;
+}
+
 /** For a Node without zstd. Bodies are decoded one after the other, as one that takes too long stops the thread. */
-export function unzstdInThread(
-  body: Buffer,
-  { maxOutputLength, clock = systemClock }: { maxOutputLength: number; clock?: typeof systemClock },
-): Promise<Buffer> {
-  const decoded = last.then(async () => {
-    const cancel = clock.after(MAX_MS, () => void calls.restart());
-    try {
-      return await calls.call({ body, maxBytes: maxOutputLength });
-    } finally {
-      cancel();
-    }
-  });
+export function unzstdInThread(body: Buffer, options: UnzstdOptions): Promise<Buffer> {
+  const decoded = last.then(() => decode(body, options));
   last = decoded.catch(() => {});
-  return decoded.then((bytes) => {
-    if (bytes) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    throw Object.assign(new Error('the decoded body is too large'), { code: 'ERR_BUFFER_TOO_LARGE' });
+  return decoded;
+}
+
+async function decode(
+  body: Buffer,
+  { maxOutputLength, clock = systemClock }: UnzstdOptions,
+): Promise<Buffer> {
+  let isLate = false;
+  const cancel = clock.after(MAX_MS, () => {
+    isLate = true;
+    void calls.restart();
   });
+  try {
+    const answer = await calls.call({ body, maxBytes: maxOutputLength }).catch((cause: unknown) => {
+      if (isLate) throw new Error(`it takes longer than ${MAX_MS} ms to decode`);
+      throw new DecoderFailed(messageOf(cause), { cause });
+    });
+    if ('invalid' in answer) throw new Error(answer.invalid);
+    if (answer.bytes) return Buffer.from(answer.bytes.buffer, answer.bytes.byteOffset, answer.bytes.length);
+    throw Object.assign(new Error('the decoded body is too large'), { code: 'ERR_BUFFER_TOO_LARGE' });
+  } finally {
+    cancel();
+  }
 }

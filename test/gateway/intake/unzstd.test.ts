@@ -73,7 +73,7 @@ describe.each([
 test('a body that never ends is given up, and those behind it are decoded', async () => {
   const clock = createVirtualClock();
   const endless = unzstdInThread(ENDLESS, { ...LIMIT, clock });
-  const rejected = expect(endless).rejects.toThrow('the zstd decoder was stopped');
+  const rejected = expect(endless).rejects.toThrow('longer than 10000 ms');
   const next = unzstdInThread(STREAMED, LIMIT);
   await new Promise(setImmediate);
   await clock.advance(10_000);
