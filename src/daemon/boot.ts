@@ -16,6 +16,7 @@ import { createCertificateWatch } from './certificate-watch.ts';
 import { startJobs } from './jobs.ts';
 import { type BootOptions, type Core, openCore } from './open-core.ts';
 import { createPersistentRouter } from './persistent-router.ts';
+import { createPolledConnection, type PolledConnection } from './polled-connection.ts';
 
 /** A running daemon that accepts requests. */
 export interface Daemon {
@@ -49,12 +50,17 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   // The configured port until the listener has one: 0 stands for any free port.
   const address = { host, port };
   const webhooks = buildWebhooks({ ...core, address });
+  const polled = createPolledConnection(core.paths.database);
   const api = createApi({
     gateway,
     db,
     lists,
     webhooks: webhooks.service,
     guard: { boundTo: host, allowedHosts: () => current().settings['server.allowed_hosts'].names },
+    pollDb: polled.open,
+    registry: () => current().registry,
+    random: core.random,
+    home: core.paths.home,
     refresh,
     reload,
     health: () => healthOf(core, address.port),
@@ -77,7 +83,8 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     saveConversations,
     checkCertificate,
   });
-  const close = () => closeParts({ ...core, gateway, dispatcher: webhooks.dispatcher, stopJobs, saveState });
+  const close = () =>
+    closeParts({ ...core, gateway, polled, dispatcher: webhooks.dispatcher, stopJobs, saveState });
 
   const listener = await listenOn(settings, clock.now(), api).catch(async (error) => {
     await close();
@@ -115,6 +122,7 @@ async function listenOn(settings: Settings, now: number, api: Api): Promise<List
 
 interface Parts extends Core {
   gateway: Gateway;
+  polled: PolledConnection;
   dispatcher: Dispatcher;
   stopJobs: () => Promise<void>;
   saveState: () => void;
@@ -131,6 +139,7 @@ async function closeParts(parts: Parts): Promise<void> {
   await gateway.compressor.close();
   await gateway.attribution.close();
   await gateway.learners.close();
+  await parts.polled.close();
   await parts.checkpoints.close();
   if ((await gateway.settleRetry.retry()) > 0)
     log.error('requests could not be settled; their holds close at the next start');

@@ -5,7 +5,9 @@ import { type Exchange, openExchange } from '../gateway/context/exchange.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
 import { ClientGone } from '../gateway/intake/client-gone.ts';
 import { passThrough } from '../gateway/pass-through/pass-through.ts';
+import type { Random } from '../ids.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
+import type { Registry } from '../providers/registry.ts';
 import type { Db } from '../store/database/open.ts';
 import type { WebhookService } from '../webhooks/service.ts';
 import { chatWire } from '../wire/apis/chat.ts';
@@ -17,8 +19,8 @@ import type { Wire } from '../wire/wire.ts';
 import { budgetRoutes } from './budget-routes.ts';
 import { feedbackEndpoint } from './feedback-endpoint.ts';
 import { createGuard, type GuardOptions } from './guard.ts';
+import { gwRoutes } from './gw-api/gw-routes.ts';
 import { createJsonHandlers } from './json-handlers.ts';
-import { keyRoutes } from './key-routes.ts';
 import { modelRoutes } from './models-endpoint.ts';
 import { requestEndpoint } from './request-endpoint.ts';
 import { respondError, respondJson, respondUnreadable } from './respond.ts';
@@ -33,6 +35,12 @@ export interface ApiOptions {
   lists: ModelLists;
   webhooks: WebhookService;
   guard: GuardOptions;
+  /** A connection of its own for what is polled. */
+  pollDb: () => Promise<Db>;
+  registry: () => Registry;
+  random: Random;
+  /** gw's state directory. */
+  home: string;
   /** Picks up changed settings, keys, budgets and prices; called before each request. */
   refresh: () => void | Promise<void>;
   /** Reloads them after a change by this process, which `refresh` does not notice. */
@@ -99,9 +107,11 @@ export function createApi(options: ApiOptions): Api {
   };
 }
 
-function routesOf({ gateway, db, lists, webhooks, health, reload }: ApiOptions): RouteTable {
+/** All routes. */
+export function routesOf(options: ApiOptions): RouteTable {
+  const { gateway, db, lists, webhooks, health, reload } = options;
   const completion = (wire: Wire) => (exchange: Exchange) => complete(gateway, wire, exchange);
-  const json = createJsonHandlers(gateway.authenticator);
+  const json = createJsonHandlers(gateway.authenticator, () => gateway.ledger.flush());
   const feedback = feedbackEndpoint(db, gateway);
   return {
     'POST /v1/complete': completion(chatWire),
@@ -120,7 +130,6 @@ function routesOf({ gateway, db, lists, webhooks, health, reload }: ApiOptions):
       }),
     ),
     ...budgetRoutes({ gateway, db, json, reload }),
-    ...keyRoutes({ gateway, db, json, reload }),
     ...modelRoutes(json, () => ({
       lists,
       catalog: gateway.catalog(),
@@ -130,6 +139,7 @@ function routesOf({ gateway, db, lists, webhooks, health, reload }: ApiOptions):
     // A tuned model belongs to its provider, which deletes it.
     'DELETE /v1/models/{id}': (exchange) => passThrough(gateway, exchange),
     ...webhookRoutes(json, webhooks),
+    ...gwRoutes(json, options),
     'GET /v1/requests/{id}': json((caller, _exchange, { id = '' }) => requestEndpoint(caller, id, db)),
     'POST /v1/requests/{id}/feedback': json((caller, { request }, { id = '' }) =>
       feedback(caller, id, request),

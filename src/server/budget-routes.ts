@@ -21,18 +21,15 @@ export function budgetRoutes({ gateway, db, json, reload }: BudgetRoutesOptions)
     calendar: gateway.calendar(),
     now: gateway.clock.now(),
   });
-  const put = ({ nano }: { nano: boolean }) =>
-    json(async (caller, { request }) => {
-      const body = await (await endpoints()).putBudgetEndpoint(caller, request, { ...context(), nano });
-      await reload();
-      return body;
-    });
   return {
     'GET /v1/budgets': json(async (caller, { request }) =>
       (await endpoints()).listBudgetsEndpoint(caller, queryOf(request.url ?? ''), context()),
     ),
-    'PUT /v1/budgets': put({ nano: false }),
-    'PUT /v1/gw/budgets': put({ nano: true }),
+    'PUT /v1/budgets': json(async (caller, { request }) => {
+      const body = await (await endpoints()).putBudgetEndpoint(caller, request, context());
+      await reload();
+      return body;
+    }),
     'DELETE /v1/budgets/{project}/{period}': json(async (caller, { request }, parameters) => {
       const names = { ...queryOf(request.url ?? ''), ...parameters };
       const body = await (await endpoints()).deleteBudgetEndpoint(caller, names, context());

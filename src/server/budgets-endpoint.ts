@@ -24,7 +24,7 @@ const PERIODS = ['daily', 'monthly', 'rolling'] as const;
 
 const CHANGING = ['changing budgets', 'gw budget set AMOUNT'] as const;
 
-const Body = z.strictObject({
+export const BudgetBody = z.strictObject({
   project_id: z.string().optional(),
   period: z.enum(PERIODS).default('daily'),
   cap_usd: z.union([z.number(), z.string()]),
@@ -49,16 +49,29 @@ export async function listBudgetsEndpoint(
 
 /**
  * `PUT /v1/budgets`: creates or changes a project's budget for a period. Needs an admin key: a cap limits what other
- * keys can do. `nano` adds the fields of `gw budget list --json`. Throws GwError 400, 403 and 404.
+ * keys can do. Throws GwError 400, 403 and 404.
  */
-export async function putBudgetEndpoint(
-  caller: Caller,
-  request: IncomingMessage,
-  context: BudgetsContext & { nano?: boolean },
-) {
+export async function putBudgetEndpoint(caller: Caller, request: IncomingMessage, context: BudgetsContext) {
   mustBeAdmin(caller, ...CHANGING);
-  const body = parse(await readJson(request));
-  const project = await ownProject(caller, body.project_id ?? caller.project, context.db);
+  const { project: name = caller.project, ...terms } = readBudget(await readJson(request), BudgetBody);
+  const project = await ownProject(caller, name, context.db);
+  await waitForTurn(context);
+  const standing = await setBudget(context.db, project, terms, context);
+  return budgetResponse(standing, context.now);
+}
+
+/** As `/v1/gw` takes it: the budget of a run can be changed too. */
+export const GwBudgetBody = BudgetBody.extend({
+  period: z.enum([...PERIODS, 'lifetime']).default('daily'),
+  scope: z.strictObject({ kind: z.enum(['run']), value: z.string() }).optional(),
+});
+
+/** The terms in a body. Throws GwError 400. */
+export function readBudget(value: unknown, schema: typeof GwBudgetBody | typeof BudgetBody = GwBudgetBody) {
+  const body = parse(value, schema);
+  const { scope } = body;
+  if (body.period === 'lifetime' && scope === undefined)
+    throw badRequest('"period" is "lifetime": that is for the budgets of runs, with "scope"', 'period');
   const capNanoUsd = parseUsd(decimal(body.cap_usd));
   if (capNanoUsd === undefined) {
     throw badRequest(
@@ -66,20 +79,15 @@ export async function putBudgetEndpoint(
       'cap_usd',
     );
   }
-  await waitForTurn(context);
-  const standing = await setBudget(
-    context.db,
-    project,
-    {
-      period: body.period,
-      capNanoUsd,
-      ...(body.alert_percent === undefined ? {} : { alertPercent: body.alert_percent }),
-      ...(body.repo === undefined ? {} : { repo: body.repo }),
-      ...(body.window_seconds === undefined ? {} : { windowMs: body.window_seconds * 1000 }),
-    },
-    context,
-  );
-  return budgetResponse(standing, context.now, context);
+  return {
+    period: body.period,
+    capNanoUsd,
+    scope,
+    ...(body.project_id === undefined ? {} : { project: body.project_id }),
+    ...(body.alert_percent === undefined ? {} : { alertPercent: body.alert_percent }),
+    ...(body.repo === undefined ? {} : { repo: body.repo }),
+    ...(body.window_seconds === undefined ? {} : { windowMs: body.window_seconds * 1000 }),
+  };
 }
 
 /** `DELETE /v1/budgets/{project}/{period}`; `?repo=` or `?run=` selects the budget of one. Throws GwError 403, 404. */
@@ -89,19 +97,21 @@ export async function deleteBudgetEndpoint(
   context: BudgetsContext,
 ) {
   mustBeAdmin(caller, ...CHANGING);
-  const knownPeriod = [...PERIODS, 'lifetime' as const].find((each) => each === period);
-  if (!knownPeriod) throw notFound(`no budget "${name}/${period}". See: gw budget list`, 'budget_not_found');
+  const known = knownPeriod(name, period);
   const project = await ownProject(caller, name, context.db);
   await waitForTurn(context);
-  const scope = run === '' ? {} : { scope: { kind: 'run' as const, value: run } };
-  await removeBudget(context.db, project, { period: knownPeriod, repo, ...scope }, context.now);
-  const id = budgetName({
-    projectName: name,
-    period: knownPeriod,
-    repo,
-    ...(run !== '' && { scopeKind: 'run' as const, scopeValue: run }),
-  });
+  const scope = run === '' ? undefined : { kind: 'run' as const, value: run };
+  await removeBudget(context.db, project, { period: known, repo, scope }, context.now);
+  const scoped = run === '' ? {} : { scopeKind: 'run' as const, scopeValue: run };
+  const id = budgetName({ projectName: name, period: known, repo, ...scoped });
   return { object: 'budget.deleted', id, deleted: true };
+}
+
+/** The period in a path. Throws GwError 404. */
+export function knownPeriod(project: string, period: string) {
+  const known = [...PERIODS, 'lifetime' as const].find((each) => each === period);
+  if (known) return known;
+  throw notFound(`no budget "${project}/${period}". See: gw budget list`, 'budget_not_found');
 }
 
 /** Waits until the ledger may write: a budget changes in a transaction of its own, which a checkpoint must not meet. */
@@ -109,14 +119,17 @@ async function waitForTurn({ ledger }: BudgetsContext): Promise<void> {
   await ledger.write(() => {});
 }
 
-function parse(value: unknown): z.infer<typeof Body> {
-  const result = Body.safeParse(value);
+function parse(
+  value: unknown,
+  schema: typeof GwBudgetBody | typeof BudgetBody,
+): z.infer<typeof GwBudgetBody> {
+  const result = schema.safeParse(value);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   if (issue?.code === 'unrecognized_keys') {
     const [key = ''] = issue.keys;
     throw badRequest(
-      `unknown field "${key}": a budget has ${Object.keys(Body.shape).join(', ')}`,
+      `unknown field "${key}": a budget has ${Object.keys(schema.shape).join(', ')}`,
       key,
       'unknown_field',
     );

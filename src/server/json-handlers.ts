@@ -14,11 +14,13 @@ export type JsonEndpoint = (
 /** Turns an endpoint into a handler that authenticates the caller and responds with JSON. */
 export type ToHandler = (endpoint: JsonEndpoint, status?: number) => Handler;
 
-export function createJsonHandlers(authenticator: Authenticator): ToHandler {
+/** `flush` commits what is waiting, so that an endpoint reports whatever was answered before. */
+export function createJsonHandlers(authenticator: Authenticator, flush: () => void): ToHandler {
   return (endpoint, status = 200) =>
     async (exchange, parameters) => {
       const { request, response, id } = exchange;
       const caller = authenticator.authenticate(request.headers);
+      flush();
       respondJson(response, status, await endpoint(caller, exchange, parameters), { id });
     };
 }

@@ -33,9 +33,6 @@ export function webhookRoutes(json: ToHandler, service: WebhookService): RouteTa
       object: 'list',
       data: await service.deliveries(caller, deliveryQuery(queryOf(request.url ?? ''))),
     })),
-    'POST /v1/gw/deliveries/replay-failed': json(async (caller, { request }) => ({
-      replayed: await service.replayFailed(caller, deliveryQuery(queryOf(request.url ?? ''))),
-    })),
     'POST /v1/deliveries/{id}/replay': json((caller, _exchange, { id = '' }) => service.replay(caller, id)),
   };
 }

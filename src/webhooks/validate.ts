@@ -8,13 +8,15 @@ import { isRetiredTeamsUrl, recogniseFormat } from './format/recognise.ts';
 const MAX_URL_LENGTH = 2048;
 
 /** Unknown fields are refused, because a misspelt one would silently do nothing. */
-const REGISTRATION = z.strictObject({
+export const REGISTRATION = z.strictObject({
   url: z.string(),
   events: z.array(z.enum(EVENT_TYPES)).min(1).optional(),
   project_id: z.string().optional(),
   format: z.enum(WEBHOOK_FORMATS).optional(),
 });
-const CHANGE = REGISTRATION.omit({ project_id: true }).partial().extend({ enabled: z.boolean().optional() });
+export const CHANGE = REGISTRATION.omit({ project_id: true })
+  .partial()
+  .extend({ enabled: z.boolean().optional() });
 
 export interface Registration {
   url: string;

@@ -8,6 +8,7 @@ import { request } from '../support/client.ts';
 import { MODEL, PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
 import { status } from '../support/scripts.ts';
 import { sse } from '../support/sse-scripts.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const client = (gateway: TestGateway, apiKey = gateway.key) =>
   new OpenAI({ apiKey, baseURL: gateway.url, maxRetries: 0 });
@@ -154,10 +155,13 @@ test('paths under /v1/gw are never passed through to a provider', async () => {
 });
 
 test('GET /v1/gw/whoami tells a key who it is', async () => {
-  const gateway = await startGateway();
+  const clock = createVirtualClock(Date.UTC(2026, 0, 15));
+  const gateway = await startGateway({ clock });
   expect((await gateway.get('/v1/gw/whoami')).json()).toEqual({
     object: 'whoami',
     version: VERSION,
+    timezone: 'UTC',
+    now: '2026-01-15T00:00:00.000Z',
     key: { id: 1, project_id: 'default', hint: gateway.key.slice(-4), admin: false, label: null },
   });
 });

@@ -111,7 +111,8 @@ function selectProject(db: Db, name: string): Project | undefined {
     .get(name);
 }
 
-function unknownProject(name: string): GwError {
+/** The error for a project that does not exist. */
+export function unknownProject(name: string): GwError {
   return notFound(
     `no project "${name}". See: gw projects list. To make it: gw projects add ${name}`,
     'project_not_found',

@@ -61,19 +61,26 @@ export interface RequestFilter {
   keyId?: number;
   /** UTC milliseconds. */
   since?: number;
+  /** Exclusive. */
+  until?: number;
+  keyId?: number;
+  /** The model that served the request, or that it asked for. */
+  model?: string;
   outcome?: Outcome;
   /** HTTP status. */
   status?: number;
   /** Only requests with a higher id. */
   after?: RequestId;
+  /** Only requests with a lower id. */
+  before?: RequestId;
   limit?: number;
 }
 
 /** The newest requests that match, newest first. */
 export async function listRequests(db: Db, filter: RequestFilter = {}): Promise<LoggedRequest[]> {
   const conditions: string[] = [];
-  const values: number[] = [];
-  const where = (condition: string, value: number | undefined) => {
+  const values: (number | string)[] = [];
+  const where = (condition: string, value: number | string | undefined) => {
     if (value === undefined) return;
     conditions.push(condition);
     values.push(value);
@@ -81,12 +88,16 @@ export async function listRequests(db: Db, filter: RequestFilter = {}): Promise<
   where('r.project_id = ?', filter.projectId);
   where('r.key_id = ?', filter.keyId);
   where('r.id >= ?', filter.since === undefined ? undefined : requestIdAt(filter.since));
+  where('r.id < ?', filter.until === undefined ? undefined : requestIdAt(filter.until));
   where('r.id > ?', filter.after);
+  where('r.id < ?', filter.before);
+  where('r.key_id = ?', filter.keyId);
+  where('? IN (m.name, a.name)', filter.model);
   where('r.outcome = ?', filter.outcome === undefined ? undefined : OUTCOMES[filter.outcome]);
   where('r.status = ?', filter.status);
   const clause = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
   return db
-    .prepare<number[], Row>(`${SELECT} ${clause} ORDER BY r.id DESC LIMIT ?`)
+    .prepare<(number | string)[], Row>(`${SELECT} ${clause} ORDER BY r.id DESC LIMIT ?`)
     .all(...values, filter.limit ?? 50)
     .map(read);
 }

@@ -30,6 +30,7 @@ export function requestResponse(request: LoggedRequest, { nano = false } = {}): 
     first_byte_ms: request.firstByteMs,
     process: request.process || null,
     repo: request.repo || null,
+    key_hint: request.keyHint || null,
     detail: request.detail,
   };
 }

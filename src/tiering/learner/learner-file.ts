@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { serialiseLearner } from './codec.ts';
 import type { LearnerState } from './learner-state.ts';
@@ -14,4 +14,9 @@ export function writeLearner(file: string, state: LearnerState): void {
   const draft = `${file}.${process.pid}`;
   writeFileSync(draft, serialiseLearner(state), { mode: 0o600 });
   renameSync(draft, file);
+}
+
+/** Deletes a project's learner; a running daemon notices. */
+export function removeLearner(home: string, project: string): void {
+  rmSync(learnerPath(home, project), { force: true });
 }

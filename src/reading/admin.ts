@@ -1,0 +1,54 @@
+import type { NanoUsd } from '../money.ts';
+import type { StoredPrice } from '../store/accounts/prices.ts';
+import type { Plan } from '../store/accounts/project.ts';
+import type { Scope } from '../store/budgets/budgets.ts';
+import type { BudgetPeriod } from '../store/ledger/terms.ts';
+import type { DeliveryQuery, RegisteredView, TestView } from '../webhooks/service.ts';
+import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
+import type { BudgetView, NewKeyView } from './schemas.ts';
+
+export interface BudgetName {
+  project: string;
+  period: BudgetPeriod;
+  /** Root of a git repository; undefined for the budget of the whole project. */
+  repo?: string | undefined;
+  /** What it is for, besides a repository. */
+  scope?: Scope | undefined;
+}
+
+export interface BudgetChange extends BudgetName {
+  capNanoUsd: NanoUsd;
+  alertPercent?: number | undefined;
+  windowMs?: number | undefined;
+}
+
+/**
+ * What commands and the dashboard change: in the local database, or through a gw's HTTP API. Throws GwError 400, 403
+ * and 404. Through HTTP, all but the webhooks of a key's own project need an admin key.
+ */
+export interface Admin {
+  setBudget(change: BudgetChange): Promise<BudgetView>;
+  removeBudget(name: BudgetName): Promise<void>;
+  createKey(key: { project: string; admin: boolean; label: string | null }): Promise<NewKeyView>;
+  revokeKey(id: number): Promise<void>;
+  addProject(name: string, plan: Plan): Promise<void>;
+  changeProject(name: string, change: { plan?: Plan; paused?: boolean }): Promise<void>;
+  removeProject(name: string): Promise<void>;
+  setPrice(price: StoredPrice): Promise<void>;
+  /** False if there was none. */
+  removePrice(provider: string, model: string): Promise<boolean>;
+  webhooks: WebhookAdmin;
+}
+
+/** Changes of webhooks. The fields of `input` are those of the HTTP API. */
+export interface WebhookAdmin {
+  register(input: Record<string, unknown>): Promise<RegisteredView>;
+  get(id: string): Promise<EndpointView>;
+  update(id: string, input: Record<string, unknown>): Promise<EndpointView>;
+  remove(id: string): Promise<void>;
+  rotate(id: string): Promise<RegisteredView>;
+  test(id: string): Promise<TestView>;
+  replay(id: string): Promise<DeliveryView>;
+  /** Returns how many. */
+  replayFailed(query: Omit<DeliveryQuery, 'status' | 'limit'>): Promise<number>;
+}

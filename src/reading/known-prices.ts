@@ -1,0 +1,54 @@
+import { type Catalog, createCatalog } from '../pricing/catalog.ts';
+import type { PriceCard } from '../pricing/price-card.ts';
+import { PRESETS } from '../providers/presets.ts';
+import type { StoredPrice } from '../store/accounts/prices.ts';
+import { modelOf } from './price-name.ts';
+
+/** The price of a model at a provider, and its source. */
+export interface KnownPrice {
+  provider: string;
+  model: string;
+  card: PriceCard;
+}
+
+interface Source {
+  catalog: Catalog;
+  /** Names of the configured providers. */
+  configured: readonly string[];
+}
+
+/** The price in force of a model, named as `provider/model` or alone: at its provider, or at each known to sell it. */
+export function knownPrices(name: string, { catalog, configured }: Source): KnownPrice[] {
+  const { provider, model } = modelOf(name, configured);
+  const providers = provider === '' ? candidates(model, configured) : [provider];
+  return providers.flatMap((name) => {
+    // The names of sandbox models start with `sandbox/`.
+    const full = name === 'sandbox' && !model.startsWith('sandbox/') ? `sandbox/${model}` : model;
+    const card = catalog.find(name, full);
+    return card ? [{ provider: name, model: full, card }] : [];
+  });
+}
+
+/** The catalog of the user's own prices and the built-in ones. */
+export function catalogOf(overrides: readonly StoredPrice[], now: () => number): Catalog {
+  return createCatalog({
+    overrides: overrides.map((price) => ({ ...price, provider: price.provider || null })),
+    now,
+  });
+}
+
+/**
+ * Providers that may sell a model: those whose name pattern matches it, or else all known ones. Without local runtimes,
+ * which run any model.
+ */
+function candidates(model: string, configured: readonly string[]): string[] {
+  if (model.startsWith('sandbox/')) return ['sandbox'];
+  const presets = Object.entries(PRESETS).filter(([, preset]) => !preset.local);
+  const fitting = presets.filter(([, { models }]) => models?.test(model)).map(([name]) => name);
+  return [
+    ...new Set([
+      ...(fitting.length > 0 ? fitting : presets.map(([name]) => name)),
+      ...configured.filter((name) => !PRESETS[name]?.local),
+    ]),
+  ];
+}

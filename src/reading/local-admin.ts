@@ -1,0 +1,86 @@
+import type { Calendar } from '../calendar.ts';
+import { createKey, revokeKey } from '../store/accounts/keys.ts';
+import { removePrice, setPrice } from '../store/accounts/prices.ts';
+import {
+  createProject,
+  findProject,
+  getProject,
+  removeProject,
+  setPaused,
+  setPlan,
+} from '../store/accounts/projects.ts';
+import { budgetResponse } from '../store/budgets/budget-response.ts';
+import { removeBudget, setBudget } from '../store/budgets/budgets.ts';
+import type { Db } from '../store/database/open.ts';
+import type { WebhookService } from '../webhooks/service.ts';
+import type { Admin } from './admin.ts';
+import type { BudgetView } from './schemas.ts';
+import type { Scope } from './scope.ts';
+
+/** What a local admin works with besides the database. */
+export interface AdminSources {
+  db: Db;
+  scope: Scope;
+  calendar: Calendar;
+  now: () => number;
+  /** Runs a change in its turn, and applies it in this process. */
+  change: <T>(work: () => Promise<T>) => Promise<T>;
+  /** Deletes what is kept of a project outside of the database. */
+  forgetProject: (name: string) => Promise<void>;
+  webhooks: () => Promise<WebhookService>;
+}
+
+/** Changes the local database. */
+export function createLocalAdmin(sources: AdminSources): Admin {
+  const { db, scope: caller, calendar, now, change, webhooks } = sources;
+  return {
+    setBudget: ({ project, period, capNanoUsd, alertPercent, windowMs, repo, scope }) =>
+      change(async () => {
+        const terms = {
+          period,
+          capNanoUsd,
+          scope,
+          ...(alertPercent === undefined ? {} : { alertPercent }),
+          ...(windowMs === undefined ? {} : { windowMs }),
+          ...(repo === undefined ? {} : { repo }),
+        };
+        const context = { calendar, now: now() };
+        const standing = await setBudget(db, await getProject(db, project), terms, context);
+        // The schema's test validates the fields.
+        return budgetResponse(standing, context.now, { nano: true }) as BudgetView;
+      }),
+    removeBudget: ({ project, period, repo = '', scope }) =>
+      change(async () => removeBudget(db, await getProject(db, project), { period, repo, scope }, now())),
+    createKey: ({ project, admin, label }) =>
+      change(async () => {
+        const projectId = findProject(db, project);
+        const { id, key } = await createKey(db, { projectId, admin, label, now: now() });
+        return { id, key, project_id: project, admin };
+      }),
+    revokeKey: (id) => change(() => revokeKey(db, id, now())),
+    addProject: (name, plan) =>
+      change(async () => void (await createProject(db, { name, plan, now: now() }))),
+    changeProject: (name, { plan, paused }) =>
+      change(async () => {
+        if (plan !== undefined) await setPlan(db, name, plan);
+        if (paused !== undefined) await setPaused(db, name, paused ? now() : null);
+      }),
+    removeProject: (name) =>
+      change(async () => {
+        await removeProject(db, name, now());
+        await sources.forgetProject(name);
+      }),
+    setPrice: (price) => change(() => setPrice(db, price, now())),
+    removePrice: (provider, model) => change(() => removePrice(db, provider, model)),
+    webhooks: {
+      register: async (input) => (await webhooks()).register(caller, input),
+      get: async (id) => (await webhooks()).get(caller, id),
+      update: async (id, input) => (await webhooks()).update(caller, id, input),
+      remove: async (id) => (await webhooks()).remove(caller, id),
+      rotate: async (id) => (await webhooks()).rotate(caller, id),
+      test: async (id) => (await webhooks()).test(caller, id),
+      replay: async (id) => (await webhooks()).replay(caller, id),
+      replayFailed: async (query) => (await webhooks()).replayFailed(caller, query),
+    },
+  };
+}

@@ -1,0 +1,118 @@
+import type { Calendar } from '../calendar.ts';
+import type { Settings } from '../config/settings.ts';
+import { notFound } from '../errors.ts';
+import type { Catalog } from '../pricing/catalog.ts';
+import type { Registry } from '../providers/registry.ts';
+import type { Db } from '../store/database/open.ts';
+import type { Standing } from '../store/ledger/standing.ts';
+import type { WebhookService } from '../webhooks/service.ts';
+import type { Reader } from './reader.ts';
+import type { BudgetView } from './schemas.ts';
+import { projectToRead, type Scope } from './scope.ts';
+
+/** What a local reader reads besides the database. */
+export interface LocalSources {
+  db: Db;
+  /** A connection of its own for what is polled: SQLite tells a connection only of the writes of others. */
+  pollDb: () => Promise<Db>;
+  scope: Scope;
+  calendar: Calendar;
+  now: () => number;
+  settings: () => Settings;
+  /** The providers that gw has, or would have if it were started. */
+  registry: () => Registry | Promise<Registry>;
+  catalog: () => Promise<Catalog>;
+  standings: (projectIds: number[]) => Promise<Standing[]>;
+  webhooks: () => Promise<WebhookService>;
+}
+
+/** Reads the local database. Modules are loaded by the first method that needs them, for the sake of short commands. */
+export function createLocalReader(sources: LocalSources): Reader {
+  const { db, scope, calendar, now } = sources;
+  const idOf = (project: string | undefined) => projectToRead(db, scope, project);
+  const caller = scope;
+  return {
+    calendar: async () => calendar,
+    async usage(filter) {
+      const { readUsage } = await import('./local-usage.ts');
+      const projectId = idOf(filter.project);
+      const name = filter.project ?? (scope.admin ? null : scope.project);
+      return readUsage({ db, calendar, projectId }, filter, name);
+    },
+    async usageTrends(filter) {
+      const { readTrends } = await import('./local-usage.ts');
+      return readTrends({ db, calendar, projectId: idOf(filter.project) }, filter);
+    },
+    requests: async (query) => (await import('./local-requests.ts')).readRequests({ db, scope }, query),
+    request: async (id) => (await import('./local-requests.ts')).readRequest({ db, scope }, id),
+    async followRequests(filter) {
+      const { followMatching } = await import('./local-requests.ts');
+      return followMatching({ db: await sources.pollDb(), scope }, filter, now);
+    },
+    budgets: async ({ project, repo }) => {
+      const all = await readBudgets(sources, idOf(project));
+      return all.filter((budget) => repo === undefined || budget.repo === null || budget.repo === repo);
+    },
+    async keys({ project, revoked = false }) {
+      const { listKeys } = await import('../store/accounts/keys.ts');
+      const { viewKey } = await import('./account-views.ts');
+      const keys = await listKeys(db, idOf(project));
+      return keys.filter(({ revokedAt }) => revoked || revokedAt === null).map(viewKey);
+    },
+    async projects() {
+      const { listProjects } = await import('../store/accounts/projects.ts');
+      const { viewProject } = await import('./account-views.ts');
+      const projects = await listProjects(db);
+      return projects.filter(({ id }) => scope.admin || id === scope.projectId).map(viewProject);
+    },
+    async prices() {
+      const { listPrices } = await import('../store/accounts/prices.ts');
+      const { viewPrice } = await import('./price-views.ts');
+      return (await listPrices(db)).map(viewPrice);
+    },
+    async pricesInForce(model) {
+      // Loads the bundled price table, which is large.
+      const { knownPrices } = await import('./known-prices.ts');
+      const { viewPriceInForce } = await import('./price-views.ts');
+      const configured = Object.keys(sources.settings().providers);
+      const prices = knownPrices(model, { catalog: await sources.catalog(), configured });
+      if (prices.length > 0) return prices.map(viewPriceInForce);
+      throw notFound(
+        `no known price for "${model}". To set it: gw prices set ${model} --input X --output Y`,
+        'price_not_found',
+        'model',
+      );
+    },
+    async providers() {
+      const { viewProviders } = await import('./account-views.ts');
+      return viewProviders(await sources.registry());
+    },
+    async status() {
+      const { readStatus } = await import('./local-status.ts');
+      return readStatus(sources, await readBudgets(sources, idOf(undefined)));
+    },
+    async distrustedBounds() {
+      const { readDistrustedBounds } = await import('../store/budgets/distrusted-bounds.ts');
+      const { viewBound } = await import('./account-views.ts');
+      return readDistrustedBounds(db, now()).map(viewBound);
+    },
+    webhooks: async ({ project }) => (await sources.webhooks()).list(caller, project),
+    deliveries: async (query) => (await sources.webhooks()).deliveries(caller, query),
+    async dashboard() {
+      const { localDashboard } = await import('./local-dashboard.ts');
+      return localDashboard(await sources.pollDb(), calendar);
+    },
+  };
+}
+
+/** The budgets of a project, or of all, as they stand. */
+async function readBudgets(
+  { db, standings, now }: LocalSources,
+  projectId: number | undefined,
+): Promise<BudgetView[]> {
+  const { budgetResponse } = await import('../store/budgets/budget-response.ts');
+  const { projectIds } = await import('../store/accounts/projects.ts');
+  const all = await standings(projectId === undefined ? projectIds(db) : [projectId]);
+  // The schema's test validates the fields.
+  return all.map((standing) => budgetResponse(standing, now(), { nano: true }) as BudgetView);
+}

@@ -1,0 +1,40 @@
+import { usdNumber } from '../money.ts';
+import { readDistrustedBounds } from '../store/budgets/distrusted-bounds.ts';
+import { usageReport } from '../store/reports/usage-report.ts';
+import type { LocalSources } from './local-reader.ts';
+import type { BudgetView, StatusView } from './schemas.ts';
+import { projectToRead } from './scope.ts';
+
+/** Today's usage, the budgets, the providers, and why some of them can't be used. */
+export async function readStatus(
+  { db, scope, calendar, now, registry }: LocalSources,
+  budgets: BudgetView[],
+): Promise<StatusView> {
+  const today = calendar.dateOf(now());
+  const projectId = projectToRead(db, scope, undefined);
+  const span = { from: today, to: today, ...(projectId === undefined ? {} : { projectId }) };
+  const { total } = await usageReport(db, calendar, { ...span, groupBy: 'day' });
+  const { providers, problems } = await registry();
+  const own = [...providers.values()].filter(({ source }) => source !== 'built-in');
+  return {
+    timezone: calendar.timezone,
+    today: {
+      requests: total.requests,
+      blocked_requests: total.blockedRequests,
+      failed_requests: total.failedRequests,
+      unpriced_requests: total.unpricedRequests,
+      cost_usd: usdNumber(total.costNanoUsd),
+      cost_nano_usd: total.costNanoUsd,
+      saved_usd: usdNumber(total.savedNanoUsd),
+      saved_nano_usd: total.savedNanoUsd,
+    },
+    budgets,
+    providers: own.map(({ name }) => name),
+    problems: [
+      ...problems.map(({ name, message }) => `provider ${name} ${message}`),
+      ...readDistrustedBounds(db, now()).map(
+        ({ provider, model, bound }) => `the ${bound} bound of ${provider}/${model} is off`,
+      ),
+    ],
+  };
+}

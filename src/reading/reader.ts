@@ -1,0 +1,101 @@
+import type { Calendar } from '../calendar.ts';
+import type { RequestId } from '../ids.ts';
+import type { FeedFilter } from '../store/dashboard/feed.ts';
+import type { DashboardData, Window } from '../store/dashboard/reader.ts';
+import type { Grouping } from '../store/reports/query.ts';
+import type { DeliveryQuery } from '../webhooks/service.ts';
+import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
+import type {
+  BudgetView,
+  DistrustedBoundView,
+  KeyView,
+  PriceInForceView,
+  PriceView,
+  ProjectView,
+  ProvidersView,
+  RequestView,
+  StatusView,
+  UsageTrendsView,
+  UsageView,
+} from './schemas.ts';
+
+export interface UsageFilter {
+  /** Inclusive days of the reader's calendar, YYYY-MM-DD. */
+  from: string;
+  to: string;
+  groupBy: Grouping;
+  project?: string | undefined;
+}
+
+export interface RequestsFilter {
+  project?: string | undefined;
+  /** The model that served the request, or that it asked for. */
+  model?: string | undefined;
+  /** Id or label of a key. */
+  key?: string | undefined;
+  /** An HTTP status, an outcome, or `failed`. */
+  status?: string | undefined;
+  /** UTC milliseconds; `until` is exclusive. */
+  since?: number | undefined;
+  until?: number | undefined;
+}
+
+export interface RequestsQuery extends RequestsFilter {
+  limit: number;
+  /** Only requests before this one. */
+  before?: RequestId | undefined;
+}
+
+export interface DashboardQuery {
+  window: Window;
+  filter: FeedFilter;
+  now: number;
+}
+
+/** What the dashboard shows: budgets have the shape of the other reports. */
+export type DashboardReading = Omit<DashboardData, 'budgets'> & { budgets: BudgetView[] };
+
+/** What the dashboard polls. */
+export interface DashboardFeed {
+  /** Whether something may have changed since the last call. */
+  changed(): boolean;
+  /** Undefined if nothing has changed since the last reading with this window and filter. */
+  read(query: DashboardQuery): Promise<DashboardReading | undefined>;
+}
+
+/** Returns what is new at each call. */
+export interface Follower<T> {
+  next(): Promise<T[]>;
+}
+
+/**
+ * All that commands and the dashboard read: from the local database, or from a gw's HTTP API. Reports are the objects
+ * that `--json` prints, so both print the same. Throws GwError 403 and 404 for a project that the reader can't see.
+ */
+export interface Reader {
+  /** The days and months of the reports. */
+  calendar(): Promise<Calendar>;
+  usage(filter: UsageFilter): Promise<UsageView>;
+  /** Spend on each day of the span, by the report row's key. */
+  usageTrends(filter: UsageFilter & { groupBy: Exclude<Grouping, 'day'> }): Promise<UsageTrendsView>;
+  /** The newest first. */
+  requests(query: RequestsQuery): Promise<RequestView[]>;
+  /** Throws GwError 404. */
+  request(id: string): Promise<RequestView>;
+  /** Each request that matches, once, after its record is written. */
+  followRequests(filter: Pick<RequestsFilter, 'project' | 'status'>): Promise<Follower<RequestView>>;
+  /** `repo`: only budgets that count requests from this repository. */
+  budgets(filter: { project?: string | undefined; repo?: string | undefined }): Promise<BudgetView[]>;
+  keys(filter: { project?: string | undefined; revoked?: boolean | undefined }): Promise<KeyView[]>;
+  projects(): Promise<ProjectView[]>;
+  /** The prices that the user set. */
+  prices(): Promise<PriceView[]>;
+  /** The price in force of a model at its provider, or at each that sells it. Throws GwError 404. */
+  pricesInForce(model: string): Promise<PriceInForceView[]>;
+  providers(): Promise<ProvidersView>;
+  status(): Promise<StatusView>;
+  distrustedBounds(): Promise<DistrustedBoundView[]>;
+  webhooks(filter: { project?: string | undefined }): Promise<EndpointView[]>;
+  deliveries(query: DeliveryQuery): Promise<DeliveryView[]>;
+  dashboard(): Promise<DashboardFeed>;
+}

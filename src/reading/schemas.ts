@@ -1,0 +1,379 @@
+import { z } from 'zod';
+import { FLAGS, type Flag, OUTCOMES, type Outcome } from '../store/ledger/record.ts';
+
+/*
+ * The objects that reading commands print with `--json` and that `/v1/gw` returns. The OpenAPI document is generated
+ * from these, and a test validates real answers against it. Commands import the types alone, so they load no zod.
+ */
+
+const time = z.iso.datetime().describe('UTC');
+const count = z.number().int().min(0);
+const usd = z.number().describe('US dollars, at most 9 decimal places');
+const nanoUsd = z.number().int().describe('billionths of a US dollar');
+
+export const Budget = z.object({
+  object: z.literal('budget'),
+  id: z.string().describe('such as web/daily'),
+  project_id: z.string(),
+  period: z.enum(['daily', 'monthly', 'rolling', 'lifetime']),
+  repo: z.string().nullable(),
+  scope: z
+    .object({ kind: z.enum(['repo', 'run']), value: z.string() })
+    .nullable()
+    .describe('what it counts; null: all requests of the project'),
+  window_seconds: z.number().nullable(),
+  cap_usd: usd,
+  alert_percent: count,
+  alert_usd: usd,
+  spent_usd: usd,
+  held_usd: usd,
+  left_usd: usd,
+  resets_at: time.nullable().describe('null: never'),
+  exceeded: z.boolean(),
+  reached_at: time.nullable().describe('when the cap is reached at the present rate; null if it lasts'),
+});
+
+export const BudgetReport = Budget.extend({
+  cap_nano_usd: nanoUsd,
+  spent_nano_usd: nanoUsd,
+  held_nano_usd: nanoUsd,
+  left_nano_usd: nanoUsd,
+  budget_id: z.string(),
+  remaining_usd: usd,
+  remaining_nano_usd: nanoUsd,
+});
+
+const figures = {
+  requests: count,
+  blocked_requests: count,
+  failed_requests: count,
+  unpriced_requests: count,
+  input_tokens: count,
+  cached_input_tokens: count,
+  cache_write_tokens: count,
+  output_tokens: count,
+  reasoning_tokens: count,
+  saved_tokens: count,
+  cost_usd: usd,
+  saved_usd: usd,
+};
+const nanoFigures = { cost_nano_usd: nanoUsd, saved_nano_usd: nanoUsd };
+
+const usageKey = {
+  day: z.iso.date().optional(),
+  model: z.string().optional(),
+  project_id: z.string().optional(),
+  process: z.string().optional(),
+  repo: z.string().optional(),
+};
+
+const usageScope = {
+  object: z.literal('usage'),
+  project_id: z.string().nullable(),
+  from: z.iso.date(),
+  to: z.iso.date(),
+  timezone: z.string(),
+  group_by: z.enum(['day', 'model', 'project', 'process', 'repo']),
+};
+
+export const Usage = z.object({
+  ...usageScope,
+  data: z.array(z.object({ ...usageKey, ...figures })),
+  total: z.object(figures),
+});
+
+export const UsageReport = z.object({
+  ...usageScope,
+  data: z.array(z.object({ ...usageKey, ...figures, ...nanoFigures })),
+  total: z.object({ ...figures, ...nanoFigures }),
+});
+
+export const UsageTrends = z.object({
+  object: z.literal('usage_trends'),
+  data: z
+    .array(z.object({ key: z.string(), cost_nano_usd: z.array(nanoUsd).describe('one for each day') }))
+    .nullable()
+    .describe('null for a span too long for a chart'),
+});
+
+const request = {
+  object: z.literal('request'),
+  id: z.string(),
+  created_at: time,
+  project_id: z.string(),
+  endpoint: z.string(),
+  provider: z.string(),
+  model: z.string(),
+  asked_model: z.string(),
+  status: z.number().int(),
+  outcome: z.enum(Object.keys(OUTCOMES) as [Outcome]),
+  flags: z.array(z.enum(Object.keys(FLAGS) as [Flag])),
+  input_tokens: count,
+  cached_input_tokens: count,
+  cache_write_tokens: count,
+  output_tokens: count,
+  reasoning_tokens: count,
+  saved_tokens: count,
+  cost_usd: usd.nullable().describe('null if the price is unknown'),
+  saved_usd: usd,
+  held_usd: usd,
+  duration_ms: z.number(),
+  first_byte_ms: z.number().nullable(),
+  process: z.string().nullable(),
+  repo: z.string().nullable(),
+  key_hint: z.string().nullable().describe('the last four characters of the key'),
+  detail: z.record(z.string(), z.unknown()),
+};
+
+export const Request = z.object(request);
+
+export const RequestReport = z.object({
+  ...request,
+  cost_nano_usd: nanoUsd,
+  saved_nano_usd: nanoUsd,
+  held_nano_usd: nanoUsd,
+});
+
+export const Key = z.object({
+  id: z.number().int(),
+  project_id: z.string(),
+  hint: z.string(),
+  admin: z.boolean(),
+  label: z.string().nullable(),
+  created_at: time,
+  revoked_at: time.nullable(),
+});
+
+export const NewKey = z.object({
+  id: z.number().int(),
+  key: z.string().describe('shown only once'),
+  project_id: z.string(),
+  admin: z.boolean(),
+});
+
+export const Project = z.object({
+  project_id: z.string(),
+  plan: z.enum(['free', 'pro', 'team']),
+  created_at: time,
+  paused_at: time.nullable(),
+});
+
+const rates = {
+  input_usd_per_million: usd.nullable(),
+  output_usd_per_million: usd.nullable(),
+  cached_input_usd_per_million: usd.nullable(),
+  cache_write_usd_per_million: usd.nullable(),
+  usd_per_request: usd.nullable(),
+};
+
+/** A price that the user set. */
+export const Price = z.object({ provider: z.string().nullable(), model: z.string(), ...rates });
+
+/** The price in force of a model at a provider. */
+export const PriceInForce = z.object({
+  provider: z.string(),
+  model: z.string(),
+  ...rates,
+  tiers: z.array(
+    z.object({
+      over_tokens: count,
+      input_usd_per_million: usd.nullable(),
+      output_usd_per_million: usd.nullable(),
+      cached_input_usd_per_million: usd.nullable(),
+      cache_write_usd_per_million: usd.nullable(),
+    }),
+  ),
+  source: z.string(),
+});
+
+export const Providers = z.object({
+  providers: z.array(
+    z.object({
+      name: z.string(),
+      base_url: z.string(),
+      wire: z.enum(['openai', 'anthropic']),
+      key_source: z.string(),
+      source: z.enum(['config', 'environment', 'built-in']),
+    }),
+  ),
+  problems: z.array(z.object({ name: z.string(), message: z.string() })),
+});
+
+/** What `gw status` shows besides the daemon itself. */
+export const Status = z.object({
+  timezone: z.string(),
+  today: z.object({
+    requests: count,
+    blocked_requests: count,
+    failed_requests: count,
+    unpriced_requests: count,
+    cost_usd: usd,
+    cost_nano_usd: nanoUsd,
+    saved_usd: usd,
+    saved_nano_usd: nanoUsd,
+  }),
+  budgets: z.array(BudgetReport),
+  providers: z.array(z.string()),
+  problems: z.array(z.string()),
+});
+
+/** The gw that answers, and the key that asks. */
+export const Whoami = z.object({
+  object: z.literal('whoami'),
+  version: z.string(),
+  timezone: z.string().describe('of the days and months of budgets and reports'),
+  now: time,
+  key: z.object({
+    id: z.number().int(),
+    project_id: z.string(),
+    hint: z.string(),
+    admin: z.boolean(),
+    label: z.string().nullable(),
+  }),
+});
+
+export const Webhook = z.object({
+  id: z.string(),
+  url: z.string(),
+  events: z.array(z.string()),
+  project_id: z.string(),
+  format: z.string(),
+  status: z.enum(['enabled', 'disabled', 'paused']),
+  status_reason: z.string().nullable(),
+  consecutive_failures: count,
+  created_at: time,
+  previous_secret_expires_at: time.nullable(),
+});
+
+export const NewWebhook = Webhook.extend({ secret: z.string().describe('shown only once') });
+
+export const Delivery = z.object({
+  id: z.string(),
+  webhook_id: z.string(),
+  event_id: z.string(),
+  event_type: z.string(),
+  event_count: count,
+  status: z.enum(['pending', 'sending', 'delivered', 'failed']),
+  attempts: count,
+  next_attempt_at: time.nullable(),
+  last_attempt_at: time.nullable(),
+  duration_ms: z.number().nullable(),
+  response_status: z.number().int().nullable(),
+  response_body: z.string().nullable(),
+  error: z.string().nullable(),
+  created_at: time,
+  finished_at: time.nullable(),
+  replayed_at: time.nullable(),
+});
+
+export const WebhookTest = z.object({
+  delivered: z.boolean(),
+  event_id: z.string(),
+  event_type: z.string(),
+  response_status: z.number().int().nullable(),
+  response_body: z.string().nullable(),
+  error: z.string().nullable(),
+  duration_ms: z.number(),
+});
+
+/** An input bound that is off because a provider reported more tokens than it allowed. */
+export const DistrustedBound = z.object({
+  provider: z.string(),
+  model: z.string(),
+  bound: z.string(),
+  at: time,
+  request_id: z.string(),
+});
+
+const timeMs = z.number().int().describe('UTC milliseconds');
+
+/** What the dashboard shows of a window. */
+export const Dashboard = z.object({
+  now: timeMs,
+  window: z.enum(['hour', 'day', 'month']),
+  span: z.object({ start: timeMs, end: timeMs }),
+  totals: z.object({
+    requests: count,
+    blocked_requests: count,
+    failed_requests: count,
+    unpriced_requests: count,
+    saved_tokens: count,
+    cost_nano_usd: nanoUsd,
+    saved_nano_usd: nanoUsd,
+  }),
+  p95_ms: z.number().nullable(),
+  series: z
+    .array(nanoUsd.nullable())
+    .describe('spend in each minute, hour or day of the window; null in the future'),
+  budgets: z.array(BudgetReport),
+  requests: z.array(
+    z.object({
+      id: z.string(),
+      time_ms: timeMs,
+      project: z.string(),
+      provider: z.string(),
+      model: z.string(),
+      asked_model: z.string(),
+      status: z.number().int(),
+      outcome: request.outcome,
+      flags: request.flags,
+      input_tokens: count,
+      output_tokens: count,
+      cost_nano_usd: nanoUsd,
+      duration_ms: z.number(),
+      error: z.string().nullable(),
+      budget: z.string().nullable().describe('the budget that blocked it'),
+    }),
+  ),
+  models: z.array(
+    z.object({ provider: z.string(), model: z.string(), requests: count, cost_nano_usd: nanoUsd }),
+  ),
+  callers: z.array(
+    z.object({ process: z.string(), repo: z.string(), requests: count, cost_nano_usd: nanoUsd }),
+  ),
+  blocked: z.array(
+    z.object({ budget: z.string(), count, first_at: timeMs, last_at: timeMs, model: z.string() }),
+  ),
+  webhooks: z.array(
+    z.object({
+      id: z.number().int(),
+      project: z.string(),
+      host: z.string(),
+      format: z.string(),
+      disabled_reason: z.string().nullable(),
+      failed: count,
+      open: count,
+      due_at: timeMs.nullable(),
+      attempts: count,
+      attempted_at: timeMs.nullable(),
+      status: z.number().int().nullable(),
+      error: z.string().nullable(),
+    }),
+  ),
+  projects: z.array(z.object({ id: z.number().int(), name: z.string(), paused: z.boolean() })),
+  keys: z.array(
+    z.object({
+      id: z.number().int(),
+      project: z.string(),
+      hint: z.string(),
+      label: z.string().nullable(),
+      admin: z.boolean(),
+    }),
+  ),
+});
+
+export type BudgetView = z.infer<typeof BudgetReport>;
+export type UsageView = z.infer<typeof UsageReport>;
+export type UsageViewRow = UsageView['data'][number];
+export type UsageTrendsView = z.infer<typeof UsageTrends>;
+export type RequestView = z.infer<typeof RequestReport>;
+export type KeyView = z.infer<typeof Key>;
+export type NewKeyView = z.infer<typeof NewKey>;
+export type ProjectView = z.infer<typeof Project>;
+export type PriceView = z.infer<typeof Price>;
+export type PriceInForceView = z.infer<typeof PriceInForce>;
+export type ProvidersView = z.infer<typeof Providers>;
+export type StatusView = z.infer<typeof Status>;
+export type WhoamiView = z.infer<typeof Whoami>;
+export type DistrustedBoundView = z.infer<typeof DistrustedBound>;
+export type DashboardView = z.infer<typeof Dashboard>;

@@ -1,0 +1,66 @@
+import type { Gateway } from '../../gateway/context/gateway.ts';
+import type { Random } from '../../ids.ts';
+import type { Registry } from '../../providers/registry.ts';
+import type { Admin } from '../../reading/admin.ts';
+import { createLocalAdmin } from '../../reading/local-admin.ts';
+import { createLocalReader } from '../../reading/local-reader.ts';
+import type { Reader } from '../../reading/reader.ts';
+import type { Caller } from '../../store/accounts/callers.ts';
+import type { Db } from '../../store/database/open.ts';
+import { removeLearner } from '../../tiering/learner/learner-file.ts';
+import type { WebhookService } from '../../webhooks/service.ts';
+
+export interface AccessOptions {
+  gateway: Pick<Gateway, 'clock' | 'calendar' | 'settings' | 'catalog' | 'ledger'>;
+  db: Db;
+  /** A connection of its own for what is polled. */
+  pollDb: () => Promise<Db>;
+  webhooks: WebhookService;
+  registry: () => Registry;
+  random: Random;
+  /** gw's state directory. */
+  home: string;
+  /** Applies a change in this process. */
+  reload: () => Promise<void>;
+}
+
+/** What a key may read and change in the running daemon. */
+export function createAccess(options: AccessOptions) {
+  const { gateway, db, pollDb, webhooks, registry, reload } = options;
+  const { ledger, settings } = gateway;
+  const now = () => gateway.clock.now();
+
+  /** Waits until the ledger may write: a change is a transaction of its own, which a checkpoint must not meet. */
+  async function change<T>(work: () => Promise<T>): Promise<T> {
+    await ledger.write(() => {});
+    const result = await work();
+    await reload();
+    return result;
+  }
+
+  return (caller: Caller): { reader: Reader; admin: () => Promise<Admin> } => {
+    const shared = {
+      db,
+      scope: caller,
+      calendar: gateway.calendar(),
+      now,
+      webhooks: async () => webhooks,
+    };
+    const reader = createLocalReader({
+      ...shared,
+      pollDb,
+      settings,
+      registry,
+      catalog: async () => gateway.catalog(),
+      standings: async (projectIds) =>
+        (await Promise.all(projectIds.map((id) => ledger.standings(id)))).flat(),
+    });
+    const admin = async () =>
+      createLocalAdmin({
+        ...shared,
+        change,
+        forgetProject: async (name) => removeLearner(options.home, name),
+      });
+    return { reader, admin };
+  };
+}

@@ -1,0 +1,169 @@
+import { z } from 'zod';
+import { notFound } from '../../errors.ts';
+import { BudgetReport, NewKey, Price } from '../../reading/schemas.ts';
+import { PLANS, type Plan } from '../../store/accounts/project.ts';
+import { budgetName } from '../../store/ledger/terms.ts';
+import { GwBudgetBody, knownPeriod, readBudget } from '../budgets-endpoint.ts';
+import { operation } from './operation.ts';
+import { timeParameter } from './read-operations.ts';
+
+const plan = z.enum(PLANS as [Plan]);
+const project_id = z.string();
+
+const PICO_PER_USD_PER_MILLION = 1_000_000;
+const PICO_PER_USD = 1_000_000_000_000;
+
+/** Dollars as pico-USD; undefined without an amount. */
+const picoUsd = (usd: number | null, factor: number) => (usd === null ? undefined : Math.round(usd * factor));
+
+/** What the HTTP API changes. */
+export const CHANGE_OPERATIONS = {
+  'PUT /v1/gw/budgets': operation({
+    summary: 'create or change the budget of a project for a period',
+    admin: ['changing budgets', 'gw budget set AMOUNT'],
+    body: GwBudgetBody,
+    parseBody: readBudget,
+    response: BudgetReport,
+    run: async ({ admin, caller, body }) => {
+      // parseBody returns the terms.
+      const terms = body as unknown as ReturnType<typeof readBudget>;
+      return (await admin()).setBudget({ ...terms, project: terms.project ?? caller.project });
+    },
+  }),
+  'DELETE /v1/gw/budgets/{project}/{period}': operation({
+    summary: 'remove a budget',
+    admin: ['changing budgets', 'gw budget set AMOUNT'],
+    query: z.strictObject({
+      repo: z.string().optional().describe('the budget of this repository'),
+      run: z.string().optional().describe('the budget of this run'),
+    }),
+    response: deletedOf('budget', z.string()),
+    run: async ({ admin, parameters: { project = '', period = '' }, query: { repo, run } }) => {
+      const known =
+        run !== undefined && period === 'lifetime' ? ('lifetime' as const) : knownPeriod(project, period);
+      const scope = run === undefined ? undefined : { kind: 'run' as const, value: run };
+      const name = { project, period: known, repo, scope };
+      await (await admin()).removeBudget(name);
+      const scoped = run === undefined ? {} : { scopeKind: 'run' as const, scopeValue: run };
+      const id = budgetName({ projectName: project, period: known, repo: repo ?? '', ...scoped });
+      return { object: 'budget.deleted' as const, id, deleted: true };
+    },
+  }),
+  'POST /v1/gw/keys': operation({
+    summary: 'create a key, which is shown only once',
+    admin: ['making and revoking keys', 'gw keys create'],
+    body: z.strictObject({
+      project_id: project_id.optional().describe("by default the key's own"),
+      admin: z.boolean().default(false),
+      label: z.string().max(200).nullable().default(null),
+    }),
+    response: NewKey,
+    run: async ({ admin, caller, body: { project_id: project = caller.project, ...rest } }) =>
+      (await admin()).createKey({ project, ...rest }),
+  }),
+  'DELETE /v1/gw/keys/{id}': operation({
+    summary: 'revoke a key, from the next request',
+    admin: ['making and revoking keys', 'gw keys create'],
+    response: z.object({ object: z.literal('key.revoked'), id: z.number().int(), revoked: z.boolean() }),
+    run: async ({ admin, parameters: { id = '' } }) => {
+      if (!/^[1-9]\d{0,14}$/.test(id))
+        throw notFound(`"${id}" is not the id of a key. See: gw keys list`, 'key_not_found', 'id');
+      await (await admin()).revokeKey(Number(id));
+      return { object: 'key.revoked' as const, id: Number(id), revoked: true };
+    },
+  }),
+  'POST /v1/gw/projects': operation({
+    summary: 'create a project',
+    admin: ['changing projects', 'gw projects'],
+    body: z.strictObject({ project_id, plan: plan.default('pro') }),
+    response: z.object({ object: z.literal('project'), project_id, plan }),
+    run: async ({ admin, body }) => {
+      await (await admin()).addProject(body.project_id, body.plan);
+      return { object: 'project' as const, ...body };
+    },
+  }),
+  'PATCH /v1/gw/projects/{project}': operation({
+    summary: 'pause or resume a project, or change its plan',
+    admin: ['changing projects', 'gw projects'],
+    body: z.strictObject({ plan: plan.optional(), paused: z.boolean().optional() }),
+    response: z.object({
+      object: z.literal('project'),
+      project_id,
+      plan: plan.optional(),
+      paused: z.boolean().optional(),
+    }),
+    run: async ({ admin, parameters: { project = '' }, body: { plan, paused } }) => {
+      const change = { ...(plan === undefined ? {} : { plan }), ...(paused === undefined ? {} : { paused }) };
+      await (await admin()).changeProject(project, change);
+      return { object: 'project' as const, project_id: project, ...change };
+    },
+  }),
+  'DELETE /v1/gw/projects/{project}': operation({
+    summary: 'remove a project: its keys stop working, its history stays',
+    admin: ['changing projects', 'gw projects'],
+    response: deletedOf('project', z.string()),
+    run: async ({ admin, parameters: { project = '' } }) => {
+      await (await admin()).removeProject(project);
+      return { object: 'project.deleted' as const, id: project, deleted: true };
+    },
+  }),
+  'PUT /v1/gw/prices': operation({
+    summary: 'set the price of a model',
+    admin: ['changing prices', 'gw prices set MODEL'],
+    body: z.strictObject({
+      provider: z.string().min(1).nullable().default(null).describe('null: at any provider'),
+      model: z.string().min(1),
+      input_usd_per_million: z.number().min(0).max(1_000_000),
+      output_usd_per_million: z.number().min(0).max(1_000_000),
+      cached_input_usd_per_million: z.number().min(0).max(1_000_000).nullable().default(null),
+      cache_write_usd_per_million: z.number().min(0).max(1_000_000).nullable().default(null),
+      usd_per_request: z.number().min(0).max(1_000).nullable().default(null),
+    }),
+    response: Price,
+    run: async ({ admin, body }) => {
+      const cachedInput = picoUsd(body.cached_input_usd_per_million, PICO_PER_USD_PER_MILLION);
+      const cacheWrite = picoUsd(body.cache_write_usd_per_million, PICO_PER_USD_PER_MILLION);
+      const fee = picoUsd(body.usd_per_request, PICO_PER_USD);
+      await (await admin()).setPrice({
+        provider: body.provider ?? '',
+        model: body.model,
+        inputPicoUsd: Math.round(body.input_usd_per_million * PICO_PER_USD_PER_MILLION),
+        outputPicoUsd: Math.round(body.output_usd_per_million * PICO_PER_USD_PER_MILLION),
+        ...(cachedInput === undefined ? {} : { cachedInputPicoUsd: cachedInput }),
+        ...(cacheWrite === undefined ? {} : { cacheWritePicoUsd: cacheWrite }),
+        ...(fee === undefined ? {} : { requestPicoUsd: fee }),
+      });
+      return body;
+    },
+  }),
+  'DELETE /v1/gw/prices': operation({
+    summary: 'remove a price that the user set',
+    admin: ['changing prices', 'gw prices set MODEL'],
+    query: z.strictObject({ provider: z.string().default(''), model: z.string() }),
+    response: z.object({ object: z.literal('price.deleted'), deleted: z.boolean() }),
+    run: async ({ admin, query: { provider, model } }) => ({
+      object: 'price.deleted' as const,
+      deleted: await (await admin()).removePrice(provider, model),
+    }),
+  }),
+  'POST /v1/gw/deliveries/replay-failed': operation({
+    summary: 'resend all failed deliveries that match and were not resent yet',
+    query: z.strictObject({
+      project_id: project_id.optional(),
+      webhook_id: z.string().optional(),
+      since: timeParameter.optional(),
+    }),
+    response: z.object({ replayed: z.number().int() }),
+    run: async ({ admin, query: { project_id: project, webhook_id: webhook, since } }) => ({
+      replayed: await (await admin()).webhooks.replayFailed({
+        ...(project === undefined ? {} : { project }),
+        ...(webhook === undefined ? {} : { webhook }),
+        ...(since === undefined ? {} : { since }),
+      }),
+    }),
+  }),
+};
+
+export function deletedOf<Name extends string, Id extends z.ZodType>(name: Name, id: Id) {
+  return z.object({ object: z.literal(`${name}.deleted` as const), id, deleted: z.boolean() });
+}

@@ -1,0 +1,238 @@
+import { z } from 'zod';
+import { addDays, isDate } from '../../calendar.ts';
+import { badRequest } from '../../errors.ts';
+import { parseRequestId } from '../../ids.ts';
+import {
+  BudgetReport,
+  Dashboard,
+  Delivery,
+  DistrustedBound,
+  Key,
+  Price,
+  PriceInForce,
+  Project,
+  Providers,
+  RequestReport,
+  Status,
+  UsageReport,
+  UsageTrends,
+  Whoami,
+} from '../../reading/schemas.ts';
+import { FEED_KINDS } from '../../store/dashboard/feed.ts';
+import { WINDOWS } from '../../store/dashboard/reader.ts';
+import { GROUPINGS, type Grouping } from '../../store/reports/query.ts';
+import { VERSION } from '../../version.ts';
+import { operation } from './operation.ts';
+
+const DEFAULT_DAYS = 30;
+const MAX_PAGE = 1_000;
+
+export const listOf = (item: z.ZodType) => z.object({ object: z.literal('list'), data: z.array(item) });
+
+const project_id = z.string().optional().describe('only this project');
+export const timeParameter = z.iso
+  .datetime({ offset: true, error: 'use an ISO 8601 time such as 2026-01-31T12:00:00Z' })
+  .transform(Date.parse);
+const limit = z.coerce
+  .number({ error: `use a whole number from 1 to ${MAX_PAGE}` })
+  .int()
+  .min(1)
+  .max(MAX_PAGE);
+const day = z.string().refine(isDate, { error: 'use a date of the form YYYY-MM-DD' });
+const groupings = GROUPINGS.filter((each) => each !== 'day');
+
+const span = {
+  from: day.optional().describe('first day; by default 29 days before the last'),
+  to: day.optional().describe('last day; by default today'),
+  project_id,
+};
+
+const cursorPage = z.object({ object: z.literal('list'), data: z.array(RequestReport) });
+
+interface Span {
+  from?: string | undefined;
+  to?: string | undefined;
+  project_id?: string | undefined;
+}
+
+/** The days of a report. Throws GwError 400 if they are in the wrong order. */
+function spanOf({ from, to, project_id: project }: Span, today: string) {
+  const last = to ?? today;
+  const first = from ?? addDays(last, 1 - DEFAULT_DAYS);
+  if (first > last) throw badRequest(`"from" (${first}) is after "to" (${last})`, 'from');
+  return { from: first, to: last, project };
+}
+
+const list = <T>(data: T[]) => ({ object: 'list' as const, data });
+
+/** What the HTTP API reads. */
+export const READ_OPERATIONS = {
+  'GET /v1/gw/whoami': operation({
+    summary: 'the gw that answers, and the key that asks',
+    response: Whoami,
+    run: async ({ caller, reader, now }) => {
+      const own = (await reader.keys({ project: caller.project })).find(({ id }) => id === caller.keyId);
+      if (!own) throw new Error(`key ${caller.keyId} vanished`);
+      const { id, project_id, hint, admin, label } = own;
+      return {
+        object: 'whoami' as const,
+        version: VERSION,
+        timezone: (await reader.calendar()).timezone,
+        now: new Date(now()).toISOString(),
+        key: { id, project_id, hint, admin, label },
+      };
+    },
+  }),
+  'GET /v1/gw/usage': operation({
+    summary: 'usage and cost by day, model, project, program or repository',
+    query: z.strictObject({ ...span, group_by: z.enum(GROUPINGS).default('day') }),
+    response: UsageReport,
+    run: async ({ reader, now, query: { group_by: groupBy, ...query } }) => {
+      const today = (await reader.calendar()).dateOf(now());
+      return reader.usage({ ...spanOf(query, today), groupBy });
+    },
+  }),
+  'GET /v1/gw/usage/trends': operation({
+    summary: 'spend on each day, by the key of the row of the usage report',
+    query: z.strictObject({ ...span, group_by: z.enum(groupings as [Exclude<Grouping, 'day'>]) }),
+    response: UsageTrends,
+    run: async ({ reader, now, query: { group_by: groupBy, ...query } }) => {
+      const today = (await reader.calendar()).dateOf(now());
+      return reader.usageTrends({ ...spanOf(query, today), groupBy });
+    },
+  }),
+  'GET /v1/gw/requests': operation({
+    summary: 'requests, newest first',
+    query: z.strictObject({
+      project_id,
+      model: z.string().optional().describe('the model that served the request, or that it asked for'),
+      key: z.string().optional().describe('id or label of a key'),
+      status: z.string().optional().describe('an HTTP status, an outcome, or failed'),
+      since: timeParameter.optional(),
+      until: timeParameter.optional().describe('exclusive'),
+      limit: limit.default(50),
+      cursor: z.string().optional().describe('next_cursor of the page before'),
+    }),
+    response: cursorPage.extend({ next_cursor: z.string().nullable().describe('null on the last page') }),
+    run: async ({ reader, query: { project_id: project, cursor, limit: size, ...filter } }) => {
+      const before = cursor === undefined ? undefined : parseRequestId(cursor);
+      if (cursor !== undefined && before === undefined)
+        throw badRequest(`"cursor" is "${cursor}": use next_cursor of the page before`, 'cursor');
+      const found = await reader.requests({ ...filter, project, before, limit: size + 1 });
+      const data = found.slice(0, size);
+      const hasMore = found.length > size;
+      return { ...list(data), next_cursor: hasMore ? (data.at(-1)?.id ?? null) : null };
+    },
+  }),
+  'GET /v1/gw/requests/{id}': operation({
+    summary: 'one request in full',
+    response: RequestReport,
+    run: ({ reader, parameters: { id = '' } }) => reader.request(id),
+  }),
+  'GET /v1/gw/tail': operation({
+    summary: 'the requests recorded since the last call with the cursor; without one, following begins',
+    query: z.strictObject({
+      project_id,
+      status: z.string().optional().describe('an HTTP status, an outcome, or failed'),
+      cursor: z.string().optional().describe('expires a minute after its last use'),
+    }),
+    response: cursorPage.extend({ next_cursor: z.string() }),
+    run: async ({ reader, polls, caller, query: { project_id: project, status, cursor } }) => {
+      const filter = { project, status };
+      const page = await polls.tail({ reader, keyId: caller.keyId, filter, cursor });
+      return { object: 'list' as const, ...page };
+    },
+  }),
+  'GET /v1/gw/budgets': operation({
+    summary: 'the budgets as they stand',
+    query: z.strictObject({
+      project_id,
+      repo: z.string().optional().describe('only budgets that count requests from this repository'),
+    }),
+    response: listOf(BudgetReport),
+    run: async ({ reader, query: { project_id: project, repo } }) =>
+      list(await reader.budgets({ project, repo })),
+  }),
+  'GET /v1/gw/keys': operation({
+    summary: 'the keys, without their secrets',
+    query: z.strictObject({
+      project_id,
+      revoked: z.stringbool().default(false).describe('also revoked ones'),
+    }),
+    response: listOf(Key),
+    run: async ({ reader, query: { project_id: project, revoked } }) =>
+      list(await reader.keys({ project, revoked })),
+  }),
+  'GET /v1/gw/projects': operation({
+    summary: 'the projects',
+    response: listOf(Project),
+    run: async ({ reader }) => list(await reader.projects()),
+  }),
+  'GET /v1/gw/prices': operation({
+    summary: 'the prices that the user set',
+    response: listOf(Price),
+    run: async ({ reader }) => list(await reader.prices()),
+  }),
+  'GET /v1/gw/prices/in-force': operation({
+    summary: 'the price in force of a model, at its provider or at each that sells it',
+    query: z.strictObject({ model: z.string().describe('provider/model, or the name of a model alone') }),
+    response: listOf(PriceInForce),
+    run: async ({ reader, query: { model } }) => list(await reader.pricesInForce(model)),
+  }),
+  'GET /v1/gw/providers': operation({
+    summary: 'the providers, and those that cannot be used',
+    response: Providers,
+    run: ({ reader }) => reader.providers(),
+  }),
+  'GET /v1/gw/status': operation({
+    summary: "today's usage, the budgets, the providers and their problems",
+    response: Status,
+    run: ({ reader }) => reader.status(),
+  }),
+  'GET /v1/gw/bounds': operation({
+    summary: 'the input bounds that are off because a provider reported more tokens than they allowed',
+    response: listOf(DistrustedBound),
+    run: async ({ reader }) => list(await reader.distrustedBounds()),
+  }),
+  'GET /v1/gw/deliveries': operation({
+    summary: 'deliveries to webhooks, newest first',
+    query: z.strictObject({
+      project_id,
+      webhook_id: z.string().optional(),
+      status: z.enum(['pending', 'sending', 'delivered', 'failed']).optional(),
+      since: timeParameter.optional(),
+      limit: limit.default(50),
+    }),
+    response: listOf(Delivery),
+    run: async ({ reader, query }) => {
+      const { project_id: project, webhook_id: webhook, status, since, limit: size } = query;
+      const deliveries = await reader.deliveries({
+        ...(project === undefined ? {} : { project }),
+        ...(webhook === undefined ? {} : { webhook }),
+        ...(status === undefined ? {} : { status }),
+        ...(since === undefined ? {} : { since }),
+        limit: size,
+      });
+      return list(deliveries as z.input<typeof Delivery>[]);
+    },
+  }),
+  'GET /v1/gw/dashboard': operation({
+    summary: 'what the dashboard shows; data is null if nothing changed since the version `unless`',
+    admin: ['the dashboard of all projects', 'gw dashboard'],
+    query: z.strictObject({
+      window: z.enum(WINDOWS).default('day'),
+      kind: z.enum(FEED_KINDS).default('all'),
+      text: z.string().default('').describe("part of a model's or project's name"),
+      unless: z.string().optional(),
+    }),
+    response: z.object({
+      object: z.literal('dashboard'),
+      version: z.string(),
+      data: Dashboard.nullable(),
+    }),
+    run: async ({ reader, polls, now, query: { window, kind, text, unless } }) => {
+      const query = { window, filter: { kind, text }, now: now() };
+      return { object: 'dashboard' as const, ...(await polls.dashboard(reader, query, unless)) };
+    },
+  }),
+};
