@@ -1,0 +1,78 @@
+import { usdNumber } from '../money.ts';
+import type { Admin } from '../reading/admin.ts';
+import { viewPrice } from '../reading/price-views.ts';
+import type { BudgetView, NewKeyView } from '../reading/schemas.ts';
+import type { RegisteredView, TestView } from '../webhooks/service.ts';
+import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
+import type { AskRemote } from './client.ts';
+
+/** Changes another gw through its HTTP API. */
+export function createRemoteAdmin(ask: AskRemote): Admin {
+  const one = encodeURIComponent;
+  const webhook = (id: string) => `/v1/webhooks/${one(id)}`;
+  return {
+    async setBudget({ project, period, capNanoUsd, alertPercent, windowMs, repo, scope }) {
+      const body = {
+        project_id: project,
+        period,
+        cap_usd: usdNumber(capNanoUsd),
+        alert_percent: alertPercent,
+        window_seconds: windowMs === undefined ? undefined : windowMs / 1_000,
+        repo,
+        scope,
+      };
+      return (await ask({ method: 'PUT', path: '/v1/gw/budgets', body })) as BudgetView;
+    },
+    async removeBudget({ project, period, repo, scope }) {
+      const path = `/v1/gw/budgets/${one(project)}/${period}`;
+      await ask({ method: 'DELETE', path, query: { repo, run: scope?.value } });
+    },
+    async createKey({ project, admin, label }) {
+      const body = { project_id: project, admin, label };
+      return (await ask({ method: 'POST', path: '/v1/gw/keys', body })) as NewKeyView;
+    },
+    async revokeKey(id) {
+      await ask({ method: 'DELETE', path: `/v1/gw/keys/${id}` });
+    },
+    async addProject(name, plan) {
+      await ask({ method: 'POST', path: '/v1/gw/projects', body: { project_id: name, plan } });
+    },
+    async changeProject(name, change) {
+      await ask({ method: 'PATCH', path: `/v1/gw/projects/${one(name)}`, body: change });
+    },
+    async removeProject(name) {
+      await ask({ method: 'DELETE', path: `/v1/gw/projects/${one(name)}` });
+    },
+    async setPrice(price) {
+      await ask({ method: 'PUT', path: '/v1/gw/prices', body: viewPrice(price) });
+    },
+    async removePrice(provider, model) {
+      const query = { provider: provider || undefined, model };
+      const { deleted } = (await ask({ method: 'DELETE', path: '/v1/gw/prices', query })) as {
+        deleted: boolean;
+      };
+      return deleted;
+    },
+    webhooks: {
+      register: async (body) => (await ask({ method: 'POST', path: '/v1/webhooks', body })) as RegisteredView,
+      get: async (id) => (await ask({ path: webhook(id) })) as EndpointView,
+      update: async (id, body) => (await ask({ method: 'PATCH', path: webhook(id), body })) as EndpointView,
+      async remove(id) {
+        await ask({ method: 'DELETE', path: webhook(id) });
+      },
+      rotate: async (id) => (await ask({ method: 'POST', path: `${webhook(id)}/rotate` })) as RegisteredView,
+      test: async (id) => (await ask({ method: 'POST', path: `${webhook(id)}/test` })) as TestView,
+      replay: async (id) =>
+        (await ask({ method: 'POST', path: `/v1/deliveries/${one(id)}/replay` })) as DeliveryView,
+      async replayFailed({ project, webhook, since }) {
+        const query = {
+          project_id: project,
+          webhook_id: webhook,
+          since: since === undefined ? undefined : new Date(since).toISOString(),
+        };
+        const answer = await ask({ method: 'POST', path: '/v1/gw/deliveries/replay-failed', query });
+        return (answer as { replayed: number }).replayed;
+      },
+    },
+  };
+}

@@ -1,0 +1,106 @@
+import { createCalendar } from '../calendar.ts';
+import type { Clock } from '../clock.ts';
+import { formatRequestId } from '../ids.ts';
+import type { Reader, RequestsQuery } from '../reading/reader.ts';
+import type {
+  BudgetView,
+  DistrustedBoundView,
+  KeyView,
+  PriceInForceView,
+  PriceView,
+  ProjectView,
+  ProvidersView,
+  RequestView,
+  StatusView,
+  UsageTrendsView,
+  UsageView,
+  WhoamiView,
+} from '../reading/schemas.ts';
+import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
+import type { AskRemote } from './client.ts';
+import { remoteDashboard } from './dashboard.ts';
+import { followRemote } from './follow.ts';
+import type { RemoteRequest } from './send.ts';
+
+type Query = NonNullable<RemoteRequest['query']>;
+
+interface List<T> {
+  data: T[];
+}
+
+export interface Page<T> extends List<T> {
+  next_cursor: string | null;
+}
+
+/** The most requests that the API returns at once. */
+const MAX_PAGE_SIZE = 1_000;
+
+/** Reads another gw through its HTTP API. */
+export function createRemoteReader(
+  ask: AskRemote,
+  clock: Pick<Clock, 'now'>,
+  pageSize = MAX_PAGE_SIZE,
+): Reader {
+  // The client has checked that a gw of a known version answers; a test validates its answers against the schemas.
+  const get = async <T>(path: string, query: Query = {}) => (await ask({ path, query })) as T;
+  const list = async <T>(path: string, query: Query = {}) => (await get<List<T>>(path, query)).data;
+
+  let gateway: Promise<WhoamiView> | undefined;
+  const calendar = async () => {
+    gateway ??= get<WhoamiView>('/v1/gw/whoami');
+    return createCalendar((await gateway).timezone);
+  };
+
+  async function requests({ limit, ...query }: RequestsQuery): Promise<RequestView[]> {
+    const found: RequestView[] = [];
+    let cursor = query.before === undefined ? undefined : formatRequestId(query.before);
+    while (found.length < limit) {
+      const size = Math.min(pageSize, limit - found.length);
+      const filter = { ...requestsQuery(query), limit: size, cursor };
+      const page = await get<Page<RequestView>>('/v1/gw/requests', filter);
+      found.push(...page.data);
+      if (page.next_cursor === null) break;
+      cursor = page.next_cursor;
+    }
+    return found;
+  }
+
+  return {
+    calendar,
+    usage: ({ from, to, groupBy, project }) =>
+      get<UsageView>('/v1/gw/usage', { from, to, group_by: groupBy, project_id: project }),
+    usageTrends: ({ from, to, groupBy, project }) =>
+      get<UsageTrendsView>('/v1/gw/usage/trends', { from, to, group_by: groupBy, project_id: project }),
+    requests,
+    request: (id) => get<RequestView>(`/v1/gw/requests/${encodeURIComponent(id)}`),
+    followRequests: (filter) => followRemote({ ask, requests, clock }, filter),
+    budgets: ({ project, repo }) => list<BudgetView>('/v1/gw/budgets', { project_id: project, repo }),
+    keys: ({ project, revoked }) => list<KeyView>('/v1/gw/keys', { project_id: project, revoked }),
+    projects: () => list<ProjectView>('/v1/gw/projects'),
+    prices: () => list<PriceView>('/v1/gw/prices'),
+    pricesInForce: (model) => list<PriceInForceView>('/v1/gw/prices/in-force', { model }),
+    providers: () => get<ProvidersView>('/v1/gw/providers'),
+    status: () => get<StatusView>('/v1/gw/status'),
+    distrustedBounds: () => list<DistrustedBoundView>('/v1/gw/bounds'),
+    webhooks: ({ project }) => list<EndpointView>('/v1/webhooks', { project_id: project }),
+    deliveries: ({ project, webhook, status, since, limit }) =>
+      list<DeliveryView>('/v1/gw/deliveries', {
+        project_id: project,
+        webhook_id: webhook,
+        status,
+        since: timeText(since),
+        limit,
+      }),
+    dashboard: async () => remoteDashboard(ask),
+  };
+}
+
+/** The filter of a request list as query parameters. */
+export function requestsQuery(query: Omit<RequestsQuery, 'limit' | 'before'>): Query {
+  const { project, model, key, status, since, until } = query;
+  return { project_id: project, model, key, status, since: timeText(since), until: timeText(until) };
+}
+
+function timeText(timeMs: number | undefined): string | undefined {
+  return timeMs === undefined ? undefined : new Date(timeMs).toISOString();
+}

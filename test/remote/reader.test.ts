@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest';
+import { createCalendar } from '../../src/calendar.ts';
+import { formatRequestId } from '../../src/ids.ts';
+import { localDashboard } from '../../src/reading/local-dashboard.ts';
+import type { Reader } from '../../src/reading/reader.ts';
+import { connectRemote } from '../../src/remote/client.ts';
+import { createRemoteReader } from '../../src/remote/reader.ts';
+import { openDatabase } from '../../src/store/database/open.ts';
+import { completion } from '../support/chat-scripts.ts';
+import { PLAIN, startGateway, type TestGateway } from '../support/gateway.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
+
+const NOW = Date.UTC(2026, 0, 15, 12);
+
+async function started() {
+  const clock = createVirtualClock(NOW);
+  const gateway = await startGateway({ clock, budget: { period: 'daily', capUsd: 5 } });
+  const ask = connectRemote({ url: gateway.origin, key: gateway.adminKey }, { env: {} });
+  return { ask, clock, gateway, reader: createRemoteReader(ask, clock) };
+}
+
+async function complete(gateway: TestGateway): Promise<string> {
+  gateway.upstream.queue(completion());
+  return (await gateway.post(PLAIN)).header('x-service-request-id') ?? '';
+}
+
+const ids = async (requests: ReturnType<Reader['requests']>) => (await requests).map(({ id }) => id);
+
+describe('a remote reader', () => {
+  test('reads as many pages as it needs', async () => {
+    const { ask, clock, gateway } = await started();
+    for (let i = 0; i < 7; i++) await gateway.post('{');
+    const all = (await gateway.settled(7)).map(({ id }) => formatRequestId(id)).reverse();
+    const reader = createRemoteReader(ask, clock, 3);
+    for (const limit of [1, 3, 5, 6, 7, 20]) {
+      expect(await ids(reader.requests({ limit }))).toEqual(all.slice(0, limit));
+    }
+  });
+
+  test('follows requests: each one once, and those that match', async () => {
+    const { gateway, reader } = await started();
+    await complete(gateway);
+    const follower = await reader.followRequests({});
+    const refused = await reader.followRequests({ status: 'failed' });
+    expect(await follower.next()).toEqual([]);
+    const second = await complete(gateway);
+    const third = (await gateway.post('{')).header('x-service-request-id') ?? '';
+    expect(await ids(follower.next())).toEqual([second, third]);
+    expect(await follower.next()).toEqual([]);
+    expect(await ids(refused.next())).toEqual([third]);
+  });
+
+  test('goes on following after the server has forgotten its cursor', async () => {
+    const { clock, gateway, reader } = await started();
+    const follower = await reader.followRequests({});
+    const first = await complete(gateway);
+    expect(await ids(follower.next())).toEqual([first]);
+    await clock.advance(2 * 60_000);
+    const missed = await complete(gateway);
+    expect(await ids(follower.next())).toContain(missed);
+    const next = await complete(gateway);
+    expect(await ids(follower.next())).toEqual([next]);
+  });
+
+  test('reads what the dashboard shows, and only after a change', async () => {
+    const { clock, gateway, reader } = await started();
+    await complete(gateway);
+    await gateway.post('{');
+    await gateway.settled(2);
+    const feed = await reader.dashboard();
+    const query = { window: 'day', filter: { kind: 'all', text: '' }, now: NOW } as const;
+    const db = await openDatabase(gateway.paths.database, { readonly: true });
+    const here = localDashboard(db, createCalendar('UTC'));
+    for (const window of ['hour', 'day', 'month'] as const) {
+      expect(await feed.read({ ...query, window })).toEqual(await here.read({ ...query, window }));
+    }
+    db.close();
+    await feed.read(query);
+    expect(await feed.read(query)).toBeUndefined();
+    const other = { ...query, filter: { kind: 'failed', text: '' } } as const;
+    expect((await feed.read(other))?.requests).toHaveLength(1);
+    expect((await feed.read(query))?.requests).toHaveLength(2);
+    await complete(gateway);
+    expect((await feed.read(query))?.requests).toHaveLength(3);
+    expect(await feed.read(query)).toBeUndefined();
+    await clock.advance(60_000);
+    expect((await feed.read(query))?.now).toBe(NOW + 60_000);
+  });
+});
