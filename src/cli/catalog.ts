@@ -35,7 +35,7 @@ export const CATALOG: readonly CommandEntry[] = [
   { name: 'budget', aliases: ['budgets'], group: SPEND, bare: 'list', about: 'cap what a project may spend', load: async () => (await import('./commands/budget.ts')).budget },
   { name: 'prices', group: SPEND, bare: 'list', about: 'show and set the prices of models', load: async () => (await import('./commands/prices.ts')).prices },
 
-  { name: 'providers', group: SET_UP, reach: 'local', bare: 'list', about: 'manage the providers that requests are sent to', load: async () => (await import('./commands/providers.ts')).providers },
+  { name: 'providers', group: SET_UP, reach: 'local', remote: ['list'], bare: 'list', about: 'manage the providers that requests are sent to', load: async () => (await import('./commands/providers.ts')).providers },
   { name: 'projects', group: SET_UP, bare: 'list', about: 'manage projects, each with its own keys, budgets and usage', load: async () => (await import('./commands/projects.ts')).projects },
   { name: 'plan', group: SET_UP, bare: 'show', about: 'show or change the plan of a project', load: async () => (await import('./commands/plan.ts')).plan },
   { name: 'keys', group: SET_UP, bare: 'list', about: 'manage the keys that clients use with gw', load: async () => (await import('./commands/keys.ts')).keys },

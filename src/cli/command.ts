@@ -16,5 +16,7 @@ export interface CommandEntry {
   hidden?: boolean;
   /** `local`: manages this machine, and is refused if commands go to a remote gw. `any`: works the same either way. */
   reach?: 'local' | 'any';
+  /** Subcommands of a `local` command that a remote gw answers all the same. */
+  remote?: readonly string[];
   load(): Promise<SetUp>;
 }

@@ -19,10 +19,10 @@ export function entryFor(args: readonly string[]): CommandEntry | undefined {
 }
 
 /** Says on a terminal which remote gw answers a command. Throws if the command is for this machine only. */
-function checkReach(context: Context, { name, reach }: CommandEntry): void {
+function checkReach(context: Context, { name, reach, remote = [] }: CommandEntry, action: Command): void {
   const gateway = reach === 'any' ? null : remoteGateway(context);
   if (gateway === null) return;
-  if (reach === 'local') throw localOnly(`gw ${name}`, gateway);
+  if (reach === 'local' && !remote.includes(action.name())) throw localOnly(`gw ${name}`, gateway);
   if (context.stderr.isTTY) note(context, `gw at ${gateway.url}`);
 }
 
@@ -53,7 +53,7 @@ export async function createProgram(context: Context, loaded: readonly CommandEn
     if (loaded.includes(entry)) {
       command.showHelpAfterError(`See: gw ${entry.name} --help`);
       (await entry.load())(command, context);
-      command.hook('preAction', () => checkReach(context, entry));
+      command.hook('preAction', (_, action) => checkReach(context, entry, action));
       for (const each of command.commands)
         each.showHelpAfterError(`See: gw ${entry.name} ${each.name()} --help`);
     }

@@ -1,84 +1,66 @@
 import { formatUsd } from '../money.ts';
-import { type Standing, thresholdOf } from '../store/budgets/budgets.ts';
-import { forecastOf, isOver } from '../store/budgets/forecast.ts';
+import type { BudgetView } from '../reading/schemas.ts';
 import { duration, type TimeFormat } from './time.ts';
 
 /** The forecast of a budget in two words, such as `out ~15:40`. */
-export function forecastWords(standing: Standing, times: TimeFormat, now: number): string {
-  const { budget, resetsAt } = standing;
-  if (isAlmostFull(standing)) return 'almost out';
-  const forecast = forecastOf(standing, now);
-  switch (forecast.kind) {
-    case 'full':
-      if (budget.capNanoUsd === 0) return 'blocked';
-      return resetsAt === Number.POSITIVE_INFINITY ? 'full' : `until ${times.moment(resetsAt, now)}`;
-    case 'runs_out':
-      return `out ~${times.moment(forecast.at, now)}`;
-    case 'lasts':
-      return budget.period === 'rolling' || budget.period === 'lifetime'
-        ? 'ok'
-        : `ok to ${times.moment(resetsAt, now)}`;
+export function forecastWords(budget: BudgetView, times: TimeFormat, now: number): string {
+  const resets = resetText(budget, times, now);
+  if (isAlmostFull(budget)) return 'almost out';
+  if (budget.exceeded) {
+    if (budget.cap_nano_usd === 0) return 'blocked';
+    return resets === undefined ? 'full' : `until ${resets}`;
   }
+  if (budget.reached_at !== null) return `out ~${times.moment(Date.parse(budget.reached_at), now)}`;
+  return budget.period === 'rolling' || resets === undefined ? 'ok' : `ok to ${resets}`;
 }
 
 /** `X` for a full budget, `!` for one past its alert. */
-export function mark(standing: Standing): string {
-  if (isOver(standing)) return 'X';
-  return standing.posted >= thresholdOf(standing.budget) ? '!' : ' ';
+export function mark({ exceeded, spent_usd, alert_usd }: BudgetView): string {
+  if (exceeded) return 'X';
+  return spent_usd >= alert_usd ? '!' : ' ';
 }
 
 /** The spent share of the cap. A cap of $0 is always full. */
-export function shareOf({ budget, posted }: Standing): number {
-  return budget.capNanoUsd === 0 ? 1 : posted / budget.capNanoUsd;
+export function shareOf({ cap_nano_usd: cap, spent_nano_usd: spent }: BudgetView): number {
+  return cap === 0 ? 1 : spent / cap;
 }
 
 /** A cap, with its window if it has a sliding one: `$2.00 in 1h`. */
 export function capText({
-  capNanoUsd,
-  windowMs,
-}: Pick<Standing['budget'], 'capNanoUsd' | 'windowMs'>): string {
-  return `${formatUsd(capNanoUsd)}${windowMs === null ? '' : ` in ${duration(windowMs)}`}`;
+  cap_nano_usd,
+  window_seconds,
+}: Pick<BudgetView, 'cap_nano_usd' | 'window_seconds'>): string {
+  return `${formatUsd(cap_nano_usd)}${window_seconds === null ? '' : ` in ${duration(window_seconds * 1000)}`}`;
 }
 
 /** The forecast of a budget in a sentence, such as "at this pace the cap is reached at 15:40". */
-export function forecastText(standing: Standing, times: TimeFormat, now: number): string {
-  if (standing.budget.period === 'lifetime') return lifetimeText(standing, times, now);
-  const resets = times.moment(standing.resetsAt, now);
-  if (isAlmostFull(standing))
-    return `almost full: ${formatUsd(standing.budget.capNanoUsd - standing.posted)} left; resets ${resets}`;
-  const forecast = forecastOf(standing, now);
-  switch (forecast.kind) {
-    case 'full':
-      return standing.budget.capNanoUsd === 0
-        ? 'every request that costs money is refused'
-        : `full: requests are refused until ${resets}`;
-    case 'runs_out':
-      return `at this pace the cap is reached at ${times.moment(forecast.at, now)}; resets ${resets}`;
-    case 'lasts':
-      return standing.budget.period === 'rolling'
-        ? 'lasts at this pace'
-        : `lasts until it resets (${resets})`;
+export function forecastText(budget: BudgetView, times: TimeFormat, now: number): string {
+  const { cap_nano_usd: cap, spent_nano_usd: spent, period } = budget;
+  const resets = resetText(budget, times, now);
+  const then = resets === undefined ? '' : `; resets ${resets}`;
+  if (isAlmostFull(budget)) return `almost full: ${formatUsd(cap - spent)} left${then}`;
+  if (budget.exceeded) {
+    if (resets === undefined) return 'full: requests are refused';
+    return cap === 0
+      ? 'every request that costs money is refused'
+      : `full: requests are refused until ${resets}`;
   }
+  if (budget.reached_at !== null) {
+    return `at this pace the cap is reached at ${times.moment(Date.parse(budget.reached_at), now)}${then}`;
+  }
+  return period === 'rolling' || resets === undefined
+    ? 'lasts at this pace'
+    : `lasts until it resets (${resets})`;
 }
 
-/** The same of a budget that never starts again from zero. */
-function lifetimeText(standing: Standing, times: TimeFormat, now: number): string {
-  const { budget, posted } = standing;
-  if (isAlmostFull(standing)) return `almost full: ${formatUsd(budget.capNanoUsd - posted)} left`;
-  const forecast = forecastOf(standing, now);
-  switch (forecast.kind) {
-    case 'full':
-      return 'full: requests are refused';
-    case 'runs_out':
-      return `at this pace the cap is reached at ${times.moment(forecast.at, now)}`;
-    case 'lasts':
-      return 'lasts at this pace';
-  }
+/** When it starts again from zero, or the oldest spend leaves the window; undefined: never. */
+function resetText({ resets_at }: BudgetView, times: TimeFormat, now: number): string | undefined {
+  return resets_at === null ? undefined : times.moment(Date.parse(resets_at), now);
 }
 
 /** A share of the cap smaller than most holds: a forecast would promise requests room that they do not have. */
 const MIN_USABLE_SHARE = 0.005;
 
-function isAlmostFull(standing: Standing): boolean {
-  return !isOver(standing) && shareOf(standing) > 1 - MIN_USABLE_SHARE;
+function isAlmostFull(budget: BudgetView): boolean {
+  return !budget.exceeded && shareOf(budget) > 1 - MIN_USABLE_SHARE;
 }

@@ -1,7 +1,6 @@
-import { formatRequestId } from '../ids.ts';
 import { isObject } from '../json/object.ts';
 import { formatUsd, NANO_PER_USD } from '../money.ts';
-import type { LoggedRequest } from '../store/requests/request-log.ts';
+import type { RequestView } from '../reading/schemas.ts';
 import { count, plural } from './numbers.ts';
 import { costOf, originText, servedBy } from './request-words.ts';
 import { shadowText, tierText } from './tier-text.ts';
@@ -11,17 +10,23 @@ import { type TimeFormat, tookText } from './time.ts';
 export type Fact = [label: string, text: string];
 
 /** Everything recorded about a request. */
-export function factsOf(request: LoggedRequest, times: TimeFormat): Fact[] {
+export function factsOf(request: RequestView, times: TimeFormat): Fact[] {
   return [
-    ['id', `${formatRequestId(request.id)}  ${times.dateTime(request.timeMs)}`],
-    ['project', `${request.project}${request.keyHint && `  key ...${request.keyHint}`}  ${request.endpoint}`],
+    ['id', `${request.id}  ${times.dateTime(Date.parse(request.created_at))}`],
+    [
+      'project',
+      `${request.project_id}${request.key_hint === null ? '' : `  key ...${request.key_hint}`}  ${request.endpoint}`,
+    ],
     ['from', originText(request)],
     ['route', routeText(request)],
     ['outcome', outcomeText(request)],
     ['input', inputText(request)],
-    ['output', `${plural(request.outputTokens, 'token')}${part(request.reasoningTokens, 'of reasoning')}`],
+    ['output', `${plural(request.output_tokens, 'token')}${part(request.reasoning_tokens, 'of reasoning')}`],
     ['cost', costLine(request)],
-    ['saved', `${formatUsd(request.savedNanoUsd)}, ${plural(request.savedTokens, 'token')} by compression`],
+    [
+      'saved',
+      `${formatUsd(request.saved_nano_usd)}, ${plural(request.saved_tokens, 'token')} by compression`,
+    ],
     ['timing', timingText(request)],
     ...limitFact(request.detail.max_output_tokens),
     ...leftOutFact(request.detail.left_out),
@@ -34,34 +39,35 @@ export function factsOf(request: LoggedRequest, times: TimeFormat): Fact[] {
 /** Details that have a fact of their own. */
 const OWN_FACTS: ReadonlySet<string> = new Set(['error', 'max_output_tokens', 'left_out']);
 
-function routeText(request: LoggedRequest): string {
+function routeText(request: RequestView): string {
   const off = request.flags.includes('noRoute') ? '  (routing off)' : '';
   // A request that could not be parsed has no model.
-  const requested = request.askedModel === '' ? '' : `${request.askedModel} > `;
+  const requested = request.asked_model === '' ? '' : `${request.asked_model} > `;
   return `${requested}${servedBy(request)}${off}`;
 }
 
-function outcomeText({ outcome, status, flags, detail }: LoggedRequest): string {
+function outcomeText({ outcome, status, flags, detail }: RequestView): string {
   const error = typeof detail.error === 'string' ? `: ${detail.error}` : '';
   const shown = flags.filter((flag) => flag !== 'noRoute').join(', ');
   return `${outcome.replaceAll('_', ' ')}${error}${status === 0 ? '' : `, HTTP ${status}`}${shown && `  (${shown})`}`;
 }
 
-function inputText({ inputTokens, cachedInputTokens, cacheWriteTokens }: LoggedRequest): string {
-  return `${plural(inputTokens, 'token')}${part(cachedInputTokens, 'from cache')}${part(cacheWriteTokens, 'written to cache')}`;
+function inputText({ input_tokens, cached_input_tokens, cache_write_tokens }: RequestView): string {
+  return `${plural(input_tokens, 'token')}${part(cached_input_tokens, 'from cache')}${part(cache_write_tokens, 'written to cache')}`;
 }
 
 /** The cost, the hold, and the difference returned to the budget. */
-function costLine(request: LoggedRequest): string {
-  const { costNanoUsd, holdNanoUsd } = request;
-  const cost = costOf(request);
+function costLine(request: RequestView): string {
+  const { cost_nano_usd: costNanoUsd, held_nano_usd: holdNanoUsd, flags } = request;
+  const cost = costOf({ costNanoUsd, flags });
   if (holdNanoUsd === 0) return `${cost}, nothing was held`;
   const back = holdNanoUsd - costNanoUsd;
   const rest = back < 0 ? `${formatUsd(-back)} over it` : `${formatUsd(back)} given back`;
   return `${cost} of ${formatUsd(holdNanoUsd)} held, ${rest}`;
 }
 
-function timingText({ durationMs, firstByteMs, outputTokens }: LoggedRequest): string {
+function timingText(request: RequestView): string {
+  const { duration_ms: durationMs, first_byte_ms: firstByteMs, output_tokens: outputTokens } = request;
   const first = firstByteMs === null ? '' : `, first byte after ${tookText(firstByteMs)}`;
   const generating = durationMs - (firstByteMs ?? durationMs);
   const rate =

@@ -1,21 +1,20 @@
-import { formatUsd } from '../money.ts';
-import type { LoggedRequest } from '../store/requests/request-log.ts';
+import { formatUsd, type NanoUsd } from '../money.ts';
 
 /** The mark of a request in a list: `X` if it was blocked, `!` for any other outcome but ok. */
-export function mark({ outcome }: Pick<LoggedRequest, 'outcome'>): string {
+export function mark({ outcome }: { outcome: string }): string {
   if (outcome === 'ok') return ' ';
   return outcome === 'blocked' ? 'X' : '!';
 }
 
 /** The cost, `unpriced` if the price is unknown, with `~` if it is estimated. */
-export function costOf({ costNanoUsd, flags }: Pick<LoggedRequest, 'costNanoUsd' | 'flags'>): string {
+export function costOf({ costNanoUsd, flags }: { costNanoUsd: NanoUsd; flags: readonly string[] }): string {
   if (flags.includes('unpriced')) return 'unpriced';
   return `${flags.includes('estimated') ? '~' : ''}${formatUsd(costNanoUsd)}`;
 }
 
 /** The calling program and its repository, if they are known. */
-export function originText({ process, repo }: Pick<LoggedRequest, 'process' | 'repo'>): string {
-  return `${process || 'unknown'}${repo && ` in ${repo}`}`;
+export function originText({ process, repo }: Record<'process' | 'repo', string | null>): string {
+  return `${process || 'unknown'}${repo ? ` in ${repo}` : ''}`;
 }
 
 /** The name of a repository: the last part of its path. */
@@ -24,7 +23,7 @@ export function shortRepo(repo: string): string {
 }
 
 /** `provider/model`. The names of sandbox models already start with `sandbox/`. */
-export function servedBy({ provider, model }: Pick<LoggedRequest, 'provider' | 'model'>): string {
+export function servedBy({ provider, model }: Record<'provider' | 'model', string>): string {
   if (provider === '') return 'nobody';
   return model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
 }

@@ -1,5 +1,5 @@
 import { Box } from 'ink';
-import type { DashboardData } from '../store/dashboard/reader.ts';
+import type { DashboardReading } from '../reading/reader.ts';
 import type { Look } from '../terminal/look.ts';
 import { originText, servedBy, shortRepo } from '../terminal/request-words.ts';
 import { textLine } from '../terminal/styled-lines.ts';
@@ -82,7 +82,13 @@ function Middle(props: MiddleProps) {
   );
 }
 
-function Panel({ state, baseUrl, look, box, data }: DashboardProps & { box: PanelBox; data: DashboardData }) {
+function Panel({
+  state,
+  baseUrl,
+  look,
+  box,
+  data,
+}: DashboardProps & { box: PanelBox; data: DashboardReading }) {
   const { width, height } = box;
   const { selected, now } = state;
   const focus = focusOf(state);
@@ -93,7 +99,7 @@ function Panel({ state, baseUrl, look, box, data }: DashboardProps & { box: Pane
     case 'budgets':
       return (
         <Budgets
-          standings={budgetsOf(state)}
+          budgets={budgetsOf(state)}
           pausedProjects={pausedProjects(data)}
           selected={selected.budget}
           focused={focus === 'budgets'}
@@ -134,11 +140,11 @@ function Panel({ state, baseUrl, look, box, data }: DashboardProps & { box: Pane
   }
 }
 
-function modelSpender({ provider, model, ...figures }: DashboardData['models'][number]): Spender {
+function modelSpender({ provider, model, ...figures }: DashboardReading['models'][number]): Spender {
   return { name: provider === '' ? model : servedBy({ provider, model }), ...figures };
 }
 
-function callerSpender({ process, repo, ...figures }: DashboardData['callers'][number]): Spender {
+function callerSpender({ process, repo, ...figures }: DashboardReading['callers'][number]): Spender {
   return { name: originText({ process, repo: shortRepo(repo) }), ...figures };
 }
 
@@ -147,7 +153,7 @@ function seenAt({ seenAt, data }: State): number | null {
   return seenAt ?? data?.requests[0]?.timeMs ?? null;
 }
 
-function countsOf(data: DashboardData | null) {
+function countsOf(data: DashboardReading | null) {
   return {
     budgets: data?.budgets.length ?? 0,
     models: data?.models.length ?? 0,
@@ -157,6 +163,6 @@ function countsOf(data: DashboardData | null) {
   };
 }
 
-function pausedProjects(data: DashboardData | null): string[] {
+function pausedProjects(data: DashboardReading | null): string[] {
   return (data?.projects ?? []).filter(({ paused }) => paused).map(({ name }) => name);
 }

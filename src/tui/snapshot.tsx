@@ -15,12 +15,12 @@ export interface SnapshotOptions extends Omit<DashboardProps, 'state'> {
 export async function snapshot({ source, clock, size, ...props }: SnapshotOptions): Promise<string> {
   const now = clock.now();
   const start = initialState({ size, readonly: true, now });
-  const data = source.read({ window: start.window, filter: start.filter, now });
-  const newest = data.requests[0];
+  const data = await source.read({ window: start.window, filter: start.filter, now });
+  const newest = data?.requests[0];
   const detail = newest ? ((await source.request(newest.id)) ?? null) : null;
   const daemon = await source.daemon();
   const state = [
-    { type: 'data', data } as const,
+    ...(data ? [{ type: 'data', data } as const] : []),
     { type: 'daemon', daemon, now } as const,
     { type: 'detail', detail } as const,
   ].reduce(receive, start);

@@ -1,7 +1,7 @@
 import { type Dispatch, useEffect, useRef } from 'react';
 import type { Clock } from '../clock.ts';
-import { messageOf } from '../errors.ts';
-import type { LoggedRequest } from '../store/requests/request-log.ts';
+import { GwError, messageOf } from '../errors.ts';
+import type { RequestView } from '../reading/schemas.ts';
 import type { Source } from './source.ts';
 import { type Action, detailId, type State } from './state/state.ts';
 
@@ -18,19 +18,33 @@ export function usePolling(state: State, dispatch: Dispatch<Action>, source: Sou
     if (paused) return;
     // A new window or filter, or the end of a pause, takes effect at once.
     readMinute.current = -1;
-    return repeat(clock, POLL_MS, () => {
+    let isCurrent = true;
+    let isPending = false;
+    const poll = async () => {
       const now = clock.now();
       const minute = Math.floor(now / MINUTE_MS);
       try {
         const changed = source.changed();
         if (!changed && minute === readMinute.current) return;
         readMinute.current = minute;
-        dispatch({ type: 'data', data: source.read({ window, filter, now }) });
+        const data = await source.read({ window, filter, now });
+        if (data && isCurrent) dispatch({ type: 'data', data });
       } catch (error) {
         readMinute.current = -1;
-        dispatch({ type: 'problem', message: `cannot read the database: ${messageOf(error)}` });
+        if (isCurrent) dispatch({ type: 'problem', message: problemOf(error) });
       }
+    };
+    const stop = repeat(clock, POLL_MS, () => {
+      if (isPending) return;
+      isPending = true;
+      void poll().then(() => {
+        isPending = false;
+      });
     });
+    return () => {
+      isCurrent = false;
+      stop();
+    };
   }, [window, filter, paused, dispatch, source, clock]);
 
   useEffect(() => {
@@ -46,13 +60,18 @@ export function usePolling(state: State, dispatch: Dispatch<Action>, source: Sou
   }, [dispatch, source, clock]);
 }
 
+/** The errors of gw are sentences for the user already. */
+function problemOf(error: unknown): string {
+  return error instanceof GwError ? error.message : `cannot read the database: ${messageOf(error)}`;
+}
+
 /** Fetches the request that the detail shows. */
 export function useDetail(state: State, dispatch: Dispatch<Action>, source: Source): void {
   const id = detailId(state);
   useEffect(() => {
     if (id === null) return;
     let isCurrent = true;
-    const show = (detail: LoggedRequest | null) => {
+    const show = (detail: RequestView | null) => {
       if (isCurrent) dispatch({ type: 'detail', detail });
     };
     source.request(id).then(

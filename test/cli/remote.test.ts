@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { CATALOG } from '../../src/cli/catalog.ts';
+import { clientVariables } from '../../src/cli/client/variables.ts';
 import { VERSION } from '../../src/version.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 import { type CliHome, cliHome, stopAfterwards } from './cli-home.ts';
@@ -117,13 +118,9 @@ describe('commands from another machine', () => {
   test('point clients at it: env, run and an SDK', async () => {
     const { server, away, url, adminKey } = await pair();
     expect((await good(away, 'env')).stdout).toContain(`export OPENAI_BASE_URL='${url}/v1'`);
-    expect(JSON.parse((await good(away, 'env', '--json')).stdout)).toMatchObject({
-      OPENAI_BASE_URL: `${url}/v1`,
-      OPENAI_API_BASE: `${url}/v1`,
-      OPENAI_API_KEY: adminKey,
-      ANTHROPIC_BASE_URL: url,
-      ANTHROPIC_AUTH_TOKEN: adminKey,
-    });
+    expect(JSON.parse((await good(away, 'env', '--json')).stdout)).toEqual(
+      clientVariables({ origin: url, key: adminKey }, away.env),
+    );
     expect(await away.run(['env', '-p', 'web'])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining(`the key for ${url} belongs to project default, not to web`),
@@ -134,8 +131,6 @@ describe('commands from another machine', () => {
     expect(await away.exec(args)).toMatchObject({ code: 0, stdout: '1\n', stderr: '' });
     expect(await server.json(['usage'])).toMatchObject({ total: { requests: 1 } });
     expect((await away.exec(args, { env: { GW_KEY: 'sk-gw-wrong' } })).code).toBe(4);
-    const capped = await away.run(['run', '--budget', '2', '--', 'true']);
-    expect(capped).toMatchObject({ code: 2, stderr: expect.stringContaining(`At ${url}, cap a project`) });
 
     // The same gw under another name, as containers call it, with the key of the machine.
     const own = JSON.parse((await good(server, 'env', '--json')).stdout) as Record<string, string>;
@@ -213,7 +208,8 @@ describe('commands for this machine only', () => {
   });
 
   test.each([
-    ...LOCAL.filter((name) => name !== 'config' && name !== 'backup'),
+    ...LOCAL.filter((name) => !['config', 'backup', 'providers'].includes(name)),
+    'providers test',
     'config list',
     'backup x.db',
   ])('gw %s exits with 2 under GW_URL, before it does anything', async (line) => {
@@ -227,9 +223,8 @@ describe('commands for this machine only', () => {
   });
 
   test.each([
-    ['plan', 'set', 'pro'],
-    ['projects', 'add', 'web'],
-    ['prices', 'set', 'a/b', '--input', '1', '--output', '1'],
+    ['optimize', 'report'],
+    ['webhooks', 'listen'],
   ])('gw %s %s reads no database of this machine under GW_URL', async (...args) => {
     const cli = cliHome();
     expect(await cli.run(args, { env })).toMatchObject({

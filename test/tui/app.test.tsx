@@ -31,7 +31,7 @@ async function started({ readonly = false } = {}) {
       world.written = false;
       return written;
     },
-    read({ window, filter, now }) {
+    async read({ window, filter, now }) {
       world.reads++;
       if (world.fault) throw world.fault;
       const requests = world.data.requests.filter(

@@ -1,6 +1,6 @@
 import { formatUsd } from '../../money.ts';
-import { budgetLabel, type Standing } from '../../store/budgets/budgets.ts';
-import { forecastOf, leftOf } from '../../store/budgets/forecast.ts';
+import type { BudgetView } from '../../reading/schemas.ts';
+import { budgetLabel } from '../../store/ledger/terms.ts';
 import { gauge } from '../../terminal/bars.ts';
 import { capText, forecastText, forecastWords, mark, shareOf } from '../../terminal/budget-words.ts';
 import { styleOf } from '../../terminal/look.ts';
@@ -18,14 +18,14 @@ interface ViewOptions {
 }
 
 /** A table of budgets, fullest first: spent, left and forecast. */
-export function budgetTable(standings: Standing[], { terminal, timezone, now }: ViewOptions): string {
+export function budgetTable(budgets: BudgetView[], { terminal, timezone, now }: ViewOptions): string {
   const { palette, symbols } = terminal;
   const times = createTimeFormat(timezone);
-  const urgent = [...standings].sort((a, b) => shareOf(b) - shareOf(a));
-  const style = (text: string, row: Standing) => styleOf(mark(row), terminal)(text);
-  const columns: Column<Standing>[] = [
+  const urgent = [...budgets].sort((a, b) => shareOf(b) - shareOf(a));
+  const style = (text: string, row: BudgetView) => styleOf(mark(row), terminal)(text);
+  const columns: Column<BudgetView>[] = [
     { header: ' ', value: mark, style },
-    { header: 'budget', value: ({ budget }) => budgetLabel(budget), shrinks: true },
+    { header: 'budget', value: ({ id }) => budgetLabel(id), shrinks: true },
     {
       header: '',
       value: (row, width) => gauge(shareOf(row), width, symbols),
@@ -33,15 +33,15 @@ export function budgetTable(standings: Standing[], { terminal, timezone, now }: 
       style: (text, row) => (mark(row) === ' ' ? palette.accent(text) : style(text, row)),
     },
     { header: '', value: (row) => percent(shareOf(row)), align: 'right' },
-    { header: 'spent', value: (row) => formatUsd(row.posted), align: 'right' },
-    { header: 'cap', value: ({ budget }) => capText(budget), align: 'right' },
-    ...(urgent.some(({ pending }) => pending > 0) ? [heldColumn] : []),
-    { header: 'left', value: (row) => formatUsd(leftOf(row)), align: 'right' },
+    { header: 'spent', value: (row) => formatUsd(row.spent_nano_usd), align: 'right' },
+    { header: 'cap', value: capText, align: 'right' },
+    ...(urgent.some(({ held_nano_usd }) => held_nano_usd > 0) ? [heldColumn] : []),
+    { header: 'left', value: (row) => formatUsd(row.left_nano_usd), align: 'right' },
     { header: 'forecast', value: (row) => forecastWords(row, times, now), style },
   ];
   const lines = table(urgent, columns, { terminal });
-  const notable = urgent.filter((row) => mark(row) !== ' ' || forecastOf(row, now).kind !== 'lasts');
-  const sentences = notable.map((row) => `  ${budgetLabel(row.budget)}: ${forecastText(row, times, now)}`);
+  const notable = urgent.filter((row) => mark(row) !== ' ' || row.reached_at !== null);
+  const sentences = notable.map((row) => `  ${budgetLabel(row.id)}: ${forecastText(row, times, now)}`);
   return [
     palette.bold(`Budgets (${timezone})`),
     '',
@@ -50,8 +50,8 @@ export function budgetTable(standings: Standing[], { terminal, timezone, now }: 
   ].join('\n');
 }
 
-const heldColumn: Column<Standing> = {
+const heldColumn: Column<BudgetView> = {
   header: 'held',
-  value: (row) => (row.pending > 0 ? formatUsd(row.pending) : '-'),
+  value: (row) => (row.held_nano_usd > 0 ? formatUsd(row.held_nano_usd) : '-'),
   align: 'right',
 };

@@ -1,20 +1,10 @@
 import { Argument, type Command, Option } from 'commander';
 import { formatUsd } from '../../money.ts';
+import type { BudgetName } from '../../reading/admin.ts';
+import type { BudgetView } from '../../reading/schemas.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
-import { findProject, getProject, projectIds } from '../../store/accounts/projects.ts';
-import { budgetResponse } from '../../store/budgets/budget-response.ts';
-import {
-  type BudgetKey,
-  type BudgetPeriod,
-  budgetLabel,
-  budgetName,
-  listBudgets,
-  removeBudget,
-  type Standing,
-  setBudget,
-} from '../../store/budgets/budgets.ts';
-import { isOver } from '../../store/budgets/forecast.ts';
+import { type BudgetPeriod, budgetLabel } from '../../store/ledger/terms.ts';
 import { capText } from '../../terminal/budget-words.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
@@ -24,16 +14,8 @@ import { budgetTable } from '../budgets/view.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
-import {
-  type Confirmed,
-  listRemoteTerms,
-  removeRemoteBudget,
-  setRemoteBudget,
-  type Terms,
-} from '../remote/budgets.ts';
 import { remoteOf } from '../remote/connection.ts';
-import { settingsAndCalendar } from '../settings.ts';
-import { optionalProject, withStore } from '../with-store.ts';
+import { withAdmin, withReader } from '../with-gateway.ts';
 
 const PERIODS = ['daily', 'monthly', 'rolling'] as const;
 
@@ -106,22 +88,17 @@ function addViewOptions(command: Command): Command {
 }
 
 async function set(context: Context, amount: string | undefined, options: SetOptions): Promise<void> {
-  const { calendar } = settingsAndCalendar(context);
-  const now = context.clock.now();
-  const remote = remoteOf(context);
-  if (options.repo !== undefined && !remote) mustAttribute(context);
-  const repo = options.repo === undefined ? {} : { repo: readRepo(options.repo) };
-  const alert = options.alert === undefined ? {} : { alertPercent: readPercent(options.alert) };
-  const settings = { ...termsOf(amount, options), ...alert, ...repo };
-  const { answer, confirmed } = remote
-    ? await setRemoteBudget(remote.ask, options.project, settings)
-    : await withStore(context, async (db) => {
-        const project = await getProject(db, options.project);
-        const standing = await setBudget(db, project, settings, { calendar, now });
-        return { answer: budgetResponse(standing, now, { nano: true }), confirmed: standing };
-      });
-  if (options.json) sayJson(context, answer);
-  else note(context, confirmation(confirmed, calendar.timezone, now));
+  const { project, json } = options;
+  if (options.repo !== undefined && !remoteOf(context)) mustAttribute(context);
+  const repo = options.repo === undefined ? undefined : readRepo(options.repo);
+  const alertPercent = options.alert === undefined ? undefined : readPercent(options.alert);
+  const terms = termsOf(amount, options);
+  const { budget, timezone } = await withAdmin(context, async ({ setBudget }, reader) => ({
+    budget: await setBudget({ ...terms, project, alertPercent, repo }),
+    timezone: (await reader.calendar()).timezone,
+  }));
+  if (json) sayJson(context, budget);
+  else note(context, confirmation(budget, timezone, context.clock.now()));
 }
 
 function termsOf(amount: string | undefined, { period, maxRate }: SetOptions) {
@@ -134,42 +111,37 @@ function termsOf(amount: string | undefined, { period, maxRate }: SetOptions) {
   return { period, capNanoUsd: readAmount(amount) };
 }
 
-function confirmation({ budget: terms, posted, resetsAt }: Confirmed, timezone: string, now: number): string {
-  const until = createTimeFormat(timezone).moment(resetsAt, now);
+function confirmation(budget: BudgetView, timezone: string, now: number): string {
+  const { resets_at } = budget;
   // A reset does not reopen a cap of $0.
-  const resets =
-    terms.period === 'rolling' || terms.capNanoUsd === 0 ? '' : `, resets ${until} (${timezone})`;
+  const isShown = resets_at !== null && budget.period !== 'rolling' && budget.cap_nano_usd > 0;
+  const resets = isShown
+    ? `, resets ${createTimeFormat(timezone).moment(Date.parse(resets_at), now)} (${timezone})`
+    : '';
   const counts =
-    terms.repo === '' ? '' : ` It counts requests of project ${terms.projectName} from ${terms.repo}.`;
-  return `Budget ${budgetName(terms)}: ${formatUsd(posted)} spent of ${capText(terms)}, alert at ${terms.alertPercent}%${resets}. It applies from the next request.${counts}`;
+    budget.repo === null ? '' : ` It counts requests of project ${budget.project_id} from ${budget.repo}.`;
+  return `Budget ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent of ${capText(budget)}, alert at ${budget.alert_percent}%${resets}. It applies from the next request.${counts}`;
 }
 
-async function show(context: Context, options: ViewOptions): Promise<Standing[]> {
-  const { calendar } = settingsAndCalendar(context);
-  const now = context.clock.now();
+async function show(context: Context, options: ViewOptions): Promise<BudgetView[]> {
   const repo = options.repo === undefined ? undefined : readOldRepo(options.repo);
-  const all = await withStore(context, async (db) => {
-    const only = optionalProject(db, options.project);
-    return listBudgets(db, only === undefined ? projectIds(db) : [only], { calendar, now });
-  });
-  const standings = all.filter(({ budget }) => repo === undefined || ['', repo].includes(budget.repo));
-  if (options.json) {
-    sayJson(
-      context,
-      standings.map((standing) => budgetResponse(standing, now, { nano: true })),
-    );
-  } else if (standings.length === 0) {
+  const { budgets, timezone } = await withReader(context, async (reader) => ({
+    budgets: await reader.budgets({ project: options.project, repo }),
+    timezone: (await reader.calendar()).timezone,
+  }));
+  if (options.json) sayJson(context, budgets);
+  else if (budgets.length === 0) {
     note(context, 'No budgets: spending is not limited. To cap it at $5 a day: gw budget set 5');
   } else {
     const terminal = terminalOf(context.stdout, context.env, options);
-    say(context, budgetTable(standings, { terminal, timezone: calendar.timezone, now }));
-    if (standings.some(({ budget }) => budget.repo !== '')) noteAttribution(context);
+    say(context, budgetTable(budgets, { terminal, timezone, now: context.clock.now() }));
+    if (budgets.some(({ repo }) => repo !== null) && !remoteOf(context)) noteAttribution(context);
   }
-  return standings;
+  return budgets;
 }
 
 async function check(context: Context, options: ViewOptions): Promise<void> {
-  const full = (await show(context, options)).filter(isOver).map((standing) => budgetName(standing.budget));
+  const full = (await show(context, options)).filter(({ exceeded }) => exceeded).map(({ id }) => id);
   if (full.length > 0) throw new CliError(`over budget: ${full.join(', ')}`, EXIT.overBudget);
 }
 
@@ -177,64 +149,57 @@ async function remove(context: Context, name: string | undefined, options: Remov
   if (name !== undefined && (options.period !== undefined || options.repo !== undefined)) {
     throw usageError(`give a name or options, not both: gw budget remove ${name}`);
   }
-  const project = name === undefined ? options.project : undefined;
-  const select = (budgets: Terms[]) =>
-    name === undefined ? matchingBudget(budgets, options) : namedBudget(budgets, name);
-  const remote = remoteOf(context);
-  const removed = remote
-    ? select(await listRemoteTerms(remote.ask, project))
-    : await removeLocal(context, project, select);
-  if (remote) await removeRemoteBudget(remote.ask, removed);
-  note(context, `Removed budget ${budgetName(removed)}.`);
-}
-
-function removeLocal(
-  context: Context,
-  project: string | undefined,
-  select: (budgets: Terms[]) => BudgetKey,
-): Promise<BudgetKey> {
-  const { calendar } = settingsAndCalendar(context);
-  const now = context.clock.now();
-  return withStore(context, async (db) => {
-    const projects = project === undefined ? projectIds(db) : [findProject(db, project)];
-    const selected = select((await listBudgets(db, projects, { calendar, now })).map(({ budget }) => budget));
-    const { projectName, period, repo = '', scopeKind, scopeValue = '' } = selected;
-    const scope = scopeKind ? { kind: scopeKind, value: scopeValue } : undefined;
-    await removeBudget(db, await getProject(db, projectName), { period, repo, scope }, now);
-    return selected;
+  const removed = await withAdmin(context, async ({ removeBudget }, reader) => {
+    const budgets = await reader.budgets(name === undefined ? { project: options.project } : {});
+    const match = name === undefined ? matchingBudget(budgets, options) : namedBudget(budgets, name);
+    const chosen = match ? nameOf(match) : missingBudget(options);
+    await removeBudget(chosen);
+    return match?.id;
   });
+  note(context, `Removed budget ${removed}.`);
 }
 
 /** The budget of a full name, or of the short one that lists show for a repository's budget. */
-function namedBudget(budgets: Terms[], name: string): BudgetKey {
-  const exact = budgets.filter((each) => budgetName(each) === name);
-  const match = onlyOne(exact.length > 0 ? exact : budgets.filter((each) => budgetLabel(each) === name));
+function namedBudget(budgets: BudgetView[], name: string): BudgetView {
+  const exact = budgets.filter(({ id }) => id === name);
+  const match = onlyOne(exact.length > 0 ? exact : budgets.filter(({ id }) => budgetLabel(id) === name));
   if (!match) throw new CliError(`no budget "${name}". See: gw budget list`, EXIT.notFound);
   return match;
 }
 
-/** The budget that the options select; a key that no budget has when none matches. */
-function matchingBudget(budgets: Terms[], options: RemoveOptions): BudgetKey {
-  const { project, period } = options;
+/** The budget that the options select. Those of runs are named in full. */
+function matchingBudget(budgets: BudgetView[], options: RemoveOptions): BudgetView | undefined {
+  const { period } = options;
   const repo = options.repo === undefined ? undefined : readOldRepo(options.repo);
   // A period without a repository selects the project's own budget.
-  const wantedRepo = repo ?? (period === undefined ? undefined : '');
-  const matches = budgets.filter(
-    (each) =>
-      each.scopeKind === '' &&
-      (period === undefined || each.period === period) &&
-      (wantedRepo === undefined || each.repo === wantedRepo),
+  const wantedRepo = repo ?? (period === undefined ? undefined : null);
+  return onlyOne(
+    budgets.filter(
+      (each) =>
+        each.scope?.kind !== 'run' &&
+        (period === undefined || each.period === period) &&
+        (wantedRepo === undefined || each.repo === wantedRepo),
+    ),
   );
-  return onlyOne(matches) ?? { projectName: project, period: period ?? 'daily', repo: repo ?? '' };
 }
 
-function onlyOne(matches: Terms[]): Terms | undefined {
+/** A name that no budget has, for the error that says so. */
+function missingBudget({ project, period = 'daily', repo }: RemoveOptions): BudgetName {
+  return { project, period, repo: repo === undefined ? undefined : readOldRepo(repo) };
+}
+
+function nameOf({ project_id, period, repo, scope }: BudgetView): BudgetName {
+  const run = scope?.kind === 'run' ? { kind: scope.kind, value: scope.value } : undefined;
+  return { project: project_id, period, repo: repo ?? undefined, scope: run };
+}
+
+function onlyOne(matches: BudgetView[]): BudgetView | undefined {
   if (matches.length < 2) return matches[0];
   const commands = matches.map((each) => `\n  ${removalOf(each)}   # ${capText(each)}`);
   throw usageError(`${matches.length} budgets match. Choose one:${commands.join('')}`);
 }
 
-function removalOf({ projectName, period, repo = '' }: BudgetKey): string {
-  const ofRepo = repo === '' ? '' : ` --repo ${singleQuoted(repo)}`;
-  return `gw budget remove --period ${period} -p ${projectName}${ofRepo}`;
+function removalOf({ project_id, period, repo }: BudgetView): string {
+  const ofRepo = repo === null ? '' : ` --repo ${singleQuoted(repo)}`;
+  return `gw budget remove --period ${period} -p ${project_id}${ofRepo}`;
 }

@@ -1,22 +1,21 @@
 import { setFlagsFromString } from 'node:v8';
-import type { Calendar } from '../../calendar.ts';
+import { GwError } from '../../errors.ts';
+import { formatRequestId } from '../../ids.ts';
 import { usdNumber } from '../../money.ts';
-import { budgetResponse } from '../../store/budgets/budget-response.ts';
-import { createDashboardReader } from '../../store/dashboard/reader.ts';
-import { type Db, openDatabase } from '../../store/database/open.ts';
-import { getRequest, listRequests } from '../../store/requests/request-log.ts';
-import { requestResponse } from '../../store/requests/request-response.ts';
+import type { Reader } from '../../reading/reader.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import type { Source } from '../../tui/source.ts';
 import type { DaemonView } from '../../tui/state/daemon-view.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson } from '../context.ts';
-import { addressOf, type DaemonState, findDaemon, originOf } from '../daemon/find.ts';
+import { addressOf, type DaemonState, originOf } from '../daemon/find.ts';
 import { Exit } from '../exit.ts';
-import { settingsAndCalendar } from '../settings.ts';
+import { remoteOf } from '../remote/connection.ts';
+import { daemonState } from '../remote/daemon-state.ts';
+import { readSettings } from '../settings.ts';
 import { daemonJson } from '../status/view.ts';
-import { withStore } from '../with-store.ts';
+import { type GatewayAccess, withGateway } from '../with-gateway.ts';
 
 interface Options {
   once?: boolean;
@@ -40,17 +39,13 @@ export const dashboard: SetUp = (command, context) => {
 async function run(context: Context, options: Options): Promise<void> {
   // Loading Ink takes most of the time to the first frame, so it starts before the database opens.
   const painter = options.json ? undefined : loadPainter(context, options);
-  const { settings, calendar } = settingsAndCalendar(context);
-  // Creates or migrates the database; everything after this only reads.
-  await withStore(context, async () => undefined);
-  const db = await openDatabase(context.paths.database, { readonly: true });
-  try {
-    const baseUrl = `${originOf(addressOf(settings), settings)}/v1`;
-    if (painter) await show(context, options, { db, calendar, baseUrl, painter });
-    else sayJson(context, await jsonOf(context, db, calendar));
-  } finally {
-    db.close();
-  }
+  const { settings } = readSettings(context);
+  const origin = remoteOf(context)?.gateway.url ?? originOf(addressOf(settings), settings);
+  const baseUrl = `${origin}/v1`;
+  await withGateway(context, async (gateway) => {
+    if (painter) await show(context, options, { gateway, baseUrl, painter });
+    else sayJson(context, await jsonOf(context, gateway.reader));
+  });
 }
 
 /** Renders the dashboard on the screen or as text. */
@@ -76,19 +71,18 @@ function loadPainter({ env, stdout: output }: Context, { once }: Options): Paint
 }
 
 interface Resources {
-  db: Db;
-  calendar: Calendar;
+  gateway: GatewayAccess;
   baseUrl: string;
   painter: Painter;
 }
 
 async function show(context: Context, options: Options, resources: Resources): Promise<void> {
-  const { db, calendar, baseUrl, painter } = resources;
+  const { gateway, baseUrl, painter } = resources;
   const { palette, symbols, columns } = terminalOf(context.stdout, context.env, options);
-  const times = createTimeFormat(calendar.timezone);
-  const look = { palette, symbols, times, timezone: calendar.timezone, gw: context.gw };
+  const { timezone } = await gateway.reader.calendar();
+  const look = { palette, symbols, times: createTimeFormat(timezone), timezone, gw: context.gw };
   const { clock, version } = context;
-  const source = await sourceOf(context, db, calendar);
+  const source = await sourceOf(context, gateway);
   const shared = { source, clock, look, version, baseUrl };
   if (painter.kind === 'text') {
     const { snapshot } = await painter.module;
@@ -103,15 +97,21 @@ async function show(context: Context, options: Options, resources: Resources): P
   if (code !== 0) throw new Exit(code);
 }
 
-async function sourceOf(context: Context, db: Db, calendar: Calendar): Promise<Source> {
+async function sourceOf(context: Context, { reader, admin }: GatewayAccess): Promise<Source> {
   const { createActions } = await import('../../tui/actions.ts');
-  const reader = createDashboardReader(db, calendar);
+  const feed = await reader.dashboard();
   return {
-    ...reader,
-    request: (id) => getRequest(db, id),
-    daemon: async () => viewOf(await findDaemon(context)),
-    perform: createActions({ withStore: (work) => withStore(context, work), calendar, clock: context.clock }),
+    ...feed,
+    request: (id) => reader.request(formatRequestId(id)),
+    daemon: async () => viewOf(await daemonState(context).catch(stateOf)),
+    perform: createActions(admin),
   };
+}
+
+/** A remote gw that does not answer is shown as stopped. */
+function stateOf(error: unknown): DaemonState {
+  if (error instanceof GwError) return { kind: 'stopped' };
+  throw error;
 }
 
 function viewOf(state: DaemonState): DaemonView {
@@ -126,14 +126,15 @@ function viewOf(state: DaemonState): DaemonView {
 }
 
 /** The data of the dashboard. Requests, budgets and the daemon have the shape of their own commands. */
-async function jsonOf(context: Context, db: Db, calendar: Calendar): Promise<Record<string, unknown>> {
-  const now = context.clock.now();
+async function jsonOf(context: Context, reader: Reader): Promise<Record<string, unknown>> {
+  const feed = await reader.dashboard();
   const filter = { kind: 'all', text: '' } as const;
-  const data = createDashboardReader(db, calendar).read({ window: 'day', filter, now });
+  const data = await feed.read({ window: 'day', filter, now: context.clock.now() });
+  if (!data) throw new Error('the first reading has no data');
   const { totals } = data;
   return {
-    ...daemonJson(await findDaemon(context)),
-    timezone: calendar.timezone,
+    ...daemonJson(await daemonState(context)),
+    timezone: (await reader.calendar()).timezone,
     from: new Date(data.span.start).toISOString(),
     to: new Date(data.span.end).toISOString(),
     total: {
@@ -149,10 +150,8 @@ async function jsonOf(context: Context, db: Db, calendar: Calendar): Promise<Rec
     },
     p95_ms: data.p95Ms,
     hourly_cost_usd: data.series.map((cost) => (cost === undefined ? null : usdNumber(cost))),
-    budgets: data.budgets.map((standing) => budgetResponse(standing, now, { nano: true })),
-    requests: (await listRequests(db, { limit: 50 })).map((request) =>
-      requestResponse(request, { nano: true }),
-    ),
+    budgets: data.budgets,
+    requests: await reader.requests({ limit: 50 }),
     models: data.models.map(({ provider, model, requests, costNanoUsd }) => ({
       provider,
       model,

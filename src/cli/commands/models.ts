@@ -9,6 +9,7 @@ import { type Context, note, say, sayJson } from '../context.ts';
 import { requireDaemon } from '../daemon/find.ts';
 import { httpGet } from '../daemon/http.ts';
 import { CliError, EXIT } from '../exit.ts';
+import { remoteOf } from '../remote/connection.ts';
 import { withStore } from '../with-store.ts';
 
 interface Model {
@@ -39,10 +40,8 @@ export const models: SetUp = (command, context) => {
 };
 
 async function run(context: Context, text: string | undefined, { project, json }: Options): Promise<void> {
-  const { local } = await requireDaemon(context);
-  const key = await withStore(context, (db) => cliKeyOf(context, db, project));
   const search = text?.toLowerCase() ?? '';
-  const { data, errors } = await fetchModels(local, key);
+  const { data, errors } = await fetchModels(context, project);
   const matches = data.filter(({ id }) => id.toLowerCase().includes(search));
   for (const { provider, error } of errors) {
     note(
@@ -81,14 +80,23 @@ function price(usd: unknown): string {
   return typeof usd === 'number' ? formatUsd(Math.round(usd * NANO_PER_USD)) : UNKNOWN;
 }
 
-async function fetchModels(local: string, key: string): Promise<Models> {
+async function fetchModels(context: Context, project: string): Promise<Models> {
+  const remote = remoteOf(context);
+  if (remote) return modelsIn(await remote.ask({ path: '/v1/models' }));
+  const { local } = await requireDaemon(context);
+  const key = await withStore(context, (db) => cliKeyOf(context, db, project));
   const { status, body } = await httpGet(`${local}/v1/models`, {
     headers: { authorization: `Bearer ${key}` },
     timeoutMs: TIMEOUT_MS,
     anyCertificate: true,
   });
   if (status === 401 || status === 403) throw new CliError(`gw refused the key (${status})`, EXIT.key);
+  if (status !== 200) throw new CliError(`gw answered HTTP ${status}. See: gw logs`);
+  return modelsIn(body);
+}
+
+function modelsIn(body: unknown): Models {
   const { data, errors = [] } = (body ?? {}) as Partial<Models>;
-  if (status !== 200 || !Array.isArray(data)) throw new CliError(`gw answered HTTP ${status}. See: gw logs`);
+  if (!Array.isArray(data)) throw new CliError('gw answered with no list of models. See: gw logs');
   return { data, errors };
 }

@@ -1,9 +1,9 @@
 import { Argument } from 'commander';
 import { DEFAULT_PROJECT, PLANS, type Plan } from '../../store/accounts/project.ts';
-import { getProject, setPlan } from '../../store/accounts/projects.ts';
+import { unknownProject } from '../../store/accounts/projects.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
-import { withStore } from '../with-store.ts';
+import { withAdmin, withReader } from '../with-gateway.ts';
 
 interface Options {
   project: string;
@@ -26,12 +26,15 @@ export const plan: SetUp = (command, context) => {
 };
 
 async function show(context: Context, { project, json }: Options): Promise<void> {
-  const { name, plan } = await withStore(context, (db) => getProject(db, project));
-  if (json) sayJson(context, { project_id: name, plan });
+  const projects = await withReader(context, (reader) => reader.projects());
+  const found = projects.find(({ project_id }) => project_id === project);
+  if (!found) throw unknownProject(project);
+  const { project_id, plan } = found;
+  if (json) sayJson(context, { project_id, plan });
   else say(context, plan);
 }
 
 async function set(context: Context, name: Plan, { project }: Options): Promise<void> {
-  await withStore(context, (db) => setPlan(db, project, name));
+  await withAdmin(context, ({ changeProject }) => changeProject(project, { plan: name }));
   note(context, `Project ${project} is now on the ${name} plan.`);
 }

@@ -1,12 +1,13 @@
-import { listPrices, removePrice, type StoredPrice, setPrice } from '../../store/accounts/prices.ts';
+import { modelOf } from '../../reading/price-name.ts';
+import type { StoredPrice } from '../../store/accounts/prices.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { feeText, modelOf, perMillion, readFee, readPrice } from '../prices/read.ts';
-import { knownJson, knownTable, nameOf, priceJson, priceTable } from '../prices/view.ts';
+import { feeText, perMillion, readFee, readPrice } from '../prices/read.ts';
+import { knownTable, nameOf, priceTable } from '../prices/view.ts';
 import { readSettings } from '../settings.ts';
-import { withStore } from '../with-store.ts';
+import { withAdmin, withReader } from '../with-gateway.ts';
 
 interface SetOptions {
   input: string;
@@ -38,43 +39,29 @@ export const prices: SetUp = (command, context) => {
 };
 
 async function list(context: Context, model: string | undefined, json = false): Promise<void> {
-  const own = await withStore(context, listPrices);
-  if (model !== undefined) {
-    await listKnown(context, model, own, json);
-  } else if (json) {
-    sayJson(context, own.map(priceJson));
-  } else if (own.length === 0) {
-    note(
-      context,
-      'No prices of your own: the built-in ones apply. To see one: gw prices list MODEL   To set one: gw prices set MODEL --input X --output Y',
-    );
-  } else {
-    say(context, priceTable(own, terminalOf(context.stdout, context.env)));
-  }
-}
-
-/** Loads the bundled price table, which is large, only to look up a model. */
-async function listKnown(
-  context: Context,
-  text: string,
-  overrides: StoredPrice[],
-  json: boolean,
-): Promise<void> {
-  const { knownPrices } = await import('../prices/known-prices.ts');
-  const matches = knownPrices(context, text, overrides);
-  if (matches.length === 0) {
-    throw new CliError(
-      `no known price for "${text}". To set it: gw prices set ${text} --input X --output Y`,
-      EXIT.notFound,
-    );
-  }
-  if (json) sayJson(context, matches.map(knownJson));
-  else say(context, knownTable(matches, terminalOf(context.stdout, context.env)));
+  const terminal = terminalOf(context.stdout, context.env);
+  await withReader(context, async (reader) => {
+    if (model !== undefined) {
+      const matches = await reader.pricesInForce(model);
+      if (json) sayJson(context, matches);
+      else say(context, knownTable(matches, terminal));
+      return;
+    }
+    const own = await reader.prices();
+    if (json) sayJson(context, own);
+    else if (own.length > 0) say(context, priceTable(own, terminal));
+    else {
+      note(
+        context,
+        'No prices of your own: the built-in ones apply. To see one: gw prices list MODEL   To set one: gw prices set MODEL --input X --output Y',
+      );
+    }
+  });
 }
 
 async function set(context: Context, text: string, options: SetOptions): Promise<void> {
   const price: StoredPrice = {
-    ...modelOf(text, readSettings(context).settings),
+    ...modelOf(text, configuredIn(context)),
     inputPicoUsd: readPrice(options.input, '--input'),
     outputPicoUsd: readPrice(options.output, '--output'),
     ...(options.cachedInput === undefined
@@ -87,7 +74,7 @@ async function set(context: Context, text: string, options: SetOptions): Promise
       ? {}
       : { requestPicoUsd: readFee(options.perRequest, '--per-request') }),
   };
-  await withStore(context, (db) => setPrice(db, price, context.clock.now()));
+  await withAdmin(context, ({ setPrice }) => setPrice(price));
   const fee = price.requestPicoUsd ? `, plus ${feeText(price.requestPicoUsd)} per request` : '';
   note(
     context,
@@ -96,8 +83,13 @@ async function set(context: Context, text: string, options: SetOptions): Promise
 }
 
 async function remove(context: Context, text: string): Promise<void> {
-  const { provider, model } = modelOf(text, readSettings(context).settings);
-  const removed = await withStore(context, (db) => removePrice(db, provider, model));
+  const { provider, model } = modelOf(text, configuredIn(context));
+  const removed = await withAdmin(context, ({ removePrice }) => removePrice(provider, model));
   if (!removed) throw new CliError(`you set no price for "${text}". See: gw prices list`, EXIT.notFound);
   note(context, `Removed the price of ${text}. The built-in price applies, if there is one.`);
+}
+
+/** Names of the configured providers. */
+function configuredIn(context: Context): string[] {
+  return Object.keys(readSettings(context).settings.providers);
 }

@@ -1,15 +1,11 @@
-import { rmSync } from 'node:fs';
 import { Option } from 'commander';
 import { PLANS, type Plan } from '../../store/accounts/project.ts';
-import { createProject, listProjects, removeProject, setPaused } from '../../store/accounts/projects.ts';
 import { table } from '../../terminal/table.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
-import { learnerPath } from '../../tiering/learner/learner-file.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
-import { readSettings } from '../settings.ts';
-import { withStore } from '../with-store.ts';
+import { withAdmin, withReader } from '../with-gateway.ts';
 
 export const projects: SetUp = (command, context) => {
   command
@@ -37,27 +33,22 @@ export const projects: SetUp = (command, context) => {
 };
 
 async function list(context: Context, json = false): Promise<void> {
-  const rows = await withStore(context, listProjects);
+  const { rows, timezone } = await withReader(context, async (reader) => ({
+    rows: await reader.projects(),
+    timezone: (await reader.calendar()).timezone,
+  }));
   if (json) {
-    sayJson(
-      context,
-      rows.map(({ name, plan, createdAt, pausedAt }) => ({
-        project_id: name,
-        plan,
-        created_at: new Date(createdAt).toISOString(),
-        paused_at: pausedAt === null ? null : new Date(pausedAt).toISOString(),
-      })),
-    );
+    sayJson(context, rows);
     return;
   }
-  const times = createTimeFormat(readSettings(context).settings.timezone);
+  const times = createTimeFormat(timezone);
   const lines = table(
     rows,
     [
-      { header: 'project', value: ({ name }) => name, shrinks: true },
+      { header: 'project', value: ({ project_id }) => project_id, shrinks: true },
       { header: 'plan', value: ({ plan }) => plan },
-      { header: 'created', value: ({ createdAt }) => times.dateTime(createdAt) },
-      { header: '', value: ({ pausedAt }) => (pausedAt === null ? '' : 'paused') },
+      { header: 'created', value: ({ created_at }) => times.dateTime(Date.parse(created_at)) },
+      { header: '', value: ({ paused_at }) => (paused_at === null ? '' : 'paused') },
     ],
     { terminal: terminalOf(context.stdout, context.env) },
   );
@@ -65,23 +56,22 @@ async function list(context: Context, json = false): Promise<void> {
 }
 
 async function add(context: Context, name: string, plan: Plan): Promise<void> {
-  await withStore(context, (db) => createProject(db, { name, plan, now: context.clock.now() }));
+  await withAdmin(context, ({ addProject }) => addProject(name, plan));
   note(context, `Created project ${name}. Next: eval "$(gw env -p ${name})"   gw budget set 5 -p ${name}`);
 }
 
 async function pause(context: Context, name: string): Promise<void> {
-  await withStore(context, (db) => setPaused(db, name, context.clock.now()));
+  await withAdmin(context, ({ changeProject }) => changeProject(name, { paused: true }));
   note(context, `Paused project ${name}: its requests are refused. To resume it: gw projects resume ${name}`);
 }
 
 async function resume(context: Context, name: string): Promise<void> {
-  await withStore(context, (db) => setPaused(db, name, null));
+  await withAdmin(context, ({ changeProject }) => changeProject(name, { paused: false }));
   note(context, `Resumed project ${name}.`);
 }
 
 async function remove(context: Context, name: string): Promise<void> {
-  await withStore(context, (db) => removeProject(db, name, context.clock.now()));
-  rmSync(learnerPath(context.paths.home, name), { force: true });
+  await withAdmin(context, ({ removeProject }) => removeProject(name));
   note(
     context,
     `Removed project ${name}: its keys no longer work, its history stays. To bring it back: gw projects add ${name}`,

@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import { openSettingsFile } from '../../config/save.ts';
 import { readSecrets } from '../../config/secrets.ts';
-import type { Provider } from '../../providers/registry.ts';
+import type { ProvidersView } from '../../reading/schemas.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { duration } from '../../terminal/time.ts';
@@ -13,6 +13,7 @@ import { type AddOptions, addProvider } from '../providers/add-provider.ts';
 import { knownProviders } from '../providers/known-providers.ts';
 import { type Probe, probeProvider } from '../providers/probe-provider.ts';
 import { readSettings } from '../settings.ts';
+import { withReader } from '../with-gateway.ts';
 
 export const providers: SetUp = (command, context) => {
   command
@@ -47,40 +48,27 @@ async function add(context: Context, name: string, options: AddOptions): Promise
   note(context, `Added provider ${name}: ${keyNote}. Next: gw providers test ${name}`);
 }
 
-function list(context: Context, json = false): void {
-  const registry = knownProviders(context);
-  const rows = [...registry.providers.values()];
-  const { problems } = registry;
+async function list(context: Context, json = false): Promise<void> {
+  const { providers, problems } = await withReader(context, (reader) => reader.providers());
   if (json) {
-    sayJson(context, { providers: rows.map(providerJson), problems });
+    sayJson(context, { providers, problems });
     return;
   }
   for (const { name, message } of problems) note(context, `! ${name} ${message}`);
-  const columns: Column<Provider>[] = [
+  const columns: Column<ProvidersView['providers'][number]>[] = [
     { header: 'provider', value: ({ name }) => name, shrinks: true },
-    { header: 'address', value: ({ origin, basePath }) => origin + basePath, shrinks: true },
-    { header: 'key', value: ({ keySource }) => keySource },
+    { header: 'address', value: ({ base_url }) => base_url, shrinks: true },
+    { header: 'key', value: ({ key_source }) => key_source },
     { header: 'source', value: ({ source }) => source },
   ];
-  if (rows.length === 0) {
+  if (providers.length === 0) {
     note(
       context,
       'No providers yet; the built-in sandbox/* models work. To add one: gw providers add openai',
     );
     return;
   }
-  say(context, table(rows, columns, { terminal: terminalOf(context.stdout, context.env) }).join('\n'));
-}
-
-function providerJson({
-  name,
-  origin,
-  basePath,
-  wire,
-  keySource,
-  source,
-}: Provider): Record<string, unknown> {
-  return { name, base_url: origin + basePath, wire, key_source: keySource, source };
+  say(context, table(providers, columns, { terminal: terminalOf(context.stdout, context.env) }).join('\n'));
 }
 
 async function test(context: Context, name: string | undefined, json = false): Promise<void> {

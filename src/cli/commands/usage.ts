@@ -1,18 +1,17 @@
 import { Option } from 'commander';
 import { addDays, type Calendar } from '../../calendar.ts';
-import type { Db } from '../../store/database/open.ts';
-import { GROUPINGS, type Grouping, type UsageQuery } from '../../store/reports/query.ts';
-import { type UsageReport, usageReport, usageTrends } from '../../store/reports/usage-report.ts';
-import { type UsageScope, usageResponse } from '../../store/reports/usage-response.ts';
+import type { Reader, UsageFilter } from '../../reading/reader.ts';
+import type { UsageView } from '../../reading/schemas.ts';
+import { GROUPINGS, type Grouping } from '../../store/reports/query.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson, tell } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { parseDay } from '../input/dates.ts';
-import { settingsAndCalendar } from '../settings.ts';
 import { usageCsv } from '../usage/csv.ts';
+import { rowsOf } from '../usage/rows.ts';
 import { type UsageCharts, usageTable } from '../usage/table.ts';
-import { projectFilter, withStore } from '../with-store.ts';
+import { withReader } from '../with-gateway.ts';
 
 interface Options {
   groupBy: Grouping;
@@ -41,38 +40,34 @@ export const usage: SetUp = (command, context) => {
 };
 
 async function run(context: Context, options: Options): Promise<void> {
-  const { calendar } = settingsAndCalendar(context);
-  const scope = scopeOf(options, calendar, context.clock.now());
-  const { report, charts } = await withStore(context, async (db) => {
-    const query = { ...scope, ...projectFilter(db, options.project) };
-    const report = await usageReport(db, calendar, query);
-    return {
-      report,
-      charts: options.json || options.csv ? {} : await readCharts(db, calendar, query, report),
-    };
+  await withReader(context, async (reader) => {
+    const filter = filterOf(options, await reader.calendar(), context.clock.now());
+    const report = await reader.usage(filter);
+    if (options.json) sayJson(context, report);
+    else if (options.csv) say(context, usageCsv(report));
+    else {
+      const charts = await readCharts(reader, filter, report);
+      tell(context, usageTable(report, terminalOf(context.stdout, context.env, options), charts));
+    }
   });
-  if (options.json) sayJson(context, usageResponse(report, scope, { nano: true }));
-  else if (options.csv) say(context, usageCsv(report, scope));
-  else tell(context, usageTable(report, scope, terminalOf(context.stdout, context.env, options), charts));
 }
 
 /** What the charts show: the models behind a report by day, the days behind any other. */
-async function readCharts(
-  db: Db,
-  calendar: Calendar,
-  query: UsageQuery,
-  { rows }: UsageReport,
-): Promise<UsageCharts> {
-  const { groupBy } = query;
-  if (groupBy === 'day')
-    return { parts: (await usageReport(db, calendar, { ...query, groupBy: 'model' })).rows };
-  return { parts: rows, trends: await usageTrends(db, calendar, { ...query, groupBy }) };
+async function readCharts(reader: Reader, filter: UsageFilter, { data }: UsageView): Promise<UsageCharts> {
+  const { groupBy } = filter;
+  if (groupBy === 'day') {
+    const byModel = await reader.usage({ ...filter, groupBy: 'model' });
+    return { parts: rowsOf(byModel) };
+  }
+  const trends = await reader.usageTrends({ ...filter, groupBy });
+  const costs = trends.data?.map(({ key, cost_nano_usd }) => [key, cost_nano_usd] as const);
+  return { parts: rowsOf({ data, group_by: groupBy }), trends: costs && new Map(costs) };
 }
 
-function scopeOf({ from, to, groupBy, project }: Options, calendar: Calendar, now: number): UsageScope {
+function filterOf({ from, to, groupBy, project }: Options, calendar: Calendar, now: number): UsageFilter {
   const last = to === undefined ? calendar.dateOf(now) : parseDay(to, '--to', calendar, now);
   const first =
     from === undefined ? addDays(last, 1 - DEFAULT_DAYS) : parseDay(from, '--from', calendar, now);
   if (first > last) throw usageError(`--from ${first} is after --to ${last}`);
-  return { from: first, to: last, groupBy, project: project ?? null, timezone: calendar.timezone };
+  return { from: first, to: last, groupBy, project };
 }

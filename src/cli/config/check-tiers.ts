@@ -1,8 +1,9 @@
 import { SettingError } from '../../config/setting-error.ts';
 import { isName, namesIn, parseTiers } from '../../config/tiers.ts';
 import { worstCase } from '../../pricing/cost.ts';
+import { catalogOf, knownPrices } from '../../reading/known-prices.ts';
 import type { Context } from '../context.ts';
-import { knownPrices } from '../prices/known-prices.ts';
+import { readSettings } from '../settings.ts';
 import { unknownProvidersIn } from './unknown-providers.ts';
 
 /**
@@ -32,6 +33,7 @@ const SAMPLE_USAGE = { inputTokens: 1_000_000, outputTokens: 1_000_000, choices:
 
 /** Cost of the sample usage at list prices; undefined when no price is known. */
 function listPrice(context: Context, name: string): number | undefined {
-  const [price] = knownPrices(context, name);
+  const configured = Object.keys(readSettings(context).settings.providers);
+  const [price] = knownPrices(name, { catalog: catalogOf([], context.clock.now), configured });
   return price && worstCase(SAMPLE_USAGE, price.card);
 }

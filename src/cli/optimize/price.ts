@@ -1,8 +1,8 @@
 import { nanoFromPico } from '../../pricing/pico.ts';
 import { rateAt } from '../../pricing/rate.ts';
+import { catalogOf, type KnownPrice, knownPrices } from '../../reading/known-prices.ts';
 import { listPrices } from '../../store/accounts/prices.ts';
 import type { Context } from '../context.ts';
-import { type KnownPrice, knownPrices } from '../prices/known-prices.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
@@ -21,7 +21,10 @@ export async function worthOf(
 ): Promise<Worth | undefined> {
   const { settings } = readSettings(context);
   const overrides = await withStore(context, listPrices);
-  const [price] = knownPrices(context, settings.aliases[name] ?? name, overrides);
+  const [price] = knownPrices(settings.aliases[name] ?? name, {
+    catalog: catalogOf(overrides, context.clock.now),
+    configured: Object.keys(settings.providers),
+  });
   if (!price) return undefined;
   const cost = (count: number) => BigInt(count) * rateAt(price.card.input, count);
   return { price, savedNanoUsd: nanoFromPico(cost(tokens.tokensBefore) - cost(tokens.tokensAfter)) };

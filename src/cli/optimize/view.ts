@@ -1,11 +1,12 @@
 import { formatUsd, usdNumber } from '../../money.ts';
 import { rateAt } from '../../pricing/rate.ts';
+import { usdPerMillion } from '../../reading/price-views.ts';
 import { count, percent, plural } from '../../terminal/numbers.ts';
 import { servedBy } from '../../terminal/request-words.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 import { clean, shorten } from '../../terminal/text.ts';
-import { perMillion, usdPerMillion } from '../prices/read.ts';
+import { perMillion } from '../prices/read.ts';
 import { diffLines, shortDiff } from './diff.ts';
 import type { MessageOutcome, Outcome } from './measure.ts';
 import type { Worth } from './price.ts';

@@ -1,93 +1,73 @@
-import type { Rate } from '../../pricing/rate.ts';
-import type { StoredPrice } from '../../store/accounts/prices.ts';
+import { formatUsd, NANO_PER_USD } from '../../money.ts';
+import type { PriceInForceView, PriceView } from '../../reading/schemas.ts';
 import { tokens } from '../../terminal/numbers.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
-import type { KnownPrice } from './known-prices.ts';
-import { feeText, feeUsd, perMillion, usdPerMillion } from './read.ts';
+
+/** The names of the rates, in dollars per million tokens. */
+type RateName = Extract<keyof PriceView, `${string}_per_million`>;
 
 /** The prices that the user set. */
-export function priceTable(prices: StoredPrice[], terminal: Terminal): string {
-  const columns: Column<StoredPrice>[] = [
+export function priceTable(prices: PriceView[], terminal: Terminal): string {
+  const columns: Column<PriceView>[] = [
     { header: 'model', value: nameOf, shrinks: true },
-    { header: 'input', value: (price) => perMillion(price.inputPicoUsd), align: 'right' },
-    { header: 'cached input', value: (price) => perMillion(price.cachedInputPicoUsd), align: 'right' },
-    { header: 'cache write', value: (price) => perMillion(price.cacheWritePicoUsd), align: 'right' },
-    { header: 'output', value: (price) => perMillion(price.outputPicoUsd), align: 'right' },
-    ...(prices.some(({ requestPicoUsd }) => requestPicoUsd)
-      ? [column<StoredPrice>('per request', (price) => feeText(price.requestPicoUsd))]
-      : []),
+    ...rateColumns<PriceView>((price, name) => usdText(price[name])),
+    ...(prices.some(({ usd_per_request }) => usd_per_request) ? [feeColumn] : []),
   ];
   const title = terminal.palette.bold('Prices that you set, in dollars per million tokens');
   return [title, '', ...table(prices, columns, { terminal })].join('\n');
 }
 
 /** The prices in force of a model at each provider, with their sources. */
-export function knownTable(prices: KnownPrice[], terminal: Terminal): string {
-  const columns: Column<KnownPrice>[] = [
+export function knownTable(prices: PriceInForceView[], terminal: Terminal): string {
+  const columns: Column<PriceInForceView>[] = [
     { header: 'provider', value: ({ provider }) => provider },
-    { header: 'input', value: ({ card }) => rateText(card.input), align: 'right' },
-    { header: 'cached input', value: ({ card }) => rateText(card.cachedInput), align: 'right' },
-    { header: 'cache write', value: ({ card }) => rateText(card.cacheWrite), align: 'right' },
-    { header: 'output', value: ({ card }) => rateText(card.output), align: 'right' },
-    ...(prices.some(({ card }) => card.perRequestPicoUsd > 0n)
-      ? [column<KnownPrice>('per request', ({ card }) => feeText(Number(card.perRequestPicoUsd)))]
-      : []),
-    { header: 'source', value: ({ card }) => card.source, shrinks: true },
+    ...rateColumns<PriceInForceView>((price, name) => {
+      const rises = price.tiers.some((tier) => tier[name] !== null);
+      return `${usdText(price[name])}${rises ? '*' : ''}`;
+    }),
+    ...(prices.some(({ usd_per_request }) => usd_per_request) ? [feeColumn] : []),
+    { header: 'source', value: ({ source }) => source, shrinks: true },
   ];
   const [first] = prices;
   const title = terminal.palette.bold(`Price of ${first?.model}, in dollars per million tokens`);
   return [title, '', ...table(prices, columns, { terminal }), ...tierLines(prices)].join('\n');
 }
 
-function column<T>(header: string, value: (row: T) => string): Column<T> {
-  return { header, value, align: 'right' };
+function rateColumns<T>(text: (price: T, name: RateName) => string): Column<T>[] {
+  const column = (header: string, name: RateName): Column<T> => ({
+    header,
+    value: (price) => text(price, name),
+    align: 'right',
+  });
+  return [
+    column('input', 'input_usd_per_million'),
+    column('cached input', 'cached_input_usd_per_million'),
+    column('cache write', 'cache_write_usd_per_million'),
+    column('output', 'output_usd_per_million'),
+  ];
 }
 
-function rateText({ picoUsd, tiers }: Rate): string {
-  return `${perMillion(Number(picoUsd))}${tiers.length > 0 ? '*' : ''}`;
+const feeColumn: Column<Pick<PriceView, 'usd_per_request'>> = {
+  header: 'per request',
+  value: ({ usd_per_request }) => usdText(usd_per_request),
+  align: 'right',
+};
+
+function usdText(usd: number | null): string {
+  return usd === null ? '-' : formatUsd(Math.round(usd * NANO_PER_USD));
 }
 
-function tierLines(prices: KnownPrice[]): string[] {
-  const lines = prices.flatMap(({ provider, card }) =>
-    card.input.tiers.map(({ overTokens, picoUsd }) => {
-      const output = card.output.tiers.find((tier) => tier.overTokens === overTokens)?.picoUsd;
-      const rest = output === undefined ? '' : `, output ${perMillion(Number(output))}`;
-      return `* ${provider}, over ${tokens(overTokens)} input tokens: input ${perMillion(Number(picoUsd))}${rest}`;
+function tierLines(prices: PriceInForceView[]): string[] {
+  const lines = prices.flatMap(({ provider, tiers }) =>
+    tiers.map(({ over_tokens, input_usd_per_million: input, output_usd_per_million: output }) => {
+      const rest = output === null ? '' : `, output ${usdText(output)}`;
+      return `* ${provider}, over ${tokens(over_tokens)} input tokens: input ${usdText(input)}${rest}`;
     }),
   );
   return lines.length > 0 ? ['', ...lines] : [];
 }
 
-export function nameOf({ provider, model }: Pick<StoredPrice, 'provider' | 'model'>): string {
-  return provider === '' ? model : `${provider}/${model}`;
-}
-
-export function priceJson(price: StoredPrice): Record<string, unknown> {
-  return {
-    provider: price.provider === '' ? null : price.provider,
-    model: price.model,
-    input_usd_per_million: usdPerMillion(price.inputPicoUsd),
-    output_usd_per_million: usdPerMillion(price.outputPicoUsd),
-    cached_input_usd_per_million: usdPerMillion(price.cachedInputPicoUsd),
-    cache_write_usd_per_million: usdPerMillion(price.cacheWritePicoUsd),
-    usd_per_request: feeUsd(price.requestPicoUsd),
-  };
-}
-
-export function knownJson({ provider, model, card }: KnownPrice): Record<string, unknown> {
-  return {
-    provider,
-    model,
-    input_usd_per_million: usdPerMillion(Number(card.input.picoUsd)),
-    output_usd_per_million: usdPerMillion(Number(card.output.picoUsd)),
-    cached_input_usd_per_million: usdPerMillion(Number(card.cachedInput.picoUsd)),
-    cache_write_usd_per_million: usdPerMillion(Number(card.cacheWrite.picoUsd)),
-    usd_per_request: feeUsd(Number(card.perRequestPicoUsd)),
-    tiers: card.input.tiers.map(({ overTokens, picoUsd }) => ({
-      over_tokens: overTokens,
-      input_usd_per_million: usdPerMillion(Number(picoUsd)),
-    })),
-    source: card.source,
-  };
+export function nameOf({ provider, model }: Record<'provider' | 'model', string | null>): string {
+  return provider ? `${provider}/${model}` : `${model}`;
 }

@@ -1,4 +1,4 @@
-import { type AskRemote, connectRemote } from '../../remote/client.ts';
+import type { AskRemote } from '../../remote/client.ts';
 import { type RemoteGateway, remoteGateway } from '../../remote/target.ts';
 import type { Context } from '../context.ts';
 import { type CliError, usageError } from '../exit.ts';
@@ -12,7 +12,17 @@ export interface Remote {
 /** The remote gw of a command; undefined if it talks to this machine's. Throws for a malformed URL or a missing key. */
 export function remoteOf(context: Context): Remote | undefined {
   const gateway = remoteGateway(context);
-  return gateway ? { gateway, ask: connectRemote(gateway, context) } : undefined;
+  if (!gateway) return undefined;
+  let connected: Promise<AskRemote> | undefined;
+  // Local commands load no client.
+  const connect = async () => (await import('../../remote/client.ts')).connectRemote(gateway, context);
+  return {
+    gateway,
+    async ask(request) {
+      connected ??= connect();
+      return (await connected)(request);
+    },
+  };
 }
 
 /** The error of a command that works on this machine only. `what` is its name, such as `gw start`. */

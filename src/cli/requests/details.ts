@@ -1,4 +1,4 @@
-import type { LoggedRequest } from '../../store/requests/request-log.ts';
+import type { RequestView } from '../../reading/schemas.ts';
 import { factsOf } from '../../terminal/request-facts.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 import { clean, pad, widthOf, wrap } from '../../terminal/text.ts';
@@ -8,7 +8,7 @@ const GAP = 2;
 
 /** The details of a request, as in the dashboard. */
 export function requestDetails(
-  request: LoggedRequest,
+  request: RequestView,
   timezone: string,
   { palette, columns }: Terminal,
 ): string {

@@ -1,5 +1,4 @@
-import { formatRequestId } from '../../ids.ts';
-import type { LoggedRequest } from '../../store/requests/request-log.ts';
+import type { RequestView } from '../../reading/schemas.ts';
 import { tokens } from '../../terminal/numbers.ts';
 import { costOf, mark } from '../../terminal/request-words.ts';
 import { type Column, table } from '../../terminal/table.ts';
@@ -9,44 +8,52 @@ import { createTimeFormat, timeColumn, tookText } from '../../terminal/time.ts';
 /** Narrower terminals have no room for both the project and the duration. */
 const WIDE_COLUMNS = 100;
 
-const project: Column<LoggedRequest> = {
+const project: Column<RequestView> = {
   header: 'project',
-  value: (request) => request.project,
+  value: (request) => request.project_id,
   shrinks: true,
 };
-const took: Column<LoggedRequest> = {
+const took: Column<RequestView> = {
   header: 'took',
-  value: ({ durationMs }) => tookText(durationMs),
+  value: ({ duration_ms }) => tookText(duration_ms),
   align: 'right',
 };
 
 /** Requests as a table, newest first. */
-export function requestTable(requests: LoggedRequest[], timezone: string, terminal: Terminal): string {
+export function requestTable(requests: RequestView[], timezone: string, terminal: Terminal): string {
   const { palette } = terminal;
   const timeText = timeColumn(
-    requests.map(({ timeMs }) => timeMs),
+    requests.map(({ created_at }) => Date.parse(created_at)),
     createTimeFormat(timezone),
   );
-  const manyProjects = new Set(requests.map(({ project }) => project)).size > 1;
-  const columns: Column<LoggedRequest>[] = [
+  const manyProjects = new Set(requests.map(({ project_id }) => project_id)).size > 1;
+  const columns: Column<RequestView>[] = [
     {
       header: ' ',
       value: mark,
       style: (text, { outcome }) => (outcome === 'blocked' ? palette.bad(text) : palette.warn(text)),
     },
-    { header: 'id', value: ({ id }) => formatRequestId(id) },
-    { header: 'time', value: ({ timeMs }) => timeText(timeMs) },
+    { header: 'id', value: ({ id }) => id },
+    { header: 'time', value: ({ created_at }) => timeText(Date.parse(created_at)) },
     { header: 'model', value: modelText, shrinks: true },
     ...(manyProjects ? [project] : []),
     { header: 'st', value: ({ status }) => String(status || '-') },
-    { header: 'in>out', value: (r) => `${tokens(r.inputTokens)}>${tokens(r.outputTokens)}`, align: 'right' },
-    { header: 'cost', value: costOf, align: 'right' },
+    {
+      header: 'in>out',
+      value: (r) => `${tokens(r.input_tokens)}>${tokens(r.output_tokens)}`,
+      align: 'right',
+    },
+    {
+      header: 'cost',
+      value: ({ cost_nano_usd, flags }) => costOf({ costNanoUsd: cost_nano_usd, flags }),
+      align: 'right',
+    },
     ...(manyProjects && terminal.columns < WIDE_COLUMNS ? [] : [took]),
   ];
   return [palette.bold(`Requests (${timezone})`), '', ...table(requests, columns, { terminal })].join('\n');
 }
 
 /** The model that served the request, or would have. Old records may be of shadow requests, which gw made itself. */
-function modelText({ model, askedModel, flags }: LoggedRequest): string {
-  return `${model || askedModel || '-'}${flags.includes('shadow') ? ' (shadow)' : ''}`;
+function modelText({ model, asked_model, flags }: RequestView): string {
+  return `${model || asked_model || '-'}${flags.includes('shadow') ? ' (shadow)' : ''}`;
 }

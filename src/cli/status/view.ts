@@ -1,7 +1,4 @@
-import { formatUsd, usdNumber } from '../../money.ts';
-import { budgetResponse } from '../../store/budgets/budget-response.ts';
-import { budgetName } from '../../store/budgets/budgets.ts';
-import type { UsageFigures } from '../../store/reports/usage-report.ts';
+import { formatUsd } from '../../money.ts';
 import { forecastText, mark, shareOf } from '../../terminal/budget-words.ts';
 import { count, percent, plural } from '../../terminal/numbers.ts';
 import { pasteable } from '../../terminal/pasteable.ts';
@@ -28,7 +25,7 @@ export function statusLines(status: Status, { version, gw, palette, columns }: S
   const running = status.state.kind === 'running';
   return [
     line(`gw ${version}`, running ? daemonText(status) : palette.warn(daemonText(status))),
-    line('today', todayText(status.today, status.timezone)),
+    line('today', todayText(status)),
     line('budgets', wrap(budgetsText(status), room).join(below)),
     line('providers', providersText(status)),
     line('next', wrapMessage(pasteable(nextText(status), gw), room, gw).replaceAll('\n', below)),
@@ -48,25 +45,24 @@ function daemonText({ state, now }: Status): string {
   }
 }
 
-function todayText(today: UsageFigures, timezone: string): string {
+function todayText({ today, timezone }: Status): string {
   const parts = [
-    `${formatUsd(today.costNanoUsd)} in ${plural(today.requests, 'request')}`,
-    today.unpricedRequests > 0 ? `${count(today.unpricedRequests)} unpriced` : '',
-    today.blockedRequests > 0 ? `${count(today.blockedRequests)} blocked` : '',
-    today.failedRequests > 0 ? `${count(today.failedRequests)} failed` : '',
-    today.savedNanoUsd > 0 ? `saved ${formatUsd(today.savedNanoUsd)}` : '',
+    `${formatUsd(today.cost_nano_usd)} in ${plural(today.requests, 'request')}`,
+    today.unpriced_requests > 0 ? `${count(today.unpriced_requests)} unpriced` : '',
+    today.blocked_requests > 0 ? `${count(today.blocked_requests)} blocked` : '',
+    today.failed_requests > 0 ? `${count(today.failed_requests)} failed` : '',
+    today.saved_nano_usd > 0 ? `saved ${formatUsd(today.saved_nano_usd)}` : '',
   ];
   return `${parts.filter(Boolean).join(', ')} (${timezone})`;
 }
 
 /** The budget closest to its cap, and the number of others. */
-function budgetsText({ standings, timezone, now }: Status): string {
-  const [first, ...rest] = [...standings].sort((a, b) => shareOf(b) - shareOf(a));
+function budgetsText({ budgets, timezone, now }: Status): string {
+  const [first, ...rest] = [...budgets].sort((a, b) => shareOf(b) - shareOf(a));
   if (!first) return 'none';
-  const { budget, posted } = first;
   const more = rest.length > 0 ? ` (and ${rest.length} more)` : '';
-  const spent = `${percent(shareOf(first))}, ${formatUsd(posted)} of ${formatUsd(budget.capNanoUsd)}`;
-  return `${mark(first).trim()} ${budgetName(budget)} ${spent}; ${forecastText(first, createTimeFormat(timezone), now)}${more}`.trimStart();
+  const spent = `${percent(shareOf(first))}, ${formatUsd(first.spent_nano_usd)} of ${formatUsd(first.cap_nano_usd)}`;
+  return `${mark(first).trim()} ${first.id} ${spent}; ${forecastText(first, createTimeFormat(timezone), now)}${more}`.trimStart();
 }
 
 function providersText({ providers, problems }: Status): string {
@@ -74,36 +70,18 @@ function providersText({ providers, problems }: Status): string {
   return problems.length > 0 ? `${names}; ${plural(problems.length, 'problem')}: gw doctor` : names;
 }
 
-function nextText({ state, providers, standings }: Status): string {
+function nextText({ state, providers, budgets }: Status): string {
   if (state.kind === 'stopped') return 'gw start';
   if (state.kind === 'silent') return 'gw logs';
   const steps = ['eval "$(gw env)"'];
   if (providers.length === 0) steps.push('gw providers add openai');
-  else if (standings.length === 0) steps.push('gw budget set 5');
+  else if (budgets.length === 0) steps.push('gw budget set 5');
   return [...steps, 'gw usage', 'gw --help'].join('   ');
 }
 
 /** The JSON form of the status. */
-export function statusJson(status: Status, version: string): Record<string, unknown> {
-  const { today, standings, now, providers, problems, timezone } = status;
-  return {
-    version,
-    ...daemonJson(status.state),
-    timezone,
-    today: {
-      requests: today.requests,
-      blocked_requests: today.blockedRequests,
-      failed_requests: today.failedRequests,
-      unpriced_requests: today.unpricedRequests,
-      cost_usd: usdNumber(today.costNanoUsd),
-      cost_nano_usd: today.costNanoUsd,
-      saved_usd: usdNumber(today.savedNanoUsd),
-      saved_nano_usd: today.savedNanoUsd,
-    },
-    budgets: standings.map((standing) => budgetResponse(standing, now, { nano: true })),
-    providers,
-    problems,
-  };
+export function statusJson({ state, now, ...status }: Status, version: string): Record<string, unknown> {
+  return { version, ...daemonJson(state), ...status };
 }
 
 /** The JSON form of the daemon's state. */

@@ -1,15 +1,13 @@
-import type { UsageReport } from '../../store/reports/usage-report.ts';
-import { type UsageScope, usageResponseRow } from '../../store/reports/usage-response.ts';
+import type { UsageView } from '../../reading/schemas.ts';
 import { clean } from '../../terminal/text.ts';
+import { keyOf } from './rows.ts';
 
 /** The rows of a report as RFC 4180 CSV, with the JSON field names as the header. Without the total. */
-export function usageCsv({ rows, total }: UsageReport, { groupBy }: UsageScope): string {
-  const names = Object.keys(usageResponseRow({ key: '', ...total }, groupBy, { nano: true }));
-  const lines = rows.map((row) => {
-    const values = usageResponseRow(row, groupBy, { nano: true });
-    return names.map((name) => field(values[name] ?? '')).join(',');
-  });
-  return [names.join(','), ...lines].join('\n');
+export function usageCsv({ data, total, group_by }: UsageView): string {
+  const key = keyOf(group_by);
+  const figures = Object.keys(total) as (keyof UsageView['total'])[];
+  const lines = data.map((row) => [row[key] ?? '', ...figures.map((name) => row[name])].map(field).join(','));
+  return [[key, ...figures].join(','), ...lines].join('\n');
 }
 
 function field(value: string | number): string {

@@ -1,12 +1,12 @@
 import { formatUsd } from '../../money.ts';
-import type { UsageFigures, UsageReport, UsageRow } from '../../store/reports/usage-report.ts';
-import type { UsageScope } from '../../store/reports/usage-response.ts';
+import type { UsageView } from '../../reading/schemas.ts';
 import { bar } from '../../terminal/bars.ts';
 import { fitPoints, peakOf, sparkline } from '../../terminal/chart.ts';
 import { count, plural, tokens } from '../../terminal/numbers.ts';
 import { stackedBar } from '../../terminal/stacked-bar.ts';
 import { type Column, table } from '../../terminal/table.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
+import { type Figures, rowsOf, type UsageRow } from './rows.ts';
 
 const BAR_CELLS = 24;
 const TREND_CELLS = 31;
@@ -21,14 +21,15 @@ export interface UsageCharts {
 
 /** The usage report: a bar of the parts of the total, a table with charts, and remarks on the totals. */
 export function usageTable(
-  { rows, total }: UsageReport,
-  scope: UsageScope,
+  report: UsageView,
   terminal: Terminal,
   { parts = [], trends }: UsageCharts = {},
 ): string {
   const { bold, dim } = terminal.palette;
-  const whose = scope.project === null ? 'all projects' : `project ${scope.project}`;
-  const title = bold(`Usage by ${scope.groupBy}, ${scope.from} to ${scope.to} (${scope.timezone}), ${whose}`);
+  const { total, project_id: project, group_by: groupBy, from, to, timezone } = report;
+  const rows = rowsOf(report);
+  const whose = project === null ? 'all projects' : `project ${project}`;
+  const title = bold(`Usage by ${groupBy}, ${from} to ${to} (${timezone}), ${whose}`);
   if (rows.length === 0) {
     return [title, '', 'No requests yet. To point a client at gw:', '  gw start', '  eval "$(gw env)"'].join(
       '\n',
@@ -36,7 +37,7 @@ export function usageTable(
   }
   const sum: UsageRow = { key: 'total', ...total };
   const chart = trends ? trendColumn(trends, sum, terminal) : barColumn(rows, sum, terminal);
-  const lines = table(rows, columnsFor(scope, terminal, chart), { terminal, total: sum });
+  const lines = table(rows, columnsFor(groupBy, terminal, chart), { terminal, total: sum });
   const partsBar = stackedBar(partsOf(parts), terminal);
   return [
     title,
@@ -48,17 +49,13 @@ export function usageTable(
   ].join('\n');
 }
 
-function columnsFor(
-  { groupBy }: UsageScope,
-  { palette }: Terminal,
-  chart: Column<UsageRow>,
-): Column<UsageRow>[] {
+function columnsFor(groupBy: string, { palette }: Terminal, chart: Column<UsageRow>): Column<UsageRow>[] {
   return [
     { header: groupBy, value: (row) => row.key || '-', shrinks: true },
     { header: 'requests', value: (row) => count(row.requests), align: 'right' },
-    { header: 'input', value: (row) => tokens(row.inputTokens), align: 'right' },
-    { header: 'cached', value: (row) => tokens(row.cachedInputTokens), align: 'right' },
-    { header: 'output', value: (row) => tokens(row.outputTokens), align: 'right' },
+    { header: 'input', value: (row) => tokens(row.input_tokens), align: 'right' },
+    { header: 'cached', value: (row) => tokens(row.cached_input_tokens), align: 'right' },
+    { header: 'output', value: (row) => tokens(row.output_tokens), align: 'right' },
     { header: 'cost', value: costOf, align: 'right', style: (text) => palette.bold(text) },
     chart,
   ];
@@ -93,38 +90,38 @@ function trendColumn(
 
 /** Shares of the cost, or of the requests if the total cost is zero. */
 function partsOf(rows: readonly UsageRow[]): { name: string; value: number }[] {
-  const costs = rows.some((row) => row.costNanoUsd > 0);
-  return rows.map((row) => ({ name: row.key || '-', value: costs ? row.costNanoUsd : row.requests }));
+  const costs = rows.some((row) => row.cost_nano_usd > 0);
+  return rows.map((row) => ({ name: row.key || '-', value: costs ? row.cost_nano_usd : row.requests }));
 }
 
 /** The length of a row's bar: its cost, or its requests if the total cost is zero. */
 function shareOf(rows: UsageRow[]): (row: UsageRow) => number {
-  const most = Math.max(...rows.map((row) => row.costNanoUsd));
-  if (most > 0) return (row) => row.costNanoUsd / most;
+  const most = Math.max(...rows.map((row) => row.cost_nano_usd));
+  if (most > 0) return (row) => row.cost_nano_usd / most;
   const mostRequests = Math.max(...rows.map((row) => row.requests));
   return (row) => row.requests / mostRequests;
 }
 
 /** An unknown price is not $0: `+?` after an amount stands for requests without a price. */
-function costOf({ costNanoUsd, unpricedRequests }: UsageFigures): string {
-  if (unpricedRequests === 0) return formatUsd(costNanoUsd);
-  return costNanoUsd === 0 ? 'unpriced' : `${formatUsd(costNanoUsd)}+?`;
+function costOf({ cost_nano_usd: cost, unpriced_requests: unpriced }: Figures): string {
+  if (unpriced === 0) return formatUsd(cost);
+  return cost === 0 ? 'unpriced' : `${formatUsd(cost)}+?`;
 }
 
-function remarks(total: UsageFigures): string[] {
+function remarks(total: Figures): string[] {
   const lines: string[] = [];
-  if (total.savedTokens > 0) {
-    lines.push(`saved ${formatUsd(total.savedNanoUsd)} and ${plural(total.savedTokens, 'token')}`);
+  if (total.saved_tokens > 0) {
+    lines.push(`saved ${formatUsd(total.saved_nano_usd)} and ${plural(total.saved_tokens, 'token')}`);
   }
-  if (total.blockedRequests > 0) {
-    lines.push(`${plural(total.blockedRequests, 'request')} blocked: gw requests --status blocked`);
+  if (total.blocked_requests > 0) {
+    lines.push(`${plural(total.blocked_requests, 'request')} blocked: gw requests --status blocked`);
   }
-  if (total.failedRequests > 0) {
-    lines.push(`${plural(total.failedRequests, 'request')} failed: gw requests --status failed`);
+  if (total.failed_requests > 0) {
+    lines.push(`${plural(total.failed_requests, 'request')} failed: gw requests --status failed`);
   }
-  if (total.unpricedRequests > 0) {
+  if (total.unpriced_requests > 0) {
     lines.push(
-      `${plural(total.unpricedRequests, 'request')} unpriced, not in the totals: gw prices set MODEL --input X --output Y`,
+      `${plural(total.unpriced_requests, 'request')} unpriced, not in the totals: gw prices set MODEL --input X --output Y`,
     );
   }
   return lines.length > 0 ? ['', ...lines] : [];

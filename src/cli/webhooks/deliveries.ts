@@ -1,3 +1,4 @@
+import type { Calendar } from '../../calendar.ts';
 import { plural } from '../../terminal/numbers.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
@@ -6,8 +7,7 @@ import { usageError } from '../exit.ts';
 import { readCount } from '../input/count.ts';
 import { parseSince } from '../input/dates.ts';
 import { remoteOf } from '../remote/connection.ts';
-import { settingsAndCalendar } from '../settings.ts';
-import { withWebhooks } from './service.ts';
+import { withAdmin, withReader } from '../with-gateway.ts';
 import { deliveryTable } from './view.ts';
 
 /** Options that select deliveries. */
@@ -30,17 +30,19 @@ export async function listDeliveries(
   webhook: string | undefined,
   options: DeliveriesOptions,
 ): Promise<void> {
-  const query = {
-    ...queryOf(context, options),
-    ...(webhook === undefined ? {} : { webhook }),
-    ...(options.failed ? { status: 'failed' as const } : {}),
-    limit: readCount(options.limit, '--limit', { min: 1, max: MAX_LISTED }),
-  };
-  const deliveries = await withWebhooks(context, ({ service, caller }) => service.deliveries(caller, query));
-  const { timezone } = settingsAndCalendar(context).settings;
-  if (options.json) sayJson(context, deliveries);
-  else if (deliveries.length === 0) note(context, 'No deliveries match.');
-  else say(context, deliveryTable(deliveries, timezone, terminalOf(context.stdout, context.env)));
+  const limit = readCount(options.limit, '--limit', { min: 1, max: MAX_LISTED });
+  await withReader(context, async (reader) => {
+    const calendar = await reader.calendar();
+    const deliveries = await reader.deliveries({
+      ...queryOf(options, calendar, context.clock.now()),
+      ...(webhook === undefined ? {} : { webhook }),
+      ...(options.failed ? { status: 'failed' as const } : {}),
+      limit,
+    });
+    if (options.json) sayJson(context, deliveries);
+    else if (deliveries.length === 0) note(context, 'No deliveries match.');
+    else say(context, deliveryTable(deliveries, calendar.timezone, terminalOf(context.stdout, context.env)));
+  });
 }
 
 /** Resends one finished delivery, or with `--failed` all failed ones that were not resent yet. */
@@ -64,26 +66,26 @@ async function replayOne(context: Context, id: string, { since, project, json }:
       '--since and --project select failed deliveries. Use them with --failed, and without an id',
     );
   }
-  const delivery = await withWebhooks(context, ({ service, caller }) => service.replay(caller, id));
+  const delivery = await withAdmin(context, ({ webhooks }) => webhooks.replay(id));
   if (json) sayJson(context, delivery);
   else note(context, `Delivery ${delivery.id} resends ${delivery.event_id} to ${delivery.webhook_id}.`);
   await sayIfStopped(context);
 }
 
 async function replayAllFailed(context: Context, options: Selection): Promise<void> {
-  const query = queryOf(context, options);
-  const count = await withWebhooks(context, ({ service, caller }) => service.replayFailed(caller, query));
+  const count = await withAdmin(context, async ({ webhooks }, reader) =>
+    webhooks.replayFailed(queryOf(options, await reader.calendar(), context.clock.now())),
+  );
   if (options.json) sayJson(context, { replayed: count });
   else if (count === 0) note(context, 'No failed deliveries to resend.');
   else note(context, `${plural(count, 'failed event')} will be resent.`);
   if (count > 0) await sayIfStopped(context);
 }
 
-function queryOf(context: Context, { project, since }: Selection): { project?: string; since?: number } {
-  const { calendar } = settingsAndCalendar(context);
+function queryOf({ project, since }: Selection, calendar: Calendar, now: number) {
   return {
     ...(project === undefined ? {} : { project }),
-    ...(since === undefined ? {} : { since: parseSince(since, calendar, context.clock.now()) }),
+    ...(since === undefined ? {} : { since: parseSince(since, calendar, now) }),
   };
 }
 

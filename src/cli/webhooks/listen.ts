@@ -15,7 +15,7 @@ import { EXIT, Exit } from '../exit.ts';
 import { readSettings } from '../settings.ts';
 import { projectFilter, withStore } from '../with-store.ts';
 import { gatherBlocked, type Show } from './gather-blocked.ts';
-import { policyInForce } from './service.ts';
+import { policyInForce } from './local-service.ts';
 
 export interface ListenOptions {
   forwardTo?: string;

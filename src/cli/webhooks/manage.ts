@@ -3,7 +3,7 @@ import { clean } from '../../terminal/text.ts';
 import type { EndpointView } from '../../webhooks/views.ts';
 import { type Context, note, say, sayJson, tell } from '../context.ts';
 import { CliError, usageError } from '../exit.ts';
-import { policyInForce, withWebhooks } from './service.ts';
+import { withAdmin, withReader } from '../with-gateway.ts';
 import { endpointTable, eventsText, testText } from './view.ts';
 
 export interface Json {
@@ -29,12 +29,7 @@ export async function addWebhook(context: Context, url: string, options: AddOpti
     ...(events === undefined ? {} : { events: listOf(events) }),
     ...(format === undefined ? {} : { format }),
   };
-  const policy = await policyInForce(context);
-  const webhook = await withWebhooks(
-    context,
-    ({ service, caller }) => service.register(caller, input),
-    policy,
-  );
+  const webhook = await withAdmin(context, ({ webhooks }) => webhooks.register(input));
   if (json) sayJson(context, webhook);
   else say(context, webhook.secret);
   note(
@@ -47,16 +42,16 @@ export async function addWebhook(context: Context, url: string, options: AddOpti
 }
 
 export async function listWebhooks(context: Context, { project, json }: ListOptions): Promise<void> {
-  const webhooks = await withWebhooks(context, ({ service, caller }) => service.list(caller, project));
+  const webhooks = await withReader(context, (reader) => reader.webhooks({ project }));
   if (json) sayJson(context, webhooks);
   else if (webhooks.length === 0) note(context, 'No webhooks. To add one: gw webhooks add URL');
   else tell(context, endpointTable(webhooks, terminalOf(context.stdout, context.env)));
 }
 
 export async function removeWebhook(context: Context, id: string, { json }: Json): Promise<void> {
-  const webhook = await withWebhooks(context, async ({ service, caller }) => {
-    const webhook = await service.get(caller, id);
-    await service.remove(caller, id);
+  const webhook = await withAdmin(context, async ({ webhooks }) => {
+    const webhook = await webhooks.get(id);
+    await webhooks.remove(id);
     return webhook;
   });
   if (json) sayJson(context, { id: webhook.id, deleted: true });
@@ -70,16 +65,14 @@ export async function enableWebhook(
   enabled: boolean,
   { json }: Json,
 ): Promise<void> {
-  const webhook: EndpointView = await withWebhooks(context, ({ service, caller }) =>
-    service.update(caller, id, { enabled }),
-  );
+  const webhook: EndpointView = await withAdmin(context, ({ webhooks }) => webhooks.update(id, { enabled }));
   if (json) sayJson(context, webhook);
   else note(context, `Webhook ${webhook.id} is ${webhook.status}.`);
 }
 
 /** Gives a webhook a new secret. Prints it to stdout, only this once. */
 export async function rotateSecret(context: Context, id: string, { json }: Json): Promise<void> {
-  const webhook = await withWebhooks(context, ({ service, caller }) => service.rotate(caller, id));
+  const webhook = await withAdmin(context, ({ webhooks }) => webhooks.rotate(id));
   if (json) sayJson(context, webhook);
   else say(context, webhook.secret);
   note(
@@ -95,15 +88,14 @@ export async function testWebhook(
   { json }: Json,
 ): Promise<void> {
   const id = webhook ?? (await onlyWebhook(context));
-  const policy = await policyInForce(context);
-  const test = await withWebhooks(context, ({ service, caller }) => service.test(caller, id), policy);
+  const test = await withAdmin(context, ({ webhooks }) => webhooks.test(id));
   if (json) sayJson(context, test);
   else say(context, testText(test, id, terminalOf(context.stdout, context.env)));
   if (!test.delivered) throw new CliError(`webhook ${id} did not accept the test event`);
 }
 
 async function onlyWebhook(context: Context): Promise<string> {
-  const webhooks = await withWebhooks(context, ({ service, caller }) => service.list(caller));
+  const webhooks = await withReader(context, (reader) => reader.webhooks({}));
   const [first, second] = webhooks;
   if (!first) throw usageError('no webhook to test. To add one: gw webhooks add URL');
   if (!second) return first.id;

@@ -39,8 +39,7 @@ export const CHANGE_OPERATIONS = {
     }),
     response: deletedOf('budget', z.string()),
     run: async ({ admin, parameters: { project = '', period = '' }, query: { repo, run } }) => {
-      const known =
-        run !== undefined && period === 'lifetime' ? ('lifetime' as const) : knownPeriod(project, period);
+      const known = knownPeriod(project, period);
       const scope = run === undefined ? undefined : { kind: 'run' as const, value: run };
       const name = { project, period: known, repo, scope };
       await (await admin()).removeBudget(name);

@@ -1,5 +1,6 @@
 import { formatUsd } from '../../money.ts';
-import { budgetLabel, budgetName, type Standing } from '../../store/budgets/budgets.ts';
+import type { BudgetView } from '../../reading/schemas.ts';
+import { budgetLabel } from '../../store/ledger/terms.ts';
 import { gauge } from '../../terminal/bars.ts';
 import { forecastWords, mark, shareOf } from '../../terminal/budget-words.ts';
 import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
@@ -35,20 +36,20 @@ export const BUDGET_LABELS = [
 ].join(' ');
 
 /** Renders a budget as lines of exactly the width. */
-export function budgetLines(standing: Standing, options: BudgetLineOptions): string[] {
+export function budgetLines(budget: BudgetView, options: BudgetLineOptions): string[] {
   const { shape, width, look } = options;
   switch (shape) {
     case 'wide':
-      return [lineOf(wideCells(standing, options), look)];
+      return [lineOf(wideCells(budget, options), look)];
     case 'narrow':
-      return [lineOf(narrowCells(standing, options), look)];
+      return [lineOf(narrowCells(budget, options), look)];
     case 'pair': {
-      const { mark, percent, style } = partsOf(standing, options);
+      const { mark, percent, style } = partsOf(budget, options);
       const name = width - WIDTHS.mark - PAIR_GAUGE_CELLS - WIDTHS.percent - 3;
-      const amounts = { text: amountsText(standing, options), width: width - WIDTHS.mark - 1, style };
+      const amounts = { text: amountsText(budget, options), width: width - WIDTHS.mark - 1, style };
       return [
         lineOf(
-          [mark, nameCell(standing, options, name), gaugeCell(standing, look, PAIR_GAUGE_CELLS), percent],
+          [mark, nameCell(budget, options, name), gaugeCell(budget, look, PAIR_GAUGE_CELLS), percent],
           look,
         ),
         lineOf([{ text: '', width: WIDTHS.mark }, amounts], look),
@@ -57,63 +58,63 @@ export function budgetLines(standing: Standing, options: BudgetLineOptions): str
   }
 }
 
-function wideCells(standing: Standing, options: BudgetLineOptions): Cell[] {
-  const { mark, percent, left, style } = partsOf(standing, options);
+function wideCells(budget: BudgetView, options: BudgetLineOptions): Cell[] {
+  const { mark, percent, left, style } = partsOf(budget, options);
   const { width, look } = options;
   const fixed = WIDTHS.mark + WIDTHS.percent + WIDTHS.spent + WIDTHS.left + WIDTHS.forecast + 6;
   const cells = Math.max(8, Math.min(24, Math.floor((width - fixed) / 2)));
   return [
     mark,
-    nameCell(standing, options, width - fixed - cells),
-    gaugeCell(standing, look, cells),
+    nameCell(budget, options, width - fixed - cells),
+    gaugeCell(budget, look, cells),
     percent,
-    { text: spentText(standing), width: WIDTHS.spent, align: 'right' },
+    { text: spentText(budget), width: WIDTHS.spent, align: 'right' },
     left,
-    { text: ` ${forecastOrPause(standing, options)}`, width: WIDTHS.forecast, style },
+    { text: ` ${forecastOrPause(budget, options)}`, width: WIDTHS.forecast, style },
   ];
 }
 
-function narrowCells(standing: Standing, options: BudgetLineOptions): Cell[] {
-  const { mark, percent, left, style } = partsOf(standing, options);
+function narrowCells(budget: BudgetView, options: BudgetLineOptions): Cell[] {
+  const { mark, percent, left, style } = partsOf(budget, options);
   const room = options.width - WIDTHS.mark - WIDTHS.percent - WIDTHS.left - 4;
   const name = Math.min(NAME_CELLS, room - WIDTHS.shortForecast);
-  const forecast = { text: forecastOrPause(standing, options), width: room - name, style };
-  return [mark, nameCell(standing, options, name), percent, left, forecast];
+  const forecast = { text: forecastOrPause(budget, options), width: room - name, style };
+  return [mark, nameCell(budget, options, name), percent, left, forecast];
 }
 
 /** The cells that all shapes share, and the style that shows the state. */
-function partsOf(standing: Standing, { selected, look }: BudgetLineOptions) {
-  const sign = mark(standing);
+function partsOf(budget: BudgetView, { selected, look }: BudgetLineOptions) {
+  const sign = mark(budget);
   const style = styleOf(sign, look);
-  const pointer = budgetName(standing.budget) === selected ? '>' : ' ';
+  const pointer = budget.id === selected ? '>' : ' ';
   return {
     style,
     mark: { text: `${pointer}${sign}`, width: WIDTHS.mark, style } satisfies Cell,
-    percent: { text: percent(shareOf(standing)), width: WIDTHS.percent, align: 'right' } satisfies Cell,
-    left: { text: leftText(standing), width: WIDTHS.left, align: 'right', style } satisfies Cell,
+    percent: { text: percent(shareOf(budget)), width: WIDTHS.percent, align: 'right' } satisfies Cell,
+    left: { text: leftText(budget), width: WIDTHS.left, align: 'right', style } satisfies Cell,
   };
 }
 
-function nameCell({ budget }: Standing, { selected, look }: BudgetLineOptions, width: number): Cell {
-  const text = budgetLabel(budget);
-  return budgetName(budget) === selected ? { text, width, style: look.palette.bold } : { text, width };
+function nameCell({ id }: BudgetView, { selected, look }: BudgetLineOptions, width: number): Cell {
+  const text = budgetLabel(id);
+  return id === selected ? { text, width, style: look.palette.bold } : { text, width };
 }
 
-function gaugeCell(standing: Standing, look: Look, width: number): Cell {
-  const sign = mark(standing);
+function gaugeCell(budget: BudgetView, look: Look, width: number): Cell {
+  const sign = mark(budget);
   const style = sign === MARKS.none ? look.palette.accent : styleOf(sign, look);
-  return { text: gauge(shareOf(standing), width, look.symbols), width, style };
+  return { text: gauge(shareOf(budget), width, look.symbols), width, style };
 }
 
-function amountsText(standing: Standing, options: BudgetLineOptions): string {
-  const left = leftText(standing);
+function amountsText(budget: BudgetView, options: BudgetLineOptions): string {
+  const left = leftText(budget);
   const labelled = left === BLOCKED || options.width < LABEL_LEFT_FROM ? left : `${left} left`;
-  return `${spentText(standing)}  ${labelled}  ${forecastOrPause(standing, options)}`;
+  return `${spentText(budget)}  ${labelled}  ${forecastOrPause(budget, options)}`;
 }
 
-function spentText({ budget, posted }: Standing): string {
-  const window = budget.windowMs === null ? '' : `/${shortDuration(budget.windowMs)}`;
-  return `${formatUsd(posted)}/${formatUsd(budget.capNanoUsd)}${window}`;
+function spentText({ spent_nano_usd, cap_nano_usd, window_seconds }: BudgetView): string {
+  const window = window_seconds === null ? '' : `/${shortDuration(window_seconds * 1_000)}`;
+  return `${formatUsd(spent_nano_usd)}/${formatUsd(cap_nano_usd)}${window}`;
 }
 
 /** Like `duration`, but `1h` for `1h00m`. */
@@ -123,13 +124,12 @@ function shortDuration(ms: number): string {
 
 const BLOCKED = 'BLOCK';
 
-function leftText(standing: Standing): string {
-  const { budget, posted, pending } = standing;
-  if (mark(standing) === MARKS.bad) return BLOCKED;
-  return formatUsd(Math.max(0, budget.capNanoUsd - posted - pending));
+function leftText(budget: BudgetView): string {
+  if (mark(budget) === MARKS.bad) return BLOCKED;
+  return formatUsd(budget.left_nano_usd);
 }
 
-function forecastOrPause(standing: Standing, { now, look, pausedProjects }: BudgetLineOptions): string {
-  if (pausedProjects.includes(standing.budget.projectName)) return 'paused';
-  return forecastWords(standing, look.times, now);
+function forecastOrPause(budget: BudgetView, { now, look, pausedProjects }: BudgetLineOptions): string {
+  if (pausedProjects.includes(budget.project_id)) return 'paused';
+  return forecastWords(budget, look.times, now);
 }

@@ -1,4 +1,4 @@
-import { budgetName, type Standing } from '../../store/budgets/budgets.ts';
+import type { BudgetView } from '../../reading/schemas.ts';
 import type { Look } from '../../terminal/look.ts';
 import { pasteable } from '../../terminal/pasteable.ts';
 import { heading, textLine } from '../../terminal/styled-lines.ts';
@@ -8,7 +8,7 @@ import { Lines } from './lines.tsx';
 
 export interface BudgetsProps {
   /** Most urgent first. */
-  standings: readonly Standing[];
+  budgets: readonly BudgetView[];
   pausedProjects: readonly string[];
   /** The name of the selected budget. */
   selected: string | null;
@@ -21,16 +21,14 @@ export interface BudgetsProps {
 
 /** The budgets: what is spent, what is left, and how long that will last. */
 export function Budgets(props: BudgetsProps) {
-  const { standings, selected, width, height, look, focused } = props;
+  const { budgets, selected, width, height, look, focused } = props;
   const shape = shapeFor(props);
   const rows = Math.max(1, Math.floor((height - 1) / (shape === 'pair' ? 2 : 1)));
-  const at = standings.findIndex(({ budget }) => budgetName(budget) === selected);
-  const top = topFor(at, rows, standings.length);
-  const title = standings.length > rows ? `BUDGETS (${standings.length})` : 'BUDGETS';
+  const at = budgets.findIndex(({ id }) => id === selected);
+  const top = topFor(at, rows, budgets.length);
+  const title = budgets.length > rows ? `BUDGETS (${budgets.length})` : 'BUDGETS';
   const labels = shape === 'wide' ? BUDGET_LABELS.padStart(width) : '';
-  const lines = standings
-    .slice(top, top + rows)
-    .flatMap((standing) => budgetLines(standing, { ...props, shape }));
+  const lines = budgets.slice(top, top + rows).flatMap((budget) => budgetLines(budget, { ...props, shape }));
   const none = textLine(
     pasteable('   none: spending is not limited. To cap it: gw budget set 5', look.gw),
     width,
@@ -46,7 +44,7 @@ export function Budgets(props: BudgetsProps) {
 }
 
 /** In a narrow column a budget gets two lines if all budgets fit that way. */
-function shapeFor({ standings, width, height }: BudgetsProps): Shape {
+function shapeFor({ budgets, width, height }: BudgetsProps): Shape {
   if (width >= WIDE_BUDGET_FROM) return 'wide';
-  return height - 1 >= standings.length * 2 ? 'pair' : 'narrow';
+  return height - 1 >= budgets.length * 2 ? 'pair' : 'narrow';
 }

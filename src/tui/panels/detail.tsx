@@ -1,4 +1,4 @@
-import type { LoggedRequest } from '../../store/requests/request-log.ts';
+import type { RequestView } from '../../reading/schemas.ts';
 import type { Look } from '../../terminal/look.ts';
 import { factsOf } from '../../terminal/request-facts.ts';
 import { heading, textLine } from '../../terminal/styled-lines.ts';
@@ -6,7 +6,7 @@ import { pad } from '../../terminal/text.ts';
 import { Lines } from './lines.tsx';
 
 export interface DetailProps {
-  request: LoggedRequest | null;
+  request: RequestView | null;
   width: number;
   height: number;
   look: Look;

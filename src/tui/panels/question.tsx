@@ -1,4 +1,3 @@
-import { budgetName } from '../../store/budgets/budgets.ts';
 import type { Look } from '../../terminal/look.ts';
 import { heading, textLine } from '../../terminal/styled-lines.ts';
 import { wrap } from '../../terminal/text.ts';
@@ -47,7 +46,7 @@ function linesOf(dialog: Dialog, room: number): string[] {
     }
     case 'amount':
       return [
-        `New cap for ${budgetName(dialog.standing.budget)}: $${dialog.text}_`,
+        `New cap for ${dialog.budget.id}: $${dialog.text}_`,
         ...(dialog.problem === undefined ? [] : ['', `! ${dialog.problem}`]),
       ];
     case 'confirm':

@@ -1,5 +1,5 @@
 import { formatUsd } from '../../money.ts';
-import type { DashboardData } from '../../store/dashboard/reader.ts';
+import type { DashboardReading } from '../../reading/reader.ts';
 import { columnChart, fitPoints, peakOf, sparkline } from '../../terminal/chart.ts';
 import type { Look } from '../../terminal/look.ts';
 import { count, tokens } from '../../terminal/numbers.ts';
@@ -9,7 +9,7 @@ import { tookText } from '../../terminal/time.ts';
 import { Lines } from './lines.tsx';
 
 export interface TodayProps {
-  data: DashboardData;
+  data: DashboardReading;
   width: number;
   height: number;
   look: Look;
@@ -28,7 +28,7 @@ export function Today({ data, width, height, look }: TodayProps) {
   return <Lines lines={[...lines, ...chart]} width={width} height={height} />;
 }
 
-function titleOf({ window, span, now }: DashboardData, width: number, look: Look): string {
+function titleOf({ window, span, now }: DashboardReading, width: number, look: Look): string {
   const { times, timezone } = look;
   const bounds =
     window === 'hour'
@@ -37,7 +37,7 @@ function titleOf({ window, span, now }: DashboardData, width: number, look: Look
   return heading({ title: `${TITLES[window]} (${timezone}, ${bounds})` }, width, look);
 }
 
-function totalsLine({ totals, p95Ms }: DashboardData, width: number, look: Look): string {
+function totalsLine({ totals, p95Ms }: DashboardReading, width: number, look: Look): string {
   const { bold, warn, bad } = look.palette;
   const parts: [string, string, (text: string) => string][] = [
     ['spend', formatUsd(totals.costNanoUsd), bold],
@@ -59,7 +59,7 @@ function totalsLine({ totals, p95Ms }: DashboardData, width: number, look: Look)
   return line;
 }
 
-function flatChart({ series, window }: DashboardData, width: number, look: Look): string {
+function flatChart({ series, window }: DashboardReading, width: number, look: Look): string {
   const unit = ` ${UNITS[window]} `;
   const peak = ` peak ${formatUsd(peakOf(series))}`;
   const room = width - unit.length - peak.length;
@@ -70,7 +70,7 @@ function flatChart({ series, window }: DashboardData, width: number, look: Look)
 
 /** A column chart with its highest value on the left and times below. */
 function tallChart(
-  { series, window, span, now }: DashboardData,
+  { series, window, span, now }: DashboardReading,
   width: number,
   height: number,
   look: Look,
@@ -89,8 +89,8 @@ function tallChart(
 }
 
 function axisLabels(
-  window: DashboardData['window'],
-  span: DashboardData['span'],
+  window: DashboardReading['window'],
+  span: DashboardReading['span'],
   cells: number,
   { times }: Look,
   now: number,

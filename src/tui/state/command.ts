@@ -1,17 +1,8 @@
-import type { NanoUsd } from '../../money.ts';
-import type { BudgetPeriod, Scope } from '../../store/budgets/budgets.ts';
+import type { BudgetChange } from '../../reading/admin.ts';
 
 /** A change that the dashboard can make. */
 export type Command =
-  | {
-      kind: 'raise_budget';
-      project: string;
-      period: BudgetPeriod;
-      repo: string;
-      scope: Scope | undefined;
-      windowMs: number | null;
-      capNanoUsd: NanoUsd;
-    }
+  | ({ kind: 'raise_budget' } & BudgetChange)
   | { kind: 'create_key'; project: string }
   | { kind: 'revoke_key'; id: number }
   | { kind: 'replay_webhook'; id: number }

@@ -1,13 +1,13 @@
 import { formatUsd, NANO_PER_USD, parseUsd, usdNumber } from '../../money.ts';
-import { budgetName, type Standing } from '../../store/budgets/budgets.ts';
-import type { DashboardData } from '../../store/dashboard/reader.ts';
+import type { DashboardReading } from '../../reading/reader.ts';
+import type { BudgetView } from '../../reading/schemas.ts';
 import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
 import type { Command, CommandResult } from './command.ts';
 
 /** An open dialog. Nothing changes before the user confirms with `y`. */
 export type Dialog =
   | { kind: 'choose'; title: string; options: Choice[]; index: number }
-  | { kind: 'amount'; standing: Standing; text: string; problem?: string }
+  | { kind: 'amount'; budget: BudgetView; text: string; problem?: string }
   | { kind: 'confirm'; question: string; command: Command }
   | { kind: 'working'; command: Command }
   | { kind: 'done'; result: CommandResult }
@@ -19,37 +19,37 @@ export interface Choice {
 }
 
 /** Asks for a new cap and proposes twice the old one. */
-export function askAmount(standing: Standing): Dialog {
-  const { capNanoUsd } = standing.budget;
+export function askAmount(budget: BudgetView): Dialog {
+  const { cap_nano_usd: capNanoUsd } = budget;
   const proposed = Math.max(capNanoUsd * 2, capNanoUsd === 0 ? NANO_PER_USD : 0);
-  return { kind: 'amount', standing, text: String(usdNumber(proposed)) };
+  return { kind: 'amount', budget, text: String(usdNumber(proposed)) };
 }
 
 /** Parses the amount as typed. Returns the dialog to confirm it, or the same dialog with the problem. */
 export function confirmAmount(dialog: Extract<Dialog, { kind: 'amount' }>): Dialog {
-  const { standing, text } = dialog;
-  const { budget } = standing;
+  const { budget, text } = dialog;
   const capNanoUsd = parseUsd(text);
   if (capNanoUsd === undefined)
     return { ...dialog, problem: 'enter an amount in dollars, such as 20 or 0.50' };
-  if (capNanoUsd <= budget.capNanoUsd)
-    return { ...dialog, problem: `enter more than ${formatUsd(budget.capNanoUsd)}` };
+  if (capNanoUsd <= budget.cap_nano_usd)
+    return { ...dialog, problem: `enter more than ${formatUsd(budget.cap_nano_usd)}` };
   return {
     kind: 'confirm',
-    question: `Raise ${budgetName(budget)} from ${formatUsd(budget.capNanoUsd)} to ${formatUsd(capNanoUsd)}?`,
+    question: `Raise ${budget.id} from ${formatUsd(budget.cap_nano_usd)} to ${formatUsd(capNanoUsd)}?`,
     command: {
       kind: 'raise_budget',
-      project: budget.projectName,
+      project: budget.project_id,
       period: budget.period,
-      repo: budget.repo,
-      scope: budget.scopeKind === '' ? undefined : { kind: budget.scopeKind, value: budget.scopeValue },
-      windowMs: budget.windowMs,
+      ...(budget.repo === null ? {} : { repo: budget.repo }),
+      // A repository is a scope too, with a field of its own.
+      ...(budget.scope?.kind === 'run' ? { scope: { kind: 'run', value: budget.scope.value } } : {}),
+      ...(budget.window_seconds === null ? {} : { windowMs: budget.window_seconds * 1_000 }),
       capNanoUsd,
     },
   };
 }
 
-export function askForKey({ projects }: DashboardData): Dialog {
+export function askForKey({ projects }: DashboardReading): Dialog {
   return choose(
     'Create a key for which project?',
     projects.map(({ name }) => ({
@@ -63,7 +63,7 @@ export function askForKey({ projects }: DashboardData): Dialog {
   );
 }
 
-export function askForRevocation({ keys }: DashboardData): Dialog {
+export function askForRevocation({ keys }: DashboardReading): Dialog {
   return choose(
     'Revoke which key?',
     keys.map(({ id, project, hint, label, admin }) => {
@@ -81,7 +81,7 @@ export function askForRevocation({ keys }: DashboardData): Dialog {
   );
 }
 
-export function askForPause({ projects }: DashboardData): Dialog {
+export function askForPause({ projects }: DashboardReading): Dialog {
   return choose(
     'Pause or resume which project?',
     projects.map(({ name, paused }) => ({

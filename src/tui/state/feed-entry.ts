@@ -1,6 +1,6 @@
-import type { DashboardData } from '../../store/dashboard/reader.ts';
+import type { DashboardReading } from '../../reading/reader.ts';
 
-type Row = DashboardData['requests'][number];
+type Row = DashboardReading['requests'][number];
 
 /** A line of the feed: one request, or a run of equal refusals. */
 export interface FeedEntry {

@@ -1,5 +1,4 @@
 import { formatRequestId } from '../../ids.ts';
-import { budgetName } from '../../store/budgets/budgets.ts';
 import { FEED_KINDS } from '../../store/dashboard/feed.ts';
 import { WINDOWS } from '../../store/dashboard/reader.ts';
 import { clean } from '../../terminal/text.ts';
@@ -85,9 +84,9 @@ function pressAction(state: State, key: string): State {
   if (!data) return state;
   switch (key) {
     case 'b': {
-      const standing = selectedBudget(state);
-      return standing
-        ? { ...state, dialog: askAmount(standing) }
+      const budget = selectedBudget(state);
+      return budget
+        ? { ...state, dialog: askAmount(budget) }
         : notice(state, 'no budgets yet. To set one: gw budget set 5');
     }
     case 'n':
@@ -142,8 +141,7 @@ function copyId(state: State): State {
 function idOf(state: State): string | undefined {
   const focus = focusOf(state);
   if (focus === 'budgets') {
-    const standing = selectedBudget(state);
-    return standing && budgetName(standing.budget);
+    return selectedBudget(state)?.id;
   }
   if (focus === 'webhooks') {
     const webhook = selectedWebhook(state);

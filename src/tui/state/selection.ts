@@ -1,4 +1,4 @@
-import { budgetName, type Standing } from '../../store/budgets/budgets.ts';
+import type { BudgetView } from '../../reading/schemas.ts';
 import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
 import { budgetsOf, feedOf, focusOf, type State } from './state.ts';
 
@@ -9,7 +9,11 @@ export type Move = number | 'first' | 'last';
 export function moveTo(state: State, move: Move): State {
   switch (focusOf(state)) {
     case 'budgets': {
-      const budget = moveFrom(budgetsOf(state).map(nameOf), state.selected.budget, move);
+      const budget = moveFrom(
+        budgetsOf(state).map(({ id }) => id),
+        state.selected.budget,
+        move,
+      );
       return { ...state, selected: { ...state.selected, budget } };
     }
     case 'webhooks': {
@@ -36,9 +40,9 @@ function moveInFeed(state: State, move: Move): State {
 }
 
 /** The selected budget, else the most urgent one. */
-export function selectedBudget(state: State): Standing | undefined {
+export function selectedBudget(state: State): BudgetView | undefined {
   const all = budgetsOf(state);
-  return all.find((standing) => nameOf(standing) === state.selected.budget) ?? all[0];
+  return all.find(({ id }) => id === state.selected.budget) ?? all[0];
 }
 
 /** The selected webhook, else the first with failed deliveries. */
@@ -61,5 +65,3 @@ function moveFrom<T>(all: readonly T[], current: T | null, move: Move): T | null
   const to = move === 'first' ? 0 : move === 'last' ? all.length - 1 : at < 0 && move < 0 ? 0 : at + move;
   return all[Math.max(0, Math.min(all.length - 1, to))] ?? null;
 }
-
-const nameOf = ({ budget }: Standing) => budgetName(budget);

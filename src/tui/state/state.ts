@@ -1,8 +1,8 @@
 import type { RequestId } from '../../ids.ts';
-import type { Standing } from '../../store/budgets/budgets.ts';
+import type { DashboardReading } from '../../reading/reader.ts';
+import type { BudgetView, RequestView } from '../../reading/schemas.ts';
 import type { FeedFilter } from '../../store/dashboard/feed.ts';
-import type { DashboardData, Window } from '../../store/dashboard/reader.ts';
-import type { LoggedRequest } from '../../store/requests/request-log.ts';
+import type { Window } from '../../store/dashboard/reader.ts';
 import { byUrgency } from './budget-order.ts';
 import type { CommandResult } from './command.ts';
 import type { DaemonView } from './daemon-view.ts';
@@ -22,7 +22,7 @@ export interface State {
   /** When a running daemon was found to be gone. */
   seenAt: number | null;
   now: number;
-  data: DashboardData | null;
+  data: DashboardReading | null;
   /** Why the database can't be read. */
   problem: string | null;
   window: Window;
@@ -34,7 +34,7 @@ export interface State {
   selected: { budget: string | null; request: RequestId | null; webhook: number | null };
   /** The feed as it was when a request was selected; null while it follows new requests. */
   heldFeed: FeedEntry[] | null;
-  detail: LoggedRequest | null;
+  detail: RequestView | null;
   detailOpen: boolean;
   help: boolean;
   /** The search being typed. */
@@ -48,10 +48,10 @@ export interface State {
 }
 
 export type Action =
-  | { type: 'data'; data: DashboardData }
+  | { type: 'data'; data: DashboardReading }
   | { type: 'problem'; message: string }
   | { type: 'daemon'; daemon: DaemonView; now: number }
-  | { type: 'detail'; detail: LoggedRequest | null }
+  | { type: 'detail'; detail: RequestView | null }
   | { type: 'resize'; size: Size }
   | { type: 'done'; result: CommandResult }
   | { type: 'failed'; message: string }
@@ -105,8 +105,8 @@ export function newerThanHeld({ heldFeed, data }: State): number {
 }
 
 /** The budgets in the order of the panel. */
-export function budgetsOf({ data }: State): Standing[] {
-  return byUrgency(data?.budgets ?? [], data?.now ?? 0);
+export function budgetsOf({ data }: State): BudgetView[] {
+  return byUrgency(data?.budgets ?? []);
 }
 
 /** The request that the detail shows: the selected one, else the newest. */

@@ -121,8 +121,6 @@ describe('changes', () => {
         kind: 'raise_budget',
         project: 'agents',
         period: 'daily',
-        repo: '',
-        windowMs: null,
         capNanoUsd: 12_500_000_000,
       },
     });

@@ -1,8 +1,11 @@
 import { createCalendar } from '../../../src/calendar.ts';
 import { requestIdAt } from '../../../src/ids.ts';
+import type { DashboardReading } from '../../../src/reading/reader.ts';
+import type { BudgetView, RequestView } from '../../../src/reading/schemas.ts';
+import { budgetResponse } from '../../../src/store/budgets/budget-response.ts';
 import type { Standing } from '../../../src/store/budgets/budgets.ts';
-import type { DashboardData } from '../../../src/store/dashboard/reader.ts';
 import type { LoggedRequest } from '../../../src/store/requests/request-log.ts';
+import { requestResponse } from '../../../src/store/requests/request-response.ts';
 import { ASCII, BLOCKS } from '../../../src/terminal/bars.ts';
 import type { Look } from '../../../src/terminal/look.ts';
 import { PLAIN } from '../../../src/terminal/palette.ts';
@@ -23,7 +26,7 @@ export const LOOK: Look = {
 };
 export const ASCII_LOOK: Look = { ...LOOK, symbols: ASCII };
 
-type Row = DashboardData['requests'][number];
+type Row = DashboardReading['requests'][number];
 
 export function rowAt(secondsAgo: number, fields: Partial<Row> = {}): Row {
   const timeMs = NOW - secondsAgo * 1_000;
@@ -49,11 +52,11 @@ export function rowAt(secondsAgo: number, fields: Partial<Row> = {}): Row {
 export function standingOf(
   projectName: string,
   fields: Partial<Standing['budget']> & { posted: number; pending?: number },
-): Standing {
+): BudgetView {
   const { posted, pending = 0, ...terms } = fields;
   const period = terms.period ?? 'daily';
   const span = period === 'monthly' ? calendar.month(NOW) : calendar.day(NOW);
-  return {
+  const standing: Standing = {
     budget: {
       id: 1,
       projectId: 1,
@@ -74,10 +77,11 @@ export function standingOf(
     pending,
     resetsAt: period === 'rolling' ? NOW + HOUR_MS : span.end,
   };
+  return budgetResponse(standing, NOW, { nano: true }) as BudgetView;
 }
 
 /** A working day: a full budget, one that runs out, refusals in a row, a failure, a webhook that fails. */
-export function sampleData(): DashboardData {
+export function sampleData(): DashboardReading {
   const blocked = (secondsAgo: number) =>
     rowAt(secondsAgo, {
       project: 'ci',
@@ -174,8 +178,8 @@ export function sampleData(): DashboardData {
   };
 }
 
-export function sampleRequest(fields: Partial<LoggedRequest> = {}): LoggedRequest {
-  return {
+export function sampleRequest(fields: Partial<LoggedRequest> = {}): RequestView {
+  const request: LoggedRequest = {
     id: requestIdAt(NOW - 2_000),
     timeMs: NOW - 2_000,
     project: 'team-web',
@@ -203,6 +207,7 @@ export function sampleRequest(fields: Partial<LoggedRequest> = {}): LoggedReques
     detail: {},
     ...fields,
   };
+  return requestResponse(request, { nano: true }) as unknown as RequestView;
 }
 
 /** The state of a dashboard that shows the sample in a terminal of a size. */

@@ -1,0 +1,83 @@
+import { createCalendar } from '../calendar.ts';
+import { createLocalReader } from '../reading/local-reader.ts';
+import { DEFAULT_PROJECT } from '../store/accounts/project.ts';
+import { findProject } from '../store/accounts/projects.ts';
+import { type Db, openDatabase } from '../store/database/open.ts';
+import type { Context } from './context.ts';
+import { readSettings } from './settings.ts';
+import type { GatewayAccess } from './with-gateway.ts';
+import { withStore } from './with-store.ts';
+
+/** Runs `work` on this machine's database, whether or not gw runs. */
+export function withLocalGateway<T>(
+  context: Context,
+  work: (gateway: GatewayAccess) => Promise<T>,
+): Promise<T> {
+  return withStore(context, async (db) => {
+    const polled: Db[] = [];
+    try {
+      return await work(accessTo(context, db, polled));
+    } finally {
+      for (const each of polled) each.close();
+    }
+  });
+}
+
+/** `polled` gets the connections to close. Modules load when they are first needed. */
+function accessTo(context: Context, db: Db, polled: Db[]): GatewayAccess {
+  const { settings } = readSettings(context);
+  const calendar = createCalendar(settings.timezone);
+  const now = () => context.clock.now();
+  const scope = { project: DEFAULT_PROJECT, projectId: findProject(db, DEFAULT_PROJECT), admin: true };
+  const reader = createLocalReader({
+    db,
+    scope,
+    calendar,
+    now,
+    settings: () => settings,
+    async pollDb() {
+      const own = await openDatabase(context.paths.database, { readonly: true });
+      polled.push(own);
+      return own;
+    },
+    async registry() {
+      const { knownProviders } = await import('./providers/known-providers.ts');
+      return knownProviders(context);
+    },
+    async catalog() {
+      const { catalogOf } = await import('../reading/known-prices.ts');
+      const { listPrices } = await import('../store/accounts/prices.ts');
+      return catalogOf(await listPrices(db), now);
+    },
+    async standings(projectIds) {
+      const { listBudgets } = await import('../store/budgets/budgets.ts');
+      return listBudgets(db, projectIds, { calendar, now: now() });
+    },
+    async webhooks() {
+      const { localService, policyOf } = await import('./webhooks/local-service.ts');
+      return localService(context, db, policyOf(settings));
+    },
+  });
+  return {
+    reader,
+    async admin() {
+      const { createLocalAdmin } = await import('../reading/local-admin.ts');
+      return createLocalAdmin({
+        db,
+        scope,
+        calendar,
+        now,
+        // A running daemon notices the change before its next request.
+        change: (work) => work(),
+        async forgetProject(name) {
+          const { removeLearner } = await import('../tiering/learner/learner-file.ts');
+          removeLearner(context.paths.home, name);
+        },
+        async webhooks() {
+          const { localService, policyInForce } = await import('./webhooks/local-service.ts');
+          return localService(context, db, await policyInForce(context));
+        },
+      });
+    },
+  };
+}
