@@ -1,5 +1,7 @@
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
+import type { RequestView } from '../../src/reading/schemas.ts';
+import { requestResponse } from '../../src/store/requests/request-response.ts';
 import { factsOf } from '../../src/terminal/request-facts.ts';
 import { createTimeFormat } from '../../src/terminal/time.ts';
 import { chunkBody, completionBody, usageOf } from '../support/chat-shapes.ts';
@@ -239,7 +241,8 @@ test.skipIf(!langchain || !core)('named agents of LangChain may use a model of A
   const [record] = await gateway.settled(1);
   expect(record).toMatchObject({ outcome: 'ok', detail: { left_out: leftOut } });
   if (!record) throw new Error('nothing is on record');
-  expect(factsOf(record, createTimeFormat('UTC'))).toContainEqual([
+  const shown = requestResponse(record, { nano: true }) as unknown as RequestView;
+  expect(factsOf(shown, createTimeFormat('UTC'))).toContainEqual([
     'left out',
     "messages[].name, metadata, logit_bias, seed, which the provider's API lacks",
   ]);

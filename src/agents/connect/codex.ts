@@ -28,7 +28,7 @@ export const connectCodex: Connecting = {
   proof: (model = FREE_MODEL) => ({ model }),
   notes(endpoint) {
     const text = endpoint.files.read(configFile(endpoint)) ?? '';
-    const hasProfiles = /^\s*(?:\[profiles\.|profile\s*=)/m.test(text);
+    const hasProfiles = /^[ \t]*(?:\[profiles\.|profile\s*=)/m.test(text);
     return [
       'codex resume lists only sessions of the provider in use: earlier ones come back with gw disconnect codex',
       ...(hasProfiles ? ['a profile in config.toml that sets model_provider goes around gw'] : []),

@@ -99,7 +99,7 @@ async function versionOf({ env }: Context, { packages }: Agent, program: string)
   if (version !== undefined) return version;
   return new Promise((resolve) => {
     execFile(program, ['--version'], { env, timeout: VERSION_LIMIT_MS }, (_error, stdout) => {
-      resolve(/\d+\.\d+\.\d+[\w.+-]*/.exec(stdout)?.[0] ?? null);
+      resolve(/(?<!\d)\d+\.\d+\.\d+[\w.+-]*/.exec(stdout)?.[0] ?? null);
     });
   });
 }

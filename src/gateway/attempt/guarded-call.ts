@@ -101,16 +101,17 @@ export class GuardedCall implements RelayObserver, GoneListener {
   }
 
   /**
-   * Reads the answer on to its end where the provider bills all of it in any case: only its end says what it costs. Ends
-   * the call where that stops the bill, or where there is none.
+   * Under a budget, reads the answer on to its end where the provider may bill all of it in any case: only its end says
+   * what it costs. Ends the call where that stops the bill, where there is none, and where no cap depends on it.
    */
   clientGone(): void {
     const { context, target, admitted } = this.#attempt;
     const { bodies, upstreams } = this.#gateway;
     const { cutting } = upstreams;
     const call = this.#call;
-    const endsBill = admitted.quote.amount === 0 || stopsWhenCut({ context, target });
-    if (!call?.sent || endsBill || cutting.aborted) {
+    const { quote, remaining } = admitted;
+    const endsBill = quote.amount === 0 || stopsWhenCut({ context, target });
+    if (!call?.sent || endsBill || remaining === null || cutting.aborted) {
       call?.abort();
       return;
     }

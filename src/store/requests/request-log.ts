@@ -63,7 +63,6 @@ export interface RequestFilter {
   since?: number;
   /** Exclusive. */
   until?: number;
-  keyId?: number;
   /** The model that served the request, or that it asked for. */
   model?: string;
   outcome?: Outcome;
@@ -91,7 +90,6 @@ export async function listRequests(db: Db, filter: RequestFilter = {}): Promise<
   where('r.id < ?', filter.until === undefined ? undefined : requestIdAt(filter.until));
   where('r.id > ?', filter.after);
   where('r.id < ?', filter.before);
-  where('r.key_id = ?', filter.keyId);
   where('? IN (m.name, a.name)', filter.model);
   where('r.outcome = ?', filter.outcome === undefined ? undefined : OUTCOMES[filter.outcome]);
   where('r.status = ?', filter.status);
