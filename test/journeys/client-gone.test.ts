@@ -255,7 +255,9 @@ test(`${DISCONNECTS} clients that leave at random moments: each is booked for no
   // A host that stops when a client hangs up, where streams are booked by what was seen and by the time.
   const openai = { baseUrl: namedHost('api.openai.com', upstream) };
   const settings = { providers: { openai } };
-  const gateway = await startGateway({ upstream, settings, credentials: { mock: 'key', openai: 'key' } });
+  const credentials = { mock: 'key', openai: 'key' };
+  const budget = { period: 'daily' as const, capUsd: 1_000 };
+  const gateway = await startGateway({ upstream, settings, credentials, budget });
   const providerOf = (i: number) => (i % 4 > 1 ? 'openai' : 'mock');
   for (let i = 0; i < DISCONNECTS; i++) {
     const price = { inputPicoUsd: 1_000_000, outputPicoUsd: 2_000_000 };

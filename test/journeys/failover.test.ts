@@ -354,7 +354,7 @@ describe('a client that hangs up', () => {
   ])(
     '%s, which then %s: no further attempt, and the call is not cut',
     async (when, _, script, body, booked) => {
-      const { gateway, upstreams, hits } = await start();
+      const { gateway, upstreams, hits } = await start({ budget: { period: 'daily', capUsd: 10 } });
       const gate = createGate();
       const second = when.includes('second');
       if (second) upstreams[0]?.queue(status(500));

@@ -467,7 +467,10 @@ describe('bodies', () => {
   });
 
   test('that fill the memory limit cause a 503 for others, and a single one is always accepted', async () => {
-    const gateway = await startGateway({ settings: { 'limits.max_memory_bytes': 2_048 } });
+    const gateway = await startGateway({
+      settings: { 'limits.max_memory_bytes': 2_048 },
+      budget: { period: 'daily', capUsd: 10 },
+    });
     const large = { ...PLAIN, user: 'x'.repeat(3_000) };
     const gate = createGate();
     gateway.upstream.queue(reset({ pace: gate.pass }));
