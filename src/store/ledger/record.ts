@@ -46,11 +46,86 @@ export const FLAGS = {
   shadow: 512,
   /** It cost more than the budgets held for it: a bound of the hold was wrong. */
   underheld: 1024,
+  /** Covered by a subscription: the cost is what the tokens would have been billed at. */
+  notBilled: 2048,
 } as const;
 export type Flag = keyof typeof FLAGS;
 
-/** A request as it ended: the row of `requests`. */
-export interface RequestRecord {
+/** Where a record comes from. The numbers are stored: append, never renumber. */
+export const SOURCES = {
+  /** The request went through gw. */
+  gw: 0,
+  /** Read from an agent's own log: it counts in no budget and in no report of what gw served. */
+  imported: 1,
+} as const;
+export type Source = keyof typeof SOURCES;
+
+/** How the input tokens of a hold were bounded. The numbers are stored: append, never renumber. */
+export const INPUT_BOUNDS = { bytes: 1, exact: 2, edit: 3, provider_count: 4 } as const;
+
+/** Why input that could have been read from the provider's cache was not. Stored: append, never renumber. */
+export const MISS_CAUSES = {
+  /** Nothing was missed. */
+  none: 0,
+  tools_changed: 1,
+  system_changed: 2,
+  message_edited: 3,
+  idle_past_ttl: 4,
+  other_model: 5,
+  provider_dropped: 6,
+  unknown: 7,
+} as const;
+export type MissCause = keyof typeof MISS_CAUSES;
+
+/** What a request needs at most: its worst case in parts. Tokens of all choices. */
+export interface RecordedNeed {
+  inputTokens: number;
+  inputBound: keyof typeof INPUT_BOUNDS;
+  outputTokens: number;
+  /** What the request asked for; null if it set no limit. */
+  outputAskedTokens: number | null;
+  inputNanoUsd: NanoUsd;
+  outputNanoUsd: NanoUsd;
+  feesNanoUsd: NanoUsd;
+}
+
+/** An output limit that was lowered to fit a budget, of each choice. */
+export interface LoweredLimit {
+  /** The client's own limit; null if it set none. */
+  asked: number | null;
+  sent: number;
+}
+
+/** When stages of a request ended, in milliseconds after it came in; undefined where it did not reach the stage. */
+export interface StageTimings {
+  /** Its body was read. */
+  body?: number | undefined;
+  /** The optimizer was done. */
+  compressed?: number | undefined;
+  /** Its hold was committed. */
+  held?: number | undefined;
+  /** The last attempt was sent to its provider. */
+  sent?: number | undefined;
+}
+
+/** Input that the provider's cache could have served, but didn't. */
+export interface CacheMiss {
+  tokens: number;
+  nanoUsd: NanoUsd;
+  cause: MissCause;
+}
+
+/** The client and the conversation of a request, as far as they are known. */
+export interface RequestClient {
+  /** The agent's name, such as `codex`; undefined: not known. */
+  agent?: string | undefined;
+  agentVersion?: string | undefined;
+  /** The agent's own id of its session; undefined: not known. */
+  session?: string | undefined;
+}
+
+/** A request as it ended: a row of `journal`, and later of `requests`. */
+export interface RequestRecord extends RequestClient {
   id: RequestId;
   projectId: number;
   keyId: number;
@@ -71,8 +146,18 @@ export interface RequestRecord {
   savedNanoUsd: NanoUsd;
   durationMs: number;
   firstByteMs: number | null;
-  /** Further details: attempts, error, price. */
+  /** What is rare: attempts, error, tier. */
   detail?: Record<string, unknown>;
+  /** Default: `gw`. */
+  source?: Source;
+  /** Of a request without a hold; the hold of any other has stored it. */
+  need?: RecordedNeed | undefined;
+  lowered?: LoweredLimit | undefined;
+  timings?: StageTimings | undefined;
+  /** The provider's ids of its answer and of the request. */
+  upstreamMessageId?: string | undefined;
+  upstreamRequestId?: string | undefined;
+  missed?: CacheMiss | undefined;
   /** Undefined: not known. */
   origin?: Origin;
   /** Its part in the optimizer's trial. */
