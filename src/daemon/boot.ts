@@ -6,6 +6,7 @@ import { fetchModels } from '../providers/fetch-models.ts';
 import { createModelLists } from '../providers/model-lists.ts';
 import { type Api, createApi } from '../server/api.ts';
 import { type Listener, listen } from '../server/listen.ts';
+import { archiveAll } from '../store/archive/archiver.ts';
 import { unregisterDaemon } from '../store/database/daemons.ts';
 import { inTransaction } from '../store/database/write.ts';
 import { VERSION } from '../version.ts';
@@ -144,9 +145,10 @@ async function closeParts(parts: Parts): Promise<void> {
   if ((await gateway.settleRetry.retry()) > 0)
     log.error('requests could not be settled; their holds close at the next start');
   try {
+    await archiveAll(parts);
     inTransaction(db, parts.saveState);
   } catch (error) {
-    log.warn(`could not save the state of the router: ${messageOf(error)}`);
+    log.warn(`could not archive the last requests and save the state of the router: ${messageOf(error)}`);
   }
   unregisterDaemon(db, parts.instanceId);
   db.pragma('wal_checkpoint(TRUNCATE)');

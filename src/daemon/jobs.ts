@@ -1,6 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Compressor } from '../compression/compressor.ts';
 import { messageOf } from '../errors.ts';
+import { startArchiver } from '../store/archive/archiver.ts';
 import { createPruning } from '../store/database/retention.ts';
 import { judgeOptimizer } from './judge-optimizer.ts';
 import { type MaintenanceStep, startMaintenance } from './maintain.ts';
@@ -22,7 +23,7 @@ const CHECK_CERTIFICATE_EVERY_MS = 60_000;
 /** An hour's usage is summed this long after its end, when nearly all of its requests have ended. */
 const SUM_AFTER_MS = 10 * 60_000;
 
-/** Starts the timers and the periodic jobs. The returned function stops them and waits for a running maintenance step. */
+/** Starts the timers and the periodic jobs. The returned function stops them and waits for a running step. */
 export function startJobs(options: JobsOptions): () => Promise<void> {
   const { clock, ledger, compressor, log } = options;
   const onError = (error: unknown) => log.error({ error: messageOf(error) }, 'a background job failed');
@@ -37,14 +38,15 @@ export function startJobs(options: JobsOptions): () => Promise<void> {
     every(SAVE_CONVERSATIONS_EVERY_MS, options.saveConversations),
     every(CHECK_CERTIFICATE_EVERY_MS, async () => options.checkCertificate()),
   ];
+  const stopArchiver = startArchiver({ ...options, onError });
   const stopMaintenance = startMaintenance({ clock, steps: maintenanceSteps(options), onError });
   return () => {
     for (const stop of stops) stop();
-    return stopMaintenance();
+    return Promise.all([stopArchiver(), stopMaintenance()]).then(() => undefined);
   };
 }
 
-function maintenanceSteps({ db, clock, ledger, configuration }: Core): MaintenanceStep[] {
+function maintenanceSteps({ db, clock, ledger, archive, configuration }: Core): MaintenanceStep[] {
   const pruning = createPruning(db);
   const prune = (kind: 'requests' | 'deliveries' | 'events') => async () => {
     const { ms: keepMs } = configuration.current().settings['retention.requests'];
@@ -56,7 +58,7 @@ function maintenanceSteps({ db, clock, ledger, configuration }: Core): Maintenan
       await configuration.refresh();
       return false;
     },
-    () => ledger.sumNextHour(clock.now() - SUM_AFTER_MS),
+    () => ledger.writeApart(() => archive.sumNextHour(clock.now() - SUM_AFTER_MS)),
     prune('requests'),
     prune('deliveries'),
     prune('events'),

@@ -5,6 +5,7 @@ import type { ScalarKey } from '../config/settings.ts';
 import { newId, type Random, systemRandom } from '../ids.ts';
 import type { Paths } from '../paths.ts';
 import { type Sandbox, startSandbox } from '../providers/sandbox.ts';
+import { type Archive, createArchive } from '../store/archive/archive.ts';
 import { type Checkpoints, createCheckpoints } from '../store/checkpoints/checkpoints.ts';
 import { registerDaemon } from '../store/database/daemons.ts';
 import { type Db, openDatabase } from '../store/database/open.ts';
@@ -43,6 +44,7 @@ export interface Core {
   configuration: LiveConfiguration;
   calendar: () => Calendar;
   ledger: Ledger;
+  archive: Archive;
   checkpoints: Checkpoints;
   /** Closes the holds of daemons that died, and ends runs whose `gw run` did. */
   recover: () => Promise<void>;
@@ -76,6 +78,7 @@ export async function openCore(options: BootOptions): Promise<Core> {
   const ledger = createLedger({ db, clock, calendar, slot, random });
   const checkpoints = createCheckpoints({ db, path: paths.database, pause: ledger.pause, clock, warn });
   ledger.onCommit(checkpoints.committed);
+  const archive = createArchive(db);
   const onClosed = (closed: object) => log.warn(closed, 'closed the holds of a daemon that died');
   const onEnded = (run: string) => log.warn({ run }, 'ended a run that was killed');
   const recoverAll = async () => {
@@ -85,7 +88,7 @@ export async function openCore(options: BootOptions): Promise<Core> {
   await recoverAll();
   await ledger.roll();
 
-  const store = { db, slot, ledger, checkpoints, recover: recoverAll };
+  const store = { db, slot, ledger, archive, checkpoints, recover: recoverAll };
   return {
     instanceId,
     startedAt,

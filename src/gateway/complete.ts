@@ -36,12 +36,14 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
   let context: RequestContext | undefined;
   try {
     body = await readBody(exchange.request, bodyLimits(gateway), 'json', exchange.response);
+    exchange.bodyAt = gateway.clock.monotonic();
     context = receive(gateway, sender, wire, wire.parse(body));
     await claimRepository(gateway, context);
     const targets = await resolveTargets(gateway, context);
     if (!context.conversation && needsConversation(context, targets))
       context.conversation = identifyConversation(context);
     context = await optimize(gateway, context);
+    exchange.compressedAt = gateway.clock.monotonic();
     if (context.options.explain) return await explain(gateway, context, targets);
     let attempt = await firstAttempt(gateway, context, route(gateway, context, targets));
     for (;;) {

@@ -70,12 +70,12 @@ test(`kill -9 at ${ROUNDS} random points under load (GW_SEED=${SEED}): no acknow
     posted: cost,
     pending: 0,
   });
-  expect(
-    db.prepare('SELECT sum(cost_nano_usd) AS cost, sum(requests) AS requests FROM usage_hours').get(),
-  ).toEqual({
-    cost,
-    requests: records.length,
-  });
+  expect(db.prepare('SELECT sum(cost_nano_usd) AS cost, sum(requests) AS requests FROM usage').get()).toEqual(
+    {
+      cost,
+      requests: records.length,
+    },
+  );
   expect(db.pragma('integrity_check', { simple: true })).toBe('ok');
   expect(db.prepare('SELECT count(*) FROM daemons').pluck().get()).toBe(0);
   // Every request that reached the provider is on record.

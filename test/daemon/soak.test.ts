@@ -125,7 +125,7 @@ test.runIf(process.env.GW_LONG || process.env.GW_SOAK_SECONDS)(
     expect(new Set(await Promise.all(usage.codes))).toEqual(new Set([0]));
     const byOutcome = test.db
       .prepare(
-        'SELECT outcome, status, flags & ~1 AS flags, detail, count(*) AS count FROM requests GROUP BY 1, 2, 3, 4',
+        'SELECT outcome, status, flags & ~1 AS flags, detail, count(*) AS count FROM request_log GROUP BY 1, 2, 3, 4',
       )
       .all();
     expect({ byOutcome, holds: test.holds() }).toEqual({

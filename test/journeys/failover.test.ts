@@ -396,7 +396,7 @@ test('if the next hold cannot be written, the failure is the answer, and its hol
   upstreams[0]?.queue(async (exchange) => {
     await exchange.body;
     gateway.db.exec(
-      "CREATE TRIGGER no_more_holds BEFORE INSERT ON holds BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
+      "CREATE TRIGGER no_more_holds BEFORE UPDATE OF hold_nano_usd ON journal BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
     );
     await status(500)(exchange);
   });

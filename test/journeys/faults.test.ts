@@ -355,9 +355,9 @@ describe('many at once', () => {
     const records = await gateway.settled(500);
     expect(records).toHaveLength(500);
     expect(new Set(records.map(({ id }) => id)).size).toBe(500);
-    expect(
-      gateway.db.prepare('SELECT sum(requests) AS n, sum(output_tokens) AS o FROM usage_hours').get(),
-    ).toEqual({ n: 500, o: 3500 });
+    expect(gateway.db.prepare('SELECT sum(requests) AS n, sum(output_tokens) AS o FROM usage').get()).toEqual(
+      { n: 500, o: 3500 },
+    );
   }, 20_000);
 
   test('100 in turn on one connection of the client use one connection to the upstream', async () => {

@@ -8,7 +8,7 @@ import { sse } from '../support/sse-scripts.ts';
 
 /** The only row of the rollups. */
 function rollup({ db }: TestGateway) {
-  return db.prepare('SELECT * FROM usage_hours').get() as Record<string, number>;
+  return db.prepare('SELECT * FROM usage').get() as Record<string, number>;
 }
 
 /** Per million tokens: $3 input, $0.30 cached, $15 output; in nano-USD a token: 3000, 300, 15000. */
@@ -274,7 +274,7 @@ test('the rollups are the sum of the records, whatever happened', async () => {
     .prepare(
       `SELECT sum(requests) AS requests, sum(blocked_requests) AS blocked, sum(failed_requests) AS failed,
        sum(input_tokens) AS input, sum(cached_input_tokens) AS cached, sum(output_tokens) AS output,
-       sum(cost_nano_usd) AS cost FROM usage_hours`,
+       sum(cost_nano_usd) AS cost FROM usage`,
     )
     .get();
   expect(totals).toEqual({

@@ -59,9 +59,9 @@ async function kill(victim: Victim): Promise<void> {
 
 function lost(db: Db, victim: Victim): string[] {
   const costs = new Map(
-    db.prepare('SELECT id, cost_nano_usd FROM requests').raw().all() as unknown as [number, number][],
+    db.prepare('SELECT id, cost_nano_usd FROM request_log').raw().all() as unknown as [number, number][],
   );
-  const open = new Set(db.prepare('SELECT id FROM holds').pluck().all() as number[]);
+  const open = new Set(db.prepare('SELECT id FROM open_holds').pluck().all() as number[]);
   const settled = [...victim.settled].filter(([id, cost]) => costs.get(id) !== cost);
   const held = [...victim.held].filter((id) => !open.has(id) && !costs.has(id));
   return [...settled.map(([id]) => `settled ${id}`), ...held.map((id) => `held ${id}`)];
@@ -77,7 +77,7 @@ function checkCaps(db: Db): void {
     .all();
   expect(over).toEqual([]);
   const sums = db.prepare(
-    `SELECT b.project_id, sum(p.posted_nano_usd) = (SELECT sum(cost_nano_usd) FROM requests r WHERE r.project_id = b.project_id)
+    `SELECT b.project_id, sum(p.posted_nano_usd) = (SELECT sum(cost_nano_usd) FROM request_log r WHERE r.project_id = b.project_id)
      FROM budget_periods p JOIN budgets b ON b.id = p.budget_id GROUP BY 1 ORDER BY 1`,
   );
   expect(sums.raw().all()).toEqual([
@@ -120,7 +120,7 @@ async function round(cap: number): Promise<void> {
     expect(lost(db, victim)).toEqual([]);
     checkCaps(db);
   }
-  expect(db.prepare('SELECT count(*) FROM holds').pluck().get()).toBe(0);
+  expect(db.prepare('SELECT count(*) FROM open_holds').pluck().get()).toBe(0);
   checkFile(db);
   db.close();
 }

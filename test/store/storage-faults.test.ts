@@ -62,7 +62,7 @@ describe('a full disk', () => {
     }
     expect(refused.length).toBeGreaterThan(0);
     checkFile(db);
-    expect(db.prepare('SELECT id FROM holds ORDER BY id').pluck().all()).toEqual(acknowledged);
+    expect(db.prepare('SELECT id FROM open_holds ORDER BY id').pluck().all()).toEqual(acknowledged);
     makeRoom();
     const [last] = refused;
     expect(await daemon.ledger.admit(admissionOf(last ?? 0, 100))).toMatchObject({ kind: 'held' });

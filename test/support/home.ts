@@ -94,7 +94,7 @@ export async function prepareHome(home: string, options: HomeOptions): Promise<T
   }
   if (price) await setPrice(db, picoPrice(price), now());
   if (options.budget) await budget(options.budget);
-  const holds = () => Number(db.prepare('SELECT count(*) FROM holds').pluck().get());
+  const holds = () => Number(db.prepare('SELECT count(*) FROM open_holds').pluck().get());
   const records = async () => (await listRequests(db, { limit: 1_000_000 })).reverse();
 
   return {

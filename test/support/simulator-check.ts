@@ -9,22 +9,23 @@ import type { Db } from '../../src/store/database/open.ts';
 const RULES: Record<string, string> = {
   'pending is the sum of the open holds': `
     WITH charged AS (SELECT json_extract(c.value, '$[0]') AS budget_id, json_extract(c.value, '$[1]') AS start,
-      sum(h.amount_nano_usd) AS held FROM holds h, json_each(h.charges) c GROUP BY 1, 2)
+      sum(h.hold_nano_usd) AS held FROM open_holds h, json_each(h.charges) c GROUP BY 1, 2)
     SELECT p.budget_id, p.start, p.pending_nano_usd, c.held FROM budget_periods p
       LEFT JOIN charged c ON c.budget_id = p.budget_id AND c.start = p.start
       WHERE p.pending_nano_usd <> coalesce(c.held, 0)
     UNION ALL SELECT c.budget_id, c.start, NULL, c.held FROM charged c
       WHERE NOT EXISTS (SELECT 1 FROM budget_periods p WHERE p.budget_id = c.budget_id AND p.start = c.start)`,
-  'a request is open or recorded, not both': 'SELECT h.id FROM holds h JOIN requests r ON r.id = h.id',
+  'a request is open or recorded, not both':
+    'SELECT h.id FROM open_holds h JOIN request_log r ON r.id = h.id',
   'the rollups agree with the records': `
     WITH u AS (SELECT project_id, provider_id, model_id, sum(requests) n, sum(blocked_requests) b,
-        sum(input_tokens) i, sum(output_tokens) o, sum(cost_nano_usd) c FROM usage_hours GROUP BY 1, 2, 3),
+        sum(input_tokens) i, sum(output_tokens) o, sum(cost_nano_usd) c FROM usage GROUP BY 1, 2, 3),
       r AS (SELECT project_id, provider_id, model_id, count(*) n, sum(outcome = 1) b,
-        sum(input_tokens) i, sum(output_tokens) o, sum(cost_nano_usd) c FROM requests GROUP BY 1, 2, 3)
+        sum(input_tokens) i, sum(output_tokens) o, sum(cost_nano_usd) c FROM request_log GROUP BY 1, 2, 3)
     SELECT * FROM (SELECT * FROM u EXCEPT SELECT * FROM r)
     UNION ALL SELECT * FROM (SELECT * FROM r EXCEPT SELECT * FROM u)`,
   'the sums agree with the rollups': `
-    WITH hours AS (SELECT * FROM usage_hours
+    WITH hours AS (SELECT * FROM hourly_usage
         WHERE bucket < (SELECT value FROM meta WHERE key = 'usage_summed_until')),
       summed AS (
         SELECT 1 AS kind, 0 AS project_id, bucket AS start, 0 AS provider_id, 0 AS model_id, requests n, cost_nano_usd c FROM hours
@@ -36,15 +37,20 @@ const RULES: Record<string, string> = {
       stored AS (SELECT kind, project_id, start, provider_id, model_id, requests, cost_nano_usd FROM usage_sums)
     SELECT * FROM (SELECT * FROM expected EXCEPT SELECT * FROM stored)
     UNION ALL SELECT * FROM (SELECT * FROM stored EXCEPT SELECT * FROM expected)`,
+  'a request is in the journal or archived, not both':
+    'SELECT j.id FROM journal j JOIN requests r ON r.id = j.id',
+  'the sessions agree with the archived records': `
+    SELECT * FROM (SELECT id, requests, input_tokens, cost_nano_usd FROM sessions WHERE requests > 0
+      EXCEPT SELECT session_id, count(*), sum(input_tokens), sum(cost_nano_usd) FROM requests GROUP BY 1)`,
   'each refusal has its event': `
-    SELECT * FROM (SELECT (SELECT count(*) FROM requests WHERE outcome = 1) AS refused,
+    SELECT * FROM (SELECT (SELECT count(*) FROM request_log WHERE outcome = 1) AS refused,
       (SELECT count(*) FROM events WHERE type = 'request.blocked') AS told) WHERE refused <> told`,
   'a stored window is the sum of its minutes': `
     SELECT b.id, b.window_from, b.window_posted_nano_usd FROM budgets b WHERE b.removed_at IS NULL
       AND b.window_posted_nano_usd <> (SELECT coalesce(sum(p.posted_nano_usd), 0) FROM budget_periods p
         WHERE p.budget_id = b.id AND p.start > b.window_from)`,
   'a hold names a budget once': `
-    SELECT h.id FROM holds h, json_each(h.charges) c GROUP BY h.id, json_extract(c.value, '$[0]') HAVING count(*) > 1`,
+    SELECT h.id FROM open_holds h, json_each(h.charges) c GROUP BY h.id, json_extract(c.value, '$[0]') HAVING count(*) > 1`,
 };
 
 type Rule = [name: string, offenders: Statement<[]>];

@@ -7,6 +7,7 @@ import { onTestFinished } from 'vitest';
 import { type Calendar, createCalendar } from '../../src/calendar.ts';
 import type { Clock } from '../../src/clock.ts';
 import { createRequestIds, type Random, type RequestId } from '../../src/ids.ts';
+import { createArchive } from '../../src/store/archive/archive.ts';
 import { type Db, openDatabase } from '../../src/store/database/open.ts';
 import type { Admission } from '../../src/store/ledger/admission.ts';
 import { createLedger, type Ledger } from '../../src/store/ledger/ledger.ts';
@@ -78,6 +79,9 @@ export interface SimulatedDaemon {
   slot: number;
   ledger: Ledger;
   nextId(): RequestId;
+  /** Archives all requests that have ended. */
+  takeOver(): Promise<void>;
+  sumNextHour(before: number): Promise<boolean>;
 }
 
 export interface World {
@@ -97,16 +101,26 @@ export function createWorld(options: { startMs?: number; timezone?: string } = {
 
 export function startDaemon(db: Db, world: World, slot: number): SimulatedDaemon {
   world.started++;
+  const ledger = createLedger({
+    db,
+    clock: world.clock,
+    calendar: () => world.calendar,
+    slot,
+    random: countedRandom(`daemon ${world.started}`),
+  });
+  const archive = createArchive(db);
   return {
     slot,
-    ledger: createLedger({
-      db,
-      clock: world.clock,
-      calendar: () => world.calendar,
-      slot,
-      random: countedRandom(`daemon ${world.started}`),
-    }),
+    ledger,
     nextId: createRequestIds(slot, () => world.clock.now()),
+    async takeOver() {
+      for (let isMore = true; isMore; ) {
+        const batch = ledger.writeApart(() => archive.takeOver(world.clock.now()));
+        ledger.flush();
+        isMore = await batch;
+      }
+    },
+    sumNextHour: (before) => ledger.writeApart(() => archive.sumNextHour(before)),
   };
 }
 

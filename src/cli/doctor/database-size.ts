@@ -8,7 +8,8 @@ import { type Finding, ok, warning } from './check.ts';
 const LARGE_LOG_BYTES = 64e6;
 /** Prefixes of table names, and what to call their tables. */
 const GROUPS = [
-  ['requests', 'requests'],
+  ['request', 'requests'],
+  ['journal', 'requests'],
   ['usage_', 'usage reports'],
   ['budget_periods', 'budgets'],
   ['events', 'events'],

@@ -13,7 +13,7 @@ import type { FittingHold } from './fitting-hold.ts';
 import { fittingHold, toAdmitted } from './fitting-hold.ts';
 import type { InputParts } from './input-tokens.ts';
 import { countInput, isCountable, leastInput } from './input-tokens.ts';
-import { leastNeed } from './need.ts';
+import { heldNeed, leastNeed } from './need.ts';
 import type { CountParts } from './provider-count.ts';
 import { leastIfCounted } from './provider-count.ts';
 import type { Quote } from './quote.ts';
@@ -163,13 +163,13 @@ function ledgerAdmission(
       return offer.ifCounted?.(offer.hold.quote);
     },
     fitInto,
+    needOf: (held) => heldNeed(request, offer.hold, held),
     blockedRecord() {
       const { quote } = offer.hold;
-      const need = leastNeed(quote, quote.least, request.maxOutputTokens);
       const fields = {
         status: blockedStatus(exchange.request.headers),
         outcome: 'blocked',
-        detail: need && { need },
+        need: leastNeed(quote, quote.least, request.maxOutputTokens),
       } as const;
       return recordOf(context, target, fields, gateway.clock.monotonic());
     },
@@ -187,7 +187,7 @@ function ledgerAdmission(
 }
 
 function outcomeOf(
-  gateway: Pick<Gateway, 'tiers'>,
+  gateway: Pick<Gateway, 'clock' | 'tiers'>,
   admission: AdmissionRequest,
   hold: FittingHold,
   result: AdmissionResult,
@@ -195,6 +195,7 @@ function outcomeOf(
   const { context } = admission;
   switch (result.kind) {
     case 'held':
+      context.exchange.heldAt = gateway.clock.monotonic();
       if (context.tier) gateway.tiers.setSpentOfCap(context.project.id, result.spentOfCap);
       return toAdmitted(context, result, hold);
     case 'needs_count':
@@ -205,6 +206,7 @@ function outcomeOf(
     case 'blocked':
       throw exceededError(admission, result.standing, { quote: hold.quote, needed: hold.quote.least });
     case 'wait':
+      context.exchange.need = leastNeed(hold.quote, hold.quote.least, context.request.maxOutputTokens);
       if (context.exchange.gone) throw new ClientGone();
       throw budgetBusy(result.standing);
   }

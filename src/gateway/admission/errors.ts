@@ -3,11 +3,12 @@ import type { Calendar } from '../../calendar.ts';
 import { GwError } from '../../errors.ts';
 import { formatUsd, MAX_AMOUNT_NANO_USD, NANO_PER_USD, type NanoUsd, usdNumber } from '../../money.ts';
 import { shellQuoted } from '../../shell-quoted.ts';
+import { needResponse } from '../../store/ledger/need-response.ts';
+import type { RecordedNeed } from '../../store/ledger/record.ts';
 import { isoTime, type Standing } from '../../store/ledger/standing.ts';
 import { budgetName } from '../../store/ledger/terms.ts';
 import type { ServerTool } from '../../wire/request/server-tools.ts';
 import { isFromCodex } from '../intake/is-from-codex.ts';
-import type { Need } from './need.ts';
 
 /** What a person needs to know to act on a refused request. */
 export interface BudgetRefusal {
@@ -15,7 +16,7 @@ export interface BudgetRefusal {
   /** The least that the request needs. */
   needed: NanoUsd;
   /** Of what `needed` is made up. */
-  need: Need | undefined;
+  need: RecordedNeed | undefined;
   model: string;
   calendar: Calendar;
   headers: IncomingHttpHeaders;
@@ -49,7 +50,7 @@ export function budgetExceeded({ standing, needed, need, model, calendar, header
       left_usd: usdNumber(Math.max(0, budget.capNanoUsd - posted - pending)),
       cap_usd: usdNumber(budget.capNanoUsd),
       needed_usd: usdNumber(needed),
-      ...(need && { need }),
+      ...(need && { need: needResponse(need) }),
       reset_at: isoTime(resetsAt),
       command,
     },
@@ -67,7 +68,7 @@ function heldText(pending: NanoUsd): string {
   return pending > 0 ? `, ${formatUsd(pending)} is held by running requests` : '';
 }
 
-const BOUND_TEXTS: Readonly<Record<Need['input_bound'], string>> = {
+const BOUND_TEXTS: Readonly<Record<RecordedNeed['inputBound'], string>> = {
   bytes: 'counted by bytes',
   exact: 'counted',
   edit: 'from an earlier report',
@@ -75,11 +76,11 @@ const BOUND_TEXTS: Readonly<Record<Need['input_bound'], string>> = {
 };
 
 /** How the need comes about: the tokens that it allows for, and how the input was bounded. */
-function needText(need: Need | undefined): string {
+function needText(need: RecordedNeed | undefined): string {
   if (!need) return '';
-  const { input_tokens, input_bound, output_tokens, fees_usd } = need;
-  const fees = fees_usd > 0 ? `, and $${fees_usd} of fees` : '';
-  return ` (at most ${input_tokens} input tokens, ${BOUND_TEXTS[input_bound]}, and ${output_tokens} output tokens${fees})`;
+  const { inputTokens, inputBound, outputTokens, feesNanoUsd } = need;
+  const fees = feesNanoUsd > 0 ? `, and $${usdNumber(feesNanoUsd)} of fees` : '';
+  return ` (at most ${inputTokens} input tokens, ${BOUND_TEXTS[inputBound]}, and ${outputTokens} output tokens${fees})`;
 }
 
 /** Codex retries a 402, but stops at this kind of 429 and prints the header. Other clients get the error unchanged. */

@@ -1,11 +1,5 @@
+import type { LoweredLimit } from '../../store/ledger/record.ts';
 import type { Quote } from './quote.ts';
-
-/** An output limit that was lowered to fit a budget, of each choice. Stored in records. */
-export interface LoweredLimit {
-  /** The client's own limit; null if it set none. */
-  asked: number | null;
-  sent: number;
-}
 
 /** What became of the client's limit; undefined unless gw sends a lower one. */
 export function loweredLimit(

@@ -1,20 +1,9 @@
 import type { NanoUsd } from '../../money.ts';
-import { usdNumber } from '../../money.ts';
 import { worstCase } from '../../pricing/cost.ts';
-import type { InputBound } from '../state/input-bound.ts';
+import type { RecordedNeed } from '../../store/ledger/record.ts';
+import type { WireRequest } from '../../wire/request/wire-request.ts';
+import type { FittingHold } from './fitting-hold.ts';
 import { feesWith, inputWith, type Quote } from './quote.ts';
-
-/** What a request needs at most, as records and refusals show it. Tokens of all choices, dollars. */
-export type Need = {
-  input_tokens: number;
-  input_bound: InputBound;
-  output_tokens: number;
-  /** What the request asked for; null if it set no limit. */
-  output_asked_tokens: number | null;
-  input_usd: number;
-  output_usd: number;
-  fees_usd: number;
-};
 
 export interface NeedOptions {
   /** The worst case that is needed or held. */
@@ -30,21 +19,36 @@ export interface NeedOptions {
 export function needOf(
   quote: Quote,
   { amount, outputTokens, calls, maxOutputTokens }: NeedOptions,
-): Need | undefined {
+): RecordedNeed | undefined {
   const { card, choices, inputBound, beyondLimit } = quote;
-  if (!card) return undefined;
+  // A request that is passed through has no bound of its output.
+  if (!card || outputTokens === Number.MAX_SAFE_INTEGER) return undefined;
   const inputTokens = inputWith(quote, calls);
   const inputNanoUsd = Math.min(amount, worstCase({ inputTokens, outputTokens: 0, choices }, card));
   const feesNanoUsd = feesWith(quote, calls);
   return {
-    input_tokens: inputTokens,
-    input_bound: inputBound,
-    output_tokens: (outputTokens + beyondLimit) * choices,
-    output_asked_tokens: maxOutputTokens === undefined ? null : maxOutputTokens * choices,
-    input_usd: usdNumber(inputNanoUsd),
-    output_usd: usdNumber(Math.max(0, amount - inputNanoUsd - feesNanoUsd)),
-    fees_usd: usdNumber(feesNanoUsd),
+    inputTokens,
+    inputBound,
+    outputTokens: (outputTokens + beyondLimit) * choices,
+    outputAskedTokens: maxOutputTokens === undefined ? null : maxOutputTokens * choices,
+    inputNanoUsd,
+    outputNanoUsd: Math.max(0, amount - inputNanoUsd - feesNanoUsd),
+    feesNanoUsd,
   };
+}
+
+/** The need behind a hold of `amount`, after the limits were fitted to the room. */
+export function heldNeed(
+  { maxOutputTokens, serverTools }: Pick<WireRequest, 'maxOutputTokens' | 'serverTools'>,
+  { quote, outputTokens, calls }: Pick<FittingHold, 'quote' | 'outputTokens' | 'calls'>,
+  amount: NanoUsd,
+): RecordedNeed | undefined {
+  return needOf(quote, {
+    amount,
+    outputTokens: outputTokens ?? quote.outputTokens,
+    calls: serverTools?.maxCalls === undefined ? calls : quote.tools?.calls,
+    maxOutputTokens,
+  });
 }
 
 /** The need of a request whose output and tool calls are cut as far as they may be. */
@@ -52,7 +56,7 @@ export function leastNeed(
   quote: Quote,
   amount: NanoUsd,
   maxOutputTokens: number | undefined,
-): Need | undefined {
+): RecordedNeed | undefined {
   return needOf(quote, {
     amount,
     outputTokens: quote.leastOutputTokens,

@@ -7,6 +7,7 @@ import type { Admitted } from './admitted.ts';
 import { fittingHold, toAdmitted } from './fitting-hold.ts';
 import type { InputParts } from './input-tokens.ts';
 import { countInput, inputBound, isCountable, leastInput } from './input-tokens.ts';
+import { heldNeed } from './need.ts';
 import type { Quote } from './quote.ts';
 import type { QuoteParts } from './quote-request.ts';
 import { quoteRequest } from './quote-request.ts';
@@ -111,6 +112,7 @@ async function tryReadmit(
     unpriced: quote.unpriced,
     spent,
     fitInto: hold.fitInto,
+    needOf: (held) => heldNeed(context.request, hold, held),
     small: hold.small,
     ...(isOnly && isFinal ? { least: quote.least } : {}),
   });

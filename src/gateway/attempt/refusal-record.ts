@@ -14,6 +14,7 @@ export async function recordRefusal(
     status: error.status,
     outcome: 'refused',
     detail: { error: error.code },
+    need: context.exchange.need,
   } as const;
   await gateway.ledger.record(recordOf(context, undefined, ending, gateway.clock.monotonic()));
 }
@@ -24,6 +25,6 @@ export async function recordGone(
   context: AnyRequestContext,
 ): Promise<void> {
   if (context.options.explain) return;
-  const ending = { status: 499, outcome: 'client_gone' } as const;
+  const ending = { status: 499, outcome: 'client_gone', need: context.exchange.need } as const;
   await gateway.ledger.record(recordOf(context, undefined, ending, gateway.clock.monotonic()));
 }

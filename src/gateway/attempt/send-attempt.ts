@@ -28,6 +28,7 @@ export async function sendAttempt(
   const call = new GuardedCall(gateway, attempt, () => permit && reportContent(permit, relay, sentAt));
   const relay = new Relay(relayOptions(gateway, attempt, headers), call);
   const sentAt = gateway.clock.monotonic();
+  attempt.context.exchange.sentAt = sentAt;
   call.start(relay, request);
   const end = await call.end;
   return readResult(gateway, attempt, permit, {

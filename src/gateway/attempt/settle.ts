@@ -1,9 +1,8 @@
 import { formatUsd, type NanoUsd } from '../../money.ts';
 import { FLAGS, type RequestRecord } from '../../store/ledger/record.ts';
 import type { TokenUsage } from '../../usage.ts';
-import { callsOf, limitOf } from '../admission/admitted.ts';
+import { callsOf } from '../admission/admitted.ts';
 import { loweredLimit } from '../admission/lowered-limit.ts';
-import { needOf } from '../admission/need.ts';
 import { inputWith } from '../admission/quote.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf } from '../context/request-context.ts';
@@ -78,8 +77,7 @@ function recordFor(
   const { usage, costNanoUsd, flags } = before ? summed(before, last) : last;
   const { status, outcome, detail: cause } = recordedOutcome(result);
   const lowered = loweredLimit(admitted.quote, admitted.limit, route?.context.request.maxOutputTokens);
-  const limited = lowered ? { ...cause, max_output_tokens: lowered } : cause;
-  const fate = context.leftOut?.length ? { ...limited, left_out: context.leftOut } : limited;
+  const fate = context.leftOut?.length ? { ...cause, left_out: context.leftOut } : cause;
   const detail = before ? historyDetail(gateway, attempt, result, last, fate) : fate;
   return recordOf(
     context,
@@ -87,7 +85,8 @@ function recordFor(
     {
       status,
       outcome,
-      detail: withNeed(attempt, context.tier ? withTier(context.tier, savedByTierNanoUsd, detail) : detail),
+      detail: context.tier ? withTier(context.tier, savedByTierNanoUsd, detail) : detail,
+      lowered,
       usage,
       costNanoUsd,
       flags: isUnderheld(attempt, last) ? flags | FLAGS.underheld : flags,
@@ -109,22 +108,6 @@ function withTier(
 /** Whether it cost more than a budget held for it. What is passed through has no worst case to be held. */
 function isUnderheld({ admitted, route }: Attempt, { costNanoUsd }: Metered): boolean {
   return route !== undefined && admitted.remaining !== null && costNanoUsd > admitted.heldNanoUsd;
-}
-
-/** What the last attempt needed at most: its hold, where a budget held it. */
-function withNeed(
-  { context, admitted }: Attempt,
-  detail: Record<string, unknown> | undefined,
-): Record<string, unknown> | undefined {
-  const { quote, heldNanoUsd } = admitted;
-  if (admitted.remaining === null) return detail;
-  const need = needOf(quote, {
-    amount: heldNanoUsd,
-    outputTokens: limitOf(admitted),
-    calls: callsOf(admitted),
-    maxOutputTokens: context.request.maxOutputTokens,
-  });
-  return need ? { ...detail, need } : detail;
 }
 
 /** The record's detail of a request with several attempts. */

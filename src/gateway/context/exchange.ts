@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RequestId } from '../../ids.ts';
+import type { RecordedNeed } from '../../store/ledger/record.ts';
 
 /** A client's HTTP request and response. */
 export interface Exchange {
@@ -8,6 +9,14 @@ export interface Exchange {
   response: ServerResponse;
   /** Monotonic milliseconds. */
   startedAt: number;
+  /** When stages ended, monotonic milliseconds; undefined where the request didn't reach them. */
+  bodyAt: number | undefined;
+  compressedAt: number | undefined;
+  heldAt: number | undefined;
+  /** When the last attempt was sent. */
+  sentAt: number | undefined;
+  /** What a request needs that waited for room and was refused or left. */
+  need: RecordedNeed | undefined;
   /** The client hung up before the response ended. */
   gone: boolean;
   /** The request's record is written; an error from here on must not write another. */
@@ -31,6 +40,11 @@ export function openExchange(
     request,
     response,
     startedAt,
+    bodyAt: undefined,
+    compressedAt: undefined,
+    heldAt: undefined,
+    sentAt: undefined,
+    need: undefined,
     gone: false,
     recorded: false,
     listener: undefined,

@@ -1,7 +1,8 @@
-import type { RequestRecord } from '../../store/ledger/record.ts';
+import type { RequestRecord, StageTimings } from '../../store/ledger/record.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
 import { NO_USAGE } from '../../usage.ts';
 import type { Target } from '../state/resolver.ts';
+import type { Exchange } from './exchange.ts';
 import type { AnyRequestContext } from './request-context.ts';
 
 /** Completes a request's record. Fields are listed one by one: spreads took a tenth of a request's CPU time. */
@@ -31,10 +32,22 @@ export function recordOf(
     durationMs: now - exchange.startedAt,
     firstByteMs: fields.firstByteMs ?? null,
     origin: context.origin,
+    need: fields.need,
+    lowered: fields.lowered,
+    timings: timingsOf(exchange),
   };
   if (fields.detail) record.detail = fields.detail;
   if (context.optimized?.trial) record.trial = context.optimized.trial;
   return record;
+}
+
+function timingsOf({ startedAt, bodyAt, compressedAt, heldAt, sentAt }: Exchange): StageTimings {
+  return {
+    body: bodyAt === undefined ? undefined : bodyAt - startedAt,
+    compressed: compressedAt === undefined ? undefined : compressedAt - startedAt,
+    held: heldAt === undefined ? undefined : heldAt - startedAt,
+    sent: sentAt === undefined ? undefined : sentAt - startedAt,
+  };
 }
 
 function requestFlags({ request, options, optimized }: AnyRequestContext): number {
@@ -48,6 +61,11 @@ function requestFlags({ request, options, optimized }: AnyRequestContext): numbe
 
 /** The fields of a record that depend on how the request ended. */
 export type RecordFields = Pick<RequestRecord, 'status' | 'outcome'> &
-  Partial<Pick<RequestRecord, 'flags' | 'usage' | 'costNanoUsd' | 'savedNanoUsd' | 'firstByteMs'>> & {
+  Partial<
+    Pick<
+      RequestRecord,
+      'flags' | 'usage' | 'costNanoUsd' | 'savedNanoUsd' | 'firstByteMs' | 'need' | 'lowered'
+    >
+  > & {
     detail?: RequestRecord['detail'] | undefined;
   };

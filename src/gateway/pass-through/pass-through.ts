@@ -26,7 +26,7 @@ import { unboundedQuote } from './unbounded-quote.ts';
 /** What this stage uses of the gateway. */
 type IntakeParts = Pick<
   Gateway,
-  'settings' | 'authenticator' | 'findProject' | 'hasBudget' | 'attribution' | 'bodies'
+  'clock' | 'settings' | 'authenticator' | 'findProject' | 'hasBudget' | 'attribution' | 'bodies'
 >;
 
 /**
@@ -66,6 +66,7 @@ async function receiveAny(
 ): Promise<RequestContext<PassThroughWire> & { request: LooseRequest }> {
   const sender = authenticate(gateway, exchange);
   const body = await readBody(exchange.request, bodyLimits(gateway), 'any', exchange.response);
+  exchange.bodyAt = gateway.clock.monotonic();
   const wire = passThroughWire(endpointOf(path), costsOf(exchange.request.method, path));
   const request = readLoosely(body, exchange.request);
   const context = receive(gateway, sender, wire, request);

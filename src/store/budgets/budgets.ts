@@ -8,6 +8,7 @@ import { changeConfiguration, inTransaction } from '../database/write.ts';
 import type { Charge } from '../ledger/account.ts';
 import { createBalances } from '../ledger/balances.ts';
 import { createEvents } from '../ledger/events.ts';
+import { SOURCES } from '../ledger/record.ts';
 import type { Standing } from '../ledger/standing.ts';
 import { type BudgetPeriod, budgetName, type ScopeKind, spanOf } from '../ledger/terms.ts';
 
@@ -232,13 +233,17 @@ function spentSince(db: Db, { projectId, repo, since }: Counted, period: BudgetP
         .pluck()
         .get({ projectId, repo, from, until }),
     );
-  const rollups = `${repo === '' ? 'usage_hours' : 'usage_origins'} WHERE bucket`;
+  const rollups = `usage WHERE source = ${SOURCES.gw} AND bucket`;
   if (period !== 'rolling') return sum(rollups, since);
   // A window starts within an hour. If that hour's records may have been pruned, the whole hour counts.
   const hour = since - (since % HOUR_MS);
-  const oldest = db.prepare('SELECT min(id) FROM requests').pluck().get() as number | null;
+  const oldest = db.prepare('SELECT min(id) FROM request_log').pluck().get() as number | null;
   if (oldest === null || oldest > requestIdAt(since)) return sum(rollups, hour);
-  const rest = sum('requests WHERE id', requestIdAt(since), requestIdAt(hour + HOUR_MS));
+  const rest = sum(
+    `request_log WHERE source = ${SOURCES.gw} AND id`,
+    requestIdAt(since),
+    requestIdAt(hour + HOUR_MS),
+  );
   return rest + sum(rollups, hour + HOUR_MS);
 }
 
@@ -246,9 +251,9 @@ function spentSince(db: Db, { projectId, repo, since }: Counted, period: BudgetP
 function chargeOpenHolds(db: Db, { projectId, repo, since }: Counted, [budgetId, start]: Charge): NanoUsd {
   const amounts = db
     .prepare<[Record<string, number | string>], number>(
-      `UPDATE holds SET charges = json_insert(charges, '$[#]', json_array(@budgetId, CAST(@start AS INTEGER)))
-       WHERE project_id = @projectId AND id >= @from ${repo === '' ? '' : `AND repo_id = ${REPO_ID}`}
-       RETURNING amount_nano_usd`,
+      `UPDATE journal SET charges = json_insert(charges, '$[#]', json_array(@budgetId, CAST(@start AS INTEGER)))
+       WHERE state = 0 AND project_id = @projectId AND id >= @from ${repo === '' ? '' : `AND repo_id = ${REPO_ID}`}
+       RETURNING hold_nano_usd`,
     )
     .pluck()
     .all({ budgetId, start, projectId, repo, from: requestIdAt(since) });

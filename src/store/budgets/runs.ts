@@ -84,17 +84,20 @@ export interface RunUsage {
   running: number;
 }
 
+const FIGURES = 'outcome, input_tokens, cached_input_tokens, output_tokens, cost_nano_usd';
+
 export function readRunUsage(db: Db, { keyId, since }: { keyId: number; since: number }): RunUsage {
   const usage = db
-    .prepare<[number, number, number], Omit<RunUsage, 'running'>>(
-      `SELECT count(*) AS requests, coalesce(sum(outcome = ?), 0) AS refused,
+    .prepare<[{ since: number; keyId: number; blocked: number }], Omit<RunUsage, 'running'>>(
+      `SELECT count(*) AS requests, coalesce(sum(outcome = @blocked), 0) AS refused,
        coalesce(sum(input_tokens), 0) AS inputTokens, coalesce(sum(cached_input_tokens), 0) AS cachedInputTokens,
        coalesce(sum(output_tokens), 0) AS outputTokens, coalesce(sum(cost_nano_usd), 0) AS costNanoUsd
-       FROM requests WHERE id >= ? AND key_id = ?`,
+       FROM (SELECT ${FIGURES} FROM requests WHERE id >= @since AND key_id = @keyId
+       UNION ALL SELECT ${FIGURES} FROM journal WHERE state > 0 AND id >= @since AND key_id = @keyId)`,
     )
-    .get(OUTCOMES.blocked, since, keyId);
+    .get({ since, keyId, blocked: OUTCOMES.blocked });
   const running = db
-    .prepare<[number], number>('SELECT count(*) FROM holds WHERE key_id = ?')
+    .prepare<[number], number>('SELECT count(*) FROM journal WHERE state = 0 AND key_id = ?')
     .pluck()
     .get(keyId);
   if (!usage) throw new Error('a sum has no row');

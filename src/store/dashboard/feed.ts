@@ -1,5 +1,6 @@
 import { requestIdAt, timeOfRequestId } from '../../ids.ts';
 import type { Db } from '../database/open.ts';
+import { newestFrom } from '../ledger/newest.ts';
 import { FLAGS, type Flag, OUTCOMES, type Outcome } from '../ledger/record.ts';
 import type { LoggedRequest } from '../requests/request-log.ts';
 
@@ -72,8 +73,8 @@ function prepare(db: Db, kind: FeedKind) {
     `SELECT r.id, p.name AS project, v.name AS provider, m.name AS model, a.name AS askedModel, r.status, r.outcome,
      r.flags, r.input_tokens AS inputTokens, r.output_tokens AS outputTokens, r.cost_nano_usd AS costNanoUsd,
      r.duration_ms AS durationMs, json_extract(r.detail, '$.error') AS error
-     FROM (SELECT * FROM (SELECT * FROM requests ORDER BY id DESC LIMIT ${MAX_SEARCHED})
-       WHERE ${CONDITIONS[kind]} AND ${NAMED} LIMIT ${LIMIT}) r
+     FROM (SELECT * FROM request_log WHERE id >= ${newestFrom(MAX_SEARCHED)}
+       AND ${CONDITIONS[kind]} AND ${NAMED} ORDER BY id DESC LIMIT ${LIMIT}) r
      JOIN projects p ON p.id = r.project_id JOIN names v ON v.id = r.provider_id
      JOIN names m ON m.id = r.model_id JOIN names a ON a.id = r.asked_model_id ORDER BY r.id DESC`,
   );
@@ -92,7 +93,7 @@ function read({ outcome, flags, ...row }: Row): FeedRow {
 export function createLatencyReader(db: Db): (since: number) => number | null {
   const select = db
     .prepare<[number], number>(
-      `SELECT duration_ms FROM requests WHERE id >= ? AND outcome = ${OUTCOMES.ok} ORDER BY id DESC LIMIT 500`,
+      `SELECT duration_ms FROM request_log WHERE id >= ? AND id >= ${newestFrom(MAX_SEARCHED)} AND outcome = ${OUTCOMES.ok} ORDER BY id DESC LIMIT 500`,
     )
     .pluck();
   return (since) => {

@@ -17,9 +17,9 @@ export interface RequestFollower {
  */
 export function createRequestFollower(db: Db, startMs: number): RequestFollower {
   const dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
-  const selectNew = db.prepare<[number], number>('SELECT id FROM requests WHERE id >= ?').pluck();
-  const selectHeld = db.prepare<[number], number>('SELECT id FROM holds WHERE id < ?').pluck();
-  const exists = db.prepare<[number], number>('SELECT 1 FROM requests WHERE id = ?').pluck();
+  const selectNew = db.prepare<[number], number>('SELECT id FROM request_log WHERE id >= ?').pluck();
+  const selectHeld = db.prepare<[number], number>('SELECT id FROM open_holds WHERE id < ?').pluck();
+  const exists = db.prepare<[number], number>('SELECT 1 FROM request_log WHERE id = ?').pluck();
   let version: number | undefined;
   let openHolds: RequestId[] = [];
   /** The requests of the last call. */

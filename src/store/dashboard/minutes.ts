@@ -15,7 +15,7 @@ const IDS_PER_MINUTE = requestIdAt(timeOfRequestId(0) + MINUTE_MS);
 export function createMinuteReader(db: Db): (span: Span, now: number) => NanoUsd[] {
   const select = db.prepare<{ first: number; from: number; to: number }, { minute: number; cost: number }>(
     `SELECT (id - CAST(@first AS INTEGER)) / ${IDS_PER_MINUTE} AS minute, sum(cost_nano_usd) AS cost
-     FROM requests WHERE id >= @from AND id < @to GROUP BY 1`,
+     FROM request_log WHERE id >= @from AND id < @to GROUP BY 1`,
   );
   let cached: NanoUsd[] = [];
   let cachedStart = 0;

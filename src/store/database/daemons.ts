@@ -21,7 +21,7 @@ const COLUMNS = 'slot, instance_id AS instanceId, pid, lock_path AS lockPath';
 export function registerDaemon(db: Db, daemon: Omit<DaemonRow, 'slot'> & { startedAt: number }): number {
   const register = db.transaction(() => {
     const usedSlots = db
-      .prepare<[], { slot: number }>('SELECT slot FROM daemons UNION SELECT DISTINCT slot FROM holds')
+      .prepare<[], { slot: number }>('SELECT slot FROM daemons UNION SELECT DISTINCT slot FROM open_holds')
       .all()
       .map((row) => row.slot);
     const slot = Array.from({ length: MAX_SLOTS }, (_, i) => i).find((i) => !usedSlots.includes(i));
@@ -55,7 +55,7 @@ export function findDaemonRow(db: Db, instanceId: string): (DaemonRow & { starte
 /** The highest stored request id; 0 without any. New ids are higher, even after the clock was set back (ids.ts). */
 export function lastRequestId(db: Db): RequestId {
   const last = db.prepare<[], RequestId | null>(
-    'SELECT max(id) FROM (SELECT max(id) AS id FROM requests UNION ALL SELECT max(id) FROM holds)',
+    'SELECT max(id) FROM (SELECT max(id) AS id FROM requests UNION ALL SELECT max(id) FROM journal)',
   );
   return last.pluck().get() ?? 0;
 }
@@ -72,7 +72,7 @@ export function deadDaemons(db: Db, own: { instanceId: string; lockPath: string 
 export function orphanedSlots(db: Db): number[] {
   return db
     .prepare<[], { slot: number }>(
-      'SELECT DISTINCT slot FROM holds WHERE slot NOT IN (SELECT slot FROM daemons)',
+      'SELECT DISTINCT slot FROM open_holds WHERE slot NOT IN (SELECT slot FROM daemons)',
     )
     .all()
     .map((row) => row.slot);

@@ -20,7 +20,7 @@ export interface DatabaseSize {
 export function measureDatabase<T>(path: string, use: (size: DatabaseSize) => T): T {
   const db = new Database(path, { readonly: true, fileMustExist: true, timeout: 5_000 });
   try {
-    const oldest = db.prepare<[], number | null>('SELECT min(id) FROM requests').pluck().get() ?? null;
+    const oldest = db.prepare<[], number | null>('SELECT min(id) FROM request_log').pluck().get() ?? null;
     return use({
       tables: db
         .prepare<[], { name: string; bytes: number }>(
@@ -32,7 +32,7 @@ export function measureDatabase<T>(path: string, use: (size: DatabaseSize) => T)
       walBytes: statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0,
       oldestRequestAt: oldest === null ? null : timeOfRequestId(oldest),
       requestsBefore: (timeMs) =>
-        Number(db.prepare('SELECT count(*) FROM requests WHERE id < ?').pluck().get(requestIdAt(timeMs))),
+        Number(db.prepare('SELECT count(*) FROM request_log WHERE id < ?').pluck().get(requestIdAt(timeMs))),
     });
   } finally {
     db.close();

@@ -17,7 +17,11 @@ export function inspectDatabase(path: string, { quick = false } = {}): Inspectio
   try {
     const checks = quick ? [] : (db.pragma('quick_check(5)') as { quick_check: string }[]);
     const schema = Number(db.pragma('user_version', { simple: true }));
-    const requests = schema > 0 ? Number(db.prepare('SELECT count(*) FROM requests').pluck().get()) : 0;
+    const count = (table: string) => Number(db.prepare(`SELECT count(*) FROM ${table}`).pluck().get());
+    const tables = db
+      .prepare<[], string>("SELECT name FROM sqlite_schema WHERE name IN ('requests', 'journal')")
+      .pluck();
+    const requests = tables.all().reduce((sum, table) => sum + count(table), 0);
     return {
       faults: checks.map((row) => row.quick_check).filter((text) => text !== 'ok'),
       schema,

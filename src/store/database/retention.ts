@@ -32,6 +32,10 @@ export function createPruning(db: Db): Pruning {
     `DELETE FROM requests WHERE id IN (SELECT id FROM requests WHERE id < ? ORDER BY id LIMIT ${ROWS})
      AND id < (SELECT max(id) FROM requests)`,
   );
+  const details = db.prepare(
+    `DELETE FROM request_details WHERE id IN (SELECT id FROM request_details ORDER BY id LIMIT ${2 * ROWS})
+     AND id < (SELECT min(id) FROM requests)`,
+  );
   const deliveries = db.prepare<[number]>(
     `DELETE FROM deliveries WHERE id IN (SELECT id FROM deliveries WHERE finished_at < ? LIMIT ${ROWS})`,
   );
@@ -51,7 +55,11 @@ export function createPruning(db: Db): Pruning {
   const isFull = ({ changes }: { changes: number }) => changes === ROWS;
   const beforeEvents = (now: number, keepMs: number) => now - Math.max(keepMs, EVENTS_MS);
   return {
-    requests: (now, keepMs) => isFull(requests.run(requestIdAt(now - keepMs))),
+    requests(now, keepMs) {
+      const pruned = requests.run(requestIdAt(now - keepMs));
+      details.run();
+      return isFull(pruned);
+    },
     deliveries: (now, keepMs) => isFull(deliveries.run(beforeEvents(now, keepMs))),
     events: (now, keepMs) => isFull(events.run(beforeEvents(now, keepMs))),
     minutes: (now) => isFull(minutes.run({ before: now - MINUTES_MS })),

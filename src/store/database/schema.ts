@@ -1,6 +1,8 @@
 import { isNotNull, isNull, sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
+export * from './request-schema.ts';
+
 /**
  * The schema in one place. The SQL in migrations/ creates the tables, and a test compares the two; nothing loads this
  * file at run time. Times are UTC milliseconds, money is integer nano-USD; `..._id` of names is an id of `names`.
@@ -122,123 +124,6 @@ export const budgetPeriods = sqliteTable(
 
 /** Names that recur in rows (models, providers, endpoints), stored once. Id 0 is the empty name. */
 export const names = sqliteTable('names', { id: integer().primaryKey(), name: text().notNull().unique() });
-
-export const holds = sqliteTable('holds', {
-  /** The request's id. */
-  id: integer().primaryKey(),
-  /** The daemon that holds it. */
-  slot: integer().notNull(),
-  projectId: integer('project_id').notNull(),
-  keyId: integer('key_id').notNull(),
-  endpointId: integer('endpoint_id').notNull(),
-  providerId: integer('provider_id').notNull(),
-  modelId: integer('model_id').notNull(),
-  askedModelId: integer('asked_model_id').notNull(),
-  stream: integer({ mode: 'boolean' }).notNull(),
-  amountNanoUsd: integer('amount_nano_usd').notNull(),
-  /** JSON: `[[budget id, period start], ...]`, the balances that the amount is reserved in. */
-  charges: text().notNull(),
-  /** The caller, as far as it was known when the request was admitted. */
-  processId: integer('process_id').notNull().default(0),
-  repoId: integer('repo_id').notNull().default(0),
-});
-
-export const requests = sqliteTable(
-  'requests',
-  {
-    /** Contains the time at which the request came in (ids.ts). */
-    id: integer().primaryKey(),
-    projectId: integer('project_id').notNull(),
-    keyId: integer('key_id').notNull(),
-    endpointId: integer('endpoint_id').notNull(),
-    providerId: integer('provider_id').notNull(),
-    modelId: integer('model_id').notNull(),
-    askedModelId: integer('asked_model_id').notNull(),
-    status: integer().notNull(),
-    outcome: integer().notNull(),
-    flags: integer().notNull(),
-    inputTokens: integer('input_tokens').notNull(),
-    cachedInputTokens: integer('cached_input_tokens').notNull(),
-    cacheWriteTokens: integer('cache_write_tokens').notNull(),
-    outputTokens: integer('output_tokens').notNull(),
-    reasoningTokens: integer('reasoning_tokens').notNull(),
-    savedTokens: integer('saved_tokens').notNull(),
-    costNanoUsd: integer('cost_nano_usd').notNull(),
-    savedNanoUsd: integer('saved_nano_usd').notNull(),
-    holdNanoUsd: integer('hold_nano_usd').notNull(),
-    durationMs: integer('duration_ms').notNull(),
-    firstByteMs: integer('first_byte_ms'),
-    detail: text(),
-    processId: integer('process_id').notNull().default(0),
-    repoId: integer('repo_id').notNull().default(0),
-  },
-  (table) => [index('requests_of_project').on(table.projectId, table.id)],
-);
-
-/** The figures of a rollup. */
-const usageFigures = {
-  requests: integer().notNull(),
-  blockedRequests: integer('blocked_requests').notNull(),
-  failedRequests: integer('failed_requests').notNull(),
-  unpricedRequests: integer('unpriced_requests').notNull(),
-  inputTokens: integer('input_tokens').notNull(),
-  cachedInputTokens: integer('cached_input_tokens').notNull(),
-  cacheWriteTokens: integer('cache_write_tokens').notNull(),
-  outputTokens: integer('output_tokens').notNull(),
-  reasoningTokens: integer('reasoning_tokens').notNull(),
-  savedTokens: integer('saved_tokens').notNull(),
-  costNanoUsd: integer('cost_nano_usd').notNull(),
-  savedNanoUsd: integer('saved_nano_usd').notNull(),
-};
-
-/** Usage by bucket: a UTC hour, cut where a day begins in some time zone. */
-export const usageHours = sqliteTable(
-  'usage_hours',
-  {
-    bucket: integer().notNull(),
-    projectId: integer('project_id').notNull(),
-    providerId: integer('provider_id').notNull(),
-    modelId: integer('model_id').notNull(),
-    ...usageFigures,
-  },
-  (table) => [primaryKey({ columns: [table.bucket, table.projectId, table.providerId, table.modelId] })],
-);
-
-/**
- * Sums of `usage_hours` over all buckets before `meta.usage_summed_until`, so that reports over years read few rows.
- * The kinds are in ledger/usage-sums.ts; a column that a kind sums over is 0.
- */
-export const usageSums = sqliteTable(
-  'usage_sums',
-  {
-    kind: integer().notNull(),
-    projectId: integer('project_id').notNull(),
-    /** A bucket, or a UTC day. */
-    start: integer().notNull(),
-    providerId: integer('provider_id').notNull(),
-    modelId: integer('model_id').notNull(),
-    ...usageFigures,
-  },
-  (table) => [
-    primaryKey({ columns: [table.kind, table.projectId, table.start, table.providerId, table.modelId] }),
-  ],
-);
-
-/**
- * Usage by caller, in the same buckets. Requests of unknown callers have no rows here: they are the difference from
- * `usage_hours`.
- */
-export const usageOrigins = sqliteTable(
-  'usage_origins',
-  {
-    bucket: integer().notNull(),
-    projectId: integer('project_id').notNull(),
-    processId: integer('process_id').notNull(),
-    repoId: integer('repo_id').notNull(),
-    ...usageFigures,
-  },
-  (table) => [primaryKey({ columns: [table.bucket, table.projectId, table.processId, table.repoId] })],
-);
 
 /** Events of budgets, written in the transaction of their cause; webhooks deliver them. */
 export const events = sqliteTable('events', {

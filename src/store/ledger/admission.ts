@@ -2,8 +2,8 @@ import { formatRequestId } from '../../ids.ts';
 import { type NanoUsd, usdNumber } from '../../money.ts';
 import type { Balances } from './balances.ts';
 import type { EmitEvent } from './events.ts';
-import type { Holds, RequestHead } from './holds.ts';
-import type { RequestRecord } from './record.ts';
+import type { Journal, RequestHead } from './journal.ts';
+import type { RecordedNeed, RequestRecord } from './record.ts';
 import { exhausted, roomIn, type Standing, spentOfCap, tightest, unspentOf } from './standing.ts';
 import { budgetName } from './terms.ts';
 
@@ -17,6 +17,8 @@ export interface Admission extends RequestHead {
   small?: NanoUsd;
   /** The worst case when the output is cut to what `room` affords; undefined if that is too little to be of use. */
   fitInto?: (room: NanoUsd) => NanoUsd | undefined;
+  /** The parts of the amount that is held in the end; undefined without a known price. */
+  needOf?: (held: NanoUsd) => RecordedNeed | undefined;
   /** The cost can't be bounded: `amount` is 0, and only a request that no budget counts is admitted. */
   unpriced?: boolean;
   /** The queue that the request waits in: its project, or its repository where that has budgets of its own. */
@@ -70,7 +72,7 @@ export interface AdmissionsOptions {
   /** This daemon's slot; its holds carry it. */
   slot: number;
   balances: Balances;
-  holds: Holds;
+  journal: Journal;
   emit: EmitEvent;
   writeRecord: (record: RequestRecord) => void;
 }
@@ -86,7 +88,7 @@ export interface Admissions {
 export function createAdmissions({
   slot,
   balances,
-  holds,
+  journal,
   emit,
   writeRecord,
 }: AdmissionsOptions): Admissions {
@@ -112,14 +114,10 @@ export function createAdmissions({
   }
 
   function hold(admission: Admission, amount: NanoUsd, standings: Standing[]): AdmissionResult {
-    reserve(admission, amount);
+    const charges = balances.reserve(admission, amount);
+    journal.open(slot, admission, { amount, charges }, admission.needOf?.(amount));
     const remaining = standings.length > 0 ? roomIn(standings) - amount : null;
     return { kind: 'held', amount, remaining, spentOfCap: spentOfCap(standings) };
-  }
-
-  function reserve(head: RequestHead, amount: NanoUsd): void {
-    const charges = balances.reserve(head, amount);
-    holds.insert(slot, head, { amount, charges });
   }
 
   function block(admission: Admission, full: Standing): AdmissionResult {
@@ -141,13 +139,15 @@ export function createAdmissions({
   }
 
   function readmit(next: Readmission): ReadmissionResult {
-    const hold = holds.take(next.id);
+    const hold = journal.holdOf(next.id);
     if (!hold) return { kind: 'resolved_before' };
     if (hold.charges.length > 0) balances.post(next.projectId, hold.charges, hold.amount, 0);
     const standings = balances.standingsFor(next);
     const amount = affordable(next, standings);
     const total = next.spent + (amount ?? 0);
-    reserve(next, total);
+    const charges = balances.reserve(next, total);
+    const need = amount === undefined ? undefined : next.needOf?.(amount);
+    journal.reopen(slot, next, { amount: total, charges }, need);
     if (amount === undefined) return refuse(next, standings);
     const remaining = standings.length > 0 ? roomIn(standings) - total : null;
     return { kind: 'held', amount: total, remaining };

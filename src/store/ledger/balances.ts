@@ -1,7 +1,7 @@
 import type { NanoUsd } from '../../money.ts';
 import type { Account, Charge, EarlierCap } from './account.ts';
 import { type AccountCache, type AccountCacheOptions, createAccountCache } from './account-cache.ts';
-import { type RequestHead, repoOf } from './holds.ts';
+import { type RequestHead, repoOf } from './journal.ts';
 import type { Standing } from './standing.ts';
 
 /**

@@ -14,13 +14,11 @@ import { createBalances } from './balances.ts';
 import { createChangeWatch } from './change-watch.ts';
 import { createEvents, type EmitEvent } from './events.ts';
 import { createGroupCommit } from './group-commit.ts';
-import { createHolds } from './holds.ts';
+import { createJournal } from './journal.ts';
 import type { RequestRecord } from './record.ts';
-import { createRecordWriter } from './record-writer.ts';
-import { createRollups } from './rollups.ts';
+import { createSessions } from './sessions.ts';
 import { createSettlements, type SettleResult } from './settlement.ts';
 import type { Standing } from './standing.ts';
-import { createUsageSums } from './usage-sums.ts';
 
 /**
  * The authority on money. A method's promise resolves once its writes are durable; all calls of an event-loop turn
@@ -48,10 +46,10 @@ export interface Ledger {
    * With `instanceId`, nothing is closed once another daemon has the slot: two sweepers may both have found it dead.
    */
   closeHolds(slot: number, instanceId?: string): Promise<number>;
-  /** Adds the first unsummed hour that ended by `before` to the sums that long reports read; false if there is none. */
-  sumNextHour(before: number): Promise<boolean>;
   /** Runs another write of the store in a batch. */
   write<T>(command: () => T): Promise<T>;
+  /** As `write`, for rows that neither budgets nor holds are in. */
+  writeApart<T>(command: () => T): Promise<T>;
   /** The budgets of a project as they stand. */
   standings(projectId: number): Promise<Standing[]>;
   /** Calls the listener after each transaction that wrote events. */
@@ -86,32 +84,31 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
     insertEvent(...event);
   };
   const balances = createBalances({ db, calendar, emit });
-  const sums = createUsageSums(db);
-  const rollups = createRollups(db, sums);
-  const holds = createHolds(db, names);
-  const records = createRecordWriter(db, names, rollups);
-  const admissions = createAdmissions({ slot, balances, holds, emit, writeRecord });
-  const settlements = createSettlements({ db, clock, balances, holds, writeRecord });
+  const sessions = createSessions(db);
+  let batchAt = 0;
+  const journal = createJournal({ db, names, sessions, now: () => batchAt });
+  const admissions = createAdmissions({ slot, balances, journal, emit, writeRecord: add });
+  const settlements = createSettlements({ db, clock, balances, journal, writeRecord: settle });
   const watch = createChangeWatch(db);
 
   function forget(): void {
-    for (const cache of [balances, holds, sums]) cache.forget();
+    for (const cache of [balances, journal]) cache.forget();
   }
 
   const { submit, flush, pause } = createGroupCommit(db, clock, {
     begin(now) {
       if (!watch.isUnchanged()) forget();
+      batchAt = now;
       balances.begin(now);
     },
     write() {
       balances.write();
-      rollups.write();
       watch.note();
     },
     end(committed) {
       names.settle(committed);
+      sessions.settle(committed);
       if (!committed || hasOtherWrites) forget();
-      rollups.clear();
       admissions.endBatch();
       if (committed && hasEvents) for (const listener of eventListeners) listener();
       if (committed) for (const listener of commitListeners) listener();
@@ -120,12 +117,20 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
     },
   });
 
-  /** Writes a record. While the search for the caller is running, a later batch adds what it finds. */
-  function writeRecord(record: RequestRecord, held = 0): void {
-    records.write(record, held);
-    const { origin } = record;
+  function settle(record: RequestRecord): void {
+    journal.settle(record);
+    addOrigin(record);
+  }
+
+  function add(record: RequestRecord): void {
+    journal.add(slot, record);
+    addOrigin(record);
+  }
+
+  /** While the search for the caller is running, a later batch adds what it finds. */
+  function addOrigin({ id, origin }: RequestRecord): void {
     void origin?.search
-      ?.then(() => (origin.process ? submit(() => records.writeOrigin(record, origin)) : undefined))
+      ?.then(() => submit(() => journal.endSearch(id, origin)))
       // The record stays without its caller.
       .catch(() => {});
   }
@@ -134,17 +139,17 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
     admit: (admission) => submit(() => admissions.admit(admission)),
     readmit: (readmission) => submit(() => admissions.readmit(readmission)),
     settle: (record) => submit(() => settlements.settle(record)),
-    record: (record) => submit(() => writeRecord(record)),
+    record: (record) => submit(() => add(record)),
     roll: () => submit(() => balances.rollAll()),
     closeHolds: (deadSlot, instanceId) => submit(() => settlements.closeHolds(deadSlot, instanceId)),
-    sumNextHour: (before) => submit(() => sums.sumNextHour(before)),
     write: (command) =>
       submit(() => {
         hasOtherWrites = true;
         const result = command();
-        holds.forget();
+        journal.forget();
         return result;
       }),
+    writeApart: submit,
     standings: (projectId) => submit(() => balances.standings(projectId)),
     onEvents: (listener) => void eventListeners.push(listener),
     onCommit: (listener) => void commitListeners.push(listener),

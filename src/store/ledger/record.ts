@@ -159,7 +159,7 @@ export interface RequestRecord extends RequestClient {
   upstreamRequestId?: string | undefined;
   missed?: CacheMiss | undefined;
   /** Undefined: not known. */
-  origin?: Origin;
+  origin?: Origin | undefined;
   /** Its part in the optimizer's trial. */
   trial?: Trial;
 }

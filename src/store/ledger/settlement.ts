@@ -4,7 +4,7 @@ import type { NanoUsd } from '../../money.ts';
 import { NO_USAGE } from '../../usage.ts';
 import type { Db } from '../database/open.ts';
 import type { Balances } from './balances.ts';
-import type { Holds, OpenHold } from './holds.ts';
+import type { Journal, OpenHold } from './journal.ts';
 import { FLAGS, type RequestRecord } from './record.ts';
 import { roomIn } from './standing.ts';
 
@@ -18,8 +18,9 @@ export interface SettlementsOptions {
   db: Db;
   clock: Clock;
   balances: Balances;
-  holds: Holds;
-  writeRecord: (record: RequestRecord, held: NanoUsd) => void;
+  journal: Journal;
+  /** Writes the record of a request that had a hold. */
+  writeRecord: (record: RequestRecord) => void;
 }
 
 /** Turns holds into spend. Each function runs within a batch. */
@@ -30,20 +31,20 @@ export interface Settlements {
 }
 
 export function createSettlements(options: SettlementsOptions): Settlements {
-  const { db, clock, balances, holds, writeRecord } = options;
+  const { db, clock, balances, journal, writeRecord } = options;
   const selectOwner = db.prepare<[number], string>('SELECT instance_id FROM daemons WHERE slot = ?').pluck();
 
   function settle(record: RequestRecord): SettleResult {
     const { projectId, costNanoUsd } = record;
-    const hold = holds.take(record.id);
+    const hold = journal.holdOf(record.id);
     if (!hold) return { kind: 'resolved_before' };
     if (hold.charges.length === 0) {
-      writeRecord(record, hold.amount);
+      writeRecord(record);
       return { kind: 'settled', remaining: null };
     }
     balances.post(projectId, hold.charges, hold.amount, costNanoUsd);
     const overrun = costNanoUsd > hold.amount;
-    writeRecord(overrun ? { ...record, flags: record.flags | FLAGS.overrun } : record, hold.amount);
+    writeRecord(overrun ? { ...record, flags: record.flags | FLAGS.overrun } : record);
     const standings = balances.standingsFor(record);
     return { kind: 'settled', remaining: standings.length > 0 ? roomIn(standings) : null };
   }
@@ -53,7 +54,7 @@ export function createSettlements(options: SettlementsOptions): Settlements {
     closeHolds(slot, instanceId) {
       const owner = instanceId === undefined ? undefined : selectOwner.get(slot);
       if (owner !== undefined && owner !== instanceId) return 0;
-      const open = holds.ofSlot(slot);
+      const open = journal.ofSlot(slot);
       for (const hold of open) settle(crashRecord(hold, clock.now()));
       return open.length;
     },

@@ -1,7 +1,7 @@
 import { addDays, type Calendar } from '../../calendar.ts';
+import { prepareSummedUntil, SUM_KINDS } from '../archive/usage-sums.ts';
 import type { Db } from '../database/open.ts';
-import { prepareSummedUntil, SUM_KINDS } from '../ledger/usage-sums.ts';
-import { addFigures, SUMS, type UsageFigures, type UsageRow } from './figures.ts';
+import { addFigures, FROM_GW, SUMS, type UsageFigures, type UsageRow } from './figures.ts';
 
 /** A span between two starts of local days, in UTC milliseconds; of one project, or of all. */
 export interface UsageSpan {
@@ -10,7 +10,7 @@ export interface UsageSpan {
   projectId: number | undefined;
 }
 
-/** Usage of each local day that has any, in order. Sums cover the past, the rollups the rest. */
+/** Usage of each local day that has any, in order. Sums cover the past, the rollups and the journal the rest. */
 export function usageByDay(db: Db, calendar: Calendar, span: UsageSpan): UsageRow[] {
   const summedUntil = prepareSummedUntil(db).get() ?? 0;
   const days = new Map<string, UsageRow>();
@@ -20,8 +20,8 @@ export function usageByDay(db: Db, calendar: Calendar, span: UsageSpan): UsageRo
     else days.set(key, { key, ...figures });
   };
   readSummed(db, calendar, { ...span, to: Math.min(span.to, summedUntil) }, count);
-  readOpen(db, calendar, { ...span, from: Math.max(span.from, summedUntil) }, count);
-  return [...days.values()];
+  readOpen(db, calendar, { span, summedUntil }, count);
+  return [...days.values()].sort((a, b) => (a.key < b.key ? -1 : 1));
 }
 
 type Count = (key: string, figures: UsageFigures) => void;
@@ -52,11 +52,20 @@ function readSummed(db: Db, calendar: Calendar, { from, to, projectId }: UsageSp
   }
 }
 
-function readOpen(db: Db, calendar: Calendar, { from, to, projectId }: UsageSpan, count: Count): void {
-  const buckets = db.prepare<unknown[], UsageFigures & { bucket: number }>(
-    `SELECT bucket, ${SUMS} FROM usage_hours u WHERE bucket >= @from AND bucket < @to
-     AND (@projectId IS NULL OR project_id = @projectId) GROUP BY bucket ORDER BY bucket`,
-  );
-  for (const { bucket, ...figures } of buckets.all({ from, to, projectId: projectId ?? null }))
-    count(calendar.dateOf(bucket), figures);
+function readOpen(
+  db: Db,
+  calendar: Calendar,
+  { span, summedUntil }: { span: UsageSpan; summedUntil: number },
+  count: Count,
+): void {
+  const { from, to, projectId = null } = span;
+  const read = (view: string, since: number) =>
+    db
+      .prepare<unknown[], UsageFigures & { bucket: number }>(
+        `SELECT bucket, ${SUMS} FROM ${view} u WHERE bucket >= @since AND bucket < @to AND ${FROM_GW}
+         AND (@projectId IS NULL OR project_id = @projectId) GROUP BY bucket ORDER BY bucket`,
+      )
+      .all({ since, to, projectId });
+  const rows = [...read('hourly_usage', Math.max(from, summedUntil)), ...read('journaled_usage', from)];
+  for (const { bucket, ...figures } of rows) count(calendar.dateOf(bucket), figures);
 }

@@ -1,7 +1,7 @@
+import { COUNTERS, prepareSummedUntil, SUM_KINDS } from '../archive/usage-sums.ts';
 import type { Db } from '../database/open.ts';
-import { COUNTERS, prepareSummedUntil, SUM_KINDS } from '../ledger/usage-sums.ts';
 import type { UsageSpan } from './by-day.ts';
-import { SUMS, type UsageRow } from './figures.ts';
+import { FROM_GW, SUMS, type UsageRow } from './figures.ts';
 
 const DAY_MS = 86_400_000;
 const KEY = 'project_id, provider_id, model_id';
@@ -22,22 +22,27 @@ const NAMES = {
   },
 };
 
-/** Usage of each model or project, highest cost first. Whole UTC days come from the sums, the rest from the rollups. */
+/**
+ * Usage of each model or project, highest cost first. Whole UTC days come from the sums, the rest
+ * from the rollups and the journal.
+ */
 export function usageByName(db: Db, span: UsageSpan & { groupBy: 'model' | 'project' }): UsageRow[] {
   const { from, to, projectId = null, groupBy } = span;
   const summedUntil = prepareSummedUntil(db).get() ?? 0;
   const firstDay = Math.min(to, Math.ceil(from / DAY_MS) * DAY_MS);
   const lastDay = Math.max(firstDay, Math.floor(Math.min(to, summedUntil) / DAY_MS) * DAY_MS);
   const { name, joins, key } = NAMES[groupBy];
-  const hours = (start: string, end: string) =>
-    `SELECT ${COLUMNS} FROM usage_hours WHERE bucket >= ${start} AND bucket < ${end}
+  const usage = (view: string, start: string, end: string) =>
+    `SELECT ${COLUMNS} FROM ${view} WHERE ${FROM_GW} AND bucket >= ${start} AND bucket < ${end}
      AND (@projectId IS NULL OR project_id = @projectId)`;
   const rows = db.prepare<unknown[], UsageRow>(
     `SELECT ${name} AS key, ${SUMS} FROM (SELECT ${TOTALS} FROM (
        SELECT ${COLUMNS} FROM usage_sums WHERE kind = @kind AND project_id IN (${projectsOf(span)})
          AND start >= @firstDay AND start < @lastDay
-       UNION ALL ${hours('@from', '@firstDay')} UNION ALL ${hours('@lastDay', '@to')}
-     ) GROUP BY ${key}) u ${joins} GROUP BY 1`,
+       UNION ALL ${usage('hourly_usage', '@from', '@firstDay')}
+       UNION ALL ${usage('hourly_usage', '@lastDay', '@to')}
+       UNION ALL ${usage('journaled_usage', '@from', '@to')}
+     ) GROUP BY ${key}) u ${joins} GROUP BY 1 HAVING sum(u.requests) > 0`,
   );
   return rows
     .all({ kind: kindOf(span), from, firstDay, lastDay, to, projectId })

@@ -1,6 +1,6 @@
 import type { Db } from '../database/open.ts';
 import type { UsageSpan } from './by-day.ts';
-import { FIGURE_NAMES, SUMS, sumFigures, type UsageFigures, type UsageRow } from './figures.ts';
+import { FIGURE_NAMES, FROM_GW, SUMS, sumFigures, type UsageFigures, type UsageRow } from './figures.ts';
 
 const UNKNOWN = 'unknown';
 
@@ -15,8 +15,8 @@ export function usageByOrigin(
 ): UsageRow[] {
   const rows = db
     .prepare<unknown[], UsageRow>(
-      `SELECT n.name AS key, ${SUMS} FROM usage_origins u JOIN names n ON n.id = u.${groupBy}_id
-       WHERE u.bucket >= @from AND u.bucket < @to AND n.id <> 0 AND (@projectId IS NULL OR u.project_id = @projectId)
+      `SELECT n.name AS key, ${SUMS} FROM usage u JOIN names n ON n.id = u.${groupBy}_id
+       WHERE ${FROM_GW} AND u.bucket >= @from AND u.bucket < @to AND n.id <> 0 AND (@projectId IS NULL OR u.project_id = @projectId)
        GROUP BY n.id`,
     )
     .all({ from, to, projectId: projectId ?? null });

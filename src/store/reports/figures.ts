@@ -1,4 +1,5 @@
 import type { NanoUsd } from '../../money.ts';
+import { SOURCES } from '../ledger/record.ts';
 
 /** The figures of a report row. `requests` includes blocked and failed ones. */
 export interface UsageFigures {
@@ -38,6 +39,9 @@ const FIGURES: Record<keyof UsageFigures, string> = {
 export const FIGURE_NAMES = Object.keys(FIGURES) as (keyof UsageFigures)[];
 /** SQL for the figures, summed over rows `u`. */
 export const SUMS = FIGURE_NAMES.map((name) => `sum(u.${FIGURES[name]}) AS ${name}`).join(', ');
+
+/** SQL for usage that went through gw: imported usage is in no report of what gw served. */
+export const FROM_GW = `source = ${SOURCES.gw}`;
 
 /** Adds figures to a total. */
 export function addFigures(total: UsageFigures, figures: UsageFigures): void {

@@ -16,7 +16,7 @@ export interface UsageReport {
 
 /**
  * Usage over a span of days, by day in order, or by a name with the highest cost first. Summed hours are read from the
- * sums, later ones from the rollups: a report over years reads a few thousand rows, however many requests there were.
+ * sums, later ones from the rollups and the journal: a report over years reads a few thousand rows, however many requests there were.
  */
 export async function usageReport(db: Db, calendar: Calendar, query: UsageQuery): Promise<UsageReport> {
   const { groupBy, projectId } = query;

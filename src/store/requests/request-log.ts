@@ -1,9 +1,12 @@
-import { type RequestId, requestIdAt, timeOfRequestId } from '../../ids.ts';
+import { type RequestId, timeOfRequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
-import { FLAGS, type Flag, OUTCOMES, type Outcome } from '../ledger/record.ts';
+import { FLAGS, type Flag, OUTCOMES, type Outcome, SOURCES, type Source } from '../ledger/record.ts';
+import { findRequests, type RequestFilter } from './find-requests.ts';
+import { NEED_COLUMNS, type NeedColumns, needDetail, withoutNeed } from './need-columns.ts';
 
 export { OUTCOMES, type Outcome } from '../ledger/record.ts';
+export type { RequestFilter } from './find-requests.ts';
 
 /** A request record as it is read back. */
 export interface LoggedRequest {
@@ -32,12 +35,38 @@ export interface LoggedRequest {
   /** The calling program and its git repository; '' where they aren't known. */
   process: string;
   repo: string;
+  /** The agent, its version and its own id of the session; '' where they aren't known. */
+  agent: string;
+  agentVersion: string;
+  session: string;
+  source: Source;
+  /** UTC milliseconds; null where nothing was held, or it isn't known. */
+  heldAt: number | null;
+  settledAt: number | null;
+  timings: Timings;
+  upstreamMessageId: string | null;
   detail: Record<string, unknown>;
 }
 
-interface Row extends Omit<LoggedRequest, 'timeMs' | 'outcome' | 'flags' | 'detail'> {
+/** When stages ended, in milliseconds after the request came in; null where it didn't reach the stage. */
+export interface Timings {
+  body: number | null;
+  compressed: number | null;
+  held: number | null;
+  sent: number | null;
+}
+
+type Derived = 'timeMs' | 'outcome' | 'flags' | 'source' | 'heldAt' | 'settledAt' | 'timings' | 'detail';
+
+interface Row extends Omit<LoggedRequest, Derived>, NeedColumns {
   outcome: number;
   flags: number;
+  source: number;
+  bodyUs: number | null;
+  compressedUs: number | null;
+  heldUs: number | null;
+  sentUs: number | null;
+  settledMs: number | null;
   detail: string | null;
 }
 
@@ -47,71 +76,49 @@ const SELECT = `SELECT r.id, p.name AS project, coalesce(k.hint, '') AS keyHint,
   r.output_tokens AS outputTokens, r.reasoning_tokens AS reasoningTokens, r.saved_tokens AS savedTokens,
   r.cost_nano_usd AS costNanoUsd, r.saved_nano_usd AS savedNanoUsd, r.hold_nano_usd AS holdNanoUsd,
   r.duration_ms AS durationMs, r.first_byte_ms AS firstByteMs, c.name AS process,
-  g.name AS repo, r.detail
-  FROM requests r JOIN projects p ON p.id = r.project_id LEFT JOIN keys k ON k.id = r.key_id
+  g.name AS repo, t.name AS agent, w.name AS agentVersion, coalesce(s.external_id, '') AS session, r.source,
+  r.body_us AS bodyUs, r.compressed_us AS compressedUs, r.held_us AS heldUs, r.sent_us AS sentUs,
+  r.settled_ms AS settledMs, r.upstream_message_id AS upstreamMessageId, r.detail, ${NEED_COLUMNS}
+  FROM request_log r JOIN projects p ON p.id = r.project_id LEFT JOIN keys k ON k.id = r.key_id
   JOIN names e ON e.id = r.endpoint_id JOIN names v ON v.id = r.provider_id
   JOIN names m ON m.id = r.model_id JOIN names a ON a.id = r.asked_model_id
-  JOIN names c ON c.id = r.process_id JOIN names g ON g.id = r.repo_id`;
+  JOIN names c ON c.id = r.process_id JOIN names g ON g.id = r.repo_id
+  JOIN names t ON t.id = r.agent_id JOIN names w ON w.id = r.agent_version_id
+  LEFT JOIN sessions s ON s.id = r.session_id WHERE r.id = ?`;
 
 const OUTCOME_NAMES = Object.keys(OUTCOMES) as Outcome[];
 const FLAG_NAMES = Object.keys(FLAGS) as Flag[];
+const SOURCE_NAMES = Object.keys(SOURCES) as Source[];
 
-export interface RequestFilter {
-  projectId?: number;
-  keyId?: number;
-  /** UTC milliseconds. */
-  since?: number;
-  /** Exclusive. */
-  until?: number;
-  /** The model that served the request, or that it asked for. */
-  model?: string;
-  outcome?: Outcome;
-  /** HTTP status. */
-  status?: number;
-  /** Only requests with a higher id. */
-  after?: RequestId;
-  /** Only requests with a lower id. */
-  before?: RequestId;
-  limit?: number;
+/** One request by id; undefined if there is none, or it was pruned. */
+export async function getRequest(db: Db, id: RequestId): Promise<LoggedRequest | undefined> {
+  const row = db.prepare<[number], Row>(SELECT).get(id);
+  return row && read(row);
 }
 
 /** The newest requests that match, newest first. */
 export async function listRequests(db: Db, filter: RequestFilter = {}): Promise<LoggedRequest[]> {
-  const conditions: string[] = [];
-  const values: (number | string)[] = [];
-  const where = (condition: string, value: number | string | undefined) => {
-    if (value === undefined) return;
-    conditions.push(condition);
-    values.push(value);
-  };
-  where('r.project_id = ?', filter.projectId);
-  where('r.key_id = ?', filter.keyId);
-  where('r.id >= ?', filter.since === undefined ? undefined : requestIdAt(filter.since));
-  where('r.id < ?', filter.until === undefined ? undefined : requestIdAt(filter.until));
-  where('r.id > ?', filter.after);
-  where('r.id < ?', filter.before);
-  where('? IN (m.name, a.name)', filter.model);
-  where('r.outcome = ?', filter.outcome === undefined ? undefined : OUTCOMES[filter.outcome]);
-  where('r.status = ?', filter.status);
-  const clause = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
-  return db
-    .prepare<(number | string)[], Row>(`${SELECT} ${clause} ORDER BY r.id DESC LIMIT ?`)
-    .all(...values, filter.limit ?? 50)
-    .map(read);
+  const select = db.prepare<[number], Row>(SELECT);
+  const page = db.transaction(() => findRequests(db, filter).map((id) => select.get(id)));
+  return page().flatMap((row) => (row ? [read(row)] : []));
 }
 
-/** One request by id; undefined if there is none, or it was pruned. */
-export async function getRequest(db: Db, id: RequestId): Promise<LoggedRequest | undefined> {
-  const row = db.prepare<[number], Row>(`${SELECT} WHERE r.id = ?`).get(id);
-  return row && read(row);
-}
-
-function read({ outcome, flags, detail, ...row }: Row): LoggedRequest {
+function read(row: Row): LoggedRequest {
+  const timeMs = timeOfRequestId(row.id);
+  const { outcome, flags, source, bodyUs, compressedUs, heldUs, sentUs, settledMs, detail, ...rest } = row;
+  const ms = (us: number | null) => (us === null ? null : us / 1_000);
   return {
-    ...row,
-    timeMs: timeOfRequestId(row.id),
+    ...withoutNeed(rest),
+    timeMs,
     outcome: OUTCOME_NAMES[outcome] ?? 'ok',
     flags: FLAG_NAMES.filter((name) => flags & FLAGS[name]),
-    detail: detail === null ? {} : (JSON.parse(detail) as Record<string, unknown>),
+    source: SOURCE_NAMES[source] ?? 'gw',
+    heldAt: heldUs === null ? null : Math.round(timeMs + heldUs / 1_000),
+    settledAt: settledMs === null ? null : timeMs + settledMs,
+    timings: { body: ms(bodyUs), compressed: ms(compressedUs), held: ms(heldUs), sent: ms(sentUs) },
+    detail: {
+      ...(detail === null ? {} : (JSON.parse(detail) as Record<string, unknown>)),
+      ...needDetail(rest),
+    },
   };
 }

@@ -31,9 +31,25 @@ export function requestResponse(request: LoggedRequest, { nano = false } = {}): 
     process: request.process || null,
     repo: request.repo || null,
     key_hint: request.keyHint || null,
+    agent: request.agent || null,
+    agent_version: request.agentVersion || null,
+    session_id: request.session || null,
+    source: request.source,
+    held_at: timeOf(request.heldAt),
+    settled_at: timeOf(request.settledAt),
+    timings: {
+      body_ms: request.timings.body,
+      compressed_ms: request.timings.compressed,
+      held_ms: request.timings.held,
+      sent_ms: request.timings.sent,
+    },
+    upstream_message_id: request.upstreamMessageId,
     detail: request.detail,
   };
 }
+
+const timeOf = (timeMs: number | null): string | null =>
+  timeMs === null ? null : new Date(timeMs).toISOString();
 
 function nanoAmounts({ costNanoUsd, savedNanoUsd, holdNanoUsd }: LoggedRequest): Record<string, number> {
   return { cost_nano_usd: costNanoUsd, saved_nano_usd: savedNanoUsd, held_nano_usd: holdNanoUsd };

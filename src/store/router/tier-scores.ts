@@ -1,4 +1,5 @@
 import type { Db } from '../database/open.ts';
+import { newestFrom } from '../ledger/newest.ts';
 
 /** The recorded score of a request: how much its prompt needs the strong tier. */
 export interface TierScoreRow {
@@ -13,11 +14,11 @@ const MAX_REQUESTS = 5_000;
 /** The scores of the newest requests, oldest first. */
 export function recentTierScores(db: Db): TierScoreRow[] {
   return db
-    .prepare<[number], TierScoreRow>(
+    .prepare<[], TierScoreRow>(
       `SELECT r.project_id AS projectId, a.name AS model, json_extract(r.detail, '$.tier.score') AS score
-       FROM (SELECT id, project_id, asked_model_id, detail FROM requests ORDER BY id DESC LIMIT ?) r
+       FROM request_log r
        JOIN names a ON a.id = r.asked_model_id
-       WHERE r.detail IS NOT NULL AND json_extract(r.detail, '$.tier.score') IS NOT NULL ORDER BY r.id`,
+       WHERE r.id >= ${newestFrom(MAX_REQUESTS)} AND r.detail IS NOT NULL AND json_extract(r.detail, '$.tier.score') IS NOT NULL ORDER BY r.id`,
     )
-    .all(MAX_REQUESTS);
+    .all();
 }

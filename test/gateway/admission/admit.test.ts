@@ -29,7 +29,7 @@ async function start(budget?: TestBudget) {
     /** Admits a chat request for the test model. */
     admit: async (fields: object = {}, model = MODEL) =>
       admitAt(parts.contextOf({ model, messages: MESSAGES, ...fields }), await parts.targetOf(model)),
-    rows: () => parts.db.prepare('SELECT amount_nano_usd FROM holds').pluck().all(),
+    rows: () => parts.db.prepare('SELECT hold_nano_usd FROM open_holds').pluck().all(),
   };
 }
 

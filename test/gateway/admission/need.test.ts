@@ -37,13 +37,13 @@ describe('needOf()', () => {
       maxOutputTokens: 300,
     });
     expect(need).toEqual({
-      input_tokens: 1_000,
-      input_bound: 'exact',
-      output_tokens: 600,
-      output_asked_tokens: 600,
-      input_usd: 0.001,
-      output_usd: 0.0012,
-      fees_usd: 0,
+      inputTokens: 1_000,
+      inputBound: 'exact',
+      outputTokens: 600,
+      outputAskedTokens: 600,
+      inputNanoUsd: 1_000_000,
+      outputNanoUsd: 1_200_000,
+      feesNanoUsd: 0,
     });
     expect(quoted.amount).toBe(2_200_000);
   });
@@ -56,7 +56,7 @@ describe('needOf()', () => {
       calls: undefined,
       maxOutputTokens: undefined,
     });
-    expect(need).toMatchObject({ output_tokens: 100, output_asked_tokens: null, output_usd: 0.0002 });
+    expect(need).toMatchObject({ outputTokens: 100, outputAskedTokens: null, outputNanoUsd: 200_000 });
   });
 
   test('is undefined when the price is unknown', () => {

@@ -45,7 +45,7 @@ const nameOf = (attempt: RoutedAttempt | undefined) => attempt?.target.provider.
 
 /** The amounts of the open holds. */
 function amounts({ db }: Stages): number[] {
-  return db.prepare<[], number>('SELECT amount_nano_usd FROM holds').pluck().all();
+  return db.prepare<[], number>('SELECT hold_nano_usd FROM open_holds').pluck().all();
 }
 
 describe('failOver() chooses', () => {
@@ -144,7 +144,7 @@ describe('failOver() replaces the hold', () => {
     const stages = await failed({ script: BILLED });
     const { gateway, attempt, result, next, balance, records } = stages;
     const { heldNanoUsd } = attempt.admitted;
-    const slot = stages.db.prepare<[], number>('SELECT slot FROM holds').pluck().get();
+    const slot = stages.db.prepare<[], number>('SELECT slot FROM open_holds').pluck().get();
     const other = createLedger({
       db: stages.db,
       clock: systemClock,

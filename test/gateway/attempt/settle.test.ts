@@ -171,7 +171,9 @@ describe('settle() of a request that was routed to a tier', () => {
 
 describe('settle() with a database that cannot be written', () => {
   const fail = ({ db }: Stages) =>
-    db.exec("CREATE TRIGGER full BEFORE DELETE ON holds BEGIN SELECT RAISE(ABORT, 'disk is full'); END");
+    db.exec(
+      "CREATE TRIGGER full BEFORE UPDATE OF outcome ON journal BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
+    );
 
   it('rejects, keeps the hold and retries until the cost is booked', async () => {
     const request = await answered();

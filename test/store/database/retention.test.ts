@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { requestIdAt } from '../../../src/ids.ts';
+import { createArchive } from '../../../src/store/archive/archive.ts';
 import { lastRequestId } from '../../../src/store/database/daemons.ts';
 import { createPruning, type Pruning } from '../../../src/store/database/retention.ts';
 import { inTransaction } from '../../../src/store/database/write.ts';
@@ -14,7 +15,10 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /** Prunes until nothing is left to prune. */
+/** Archives what has ended, and prunes it. */
 function pruneAll({ db, clock }: Shop, keepMs: number, pruning = createPruning(db)): void {
+  const archive = createArchive(db);
+  while (inTransaction(db, () => archive.takeOver(clock.now())));
   const kinds: (keyof Pruning)[] = ['requests', 'deliveries', 'events', 'minutes'];
   for (const kind of kinds) while (inTransaction(db, () => pruning[kind](clock.now(), keepMs)));
 }
@@ -73,13 +77,15 @@ describe('pruning', () => {
             await both((shop) => shop.settle(next.id, Math.floor((next.amount * percent) / 100)));
           }
           if (prune) {
-            await pruned.daemon.ledger.sumNextHour(now);
+            await pruned.daemon.takeOver();
+            await pruned.daemon.sumNextHour(now);
             pruneAll(pruned, 33 * DAY, pruning);
           }
           await both((shop) => shop.standings());
         }
         await both(reports);
-        await both(async ({ db }) => db.prepare('SELECT * FROM usage_hours').all());
+        for (const { daemon } of [pruned, whole]) await daemon.takeOver();
+        await both(async ({ db }) => db.prepare('SELECT * FROM usage').all());
         pruned.db.close();
         whole.db.close();
       });
@@ -93,6 +99,7 @@ describe('pruning', () => {
     for (let i = 0; i < 600; i++) void shop.daemon.ledger.record(recordOf(requestIdAt(NOON - 100 * DAY) + i));
     await shop.daemon.ledger.record(recordOf(requestIdAt(NOON - 90 * DAY)));
     await shop.daemon.ledger.record(recordOf(requestIdAt(NOON)));
+    await shop.daemon.takeOver();
     const pruning = createPruning(shop.db);
     const step = () => inTransaction(shop.db, () => pruning.requests(NOON, 90 * DAY));
     const left = [];

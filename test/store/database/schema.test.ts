@@ -63,7 +63,7 @@ test('every table is STRICT, so that a column holds what it says', async () => {
   const db = await memoryDatabase();
   const lax = db
     .prepare(
-      "SELECT name FROM pragma_table_list WHERE schema = 'main' AND strict = 0 AND name NOT LIKE 'sqlite_%'",
+      "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND strict = 0 AND name NOT LIKE 'sqlite_%'",
     )
     .pluck()
     .all();

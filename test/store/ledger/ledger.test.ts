@@ -80,7 +80,7 @@ describe('admit()', () => {
     await shop.budget({ period: 'daily', capNanoUsd: 10 });
     expect(await shop.admit(30, { isFinal: false })).toMatchObject({ kind: 'needs_count' });
     expect(shop.news()).toEqual([]);
-    expect(shop.db.prepare('SELECT count(*) FROM requests').pluck().get()).toBe(0);
+    expect(shop.db.prepare('SELECT count(*) FROM request_log').pluck().get()).toBe(0);
   });
 
   test('one request that is too large does not exceed a budget that can pay for others', async () => {

@@ -390,12 +390,14 @@ const midnight = step(
 );
 
 const roll = step('roll', fc.nat(), async (model, real, pick) => {
-  const { ledger } = at(real.daemons, pick);
+  const { ledger, sumNextHour, takeOver } = at(real.daemons, pick);
   const rolled = ledger.roll();
-  // Hours are summed behind the back of what goes on; nothing that the model knows may change.
-  void ledger.sumNextHour(real.world.clock.now());
+  // Requests are archived and hours are summed behind the back of what goes on; nothing that the model knows may change.
+  const archived = takeOver();
+  void sumNextHour(real.world.clock.now());
   ledger.flush();
   await rolled;
+  await archived;
   model.rollAll();
 });
 
@@ -438,12 +440,12 @@ function compare(model: Oracle, real: Real): void {
   const db = real.admin;
   checkDatabase(db);
   expect(storedBalances(db)).toEqual(expectedBalances(model));
-  const holds = db.prepare('SELECT id, amount_nano_usd FROM holds ORDER BY id').raw().all();
+  const holds = db.prepare('SELECT id, hold_nano_usd FROM open_holds ORDER BY id').raw().all();
   const open = model.requests.filter((r) => r.open).sort((a, b) => a.id - b.id);
   expect(holds).toEqual(open.map((r) => [r.id, r.amount]));
   const records = db
     .prepare(
-      'SELECT r.id, cost_nano_usd, n.name FROM requests r JOIN names n ON n.id = r.repo_id ORDER BY r.id',
+      'SELECT r.id, cost_nano_usd, n.name FROM request_log r JOIN names n ON n.id = r.repo_id ORDER BY r.id',
     )
     .raw()
     .all();

@@ -154,10 +154,10 @@ async function serve(
 
 function atRest(db: Db): void {
   checkDatabase(db);
-  expect(db.prepare('SELECT * FROM holds').all()).toEqual([]);
+  expect(db.prepare('SELECT * FROM open_holds').all()).toEqual([]);
   const [posted, recorded] = [
     "SELECT sum(posted_nano_usd) FROM budget_periods p JOIN budgets b ON b.id = p.budget_id WHERE b.period = 'daily' AND b.removed_at IS NULL AND b.project_id = 1",
-    'SELECT coalesce(sum(cost_nano_usd), 0) FROM requests WHERE project_id = 1',
+    'SELECT coalesce(sum(cost_nano_usd), 0) FROM request_log WHERE project_id = 1',
   ].map((sql) => db.prepare(sql).pluck().get());
   expect(posted ?? 0).toBe(recorded);
   const events = eventsOf(db).map(({ type, data }) => `${type} ${data.budget_id}`);

@@ -81,6 +81,14 @@ describe('getRequest()', () => {
       firstByteMs: 45,
       process: '',
       repo: '',
+      agent: '',
+      agentVersion: '',
+      session: '',
+      source: 'gw',
+      heldAt: null,
+      settledAt: NOON + 3_600_000,
+      timings: { body: null, compressed: null, held: null, sent: null },
+      upstreamMessageId: null,
       detail,
     });
   });

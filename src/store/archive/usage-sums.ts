@@ -1,4 +1,5 @@
 import type { Db } from '../database/open.ts';
+import { SOURCES } from '../ledger/record.ts';
 
 /** The columns of a rollup row that are added up. */
 export const COUNTERS = [
@@ -14,7 +15,10 @@ export const COUNTERS = [
   'saved_tokens',
   'cost_nano_usd',
   'saved_nano_usd',
+  'missed_tokens',
+  'missed_nano_usd',
 ] as const;
+export type Counter = (typeof COUNTERS)[number];
 
 /** The end of an upsert that adds the counters of the new row to the stored ones. */
 export const ADD_COUNTERS = `ON CONFLICT DO UPDATE SET ${COUNTERS.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`;
@@ -48,16 +52,14 @@ const KEYS: Record<SumKind, string> = {
 const HOUR_MS = 3_600_000;
 const COLUMNS = ['bucket', 'project_id', 'provider_id', 'model_id', ...COUNTERS];
 
-/** Derives `usage_sums` from `usage_hours`. Call its functions within a write transaction. */
+/** Derives `usage_sums` from `usage_hours`, without imported usage. Call its functions within a write transaction. */
 export interface UsageSums {
   /** Buckets before this time are in the sums. */
   until(): number;
-  /** Adds a row of `usage_hours`, its columns in order, to an hour that is summed already. */
+  /** Adds usage to an hour that is summed already: bucket, project, provider, model and the counters in order. */
   add(row: number[]): void;
   /** Sums the first hour with usage that is not summed yet, if it ended by `before`; false if there is none. */
   sumNextHour(before: number): boolean;
-  /** Drops what is cached: another writer has committed, or the batch has failed. */
-  forget(): void;
 }
 
 export function createUsageSums(db: Db): UsageSums {
@@ -66,13 +68,9 @@ export function createUsageSums(db: Db): UsageSums {
   const selectFirst = db
     .prepare<[number], number | null>('SELECT min(bucket) FROM usage_hours WHERE bucket >= ?')
     .pluck();
-  const sumRange = statements(db, 'usage_hours WHERE bucket >= ? AND bucket < ?');
+  const sumRange = statements(db, `hourly_usage WHERE source = ${SOURCES.gw} AND bucket >= ? AND bucket < ?`);
   const addRow = statements(db, `(SELECT ${COLUMNS.map((name) => `? AS ${name}`).join(', ')}) WHERE TRUE`);
-  let summedUntil: number | undefined;
-  const until = () => {
-    summedUntil ??= selectUntil.get() ?? 0;
-    return summedUntil;
-  };
+  const until = () => selectUntil.get() ?? 0;
   return {
     until,
     add(row) {
@@ -85,11 +83,7 @@ export function createUsageSums(db: Db): UsageSums {
       if (end > before) return false;
       for (const statement of sumRange) statement.run(first, end);
       updateUntil.run(end);
-      summedUntil = end;
       return true;
-    },
-    forget() {
-      summedUntil = undefined;
     },
   };
 }

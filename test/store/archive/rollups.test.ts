@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addDays, createCalendar } from '../../../src/calendar.ts';
 import { requestIdAt } from '../../../src/ids.ts';
-import type { Ledger } from '../../../src/store/ledger/ledger.ts';
+import { bucketOf } from '../../../src/store/archive/usage-bucket.ts';
 import {
   FLAGS,
   isFailure,
@@ -10,7 +10,6 @@ import {
   type Outcome,
   type RequestRecord,
 } from '../../../src/store/ledger/record.ts';
-import { bucketOf } from '../../../src/store/ledger/usage-bucket.ts';
 import { GROUPINGS } from '../../../src/store/reports/query.ts';
 import { type UsageFigures, usageReport } from '../../../src/store/reports/usage-report.ts';
 import { NO_USAGE } from '../../../src/usage.ts';
@@ -21,6 +20,7 @@ import {
   NOON,
   PROPERTY_TIMEOUT_MS,
   recordOf,
+  type SimulatedDaemon,
   startDaemon,
 } from '../../support/simulator.ts';
 
@@ -142,8 +142,9 @@ function sum(all: UsageFigures[]): UsageFigures {
   return total;
 }
 
-async function sumHours(ledger: Ledger, before: number): Promise<void> {
-  while (await ledger.sumNextHour(before));
+async function sumHours({ sumNextHour, takeOver }: SimulatedDaemon, before: number): Promise<void> {
+  await takeOver();
+  while (await sumNextHour(before));
 }
 
 describe('usageReport()', () => {
@@ -161,14 +162,15 @@ describe('usageReport()', () => {
           const db = await memoryDatabase();
           addProjects(db, 3);
           const world = createWorld({ timezone });
-          const { ledger } = startDaemon(db, world, 0);
+          const daemon = startDaemon(db, world, 0);
+          const { ledger } = daemon;
           const all = drawn.map(written);
           for (const [i, record] of all.entries()) {
             void ledger.record(record);
             if (i % 7 !== 0) continue;
             ledger.flush();
             // Hours are summed at any time, so that many a record comes after the sum of its hour.
-            await sumHours(ledger, sumUntil[i / 7] ?? 0);
+            await sumHours(daemon, sumUntil[i / 7] ?? 0);
           }
           ledger.flush();
           const { calendar } = world;

@@ -1,0 +1,64 @@
+import { requestIdAt } from '../../ids.ts';
+import type { Db } from '../database/open.ts';
+import { createRollups } from './rollups.ts';
+import { createUsageSums, type UsageSums } from './usage-sums.ts';
+
+/**
+ * Takes ended requests over from the journal: in batches, since each index, each rollup and each session then costs a
+ * page for many requests. Reports read both, so that nothing is invisible in between. Any daemon on the database may
+ * do this at any time. Call its functions within a write transaction.
+ */
+export interface Archive extends Pick<UsageSums, 'sumNextHour'> {
+  /** Archives the oldest ended requests. Returns whether there may be more. */
+  takeOver(now: number): boolean;
+}
+
+/** Rows taken over at once: about 3 ms. */
+const ROWS = 256;
+/** Longer searches for a caller are not waited for; their daemon may be dead. */
+const SEARCH_MS = 60_000;
+
+/** The columns of both tables. */
+const COLUMNS = `id, project_id, key_id, endpoint_id, provider_id, model_id, asked_model_id, status, outcome, flags, source,
+  input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens, saved_tokens, missed_tokens,
+  miss_cause, cost_nano_usd, saved_nano_usd, missed_nano_usd, hold_nano_usd, need_input_tokens, need_input_bound,
+  need_output_tokens, output_asked_tokens, need_input_nano_usd, need_output_nano_usd, need_fees_nano_usd,
+  limit_asked_tokens, output_sent_tokens, body_us, compressed_us, held_us, sent_us, first_byte_ms, duration_ms,
+  settled_ms, process_id, repo_id, agent_id, agent_version_id, session_id`;
+const DETAILS = 'upstream_message_id, upstream_request_id, detail';
+
+const ENDED = '(state = 1 OR (state = 2 AND id < @searchedUntil))';
+const TAKEN = `${ENDED} AND id <= @last`;
+
+export function createArchive(db: Db): Archive {
+  type Parameters = Record<string, number>;
+  const selectLast = db
+    .prepare<[Parameters], number | null>(
+      `SELECT max(id) FROM (SELECT id FROM journal WHERE ${ENDED} ORDER BY id LIMIT ${ROWS})`,
+    )
+    .pluck();
+  const insert = db.prepare<[Parameters]>(
+    `INSERT INTO requests (${COLUMNS}) SELECT ${COLUMNS} FROM journal WHERE ${TAKEN} ORDER BY id`,
+  );
+  const insertDetails = db.prepare<[Parameters]>(
+    `INSERT INTO request_details (id, ${DETAILS}) SELECT id, ${DETAILS} FROM journal
+     WHERE ${TAKEN} AND coalesce(${DETAILS}) IS NOT NULL ORDER BY id`,
+  );
+  const remove = db.prepare<[Parameters]>(`DELETE FROM journal WHERE ${TAKEN}`);
+  const sums = createUsageSums(db);
+  const rollups = createRollups(db, { sums, where: TAKEN });
+  return {
+    takeOver(now) {
+      const searchedUntil = requestIdAt(now - SEARCH_MS);
+      const last = selectLast.get({ searchedUntil });
+      if (last === null || last === undefined) return false;
+      const rows = { searchedUntil, last };
+      insertDetails.run(rows);
+      rollups.add(rows);
+      const { changes } = insert.run(rows);
+      remove.run(rows);
+      return changes === ROWS;
+    },
+    sumNextHour: sums.sumNextHour,
+  };
+}

@@ -1,0 +1,84 @@
+import { timeOfRequestId } from '../../ids.ts';
+import type { Db } from '../database/open.ts';
+import { FLAGS, OUTCOMES, SOURCES } from '../ledger/record.ts';
+import { bucketOf } from './usage-bucket.ts';
+import { ADD_COUNTERS, COUNTERS, type Counter, type UsageSums } from './usage-sums.ts';
+
+/** What usage is told apart by: the columns of `usage_dims`. */
+const DIMS = [
+  'source',
+  'project_id',
+  'provider_id',
+  'model_id',
+  'key_id',
+  'agent_id',
+  'repo_id',
+  'process_id',
+] as const;
+
+const FAILURES = [OUTCOMES.upstream_error, OUTCOMES.upstream_failed, OUTCOMES.refused, OUTCOMES.crashed];
+
+/** SQL for the figures of one request. */
+const FIGURES: Partial<Record<Counter, string>> = {
+  requests: '1',
+  blocked_requests: `outcome = ${OUTCOMES.blocked}`,
+  failed_requests: `outcome IN (${FAILURES.join(', ')})`,
+  unpriced_requests: `(flags & ${FLAGS.unpriced}) <> 0`,
+};
+const SUMS = COUNTERS.map((name) => `sum(${FIGURES[name] ?? name}) AS ${name}`).join(', ');
+
+/** Usage is read by quarters of an hour, which buckets are made of. */
+const QUARTER = 4_096 * 900_000;
+
+type Group = Record<(typeof DIMS)[number] | Counter | 'id', number>;
+
+/** Adds journal rows to the rollups, within a write transaction. */
+export interface Rollups {
+  /** Adds the rows that `where`, SQL with named `parameters`, selects. */
+  add(parameters: Record<string, number>): void;
+}
+
+export function createRollups(db: Db, { sums, where }: { sums: UsageSums; where: string }): Rollups {
+  const select = db.prepare<[Record<string, number>], Group>(
+    `SELECT min(id) AS id, ${DIMS.join(', ')}, ${SUMS} FROM journal WHERE ${where}
+     GROUP BY id / ${QUARTER}, ${DIMS.join(', ')}`,
+  );
+  const selectDims = db
+    .prepare<number[], number>(
+      `SELECT id FROM usage_dims WHERE ${DIMS.map((name) => `${name} = ?`).join(' AND ')}`,
+    )
+    .pluck();
+  const insertDims = db.prepare<number[]>(
+    `INSERT INTO usage_dims (${DIMS.join(', ')}) VALUES (${DIMS.map(() => '?').join(', ')})`,
+  );
+  const upsert = db.prepare<number[]>(
+    `INSERT INTO usage_hours (bucket, dims_id, ${COUNTERS.join(', ')})
+     VALUES (?, ?, ${COUNTERS.map(() => '?').join(', ')}) ${ADD_COUNTERS}`,
+  );
+  const updateSessions = db.prepare<[Record<string, number>]>(
+    `UPDATE sessions SET requests = requests + j.n, blocked_requests = blocked_requests + j.blocked,
+     input_tokens = input_tokens + j.input, cached_input_tokens = cached_input_tokens + j.cached,
+     cache_write_tokens = cache_write_tokens + j.written, output_tokens = output_tokens + j.output,
+     cost_nano_usd = cost_nano_usd + j.cost, last_at = max(last_at, j.last), repo_id = max(repo_id, j.repo)
+     FROM (SELECT session_id AS session, count(*) AS n, sum(outcome = ${OUTCOMES.blocked}) AS blocked,
+       sum(input_tokens) AS input, sum(cached_input_tokens) AS cached, sum(cache_write_tokens) AS written,
+       sum(output_tokens) AS output, sum(cost_nano_usd) AS cost, max(id) / 4096 + 1735689600000 AS last, max(repo_id) AS repo
+       FROM journal WHERE session_id <> 0 AND ${where} GROUP BY session_id) j WHERE sessions.id = j.session`,
+  );
+  return {
+    add(parameters) {
+      const summedUntil = sums.until();
+      for (const group of select.all(parameters)) {
+        const bucket = bucketOf(timeOfRequestId(group.id));
+        const dims = DIMS.map((name) => group[name]);
+        const id = selectDims.get(...dims) ?? Number(insertDims.run(...dims).lastInsertRowid);
+        const counts = COUNTERS.map((name) => group[name]);
+        upsert.run(bucket, id, ...counts);
+        // The request ran for long, or its daemon died long ago.
+        if (bucket < summedUntil && group.source === SOURCES.gw)
+          sums.add([bucket, group.project_id, group.provider_id, group.model_id, ...counts]);
+      }
+      updateSessions.run(parameters);
+    },
+  };
+}

@@ -1,0 +1,203 @@
+import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
+
+/** Contains the time at which the request came in (ids.ts). */
+const requestId = { id: integer().primaryKey() };
+
+/** The columns of a request that its journal row and its archived row share. */
+const requestColumns = {
+  projectId: integer('project_id').notNull(),
+  keyId: integer('key_id').notNull(),
+  endpointId: integer('endpoint_id').notNull(),
+  providerId: integer('provider_id').notNull(),
+  modelId: integer('model_id').notNull(),
+  askedModelId: integer('asked_model_id').notNull(),
+  status: integer().notNull().default(0),
+  outcome: integer().notNull().default(0),
+  flags: integer().notNull().default(0),
+  /** A number of SOURCES, as outcome, flags and miss_cause are of theirs (ledger/record.ts). */
+  source: integer().notNull().default(0),
+  inputTokens: integer('input_tokens').notNull().default(0),
+  cachedInputTokens: integer('cached_input_tokens').notNull().default(0),
+  cacheWriteTokens: integer('cache_write_tokens').notNull().default(0),
+  outputTokens: integer('output_tokens').notNull().default(0),
+  reasoningTokens: integer('reasoning_tokens').notNull().default(0),
+  savedTokens: integer('saved_tokens').notNull().default(0),
+  /** Input that the provider's cache could have served, but didn't. */
+  missedTokens: integer('missed_tokens').notNull().default(0),
+  missCause: integer('miss_cause').notNull().default(0),
+  costNanoUsd: integer('cost_nano_usd').notNull().default(0),
+  savedNanoUsd: integer('saved_nano_usd').notNull().default(0),
+  missedNanoUsd: integer('missed_nano_usd').notNull().default(0),
+  holdNanoUsd: integer('hold_nano_usd').notNull().default(0),
+  /** The worst case in parts; `need_input_bound` is 0 where none is known. */
+  needInputTokens: integer('need_input_tokens').notNull().default(0),
+  needInputBound: integer('need_input_bound').notNull().default(0),
+  needOutputTokens: integer('need_output_tokens').notNull().default(0),
+  outputAskedTokens: integer('output_asked_tokens'),
+  needInputNanoUsd: integer('need_input_nano_usd').notNull().default(0),
+  needOutputNanoUsd: integer('need_output_nano_usd').notNull().default(0),
+  needFeesNanoUsd: integer('need_fees_nano_usd').notNull().default(0),
+  /** The client's output limit and the one that was sent, of each choice, where gw lowered it. */
+  limitAskedTokens: integer('limit_asked_tokens'),
+  outputSentTokens: integer('output_sent_tokens'),
+  /** When stages ended, after the request came in: in microseconds up to `sent_us`. */
+  bodyUs: integer('body_us'),
+  compressedUs: integer('compressed_us'),
+  heldUs: integer('held_us'),
+  sentUs: integer('sent_us'),
+  firstByteMs: integer('first_byte_ms'),
+  durationMs: integer('duration_ms').notNull().default(0),
+  settledMs: integer('settled_ms'),
+  processId: integer('process_id').notNull().default(0),
+  repoId: integer('repo_id').notNull().default(0),
+  agentId: integer('agent_id').notNull().default(0),
+  agentVersionId: integer('agent_version_id').notNull().default(0),
+  sessionId: integer('session_id').notNull().default(0),
+};
+
+/**
+ * The requests that run or have just ended: a row from a request's hold on, until it is archived in `requests`. Small,
+ * without indexes: a request changes this one row, on its last page.
+ */
+export const journal = sqliteTable('journal', {
+  ...requestId,
+  /** The daemon that holds it. */
+  slot: integer().notNull(),
+  /** 0: held; 1: settled; 2: settled, and the search for its caller is running. */
+  state: integer().notNull(),
+  ...requestColumns,
+  /** JSON: `[[budget id, period start], ...]`, the balances that the amount is reserved in. */
+  charges: text().notNull().default('[]'),
+  upstreamMessageId: text('upstream_message_id'),
+  upstreamRequestId: text('upstream_request_id'),
+  detail: text(),
+});
+
+/** Ended requests. */
+export const requests = sqliteTable('requests', { ...requestId, ...requestColumns }, (table) => [
+  index('requests_of_project').on(table.projectId, table.id),
+  index('requests_of_key').on(table.keyId, table.id),
+  index('requests_of_model').on(table.modelId, table.id),
+  // Only rows that have one.
+  index('requests_of_repo').on(table.repoId, table.id),
+  index('requests_of_agent').on(table.agentId, table.id),
+  index('requests_of_session').on(table.sessionId, table.id),
+  // Only rows with another status than 200, and with another outcome than `ok`.
+  index('requests_of_status').on(table.status, table.id),
+  index('requests_of_outcome').on(table.outcome, table.id),
+]);
+
+/** What is rarely read of ended requests; no row where there is nothing. */
+export const requestDetails = sqliteTable('request_details', {
+  ...requestId,
+  upstreamMessageId: text('upstream_message_id'),
+  upstreamRequestId: text('upstream_request_id'),
+  /** JSON. */
+  detail: text(),
+});
+
+/** The sessions of agents, with figures of their archived requests. */
+export const sessions = sqliteTable(
+  'sessions',
+  {
+    id: integer().primaryKey(),
+    /** The agent's own id. */
+    externalId: text('external_id').notNull(),
+    projectId: integer('project_id').notNull(),
+    agentId: integer('agent_id').notNull(),
+    agentVersionId: integer('agent_version_id').notNull(),
+    repoId: integer('repo_id').notNull(),
+    firstAt: integer('first_at').notNull(),
+    lastAt: integer('last_at').notNull(),
+    requests: integer().notNull().default(0),
+    blockedRequests: integer('blocked_requests').notNull().default(0),
+    inputTokens: integer('input_tokens').notNull().default(0),
+    cachedInputTokens: integer('cached_input_tokens').notNull().default(0),
+    cacheWriteTokens: integer('cache_write_tokens').notNull().default(0),
+    outputTokens: integer('output_tokens').notNull().default(0),
+    costNanoUsd: integer('cost_nano_usd').notNull().default(0),
+  },
+  (table) => [
+    uniqueIndex('sessions_by_name').on(table.externalId, table.projectId, table.agentId),
+    index('sessions_by_time').on(table.lastAt),
+  ],
+);
+
+/** The figures of a rollup. */
+const usageFigures = {
+  requests: integer().notNull(),
+  blockedRequests: integer('blocked_requests').notNull(),
+  failedRequests: integer('failed_requests').notNull(),
+  unpricedRequests: integer('unpriced_requests').notNull(),
+  inputTokens: integer('input_tokens').notNull(),
+  cachedInputTokens: integer('cached_input_tokens').notNull(),
+  cacheWriteTokens: integer('cache_write_tokens').notNull(),
+  outputTokens: integer('output_tokens').notNull(),
+  reasoningTokens: integer('reasoning_tokens').notNull(),
+  savedTokens: integer('saved_tokens').notNull(),
+  costNanoUsd: integer('cost_nano_usd').notNull(),
+  savedNanoUsd: integer('saved_nano_usd').notNull(),
+};
+
+/** What usage is told apart by: one row for each combination that has occurred. */
+export const usageDims = sqliteTable(
+  'usage_dims',
+  {
+    id: integer().primaryKey(),
+    source: integer().notNull(),
+    projectId: integer('project_id').notNull(),
+    providerId: integer('provider_id').notNull(),
+    modelId: integer('model_id').notNull(),
+    keyId: integer('key_id').notNull(),
+    agentId: integer('agent_id').notNull(),
+    repoId: integer('repo_id').notNull(),
+    processId: integer('process_id').notNull(),
+  },
+  (table) => [
+    uniqueIndex('usage_dims_unique').on(
+      table.source,
+      table.projectId,
+      table.providerId,
+      table.modelId,
+      table.keyId,
+      table.agentId,
+      table.repoId,
+      table.processId,
+    ),
+  ],
+);
+
+/** Usage of archived requests by bucket: a UTC hour, cut where a day begins in some time zone. */
+export const usageHours = sqliteTable(
+  'usage_hours',
+  {
+    bucket: integer().notNull(),
+    dimsId: integer('dims_id').notNull(),
+    ...usageFigures,
+    missedTokens: integer('missed_tokens').notNull(),
+    missedNanoUsd: integer('missed_nano_usd').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.bucket, table.dimsId] })],
+);
+
+/**
+ * Sums of `usage_hours` (of source `gw`) over all buckets before `meta.usage_summed_until`, so that reports over years read few rows.
+ * The kinds are in archive/usage-sums.ts; a column that a kind sums over is 0.
+ */
+export const usageSums = sqliteTable(
+  'usage_sums',
+  {
+    kind: integer().notNull(),
+    projectId: integer('project_id').notNull(),
+    /** A bucket, or a UTC day. */
+    start: integer().notNull(),
+    providerId: integer('provider_id').notNull(),
+    modelId: integer('model_id').notNull(),
+    ...usageFigures,
+    missedTokens: integer('missed_tokens').notNull().default(0),
+    missedNanoUsd: integer('missed_nano_usd').notNull().default(0),
+  },
+  (table) => [
+    primaryKey({ columns: [table.kind, table.projectId, table.start, table.providerId, table.modelId] }),
+  ],
+);
