@@ -99,7 +99,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     labels: createLabels(learners),
     catalog: () => current().catalog,
     ledger,
-    settleRetry: createSettleRetry(ledger, clock),
+    settleRetry: createSettleRetry(ledger, clock, warn),
     queue: createAdmissionQueue(ledger, clock),
     accountSurcharges: createAccountSurcharges(clock.now),
     boundTrust,

@@ -111,7 +111,7 @@ export function createApi(options: ApiOptions): Api {
 export function routesOf(options: ApiOptions): RouteTable {
   const { gateway, db, lists, webhooks, health, reload } = options;
   const completion = (wire: Wire) => (exchange: Exchange) => complete(gateway, wire, exchange);
-  const json = createJsonHandlers(gateway.authenticator, () => gateway.ledger.flush());
+  const json = createJsonHandlers(gateway);
   const feedback = feedbackEndpoint(db, gateway);
   return {
     'POST /v1/complete': completion(chatWire),

@@ -242,6 +242,7 @@ describe('room that running requests hold', () => {
     }
     gate.openForGood();
     expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(8).fill(200));
+    await gateway.committed();
     expect(money(gateway)).toEqual({ posted: 4 * DIME, pending: 0 });
   });
 
@@ -336,6 +337,7 @@ describe('a new period', () => {
     await gateway.upstream.nextRequest();
     gate.openForGood();
     expect([(await old).status, (await young).status]).toEqual([200, 200]);
+    await gateway.committed();
     const rows = gateway.db.prepare(
       'SELECT posted_nano_usd AS posted, pending_nano_usd AS pending FROM budget_periods',
     );

@@ -113,6 +113,7 @@ test('a cap that is lowered between two attempts applies to the second, and the 
   gate.open();
   expect((await answer).status).toBe(502);
   expect(hits()).toEqual([1, 0, 0]);
+  await gateway.committed();
   expect(balances(gateway)).toEqual([[DIME, 0]]);
 });
 
@@ -125,6 +126,7 @@ test('a budget that is removed and set between two attempts counts both', async 
   await gateway.setBudget({ period: 'rolling', windowMs: 3_600_000, capUsd: 5 });
   gate.open();
   expect((await answer).status).toBe(200);
+  await gateway.committed();
   expect(balances(gateway)).toEqual([
     [2 * DIME, 0],
     [2 * DIME, 0],
@@ -139,6 +141,7 @@ test('two attempts around midnight are both booked in the new day', async () => 
   clock.setWallTime(clock.now() + 13 * 3_600_000);
   gate.open();
   expect((await answer).status).toBe(200);
+  await gateway.committed();
   expect(balances(gateway)).toEqual([[2 * DIME, 0]]);
   expect((await gateway.post(ASK)).status).toBe(402);
 });

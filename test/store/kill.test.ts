@@ -9,6 +9,7 @@ import { setBudget } from '../../src/store/budgets/budgets.ts';
 import { deadDaemons, unregisterDaemon } from '../../src/store/database/daemons.ts';
 import { type Db, openDatabase } from '../../src/store/database/open.ts';
 import { createLedger } from '../../src/store/ledger/ledger.ts';
+import { OUTCOMES } from '../../src/store/ledger/record.ts';
 import { addProjects, fileDatabase } from '../support/simulator.ts';
 import { checkFile } from '../support/simulator-check.ts';
 
@@ -23,6 +24,8 @@ interface Victim {
   /** Ids that it said were held, and ids and costs that it said were settled. */
   held: Set<number>;
   settled: Map<number, number>;
+  /** Ids whose client had its answer, settled or not. */
+  answered: Set<number>;
   ended: Promise<void>;
 }
 
@@ -33,6 +36,7 @@ function start(path: string, name: string): Victim {
     child,
     held: new Set(),
     settled: new Map(),
+    answered: new Set(),
     ended: new Promise((resolve) => child.once('close', () => resolve())),
   };
   let rest = '';
@@ -42,6 +46,7 @@ function start(path: string, name: string): Victim {
     for (const line of lines) {
       const [what, id, cost] = line.split(' ');
       if (what === 'held') victim.held.add(Number(id));
+      if (what === 'answered') victim.answered.add(Number(id));
       if (what === 'settled') victim.settled.set(Number(id), Number(cost));
     }
   });
@@ -91,9 +96,24 @@ test(
   async () => {
     if (!existsSync(BUILT)) throw new Error('dist/ is missing. Run: npm run build');
     for (let kills = 0; kills < KILLS; kills += 2) await round(CAPS[(kills / 2) % 2] ?? 0);
+    console.log(`${flagged} of ${answered} answers were booked in full after ${KILLS} kills`);
+    // Each of its clients has one settlement under way at the most.
+    expect(flagged).toBeLessThanOrEqual(20 * KILLS);
   },
   KILLS * 5_000,
 );
+
+let answered = 0;
+let flagged = 0;
+
+/** Counts the answers whose settlement the kill came before: they are booked in full and flagged. */
+function countFlagged(db: Db, victim: Victim): void {
+  const crashed = new Set(
+    db.prepare(`SELECT id FROM request_log WHERE outcome = ${OUTCOMES.crashed}`).pluck().all() as number[],
+  );
+  answered += victim.answered.size;
+  for (const id of victim.answered) if (crashed.has(id)) flagged++;
+}
 
 /** Two daemons on one database: one is killed while the other works, its holds are closed, then the other. */
 async function round(cap: number): Promise<void> {
@@ -118,6 +138,7 @@ async function round(cap: number): Promise<void> {
       unregisterDaemon(db, instanceId);
     }
     expect(lost(db, victim)).toEqual([]);
+    countFlagged(db, victim);
     checkCaps(db);
   }
   expect(db.prepare('SELECT count(*) FROM open_holds').pluck().get()).toBe(0);

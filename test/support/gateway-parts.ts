@@ -71,6 +71,15 @@ export async function openGatewayParts(options: Partial<HomeOptions> = {}): Prom
   }
   return {
     ...home,
+    // What was settled may not be committed yet.
+    records() {
+      gateway.ledger.flush();
+      return home.records();
+    },
+    holds() {
+      gateway.ledger.flush();
+      return home.holds();
+    },
     gateway,
     clock,
     warnings,

@@ -13,11 +13,11 @@ import {
   request,
   requestBytes,
 } from './client.ts';
-import { type HomeOptions, prepareHome, type TestHome } from './home.ts';
+import { type HomeOptions, prepareHome, type TestHome, until } from './home.ts';
 import { tmpHome } from './tmp-home.ts';
 import { startUpstream, type Upstream } from './upstream.ts';
 
-export { until } from './home.ts';
+export { until };
 
 export interface GatewayOptions extends Omit<HomeOptions, 'upstreamUrl' | 'now'> {
   upstream?: Upstream;
@@ -50,6 +50,8 @@ export interface TestGateway extends TestHome {
   /** Opens a connection and sends a chat completion on it. */
   open(body: unknown, parts?: RequestParts): Promise<RawConnection>;
   get(path: string, headers?: Record<string, string>): Promise<RawResponse>;
+  /** Waits until the settlements of all ended answers are committed. */
+  committed(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -117,8 +119,27 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   };
   whenDone(stopOnce);
 
+  const get = (path: string, headers: RequestParts['headers'] = {}) =>
+    request(origin, { method: 'GET', path, headers: { authorization: `Bearer ${key}`, ...headers } });
+  /** A settlement is committed 2 ms after its answer; a report waits for it. */
+  const committed = async () => {
+    if (!stopping) await get('/v1/requests/none').catch(() => undefined);
+  };
+
   return {
     ...home,
+    async records() {
+      await committed();
+      return home.records();
+    },
+    async settled(requests) {
+      await until(async () => {
+        await committed();
+        return home.holds() === 0 && (await home.records()).length >= requests;
+      });
+      return home.records();
+    },
+    committed,
     url,
     origin,
     upstream,
@@ -130,8 +151,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       await connection.send(requestBytes(`${url}/chat/completions`, withKey(parts, body)));
       return connection;
     },
-    get: (path, headers = {}) =>
-      request(origin, { method: 'GET', path, headers: { authorization: `Bearer ${key}`, ...headers } }),
+    get,
     stop: stopOnce,
   };
 }

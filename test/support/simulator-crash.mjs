@@ -1,5 +1,5 @@
 // A daemon without HTTP, made to be killed: it admits and settles as fast as it can and says what was acknowledged.
-// Usage: node simulator-crash.mjs DATABASE NAME. Prints `slot N`, `held ID AMOUNT`, `settled ID COST`.
+// Usage: node simulator-crash.mjs DATABASE NAME. Prints `slot N`, `held ID AMOUNT`, `answered ID COST`, `settled ID COST`.
 import { writeSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createCalendar } from '../../dist/calendar.js';
@@ -73,9 +73,14 @@ async function client() {
     say(`held ${id} ${amount}`);
     await pause(Math.random() * 5);
     const cost = Math.floor(Math.random() * (amount + 1));
-    await ledger.settle(record(id, cost, 'ok'));
+    // The client has its answer before the settlement is committed.
+    const late = ledger.settleLate(record(id, cost, 'ok'));
+    say(`answered ${id} ${cost}`);
+    await (late?.committed ?? ledger.settle(record(id, cost, 'ok')));
     say(`settled ${id} ${cost}`);
   }
 }
 
+// Timers of the clock keep no process alive; a daemon's listener does.
+setInterval(() => {}, 60_000);
 await Promise.all(Array.from({ length: CLIENTS }, client));

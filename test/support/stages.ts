@@ -113,11 +113,13 @@ export async function startStages(options: StagesOptions = {}): Promise<Stages> 
       return { context: translated, target, admitted, why, route: chosen };
     },
     send: (attempt) => sendAttempt(gateway, attempt, buildRequest(gateway, attempt)),
-    balance: () =>
-      parts.db
+    balance() {
+      gateway.ledger.flush();
+      return parts.db
         .prepare(
           'SELECT sum(posted_nano_usd) AS posted, sum(pending_nano_usd) AS pending FROM budget_periods',
         )
-        .get() as { posted: number; pending: number },
+        .get() as { posted: number; pending: number };
+    },
   };
 }

@@ -9,8 +9,8 @@ import { describeFailure, isRequestFault, isWithheld, reasonOf, statusFor } from
 import type { Settlement } from './settle.ts';
 
 /**
- * Ends the answer after its record is committed, so that a client that has read the end finds the cost on disk. Throws
- * GwError for a failure if nothing of the answer has gone out.
+ * Ends the answer. Its record may be committed up to 2 ms later, together with the next request's hold; gw's own reports
+ * over HTTP wait for that. Throws GwError for a failure if nothing of the answer has gone out.
  */
 export function deliver(
   { pasteable }: Pick<Gateway, 'pasteable'>,

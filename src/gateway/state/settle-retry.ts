@@ -1,20 +1,27 @@
 import type { Clock } from '../../clock.ts';
-import { GwError } from '../../errors.ts';
+import { GwError, messageOf } from '../../errors.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
 import type { RequestRecord } from '../../store/ledger/record.ts';
 import type { SettleResult } from '../../store/ledger/settlement.ts';
 
 /** Settles requests, and retries settlements that fail because the database can't be written. */
 export interface SettleRetry {
-  /** The ledger's `settle`. If the storage fails it rejects, and the settlement is retried later. */
-  settle(record: RequestRecord): Promise<SettleResult>;
+  /**
+   * Settles a request: late where the ledger can, so that the answer's end does not wait for the database. If the
+   * storage fails, the settlement is retried later; it rejects if it was waited for.
+   */
+  settle(record: RequestRecord): Promise<SettleResult> | SettleResult;
   /** Retries the failed settlements now; returns how many are left. */
   retry(): Promise<number>;
 }
 
 const RETRY_MS = 1_000;
 
-export function createSettleRetry(ledger: Pick<Ledger, 'settle'>, clock: Clock): SettleRetry {
+export function createSettleRetry(
+  ledger: Pick<Ledger, 'settle' | 'settleLate'>,
+  clock: Clock,
+  warn: (message: string) => void,
+): SettleRetry {
   let unsettled: RequestRecord[] = [];
   let scheduled = false;
 
@@ -25,6 +32,14 @@ export function createSettleRetry(ledger: Pick<Ledger, 'settle'>, clock: Clock):
       scheduled = false;
       void retry();
     });
+  }
+
+  /** Keeps a settlement that failed with the storage; false for any other error. */
+  function retryLater(record: RequestRecord, error: unknown): boolean {
+    if (!(error instanceof GwError) || error.code !== 'storage_unavailable') return false;
+    unsettled.push(record);
+    schedule();
+    return true;
   }
 
   async function retry(): Promise<number> {
@@ -38,13 +53,17 @@ export function createSettleRetry(ledger: Pick<Ledger, 'settle'>, clock: Clock):
 
   return {
     settle(record) {
-      return ledger.settle(record).catch((error: unknown) => {
-        if (error instanceof GwError && error.code === 'storage_unavailable') {
-          unsettled.push(record);
-          schedule();
-        }
-        throw error;
+      const late = ledger.settleLate(record);
+      if (!late) {
+        return ledger.settle(record).catch((error: unknown) => {
+          retryLater(record, error);
+          throw error;
+        });
+      }
+      late.committed.catch((error: unknown) => {
+        if (!retryLater(record, error)) warn(`a request was not settled: ${messageOf(error)}`);
       });
+      return { kind: 'settled', remaining: late.remaining };
     },
     retry,
   };

@@ -12,6 +12,8 @@ export interface AccountCache {
   begin(now: number): void;
   /** The budgets of a project that are not removed, in the running period. */
   ofProject(projectId: number): Account[];
+  /** As `ofProject`, after the last batch that touched them; undefined if they aren't cached. */
+  cachedOf(projectId: number): Account[] | undefined;
   /** One budget of a project, removed or not. */
   find(projectId: number, budgetId: number): Account | undefined;
   /** Rolls every budget into the running period. */
@@ -75,6 +77,7 @@ export function createAccountCache({ db, calendar, emit }: AccountCacheOptions):
       batch++;
     },
     ofProject,
+    cachedOf: (projectId) => byProject.get(projectId)?.accounts,
     find(projectId, budgetId) {
       ofProject(projectId);
       const account = byId.get(budgetId);

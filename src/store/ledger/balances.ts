@@ -11,6 +11,8 @@ import type { Standing } from './standing.ts';
 export interface Balances extends Pick<AccountCache, 'begin' | 'rollAll' | 'write' | 'forget'> {
   /** The budgets of a project as they stand in the running period. */
   standings(projectId: number): Standing[];
+  /** The budgets that count a request, as they stood after the last batch; undefined if that isn't cached. */
+  cachedStandings(request: Counted): Standing[] | undefined;
   /** The budgets that count a request. Where its repository isn't known, those of repositories don't. */
   standingsFor(request: Counted): Standing[];
   /** Reserves an amount in each budget that counts the request; returns the charges to `post` later. */
@@ -35,10 +37,11 @@ export interface Balances extends Pick<AccountCache, 'begin' | 'rollAll' | 'writ
 type Counted = Pick<RequestHead, 'projectId' | 'keyId' | 'origin'>;
 
 export function createBalances(options: AccountCacheOptions): Balances {
-  const { ofProject, find, ...cache } = createAccountCache(options);
+  const { ofProject, cachedOf, find, ...cache } = createAccountCache(options);
 
-  function accountsFor(request: Counted): Account[] {
-    const accounts = ofProject(request.projectId);
+  const accountsFor = (request: Counted) => counting(ofProject(request.projectId), request);
+
+  function counting(accounts: Account[], request: Counted): Account[] {
     const repo = repoOf(request);
     const counts = ({ budget }: Account) =>
       (budget.repo === '' || budget.repo === repo) && (budget.keyId === 0 || budget.keyId === request.keyId);
@@ -49,6 +52,10 @@ export function createBalances(options: AccountCacheOptions): Balances {
     ...cache,
     standings: (projectId) => ofProject(projectId).map((account) => account.standing()),
     standingsFor: (request) => accountsFor(request).map((account) => account.standing()),
+    cachedStandings(request) {
+      const accounts = cachedOf(request.projectId);
+      return accounts && counting(accounts, request).map((account) => account.standing());
+    },
     reserve: (request, amount) => accountsFor(request).map((account) => account.reserve(amount)),
     post(projectId, charges, reserved, actual) {
       const live = ofProject(projectId);

@@ -4,6 +4,8 @@ import type { Db } from '../database/open.ts';
 export interface ChangeWatch {
   /** Whether nobody else, in this process or another, has written since `note`. Call it within a write transaction. */
   isUnchanged(): boolean;
+  /** As `isUnchanged`, at any time, without taking note: somebody may write right after. */
+  looksUnchanged(): boolean;
   /** Notes the writes of the running transaction as known. Call it at its end. */
   note(): void;
 }
@@ -20,6 +22,7 @@ export function createChangeWatch(db: Db): ChangeWatch {
       version = dataVersion.get();
       return version === last && totalChanges.get() === changes;
     },
+    looksUnchanged: () => dataVersion.get() === version && totalChanges.get() === changes,
     note() {
       changes = totalChanges.get();
     },

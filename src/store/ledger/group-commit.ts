@@ -13,6 +13,13 @@ export interface BatchHooks {
 export interface GroupCommit {
   /** Runs `command` in the next transaction; resolves with its result once that has committed. */
   submit<T>(command: () => T): Promise<T>;
+  /**
+   * As `submit`, but nobody waits for it: `command` rides on the next transaction, ahead of its other commands, or has
+   * one of its own after LATE_MS.
+   */
+  submitLate<T>(command: () => T): Promise<T>;
+  /** Resolves when everything submitted so far has been committed, or has failed. */
+  settled(): Promise<void>;
   /** Commits what is waiting, now. */
   flush(): void;
   /** Holds back what is submitted until the returned function is called. */
@@ -28,6 +35,8 @@ interface Entry {
 /** How long a batch is retried while another process holds the write lock. */
 const BUSY_LIMIT_MS = 5_000;
 const BUSY_PAUSE_MS = 5;
+/** How long a late command waits for a transaction to ride on. */
+export const LATE_MS = 2;
 const MAX_TURNS = 4;
 const FULL_BATCH = 64;
 
@@ -38,6 +47,8 @@ const FULL_BATCH = 64;
 export function createGroupCommit(db: Db, clock: Clock, hooks: BatchHooks): GroupCommit {
   const run = createTransaction(db, clock, hooks);
   let waiting: Entry[] = [];
+  let late: Entry[] = [];
+  let isTimerSet = false;
   let busySince: number | undefined;
   let paused = false;
   const window = createBatchWindow({
@@ -48,9 +59,10 @@ export function createGroupCommit(db: Db, clock: Clock, hooks: BatchHooks): Grou
   });
 
   function flush(): void {
-    if (waiting.length === 0) return;
-    const entries = waiting;
+    if (waiting.length + late.length === 0) return;
+    const entries = late.length === 0 ? waiting : [...late, ...waiting];
     waiting = [];
+    late = [];
     try {
       const results = run(entries);
       busySince = undefined;
@@ -98,6 +110,28 @@ export function createGroupCommit(db: Db, clock: Clock, hooks: BatchHooks): Grou
         if (waiting.length === 0) window.open();
         waiting.push({ command, resolve, reject } as Entry);
       }),
+    submitLate: <T>(command: () => T) =>
+      new Promise<T>((resolve, reject) => {
+        late.push({ command, resolve, reject } as Entry);
+        if (isTimerSet) return;
+        isTimerSet = true;
+        clock.after(LATE_MS, () => {
+          isTimerSet = false;
+          if (!paused) flush();
+        });
+      }),
+    async settled() {
+      while (waiting.length + late.length > 0)
+        await new Promise<void>((resolve) => {
+          const entry: Entry = {
+            command: () => undefined,
+            resolve: () => resolve(),
+            reject: () => resolve(),
+          };
+          if (waiting.length === 0) window.open();
+          waiting.push(entry);
+        });
+    },
     flush,
     pause() {
       paused = true;

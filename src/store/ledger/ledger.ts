@@ -15,6 +15,7 @@ import { createChangeWatch } from './change-watch.ts';
 import { createEvents, type EmitEvent } from './events.ts';
 import { createGroupCommit } from './group-commit.ts';
 import { createJournal } from './journal.ts';
+import { createLateSettlements, type LateSettlement } from './late-settlement.ts';
 import type { RequestRecord } from './record.ts';
 import { createSessions } from './sessions.ts';
 import { createSettlements, type SettleResult } from './settlement.ts';
@@ -37,6 +38,12 @@ export interface Ledger {
   readmit(readmission: Readmission): Promise<ReadmissionResult>;
   /** Turns the hold of `record.id` into its cost (0 releases it) and writes the record. The first settlement wins. */
   settle(record: RequestRecord): Promise<SettleResult>;
+  /**
+   * As `settle`, for a client that needn't wait: the settlement rides on the next transaction, LATE_MS later at most.
+   * Until then, the hold stands for it: a crash in between books it in full. Undefined, and nothing is done, where
+   * what remains of the budgets is not known without the database.
+   */
+  settleLate(record: RequestRecord): LateSettlement | undefined;
   /** Writes the record of a request that never held anything. */
   record(record: RequestRecord): Promise<void>;
   /** Rolls budgets into the running period and emits their events. */
@@ -56,6 +63,8 @@ export interface Ledger {
   onEvents(listener: () => void): void;
   /** Calls the listener after each transaction. */
   onCommit(listener: () => void): void;
+  /** Resolves when everything submitted so far has been committed, or has failed. */
+  settled(): Promise<void>;
   /** Commits what is waiting, now. */
   flush(): void;
   /** Holds back all writes until the returned function is called. */
@@ -90,12 +99,13 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
   const admissions = createAdmissions({ slot, balances, journal, emit, writeRecord: add });
   const settlements = createSettlements({ db, clock, balances, journal, writeRecord: settle });
   const watch = createChangeWatch(db);
+  const late = createLateSettlements({ clock, balances, journal, watch, settle: settlements.settle });
 
   function forget(): void {
     for (const cache of [balances, journal]) cache.forget();
   }
 
-  const { submit, flush, pause } = createGroupCommit(db, clock, {
+  const { submit, submitLate, settled, flush, pause } = createGroupCommit(db, clock, {
     begin(now) {
       if (!watch.isUnchanged()) forget();
       batchAt = now;
@@ -110,6 +120,7 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
       sessions.settle(committed);
       if (!committed || hasOtherWrites) forget();
       admissions.endBatch();
+      late.end(committed);
       if (committed && hasEvents) for (const listener of eventListeners) listener();
       if (committed) for (const listener of commitListeners) listener();
       hasEvents = false;
@@ -138,7 +149,8 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
   return {
     admit: (admission) => submit(() => admissions.admit(admission)),
     readmit: (readmission) => submit(() => admissions.readmit(readmission)),
-    settle: (record) => submit(() => settlements.settle(record)),
+    settle: (record) => submit(() => late.settle(record)),
+    settleLate: (record) => late.settleLate(record, submitLate),
     record: (record) => submit(() => add(record)),
     roll: () => submit(() => balances.rollAll()),
     closeHolds: (deadSlot, instanceId) => submit(() => settlements.closeHolds(deadSlot, instanceId)),
@@ -153,6 +165,7 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
     standings: (projectId) => submit(() => balances.standings(projectId)),
     onEvents: (listener) => void eventListeners.push(listener),
     onCommit: (listener) => void commitListeners.push(listener),
+    settled,
     flush,
     pause,
   };

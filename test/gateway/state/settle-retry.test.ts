@@ -13,6 +13,7 @@ describe('createSettleRetry()', () => {
     let full = true;
     const settler = createSettleRetry(
       {
+        settleLate: () => undefined,
         async settle(each) {
           if (full) throw storageUnavailable(new Error('database or disk is full'));
           settled.push(each);
@@ -20,6 +21,7 @@ describe('createSettleRetry()', () => {
         },
       },
       clock,
+      () => {},
     );
     await expect(settler.settle(record)).rejects.toMatchObject({ code: 'storage_unavailable' });
     await clock.advance(1_000);
@@ -32,17 +34,41 @@ describe('createSettleRetry()', () => {
     expect(await settler.retry()).toBe(0);
   });
 
+  it('does not wait where the ledger settles late, and tries again what that could not write', async () => {
+    const clock = createVirtualClock();
+    const settled: RequestRecord[] = [];
+    const settler = createSettleRetry(
+      {
+        settleLate: () => ({
+          remaining: 7,
+          committed: Promise.reject(storageUnavailable(new Error('database or disk is full'))),
+        }),
+        async settle(each) {
+          settled.push(each);
+          return { kind: 'settled', remaining: null };
+        },
+      },
+      clock,
+      () => {},
+    );
+    expect(settler.settle(record)).toEqual({ kind: 'settled', remaining: 7 });
+    await clock.advance(1_000);
+    expect(settled).toEqual([record]);
+  });
+
   it('does not repeat what failed for another reason', async () => {
     const clock = createVirtualClock();
     let tries = 0;
     const settler = createSettleRetry(
       {
+        settleLate: () => undefined,
         async settle() {
           tries++;
           throw new Error('a defect');
         },
       },
       clock,
+      () => {},
     );
     await expect(settler.settle(record)).rejects.toThrow('a defect');
     await clock.advance(5_000);

@@ -1,0 +1,89 @@
+import type { Clock } from '../../clock.ts';
+import type { NanoUsd } from '../../money.ts';
+import type { Balances } from './balances.ts';
+import type { ChangeWatch } from './change-watch.ts';
+import type { GroupCommit } from './group-commit.ts';
+import type { Hold, Journal } from './journal.ts';
+import type { RequestRecord } from './record.ts';
+import type { SettleResult } from './settlement.ts';
+import { roomIn, type Standing } from './standing.ts';
+
+/** A settlement that is not committed yet. */
+export interface LateSettlement {
+  /** The room that it leaves of the tightest budget; null without a budget. */
+  remaining: NanoUsd | null;
+  committed: Promise<SettleResult>;
+}
+
+/** Settlements that are committed after their answers have ended, and what they leave of the budgets. */
+export interface LateSettlements {
+  /**
+   * Submits a settlement for the next transaction. Undefined, and nothing is done, if only the database can tell what
+   * it leaves: another process has written, a period ends, or a budget is a rolling one.
+   */
+  settleLate(record: RequestRecord, submitLate: GroupCommit['submitLate']): LateSettlement | undefined;
+  /** Settles a record within a batch. */
+  settle(record: RequestRecord): SettleResult;
+  /** The batch has ended. */
+  end(committed: boolean): void;
+}
+
+export interface LateSettlementsOptions {
+  clock: Clock;
+  balances: Pick<Balances, 'cachedStandings'>;
+  journal: Pick<Journal, 'cached'>;
+  watch: Pick<ChangeWatch, 'looksUnchanged'>;
+  settle: (record: RequestRecord) => SettleResult;
+}
+
+/** What a settlement frees in each of the balances that its hold is charged to. */
+interface Release {
+  charges: Hold['charges'];
+  freed: NanoUsd;
+}
+
+export function createLateSettlements(options: LateSettlementsOptions): LateSettlements {
+  const { clock, balances, journal, watch } = options;
+  /** By request id: settlements that no batch has committed. */
+  const pending = new Map<number, Release>();
+  let written: number[] = [];
+
+  function freedIn({ budget }: Standing): NanoUsd {
+    let freed = 0;
+    for (const release of pending.values())
+      if (release.charges.some(([id, start]) => id === budget.id && start === budget.currentStart))
+        freed += release.freed;
+    return freed;
+  }
+
+  /** The room of the tightest budget once a record is settled; undefined if only the database can tell. */
+  function roomAfter(record: RequestRecord): NanoUsd | null | undefined {
+    const hold = journal.cached(record.id);
+    if (!hold || !watch.looksUnchanged()) return undefined;
+    if (hold.charges.length === 0) return null;
+    const now = clock.now();
+    const standings = balances.cachedStandings(record);
+    if (!standings?.every(({ budget, resetsAt }) => budget.period !== 'rolling' && now < resetsAt))
+      return undefined;
+    pending.set(record.id, { charges: hold.charges, freed: hold.amount - record.costNanoUsd });
+    if (standings.length === 0) return null;
+    return roomIn(standings.map((each) => ({ ...each, pending: each.pending - freedIn(each) })));
+  }
+
+  function settle(record: RequestRecord): SettleResult {
+    written.push(record.id);
+    return options.settle(record);
+  }
+
+  return {
+    settleLate(record, submitLate) {
+      const remaining = roomAfter(record);
+      return remaining === undefined ? undefined : { remaining, committed: submitLate(() => settle(record)) };
+    },
+    settle,
+    end(committed) {
+      if (committed) for (const id of written) pending.delete(id);
+      written = [];
+    },
+  };
+}
