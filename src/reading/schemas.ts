@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { FLAGS, type Flag, OUTCOMES, type Outcome } from '../store/ledger/record.ts';
+import { FLAGS, type Flag, OUTCOMES, type Outcome, SOURCES, type Source } from '../store/ledger/record.ts';
 
 /*
  * The objects that reading commands print with `--json` and that `/v1/gw` returns. The OpenAPI document is generated
@@ -122,6 +122,21 @@ const request = {
   process: z.string().nullable(),
   repo: z.string().nullable(),
   key_hint: z.string().nullable().describe('the last four characters of the key'),
+  agent: z.string().nullable(),
+  agent_version: z.string().nullable(),
+  session_id: z.string().nullable().describe("the agent's own id of its session"),
+  source: z.enum(Object.keys(SOURCES) as [Source]),
+  held_at: time.nullable(),
+  settled_at: time.nullable(),
+  timings: z
+    .object({
+      body_ms: z.number().nullable(),
+      compressed_ms: z.number().nullable(),
+      held_ms: z.number().nullable(),
+      sent_ms: z.number().nullable(),
+    })
+    .describe('when each stage ended, in milliseconds after the request came in'),
+  upstream_message_id: z.string().nullable(),
   detail: z.record(z.string(), z.unknown()),
 };
 

@@ -141,13 +141,16 @@ function ledgerAdmission(
   { context, target }: AdmissionRequest,
   offer: Offer,
 ): Admission {
-  const { exchange, request } = context;
+  const { exchange, request, session } = context;
   const { quote, small, fitInto } = offer.hold;
   const admission: Admission = {
     id: exchange.id,
     projectId: context.project.id,
     queueKey: queueKeyOf(context, gateway.repoBudgets()),
     origin: context.origin,
+    agent: session.agent || undefined,
+    agentVersion: session.agentVersion || undefined,
+    session: session.sessionId || undefined,
     keyId: context.caller.keyId,
     endpoint: context.wire.endpoint,
     provider: target.provider.name,
@@ -159,9 +162,7 @@ function ledgerAdmission(
     small,
     unpriced: quote.unpriced,
     isFinal: offer.isFinal,
-    get leastIfCounted() {
-      return offer.ifCounted?.(offer.hold.quote);
-    },
+    leastIfCounted: () => offer.ifCounted?.(offer.hold.quote),
     fitInto,
     needOf: (held) => heldNeed(request, offer.hold, held),
     blockedRecord() {

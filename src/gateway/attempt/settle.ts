@@ -87,6 +87,8 @@ function recordFor(
       outcome,
       detail: context.tier ? withTier(context.tier, savedByTierNanoUsd, detail) : detail,
       lowered,
+      upstreamMessageId: result.upstreamMessageId || undefined,
+      upstreamRequestId: result.upstreamRequestId || undefined,
       usage,
       costNanoUsd,
       flags: isUnderheld(attempt, last) ? flags | FLAGS.underheld : flags,

@@ -12,7 +12,7 @@ export function recordOf(
   fields: RecordFields,
   now: number,
 ): RequestRecord {
-  const { exchange, request } = context;
+  const { exchange, request, session } = context;
   const record: RequestRecord = {
     id: exchange.id,
     projectId: context.project.id,
@@ -32,9 +32,14 @@ export function recordOf(
     durationMs: now - exchange.startedAt,
     firstByteMs: fields.firstByteMs ?? null,
     origin: context.origin,
+    agent: session.agent || undefined,
+    agentVersion: session.agentVersion || undefined,
+    session: session.sessionId || undefined,
     need: fields.need,
     lowered: fields.lowered,
     timings: timingsOf(exchange),
+    upstreamMessageId: fields.upstreamMessageId,
+    upstreamRequestId: fields.upstreamRequestId,
   };
   if (fields.detail) record.detail = fields.detail;
   if (context.optimized?.trial) record.trial = context.optimized.trial;
@@ -64,7 +69,15 @@ export type RecordFields = Pick<RequestRecord, 'status' | 'outcome'> &
   Partial<
     Pick<
       RequestRecord,
-      'flags' | 'usage' | 'costNanoUsd' | 'savedNanoUsd' | 'firstByteMs' | 'need' | 'lowered'
+      | 'flags'
+      | 'usage'
+      | 'costNanoUsd'
+      | 'savedNanoUsd'
+      | 'firstByteMs'
+      | 'need'
+      | 'lowered'
+      | 'upstreamMessageId'
+      | 'upstreamRequestId'
     >
   > & {
     detail?: RequestRecord['detail'] | undefined;

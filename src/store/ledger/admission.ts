@@ -29,7 +29,7 @@ export interface Admission extends RequestHead {
    * The lowest worst case that a count of the input may yet show. Nothing is decided where `least` has no room in this
    * period and this has. Worked out when a refusal asks for it.
    */
-  readonly leastIfCounted?: NanoUsd | undefined;
+  leastIfCounted?: () => NanoUsd | undefined;
   /** The record to write if the request is blocked. */
   blockedRecord: () => RequestRecord;
   /** Lowers the amounts while the request waits, if better bounds are known by now. */
@@ -164,7 +164,8 @@ export function createAdmissions({
 }
 
 function mayFitCounted({ leastIfCounted }: Admission, standings: Standing[]): boolean {
-  return leastIfCounted !== undefined && !exhausted(standings, leastIfCounted);
+  const least = leastIfCounted?.();
+  return least !== undefined && !exhausted(standings, least);
 }
 
 /** What the next attempt can be held at; undefined where a budget has no room for it. */
