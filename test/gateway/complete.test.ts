@@ -25,7 +25,9 @@ const BUDGET = { budget: { period: 'daily' as const, capUsd: 1 } };
 
 /** How many holds are open and how many records are written: what another process sees in the database. */
 async function rows({ holds, records }: Pick<Stages, 'holds' | 'records'>) {
-  return { holds: holds(), records: (await records()).length };
+  // Reading the records commits what has been settled.
+  const { length } = await records();
+  return { holds: holds(), records: length };
 }
 
 describe('complete()', () => {
@@ -197,8 +199,8 @@ describe('complete() refuses a request', () => {
     const gateway = await startGateway(BUDGET);
     gateway.upstream.queue(status(500));
     expect((await gateway.post({ ...PLAIN, max_tokens: 5 })).status).toBe(500);
-    expect(gateway.holds()).toBe(0);
     expect(await gateway.records()).toMatchObject([{ outcome: 'upstream_error', costNanoUsd: 0 }]);
+    expect(gateway.holds()).toBe(0);
   });
 });
 

@@ -243,7 +243,7 @@ test(`${LEAVERS} requests on a cap of a cent, most of them broken off at a host 
   }
   for (let i = 0; i < LEAVERS; i += 10) await Promise.all(Array.from({ length: 10 }, (_, j) => ask(i + j)));
   await gateway.get('/health');
-  await until(() => gateway.holds() === 0);
+  await until(() => gateway.holds() === 0, 40_000);
   const billed = bills.reduce((sum, bill) => sum + bill, 0);
   expect(bills.length).toBeGreaterThan(0);
   expect(billed).toBeLessThanOrEqual(10_000_000);
