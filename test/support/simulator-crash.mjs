@@ -20,7 +20,10 @@ const lockPath = `${path}.${name}.lock`;
 const lock = acquireLock(lockPath);
 process.once('exit', () => lock?.release());
 const db = await openDatabase(path, { busyTimeoutMs: 20 });
+// At its start it waits for the database as a daemon does.
+db.pragma('busy_timeout = 5000');
 const slot = registerDaemon(db, { instanceId: name, pid: process.pid, lockPath, startedAt: Date.now() });
+db.pragma('busy_timeout = 20');
 const calendar = createCalendar('UTC');
 const ledger = createLedger({ db, clock: systemClock, calendar: () => calendar, slot });
 const nextId = createRequestIds(slot, Date.now, lastRequestId(db));
