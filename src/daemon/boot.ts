@@ -4,7 +4,7 @@ import { messageOf } from '../errors.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
 import { fetchModels } from '../providers/fetch-models.ts';
 import { createModelLists } from '../providers/model-lists.ts';
-import { type Api, createApi } from '../server/api.ts';
+import { createApi } from '../server/api.ts';
 import { type Listener, listen } from '../server/listen.ts';
 import { archiveAll } from '../store/archive/archiver.ts';
 import { unregisterDaemon } from '../store/database/daemons.ts';
@@ -87,11 +87,14 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   const close = () =>
     closeParts({ ...core, gateway, polled, dispatcher: webhooks.dispatcher, stopJobs, saveState });
 
-  const listener = await listenOn(settings, clock.now(), api).catch(async (error) => {
-    await close();
-    throw error;
-  });
+  const listener =
+    options.listener ??
+    (await listenOn(settings, clock.now()).catch(async (error) => {
+      await close();
+      throw error;
+    }));
   address.port = listener.port;
+  listener.serve(api);
   webhooks.dispatcher.start();
   ledger.onEvents(webhooks.dispatcher.wake);
 
@@ -116,9 +119,10 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   };
 }
 
-async function listenOn(settings: Settings, now: number, api: Api): Promise<Listener> {
+/** Listens where the settings say. Requests wait until the daemon serves them. */
+export async function listenOn(settings: Settings, now: number): Promise<Listener> {
   const { host, port } = settings;
-  return listen({ host, port, tls: readTls(settings, now), ...api });
+  return listen({ host, port, tls: readTls(settings, now) });
 }
 
 interface Parts extends Core {

@@ -5,6 +5,7 @@ import type { ScalarKey } from '../config/settings.ts';
 import { newId, type Random, systemRandom } from '../ids.ts';
 import type { Paths } from '../paths.ts';
 import { type Sandbox, startSandbox } from '../providers/sandbox.ts';
+import type { Listener } from '../server/listen.ts';
 import { type Archive, createArchive } from '../store/archive/archive.ts';
 import { type Checkpoints, createCheckpoints } from '../store/checkpoints/checkpoints.ts';
 import { registerDaemon } from '../store/database/daemons.ts';
@@ -23,6 +24,8 @@ export interface BootOptions {
   clock?: Clock;
   random?: Random;
   compressor?: Compressor;
+  /** Listens already, where the settings say. */
+  listener?: Listener | undefined;
   /** Rewrites the commands in a message to the name by which gw was run. */
   pasteable?: ((text: string) => string) | undefined;
 }
@@ -60,7 +63,10 @@ export async function openCore(options: BootOptions): Promise<Core> {
   const startedAt = clock.now();
   const warn = (message: string) => log.warn(message);
 
-  const db = await openDatabase(paths.database, { busyTimeoutMs: BUSY_TIMEOUT_MS });
+  const db = await openDatabase(paths.database, {
+    busyTimeoutMs: BUSY_TIMEOUT_MS,
+    lockPath: paths.lock,
+  });
   const own = { instanceId, lockPath: paths.lock };
   const slot = registerDaemon(db, { ...own, pid: process.pid, startedAt });
   const sandbox = await startSandbox();

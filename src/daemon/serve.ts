@@ -1,15 +1,18 @@
-import { renameSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exposureOf } from '../config/exposure.ts';
 import { loadSettings } from '../config/load.ts';
 import { ignoredMessage } from '../config/retired-settings.ts';
-import type { ScalarKey } from '../config/settings.ts';
+import type { ScalarKey, Settings } from '../config/settings.ts';
+import { readTls, speaksTls } from '../config/tls.ts';
+import { isAlive, readDaemonInfo, writeDaemonInfo } from '../daemon-info.ts';
 import { GwError, messageOf } from '../errors.ts';
 import { makeHome, type Paths } from '../paths.ts';
+import { MAX_CALL_MS } from '../pricing/price-dates.ts';
+import type { Listener } from '../server/listen.ts';
 import { acquireLock, type FileLock } from '../store/database/lock.ts';
-import { VERSION } from '../version.ts';
-import { writing } from '../write-fault.ts';
-import { boot, type Daemon } from './boot.ts';
+import { isOlder, VERSION } from '../version.ts';
+import { boot, type Daemon, listenOn } from './boot.ts';
 import { createLog } from './log.ts';
 
 export interface ServeOptions {
@@ -20,27 +23,32 @@ export interface ServeOptions {
   background: boolean;
   /** Rewrites the commands in a message to the name by which gw was run. */
   pasteable?: (text: string) => string;
+  /** The pid of the daemon of this home that ends its running requests and leaves its port to this one. */
+  replaces?: number | undefined;
 }
 
 /**
- * Runs the daemon until SIGTERM or SIGINT, which drain it; a second signal exits at once. Resolves when everything is
- * settled and closed. If the daemon can't start, throws an error whose message is for the user.
+ * Runs the daemon until SIGTERM or SIGINT, which drain it; a second signal exits at once. On the signal of a successor it
+ * drains without a limit. Resolves when everything is settled and closed. If the daemon can't start, throws an error
+ * whose message is for the user.
  */
-export async function serve({ paths, env, flags, background, pasteable }: ServeOptions): Promise<void> {
+export async function serve(options: ServeOptions): Promise<void> {
+  const { paths, env, flags, background, pasteable, replaces } = options;
   makeHome(paths);
-  const lock = await takeLock(paths);
   const { settings, retired } = loadSettings({ file: paths.config, env, flags });
+  const listener = replaces === undefined ? undefined : await takePort(replaces, options, settings);
+  const lock = await takeLock(paths, replaces);
   const log = createLog({ file: background ? paths.log : undefined, level: settings['log.level'] });
   let daemon: Daemon;
   try {
-    daemon = await boot({ paths, env, flags, log, pasteable });
+    daemon = await boot({ paths, env, flags, log, pasteable, listener });
   } catch (error) {
     log.error({ error: messageOf(error) }, 'could not start');
     lock.release();
     throw portError(error, settings.port) ?? error;
   }
   try {
-    writeInfo(paths, daemon, flags);
+    writeDaemonInfo(paths, { ...daemon, flags });
   } catch (error) {
     // Without the file, no command would find the daemon.
     await daemon.stop();
@@ -57,8 +65,8 @@ export async function serve({ paths, env, flags, background, pasteable }: ServeO
   process.on('unhandledRejection', (error) => log.error({ error: messageOf(error) }, 'unhandled rejection'));
   const signal = await firstSignal();
   log.info({ signal }, 'draining');
-  await daemon.stop();
-  rmSync(paths.daemonInfo, { force: true });
+  await daemon.stop(signal === SUCCESSOR_SIGNAL ? { graceMs: MAX_CALL_MS } : {});
+  if (readDaemonInfo(paths).pid === process.pid) rmSync(paths.daemonInfo, { force: true });
   log.info('stopped');
   lock.release();
 }
@@ -66,12 +74,16 @@ export async function serve({ paths, env, flags, background, pasteable }: ServeO
 const LOCK_TRIES = 10;
 const LOCK_PAUSE_MS = 100;
 
-/** Retries, since a gw that checks whether a daemon is alive takes the lock for an instant. */
-async function takeLock(paths: Paths): Promise<FileLock> {
+/**
+ * Retries, since a gw that checks whether a daemon is alive takes the lock for an instant, and as long as the daemon
+ * that is replaced has running requests.
+ */
+async function takeLock(paths: Paths, replaces: number | undefined): Promise<FileLock> {
   for (let i = 0; i < LOCK_TRIES; i++) {
     const lock = acquireLock(paths.lock);
     if (lock) return lock;
     await sleep(LOCK_PAUSE_MS);
+    if (replaces !== undefined && isAlive(replaces)) i = 0;
   }
   throw new GwError(`a gw daemon is already running in ${paths.home}. See: gw status`, {
     status: 503,
@@ -80,21 +92,33 @@ async function takeLock(paths: Paths): Promise<FileLock> {
   });
 }
 
+/** Asks a daemon to drain without a limit. Versions before 0.2.0 would die of it. */
+const SUCCESSOR_SIGNAL = 'SIGUSR2';
+const PORT_PAUSE_MS = 5;
+const PORT_LIMIT_MS = 10_000;
+
 /**
- * Writes the address of the daemon for people and commands, atomically. It may be out of date: only a `/health` with
- * the same instance id proves that the daemon runs.
+ * Has the daemon `pid` leave its port and drain, and listens there in its place: clients connect on, and their requests
+ * wait until this daemon serves them. What would keep this daemon from starting is noticed before the other is asked.
  */
-function writeInfo(
-  paths: Paths,
-  { instanceId, port, host, tls, startedAt }: Daemon,
-  flags: ServeOptions['flags'],
-): void {
-  const info = { instanceId, pid: process.pid, port, host, tls, startedAt, version: VERSION, flags };
-  const temporary = `${paths.daemonInfo}.new`;
-  writing(paths.daemonInfo, () => {
-    writeFileSync(temporary, `${JSON.stringify(info)}\n`, { mode: 0o600 });
-    renameSync(temporary, paths.daemonInfo);
-  });
+async function takePort(pid: number, { paths, flags }: ServeOptions, settings: Settings): Promise<Listener> {
+  const { host, port } = settings;
+  const tls = speaksTls(settings);
+  readTls(settings, Date.now());
+  const { version = '' } = readDaemonInfo(paths);
+  process.kill(pid, isOlder(version, '0.2.0') ? 'SIGTERM' : SUCCESSOR_SIGNAL);
+  const deadline = performance.now() + PORT_LIMIT_MS;
+  for (;;) {
+    try {
+      const listener = await listenOn(settings, Date.now());
+      writeDaemonInfo(paths, { port: listener.port, host, tls, flags });
+      return listener;
+    } catch (error) {
+      const failure = portError(error, port);
+      if (failure?.code !== 'port_in_use' || performance.now() > deadline) throw failure ?? error;
+      await sleep(PORT_PAUSE_MS);
+    }
+  }
 }
 
 function firstSignal(): Promise<NodeJS.Signals> {
@@ -105,7 +129,7 @@ function firstSignal(): Promise<NodeJS.Signals> {
       received = true;
       resolve(signal);
     };
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, onSignal);
+    for (const signal of ['SIGTERM', 'SIGINT', SUCCESSOR_SIGNAL] as const) process.on(signal, onSignal);
   });
 }
 

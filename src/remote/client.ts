@@ -1,5 +1,5 @@
 import { isObject } from '../json/object.ts';
-import { VERSION } from '../version.ts';
+import { isOlder, VERSION } from '../version.ts';
 import { connectionFailure, faultOf, notGateway, refusal, tooNew, tooOld, unknownPath } from './failures.ts';
 import { type Answer, createSend, type RemoteRequest, type Send } from './send.ts';
 import type { RemoteGateway } from './target.ts';
@@ -71,8 +71,4 @@ function versionOf({ json }: Answer): string | undefined {
   const { version, instance_id } = isObject(json) ? json : {};
   if (typeof version !== 'string' || typeof instance_id !== 'string') return undefined;
   return /^\d+\.\d+\.\d+/.test(version) ? version : undefined;
-}
-
-function isOlder(version: string, than: string): boolean {
-  return version.localeCompare(than, 'en', { numeric: true }) < 0;
 }

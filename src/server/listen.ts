@@ -6,6 +6,8 @@ import type { TlsIdentity } from '../config/tls.ts';
 
 export interface Listener {
   port: number;
+  /** Answers requests from now on, those first that wait already. */
+  serve(handlers: Handlers): void;
   /** Stops accepting connections and closes idle ones; resolves when the last request has ended. */
   close(): Promise<void>;
   /** Closes the connections of running requests. */
@@ -19,6 +21,9 @@ export interface ListenOptions {
   port: number;
   /** Speaks https with it. */
   tls?: TlsIdentity | undefined;
+}
+
+export interface Handlers {
   onRequest: (request: IncomingMessage, response: ServerResponse) => void;
   /** Called with bytes that are not an HTTP request; ends the connection. */
   onUnreadable: (error: NodeJS.ErrnoException, socket: Duplex) => void;
@@ -30,14 +35,17 @@ const CLOSE_IDLE_EVERY_MS = 50;
 
 /**
  * Listens on a host and port. `localhost` is both 127.0.0.1 and ::1, since clients resolve it to either; a machine
- * without IPv6 gets the first only. Rejects as `server.listen` does (EADDRINUSE, EACCES, EADDRNOTAVAIL).
+ * without IPv6 gets the first only. Requests wait until `serve` is called. Rejects as `server.listen` does (EADDRINUSE,
+ * EACCES, EADDRNOTAVAIL).
  */
-export async function listen({ host, port, ...handlers }: ListenOptions): Promise<Listener> {
+export async function listen({ host, port, tls }: ListenOptions): Promise<Listener> {
   const hosts = host === 'localhost' ? ['127.0.0.1', '::1'] : [host];
   const servers: (Server | TlsServer)[] = [];
+  const waiting = createWaiting();
   let boundPort = port;
   for (const [i, each] of hosts.entries()) {
-    const server = createHttpServer(handlers);
+    const server = createHttpServer(tls);
+    connect(server, waiting);
     try {
       boundPort = await bind(server, each, boundPort);
       servers.push(server);
@@ -50,6 +58,10 @@ export async function listen({ host, port, ...handlers }: ListenOptions): Promis
   }
   return {
     port: boundPort,
+    serve: (handlers) => {
+      for (const server of servers) connect(server, handlers);
+      waiting.pass(handlers.onRequest);
+    },
     close: async () => {
       const closed = Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
       // A connection becomes idle when its last response ends, and its client would keep it for a minute.
@@ -79,17 +91,20 @@ const OPTIONS = {
   requireHostHeader: false,
 };
 
-function createHttpServer({
-  tls,
-  onRequest,
-  onUnreadable,
-}: Omit<ListenOptions, 'host' | 'port'>): Server | TlsServer {
-  const server = tls
-    ? createTlsServer(
-        { ...OPTIONS, cert: tls.cert, key: tls.key, handshakeTimeout: HEADERS_TIMEOUT_MS },
-        onRequest,
-      )
-    : createServer(OPTIONS, onRequest);
+function createHttpServer(tls: TlsIdentity | undefined): Server | TlsServer {
+  if (!tls) return createServer(OPTIONS);
+  return createTlsServer({
+    ...OPTIONS,
+    cert: tls.cert,
+    key: tls.key,
+    handshakeTimeout: HEADERS_TIMEOUT_MS,
+  });
+}
+
+/** Gives a server's requests to the handlers, and to no others. */
+function connect(server: Server, { onRequest, onUnreadable }: Handlers): void {
+  for (const event of ['request', 'checkExpectation', 'clientError']) server.removeAllListeners(event);
+  server.on('request', onRequest);
   // Node would refuse an unknown expectation without a body. A server may ignore it: RFC 9110, section 10.1.1.
   server.on('checkExpectation', onRequest);
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
@@ -97,7 +112,27 @@ function createHttpServer({
     if (error.code?.startsWith('ERR_SSL_')) socket.destroy();
     else onUnreadable(error, socket);
   });
-  return server;
+}
+
+/** Handlers that keep requests, unread, until they are passed on. `GET /health` is told that gw is starting. */
+function createWaiting(): Handlers & { pass(onRequest: Handlers['onRequest']): void } {
+  const requests = new Map<ServerResponse, IncomingMessage>();
+  return {
+    onRequest: (request, response) => {
+      if (request.url === '/health') {
+        response.writeHead(503, { 'content-type': 'application/json', 'retry-after': '1' });
+        response.end('{"status":"starting"}\n');
+        return;
+      }
+      requests.set(response, request);
+      response.once('close', () => requests.delete(response));
+    },
+    onUnreadable: (_error, socket) => socket.destroy(),
+    pass: (onRequest) => {
+      for (const [response, request] of requests) onRequest(request, response);
+      requests.clear();
+    },
+  };
 }
 
 function bind(server: Server, host: string, port: number): Promise<number> {

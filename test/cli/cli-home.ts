@@ -13,6 +13,7 @@ import { type Db, openDatabase } from '../../src/store/database/open.ts';
 import { createLedger } from '../../src/store/ledger/ledger.ts';
 import type { RequestRecord } from '../../src/store/ledger/record.ts';
 import { NO_USAGE } from '../../src/usage.ts';
+import { VERSION } from '../../src/version.ts';
 import { tmpHome } from '../support/tmp-home.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
@@ -141,7 +142,7 @@ async function runInProcess(cli: CliHome, args: string[], options: RunOptions): 
     paths: cli.paths,
     program: PROGRAM,
     gw: 'gw',
-    version: '0.1.0',
+    version: VERSION,
   };
   input.end(stdin ?? '');
   const code = await runCli(args, context);

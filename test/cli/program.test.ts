@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { CATALOG } from '../../src/cli/catalog.ts';
+import { schemaVersion } from '../../src/store/database/migrate.ts';
 import { tmpHome } from '../support/tmp-home.ts';
 import { cliHome } from './cli-home.ts';
 
@@ -111,11 +112,15 @@ describe('bin/gw', () => {
     },
   );
 
-  test('--version prints only the version', async () => {
+  test('--version prints the version, the commit and the schema', async () => {
     const { version } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as {
       version: string;
     };
-    expect(await cliHome().exec(['--version'])).toEqual({ code: 0, stdout: `${version}\n`, stderr: '' });
+    const { code, stdout, stderr } = await cliHome().exec(['--version']);
+    expect([code, stderr]).toEqual([0, '']);
+    const [first, ...rest] = stdout.trimEnd().split(' ');
+    expect(first).toBe(version);
+    expect(rest.join(' ')).toMatch(new RegExp(`^\\(([0-9a-f]{7,}|no commit), schema ${schemaVersion()}\\)$`));
   });
 
   test('usage loads no drizzle, conf, zod or undici, and --version loads none of gw', async () => {

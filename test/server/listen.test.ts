@@ -1,10 +1,8 @@
 import { connect, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { listen } from '../../src/server/listen.ts';
-import { openConnection, request } from '../support/client.ts';
+import { type Handlers, listen } from '../../src/server/listen.ts';
+import { openConnection, request, requestBytes } from '../support/client.ts';
 import { deferred } from '../support/deferred.ts';
-
-type Handlers = Omit<Parameters<typeof listen>[0], 'host' | 'port'>;
 
 const HELLO: Handlers = {
   onRequest: (_request, response) => void response.end('hello'),
@@ -12,7 +10,8 @@ const HELLO: Handlers = {
 };
 
 async function listening(host: string, handlers: Partial<Handlers> = {}) {
-  const listener = await listen({ host, port: 0, ...HELLO, ...handlers });
+  const listener = await listen({ host, port: 0 });
+  listener.serve({ ...HELLO, ...handlers });
   onTestFinished(async () => {
     listener.cut();
     await listener.close().catch(() => {});
@@ -39,14 +38,40 @@ describe('listen()', () => {
     await new Promise((resolve) => taken.once('listening', resolve));
     const address = taken.address();
     const port = typeof address === 'object' && address ? address.port : 0;
-    await expect(listen({ host: 'localhost', port, ...HELLO })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+    await expect(listen({ host: 'localhost', port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
     taken.close();
   });
 
   test('rejects on an address of another machine', async () => {
-    await expect(listen({ host: '192.0.2.1', port: 0, ...HELLO })).rejects.toMatchObject({
+    await expect(listen({ host: '192.0.2.1', port: 0 })).rejects.toMatchObject({
       code: 'EADDRNOTAVAIL',
     });
+  });
+});
+
+describe('serve()', () => {
+  test('answers what came before it, and tells who asks for health that gw is starting', async () => {
+    const listener = await listen({ host: '127.0.0.1', port: 0 });
+    onTestFinished(() => listener.close());
+    const url = `http://127.0.0.1:${listener.port}`;
+    const early = request(`${url}/v1/models`, { method: 'GET' });
+    const gone = await openConnection(url);
+    await gone.send(requestBytes(`${url}/gone`, { body: {} }));
+    const health = await request(`${url}/health`, { method: 'GET' });
+    expect([health.status, health.json()]).toEqual([503, { status: 'starting' }]);
+    gone.hangUp();
+    expect((await request(`${url}/health`, { method: 'GET' })).status).toBe(503);
+    const seen: (string | undefined)[] = [];
+    listener.serve({
+      ...HELLO,
+      onRequest: ({ url }, response) => {
+        seen.push(url);
+        response.end('hello');
+      },
+    });
+    expect((await early).text()).toBe('hello');
+    expect((await request(`${url}/health`, { method: 'GET' })).text()).toBe('hello');
+    expect(seen).toEqual(['/v1/models', '/health']);
   });
 });
 

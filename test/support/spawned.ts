@@ -23,12 +23,14 @@ export interface SpawnedDaemon {
 export interface SpawnOptions {
   args?: string[];
   env?: Record<string, string>;
+  /** The `bin/gw` of another version. */
+  program?: string;
 }
 
 /** Runs `gw serve` in a home, whether or not it comes to listen. */
-export function runServe(home: string, { args = [], env = {} }: SpawnOptions = {}) {
+export function runServe(home: string, { args = [], env = {}, program = GW }: SpawnOptions = {}) {
   if (!existsSync(BUILT)) throw new Error('gw is not built. Run: npm run build');
-  const child = spawn(process.execPath, [GW, 'serve', '--port', '0', ...args], {
+  const child = spawn(process.execPath, [program, 'serve', '--port', '0', ...args], {
     env: { PATH: process.env.PATH, HOME: home, GW_HOME: home, NO_COLOR: '1', ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

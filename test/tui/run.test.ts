@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { isAlive } from '../../src/cli/daemon/find.ts';
+import { isAlive } from '../../src/daemon-info.ts';
 import { type CliHome, cliHome, stopAfterwards } from '../cli/cli-home.ts';
 import { request } from '../support/client.ts';
 import { hasTmux, openTerminal, type Terminal } from '../support/tmux.ts';

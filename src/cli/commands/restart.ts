@@ -1,19 +1,21 @@
 import { readTls } from '../../config/tls.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson } from '../context.ts';
-import { daemonFlags, findDaemon } from '../daemon/find.ts';
+import { type Daemon, type DaemonState, daemonFlags, findDaemon } from '../daemon/find.ts';
 import { addListenOptions, flagsOf, type ListenOptions } from '../daemon/listen-options.ts';
-import { refuseTakenPort, startDaemon } from '../daemon/start.ts';
+import { refuseTakenPort, replaceDaemon, startDaemon } from '../daemon/start.ts';
 import { stopDaemon } from '../daemon/stop.ts';
-import { readSettings } from '../settings.ts';
+import { type Flags, readSettings } from '../settings.ts';
 import { daemonJson } from '../status/view.ts';
 
 interface Options extends ListenOptions {
   json?: boolean;
+  now?: boolean;
 }
 
 export const restart: SetUp = (command, context) => {
   addListenOptions(command)
+    .option('--now', 'cut the running requests')
     .option('--json', 'print JSON')
     .action((options: Options) => run(context, options));
 };
@@ -29,12 +31,17 @@ async function run(context: Context, options: Options): Promise<void> {
   if (before.kind === 'running' && before.daemon.port !== port) {
     await refuseTakenPort(host, port);
   }
-  await stopDaemon(context);
-  const { daemon } = await startDaemon(context, flags);
+  const daemon = await next(context, options.now ? undefined : before, flags);
   if (options.json) {
     sayJson(context, daemonJson({ kind: 'running', daemon }));
     return;
   }
   const how = before.kind === 'stopped' ? 'started (it was not running)' : 'restarted';
   say(context, `gw ${how}: ${daemon.origin}/v1, pid ${daemon.pid}`);
+}
+
+async function next(context: Context, before: DaemonState | undefined, flags: Flags): Promise<Daemon> {
+  if (before?.kind === 'running') return replaceDaemon(context, before.daemon, flags);
+  await stopDaemon(context, { now: before === undefined });
+  return (await startDaemon(context, flags)).daemon;
 }

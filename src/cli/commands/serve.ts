@@ -9,11 +9,13 @@ import { withStore } from '../with-store.ts';
 
 interface Options extends ListenOptions {
   background?: boolean;
+  replace?: string;
 }
 
 export const serve: SetUp = (command, context) => {
   addListenOptions(command)
     .addOption(new Option('--background', 'started by gw start').hideHelp())
+    .addOption(new Option('--replace <pid>', 'started by gw restart').hideHelp())
     .action((options: Options) => run(context, options));
 };
 
@@ -28,6 +30,7 @@ async function run(context: Context, options: Options): Promise<void> {
     env: { ...context.env },
     flags: flagsOf(options),
     background,
+    replaces: options.replace === undefined ? undefined : Number(options.replace),
     pasteable: (text) => pasteable(text, gw),
   });
 }

@@ -1,6 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { isScalarKey, type Settings } from '../../config/settings.ts';
 import { speaksTls } from '../../config/tls.ts';
+import { type DaemonInfo, isAlive, readDaemonInfo } from '../../daemon-info.ts';
 import { isObject } from '../../json/object.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
@@ -37,16 +38,9 @@ interface Address {
   tls: boolean;
 }
 
-interface DaemonInfo extends Partial<Address> {
-  instanceId?: string;
-  pid?: number;
-  startedAt?: number;
-  flags?: Record<string, unknown>;
-}
-
 /** The flags that the running daemon was started with, for a restart. Empty when it was stopped. */
 export function daemonFlags({ paths }: Context): Flags {
-  const flags = Object.entries(readInfo(paths.daemonInfo).flags ?? {});
+  const flags = Object.entries(readDaemonInfo(paths).flags ?? {});
   return Object.fromEntries(flags.filter(([key, value]) => isScalarKey(key) && typeof value === 'string'));
 }
 
@@ -55,7 +49,7 @@ export function daemonFlags({ paths }: Context): Flags {
  * file says which port to ask; without it, the configured port is asked.
  */
 export async function findDaemon(context: Context): Promise<DaemonState> {
-  const info = readInfo(context.paths.daemonInfo);
+  const info = readDaemonInfo(context.paths);
   const { settings } = readSettings(context);
   const configured = addressOf(settings);
   const recorded = { ...configured, port: 0, ...info };
@@ -79,7 +73,7 @@ export async function findDaemon(context: Context): Promise<DaemonState> {
 async function processOf(
   { paths }: Context,
   { instance_id }: Health,
-  { instanceId, pid, startedAt }: DaemonInfo,
+  { instanceId, pid, startedAt }: Partial<DaemonInfo>,
 ): Promise<Pick<Daemon, 'pid' | 'started_at'> | undefined> {
   if (instance_id === instanceId && pid !== undefined && startedAt !== undefined) {
     return { pid, started_at: new Date(startedAt).toISOString() };
@@ -87,7 +81,7 @@ async function processOf(
   if (!existsSync(paths.database)) return undefined;
   const { openDatabase } = await import('../../store/database/open.ts');
   const { findDaemonRow } = await import('../../store/database/daemons.ts');
-  const db = await openDatabase(paths.database);
+  const db = await openDatabase(paths.database, { readonly: true });
   try {
     const row = findDaemonRow(db, instance_id);
     if (row?.lockPath !== paths.lock) return undefined;
@@ -147,25 +141,6 @@ function reachable(host: string): string {
 
 function isHealth(body: unknown): body is Health {
   return isObject(body) && typeof body.instance_id === 'string' && typeof body.version === 'string';
-}
-
-function readInfo(file: string): DaemonInfo {
-  try {
-    const info: unknown = JSON.parse(readFileSync(file, 'utf8'));
-    return isObject(info) ? info : {};
-  } catch {
-    return {};
-  }
-}
-
-/** Whether a process exists, including those of other users. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 /** Whether a daemon holds the lock. The check takes the lock for a moment, so do not call it while one may be starting. */

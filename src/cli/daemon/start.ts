@@ -6,18 +6,22 @@ import { exposureOf } from '../../config/exposure.ts';
 import { ignoredMessage } from '../../config/retired-settings.ts';
 import { DEFINITIONS, type ScalarKey } from '../../config/settings.ts';
 import { readTls } from '../../config/tls.ts';
+import { isAlive } from '../../daemon-info.ts';
 import { messageOf } from '../../errors.ts';
 import { makeHome } from '../../paths.ts';
+import { isOlder } from '../../version.ts';
 import { writing } from '../../write-fault.ts';
 import { type Context, note } from '../context.ts';
 import { CliError } from '../exit.ts';
 import { type Flags, readSettings } from '../settings.ts';
-import { type Daemon, findDaemon, isLocked } from './find.ts';
+import { type Daemon, daemonFlags, findDaemon, isLocked } from './find.ts';
 import { tailOf } from './log-tail.ts';
 import { portInUseMessage } from './port-owner.ts';
 
 const START_LIMIT_MS = 30_000;
 const POLL_MS = 40;
+/** When a person is told what gw waits for. */
+const WAIT_HINT_MS = 2_000;
 
 export interface StartResult {
   daemon: Daemon;
@@ -25,12 +29,21 @@ export interface StartResult {
   already: boolean;
 }
 
-/** Starts the daemon in the background, unless it is already running, and waits until it answers. */
+/**
+ * Starts the daemon in the background, unless it is already running, and waits until it answers. One of an older version
+ * is replaced.
+ */
 export async function startDaemon(context: Context, flags: Flags = {}): Promise<StartResult> {
   const { settings, retired } = readSettings(context, flags);
   const { host, port } = settings;
   const before = await findDaemon(context);
-  if (before.kind === 'running') return { daemon: before.daemon, already: true };
+  if (before.kind === 'running') {
+    const { daemon } = before;
+    if (!isOlder(daemon.version, context.version)) return { daemon, already: true };
+    const successor = await replaceDaemon(context, daemon, { ...daemonFlags(context), ...flags });
+    note(context, `gw ${context.version} took over from gw ${daemon.version}.`);
+    return { daemon: successor, already: false };
+  }
   if (before.kind === 'silent')
     return { daemon: await untilAnswering(context, () => undefined), already: true };
   readTls(settings, context.clock.now());
@@ -42,12 +55,23 @@ export async function startDaemon(context: Context, flags: Flags = {}): Promise<
   return started;
 }
 
-async function launch(context: Context, flags: Flags): Promise<StartResult> {
+/**
+ * Starts a daemon that takes the port of the running one, and waits until it answers, which is when the requests of the
+ * other have ended. No request is cut or refused meanwhile. A port that any free one may stand for stays the same.
+ */
+export async function replaceDaemon(context: Context, old: Daemon, flags: Flags): Promise<Daemon> {
+  const { settings } = readSettings(context, flags);
+  const port = settings.port === 0 ? { port: `${old.port}` } : {};
+  const { daemon } = await launch(context, { ...flags, ...port }, old);
+  return daemon;
+}
+
+async function launch(context: Context, flags: Flags, old?: Daemon): Promise<StartResult> {
   const { log } = context.paths;
   makeHome(context.paths);
   const output = writing(log, () => openSync(log, 'a', 0o600));
   const logStart = statSync(log).size;
-  const child = spawnDaemon(context, flags, output);
+  const child = spawnDaemon(context, flags, { output, old });
   closeSync(output);
   let exitReason: string | undefined;
   child.on('error', (error) => {
@@ -57,20 +81,25 @@ async function launch(context: Context, flags: Flags): Promise<StartResult> {
     exitReason = signal === null ? `exit code ${code}` : `signal ${signal}`;
   });
   child.unref();
-  const daemon = await untilAnswering(context, () =>
-    exitReason === undefined ? undefined : `gw did not start (${exitReason}):\n${reasonIn(log, logStart)}`,
-  );
+  const failure = () =>
+    exitReason === undefined ? undefined : `gw did not start (${exitReason}):\n${reasonIn(log, logStart)}`;
+  const daemon = await untilAnswering(context, failure, old);
   const already = daemon.pid !== child.pid;
   // Another `gw start` was faster. Kill this child, or it would take over when the other daemon stops.
   if (already) child.kill();
   return { daemon, already };
 }
 
-function spawnDaemon({ program, paths, env }: Context, flags: Flags, output: number): ChildProcess {
+function spawnDaemon(
+  { program, paths, env }: Context,
+  flags: Flags,
+  { output, old }: { output: number; old: Daemon | undefined },
+): ChildProcess {
   const options = Object.entries(flags).map(
     ([key, value]) => `--${DEFINITIONS[key as ScalarKey].flag}=${value}`,
   );
-  return spawn(process.execPath, [program, 'serve', '--background', ...options], {
+  const replace = old ? [`--replace=${old.pid}`] : [];
+  return spawn(process.execPath, [program, 'serve', '--background', ...replace, ...options], {
     // The caller's directory could not be unmounted while the daemon runs in it.
     cwd: paths.home,
     detached: true,
@@ -86,16 +115,35 @@ function reasonIn(log: string, from: number): string {
   return (messages.length > 0 ? messages : lines).join('\n');
 }
 
-/** Polls until the daemon answers. `failure` returns a message once the daemon cannot answer anymore. */
-async function untilAnswering(context: Context, failure: () => string | undefined): Promise<Daemon> {
-  const deadline = context.clock.monotonic() + START_LIMIT_MS;
-  while (context.clock.monotonic() < deadline) {
+/**
+ * Polls until the daemon answers, or another than `old`. `failure` returns a message once the daemon cannot answer
+ * anymore.
+ */
+async function untilAnswering(
+  context: Context,
+  failure: () => string | undefined,
+  old?: Daemon,
+): Promise<Daemon> {
+  const { clock } = context;
+  let deadline = clock.monotonic() + START_LIMIT_MS;
+  let hint = Number.POSITIVE_INFINITY;
+  let isAsked = false;
+  while (clock.monotonic() < deadline) {
     const state = await findDaemon(context);
-    if (state.kind === 'running') return state.daemon;
+    if (state.kind === 'running' && !(old && isAlive(old.pid))) return state.daemon;
     const message = failure();
     // If the lock is held, another `gw start` was faster and its daemon is about to answer.
-    if (message !== undefined && !(await isLocked(context.paths.lock))) throw new CliError(message);
+    if (message !== undefined && (old || !(await isLocked(context.paths.lock)))) throw new CliError(message);
     await sleep(POLL_MS);
+    if (!old || !isAlive(old.pid)) continue;
+    deadline = clock.monotonic() + START_LIMIT_MS;
+    if (state.kind !== 'running' && !isAsked) {
+      isAsked = true;
+      hint = clock.monotonic() + WAIT_HINT_MS;
+    }
+    if (clock.monotonic() < hint) continue;
+    hint = Number.POSITIVE_INFINITY;
+    note(context, `Waiting for the running requests of gw ${old.version}. To cut them: kill ${old.pid}`);
   }
   throw new CliError(
     `gw did not answer within ${START_LIMIT_MS / 1000} s. See: gw logs   To stop it: gw stop`,

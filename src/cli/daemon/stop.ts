@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive } from '../../daemon-info.ts';
 import type { Context } from '../context.ts';
 import { CliError } from '../exit.ts';
-import { findDaemon, isAlive } from './find.ts';
+import { findDaemon } from './find.ts';
 
 /** A little more than the 30 s that the daemon gives running requests to finish. */
 const DRAIN_LIMIT_MS = 32_000;

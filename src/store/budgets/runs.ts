@@ -1,7 +1,7 @@
 import type { Random } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import { insertKey } from '../accounts/keys.ts';
-import { isLockFree } from '../database/daemons.ts';
+import { isLockFree } from '../database/lock.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
 import { OUTCOMES } from '../ledger/record.ts';

@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
 import { GwError } from '../../errors.ts';
 import { MAX_SLOTS, type RequestId } from '../../ids.ts';
-import { acquireLock } from './lock.ts';
+import { isLockFree } from './lock.ts';
 import type { Db } from './open.ts';
 
 /** A daemon that uses the database. Its holds and its request ids carry its slot. */
@@ -81,12 +80,4 @@ export function orphanedSlots(db: Db): number[] {
 /** Removes a daemon's registration. */
 export function unregisterDaemon(db: Db, instanceId: string): void {
   db.prepare('DELETE FROM daemons WHERE instance_id = ?').run(instanceId);
-}
-
-/** Whether nobody holds a lock. The check takes it for a moment. */
-export function isLockFree(lockPath: string): boolean {
-  if (!existsSync(lockPath)) return true;
-  const lock = acquireLock(lockPath);
-  lock?.release();
-  return lock !== undefined;
 }

@@ -24,3 +24,11 @@ export function acquireLock(path: string): FileLock | undefined {
     throw writeFault(path, error);
   }
 }
+
+/** Whether nobody holds a lock. The check takes it for a moment. */
+export function isLockFree(lockPath: string): boolean {
+  if (!existsSync(lockPath)) return true;
+  const lock = acquireLock(lockPath);
+  lock?.release();
+  return lock !== undefined;
+}

@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { GwError } from '../../errors.ts';
+import { isLockFree } from './lock.ts';
 
 const FOLDER = join(dirname(fileURLToPath(import.meta.url)), '..', 'migrations');
 
@@ -10,12 +11,24 @@ interface Journal {
   entries: { idx: number; tag: string }[];
 }
 
+interface MigrateOptions {
+  /** Where the migrations are. */
+  folder?: string;
+  /** The daemon's lock, if the caller holds it. */
+  lockPath?: string;
+}
+
 /**
  * Brings the database to this version's schema. `user_version` counts the migrations applied, so a database that
  * is current costs one pragma and does not load drizzle. A non-empty database is first backed up beside itself;
- * a newer one is refused with GwError `storage_too_new`.
+ * a newer one is refused with GwError `storage_too_new`, and one that a daemon uses with `storage_in_use`: the daemon
+ * writes to the tables that it knows.
  */
-export async function migrate(db: Database.Database, path: string, folder = FOLDER): Promise<void> {
+export async function migrate(
+  db: Database.Database,
+  path: string,
+  { folder = FOLDER, lockPath }: MigrateOptions = {},
+): Promise<void> {
   const target = schemaVersion(folder);
   if (versionOf(db) === target) return;
   refuseNewer(versionOf(db), target, path);
@@ -24,7 +37,10 @@ export async function migrate(db: Database.Database, path: string, folder = FOLD
     const current = versionOf(db);
     if (current === target) return;
     refuseNewer(current, target, path);
-    if (current > 0) backUp(db, `${path}.schema-${current}.bak`);
+    if (current > 0) {
+      refuseUsed(db, path, lockPath);
+      backUp(db, `${path}.schema-${current}.bak`);
+    }
     await apply(db, folder, target);
   } finally {
     lock.close();
@@ -36,6 +52,18 @@ function refuseNewer(current: number, wanted: number, path: string): void {
   throw new GwError(
     `the database ${path} was written by a newer gw (schema ${current}, this gw knows ${wanted}). Update gw, or point GW_HOME elsewhere`,
     { status: 503, type: 'api_error', code: 'storage_too_new' },
+  );
+}
+
+function refuseUsed(db: Database.Database, path: string, lockPath: string | undefined): void {
+  const daemons = db
+    .prepare<[], { pid: number; lock: string }>('SELECT pid, lock_path AS lock FROM daemons')
+    .all();
+  const user = daemons.find(({ lock }) => lock !== lockPath && !isLockFree(lock));
+  if (!user) return;
+  throw new GwError(
+    `an older gw (pid ${user.pid}) runs on the database ${path}, which this version has to convert first. To let this version take over: gw restart`,
+    { status: 503, type: 'api_error', code: 'storage_in_use' },
   );
 }
 

@@ -7,6 +7,8 @@ import Database from 'better-sqlite3';
 import { describe, expect, test } from 'vitest';
 import { createCalendar } from '../../../src/calendar.ts';
 import { createUsageSums } from '../../../src/store/archive/usage-sums.ts';
+import { registerDaemon } from '../../../src/store/database/daemons.ts';
+import { acquireLock } from '../../../src/store/database/lock.ts';
 import { migrate, schemaVersion } from '../../../src/store/database/migrate.ts';
 import { openDatabase } from '../../../src/store/database/open.ts';
 import type { Grouping } from '../../../src/store/reports/query.ts';
@@ -133,7 +135,7 @@ describe('a migration', () => {
     addProjects(db, 1);
     db.exec("INSERT INTO keys (project_id, hash, hint, admin, created_at) VALUES (1, x'00', 'abcd', 0, 0)");
     const old = schemaVersion();
-    await migrate(db, path, folderWith(REBUILD));
+    await migrate(db, path, { folder: folderWith(REBUILD) });
     expect(db.pragma('user_version', { simple: true })).toBe(old + 1);
     expect(db.prepare('SELECT count(*) FROM keys').pluck().get()).toBe(1);
     expect(db.pragma('foreign_keys', { simple: true })).toBe(1);
@@ -150,7 +152,7 @@ describe('a migration', () => {
     (await openDatabase(path)).close();
     rmSync(path);
     const old = new Database(path);
-    await migrate(old, path, folderOf(2));
+    await migrate(old, path, { folder: folderOf(2) });
     addProjects(old, 2);
     const insert = old.prepare(
       `INSERT INTO usage_hours VALUES (?, ?, 0, 0, 1, 0, 0, 0, 10, 0, 0, 5, 0, 0, 7, 0)`,
@@ -171,12 +173,30 @@ describe('a migration', () => {
     expect(await Promise.all(GROUPINGS.map(report))).toEqual(before);
   });
 
+  test('waits for the end of a daemon that writes to the tables it knows', async () => {
+    const path = newPath();
+    const db = await openDatabase(path);
+    const lockPath = `${path}.lock`;
+    const lock = acquireLock(lockPath);
+    registerDaemon(db, { instanceId: 'gw_old', pid: 4747, lockPath, startedAt: 0 });
+    const folder = folderWith(REBUILD);
+    await expect(migrate(db, path, { folder })).rejects.toMatchObject({
+      code: 'storage_in_use',
+      message: expect.stringMatching(/an older gw \(pid 4747\) runs on .* gw restart$/),
+    });
+    expect(db.pragma('user_version', { simple: true })).toBe(schemaVersion());
+    await expect(migrate(db, path, { folder, lockPath: `${path}.other` })).rejects.toThrow('pid 4747');
+    lock?.release();
+    await migrate(db, path, { folder });
+    expect(db.pragma('user_version', { simple: true })).toBe(schemaVersion() + 1);
+  });
+
   test('that fails leaves the database as it was', async () => {
     const path = newPath();
     const db = await openDatabase(path);
     addProjects(db, 1);
     const folder = folderWith('CREATE TABLE half (x);\n--> statement-breakpoint\nSELECT nonsense;');
-    await expect(migrate(db, path, folder)).rejects.toThrow();
+    await expect(migrate(db, path, { folder })).rejects.toThrow();
     expect(db.pragma('user_version', { simple: true })).toBe(schemaVersion());
     expect(db.prepare("SELECT count(*) FROM sqlite_master WHERE name = 'half'").pluck().get()).toBe(0);
     expect(db.pragma('foreign_keys', { simple: true })).toBe(1);

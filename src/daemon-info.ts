@@ -1,0 +1,56 @@
+import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { isObject } from './json/object.ts';
+import type { Paths } from './paths.ts';
+import { VERSION } from './version.ts';
+import { writing } from './write-fault.ts';
+
+/** What a daemon writes of itself for commands, in `daemon.json`. */
+export interface DaemonInfo {
+  /** Missing while it waits for the daemon that it replaces. */
+  instanceId: string;
+  pid: number;
+  port: number;
+  host: string;
+  tls: boolean;
+  /** UTC milliseconds. */
+  startedAt: number;
+  version: string;
+  /** The flags it was started with. */
+  flags: Record<string, unknown>;
+}
+
+/**
+ * Writes the address of this process's daemon, atomically. It may be out of date: only a `/health` with the same
+ * instance id proves that the daemon runs.
+ */
+export function writeDaemonInfo(
+  { daemonInfo }: Paths,
+  { instanceId, port, host, tls, startedAt, flags }: Omit<Partial<DaemonInfo>, 'pid' | 'version'>,
+): void {
+  const info = { instanceId, pid: process.pid, port, host, tls, startedAt, version: VERSION, flags };
+  const temporary = `${daemonInfo}.new`;
+  writing(daemonInfo, () => {
+    writeFileSync(temporary, `${JSON.stringify(info)}\n`, { mode: 0o600 });
+    renameSync(temporary, daemonInfo);
+  });
+}
+
+/** What the last daemon wrote; empty if none runs, or the file cannot be read. */
+export function readDaemonInfo({ daemonInfo }: Pick<Paths, 'daemonInfo'>): Partial<DaemonInfo> {
+  try {
+    const info: unknown = JSON.parse(readFileSync(daemonInfo, 'utf8'));
+    return isObject(info) ? info : {};
+  } catch {
+    return {};
+  }
+}
+
+/** Whether a process exists, including those of other users. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
