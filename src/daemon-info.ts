@@ -17,6 +17,8 @@ export interface DaemonInfo {
   version: string;
   /** The flags it was started with. */
   flags: Record<string, unknown>;
+  /** Whether the platform's service manager runs it. */
+  service: boolean;
 }
 
 /**
@@ -25,9 +27,9 @@ export interface DaemonInfo {
  */
 export function writeDaemonInfo(
   { daemonInfo }: Paths,
-  { instanceId, port, host, tls, startedAt, flags }: Omit<Partial<DaemonInfo>, 'pid' | 'version'>,
+  { instanceId, port, host, tls, startedAt, flags, service }: Omit<Partial<DaemonInfo>, 'pid' | 'version'>,
 ): void {
-  const info = { instanceId, pid: process.pid, port, host, tls, startedAt, version: VERSION, flags };
+  const info = { instanceId, pid: process.pid, port, host, tls, startedAt, version: VERSION, flags, service };
   const temporary = `${daemonInfo}.new`;
   writing(daemonInfo, () => {
     writeFileSync(temporary, `${JSON.stringify(info)}\n`, { mode: 0o600 });

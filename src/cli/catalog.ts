@@ -17,6 +17,7 @@ export const CATALOG: readonly CommandEntry[] = [
   { name: 'restart', group: RUN, reach: 'local', about: 'stop gw and start it again', load: async () => (await import('./commands/restart.ts')).restart },
   { name: 'status', group: RUN, about: 'show whether gw is running and what was spent today', load: async () => (await import('./commands/status.ts')).status },
   { name: 'serve', group: RUN, reach: 'local', about: 'run gw in the foreground (containers, systemd, launchd)', load: async () => (await import('./commands/serve.ts')).serve },
+  { name: 'service', group: RUN, reach: 'local', bare: 'status', about: 'start gw at login, and again if it crashes', load: async () => (await import('./commands/service.ts')).service },
   { name: 'logs', group: RUN, reach: 'local', about: 'show the log of the daemon', load: async () => (await import('./commands/logs.ts')).logs },
   { name: 'doctor', group: RUN, reach: 'local', about: 'check the installation and suggest fixes', load: async () => (await import('./commands/doctor.ts')).doctor },
 

@@ -21,6 +21,8 @@ export interface ServeOptions {
   flags: Partial<Record<ScalarKey, unknown>>;
   /** Logs to the file instead of the terminal. */
   background: boolean;
+  /** Whether the platform's service manager runs it. */
+  service?: boolean;
   /** Rewrites the commands in a message to the name by which gw was run. */
   pasteable?: (text: string) => string;
   /** The pid of the daemon of this home that ends its running requests and leaves its port to this one. */
@@ -33,7 +35,7 @@ export interface ServeOptions {
  * whose message is for the user.
  */
 export async function serve(options: ServeOptions): Promise<void> {
-  const { paths, env, flags, background, pasteable, replaces } = options;
+  const { paths, env, flags, background, pasteable, replaces, service = false } = options;
   makeHome(paths);
   const { settings, retired } = loadSettings({ file: paths.config, env, flags });
   const listener = replaces === undefined ? undefined : await takePort(replaces, options, settings);
@@ -48,7 +50,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     throw portError(error, settings.port) ?? error;
   }
   try {
-    writeDaemonInfo(paths, { ...daemon, flags });
+    writeDaemonInfo(paths, { ...daemon, flags, service });
   } catch (error) {
     // Without the file, no command would find the daemon.
     await daemon.stop();

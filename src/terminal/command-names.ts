@@ -6,6 +6,7 @@ export const COMMAND_NAMES: readonly string[] = [
   'restart',
   'status',
   'serve',
+  'service',
   'logs',
   'doctor',
   'env',

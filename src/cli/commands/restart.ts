@@ -1,10 +1,12 @@
 import { readTls } from '../../config/tls.ts';
+import { readDaemonInfo } from '../../daemon-info.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson } from '../context.ts';
 import { type Daemon, type DaemonState, daemonFlags, findDaemon } from '../daemon/find.ts';
 import { addListenOptions, flagsOf, type ListenOptions } from '../daemon/listen-options.ts';
 import { refuseTakenPort, replaceDaemon, startDaemon } from '../daemon/start.ts';
 import { stopDaemon } from '../daemon/stop.ts';
+import { usageError } from '../exit.ts';
 import { type Flags, readSettings } from '../settings.ts';
 import { daemonJson } from '../status/view.ts';
 
@@ -24,6 +26,9 @@ async function run(context: Context, options: Options): Promise<void> {
   const before = await findDaemon(context);
   // Read before the stop, which deletes the file that holds them.
   const flags = { ...daemonFlags(context), ...flagsOf(options) };
+  if (readDaemonInfo(context.paths).service && Object.keys(flagsOf(options)).length > 0) {
+    throw usageError('gw runs as a service, which takes no flags. Set it for good: gw config set port 4848');
+  }
   // What can't start is refused before the running daemon is stopped.
   const { settings } = readSettings(context, flags);
   const { host, port } = settings;

@@ -10,18 +10,20 @@ import { withStore } from '../with-store.ts';
 interface Options extends ListenOptions {
   background?: boolean;
   replace?: string;
+  service?: boolean;
 }
 
 export const serve: SetUp = (command, context) => {
   addListenOptions(command)
     .addOption(new Option('--background', 'started by gw start').hideHelp())
+    .addOption(new Option('--service', 'started by a service manager').hideHelp())
     .addOption(new Option('--replace <pid>', 'started by gw restart').hideHelp())
     .action((options: Options) => run(context, options));
 };
 
 async function run(context: Context, options: Options): Promise<void> {
   const background = options.background === true;
-  if (!background) showKeys(context, await firstKeys(context));
+  if (!background && !options.service) showKeys(context, await firstKeys(context));
   const daemon = await import('../../daemon/serve.ts');
   // Clients run in other directories, so a relative path to gw would be of no use to them.
   const gw = invocation(context);
@@ -30,6 +32,7 @@ async function run(context: Context, options: Options): Promise<void> {
     env: { ...context.env },
     flags: flagsOf(options),
     background,
+    service: options.service === true,
     replaces: options.replace === undefined ? undefined : Number(options.replace),
     pasteable: (text) => pasteable(text, gw),
   });

@@ -6,13 +6,14 @@ import { exposureOf } from '../../config/exposure.ts';
 import { ignoredMessage } from '../../config/retired-settings.ts';
 import { DEFINITIONS, type ScalarKey } from '../../config/settings.ts';
 import { readTls } from '../../config/tls.ts';
-import { isAlive } from '../../daemon-info.ts';
+import { isAlive, readDaemonInfo } from '../../daemon-info.ts';
 import { messageOf } from '../../errors.ts';
 import { makeHome } from '../../paths.ts';
 import { isOlder } from '../../version.ts';
 import { writing } from '../../write-fault.ts';
 import { type Context, note } from '../context.ts';
 import { CliError } from '../exit.ts';
+import { installedService, runAll } from '../service/service.ts';
 import { type Flags, readSettings } from '../settings.ts';
 import { type Daemon, daemonFlags, findDaemon, isLocked } from './find.ts';
 import { tailOf } from './log-tail.ts';
@@ -60,6 +61,13 @@ export async function startDaemon(context: Context, flags: Flags = {}): Promise<
  * other have ended. No request is cut or refused meanwhile. A port that any free one may stand for stays the same.
  */
 export async function replaceDaemon(context: Context, old: Daemon, flags: Flags): Promise<Daemon> {
+  if (readDaemonInfo(context.paths).service) {
+    const service = installedService(context);
+    if (service) {
+      await runAll(context, service.restart);
+      return untilAnswering(context, () => undefined, old);
+    }
+  }
   const { settings } = readSettings(context, flags);
   const port = settings.port === 0 ? { port: `${old.port}` } : {};
   const { daemon } = await launch(context, { ...flags, ...port }, old);
@@ -67,6 +75,11 @@ export async function replaceDaemon(context: Context, old: Daemon, flags: Flags)
 }
 
 async function launch(context: Context, flags: Flags, old?: Daemon): Promise<StartResult> {
+  const service = Object.keys(flags).length === 0 ? installedService(context) : undefined;
+  if (service && !old) {
+    await runAll(context, service.start);
+    return { daemon: await untilAnswering(context, () => undefined), already: false };
+  }
   const { log } = context.paths;
   makeHome(context.paths);
   const output = writing(log, () => openSync(log, 'a', 0o600));
@@ -119,7 +132,7 @@ function reasonIn(log: string, from: number): string {
  * Polls until the daemon answers, or another than `old`. `failure` returns a message once the daemon cannot answer
  * anymore.
  */
-async function untilAnswering(
+export async function untilAnswering(
   context: Context,
   failure: () => string | undefined,
   old?: Daemon,
