@@ -175,6 +175,7 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
   },
   'server.allowed_hosts': {
     default: () => parseHostNames(''),
+    environment: 'GW_ALLOWED_HOSTS',
     parse: parseHostNames,
     about:
       'names other than localhost under which clients reach gw, such as gw.example.com of a reverse proxy: comma-separated',
