@@ -21,6 +21,7 @@ import { feedbackEndpoint } from './feedback-endpoint.ts';
 import { createGuard, type GuardOptions } from './guard.ts';
 import { gwRoutes } from './gw-api/gw-routes.ts';
 import { createJsonHandlers } from './json-handlers.ts';
+import { metricsEndpoint } from './metrics-endpoint.ts';
 import { modelRoutes } from './models-endpoint.ts';
 import { requestEndpoint } from './request-endpoint.ts';
 import { respondError, respondJson, respondUnreadable } from './respond.ts';
@@ -144,6 +145,7 @@ export function routesOf(options: ApiOptions): RouteTable {
     'POST /v1/requests/{id}/feedback': json((caller, { request }, { id = '' }) =>
       feedback(caller, id, request),
     ),
+    'GET /metrics': metricsEndpoint(options),
     // Clients ask without a key whether somebody is there.
     'HEAD /': hello,
     'GET /api/hello': hello,

@@ -63,6 +63,8 @@ export interface Ledger {
   onEvents(listener: () => void): void;
   /** Calls the listener after each transaction. */
   onCommit(listener: () => void): void;
+  /** Calls the listener after each transaction with the records that it wrote. */
+  onRecords(listener: (records: readonly RequestRecord[]) => void): void;
   /** Resolves when everything submitted so far has been committed, or has failed. */
   settled(): Promise<void>;
   /** Commits what is waiting, now. */
@@ -85,6 +87,9 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
   const insertEvent = createEvents(db, () => clock.now(), random);
   const eventListeners: (() => void)[] = [];
   const commitListeners: (() => void)[] = [];
+  const recordListeners: ((records: readonly RequestRecord[]) => void)[] = [];
+  /** Those of the batch, if somebody listens. */
+  let records: RequestRecord[] = [];
   let hasEvents = false;
   /** Whether the batch wrote rows that the caches don't know of. */
   let hasOtherWrites = false;
@@ -123,6 +128,10 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
       late.end(committed);
       if (committed && hasEvents) for (const listener of eventListeners) listener();
       if (committed) for (const listener of commitListeners) listener();
+      if (records.length > 0) {
+        if (committed) for (const listener of recordListeners) listener(records);
+        records = [];
+      }
       hasEvents = false;
       hasOtherWrites = false;
     },
@@ -130,11 +139,16 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
 
   function settle(record: RequestRecord): void {
     journal.settle(record);
-    addOrigin(record);
+    note(record);
   }
 
   function add(record: RequestRecord): void {
     journal.add(slot, record);
+    note(record);
+  }
+
+  function note(record: RequestRecord): void {
+    if (recordListeners.length > 0) records.push(record);
     addOrigin(record);
   }
 
@@ -165,6 +179,7 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
     standings: (projectId) => submit(() => balances.standings(projectId)),
     onEvents: (listener) => void eventListeners.push(listener),
     onCommit: (listener) => void commitListeners.push(listener),
+    onRecords: (listener) => void recordListeners.push(listener),
     settled,
     flush,
     pause,

@@ -1,0 +1,172 @@
+import { Counter, Gauge, Registry, type RegistryContentType } from 'prom-client';
+import type { Calendar } from '../calendar.ts';
+import type { Clock } from '../clock.ts';
+import type { HealthSnapshot } from '../routing/health-snapshot.ts';
+import { listProjects } from '../store/accounts/projects.ts';
+import { createStandingsReader } from '../store/dashboard/standings.ts';
+import { createWebhookReader } from '../store/dashboard/webhook-health.ts';
+import type { Db } from '../store/database/open.ts';
+import type { Ledger } from '../store/ledger/ledger.ts';
+import { budgetName } from '../store/ledger/terms.ts';
+import { VERSION } from '../version.ts';
+import { createRequestMetrics } from './request-metrics.ts';
+
+export interface MetricsOptions {
+  /** A read-only connection. */
+  db: Db;
+  ledger: Pick<Ledger, 'onRecords'>;
+  clock: Clock;
+  calendar: () => Calendar;
+  health: () => HealthSnapshot;
+}
+
+/** A page of metrics, in the format that a scraper prefers. */
+export interface MetricsPage {
+  contentType: string;
+  body: string;
+}
+
+export interface Metrics {
+  /** `accept` is the header of the scraper: OpenMetrics where it names that, else Prometheus's text format. */
+  page(accept: string | undefined): Promise<MetricsPage>;
+}
+
+/**
+ * The metrics of this daemon. Counters begin at 0 when it is made, which is at the first scrape: a gw that nobody
+ * scrapes counts nothing. Labels are few: no key, session, path or caller is one, nor a budget of one of these.
+ */
+export function createMetrics(options: MetricsOptions): Metrics {
+  const registry = new Registry<RegistryContentType>();
+  const projects = createProjectNames(options.db);
+  const observe = createRequestMetrics(registry, projects.nameOf);
+  options.ledger.onRecords((records) => records.forEach(observe));
+  addBuildInfo(registry);
+  addProcess(registry, options.clock);
+  addBudgets(registry, options);
+  addProviders(registry, options);
+  addWebhooks(registry, options);
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function write(accept: string | undefined): Promise<MetricsPage> {
+    await projects.refresh();
+    const isOpen = accept?.includes('application/openmetrics-text') === true;
+    registry.setContentType(isOpen ? Registry.OPENMETRICS_CONTENT_TYPE : Registry.PROMETHEUS_CONTENT_TYPE);
+    return { contentType: registry.contentType, body: await registry.metrics() };
+  }
+
+  return {
+    page(accept) {
+      // The registry has one format at a time.
+      const page = last.then(() => write(accept));
+      last = page.catch(() => {});
+      return page;
+    },
+  };
+}
+
+/** Names of projects by id. One that was made since the last scrape is known from the next on. */
+function createProjectNames(db: Db) {
+  let names = new Map<number, string>();
+  return {
+    nameOf: (id: number) => names.get(id) ?? `#${id}`,
+    async refresh() {
+      names = new Map((await listProjects(db)).map(({ id, name }) => [id, name]));
+    },
+  };
+}
+
+function addBuildInfo(registry: Registry<RegistryContentType>): void {
+  new Gauge({
+    name: 'gw_build_info',
+    help: 'The version of gw, as a label.',
+    labelNames: ['version'],
+    registers: [registry],
+  }).set({ version: VERSION }, 1);
+}
+
+/** The three process metrics that dashboards expect by these names. */
+function addProcess(registry: Registry<RegistryContentType>, clock: Clock): void {
+  const registers = [registry];
+  new Gauge({
+    name: 'process_start_time_seconds',
+    help: 'When the daemon started, in seconds since 1970.',
+    registers,
+  }).set(clock.now() / 1000 - process.uptime());
+  new Gauge({
+    name: 'process_resident_memory_bytes',
+    help: 'Memory of the daemon.',
+    registers,
+    collect() {
+      this.set(process.memoryUsage.rss());
+    },
+  });
+  new Counter({
+    name: 'process_cpu_seconds_total',
+    help: 'CPU time of the daemon.',
+    registers,
+    collect() {
+      const { user, system } = process.cpuUsage();
+      this.reset();
+      this.inc((user + system) / 1e6);
+    },
+  });
+}
+
+function addBudgets(registry: Registry<RegistryContentType>, { db, calendar, clock }: MetricsOptions): void {
+  const read = createStandingsReader(db);
+  const gauge = (name: string, help: string) =>
+    new Gauge({ name, help, labelNames: ['budget'], registers: [registry] });
+  // The first of the three, as it is collected first and fills the others.
+  const spent = new Gauge({
+    name: 'gw_budget_spent_usd',
+    help: 'What the budget has spent in its running period.',
+    labelNames: ['budget'],
+    registers: [registry],
+    collect() {
+      for (const each of [cap, held, spent]) each.reset();
+      for (const { budget, posted, pending } of read({ calendar: calendar(), now: clock.now() })) {
+        if (budget.repo !== '' || budget.scopeKind !== '' || budget.keyId !== 0) continue;
+        const labels = { budget: budgetName(budget) };
+        cap.set(labels, budget.capNanoUsd / 1e9);
+        held.set(labels, pending / 1e9);
+        this.set(labels, posted / 1e9);
+      }
+    },
+  });
+  const cap = gauge('gw_budget_cap_usd', 'The cap of a budget.');
+  const held = gauge('gw_budget_held_usd', 'What running requests may still cost the budget.');
+}
+
+function addProviders(registry: Registry<RegistryContentType>, { health }: MetricsOptions): void {
+  new Gauge({
+    name: 'gw_provider_blocks',
+    help: 'Accounts, keys and models of a provider that get no requests now, by reason.',
+    labelNames: ['provider', 'reason'],
+    registers: [registry],
+    collect() {
+      this.reset();
+      const { blocks, targets } = health();
+      for (const { id, because } of blocks) this.inc({ provider: providerOf(id), reason: because });
+      for (const { id, openLeftMs } of targets) {
+        if (openLeftMs > 0) this.inc({ provider: providerOf(id), reason: 'breaker' });
+      }
+    },
+  });
+}
+
+/** Ids are such as `target:openai/KEY/gpt-4o` and `account:openai`. */
+function providerOf(id: string): string {
+  return id.slice(id.indexOf(':') + 1).split('/', 1)[0] ?? '';
+}
+
+function addWebhooks(registry: Registry<RegistryContentType>, { db }: MetricsOptions): void {
+  const read = createWebhookReader(db);
+  new Gauge({
+    name: 'gw_webhook_deliveries_open',
+    help: 'Webhook deliveries that have not succeeded yet.',
+    registers: [registry],
+    collect() {
+      this.set(read().reduce((sum, { open }) => sum + open, 0));
+    },
+  });
+}
