@@ -28,9 +28,9 @@ interface Body extends Record<string, unknown> {
   data: Record<string, unknown>[];
 }
 
-/** Endpoints with the interface of a provider, and the checks that it is alive. */
+/** Endpoints with the interface of a provider, the checks that gw is alive, and its metrics. */
 const NOT_OWN =
-  /^\w+ (\/v1\/(complete|chat|completions|embeddings|responses|messages|models)(\/|$)|\/health$|\/$|\/api\/hello$)/;
+  /^\w+ (\/v1\/(complete|chat|completions|embeddings|responses|messages|models)(\/|$)|\/health$|\/metrics$|\/$|\/api\/hello$)/;
 
 async function documentOf(gateway: TestGateway): Promise<Document> {
   const answer = await ask(gateway, 'GET', '/v1/gw/openapi.json');
