@@ -64,10 +64,11 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     dashboard: ['database', 'ledger', 'requests'],
   },
   agents: {
+    logs: [],
     run: [],
     settings: [],
     connect: ['run', 'settings'],
-    '': ['connect', 'run'],
+    '': ['connect', 'logs', 'run'],
   },
   wire: {
     request: [],

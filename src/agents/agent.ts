@@ -1,4 +1,5 @@
 import type { Connecting } from './connect/connecting.ts';
+import type { AgentLog } from './logs/logged-call.ts';
 import type { Pointing, Start } from './run/start.ts';
 
 /** The names in commands. */
@@ -39,8 +40,8 @@ export interface Agent {
   proof?: Proof;
   /** Request headers that carry its session, the best first. */
   sessionHeaders: readonly string[];
-  /** Where it writes its session logs. */
-  logs: readonly LogPlace[];
+  /** Its session logs, where gw can read them. */
+  log?: AgentLog;
 }
 
 /** A run that makes a model request and changes nothing. Run it in an empty folder. */
@@ -49,9 +50,4 @@ export interface Proof {
   env?: Readonly<Record<string, string>>;
   /** How many model requests it makes. */
   requests: number;
-}
-
-export interface LogPlace {
-  /** Below the user's home directory. */
-  path: string;
 }

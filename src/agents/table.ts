@@ -8,6 +8,8 @@ import { connectGoose } from './connect/goose.ts';
 import { connectKilo, connectOpencode } from './connect/opencode.ts';
 import { connectPi } from './connect/pi.ts';
 import { connectQwen } from './connect/qwen.ts';
+import { CLAUDE_LOG } from './logs/claude-log.ts';
+import { CODEX_LOG } from './logs/codex-log.ts';
 import { pointAider } from './run/aider.ts';
 import { pointClaude } from './run/claude.ts';
 import { pointCline } from './run/cline.ts';
@@ -39,7 +41,7 @@ const CODEX: Agent = {
     requests: 1,
   },
   sessionHeaders: ['session-id', 'thread-id'],
-  logs: [],
+  log: CODEX_LOG,
 };
 
 const CLAUDE: Agent = {
@@ -59,7 +61,7 @@ const CLAUDE: Agent = {
     requests: 1,
   },
   sessionHeaders: ['x-claude-code-session-id'],
-  logs: [],
+  log: CLAUDE_LOG,
 };
 
 const OPENCODE: Agent = {
@@ -75,7 +77,6 @@ const OPENCODE: Agent = {
     requests: 1,
   },
   sessionHeaders: ['x-session-id', 'x-session-affinity'],
-  logs: [],
 };
 
 const KILO: Agent = {
@@ -101,7 +102,6 @@ const CLINE: Agent = {
     requests: 1,
   },
   sessionHeaders: [],
-  logs: [],
 };
 
 const CONTINUE: Agent = {
@@ -114,7 +114,6 @@ const CONTINUE: Agent = {
   connect: connectContinue,
   proof: { args: () => ['-p', '--readonly', 'hi'], requests: 1 },
   sessionHeaders: [],
-  logs: [],
 };
 
 const QWEN: Agent = {
@@ -131,7 +130,6 @@ const QWEN: Agent = {
     requests: 2,
   },
   sessionHeaders: [],
-  logs: [],
 };
 
 const COPILOT: Agent = {
@@ -147,7 +145,6 @@ const COPILOT: Agent = {
     requests: 1,
   },
   sessionHeaders: [],
-  logs: [],
 };
 
 const AIDER: Agent = {
@@ -167,7 +164,6 @@ const AIDER: Agent = {
     requests: 1,
   },
   sessionHeaders: [],
-  logs: [],
 };
 
 const GOOSE: Agent = {
@@ -188,7 +184,6 @@ const GOOSE: Agent = {
     requests: 1,
   },
   sessionHeaders: ['agent-session-id', 'goose-session-id'],
-  logs: [],
 };
 
 const CRUSH: Agent = {
@@ -204,7 +199,6 @@ const CRUSH: Agent = {
     requests: 1,
   },
   sessionHeaders: ['x-session-id', 'x-session-affinity'],
-  logs: [],
 };
 
 const PI: Agent = {
@@ -226,7 +220,6 @@ const PI: Agent = {
     requests: 1,
   },
   sessionHeaders: ['session_id'],
-  logs: [],
 };
 
 const OPENHANDS: Agent = {
@@ -238,7 +231,6 @@ const OPENHANDS: Agent = {
   pointRun: pointOpenHands,
   connect: 'it reads an address only with --override-with-envs. Use: gw run -- openhands',
   sessionHeaders: [],
-  logs: [],
 };
 
 const GEMINI: Agent = {
@@ -250,7 +242,6 @@ const GEMINI: Agent = {
   pointRun: pointGemini,
   connect: 'it speaks only the API of Gemini, which gw does not serve',
   sessionHeaders: [],
-  logs: [],
 };
 
 /** The agents that gw knows. */
