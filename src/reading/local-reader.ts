@@ -49,6 +49,7 @@ export function createLocalReader(sources: LocalSources): Reader {
       const { followMatching } = await import('./local-requests.ts');
       return followMatching({ db: await sources.pollDb(), scope }, filter, now);
     },
+    calls: async (query) => (await import('./local-calls.ts')).readCalls({ db, scope }, query),
     budgets: async ({ project, repo }) => {
       const all = await readBudgets(sources, idOf(project));
       return all.filter((budget) => repo === undefined || budget.repo === null || budget.repo === repo);

@@ -5,6 +5,7 @@ import type { DashboardData, Window } from '../store/dashboard/reader.ts';
 import type { Grouping } from '../store/reports/query.ts';
 import type { DeliveryQuery } from '../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
+import type { CallView } from './call-schema.ts';
 import type {
   BudgetView,
   DistrustedBoundView,
@@ -46,6 +47,17 @@ export interface RequestsQuery extends RequestsFilter {
   before?: RequestId | undefined;
 }
 
+/** A page of the calls of an agent; of unknown programs if `agent` is empty. */
+export interface CallsQuery {
+  agent: string;
+  /** UTC milliseconds; `until` is exclusive. */
+  since: number;
+  until: number;
+  limit: number;
+  /** Only calls after this one. */
+  after?: RequestId | undefined;
+}
+
 export interface DashboardQuery {
   window: Window;
   filter: FeedFilter;
@@ -84,6 +96,8 @@ export interface Reader {
   request(id: string): Promise<RequestView>;
   /** Each request that matches, once, after its record is written. */
   followRequests(filter: Pick<RequestsFilter, 'project' | 'status'>): Promise<Follower<RequestView>>;
+  /** What of an agent's requests tells them apart, oldest first, running ones included. */
+  calls(query: CallsQuery): Promise<CallView[]>;
   /** `repo`: only budgets that count requests from this repository. */
   budgets(filter: { project?: string | undefined; repo?: string | undefined }): Promise<BudgetView[]>;
   keys(filter: { project?: string | undefined; revoked?: boolean | undefined }): Promise<KeyView[]>;

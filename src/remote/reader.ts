@@ -1,6 +1,7 @@
 import { createCalendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
 import { formatRequestId } from '../ids.ts';
+import type { CallView } from '../reading/call-schema.ts';
 import type { Reader, RequestsQuery } from '../reading/reader.ts';
 import type {
   BudgetView,
@@ -74,6 +75,14 @@ export function createRemoteReader(
     requests,
     request: (id) => get<RequestView>(`/v1/gw/requests/${encodeURIComponent(id)}`),
     followRequests: (filter) => followRemote({ ask, requests, clock }, filter),
+    calls: ({ agent, since, until, limit, after }) =>
+      list<CallView>('/v1/gw/calls', {
+        agent,
+        since: timeText(since),
+        until: timeText(until),
+        limit: Math.min(limit, MAX_PAGE_SIZE),
+        cursor: after === undefined ? undefined : formatRequestId(after),
+      }),
     budgets: ({ project, repo }) => list<BudgetView>('/v1/gw/budgets', { project_id: project, repo }),
     keys: ({ project, revoked }) => list<KeyView>('/v1/gw/keys', { project_id: project, revoked }),
     projects: () => list<ProjectView>('/v1/gw/projects'),

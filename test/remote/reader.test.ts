@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { createCalendar } from '../../src/calendar.ts';
-import { formatRequestId } from '../../src/ids.ts';
+import { formatRequestId, parseRequestId } from '../../src/ids.ts';
 import { localDashboard } from '../../src/reading/local-dashboard.ts';
 import type { Reader } from '../../src/reading/reader.ts';
 import { connectRemote } from '../../src/remote/client.ts';
 import { createRemoteReader } from '../../src/remote/reader.ts';
 import { openDatabase } from '../../src/store/database/open.ts';
 import { completion } from '../support/chat-scripts.ts';
+import { createGate } from '../support/gate.ts';
 import { PLAIN, startGateway, type TestGateway } from '../support/gateway.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
@@ -35,6 +36,38 @@ describe('a remote reader', () => {
     for (const limit of [1, 3, 5, 6, 7, 20]) {
       expect(await ids(reader.requests({ limit }))).toEqual(all.slice(0, limit));
     }
+  });
+
+  test('reads the calls of an agent, page by page and with those that run', async () => {
+    const { clock, gateway, reader } = await started();
+    const headers = { 'x-claude-code-session-id': 'session-1', 'user-agent': 'claude-cli/2.1.329' };
+    gateway.upstream.queue(completion(), completion());
+    for (let i = 0; i < 2; i++) await gateway.post(PLAIN, { headers });
+    await complete(gateway);
+    await gateway.settled(3);
+    const gate = createGate();
+    gateway.upstream.queue(async (exchange) => {
+      await gate.pass();
+      await completion()(exchange);
+    });
+    const running = gateway.post(PLAIN, { headers });
+    await gate.reached();
+    const query = { agent: 'claude', since: NOW, until: clock.now() + 1, limit: 2 };
+    const first = await reader.calls(query);
+    const rest = await reader.calls({ ...query, after: parseRequestId(first[1]?.id ?? '') });
+    expect([...first, ...rest].map((call) => [call.session_id, call.ended_at === null])).toEqual([
+      ['session-1', false],
+      ['session-1', false],
+      ['session-1', true],
+    ]);
+    expect(first[0]).toMatchObject({
+      upstream_message_id: expect.stringMatching(/^chatcmpl/),
+      input_tokens: 22,
+    });
+    expect(await reader.calls({ ...query, agent: '' })).toHaveLength(1);
+    expect(await reader.calls({ ...query, since: NOW + 1, until: NOW + 2 })).toEqual([]);
+    gate.open();
+    await running;
   });
 
   test('follows requests: each one once, and those that match', async () => {

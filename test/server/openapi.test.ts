@@ -32,6 +32,9 @@ interface Body extends Record<string, unknown> {
 const NOT_OWN =
   /^\w+ (\/v1\/(complete|chat|completions|embeddings|responses|messages|models)(\/|$)|\/health$|\/metrics$|\/$|\/api\/hello$)/;
 
+const EARLY = '2020-01-01T00:00:00Z';
+const LATE = '2100-01-01T00:00:00Z';
+
 async function documentOf(gateway: TestGateway): Promise<Document> {
   const answer = await ask(gateway, 'GET', '/v1/gw/openapi.json');
   return answer.body as Document;
@@ -127,6 +130,8 @@ test('every route answers as the document says, field for field', async () => {
   await call('GET /v1/gw/usage/trends', {}, { query: '?group_by=model&from=2020-01-01' });
   const page = await call('GET /v1/gw/requests', {}, { query: '?limit=1' });
   await call('GET /v1/gw/requests', {}, { query: `?cursor=${page.next_cursor}` });
+  const calls = await call('GET /v1/gw/calls', {}, { query: `?agent=&since=${EARLY}&until=${LATE}` });
+  expect(calls.data).toMatchObject([{ id, upstream_message_id: expect.any(String) }, {}]);
   await call('GET /v1/gw/requests/{id}', { id });
   await call('GET /v1/requests/{id}', { id });
   await call('POST /v1/requests/{id}/feedback', { id }, { body: { good: true } });

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { addDays, isDate } from '../../calendar.ts';
 import { badRequest } from '../../errors.ts';
-import { parseRequestId } from '../../ids.ts';
+import { parseRequestId, type RequestId } from '../../ids.ts';
+import { RecordedCall } from '../../reading/call-schema.ts';
 import {
   BudgetReport,
   Dashboard,
@@ -63,6 +64,14 @@ function spanOf({ from, to, project_id: project }: Span, today: string) {
   return { from: first, to: last, project };
 }
 
+/** The request that a page begins beside. Throws GwError 400. */
+function cursorOf(text: string | undefined, whence: string): RequestId | undefined {
+  const id = text === undefined ? undefined : parseRequestId(text);
+  if (text !== undefined && id === undefined)
+    throw badRequest(`"cursor" is "${text}": use ${whence}`, 'cursor');
+  return id;
+}
+
 const list = <T>(data: T[]) => ({ object: 'list' as const, data });
 
 /** What the HTTP API reads. */
@@ -115,9 +124,7 @@ export const READ_OPERATIONS = {
     }),
     response: cursorPage.extend({ next_cursor: z.string().nullable().describe('null on the last page') }),
     run: async ({ reader, query: { project_id: project, cursor, limit: size, ...filter } }) => {
-      const before = cursor === undefined ? undefined : parseRequestId(cursor);
-      if (cursor !== undefined && before === undefined)
-        throw badRequest(`"cursor" is "${cursor}": use next_cursor of the page before`, 'cursor');
+      const before = cursorOf(cursor, 'next_cursor of the page before');
       const found = await reader.requests({ ...filter, project, before, limit: size + 1 });
       const data = found.slice(0, size);
       const hasMore = found.length > size;
@@ -142,6 +149,19 @@ export const READ_OPERATIONS = {
       const page = await polls.tail({ reader, keyId: caller.keyId, filter, cursor });
       return { object: 'list' as const, ...page };
     },
+  }),
+  'GET /v1/gw/calls': operation({
+    summary: "what of an agent's requests tells them apart, oldest first, running ones included",
+    query: z.strictObject({
+      agent: z.string().describe('such as claude or codex; empty for requests of unknown programs'),
+      since: timeParameter,
+      until: timeParameter.describe('exclusive'),
+      limit: limit.default(MAX_PAGE),
+      cursor: z.string().optional().describe('id of the last call of the page before'),
+    }),
+    response: listOf(RecordedCall),
+    run: async ({ reader, query: { cursor, ...query } }) =>
+      list(await reader.calls({ ...query, after: cursorOf(cursor, 'the id of a call') })),
   }),
   'GET /v1/gw/budgets': operation({
     summary: 'the budgets as they stand',
