@@ -21,7 +21,7 @@ const FOLDERS: Record<string, readonly string[]> = (() => {
     webhooks: ['store'],
     agents: ['config'],
     backup: ['config', 'store'],
-    insight: ['agents', 'config', 'pricing', 'providers', 'store'],
+    insight: ['agents', 'config', 'pricing', 'providers', 'reading', 'store'],
     metrics: ['config', 'providers', 'routing', 'store'],
     remote: ['config', 'reading', 'store', 'webhooks'],
     service: ['config'],

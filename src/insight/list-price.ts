@@ -1,0 +1,38 @@
+import type { LoggedCall } from '../agents/logs/logged-call.ts';
+import type { NanoUsd } from '../money.ts';
+import { createCatalog } from '../pricing/catalog.ts';
+import { costOf } from '../pricing/cost.ts';
+import type { PriceOverride } from '../pricing/override.ts';
+import { knownPrices } from '../reading/known-prices.ts';
+import type { PriceView } from '../reading/schemas.ts';
+
+/** What a logged call costs. */
+export type ListPrice = (call: Pick<LoggedCall, 'model' | 'usage' | 'at'>) => NanoUsd | undefined;
+
+/**
+ * Prices the tokens of calls at the user's prices, else at the list price of the day. Undefined for a model whose price
+ * is unknown. Logs don't say which provider an address belongs to: it is the one that the model's name points to.
+ */
+export function createListPrice(prices: readonly PriceView[]): ListPrice {
+  const catalog = createCatalog({ overrides: prices.map(overrideOf) });
+  return ({ model, usage, at }) => {
+    const [known] = knownPrices(model, { catalog, configured: [] });
+    const card = known && catalog.find(known.provider, known.model, at);
+    return card && costOf(usage, card);
+  };
+}
+
+const PICO_PER_USD_PER_MILLION = 1_000_000;
+
+function overrideOf(price: PriceView): PriceOverride {
+  const pico = (usd: number | null) => (usd === null ? null : Math.round(usd * PICO_PER_USD_PER_MILLION));
+  return {
+    provider: price.provider,
+    model: price.model,
+    inputPicoUsd: pico(price.input_usd_per_million) ?? 0,
+    outputPicoUsd: pico(price.output_usd_per_million) ?? 0,
+    cachedInputPicoUsd: pico(price.cached_input_usd_per_million),
+    cacheWritePicoUsd: pico(price.cache_write_usd_per_million),
+    requestPicoUsd: price.usd_per_request === null ? null : Math.round(price.usd_per_request * 1e12),
+  };
+}
