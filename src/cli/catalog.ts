@@ -25,6 +25,7 @@ export const CATALOG: readonly CommandEntry[] = [
   { name: 'run', group: USE, about: 'run a command with gw as its provider', load: async () => (await import('./commands/run.ts')).run },
   { name: 'connect', group: USE, about: 'point the settings of a coding agent at gw, and prove it', load: async () => (await import('./commands/connect.ts')).connect },
   { name: 'disconnect', group: USE, about: 'put the settings of a coding agent back', load: async () => (await import('./commands/disconnect.ts')).disconnect },
+  { name: 'coverage', group: USE, about: 'compare the logs of coding agents with what came through gw', load: async () => (await import('./commands/coverage.ts')).coverage },
   { name: 'models', group: USE, about: 'list the available models', load: async () => (await import('./commands/models.ts')).models },
   { name: 'optimize', group: USE, about: 'show what compression would do to a request; sends nothing', load: async () => (await import('./commands/optimize.ts')).optimize },
   { name: 'route', group: USE, about: 'show where a request would go, why, and at what cost; sends nothing', load: async () => (await import('./commands/route.ts')).route },

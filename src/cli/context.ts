@@ -1,3 +1,4 @@
+import { homedir } from 'node:os';
 import { type Clock, systemClock } from '../clock.ts';
 import { type Paths, resolvePaths } from '../paths.ts';
 import { pasteable } from '../terminal/pasteable.ts';
@@ -30,6 +31,11 @@ export function processContext({ program, version }: Identity): Context {
   const { env, stdout, stderr, stdin } = process;
   const gw = invocationFrom(process.cwd(), { env, program });
   return { stdout, stderr, stdin, env, clock: systemClock, paths: resolvePaths(env), program, gw, version };
+}
+
+/** The user's home directory. */
+export function homeOf({ env }: Pick<Context, 'env'>): string {
+  return env.HOME || env.USERPROFILE || homedir();
 }
 
 /** Writes a line of data to stdout. */

@@ -13,6 +13,7 @@ export const COMMAND_NAMES: readonly string[] = [
   'run',
   'connect',
   'disconnect',
+  'coverage',
   'models',
   'optimize',
   'route',

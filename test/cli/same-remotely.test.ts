@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createKey } from '../../src/store/accounts/keys.ts';
+import { addLog } from '../agents/logs/logs.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { usageOf } from '../support/chat-shapes.ts';
 import { startGateway, type TestGateway } from '../support/gateway.ts';
@@ -37,6 +38,8 @@ const READING = [
   'models',
   'providers list',
   'dashboard',
+  'coverage',
+  'coverage codex',
 ];
 
 interface Served {
@@ -78,6 +81,7 @@ async function served(): Promise<Served> {
   const here = cliHome({ timezone: 'UTC' });
   for (const each of [away, here]) each.clock = clock;
   here.paths = gateway.paths;
+  for (const { env } of [away, here]) addLog(env.HOME ?? '', 'codex-0.98.0');
   Object.assign(here.env, { GW_HOME: gateway.paths.home, GW_PORT: String(gateway.daemon.port) });
   return {
     gateway,

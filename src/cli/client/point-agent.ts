@@ -1,7 +1,6 @@
-import { homedir } from 'node:os';
 import type { FoundAgent } from '../../agents/find.ts';
 import type { Pointing } from '../../agents/run/start.ts';
-import { type Context, note } from '../context.ts';
+import { type Context, homeOf, note } from '../context.ts';
 import { CliError } from '../exit.ts';
 import { realFiles } from './run-folder.ts';
 
@@ -14,16 +13,16 @@ interface Access {
 
 /** How the agent in a command line is started for a run through gw. */
 export function pointAgent(
-  { env }: Context,
+  context: Context,
   { words, found }: { words: readonly string[]; found: FoundAgent },
   access: Access,
 ): Pointing {
   return found.agent.pointRun({
     ...access,
     args: words.slice(found.words),
-    env,
+    env: context.env,
     cwd: process.cwd(),
-    home: env.HOME || env.USERPROFILE || homedir(),
+    home: homeOf(context),
     platform: process.platform,
     files: realFiles,
   });

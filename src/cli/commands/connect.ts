@@ -1,4 +1,5 @@
 import { Argument } from 'commander';
+import type { Agent } from '../../agents/agent.ts';
 import { AGENTS } from '../../agents/table.ts';
 import type { SetUp } from '../command.ts';
 import { agentNamed } from '../connect/agents.ts';
@@ -26,8 +27,8 @@ export const connect: SetUp = (command, context) => {
 };
 
 /** An argument whose names are completed. Others are not refused by the parser: an unknown agent exits with 5. */
-export function agentArgument(name: string, about: string): Argument {
+export function agentArgument(name: string, about: string, agents: readonly Agent[] = AGENTS): Argument {
   const argument = new Argument(name, about);
-  argument.argChoices = AGENTS.map((agent) => agent.name);
+  argument.argChoices = agents.map((agent) => agent.name);
   return argument;
 }

@@ -1,10 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { homedir } from 'node:os';
 import type { Agent } from '../../agents/agent.ts';
 import type { Connecting, Endpoint } from '../../agents/connect/connecting.ts';
 import { SettingsConflict, SettingsSyntaxError } from '../../agents/settings/change.ts';
 import { AGENTS } from '../../agents/table.ts';
-import type { Context } from '../context.ts';
+import { type Context, homeOf } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 
 /** The agent of a name. Exit code 5 for an unknown one. */
@@ -30,7 +29,7 @@ export function connectingOf({ name, title, connect }: Agent, model: string | un
 
 /** An endpoint for this machine's files. */
 export function endpointOf(
-  { env }: Context,
+  context: Context,
   { origin, key, model }: Pick<Endpoint, 'origin' | 'key' | 'model'>,
 ): Endpoint {
   const read = (path: string) => {
@@ -40,8 +39,16 @@ export function endpointOf(
       return undefined;
     }
   };
-  const home = env.HOME || homedir();
-  return { env, home, platform: process.platform, origin, key, model, files: { read, list: () => [] } };
+  const { env } = context;
+  return {
+    env,
+    home: homeOf(context),
+    platform: process.platform,
+    origin,
+    key,
+    model,
+    files: { read, list: () => [] },
+  };
 }
 
 /** Runs an edit. Its errors name the file and the way on. */

@@ -1,8 +1,7 @@
-import { homedir } from 'node:os';
 import type { PlannedEdit } from '../../agents/settings/edit-file.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { clean } from '../../terminal/text.ts';
-import type { Context } from '../context.ts';
+import { type Context, homeOf } from '../context.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
 /** What will change in the files, as unified diffs. Keys are cut short. */
@@ -18,8 +17,8 @@ export function diffLines(context: Context, plans: readonly PlannedEdit[]): stri
 }
 
 /** A path with `~` for the home directory. */
-export function shortPath({ env }: Context, path: string): string {
-  const home = env.HOME || homedir();
+export function shortPath(context: Context, path: string): string {
+  const home = homeOf(context);
   return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path;
 }
 
