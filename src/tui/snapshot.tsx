@@ -22,6 +22,7 @@ export async function snapshot({ source, clock, size, ...props }: SnapshotOption
   const state = [
     ...(data ? [{ type: 'data', data } as const] : []),
     { type: 'daemon', daemon, now } as const,
+    { type: 'agents', agents: await source.agents() } as const,
     { type: 'detail', detail } as const,
   ].reduce(receive, start);
   return renderToString(<Dashboard state={state} {...props} />, { columns: size.columns });

@@ -3,10 +3,12 @@ import type { Clock } from '../clock.ts';
 import { GwError, messageOf } from '../errors.ts';
 import type { RequestView } from '../reading/schemas.ts';
 import type { Source } from './source.ts';
+import type { AgentView } from './state/agent-view.ts';
 import { type Action, detailId, type State } from './state/state.ts';
 
 const POLL_MS = 1_000;
 const DAEMON_POLL_MS = 3_000;
+const AGENTS_POLL_MS = 60_000;
 const MINUTE_MS = 60_000;
 
 /** Keeps the state up to date. Reads only after a write, and at the start of each minute. */
@@ -57,6 +59,12 @@ export function usePolling(state: State, dispatch: Dispatch<Action>, source: Sou
         dispatch({ type: 'daemon', daemon, now: clock.now() });
       });
     });
+  }, [dispatch, source, clock]);
+
+  useEffect(() => {
+    const show = (agents: readonly AgentView[]) => dispatch({ type: 'agents', agents });
+    // Reading the logs takes less than a second; a failure leaves what was shown.
+    return repeat(clock, AGENTS_POLL_MS, () => void source.agents().then(show, () => {}));
   }, [dispatch, source, clock]);
 }
 

@@ -3,6 +3,7 @@ import { cleanup, render } from 'ink-testing-library';
 import { afterEach, describe, expect, test } from 'vitest';
 import { App } from '../../src/tui/app.tsx';
 import type { Source } from '../../src/tui/source.ts';
+import type { AgentView } from '../../src/tui/state/agent-view.ts';
 import type { Command } from '../../src/tui/state/command.ts';
 import type { DaemonView } from '../../src/tui/state/daemon-view.ts';
 import type { Size } from '../../src/tui/state/layout.ts';
@@ -20,6 +21,7 @@ async function started({ readonly = false } = {}) {
   const world = {
     data: sampleData(),
     daemon: { kind: 'running', address: 'localhost:4747', pid: 8_123, startedAt: NOW } as DaemonView,
+    agents: [] as AgentView[],
     size: { columns: 100, rows: 26 } as Size,
     written: true,
     reads: 0,
@@ -40,6 +42,7 @@ async function started({ readonly = false } = {}) {
       return { ...world.data, window, requests, now };
     },
     request: async (id) => sampleRequest({ id }),
+    agents: async () => world.agents,
     daemon: async () => world.daemon,
     async perform(command) {
       performed.push(command);
@@ -128,6 +131,23 @@ describe('the running dashboard', () => {
     await advance(3_000);
     expect(frame()).toContain('X STOPPED');
     expect(frame()).toContain('14:02:09');
+  });
+
+  test('names the connected agents, and those whose requests went around gw', async () => {
+    const { world, advance, frame, resize } = await started();
+    await resize({ columns: 120, rows: 26 });
+    world.agents = [
+      { name: 'claude', bypassed: 0 },
+      { name: 'codex', bypassed: 0 },
+    ];
+    await advance(60_000);
+    expect(frame()).toContain('agents: claude, codex');
+    world.agents = [
+      { name: 'claude', bypassed: 0 },
+      { name: 'codex', bypassed: 3 },
+    ];
+    await advance(60_000);
+    expect(frame()).toContain('! 3 requests of codex went around gw: gw coverage');
   });
 
   test('reports an unreadable database, and recovers', async () => {

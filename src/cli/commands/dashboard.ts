@@ -9,6 +9,7 @@ import type { Source } from '../../tui/source.ts';
 import type { DaemonView } from '../../tui/state/daemon-view.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, say, sayJson } from '../context.ts';
+import { checkConnectedAgents, connectedAgentJson } from '../coverage/connected-agent.ts';
 import { addressOf, type DaemonState, originOf } from '../daemon/find.ts';
 import { Exit } from '../exit.ts';
 import { remoteOf } from '../remote/connection.ts';
@@ -103,6 +104,10 @@ async function sourceOf(context: Context, { reader, admin }: GatewayAccess): Pro
   return {
     ...feed,
     request: (id) => reader.request(formatRequestId(id)),
+    async agents() {
+      const agents = await checkConnectedAgents(context, reader);
+      return agents.map(({ agent, bypassed }) => ({ name: agent.name, bypassed: bypassed ?? 0 }));
+    },
     daemon: async () => viewOf(await daemonState(context).catch(stateOf)),
     perform: createActions(admin),
   };
@@ -135,6 +140,7 @@ async function jsonOf(context: Context, reader: Reader): Promise<Record<string, 
   return {
     ...daemonJson(await daemonState(context)),
     timezone: (await reader.calendar()).timezone,
+    agents: (await checkConnectedAgents(context, reader)).map(connectedAgentJson),
     from: new Date(data.span.start).toISOString(),
     to: new Date(data.span.end).toISOString(),
     total: {

@@ -4,6 +4,7 @@ import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { pad, wrap } from '../../terminal/text.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, sayJson, tell } from '../context.ts';
+import { checkAgents } from '../doctor/agents.ts';
 import type { Finding } from '../doctor/check.ts';
 import { checkClock, checkTimezone } from '../doctor/clock.ts';
 import { checkDaemon } from '../doctor/daemon.ts';
@@ -74,7 +75,12 @@ async function examine(context: Context, quick: boolean): Promise<Finding[]> {
     ...(await checkProviders(context)),
     // Compares the clock with the latest request in the database.
     ...(database.state === 'ok'
-      ? [await checkClock(context), ...(await checkOptimizer(context)), ...(await checkHolds(context))]
+      ? [
+          await checkClock(context),
+          ...(await checkOptimizer(context)),
+          ...(await checkHolds(context)),
+          ...(await checkAgents(context)),
+        ]
       : []),
     checkTimezone(context),
   ];

@@ -64,14 +64,15 @@ export async function agentRow(context: Context, agent: Agent): Promise<AgentRow
     agent: agent.name,
     installed: program !== undefined,
     version: program === undefined ? null : await versionOf(context, agent, program),
-    state: stateOf(agent, connection),
+    state: connectionState(agent, connection),
     files: filesOf(context, agent, connection),
     key_id: connection?.key_id ?? null,
     proof: connection?.proof ?? { state: 'not_run', request_id: null, went_to: null },
   };
 }
 
-function stateOf({ connect }: Agent, connection: Connection | undefined): AgentRow['state'] {
+/** Whether an agent's settings still point at gw. */
+export function connectionState({ connect }: Agent, connection: Connection | undefined): AgentRow['state'] {
   if (connection === undefined) return typeof connect === 'string' ? 'unsupported' : 'not_connected';
   return connection.key_id !== null && connection.files.every(isReadableAndIntact) ? 'connected' : 'changed';
 }

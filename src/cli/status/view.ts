@@ -6,6 +6,7 @@ import type { Terminal } from '../../terminal/terminal.ts';
 import { pad, wrap } from '../../terminal/text.ts';
 import { createTimeFormat, duration } from '../../terminal/time.ts';
 import { wrapMessage } from '../../terminal/wrap-message.ts';
+import { bypassText, connectedAgentJson } from '../coverage/connected-agent.ts';
 import type { DaemonState } from '../daemon/find.ts';
 import type { Status } from './read.ts';
 
@@ -17,7 +18,7 @@ interface StatusLook extends Pick<Terminal, 'palette' | 'columns'> {
   gw: string;
 }
 
-/** The status in five lines, or more on a narrow terminal. */
+/** The status in five lines, or more on a narrow terminal or where agents are connected. */
 export function statusLines(status: Status, { version, gw, palette, columns }: StatusLook): string[] {
   const room = columns - LABEL - 1;
   const below = `\n${' '.repeat(LABEL + 1)}`;
@@ -28,6 +29,7 @@ export function statusLines(status: Status, { version, gw, palette, columns }: S
     line('today', todayText(status)),
     line('budgets', wrap(budgetsText(status), room).join(below)),
     line('providers', providersText(status)),
+    ...agentLines(status).map((text, i) => line(i === 0 ? 'agents' : '', wrap(text, room).join(below))),
     line('next', wrapMessage(pasteable(nextText(status), gw), room, gw).replaceAll('\n', below)),
   ];
 }
@@ -70,6 +72,16 @@ function providersText({ providers, problems }: Status): string {
   return problems.length > 0 ? `${names}; ${plural(problems.length, 'problem')}: gw doctor` : names;
 }
 
+/** The connected agents, and a warning for each that went around gw. */
+function agentLines({ agents, timezone, now }: Status): string[] {
+  if (agents.length === 0) return [];
+  const times = createTimeFormat(timezone);
+  const names = agents.map(({ agent, state }) =>
+    state === 'changed' ? `${agent.name} (changed)` : agent.name,
+  );
+  return [`${names.join(', ')} connected`, ...agents.flatMap((each) => bypassText(each, times, now) ?? [])];
+}
+
 function nextText({ state, providers, budgets }: Status): string {
   if (state.kind === 'stopped') return 'gw start';
   if (state.kind === 'silent') return 'gw logs';
@@ -80,8 +92,11 @@ function nextText({ state, providers, budgets }: Status): string {
 }
 
 /** The JSON form of the status. */
-export function statusJson({ state, now, ...status }: Status, version: string): Record<string, unknown> {
-  return { version, ...daemonJson(state), ...status };
+export function statusJson(
+  { state, now, agents, ...status }: Status,
+  version: string,
+): Record<string, unknown> {
+  return { version, ...daemonJson(state), ...status, agents: agents.map(connectedAgentJson) };
 }
 
 /** The JSON form of the daemon's state. */

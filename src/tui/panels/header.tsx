@@ -1,14 +1,17 @@
 import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
+import { plural } from '../../terminal/numbers.ts';
 import { pasteable } from '../../terminal/pasteable.ts';
 import { type Cell, lineOf } from '../../terminal/styled-lines.ts';
 import { widthOf } from '../../terminal/text.ts';
 import { duration } from '../../terminal/time.ts';
+import type { AgentView } from '../state/agent-view.ts';
 import type { DaemonView } from '../state/daemon-view.ts';
 import { Lines } from './lines.tsx';
 
 export interface HeaderProps {
   version: string;
   daemon: DaemonView;
+  agents: readonly AgentView[];
   /** When it was last seen; null if never. */
   seenAt: number | null;
   now: number;
@@ -39,14 +42,19 @@ export function Header(props: HeaderProps) {
   return <Lines lines={[lineOf(cells, look)]} width={width} height={1} />;
 }
 
-function stateOf({ daemon, seenAt, now, look, width }: HeaderProps): { mark: string; text: string } {
+function stateOf({ daemon, agents, seenAt, now, look, width }: HeaderProps): { mark: string; text: string } {
   switch (daemon.kind) {
     case 'unknown':
       return { mark: MARKS.none, text: 'looking for the daemon' };
     case 'running': {
       const up = duration(now - daemon.startedAt);
-      const rest = width < 60 ? '' : `  pid ${daemon.pid}  up ${up}`;
-      return { mark: MARKS.none, text: `running ${daemon.address}${rest}` };
+      const names = agents.length === 0 ? '' : `  agents: ${agents.map(({ name }) => name).join(', ')}`;
+      const rest = width < 60 ? '' : `  pid ${daemon.pid}  up ${up}${width < 80 ? '' : names}`;
+      const running = `running ${daemon.address}${rest}`;
+      const warning = bypassText(agents);
+      return warning === ''
+        ? { mark: MARKS.none, text: running }
+        : { mark: MARKS.warn, text: `! ${warning}  ${running}` };
     }
     case 'silent':
       return { mark: MARKS.warn, text: `! pid ${daemon.pid} does not answer: gw logs` };
@@ -55,6 +63,14 @@ function stateOf({ daemon, seenAt, now, look, width }: HeaderProps): { mark: str
       return { mark: MARKS.bad, text: `X STOPPED${seen}  run: gw start` };
     }
   }
+}
+
+/** What went around gw; empty if nothing did. */
+function bypassText(agents: readonly AgentView[]): string {
+  const bypassing = agents.filter(({ bypassed }) => bypassed > 0);
+  if (bypassing.length === 0) return '';
+  const requests = bypassing.reduce((sum, { bypassed }) => sum + bypassed, 0);
+  return `${plural(requests, 'request')} of ${bypassing.map(({ name }) => name).join(', ')} went around gw: gw coverage`;
 }
 
 function rightOf({ daemon, paused, readonly, pausedProjects, now, look, width }: HeaderProps): string {

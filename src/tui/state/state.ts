@@ -3,6 +3,7 @@ import type { DashboardReading } from '../../reading/reader.ts';
 import type { BudgetView, RequestView } from '../../reading/schemas.ts';
 import type { FeedFilter } from '../../store/dashboard/feed.ts';
 import type { Window } from '../../store/dashboard/reader.ts';
+import type { AgentView } from './agent-view.ts';
 import { byUrgency } from './budget-order.ts';
 import type { CommandResult } from './command.ts';
 import type { DaemonView } from './daemon-view.ts';
@@ -19,6 +20,7 @@ export interface State {
   size: Size;
   readonly: boolean;
   daemon: DaemonView;
+  agents: readonly AgentView[];
   /** When a running daemon was found to be gone. */
   seenAt: number | null;
   now: number;
@@ -51,6 +53,7 @@ export type Action =
   | { type: 'data'; data: DashboardReading }
   | { type: 'problem'; message: string }
   | { type: 'daemon'; daemon: DaemonView; now: number }
+  | { type: 'agents'; agents: readonly AgentView[] }
   | { type: 'detail'; detail: RequestView | null }
   | { type: 'resize'; size: Size }
   | { type: 'done'; result: CommandResult }
@@ -62,6 +65,7 @@ export function initialState({ size, readonly, now }: { size: Size; readonly: bo
     size,
     readonly,
     daemon: { kind: 'unknown' },
+    agents: [],
     seenAt: null,
     now,
     data: null,
@@ -123,6 +127,8 @@ export function receive(state: State, action: Exclude<Action, { type: 'press' }>
       return state.problem === action.message ? state : { ...state, problem: action.message };
     case 'daemon':
       return withDaemon(state, action.daemon, action.now);
+    case 'agents':
+      return isEqual(action.agents, state.agents) ? state : { ...state, agents: action.agents };
     case 'detail':
       return { ...state, detail: action.detail };
     case 'resize':
@@ -136,7 +142,11 @@ export function receive(state: State, action: Exclude<Action, { type: 'press' }>
 
 /** Returns the same object if nothing changed, which saves a frame. */
 function withDaemon(state: State, daemon: DaemonView, now: number): State {
-  if (JSON.stringify(daemon) === JSON.stringify(state.daemon)) return state;
+  if (isEqual(daemon, state.daemon)) return state;
   const isGone = state.daemon.kind === 'running' && daemon.kind !== 'running';
   return { ...state, daemon, seenAt: isGone ? now : state.seenAt };
+}
+
+function isEqual(a: unknown, b: unknown): boolean {
+  return JSON.stringify(a) === JSON.stringify(b);
 }

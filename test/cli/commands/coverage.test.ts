@@ -181,3 +181,74 @@ describe('gw coverage', () => {
     expect([failed.code, failed.stderr]).toEqual([code, expect.stringContaining(message)]);
   });
 });
+
+describe('what goes around gw while an agent is connected', () => {
+  /** Codex and Cline, connected before or after the calls in Codex's log. */
+  async function connected(at: string): Promise<CliHome> {
+    const cli = await withLogs('codex-0.169.0');
+    const connection = (key_id: number | null) => ({
+      key_id,
+      connected_at: at,
+      proof: { state: 'not_run', request_id: null, went_to: null },
+      files: [],
+    });
+    writeFileSync(
+      cli.paths.connections,
+      JSON.stringify({ codex: connection(1), cline: connection(2), goose: connection(null) }),
+      { mode: 0o600 },
+    );
+    return cli;
+  }
+
+  const agentsOf = async (cli: CliHome) => {
+    const { stdout } = await cli.run(['status', '--json']);
+    return (JSON.parse(stdout) as { agents: unknown }).agents;
+  };
+
+  test('is in the status, with the agents that are connected', async () => {
+    const cli = await connected('2026-11-22T19:00:00.000Z');
+    await cli.record(...[1, 2].map(codexCall));
+    const rest = {
+      state: 'connected',
+      connected_at: '2026-11-22T19:00:00.000Z',
+      checked_since: '2026-11-22T19:00:00.000Z',
+    };
+    expect(await agentsOf(cli)).toEqual([
+      { agent: 'codex', ...rest, bypassed_requests: 1, checked_all: true },
+      { agent: 'cline', ...rest, bypassed_requests: null, checked_all: true },
+    ]);
+    const { stdout } = await cli.run(['status'], { columns: 120 });
+    expect(stdout).toContain('agents     codex, cline connected');
+    expect(stdout).toContain('! 1 request of codex since 19:00 went around gw: gw coverage codex');
+    const dashboard = await cli.run(['dashboard', '--json']);
+    expect(JSON.parse(dashboard.stdout)).toMatchObject({
+      agents: [{ agent: 'codex', bypassed_requests: 1 }, {}],
+    });
+    expect((await cli.run(['dashboard', '--once'], { columns: 160 })).code).toBe(0);
+  });
+
+  test('is a warning of gw doctor', async () => {
+    const cli = await connected('2026-11-22T19:00:00.000Z');
+    await cli.record(...[1, 2].map(codexCall));
+    const findings = async () => {
+      const { stdout } = await cli.run(['doctor', '--json']);
+      const all = JSON.parse(stdout) as { name: string; state: string; message: string }[];
+      return all.filter(({ name }) => name === 'agents').map(({ state, message }) => `${state} ${message}`);
+    };
+    const cline = "ok Cline is connected; gw can't read its log";
+    expect(await findings()).toEqual([
+      'warning Codex is connected, but its log has 1 request since 19:00 that did not come through gw',
+      cline,
+    ]);
+    await cli.record({ ...codexCall(3), timeMs: Date.parse('2026-11-22T19:32:20Z') });
+    expect(await findings()).toEqual([
+      'ok Codex is connected; nothing in its log since 19:00 went around gw',
+      cline,
+    ]);
+  });
+
+  test('does not include what was there before', async () => {
+    const cli = await connected('2026-11-22T19:40:00.000Z');
+    expect(await agentsOf(cli)).toMatchObject([{ agent: 'codex', bypassed_requests: 0 }, {}]);
+  });
+});

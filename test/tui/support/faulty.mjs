@@ -29,6 +29,7 @@ await runDashboard({
     read: () => (place === 'component' ? broken : noDatabase()),
     request: never,
     daemon: never,
+    agents: never,
     perform: never,
   },
   clock: systemClock,

@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import type { Agent } from '../../agents/agent.ts';
+import type { Reader } from '../../reading/reader.ts';
+import { plural } from '../../terminal/numbers.ts';
+import type { TimeFormat } from '../../terminal/time.ts';
+import type { Context } from '../context.ts';
+import { remoteOf } from '../remote/connection.ts';
+
+/** An agent whose settings point at the gw of this machine. */
+export interface ConnectedAgent {
+  agent: Agent;
+  /** `changed`: others have edited what gw wrote. */
+  state: 'connected' | 'changed';
+  connectedAt: number;
+  /** From when on its log was compared with the ledger, UTC milliseconds. */
+  since: number;
+  /** Calls in its log that the ledger lacks; null for an agent whose log gw can't read. */
+  bypassed: number | null;
+  /** False if there was no time for all of its log: the newest files come first. */
+  complete: boolean;
+}
+
+export interface Limits {
+  /** How far back its log is read. */
+  pastMs: number;
+  /** How long all may take. */
+  limitMs: number;
+}
+
+/** Short enough for `gw status`, which some have in their prompt. */
+const QUICK: Limits = { pastMs: 24 * 3_600_000, limitMs: 300 };
+
+/** The agents that are connected to this machine's gw; none if commands go to another one. */
+export async function checkConnectedAgents(
+  context: Context,
+  reader: Pick<Reader, 'calls'>,
+  limits: Limits = QUICK,
+): Promise<ConnectedAgent[]> {
+  if (remoteOf(context) || !existsSync(context.paths.connections)) return [];
+  // Loads the parsers of the agents' settings.
+  const { findConnected } = await import('./find-connected.ts');
+  return findConnected(context, reader, limits);
+}
+
+/** A warning of what went around gw; undefined if nothing did. */
+export function bypassText(
+  { agent, bypassed, since }: ConnectedAgent,
+  times: TimeFormat,
+  now: number,
+): string | undefined {
+  if (!bypassed) return undefined;
+  return `! ${plural(bypassed, 'request')} of ${agent.name} since ${times.moment(since, now)} went around gw: gw coverage ${agent.name}`;
+}
+
+/** As `gw status --json` prints it. */
+export function connectedAgentJson({ agent, state, connectedAt, since, bypassed, complete }: ConnectedAgent) {
+  return {
+    agent: agent.name,
+    state,
+    connected_at: new Date(connectedAt).toISOString(),
+    checked_since: new Date(since).toISOString(),
+    bypassed_requests: bypassed,
+    checked_all: complete,
+  };
+}

@@ -1,0 +1,42 @@
+import type { Agent } from '../../agents/agent.ts';
+import { type Connection, readConnections } from '../../agents/settings/connections.ts';
+import { AGENTS } from '../../agents/table.ts';
+import { findBypass } from '../../insight/coverage/find-bypass.ts';
+import type { Reader } from '../../reading/reader.ts';
+import { connectionState } from '../connect/list-agents.ts';
+import { type Context, homeOf } from '../context.ts';
+import type { ConnectedAgent, Limits } from './connected-agent.ts';
+
+/** The agents that are connected, each with what went around gw since. */
+export async function findConnected(
+  context: Context,
+  reader: Pick<Reader, 'calls'>,
+  { pastMs, limitMs }: Limits,
+): Promise<ConnectedAgent[]> {
+  const { clock, env, paths } = context;
+  const connections = Object.entries(readConnections(paths.connections));
+  const deadline = clock.monotonic() + limitMs;
+  const now = clock.now();
+  const agents: ConnectedAgent[] = [];
+  for (const [name, connection] of connections) {
+    const agent = AGENTS.find((each) => each.name === name);
+    if (!agent || connection.key_id === null) continue;
+    const connectedAt = Date.parse(connection.connected_at);
+    const since = Math.max(connectedAt, now - pastMs);
+    const isOver = () => clock.monotonic() > deadline;
+    const coverage = await findBypass(agent, reader, { env, home: homeOf(context), since, now, isOver });
+    agents.push({
+      agent,
+      state: stateOf(agent, connection),
+      connectedAt,
+      since,
+      bypassed: coverage?.bypassed.size ?? null,
+      complete: coverage?.reading.complete ?? true,
+    });
+  }
+  return agents;
+}
+
+function stateOf(agent: Agent, connection: Connection): ConnectedAgent['state'] {
+  return connectionState(agent, connection) === 'connected' ? 'connected' : 'changed';
+}
