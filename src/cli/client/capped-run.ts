@@ -6,6 +6,7 @@ import { endRun, openRun, type RunCap, type RunUsage, readRunUsage } from '../..
 import { count, percent, plural } from '../../terminal/numbers.ts';
 import { readAmount, readPercent, readRate } from '../budgets/read.ts';
 import { type Context, note } from '../context.ts';
+import { bypassedText } from '../coverage/run-bypass.ts';
 import { usageError } from '../exit.ts';
 import { withStore } from '../with-store.ts';
 
@@ -30,8 +31,8 @@ export function readCaps({ budget, alert, maxRate }: CapOptions): RunCap[] {
 /** A run with a key and budgets of its own. */
 export interface CappedRun {
   key: string;
-  /** Ends the run and prints what it has used. */
-  end(): Promise<void>;
+  /** Ends the run and prints what it has used. `bypassed`: requests that are known not to have come through gw. */
+  end(bypassed: number): Promise<void>;
 }
 
 export async function startCappedRun(
@@ -44,10 +45,10 @@ export async function startCappedRun(
   );
   return {
     key,
-    async end() {
+    async end(bypassed) {
       const usage = await usageAtEnd(context, { keyId, since: requestIdAt(since) });
       await withStore(context, async (db) => endRun(db, id, context.clock.now()));
-      note(context, summary(usage, `${project}/run@${id}`, caps));
+      note(context, summary(usage, `${project}/run@${id}`, { caps, bypassed }));
     },
   };
 }
@@ -67,7 +68,11 @@ async function usageAtEnd(context: Context, run: { keyId: number; since: number 
   });
 }
 
-function summary(usage: RunUsage, name: string, caps: readonly RunCap[]): string {
+function summary(
+  usage: RunUsage,
+  name: string,
+  { caps, bypassed }: { caps: readonly RunCap[]; bypassed: number },
+): string {
   const { requests, refused, inputTokens, cachedInputTokens, outputTokens, costNanoUsd, running } = usage;
   const cap = caps.find(({ windowMs }) => windowMs === undefined);
   const cached = inputTokens === 0 ? '' : ` (${percent(cachedInputTokens / inputTokens)} cached)`;
@@ -78,5 +83,6 @@ function summary(usage: RunUsage, name: string, caps: readonly RunCap[]): string
     `${count(outputTokens)} out`,
     `${refused} refused`,
     ...(running > 0 ? [`${running} still running`] : []),
+    ...(bypassed > 0 ? [bypassedText(bypassed)] : []),
   ].join(', ');
 }

@@ -11,6 +11,7 @@ import { clientVariables } from '../client/variables.ts';
 import { warnOfForeignKeys } from '../client/warn-of-foreign-keys.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note } from '../context.ts';
+import { bypassedSince, bypassedText } from '../coverage/run-bypass.ts';
 import { expectedOrigin } from '../daemon/find.ts';
 import { startDaemon } from '../daemon/start.ts';
 import { Exit, usageError } from '../exit.ts';
@@ -69,10 +70,13 @@ async function runWith(context: Context, words: string[], options: Options): Pro
         : undefined;
     const key =
       capped?.key ?? away?.key ?? (await withStore(context, (db) => cliKeyOf(context, db, project)));
+    const since = context.clock.now();
     try {
       throw new Exit(await runProgram(context, { words, found, origin, folder }, key));
     } finally {
-      await capped?.end();
+      const bypassed = found ? await bypassedSince(context, found.agent, since) : 0;
+      if (capped) await capped.end(bypassed);
+      else if (bypassed > 0) note(context, `warning: ${bypassedText(bypassed)}. See: gw coverage`);
     }
   } finally {
     folder?.remove();

@@ -13,6 +13,27 @@ writeFileSync(process.env.RECORD, JSON.stringify({ args, env: process.env, files
 process.exit(3);
 `;
 
+/** A Codex that logs two responses of this folder and one of another, and asks nobody. */
+const LOGGING_CODEX = `#!${process.execPath}
+const { mkdirSync, writeFileSync } = require('node:fs');
+const folder = process.env.HOME + '/.codex/sessions';
+mkdirSync(folder, { recursive: true });
+const log = (cwd, numbers) => {
+  const session = cwd + process.pid;
+  const usage = { input_tokens: 20, output_tokens: 5 };
+  const lines = [
+    { type: 'session_meta', payload: { id: session, session_id: session, cwd } },
+    ...numbers.map((i) => ({ type: 'token_usage_record', payload: { response_id: session + i, usage } })),
+  ];
+  const timestamp = new Date().toISOString();
+  const text = lines.map((line) => JSON.stringify({ timestamp, ...line }) + '\\n').join('');
+  writeFileSync(folder + '/rollout-' + session.replaceAll('/', '-') + '.jsonl', text);
+};
+log(process.cwd(), [1, 2]);
+log('/elsewhere', [3]);
+process.exit(3);
+`;
+
 interface Recorded {
   args: string[];
   env: Record<string, string>;
@@ -70,6 +91,22 @@ describe('gw run', () => {
     });
     expect(JSON.stringify(claude.args)).not.toContain('sk-gw-');
     expect(readdirSync(join(cli.paths.home, 'runs'))).toEqual([]);
+  }, 60_000);
+
+  test('says how many requests of the agent its log has that did not come through gw', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    const agents = withAgents(cli, 'codex');
+    writeFileSync(join(cli.paths.home, 'bin/codex'), LOGGING_CODEX, { mode: 0o755 });
+    const [first, second] = [
+      await agents.run(['--', 'codex', 'exec', 'hi']),
+      await agents.run(['--budget', '5', '--', 'codex', 'exec', 'hi']),
+    ];
+    expect(first.stderr).toContain('warning: 2 requests did not come through gw. See: ./bin/gw coverage\n');
+    expect(second.stderr).toMatch(
+      /0 requests, 0 tokens in, 0 out, 0 refused, 2 requests did not come through gw\n$/,
+    );
+    expect([first.code, second.code]).toEqual([3, 3]);
   }, 60_000);
 
   test('refuses an agent that goes around gw before anything starts, unless told otherwise', async () => {
