@@ -890,15 +890,17 @@ test('deferred answers are refused, since their usage could not be booked', asyn
 });
 
 describe('the exact count of a request whose bytes do not fit', () => {
-  const IMAGE = { type: 'image_url', image_url: { url: `data:image/png;base64,${'A'.repeat(100_000)}` } };
+  const IMAGE = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
+  const UNREAD = { note: 'A'.repeat(100_000) };
   const ask = (content: unknown[], more: object = {}) => ({
     model: PLAIN.model,
     max_tokens: 5,
     messages: [{ role: 'user', content: [IMAGE, ...content] }],
+    metadata: UNREAD,
     ...more,
   });
 
-  /** The bytes of an inline image alone exceed the budget, so the request has to be counted. */
+  /** The bytes of what no model reads alone exceed the budget, so the request has to be counted. */
   async function heldTokens(body: object, path = '/v1/chat/completions'): Promise<number> {
     const gateway = await budgeted({
       budget: { period: 'daily', capUsd: 0.09 },

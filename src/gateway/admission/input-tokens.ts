@@ -114,7 +114,7 @@ function growth(bytes: Buffer, target: Target, blocks: MeasuredPrompt['blocks'] 
 
 /** A split prompt has no other input that its bytes don't bound. */
 function imagesIn({ blocks, imageTokens }: MeasuredPrompt): number {
-  return blocks.reduce((sum, { images }) => sum + images * imageTokens, 0);
+  return blocks.reduce((sum, { images, inline }) => sum + images * imageTokens - inline, 0);
 }
 
 /** Tokens by which sealed reasoning exceeds its bytes, as far as gw knows what it was billed. */
@@ -162,16 +162,23 @@ export async function countInput(
   { inputTokens: bound, inputBound: by }: Pick<Quote, 'inputTokens' | 'inputBound'>,
 ): Promise<BoundedInput> {
   const encoding = gateway.boundTrust.isTrusted(target, 'exact') ? exactEncoding(target) : undefined;
-  const { texts, items, tokens, nonText } = context.wire.promptOf(context.request);
+  const { texts, items, tokens, nonText, inlineBytes } = context.wire.promptOf(context.request);
   const read = encoding && writesJson(target) ? texts.map(asJson) : texts;
   const textTokens = encoding
     ? await gateway.tokens.count(read, encoding).catch(() => bound)
     : texts.reduce((sum, text) => sum + tokenBound(text), 0);
   const overhead = overheadTokens(context) + items * TOKENS_PER_ITEM;
-  const counted = textTokens + tokens + overhead + nonTextBound(nonText, target, context.request.bytes);
+  const images = nonTextBound(nonText, target, context.request.bytes);
+  const counted = textTokens + tokens + overhead + images + (readsImagesAsText(context) ? inlineBytes : 0);
   if (counted >= bound) return { tokens: bound, by };
   return { tokens: counted, by: encoding ? 'exact' : 'bytes' };
 }
+
+/**
+ * Whether a provider may read the base64 of an image as text: OpenAI billed 66,000 tokens for a PNG of 131 kB in a chat
+ * completion of gpt-5.4-mini (https://community.openai.com/t/1380539).
+ */
+const readsImagesAsText = ({ wire }: RequestContext): boolean => /completions$/.test(wire.path);
 
 /** gpt-oss has a public template, which writes results as JSON; its many hosts escape that in ways of their own. */
 const writesJson = (target: Target): boolean => /gpt-oss/.test(target.model) && rewritesJson(target);

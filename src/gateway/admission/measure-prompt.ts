@@ -65,11 +65,11 @@ function blockTokens(
   rewrites: boolean,
   bases: Pick<PromptBases, 'sealedTokens'>,
 ): number {
-  const { start, end } = block;
+  const { start, end, without, inline } = block;
   const sealed = block.kind === 'reasoning' ? sealedTokens(bytes, block, bases) : undefined;
   if (sealed !== undefined) return sealed;
   const rewritten = rewrites && block.isJson ? rewriteGrowth(bytes, start, end) : 0;
-  return end - start - block.without + normalizationGrowth(bytes.subarray(start, end)) + rewritten;
+  return end - start - without - inline + normalizationGrowth(bytes.subarray(start, end)) + rewritten;
 }
 
 /** What the answer that made sealed reasoning was billed for it, with the bytes beside the seal. */

@@ -144,7 +144,7 @@ function readBlock(bytes: Buffer, role: BlockRole, range: Range, members: Member
         end,
         marks,
         images: 1,
-        addressed: addressedIn(bytes, members),
+        ...imageIn(bytes, members),
       };
     case 'tool_result':
       return resultBlock(bytes, role, range, members);
@@ -158,6 +158,7 @@ function resultBlock(bytes: Buffer, role: BlockRole, { start, end }: Range, memb
   const references: string[] = [];
   let images = 0;
   let addressed = 0;
+  let inline = 0;
   const content = onlyMember(members, 'content');
   if (content && bytes[content.start] === OPEN_BRACKET) {
     walkArray(bytes, content.start, (partStart) => {
@@ -166,7 +167,9 @@ function resultBlock(bytes: Buffer, role: BlockRole, { start, end }: Range, memb
       const type = typeOf(bytes, parts);
       if (type === 'image') {
         images++;
-        addressed += addressedIn(bytes, parts);
+        const image = imageIn(bytes, parts);
+        addressed += image.addressed;
+        inline += image.inline;
       } else if (type === 'tool_reference') {
         const name = onlyMember(parts, 'tool_name');
         references.push((name && stringAt(bytes, name)) ?? '');
@@ -186,14 +189,16 @@ function resultBlock(bytes: Buffer, role: BlockRole, { start, end }: Range, memb
     references: references.length > 0 ? references : undefined,
     images,
     addressed,
+    inline,
   };
 }
 
-/** Images by URL or file id, whose content may change; those in the request itself don't. */
-function addressedIn(bytes: Buffer, members: readonly Member[]): number {
+/** An image by URL or file id, whose content may change, or the bytes of one in the request itself. */
+function imageIn(bytes: Buffer, members: readonly Member[]): { addressed: number; inline: number } {
   const source = onlyMember(members, 'source');
   const value = source && readValue(bytes, source);
-  return isObject(value) && value.type === 'base64' ? 0 : 1;
+  if (!isObject(value) || value.type !== 'base64') return { addressed: 1, inline: 0 };
+  return { addressed: 0, inline: typeof value.data === 'string' ? value.data.length : 0 };
 }
 
 function typeOf(bytes: Buffer, members: readonly Member[]): string | undefined {

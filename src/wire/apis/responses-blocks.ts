@@ -1,6 +1,6 @@
 import type { Member } from '../../json/scan.ts';
 import { readMembers, stringAt, walkArray } from '../../json/walk.ts';
-import type { BlockRole } from '../request/prompt-block.ts';
+import type { BlockRole, PromptBlock } from '../request/prompt-block.ts';
 import {
   type BlockReader,
   type BlockShape,
@@ -89,7 +89,7 @@ function messageBlock(bytes: Buffer, { start, end }: Range, members: Member[]): 
   if (!role || !content) throw new UnboundedInput();
   const kind = role === 'system' || role === 'user' ? role : 'assistant';
   const images = imagesIn(bytes, content);
-  return { kind, role, start, end, images: images.all, addressed: images.addressed };
+  return { kind, role, start, end, ...images };
 }
 
 function outputBlock(bytes: Buffer, { start, end }: Range, members: Member[]): NewBlock {
@@ -102,8 +102,7 @@ function outputBlock(bytes: Buffer, { start, end }: Range, members: Member[]): N
     start,
     end,
     isJson: true,
-    images: images.all,
-    addressed: images.addressed,
+    ...images,
   };
 }
 
@@ -111,8 +110,8 @@ const TEXTS = new Set(['input_text', 'output_text', 'refusal', 'summary_text', '
 const INLINE = Buffer.from('"data:');
 
 /** The images of a content, which otherwise is text. */
-function imagesIn(bytes: Buffer, { start }: Range): { all: number; addressed: number } {
-  const found = { all: 0, addressed: 0 };
+function imagesIn(bytes: Buffer, { start }: Range): Pick<PromptBlock, 'images' | 'addressed' | 'inline'> {
+  const found = { images: 0, addressed: 0, inline: 0 };
   if (bytes[start] === QUOTE) return found;
   if (bytes[start] !== OPEN_BRACKET) throw new UnboundedInput();
   walkArray(bytes, start, (part) => {
@@ -121,9 +120,11 @@ function imagesIn(bytes: Buffer, { start }: Range): { all: number; addressed: nu
     const type = onlyMember(members, 'type');
     const name = (type && stringAt(bytes, type)) ?? '';
     if (name === 'input_image') {
-      found.all++;
+      found.images++;
       const url = onlyMember(members, 'image_url');
-      if (!url || INLINE.compare(bytes, url.start, url.start + INLINE.length) !== 0) found.addressed++;
+      const isInline = url && INLINE.compare(bytes, url.start, url.start + INLINE.length) === 0;
+      if (isInline) found.inline += url.end - url.start;
+      else found.addressed++;
     } else if (!TEXTS.has(name)) throw new UnboundedInput();
     return end;
   });

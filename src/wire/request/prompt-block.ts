@@ -46,6 +46,8 @@ export interface PromptBlock {
   images: number;
   /** Images by address, whose content may change. */
   addressed: number;
+  /** Bytes of images in the range that no provider of this API reads as text. */
+  inline: number;
 }
 
 /** A prompt as it will be sent, in the order in which it is compared: options, tools, system blocks, messages. */

@@ -109,6 +109,7 @@ export interface NewBlock {
   references?: readonly string[] | undefined;
   images?: number;
   addressed?: number;
+  inline?: number;
   /** The range that is hashed, if not all of it. */
   hashed?: Range | undefined;
 }
@@ -142,7 +143,8 @@ export class BlockReader {
 
   add(block: NewBlock): void {
     if (this.blocks.length >= MAX_BLOCKS) throw new UnboundedInput();
-    const { kind, role, start, end, isJson = false, name, references, images = 0, addressed = 0 } = block;
+    const { kind, role, start, end, isJson = false, name, references } = block;
+    const { images = 0, addressed = 0, inline = 0 } = block;
     const parts = block.parts ?? NO_RANGES;
     const opensMessage = this.#opensMessage;
     this.#opensMessage = false;
@@ -159,6 +161,7 @@ export class BlockReader {
       references,
       images,
       addressed,
+      inline,
     });
   }
 

@@ -29,7 +29,7 @@ export function promptReader({
 }: PromptFields): (request: WireRequest) => Prompt {
   return ({ bytes, members, serverTools }) => {
     const nonText = { images: 0, context: serverTools !== undefined };
-    const prompt: Prompt = { texts: [], items: 0, tokens: 0, nonText };
+    const prompt: Prompt = { texts: [], items: 0, tokens: 0, nonText, inlineBytes: 0 };
     for (const member of members) {
       if (read.has(member.key)) {
         const value = tryRead(bytes, member);
@@ -114,6 +114,7 @@ function collectObject(value: object, prompt: Prompt): void {
   for (const [key, item] of Object.entries(value)) {
     if (isLabel(key, item)) continue;
     const text = isImage || isFile ? withoutContents(key, item) : item;
+    if (isImage) prompt.inlineBytes += inlineBytes(key, item);
     // The model reads other objects, such as the arguments of calls, with their keys and numbers.
     collect(typeof text === 'object' && !CONTAINERS.has(key) ? JSON.stringify(text) : text, prompt);
   }
@@ -149,6 +150,13 @@ function withoutContents(key: string, item: unknown): unknown {
   return Object.fromEntries(
     Object.entries(item).map(([name, inner]) => [name, withoutContents(name, inner)]),
   );
+}
+
+/** Bytes of an image in a field, or in the fields of its value. */
+function inlineBytes(key: string, item: unknown): number {
+  if (typeof item === 'string') return CONTENTS.has(key) && !/^https?:/i.test(item) ? item.length : 0;
+  if (!isObject(item)) return 0;
+  return Object.entries(item).reduce((sum, [name, inner]) => sum + inlineBytes(name, inner), 0);
 }
 
 /** Fields that label a message or part and hold no text of the conversation. */

@@ -50,4 +50,6 @@ export interface Prompt {
   /** Input that the client sent as token ids. */
   tokens: number;
   nonText: NonTextInput;
+  /** Bytes of the images that are in the request itself. */
+  inlineBytes: number;
 }

@@ -116,6 +116,13 @@ test('an image by address counts each time, one in the request once', () => {
   expect(boundAfter(linked, linked)).toBe(13_000);
   const inline = image({ type: 'base64', data: 'aaaa' });
   expect(boundAfter(inline, inline)).toBe(1_000);
+  const block = { type: 'image', source: { type: 'base64', data: 'a'.repeat(90_000) } };
+  expect(
+    boundAfter(
+      { messages: FIRST },
+      { messages: [...FIRST, say('assistant', text('a')), say('user', block)] },
+    ),
+  ).toBe(1_000 + 64 + 80 + bytesOf(text('a'), block) - 90_000 + 12_000 + 2 * (48 + 32));
 });
 
 test('the least bound of all bases counts, not that of the longest', () => {

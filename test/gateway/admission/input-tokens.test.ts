@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { countInput, inputBound } from '../../../src/gateway/admission/input-tokens.ts';
 import type { Target } from '../../../src/gateway/state/resolver.ts';
 import { messagesWire } from '../../../src/wire/apis/messages.ts';
+import { responsesWire } from '../../../src/wire/apis/responses.ts';
 import type { Wire } from '../../../src/wire/wire.ts';
 import { openGatewayParts } from '../../support/gateway-parts.ts';
 
@@ -82,6 +83,55 @@ describe('the bound by bytes', () => {
     );
     // A small body is not split, and a quick scan takes the type and the field for an image each.
     expect(beyondBytes(say([image]), at('openai', model))).toBe(PER_REQUEST + 2 * tokens);
+  });
+});
+
+const BASE64 = 'QUJD'.repeat(50_000);
+const inlineUrl = `data:image/png;base64,${BASE64}`;
+const messagesImage = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: BASE64 } };
+
+describe('the bytes of an image in the request', () => {
+  test.each<[string, object, Wire]>([
+    ['messages', { ...say([messagesImage, { type: 'text', text: PADDING }]), max_tokens: 5 }, messagesWire],
+    [
+      'a result in messages',
+      {
+        ...say([
+          {
+            type: 'tool_result',
+            tool_use_id: 'a',
+            content: [messagesImage, { type: 'text', text: PADDING }],
+          },
+        ]),
+        max_tokens: 5,
+      },
+      messagesWire,
+    ],
+    [
+      'responses',
+      { input: [{ role: 'user', content: [{ type: 'input_image', image_url: inlineUrl }] }], store: false },
+      responsesWire,
+    ],
+  ])('are no text in %s', async (_where, body, wire) => {
+    const { beyondBytes } = await start();
+    const beyond = beyondBytes(body, at('openai', 'gpt-5'), wire);
+    expect(beyond + BASE64.length).toBeGreaterThanOrEqual(
+      PER_REQUEST + 12_000 - 'data:image/png;base64,""'.length,
+    );
+    expect(beyond + BASE64.length).toBeLessThanOrEqual(PER_REQUEST + 12_000);
+  });
+
+  test('may be text in chat completions, also where the rest is counted exactly', async () => {
+    const { gateway, contextFor } = await start();
+    const bound = { inputTokens: 1e9, inputBound: 'bytes' as const };
+    const chat = contextFor(say([{ type: 'image_url', image_url: { url: inlineUrl } }]));
+    const counted = await countInput(gateway, chat, at('openai', 'gpt-5'), bound);
+    expect(counted.by).toBe('exact');
+    expect(counted.tokens).toBeGreaterThan(BASE64.length + 12_000);
+    expect(counted.tokens).toBeLessThan(BASE64.length + 12_200);
+    const input = [{ role: 'user', content: [{ type: 'input_image', image_url: inlineUrl }] }];
+    const response = contextFor({ input }, responsesWire);
+    expect((await countInput(gateway, response, at('openai', 'gpt-5'), bound)).tokens).toBeLessThan(12_200);
   });
 });
 

@@ -16,6 +16,7 @@ const block = (id: string): PromptBlock => ({
   isJson: false,
   images: 0,
   addressed: 0,
+  inline: 0,
 });
 const base = (tokens: number, ...ids: string[]) => ({
   blocks: ids.map(block),
