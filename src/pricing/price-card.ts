@@ -149,6 +149,18 @@ export function scaleCard(card: PriceCard, tenths: number): PriceCard {
   return scaled;
 }
 
+/** By card, then factor. */
+const raisedCards = new WeakMap<PriceCard, Map<number, PriceCard>>();
+
+/** The same prices, with `dearest` times `tenths` / 10: for a model that costs more than is listed. */
+export function raiseHolds(card: PriceCard, tenths: number): PriceCard {
+  const cards = raisedCards.get(card) ?? new Map<number, PriceCard>();
+  raisedCards.set(card, cards);
+  const raised = cards.get(tenths) ?? { ...card, dearest: scaleCard(card, tenths).dearest };
+  cards.set(tenths, raised);
+  return raised;
+}
+
 function mapPrices(prices: Prices, change: (rate: Rate) => Rate): Prices {
   return {
     input: change(prices.input),

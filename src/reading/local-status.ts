@@ -1,5 +1,5 @@
 import { usdNumber } from '../money.ts';
-import { readDistrustedBounds } from '../store/budgets/distrusted-bounds.ts';
+import { describeExcess, readDistrustedBounds } from '../store/budgets/distrusted-bounds.ts';
 import { usageReport } from '../store/reports/usage-report.ts';
 import type { LocalSources } from './local-reader.ts';
 import type { BudgetView, StatusView } from './schemas.ts';
@@ -33,7 +33,8 @@ export async function readStatus(
     problems: [
       ...problems.map(({ name, message }) => `provider ${name} ${message}`),
       ...readDistrustedBounds(db, now()).map(
-        ({ provider, model, bound }) => `the ${bound} bound of ${provider}/${model} is off`,
+        ({ provider, model, bound }) =>
+          `${provider}/${model} ${describeExcess(bound)}: its holds are larger for now`,
       ),
     ],
   };

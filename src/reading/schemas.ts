@@ -291,7 +291,7 @@ export const WebhookTest = z.object({
   duration_ms: z.number(),
 });
 
-/** An input bound that is off because a provider reported more tokens than it allowed. */
+/** A bound of holds that is off because a provider's report exceeded it. */
 export const DistrustedBound = z.object({
   provider: z.string(),
   model: z.string(),

@@ -30,15 +30,14 @@ export const doctor: SetUp = (command, context) => {
   command
     .option('--fix', 'fix file permissions, and reset a terminal that a killed dashboard left behind')
     .option('--quick', 'skip the integrity check of the database, which is slow for a large one')
-    .option('--trust-bounds', 'use input bounds again that a provider has exceeded')
+    .option('--trust-bounds', 'use bounds of holds again that a provider has exceeded')
     .option('--json', 'print JSON')
     .addHelpText('after', '\nExits with code 1 if anything is broken.')
     .action((options: Options) => run(context, options));
 };
 
 async function run(context: Context, { fix, quick = false, trustBounds, json }: Options): Promise<void> {
-  if (trustBounds)
-    note(context, `Switched ${plural(await switchBoundsOn(context), 'input bound')} on again.`);
+  if (trustBounds) note(context, `Switched ${plural(await switchBoundsOn(context), 'bound')} on again.`);
   if (fix) {
     restoreTerminal(context);
     for (const finding of checkPermissions(context.paths)) finding.fix?.();

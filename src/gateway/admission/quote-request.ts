@@ -1,6 +1,6 @@
 import { isFree } from '../../pricing/cost.ts';
 import type { PriceCard } from '../../pricing/price-card.ts';
-import { cardFor, scaleCard } from '../../pricing/price-card.ts';
+import { cardFor, raiseHolds, scaleCard } from '../../pricing/price-card.ts';
 import { regionalCard } from '../../pricing/regional.ts';
 import { PRESETS } from '../../providers/presets.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -13,7 +13,7 @@ import { quote } from './quote.ts';
 import { toolFees, toolsFor } from './tool-fees.ts';
 
 /** What pricing a request needs of the gateway. */
-export type QuoteParts = Pick<Gateway, 'clock' | 'settings' | 'catalog' | 'accountSurcharges'>;
+export type QuoteParts = Pick<Gateway, 'clock' | 'settings' | 'catalog' | 'accountSurcharges' | 'boundTrust'>;
 
 /** Quotes a request for a number of input tokens. */
 export type QuoteFor = (inputTokens: number, inputBound?: InputBound) => Quote;
@@ -25,7 +25,7 @@ export function quoteRequest(gateway: QuoteParts, context: RequestContext, targe
   const listed = regionalCard(catalogCard, provider, model);
   const priceTenths = gateway.accountSurcharges.of(target, context.request.surcharges);
   // Holds at the prices that can apply to this request, and settles at the same prices as `listed`.
-  const own = listed && cardFor(listed, priceProfile(context, target, listed));
+  const own = listed && holdCard(gateway, context, target, listed);
   const card = own && priceTenths !== 10 ? scaleCard(own, priceTenths) : own;
   const settings = gateway.settings();
   const serverTools = toolsFor(context.request.serverTools, target.model);
@@ -48,8 +48,22 @@ export function quoteRequest(gateway: QuoteParts, context: RequestContext, targe
       inputTokens,
       inputBound,
       minOutputTokens: settings['admission.min_output_tokens'],
+      keepsLimits: gateway.boundTrust.isTrusted(target, 'output'),
       tools: tools || undefined,
     });
+}
+
+/** The card with the prices that can apply to the request. Where a model cost more than they, all that is listed can. */
+function holdCard(
+  { boundTrust }: Pick<Gateway, 'boundTrust'>,
+  context: RequestContext,
+  target: Target,
+  listed: PriceCard,
+): PriceCard {
+  const tenths = boundTrust.priceTenths(target);
+  return tenths === undefined
+    ? cardFor(listed, priceProfile(context, target, listed))
+    : raiseHolds(listed, tenths);
 }
 
 /** A provider whose tokens and tools are both free. A public host may charge for tools although a model is free. */

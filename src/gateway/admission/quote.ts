@@ -75,6 +75,8 @@ export interface QuoteOptions {
   inputBound: InputBound;
   /** The output that each answer keeps besides its reasoning. */
   minOutputTokens: number;
+  /** The provider keeps to output limits. If not, the model's maximum is held. Default: true. */
+  keepsLimits?: boolean;
   tools?: ToolFees | undefined;
 }
 
@@ -92,8 +94,10 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
     roundTokens: limits?.contextTokens ?? UNKNOWN_CONTEXT,
   };
   const { maxOutputTokens, reasoningTokens = 0 } = request;
-  const outputTokens = maxOutputTokens ?? Math.max(modelMaximum ?? UNKNOWN_MODEL_OUTPUT, reasoningTokens);
-  const mayLower = request.limitable !== false;
+  const { keepsLimits = true } = options;
+  const most = Math.max(modelMaximum ?? UNKNOWN_MODEL_OUTPUT, reasoningTokens);
+  const outputTokens = keepsLimits ? (maxOutputTokens ?? most) : Math.max(maxOutputTokens ?? 0, most);
+  const mayLower = request.limitable !== false && keepsLimits;
   const result: Quote = {
     card,
     listed: options.listed,

@@ -1,9 +1,7 @@
 import { formatUsd, type NanoUsd } from '../../money.ts';
 import { FLAGS, type RequestRecord } from '../../store/ledger/record.ts';
 import type { TokenUsage } from '../../usage.ts';
-import { callsOf } from '../admission/admitted.ts';
 import { loweredLimit } from '../admission/lowered-limit.ts';
-import { inputWith } from '../admission/quote.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf } from '../context/request-context.ts';
 import { recordOf } from '../context/request-record.ts';
@@ -13,6 +11,7 @@ import type { Metered } from '../metering/metered.ts';
 import { savedByTier, savedMoney } from '../metering/savings.ts';
 import { tierDetail } from '../routing/describe-tier.ts';
 import type { Attempt, AttemptResult } from './attempt.ts';
+import { checkBounds } from './check-bounds.ts';
 import { entryOf, outcomeWord, summed } from './history.ts';
 import { meterAttempt } from './meter-attempt.ts';
 import { recordedOutcome } from './outcome.ts';
@@ -43,25 +42,13 @@ export async function settle(
   if (savedByTierNanoUsd !== undefined && savedByTierNanoUsd > 0)
     headers.route += `; saved=${formatUsd(savedByTierNanoUsd)}`;
   const record = recordFor(gateway, attempt, result, { last, savedByTierNanoUsd });
-  checkBound(gateway, attempt, last);
+  checkBounds(gateway, attempt, result, last);
   context.exchange.recorded = true;
   const settled = await gateway.settleRetry.settle(record);
   gateway.queue.wake(queueKeyOf(context, gateway.repoBudgets()));
   headers.costNanoUsd = record.flags & FLAGS.unpriced ? undefined : record.costNanoUsd;
   headers.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
   return { usage: last.usage, flags: last.flags, outcome: record.outcome };
-}
-
-/** A report above its bound shows that an assumption about the provider is wrong: that bound is not used again. */
-function checkBound(
-  { boundTrust }: Pick<Gateway, 'boundTrust'>,
-  { context, target, admitted }: Attempt,
-  { usage, flags }: Metered,
-): void {
-  const { quote } = admitted;
-  if (quote.inputBound === 'bytes' || flags & FLAGS.estimated) return;
-  if (usage.inputTokens <= inputWith(quote, callsOf(admitted))) return;
-  boundTrust.distrust(target, quote.inputBound, context.exchange.id);
 }
 
 /** Not inlined in `settle`: an async function keeps its variables alive while it waits. */

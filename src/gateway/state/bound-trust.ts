@@ -1,14 +1,21 @@
 import { messageOf } from '../../errors.ts';
 import { formatRequestId, type RequestId } from '../../ids.ts';
-import type { DistrustedBound } from '../../store/budgets/distrusted-bounds.ts';
+import { type DistrustedBound, describeExcess } from '../../store/budgets/distrusted-bounds.ts';
 import type { InputBound } from './input-bound.ts';
 import type { Target } from './resolver.ts';
 
-/** Which bounds of the input tokens may be used for a hold, by provider and model. */
+/** A bound of a hold that can be switched off: one of the input, or `output`, the limit in the request. */
+export type SwitchedBound = InputBound | 'output';
+
+/** Which bounds may be used for a hold, by provider and model. */
 export interface BoundTrust {
-  isTrusted(target: Target, bound: InputBound): boolean;
-  /** Switches a bound off, durably, after a provider has reported more input than it allowed. */
-  distrust(target: Target, bound: InputBound, requestId: RequestId): void;
+  isTrusted(target: Target, bound: SwitchedBound): boolean;
+  /** Switches a bound off, durably, after a provider has reported more than it allowed. */
+  distrust(target: Target, bound: SwitchedBound, requestId: RequestId): void;
+  /** The least that a hold takes the listed prices for, in tenths of them; undefined while none was exceeded. */
+  priceTenths(target: Target): number | undefined;
+  /** Raises the prices of holds, durably, after an answer has cost more than the dearest that could apply to it. */
+  raisePrice(target: Target, tenths: number, requestId: RequestId): void;
   /** Reads the stored bounds again: a person may have switched them on. */
   reload(): void;
 }
@@ -20,31 +27,49 @@ export interface BoundTrustOptions {
   warn: (message: string) => void;
 }
 
+/** A price is stored as `price x1.4`: what was paid, by the dearest listed price. */
+const PRICE = /^price x(\d+(?:\.\d)?)$/;
+
 /** The bound by bytes has no alternative, so it is always in use. */
 export function createBoundTrust({ read, save, now, warn }: BoundTrustOptions): BoundTrust {
   let distrusted = new Set<string>();
+  let prices = new Map<string, number>();
 
   function reload(): void {
-    distrusted = new Set(read().map(({ provider, model, bound }) => keyOf(provider, model, bound)));
+    distrusted = new Set();
+    prices = new Map();
+    for (const { provider, model, bound } of read()) add(`${provider}/${model}`, bound);
+  }
+
+  /** False if it was known. */
+  function add(name: string, bound: string): boolean {
+    const [, times] = PRICE.exec(bound) ?? [];
+    if (times === undefined) return distrusted.size < distrusted.add(`${bound} ${name}`).size;
+    const tenths = Math.round(Number(times) * 10);
+    if (tenths <= (prices.get(name) ?? 0)) return false;
+    prices.set(name, tenths);
+    return true;
+  }
+
+  function switchOff({ provider, model }: Target, bound: string, requestId: RequestId): void {
+    const name = `${provider.name}/${model}`;
+    if (!add(name, bound)) return;
+    warn(
+      `${name} ${describeExcess(bound)} (${formatRequestId(requestId)}). Holds are larger for 30 days: gw doctor`,
+    );
+    void save({ provider: provider.name, model, bound, at: now(), requestId }).catch((error: unknown) =>
+      warn(`a bound that was switched off could not be saved: ${messageOf(error)}`),
+    );
   }
 
   reload();
   return {
     reload,
     isTrusted: ({ provider, model }, bound) =>
-      distrusted.size === 0 || !distrusted.has(keyOf(provider.name, model, bound)),
-    distrust({ provider, model }, bound, requestId) {
-      const key = keyOf(provider.name, model, bound);
-      if (distrusted.has(key)) return;
-      distrusted.add(key);
-      warn(
-        `${provider.name}/${model} reported more input tokens for ${formatRequestId(requestId)} than its bound (${bound}) allowed. The bound is off for 30 days: gw doctor`,
-      );
-      void save({ provider: provider.name, model, bound, at: now(), requestId }).catch((error: unknown) =>
-        warn(`a bound that was switched off could not be saved: ${messageOf(error)}`),
-      );
-    },
+      distrusted.size === 0 || !distrusted.has(`${bound} ${provider.name}/${model}`),
+    distrust: switchOff,
+    priceTenths: ({ provider, model }) =>
+      prices.size === 0 ? undefined : prices.get(`${provider.name}/${model}`),
+    raisePrice: (target, tenths, requestId) => switchOff(target, `price x${tenths / 10}`, requestId),
   };
 }
-
-const keyOf = (provider: string, model: string, bound: string): string => `${bound} ${provider}/${model}`;

@@ -210,7 +210,7 @@ export const READ_OPERATIONS = {
     run: ({ reader }) => reader.status(),
   }),
   'GET /v1/gw/bounds': operation({
-    summary: 'the input bounds that are off because a provider reported more tokens than they allowed',
+    summary: "the bounds of holds that are off because a provider's report exceeded them",
     response: listOf(DistrustedBound),
     run: async ({ reader }) => list(await reader.distrustedBounds()),
   }),

@@ -2,11 +2,14 @@ import type { RequestId } from '../../ids.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
 
-/** A bound of the input tokens that a provider's report has exceeded. */
+/** A bound of a hold that a provider's report has exceeded. */
 export interface DistrustedBound {
   provider: string;
   model: string;
-  /** `edit`, `exact` or `provider_count`; the bound by bytes stays in use. */
+  /**
+   * `edit`, `exact` or `provider_count` of the input, for which the bound by bytes stays in use; `output`, the limit in
+   * the request; or `price x1.4`, the cost in relation to the dearest listed price.
+   */
   bound: string;
   /** UTC milliseconds. */
   at: number;
@@ -40,4 +43,11 @@ export function distrustBound(db: Db, { provider, model, bound, at, requestId }:
 /** Switches all bounds on again; returns how many were off. Running daemons notice. */
 export async function trustBounds(db: Db): Promise<number> {
   return changeConfiguration(db, () => db.prepare('DELETE FROM distrusted_bounds').run().changes);
+}
+
+/** What a provider did that the bound should have ruled out. */
+export function describeExcess(bound: string): string {
+  if (bound === 'output') return 'wrote more output than its limit allowed';
+  if (bound.startsWith('price ')) return 'cost more than the price that was held';
+  return `reported more input than the ${bound} bound allowed`;
 }

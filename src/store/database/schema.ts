@@ -259,13 +259,13 @@ export const routeHealth = sqliteTable('route_health', {
   snapshot: text().notNull(),
 });
 
-/** Bounds of the input tokens that a provider's report has exceeded; they are not used again for 30 days. */
+/** Bounds of holds that a provider's report has exceeded; they are not used again for 30 days. */
 export const distrustedBounds = sqliteTable(
   'distrusted_bounds',
   {
     provider: text().notNull(),
     model: text().notNull(),
-    /** `edit`, `exact` or `provider_count`; the bound by bytes stays in use. */
+    /** `edit`, `exact`, `provider_count`, `output` or `price x1.4`. */
     bound: text().notNull(),
     /** UTC milliseconds. */
     at: integer().notNull(),

@@ -211,9 +211,7 @@ describe('gw doctor', () => {
       },
     ]);
     expect((await cli.run(['status'])).stdout).toContain('1 problem: ');
-    expect((await cli.run(['doctor', '--trust-bounds'])).stderr).toContain(
-      'Switched 1 input bound on again.',
-    );
+    expect((await cli.run(['doctor', '--trust-bounds'])).stderr).toContain('Switched 1 bound on again.');
     expect(await holds()).toMatchObject([{ state: 'ok' }]);
   });
 });
