@@ -131,6 +131,26 @@ describe('a limit that does not fit into the budget', () => {
     ]);
   });
 
+  test('leaves half of the room to other requests while 16,384 tokens fit, so that they need not wait', async () => {
+    const gateway = await startGateway(day(0.2));
+    const gate = createGate();
+    gateway.upstream.script(async (exchange) => {
+      await exchange.body;
+      await gate.pass();
+      await completion({ usage: usageOf(5, 1) })(exchange);
+    });
+    const answers = [];
+    for (let i = 0; i < 4; i++) {
+      answers.push(gateway.post({ ...PLAIN, max_tokens: 1_000_000 }));
+      await gateway.upstream.nextRequest();
+    }
+    const limits = gateway.upstream.requests.map(({ body }) => JSON.parse(String(body)).max_tokens as number);
+    // Of 20 cents: half, a quarter, what is enough besides the least, and the rest.
+    expect(limits.map((limit) => Math.round(limit / 1_000))).toEqual([50, 25, 17, 8]);
+    gate.openForGood();
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+  });
+
   test('is quoted again at the next target, whose price differs', async () => {
     const several = await severalTargets({ ...CENT, count: 2, outputUsd: [2, 1] });
     onTestFinished(() => closeAll(several));

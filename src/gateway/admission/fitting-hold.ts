@@ -3,7 +3,7 @@ import type { Gateway } from '../context/gateway.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
 import type { Admitted } from './admitted.ts';
 import type { Quote } from './quote.ts';
-import { fitInto, smallRequestCost } from './quote.ts';
+import { costWith, type Fit, fitInto, smallRequestCost } from './quote.ts';
 
 /** A hold to ask the ledger for, and the limits that keep the request within it. */
 export interface FittingHold {
@@ -18,6 +18,21 @@ export interface FittingHold {
   fitInto(room: NanoUsd): NanoUsd | undefined;
 }
 
+/** Output beyond the least that is enough for nearly every answer. */
+const ENOUGH_TOKENS = 16_384;
+
+/**
+ * Leaves half of the room to other requests, as far as the limit stays enough: they would wait for the end of an answer
+ * that takes all of it for tokens that it hardly ever has.
+ */
+function shareRoom(quote: Quote, fit: Fit, room: NanoUsd): Fit {
+  const enough = quote.leastOutputTokens + ENOUGH_TOKENS;
+  if (fit.outputTokens >= quote.outputTokens || fit.outputTokens <= enough) return fit;
+  const half = fitInto(quote, Math.floor(room / 2))?.outputTokens ?? 0;
+  const outputTokens = Math.max(half, enough);
+  return { outputTokens, calls: fit.calls, amount: costWith(quote, outputTokens, fit.calls) };
+}
+
 export function fittingHold(gateway: Pick<Gateway, 'settings'>, quote: Quote): FittingHold {
   const minOutputTokens = gateway.settings()['admission.min_output_tokens'];
   const hold: FittingHold = {
@@ -26,8 +41,9 @@ export function fittingHold(gateway: Pick<Gateway, 'settings'>, quote: Quote): F
     calls: quote.tools?.calls,
     small: smallRequestCost(quote, minOutputTokens),
     fitInto(room) {
-      const fit = fitInto(quote, room);
-      if (!fit) return undefined;
+      const whole = fitInto(quote, room);
+      if (!whole) return undefined;
+      const fit = shareRoom(quote, whole, room);
       if (fit.outputTokens < quote.outputTokens) hold.outputTokens = fit.outputTokens;
       hold.calls = fit.calls;
       return fit.amount;
