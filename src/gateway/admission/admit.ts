@@ -209,6 +209,6 @@ function outcomeOf(
     case 'wait':
       context.exchange.need = leastNeed(hold.quote, hold.quote.least, context.request.maxOutputTokens);
       if (context.exchange.gone) throw new ClientGone();
-      throw budgetBusy(result.standing);
+      throw budgetBusy(result.standing, hold.quote.least, context.exchange.need);
   }
 }

@@ -44,17 +44,24 @@ export function budgetExceeded({ standing, needed, need, model, calendar, header
     headers: { 'x-should-retry': 'false' },
     fields: {
       ...(isFromCodex(headers) && Number.isFinite(resetsAt) ? { resets_at: Math.ceil(resetsAt / 1000) } : {}),
-      budget_id: name,
-      spent_usd: usdNumber(posted),
-      held_usd: usdNumber(pending),
-      left_usd: usdNumber(Math.max(0, budget.capNanoUsd - posted - pending)),
-      cap_usd: usdNumber(budget.capNanoUsd),
-      needed_usd: usdNumber(needed),
-      ...(need && { need: needResponse(need) }),
+      ...roomFields(standing, needed, need),
       reset_at: isoTime(resetsAt),
       command,
     },
   });
+}
+
+/** What there is of the budget, and what the request needs of it. */
+function roomFields({ budget, posted, pending }: Standing, needed: NanoUsd, need: RecordedNeed | undefined) {
+  return {
+    budget_id: budgetName(budget),
+    spent_usd: usdNumber(posted),
+    held_usd: usdNumber(pending),
+    left_usd: usdNumber(Math.max(0, budget.capNanoUsd - posted - pending)),
+    cap_usd: usdNumber(budget.capNanoUsd),
+    needed_usd: usdNumber(needed),
+    ...(need && { need: needResponse(need) }),
+  };
 }
 
 /** When there is room again. A cap of 0 has none after the reset either. */
@@ -103,16 +110,16 @@ export function blockedStatus(headers: IncomingHttpHeaders): number {
 }
 
 /** 429: there will be room when a running request ends. */
-export function budgetBusy(standing: Standing): GwError {
+export function budgetBusy(standing: Standing, needed: NanoUsd, need: RecordedNeed | undefined): GwError {
   const { budget, posted, pending } = standing;
   return new GwError(
-    `running requests hold the rest of budget ${budgetName(budget)}: ${formatUsd(posted)} spent and ${formatUsd(pending)} held of ${formatUsd(budget.capNanoUsd)}. Try again when they have finished`,
+    `running requests hold the rest of budget ${budgetName(budget)}: ${formatUsd(posted)} spent and ${formatUsd(pending)} held of ${formatUsd(budget.capNanoUsd)}, and the request needs up to ${formatUsd(needed)}${needText(need)}. Try again when they have finished`,
     {
       status: 429,
       type: 'rate_limit_error',
       code: 'budget_busy',
       headers: { 'retry-after': '2' },
-      fields: { budget_id: budgetName(budget) },
+      fields: roomFields(standing, needed, need),
     },
   );
 }

@@ -32,7 +32,8 @@ export function noRoomError(
   if (quote.unpriced)
     return forCodex(unpricedError(admission, quote, standing), context.exchange.request.headers);
   const needed = spent + quote.least;
-  if (needed <= standing.budget.capNanoUsd - standing.posted) return budgetBusy(standing);
+  if (needed <= standing.budget.capNanoUsd - standing.posted)
+    return budgetBusy(standing, needed, leastNeed(quote, quote.least, context.request.maxOutputTokens));
   return exceededError(admission, standing, { quote, needed });
 }
 

@@ -65,7 +65,7 @@ function rememberSeals(bases: ReturnType<typeof createPromptBases>, { messages }
 }
 
 describe('the edit bound', () => {
-  test('is never below the true tokens of an edited session', { timeout: 20_000 + 10 * RUNS }, () => {
+  test('is never below the true tokens of an edited session', { timeout: 20_000 + 30 * RUNS }, () => {
     fc.assert(
       fc.property(providers, steps, (provider, script) => {
         expect(underBound(provider, script)).toBeUndefined();
