@@ -71,6 +71,14 @@ describe('an answer whose client has hung up', () => {
     ]);
   });
 
+  test('ends at the limit for the first byte, if its head never comes, and frees its hold', async () => {
+    const settings = { 'upstream.first_byte_timeout_ms': 100 };
+    const gateway = await startGateway({ ...BUDGET, settings });
+    await abandoned(gateway, PLAIN, hang());
+    expect(await gateway.settled(1)).toMatchObject([{ outcome: 'client_gone', outputTokens: 500 }]);
+    expect(gateway.holds()).toBe(0);
+  });
+
   test('holds its money until its end', async () => {
     const gateway = await startGateway({ budget: { period: 'daily', capUsd: 0.0015 } });
     const gate = createGate();
