@@ -49,6 +49,7 @@ export function quoteRequest(gateway: QuoteParts, context: RequestContext, targe
       inputBound,
       minOutputTokens: settings['admission.min_output_tokens'],
       keepsLimits: gateway.boundTrust.isTrusted(target, 'output'),
+      keepsMaximum: gateway.boundTrust.isTrusted(target, 'maximum'),
       tools: tools || undefined,
     });
 }

@@ -77,6 +77,8 @@ export interface QuoteOptions {
   minOutputTokens: number;
   /** The provider keeps to output limits. If not, the model's maximum is held. Default: true. */
   keepsLimits?: boolean;
+  /** The model keeps to its listed maximum. If not, that is written into the request. Default: true. */
+  keepsMaximum?: boolean;
   tools?: ToolFees | undefined;
 }
 
@@ -94,7 +96,7 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
     roundTokens: limits?.contextTokens ?? UNKNOWN_CONTEXT,
   };
   const { maxOutputTokens, reasoningTokens = 0 } = request;
-  const { keepsLimits = true } = options;
+  const { keepsLimits = true, keepsMaximum = true } = options;
   const most = Math.max(modelMaximum ?? UNKNOWN_MODEL_OUTPUT, reasoningTokens);
   const outputTokens = keepsLimits ? (maxOutputTokens ?? most) : Math.max(maxOutputTokens ?? 0, most);
   const mayLower = request.limitable !== false && keepsLimits;
@@ -110,7 +112,7 @@ export function quote(request: WireRequest, options: QuoteOptions): Quote {
     least: 0,
     mayLower,
     leastOutputTokens: mayLower ? Math.min(leastOutput(request, options), outputTokens) : outputTokens,
-    mustLimit: mayLower && maxOutputTokens === undefined && modelMaximum === undefined,
+    mustLimit: mayLower && maxOutputTokens === undefined && !(keepsMaximum && modelMaximum !== undefined),
     unpriced: card === undefined || request.surcharges?.unknown !== undefined || tools?.unknown !== undefined,
     beyondLimit: request.beyondLimit ?? 0,
     possibleTokens: possibleTokens(options.provider, options.model),

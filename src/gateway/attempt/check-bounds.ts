@@ -31,13 +31,14 @@ export function checkBounds(
   const { id } = context.exchange;
   // What is passed through has no bounds.
   if (!route || !quote.card) return;
-  if (flags & FLAGS.overrun) boundTrust.distrust(target, 'output', id);
+  const limit = (admitted.limit ?? context.request.maxOutputTokens) === undefined ? 'maximum' : 'output';
+  if (flags & FLAGS.overrun) boundTrust.distrust(target, limit, id);
   if (flags & FLAGS.estimated) return;
   if (usage.inputTokens > inputWith(quote, callsOf(admitted)) && quote.inputBound !== 'bytes')
     boundTrust.distrust(target, quote.inputBound, id);
   const most = (limitOf(admitted) + quote.beyondLimit) * quote.choices;
   // The rounds of the provider's tools have a limit each.
-  if (!quote.tools && usage.outputTokens > most + ENDING_TOKENS) boundTrust.distrust(target, 'output', id);
+  if (!quote.tools && usage.outputTokens > most + ENDING_TOKENS) boundTrust.distrust(target, limit, id);
   const tenths = exceededPrice(attempt, relay.usage, metered);
   if (tenths !== undefined) boundTrust.raisePrice(target, tenths, id);
 }

@@ -4,8 +4,11 @@ import { type DistrustedBound, describeExcess } from '../../store/budgets/distru
 import type { InputBound } from './input-bound.ts';
 import type { Target } from './resolver.ts';
 
-/** A bound of a hold that can be switched off: one of the input, or `output`, the limit in the request. */
-export type SwitchedBound = InputBound | 'output';
+/**
+ * A bound of a hold that can be switched off: one of the input; `output`, the limit in the request; or `maximum`, the
+ * output that the model has at most without one.
+ */
+export type SwitchedBound = InputBound | 'output' | 'maximum';
 
 /** Which bounds may be used for a hold, by provider and model. */
 export interface BoundTrust {

@@ -8,7 +8,7 @@ export interface DistrustedBound {
   model: string;
   /**
    * `edit`, `exact` or `provider_count` of the input, for which the bound by bytes stays in use; `output`, the limit in
-   * the request; or `price x1.4`, the cost in relation to the dearest listed price.
+   * the request; `maximum`, the model's own; or `price x1.4`, the cost in relation to the dearest listed price.
    */
   bound: string;
   /** UTC milliseconds. */
@@ -48,6 +48,7 @@ export async function trustBounds(db: Db): Promise<number> {
 /** What a provider did that the bound should have ruled out. */
 export function describeExcess(bound: string): string {
   if (bound === 'output') return 'wrote more output than its limit allowed';
+  if (bound === 'maximum') return 'wrote more output than the maximum that is listed for it';
   if (bound.startsWith('price ')) return 'cost more than the price that was held';
   return `reported more input than the ${bound} bound allowed`;
 }

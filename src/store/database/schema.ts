@@ -265,7 +265,7 @@ export const distrustedBounds = sqliteTable(
   {
     provider: text().notNull(),
     model: text().notNull(),
-    /** `edit`, `exact`, `provider_count`, `output` or `price x1.4`. */
+    /** `edit`, `exact`, `provider_count`, `output`, `maximum` or `price x1.4`. */
     bound: text().notNull(),
     /** UTC milliseconds. */
     at: integer().notNull(),

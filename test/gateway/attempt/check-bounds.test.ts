@@ -66,6 +66,36 @@ describe('a settlement', () => {
     expect(next().outputTokens).toBe(MAXIMUM);
   });
 
+  it('above the maximum of the model has it written into requests without a limit', async () => {
+    const { gateway, attempt } = await start();
+    const { provider } = attempt.target;
+    const target = { ...attempt.target, provider: { ...provider, name: 'openai' }, model: 'gpt-4o' };
+    const ask = (max_tokens?: number) => {
+      const request = { ...attempt.context.request, maxOutputTokens: max_tokens };
+      return { ...attempt, target, context: { ...attempt.context, request } };
+    };
+    const quoteOf = (each: ReturnType<typeof ask>) => quoteRequest(gateway, each.context, target)(1_000);
+    const before = quoteOf(ask());
+    expect(before.mustLimit).toBe(false);
+    const usage = { ...NO_USAGE, outputTokens: before.outputTokens + 17 };
+    const tried = {
+      ...ask(),
+      admitted: {
+        ...attempt.admitted,
+        limit: undefined,
+        quote: { ...before, card: attempt.admitted.quote.card },
+      },
+    };
+    checkBounds(
+      gateway,
+      tried,
+      { relay: { usage: undefined } as never },
+      { usage, costNanoUsd: 0, flags: 0 },
+    );
+    expect(quoteOf(ask())).toEqual({ ...before, mustLimit: true });
+    expect(quoteOf(ask(LIMIT))).toMatchObject({ outputTokens: LIMIT, mustLimit: false, mayLower: true });
+  });
+
   it('above the price raises the price of later holds by as much', async () => {
     const { check, next, warnings } = await start();
     const before = next().amount;
