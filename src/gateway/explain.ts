@@ -2,12 +2,15 @@ import { GwError } from '../errors.ts';
 import { formatRequestId } from '../ids.ts';
 import { type NanoUsd, usdNumber } from '../money.ts';
 import { orderTargets } from '../routing/order.ts';
-import type { LoweredLimit } from '../store/ledger/record.ts';
+import { needResponse } from '../store/ledger/need-response.ts';
+import type { LoweredLimit, RecordedNeed } from '../store/ledger/record.ts';
 import type { Standing } from '../store/ledger/standing.ts';
 import { budgetName } from '../store/ledger/terms.ts';
+import type { WireRequest } from '../wire/request/wire-request.ts';
 import { fittingHold } from './admission/fitting-hold.ts';
 import { countInput, isCountable, leastInput } from './admission/input-tokens.ts';
 import { loweredLimit } from './admission/lowered-limit.ts';
+import { heldNeed, leastNeed } from './admission/need.ts';
 import { leastIfCounted } from './admission/provider-count.ts';
 import type { Quote } from './admission/quote.ts';
 import { quoteRequest } from './admission/quote-request.ts';
@@ -173,7 +176,7 @@ async function explainBudget(
     needs_usd: usdNumber(quote.amount),
     ...outcomeOf(gateway, {
       quote,
-      asked: context.request.maxOutputTokens,
+      request: context.request,
       standings,
       room,
       ifCounted: () => leastIfCounted(gateway, context, target, { quote, quoteFor }),
@@ -183,13 +186,14 @@ async function explainBudget(
 
 interface BudgetOutcome {
   outcome: string;
+  /** As the request's record would have it. */
+  need?: ReturnType<typeof needResponse>;
   max_output_tokens?: LoweredLimit;
 }
 
 interface BudgetQuestion {
   quote: Quote;
-  /** The request's own output limit. */
-  asked: number | undefined;
+  request: WireRequest;
   standings: readonly Standing[];
   room: NanoUsd;
   /** The least that the request may need by the provider's count. */
@@ -198,23 +202,31 @@ interface BudgetQuestion {
 
 function outcomeOf(
   gateway: Pick<Gateway, 'settings'>,
-  { quote, asked, standings, room, ifCounted }: BudgetQuestion,
+  { quote, request, standings, room, ifCounted }: BudgetQuestion,
 ): BudgetOutcome {
   if (quote.unpriced) return { outcome: 'refused: its price is not known' };
-  if (quote.amount === 0 || quote.amount <= room) return { outcome: 'admitted' };
   const hold = fittingHold(gateway, quote);
-  if (hold.fitInto(room) !== undefined) {
-    const lowered = loweredLimit(quote, hold.outputTokens, asked);
+  if (quote.amount === 0 || quote.amount <= room)
+    return { outcome: 'admitted', ...shown(heldNeed(request, hold, quote.amount)) };
+  const fitted = hold.fitInto(room);
+  if (fitted !== undefined) {
+    const need = shown(heldNeed(request, hold, fitted));
+    const lowered = loweredLimit(quote, hold.outputTokens, request.maxOutputTokens);
     return lowered
-      ? { outcome: `admitted, cut to ${lowered.sent} output tokens`, max_output_tokens: lowered }
-      : { outcome: `admitted, cut to ${hold.calls} calls of tools` };
+      ? { outcome: `admitted, cut to ${lowered.sent} output tokens`, ...need, max_output_tokens: lowered }
+      : { outcome: `admitted, cut to ${hold.calls} calls of tools`, ...need };
   }
+  const need = shown(leastNeed(quote, quote.least, request.maxOutputTokens));
   const left = Math.min(...standings.map(({ budget, posted }) => budget.capNanoUsd - posted));
-  if (quote.least <= left) return { outcome: 'waits for running requests to end' };
+  if (quote.least <= left) return { outcome: 'waits for running requests to end', ...need };
   const mayFit = (ifCounted() ?? Number.POSITIVE_INFINITY) <= left;
   return {
     outcome: mayFit
       ? 'refused, unless it fits by the input tokens that the provider counts'
       : 'refused: no room in this period',
+    ...need,
   };
 }
+
+const shown = (need: RecordedNeed | undefined): Pick<BudgetOutcome, 'need'> =>
+  need ? { need: needResponse(need) } : {};

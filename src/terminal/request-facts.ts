@@ -117,7 +117,7 @@ const BOUND_WORDS: Readonly<Record<string, string>> = {
 };
 
 /** What the request could have cost at most, and how its input was bounded. */
-function needText(need: Record<string, unknown>): string {
+export function needText(need: Record<string, unknown>): string {
   const usd = (value: unknown) => formatUsd(Math.round(Number(value) * NANO_PER_USD));
   const bound = BOUND_WORDS[String(need.input_bound)] ?? String(need.input_bound);
   const fees = Number(need.fees_usd) > 0 ? `, fees ${usd(need.fees_usd)}` : '';

@@ -109,7 +109,21 @@ describe('the outcome of admission', () => {
       max_output_tokens: { asked },
       outcome: `admitted, cut to ${sent} output tokens`,
     });
+    const need = { input_bound: 'bytes', output_tokens: sent, output_asked_tokens: asked };
+    expect(budget).toMatchObject({ need });
     expect((await explain({ max_tokens: sent - 100 })).budget).not.toHaveProperty('max_output_tokens');
+  });
+
+  test('has the need that a refusal and its record have', async () => {
+    const { gateway, explain } = await start(SMALL);
+    const fields = { max_tokens: 100_000, messages: LONG };
+    const { need } = (await explain(fields)).budget as { need: object };
+    // As long as `service`, whose bytes count.
+    const user = 'x'.repeat(17);
+    const refused = (await gateway.post({ ...MANY, ...fields, user })).json() as { error: { need: object } };
+    const [record] = await gateway.settled(1);
+    expect([refused.error.need, record?.detail]).toMatchObject([need, { need }]);
+    expect(need).toMatchObject({ output_tokens: 256, output_asked_tokens: 100_000 });
   });
 
   test('of a model without a price is a refusal', async () => {

@@ -1,4 +1,5 @@
 import { formatUsd, NANO_PER_USD } from '../../money.ts';
+import { needText } from '../../terminal/request-facts.ts';
 import { servedBy } from '../../terminal/request-words.ts';
 import type { Plan, Refused } from './plan.ts';
 import type { TierAnswer } from './tier.ts';
@@ -18,6 +19,7 @@ export function planFacts(plan: Plan | Refused): Fact[] {
     ...(budget
       ? [['budget', `${budget.outcome}; ${budget.name} has ${usd(budget.room_usd)} left`] as Fact]
       : []),
+    ...(budget?.need ? [['need', needText(budget.need)] as Fact] : []),
   ];
 }
 

@@ -27,7 +27,13 @@ export interface Plan {
     worst_case_usd?: number;
   }[];
   saved_tokens: number;
-  budget: { name: string; room_usd: number; needs_usd: number; outcome: string } | null;
+  budget: {
+    name: string;
+    room_usd: number;
+    needs_usd: number;
+    outcome: string;
+    need?: Record<string, unknown>;
+  } | null;
 }
 
 /** A request that gw would refuse. */

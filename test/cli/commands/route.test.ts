@@ -108,7 +108,7 @@ describe('gw route', () => {
     await cli.exec(['start']);
     const whole = await cli.exec(['route', '-'], { stdin: body({}) });
     expect(whole.stdout).toMatch(
-      /\ntarget +sandbox\/small, then sandbox\/large, for at most \$0\.\d+\nbudget admitted; default\/daily has \$5\.00 left\n$/,
+      /\ntarget +sandbox\/small, then sandbox\/large, for at most \$0\.\d+\nbudget admitted; default\/daily has \$5\.00 left\nneed {3}at most [\d,]+ tokens in \(by bytes\) \$[\d.]+, [\d,]+ out \$[\d.]+\n$/,
     );
     const once = await cli.exec(['route', '-', '--json'], { stdin: body({ service: { route: false } }) });
     expect(JSON.parse(once.stdout)).toMatchObject({
