@@ -1,6 +1,7 @@
 import { createAttribution } from '../attribution/attribution.ts';
 import { type Compressor, createCompressor } from '../compression/compressor.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
+import { createRunningCalls } from '../gateway/state/access/running-calls.ts';
 import { createAccountSurcharges } from '../gateway/state/account-surcharges.ts';
 import { createAdmissionQueue } from '../gateway/state/admission-queue.ts';
 import { createAuthenticator } from '../gateway/state/authenticator.ts';
@@ -66,7 +67,9 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     now: () => clock.now(),
     warn,
   });
-  configuration.onChange(() => {
+  const runningCalls = createRunningCalls(current().projectCuts);
+  configuration.onChange(({ projectCuts }) => {
+    runningCalls.apply(projectCuts);
     authenticator.forget();
     resolver.forget();
     tiers.forget();
@@ -110,6 +113,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     tokens: createTokenCounter(),
     compressor: options.compressor ?? createCompressor({ clock, warn }),
     upstreams,
+    runningCalls,
     responsesSupport: createResponsesSupport(clock.now),
     memory: createItemMemory(),
     warn,

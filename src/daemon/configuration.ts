@@ -7,6 +7,7 @@ import { type Catalog, createCatalog } from '../pricing/catalog.ts';
 import type { PriceOverride } from '../pricing/override.ts';
 import { buildRegistry, type Registry, type RegistryOptions } from '../providers/registry.ts';
 import { listPrices } from '../store/accounts/prices.ts';
+import { type ProjectCut, readProjectCuts } from '../store/accounts/projects.ts';
 import { projectsWithRepoBudgets } from '../store/budgets/budgets.ts';
 import type { Db } from '../store/database/open.ts';
 import { createConfigurationWatch } from '../store/database/write.ts';
@@ -19,6 +20,8 @@ export interface Configuration {
   catalog: Catalog;
   /** The projects with repository budgets. */
   repoBudgets: ReadonlySet<number>;
+  /** The projects whose running requests were ever cut, and when. */
+  projectCuts: ReadonlyMap<number, ProjectCut>;
   problems: string[];
 }
 
@@ -101,6 +104,7 @@ async function read(
     registry,
     catalog: createCatalog({ overrides: await readOverrides(options.db), now: options.now }),
     repoBudgets: projectsWithRepoBudgets(options.db),
+    projectCuts: readProjectCuts(options.db),
     problems: [...problems, ...registry.problems.map(({ name, message }) => `provider ${name} ${message}`)],
   };
 }

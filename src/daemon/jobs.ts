@@ -16,6 +16,8 @@ export interface JobsOptions extends Core {
 /** The warm-up loads what the first long prompt needs, once the daemon has started. */
 const WARM_UP_AFTER_MS = 500;
 const SWEEP_EVERY_MS = 5_000;
+/** Without requests, nothing else notices a change: of the retention, or that running requests are to be cut. */
+const REFRESH_EVERY_MS = 1_000;
 /** A daemon that is killed loses at most this much of the conversations. */
 const SAVE_CONVERSATIONS_EVERY_MS = 60_000;
 const JUDGE_EVERY_MS = 3_600_000;
@@ -32,6 +34,7 @@ export function startJobs(options: JobsOptions): () => Promise<void> {
 
   const stops = [
     clock.after(WARM_UP_AFTER_MS, compressor.warmUp),
+    every(REFRESH_EVERY_MS, async () => options.configuration.refresh()),
     every(SWEEP_EVERY_MS, options.recover),
     every(SWEEP_EVERY_MS, ledger.roll),
     every(JUDGE_EVERY_MS, () => judgeOptimizer(options)),
@@ -53,11 +56,6 @@ function maintenanceSteps({ db, clock, ledger, archive, configuration }: Core): 
     return keepMs !== undefined && ledger.write(() => pruning[kind](clock.now(), keepMs));
   };
   return [
-    async () => {
-      // Without requests, nothing else notices that the retention setting has changed.
-      await configuration.refresh();
-      return false;
-    },
     () => ledger.writeApart(() => archive.sumNextHour(clock.now() - SUM_AFTER_MS)),
     prune('requests'),
     prune('deliveries'),

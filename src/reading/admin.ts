@@ -22,6 +22,12 @@ export interface BudgetChange extends BudgetName {
   windowMs?: number | undefined;
 }
 
+export interface Pause {
+  paused: boolean;
+  /** Also ends the requests that are running. Their cost is booked. */
+  cut?: boolean;
+}
+
 /**
  * What commands and the dashboard change: in the local database, or through a gw's HTTP API. Throws GwError 400, 403
  * and 404. Through HTTP, all but the webhooks of a key's own project need an admin key.
@@ -32,7 +38,9 @@ export interface Admin {
   createKey(key: { project: string; admin: boolean; label: string | null }): Promise<NewKeyView>;
   revokeKey(id: number): Promise<void>;
   addProject(name: string, plan: Plan): Promise<void>;
-  changeProject(name: string, change: { plan?: Plan; paused?: boolean }): Promise<void>;
+  changeProject(name: string, change: { plan?: Plan } & Partial<Pause>): Promise<void>;
+  /** Pauses or resumes all projects at once. Returns their names. */
+  pauseAll(pause: Pause): Promise<string[]>;
   removeProject(name: string): Promise<void>;
   setPrice(price: StoredPrice): Promise<void>;
   /** False if there was none. */

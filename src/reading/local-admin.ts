@@ -6,6 +6,7 @@ import {
   findProject,
   getProject,
   removeProject,
+  setAllPaused,
   setPaused,
   setPlan,
 } from '../store/accounts/projects.ts';
@@ -33,6 +34,8 @@ export interface AdminSources {
 /** Changes the local database. */
 export function createLocalAdmin(sources: AdminSources): Admin {
   const { db, scope: caller, calendar, now, change, webhooks } = sources;
+  const pauseTimes = (paused: boolean, cut: boolean) =>
+    [paused ? now() : null, paused && cut ? now() : null] as const;
   return {
     setBudget: ({ project, period, capNanoUsd, alertPercent, windowMs, repo, scope }) =>
       change(async () => {
@@ -60,11 +63,12 @@ export function createLocalAdmin(sources: AdminSources): Admin {
     revokeKey: (id) => change(() => revokeKey(db, id, now())),
     addProject: (name, plan) =>
       change(async () => void (await createProject(db, { name, plan, now: now() }))),
-    changeProject: (name, { plan, paused }) =>
+    changeProject: (name, { plan, paused, cut = false }) =>
       change(async () => {
         if (plan !== undefined) await setPlan(db, name, plan);
-        if (paused !== undefined) await setPaused(db, name, paused ? now() : null);
+        if (paused !== undefined) await setPaused(db, name, ...pauseTimes(paused, cut));
       }),
+    pauseAll: ({ paused, cut = false }) => change(() => setAllPaused(db, ...pauseTimes(paused, cut))),
     removeProject: (name) =>
       change(async () => {
         await removeProject(db, name, now());

@@ -40,6 +40,12 @@ export function createRemoteAdmin(ask: AskRemote): Admin {
     async changeProject(name, change) {
       await ask({ method: 'PATCH', path: `/v1/gw/projects/${one(name)}`, body: change });
     },
+    async pauseAll(pause) {
+      const { projects } = (await ask({ method: 'PATCH', path: '/v1/gw/projects', body: pause })) as {
+        projects: string[];
+      };
+      return projects;
+    },
     async removeProject(name) {
       await ask({ method: 'DELETE', path: `/v1/gw/projects/${one(name)}` });
     },

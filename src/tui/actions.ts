@@ -26,6 +26,16 @@ async function perform(admin: Admin, command: Command): Promise<CommandResult> {
       const count = await admin.webhooks.replayFailed({ webhook });
       return { message: `Queued ${count} ${count === 1 ? 'delivery' : 'deliveries'} to ${webhook}.` };
     }
+    case 'stop_all':
+    case 'resume_all': {
+      const paused = command.kind === 'stop_all';
+      const projects = await admin.pauseAll({ paused, cut: paused });
+      return {
+        message: paused
+          ? `Paused all projects (${projects.join(', ')}) and cut their running requests. To resume them, press S again.`
+          : `Resumed all projects (${projects.join(', ')}).`,
+      };
+    }
     case 'pause_project':
     case 'resume_project': {
       const paused = command.kind === 'pause_project';

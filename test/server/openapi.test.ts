@@ -145,6 +145,8 @@ test('every route answers as the document says, field for field', async () => {
 
   await call('POST /v1/gw/projects', {}, { body: { project_id: 'web' } });
   await call('PATCH /v1/gw/projects/{project}', { project: 'web' }, { body: { paused: true } });
+  await call('PATCH /v1/gw/projects', {}, { body: { paused: true, cut: true } });
+  await call('PATCH /v1/gw/projects', {}, { body: { paused: false } });
   await call('GET /v1/gw/projects');
   const key = await call('POST /v1/gw/keys', {}, { body: { project_id: 'web', label: 'ci' } });
   await call('DELETE /v1/gw/keys/{id}', { id: key.id });
@@ -264,6 +266,7 @@ describe('the routes of /v1/gw', () => {
       ['POST', 'keys'],
       ['DELETE', 'keys/1'],
       ['POST', 'projects'],
+      ['PATCH', 'projects'],
       ['PATCH', 'projects/web'],
       ['DELETE', 'projects/web'],
       ['PUT', 'prices'],

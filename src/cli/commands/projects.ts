@@ -5,7 +5,13 @@ import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
+import { CliError, EXIT } from '../exit.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
+
+interface PauseOptions {
+  all?: boolean;
+  cut?: boolean;
+}
 
 export const projects: SetUp = (command, context) => {
   command
@@ -19,13 +25,20 @@ export const projects: SetUp = (command, context) => {
     .addOption(new Option('--plan <plan>', 'plan of the project').choices(PLANS).default('pro'))
     .action((name: string, { plan }: { plan: Plan }) => add(context, name, plan));
   command
-    .command('pause <name>')
+    .command('pause [project]')
     .description('refuse the requests of a project until it is resumed')
-    .action((name: string) => pause(context, name));
+    .option('--all', 'all projects')
+    .option('--cut', 'end running requests too; what they have cost is booked')
+    .action((name: string | undefined, options: PauseOptions) =>
+      setPaused(context, name, { ...options, paused: true }),
+    );
   command
-    .command('resume <name>')
+    .command('resume [project]')
     .description('accept the requests of a paused project again')
-    .action((name: string) => resume(context, name));
+    .option('--all', 'all projects')
+    .action((name: string | undefined, options: PauseOptions) =>
+      setPaused(context, name, { ...options, paused: false }),
+    );
   command
     .command('remove <name>')
     .description('remove a project: its keys stop working, its history stays')
@@ -60,14 +73,29 @@ async function add(context: Context, name: string, plan: Plan): Promise<void> {
   note(context, `Created project ${name}. Next: eval "$(gw env -p ${name})"   gw budget set 5 -p ${name}`);
 }
 
-async function pause(context: Context, name: string): Promise<void> {
-  await withAdmin(context, ({ changeProject }) => changeProject(name, { paused: true }));
-  note(context, `Paused project ${name}: its requests are refused. To resume it: gw projects resume ${name}`);
-}
-
-async function resume(context: Context, name: string): Promise<void> {
-  await withAdmin(context, ({ changeProject }) => changeProject(name, { paused: false }));
-  note(context, `Resumed project ${name}.`);
+async function setPaused(
+  context: Context,
+  name: string | undefined,
+  { paused, all = false, cut = false }: PauseOptions & { paused: boolean },
+): Promise<void> {
+  if (all === (name !== undefined)) {
+    const command = `gw projects ${paused ? 'pause' : 'resume'}`;
+    throw new CliError(`name a project, or use --all: ${command} PROJECT, or ${command} --all`, EXIT.usage);
+  }
+  const projects = await withAdmin(context, async ({ changeProject, pauseAll }) => {
+    if (name === undefined) return pauseAll({ paused, cut });
+    await changeProject(name, { paused, cut });
+    return [name];
+  });
+  const which = all ? `all projects (${projects.join(', ')})` : `project ${name}`;
+  const their = all ? 'their' : 'its';
+  const running = cut ? ` Running ones are cut within a second, and what they have cost is booked.` : '';
+  note(
+    context,
+    paused
+      ? `Paused ${which}: ${their} requests are refused.${running} To resume: gw projects resume ${name ?? '--all'}`
+      : `Resumed ${which}.`,
+  );
 }
 
 async function remove(context: Context, name: string): Promise<void> {

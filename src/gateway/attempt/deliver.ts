@@ -3,6 +3,7 @@ import { headersByName } from '../../raw-headers.ts';
 import type { FailureClass } from '../../routing/failure.ts';
 import { describeError, parseObject } from '../../wire/answer/events.ts';
 import { type ServiceHeaders, serviceHeaders } from '../answer/service-headers.ts';
+import { PROJECT_PAUSED, pausedMessage } from '../context/accounts.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { Attempt, AttemptResult } from './attempt.ts';
 import { describeFailure, isRequestFault, isWithheld, reasonOf, statusFor } from './outcome.ts';
@@ -14,7 +15,7 @@ import type { Settlement } from './settle.ts';
  */
 export function deliver(
   { pasteable }: Pick<Gateway, 'pasteable'>,
-  { target }: Attempt,
+  { context, target }: Attempt,
   result: AttemptResult,
   { usage }: Settlement,
 ): void {
@@ -28,7 +29,11 @@ export function deliver(
     else relay.finish();
   } else if (end.kind === 'capped') relay.finishAtLimit(usage);
   else if (end.kind === 'aborted') return;
-  else {
+  else if (end.kind === 'cut') {
+    const message = pausedMessage(context.project);
+    if (relay.started) relay.breakOff({ message: pasteable(message), code: PROJECT_PAUSED.code });
+    else throw failureOf(message, PROJECT_PAUSED, headers);
+  } else {
     const { status, code, message: what } = describeFailure(end);
     const message = `${provider} ${what} (${reasonOf(end)}). See: gw providers test ${provider}`;
     if (relay.started) relay.breakOff({ message: pasteable(message), code });

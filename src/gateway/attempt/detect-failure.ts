@@ -38,6 +38,7 @@ function faultOf(relay: Relay, end: CallEnd): UpstreamOutcome | undefined {
     case 'capped':
       return undefined;
     case 'aborted':
+    case 'cut':
       return { kind: 'client_abort' };
     case 'failed':
       return { kind: 'socket', code: end.error.code ?? end.error.message };

@@ -7,6 +7,7 @@ import type { Relay } from '../answer/relay.ts';
 import type { GoneListener } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { stopsWhenCut } from '../metering/stops-when-cut.ts';
+import type { CuttableCall } from '../state/access/running-calls.ts';
 import {
   type CallEnd,
   notSent,
@@ -24,13 +25,13 @@ export function isGuarded({ context, admitted }: Attempt): boolean {
 }
 
 /** What a call uses of the gateway. */
-type CallParts = Pick<Gateway, 'bodies' | 'clock' | 'settings' | 'tokens' | 'upstreams'>;
+type CallParts = Pick<Gateway, 'bodies' | 'clock' | 'runningCalls' | 'settings' | 'tokens' | 'upstreams'>;
 
 /**
- * A call of a provider. Aborts it when the client hangs up and that saves money, the output outgrows its hold, the first
- * byte is late, or nobody needs the rest of the answer.
+ * A call of a provider. Aborts it when the client hangs up and that saves money, its project is cut, the output outgrows
+ * its hold, the first byte is late, or nobody needs the rest of the answer.
  */
-export class GuardedCall implements RelayObserver, GoneListener {
+export class GuardedCall implements RelayObserver, GoneListener, CuttableCall {
   /** How the call ended, for the request. */
   readonly end: Promise<CallEnd>;
   #resolveEnd: (end: CallEnd) => void = () => {};
@@ -42,6 +43,7 @@ export class GuardedCall implements RelayObserver, GoneListener {
   #release: (() => void) | undefined;
   #isOver = false;
   #isCapped = false;
+  #isCut = false;
   #isTooLong = false;
   #isLate = false;
   readonly #gateway: CallParts;
@@ -69,11 +71,14 @@ export class GuardedCall implements RelayObserver, GoneListener {
     if (limitMs !== undefined) {
       this.#cancelTimer = gateway.clock.after(limitMs, () => this.#giveUp(relay));
     }
-    const call = exchange.gone
-      ? notSent()
-      : send(gateway.upstreams.of(target.provider.origin), request, relay);
+    this.#isCut = gateway.runningCalls.isCut(context.project.id);
+    const call =
+      exchange.gone || this.#isCut
+        ? notSent()
+        : send(gateway.upstreams.of(target.provider.origin), request, relay);
     this.#call = call;
     exchange.listener = this;
+    gateway.runningCalls.add(context.project.id, this);
     void call.end.then((end) => this.#finish(end));
   }
 
@@ -97,6 +102,11 @@ export class GuardedCall implements RelayObserver, GoneListener {
   #giveUp(relay: Relay): void {
     if (relay.status !== 0) return;
     this.#isLate = true;
+    this.#call?.abort();
+  }
+
+  cut(): void {
+    this.#isCut = true;
     this.#call?.abort();
   }
 
@@ -135,7 +145,9 @@ export class GuardedCall implements RelayObserver, GoneListener {
     this.#isOver = true;
     this.#cancelTimer?.();
     this.#release?.();
-    this.#attempt.context.exchange.listener = undefined;
+    const { exchange, project } = this.#attempt.context;
+    exchange.listener = undefined;
+    this.#gateway.runningCalls.remove(project.id, this);
     this.#resolveEnd(this.#explain(end));
   }
 
@@ -143,6 +155,7 @@ export class GuardedCall implements RelayObserver, GoneListener {
   #explain(end: CallEnd): CallEnd {
     const { exchange } = this.#attempt.context;
     if (end.kind !== 'aborted') return end;
+    if (this.#isCut && !exchange.gone) return { kind: 'cut', sent: end.sent };
     if (this.#isCapped) return { kind: 'capped' };
     if (this.#isTooLong) return failed('an answer without end', TOO_LONG, { sent: true, answered: true });
     if (!this.#isLate || exchange.gone) return end;

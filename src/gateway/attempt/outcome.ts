@@ -23,6 +23,12 @@ export function recordedOutcome(result: AttemptResult): RecordedOutcome {
       return { status, outcome: 'capped', detail: undefined };
     case 'aborted':
       return { status: status || 499, outcome: 'client_gone', detail: undefined };
+    case 'cut':
+      return {
+        status: relay.started ? status : 403,
+        outcome: 'refused',
+        detail: { error: 'project_paused' },
+      };
     case 'failed': {
       const { code, status: reported } = describeFailure(end);
       const detail = { error: code, cause: reasonOf(end) };

@@ -12,7 +12,10 @@ import { GuardedCall, isGuarded } from './guarded-call.ts';
 import { historyText } from './history.ts';
 
 /** What this stage uses of the gateway. */
-type SendParts = Pick<Gateway, 'bodies' | 'clock' | 'settings' | 'router' | 'tokens' | 'upstreams' | 'warn'>;
+type SendParts = Pick<
+  Gateway,
+  'bodies' | 'clock' | 'runningCalls' | 'settings' | 'router' | 'tokens' | 'upstreams' | 'warn'
+>;
 
 /**
  * Sends the request to its target and receives the answer. Resolves when the call has ended. A stream that has started

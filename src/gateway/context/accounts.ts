@@ -5,6 +5,12 @@ export interface ProjectRef {
   paused: boolean;
 }
 
+export const PROJECT_PAUSED = { status: 403, type: 'permission_error', code: 'project_paused' } as const;
+
+export function pausedMessage({ name }: Pick<ProjectRef, 'name'>): string {
+  return `project ${name} is paused. To resume it: gw projects resume ${name}`;
+}
+
 /** Finds an existing project by name. */
 export type FindProject = (name: string) => ProjectRef | undefined;
 

@@ -9,6 +9,7 @@ import type { Provider } from '../../providers/registry.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
 import type { TokenCounter } from '../../tokens/counter.ts';
 import type { ItemMemory } from '../../translation/responses-over-chat/item-memory.ts';
+import type { RunningCalls } from '../state/access/running-calls.ts';
 import type { AccountSurcharges } from '../state/account-surcharges.ts';
 import type { AdmissionQueue } from '../state/admission-queue.ts';
 import type { Authenticator } from '../state/authenticator.ts';
@@ -58,6 +59,7 @@ export interface Gateway {
   tokens: TokenCounter;
   compressor: Compressor;
   upstreams: UpstreamPools;
+  runningCalls: RunningCalls;
   responsesSupport: ResponsesSupport;
   /** Items of translated answers, which clients refer to later. */
   memory: ItemMemory;

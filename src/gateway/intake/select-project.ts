@@ -1,6 +1,6 @@
 import { budgetForbidden, GwError, notFound } from '../../errors.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
-import type { Accounts, ProjectRef } from '../context/accounts.ts';
+import { type Accounts, PROJECT_PAUSED, type ProjectRef, pausedMessage } from '../context/accounts.ts';
 
 /** A budget's name: `project/period`, or `project/period@/path/to/repository`. */
 const BUDGET = /^([^/]+)\/(daily|monthly|rolling)(?:@(.+))?$/s;
@@ -16,13 +16,7 @@ export function repositoryIn(budgetId: string | undefined): string {
  */
 export function selectProject(caller: Caller, budgetId: string | undefined, accounts: Accounts): ProjectRef {
   const project = budgetId === undefined ? ownProject(caller) : namedProject(caller, budgetId, accounts);
-  if (project.paused) {
-    throw new GwError(`project ${project.name} is paused. To resume it: gw projects resume ${project.name}`, {
-      status: 403,
-      type: 'permission_error',
-      code: 'project_paused',
-    });
-  }
+  if (project.paused) throw new GwError(pausedMessage(project), PROJECT_PAUSED);
   return project;
 }
 

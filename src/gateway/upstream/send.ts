@@ -15,6 +15,8 @@ export type CallEnd =
   | { kind: 'complete' }
   /** gw cut it because the client hung up. */
   | { kind: 'aborted'; sent: boolean }
+  /** gw cut it because its project was paused with `--cut`. */
+  | { kind: 'cut'; sent: boolean }
   /** gw cut it because the provider generated more than the hold covers. */
   | { kind: 'capped' }
   /** `sent`: the request may have reached the provider. */
@@ -58,7 +60,7 @@ export function send(upstream: Upstream, request: UpstreamRequest, receiver: Rec
   return handler;
 }
 
-/** The result for a call that is not made because the client has hung up. */
+/** The result for a call that is not made because nobody waits for it any more. */
 export function notSent(): UpstreamCall {
   return { end: Promise.resolve({ kind: 'aborted', sent: false }), sent: false, abort: () => {} };
 }

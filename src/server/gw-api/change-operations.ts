@@ -10,6 +10,11 @@ import { timeParameter } from './read-operations.ts';
 const plan = z.enum(PLANS as [Plan]);
 const project_id = z.string();
 
+const cut = z
+  .boolean()
+  .default(false)
+  .describe('with paused: also ends the requests that are running; their cost is booked');
+
 const PICO_PER_USD_PER_MILLION = 1_000_000;
 const PICO_PER_USD = 1_000_000_000_000;
 
@@ -81,19 +86,33 @@ export const CHANGE_OPERATIONS = {
       return { object: 'project' as const, ...body };
     },
   }),
+  'PATCH /v1/gw/projects': operation({
+    summary: 'pause or resume all projects',
+    admin: ['changing projects', 'gw projects'],
+    body: z.strictObject({ paused: z.boolean(), cut }),
+    response: z.object({
+      object: z.literal('projects'),
+      projects: z.array(project_id),
+      paused: z.boolean(),
+    }),
+    run: async ({ admin, body }) => {
+      const projects = await (await admin()).pauseAll(body);
+      return { object: 'projects' as const, projects, paused: body.paused };
+    },
+  }),
   'PATCH /v1/gw/projects/{project}': operation({
     summary: 'pause or resume a project, or change its plan',
     admin: ['changing projects', 'gw projects'],
-    body: z.strictObject({ plan: plan.optional(), paused: z.boolean().optional() }),
+    body: z.strictObject({ plan: plan.optional(), paused: z.boolean().optional(), cut }),
     response: z.object({
       object: z.literal('project'),
       project_id,
       plan: plan.optional(),
       paused: z.boolean().optional(),
     }),
-    run: async ({ admin, parameters: { project = '' }, body: { plan, paused } }) => {
+    run: async ({ admin, parameters: { project = '' }, body: { plan, paused, cut } }) => {
       const change = { ...(plan === undefined ? {} : { plan }), ...(paused === undefined ? {} : { paused }) };
-      await (await admin()).changeProject(project, change);
+      await (await admin()).changeProject(project, { ...change, cut });
       return { object: 'project' as const, project_id: project, ...change };
     },
   }),

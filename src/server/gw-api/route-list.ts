@@ -19,6 +19,7 @@ export const GW_ROUTES = {
   'DELETE /v1/gw/keys/{id}': 200,
   'GET /v1/gw/projects': 200,
   'POST /v1/gw/projects': 201,
+  'PATCH /v1/gw/projects': 200,
   'PATCH /v1/gw/projects/{project}': 200,
   'DELETE /v1/gw/projects/{project}': 200,
   'GET /v1/gw/prices': 200,

@@ -80,12 +80,52 @@ export async function setPlan(db: Db, name: string, plan: Plan): Promise<void> {
   changeConfiguration(db, () => db.prepare('UPDATE projects SET plan = ? WHERE id = ?').run(plan, id));
 }
 
-/** Pauses a project, so that its requests are refused, or resumes it (null). 404 for an unknown one. */
-export async function setPaused(db: Db, name: string, pausedAt: number | null): Promise<void> {
+const SET_PAUSED = `UPDATE projects SET paused_at = @pausedAt,
+  cut_at = iif(@cutAt IS NULL, cut_at, max(@cutAt, coalesce(cut_at, 0) + 1))`;
+
+/**
+ * Pauses a project, so that its requests are refused, or resumes it (null). With `cutAt`, daemons also end the requests
+ * that are running. 404 for an unknown one.
+ */
+export async function setPaused(
+  db: Db,
+  name: string,
+  pausedAt: number | null,
+  cutAt: number | null = null,
+): Promise<void> {
   const { id } = await getProject(db, name);
-  changeConfiguration(db, () =>
-    db.prepare('UPDATE projects SET paused_at = ? WHERE id = ?').run(pausedAt, id),
+  changeConfiguration(db, () => db.prepare(`${SET_PAUSED} WHERE id = @id`).run({ pausedAt, cutAt, id }));
+}
+
+/** As `setPaused`, for all projects at once. Returns their names. */
+export async function setAllPaused(
+  db: Db,
+  pausedAt: number | null,
+  cutAt: number | null = null,
+): Promise<string[]> {
+  const names = changeConfiguration(db, () =>
+    db
+      .prepare<[object], string>(`${SET_PAUSED} WHERE removed_at IS NULL RETURNING name`)
+      .pluck()
+      .all({ pausedAt, cutAt }),
   );
+  return names.sort();
+}
+
+/** Whether a project is paused, and when its running requests were cut last. */
+export interface ProjectCut {
+  cutAt: number;
+  isPaused: boolean;
+}
+
+/** The projects whose running requests were ever cut, by id. */
+export function readProjectCuts(db: Db): ReadonlyMap<number, ProjectCut> {
+  const rows = db
+    .prepare<[], { id: number; cutAt: number; pausedAt: number | null }>(
+      'SELECT id, cut_at AS cutAt, paused_at AS pausedAt FROM projects WHERE cut_at IS NOT NULL',
+    )
+    .all();
+  return new Map(rows.map(({ id, cutAt, pausedAt }) => [id, { cutAt, isPaused: pausedAt !== null }]));
 }
 
 /**

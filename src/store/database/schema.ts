@@ -18,22 +18,37 @@ export const projects = sqliteTable('projects', {
   createdAt: integer('created_at').notNull(),
   pausedAt: integer('paused_at'),
   removedAt: integer('removed_at'),
+  /** When its running requests were cut last. */
+  cutAt: integer('cut_at'),
 });
 
-export const keys = sqliteTable('keys', {
-  id: integer().primaryKey(),
-  projectId: integer('project_id')
-    .notNull()
-    .references(() => projects.id),
-  /** SHA-256 of the key; the key itself is stored nowhere. */
-  hash: blob({ mode: 'buffer' }).notNull().unique(),
-  /** The key's last four characters, to tell keys apart. */
-  hint: text().notNull(),
-  label: text(),
-  admin: integer({ mode: 'boolean' }).notNull(),
-  createdAt: integer('created_at').notNull(),
-  revokedAt: integer('revoked_at'),
-});
+export const keys = sqliteTable(
+  'keys',
+  {
+    id: integer().primaryKey(),
+    projectId: integer('project_id')
+      .notNull()
+      .references(() => projects.id),
+    /** SHA-256 of the key; the key itself is stored nowhere. */
+    hash: blob({ mode: 'buffer' }).notNull().unique(),
+    /** The key's last four characters, to tell keys apart. */
+    hint: text().notNull(),
+    label: text(),
+    admin: integer({ mode: 'boolean' }).notNull(),
+    createdAt: integer('created_at').notNull(),
+    revokedAt: integer('revoked_at'),
+    /** The key is refused from then on; null: never. */
+    expiresAt: integer('expires_at'),
+    /** JSON: the models that it may name; null: all. */
+    models: text(),
+    /** Requests that it may make in a minute; null: any number. */
+    rpm: integer(),
+    /** The hash before the last rotation; it works until `old_until`. */
+    oldHash: blob('old_hash', { mode: 'buffer' }),
+    oldUntil: integer('old_until'),
+  },
+  (table) => [uniqueIndex('keys_old_hash').on(table.oldHash)],
+);
 
 export const priceOverrides = sqliteTable(
   'price_overrides',
@@ -64,7 +79,7 @@ export const budgets = sqliteTable(
     projectId: integer('project_id')
       .notNull()
       .references(() => projects.id),
-    period: text({ enum: ['daily', 'monthly', 'rolling', 'lifetime'] }).notNull(),
+    period: text({ enum: ['daily', 'weekly', 'monthly', 'rolling', 'lifetime'] }).notNull(),
     /** The length of a rolling budget's window. */
     windowMs: integer('window_ms'),
     capNanoUsd: integer('cap_nano_usd').notNull(),
@@ -85,8 +100,24 @@ export const budgets = sqliteTable(
     scopeValue: text('scope_value').notNull().default(''),
     /** It counts only requests with this key; 0: all of the project's. */
     keyId: integer('key_id').notNull().default(0),
+    /** JSON: the shares of the cap at which alerts are sent, ascending; '': `alert_percent` alone, the lowest. */
+    alertPercents: text('alert_percents').notNull().default(''),
   },
   (t) => [uniqueIndex('budgets_live').on(t.projectId, t.period, t.repo, t.scopeKind, t.scopeValue)],
+);
+
+/** Raises of caps that end by themselves. `budgets.cap_nano_usd` includes them until then. */
+export const budgetRaises = sqliteTable(
+  'budget_raises',
+  {
+    id: integer().primaryKey(),
+    budgetId: integer('budget_id')
+      .notNull()
+      .references(() => budgets.id),
+    amountNanoUsd: integer('amount_nano_usd').notNull(),
+    until: integer().notNull(),
+  },
+  (table) => [index('budget_raises_of_budget').on(table.budgetId)],
 );
 
 /** The runs of `gw run --budget` that have not ended. */
@@ -112,6 +143,8 @@ export const budgetPeriods = sqliteTable(
     /** The cap version whose event was emitted last; 0: none. */
     thresholdVersion: integer('threshold_version').notNull().default(0),
     exceededVersion: integer('exceeded_version').notNull().default(0),
+    /** The highest alert that `threshold_version` has had; 0: the only one, or none. */
+    thresholdPercent: integer('threshold_percent').notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.budgetId, table.start] }),

@@ -41,7 +41,7 @@ export function Footer({ search, notice, readonly, width, look }: FooterProps) {
 }
 
 const KEYS = ['1-3 panel', 'j/k move', 'enter detail', 'f filter', '/ search', 'w window', 'p pause'];
-const ACTIONS = ['b raise budget', 'n new key', 'x revoke key', 's pause project', 'r replay'];
+const ACTIONS = ['b raise budget', 'n new key', 'x revoke key', 's pause project', 'S stop all', 'r replay'];
 const LAST = '? help  q quit';
 
 /** As many keys as fit, and always the key for the help. */

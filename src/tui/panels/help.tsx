@@ -28,6 +28,7 @@ const ACTIONS: readonly [string, string][] = [
   ['n', 'create a key, shown once'],
   ['x', 'revoke a key'],
   ['s', 'pause or resume a project'],
+  ['S', 'stop everything: pause all projects, cut running requests'],
   ['r', 'replay the failed deliveries of a webhook'],
 ];
 

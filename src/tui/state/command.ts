@@ -7,7 +7,9 @@ export type Command =
   | { kind: 'revoke_key'; id: number }
   | { kind: 'replay_webhook'; id: number }
   | { kind: 'pause_project'; project: string }
-  | { kind: 'resume_project'; project: string };
+  | { kind: 'resume_project'; project: string }
+  | { kind: 'stop_all' }
+  | { kind: 'resume_all' };
 
 /** The outcome of a command. A secret is shown once. */
 export interface CommandResult {

@@ -97,6 +97,18 @@ export function askForPause({ projects }: DashboardReading): Dialog {
   );
 }
 
+/** The panic stop; once all projects are paused, its end. */
+export function askToStopAll({ projects }: DashboardReading): Dialog {
+  const isStopped = projects.every(({ paused }) => paused);
+  return {
+    kind: 'confirm',
+    question: isStopped
+      ? 'Resume all projects?'
+      : 'STOP EVERYTHING: pause all projects and cut their running requests?',
+    command: { kind: isStopped ? 'resume_all' : 'stop_all' },
+  };
+}
+
 export function askForReplay({ id, host, failed }: WebhookHealth): Dialog {
   if (failed === 0) return { kind: 'failed', message: `No failed deliveries to wh_${id} (${host}).` };
   const deliveries = failed === 1 ? 'the failed delivery' : `${failed} failed deliveries`;

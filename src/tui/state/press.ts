@@ -2,7 +2,7 @@ import { formatRequestId } from '../../ids.ts';
 import { FEED_KINDS } from '../../store/dashboard/feed.ts';
 import { WINDOWS } from '../../store/dashboard/reader.ts';
 import { clean } from '../../terminal/text.ts';
-import { askAmount, askForKey, askForPause, askForReplay, askForRevocation } from './dialog.ts';
+import { askAmount, askForKey, askForPause, askForReplay, askForRevocation, askToStopAll } from './dialog.ts';
 import { pressInDialog } from './press-dialog.ts';
 import { type Move, moveTo, selectedBudget, selectedWebhook } from './selection.ts';
 import { detailId, focusOf, PANELS, type State } from './state.ts';
@@ -95,6 +95,8 @@ function pressAction(state: State, key: string): State {
       return { ...state, dialog: askForRevocation(data) };
     case 's':
       return { ...state, dialog: askForPause(data) };
+    case 'S':
+      return { ...state, dialog: askToStopAll(data) };
     case 'r': {
       const webhook = selectedWebhook(state);
       return webhook

@@ -143,8 +143,19 @@ describe('changes', () => {
     });
   });
 
+  test('stop everything with one key and its confirmation, and resume with the same', () => {
+    expect(pressing(start(), 'S').dialog).toMatchObject({
+      kind: 'confirm',
+      question: 'STOP EVERYTHING: pause all projects and cut their running requests?',
+    });
+    expect(command('S', 'y')).toEqual({ kind: 'stop_all' });
+    const projects = sampleData().projects.map((project) => ({ ...project, paused: true }));
+    const stopped = pressing({ ...start(), data: { ...sampleData(), projects } }, 'S', 'y').dialog;
+    expect(stopped).toEqual({ kind: 'working', command: { kind: 'resume_all' } });
+  });
+
   test('are cancelled by escape until they are confirmed', () => {
-    for (const keys of [['b'], ['b', 'enter'], ['n'], ['x', 'enter'], ['s'], ['r']]) {
+    for (const keys of [['b'], ['b', 'enter'], ['n'], ['x', 'enter'], ['s'], ['S'], ['r']]) {
       expect(pressing(start(), ...keys, 'escape').dialog).toBeNull();
     }
     const working = pressing(start(), 'r', 'y');

@@ -1,0 +1,45 @@
+import type { ProjectCut } from '../../../store/accounts/projects.ts';
+
+/** A running call of a provider. */
+export interface CuttableCall {
+  /** Ends it at once; what it has cost is booked. */
+  cut(): void;
+}
+
+/** The projects whose requests were ever cut, by id. */
+export type ProjectCuts = ReadonlyMap<number, ProjectCut>;
+
+/** The calls that run, by project, so that all of a project can be cut. */
+export interface RunningCalls {
+  /** Whether a request of the project that was let in before must no longer be sent. */
+  isCut(projectId: number): boolean;
+  add(projectId: number, call: CuttableCall): void;
+  remove(projectId: number, call: CuttableCall): void;
+  /** Cuts the calls of each project that was cut since the last time, even if it has been resumed since. */
+  apply(cuts: ProjectCuts): void;
+}
+
+/** `cuts`: those from before the daemon started, which have nothing left to cut. */
+export function createRunningCalls(cuts: ProjectCuts): RunningCalls {
+  const byProject = new Map<number, Set<CuttableCall>>();
+  let applied = cuts;
+  return {
+    isCut: (projectId) => applied.get(projectId)?.isPaused === true,
+    add(projectId, call) {
+      const calls = byProject.get(projectId);
+      if (calls) calls.add(call);
+      else byProject.set(projectId, new Set([call]));
+    },
+    remove(projectId, call) {
+      byProject.get(projectId)?.delete(call);
+    },
+    apply(latest) {
+      const before = applied;
+      applied = latest;
+      for (const [projectId, { cutAt }] of latest) {
+        if (cutAt === before.get(projectId)?.cutAt) continue;
+        for (const call of [...(byProject.get(projectId) ?? [])]) call.cut();
+      }
+    },
+  };
+}
