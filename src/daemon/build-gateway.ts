@@ -1,6 +1,7 @@
 import { createAttribution } from '../attribution/attribution.ts';
 import { type Compressor, createCompressor } from '../compression/compressor.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
+import { createKeyRates } from '../gateway/state/access/key-rates.ts';
 import { createRunningCalls } from '../gateway/state/access/running-calls.ts';
 import { createAccountSurcharges } from '../gateway/state/account-surcharges.ts';
 import { createAdmissionQueue } from '../gateway/state/admission-queue.ts';
@@ -49,7 +50,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
   const settings = () => current().settings;
   const providers = () => current().registry.providers;
 
-  const authenticator = createAuthenticator(createCallerLookup(db));
+  const authenticator = createAuthenticator(createCallerLookup(db), () => clock.now());
   const resolver = createResolver({
     providers,
     aliases: () => settings().aliases,
@@ -90,6 +91,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     nextId: createRequestIds(slot, () => clock.now(), lastRequestId(db)),
     settings,
     authenticator,
+    keyRates: createKeyRates(() => clock.monotonic()),
     findProject: createProjectLookup(db),
     hasBudget: createBudgetLookup(db),
     attribution: createAttribution({ enabled: () => settings().attribution === 'on', clock }),

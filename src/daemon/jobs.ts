@@ -16,8 +16,6 @@ export interface JobsOptions extends Core {
 /** The warm-up loads what the first long prompt needs, once the daemon has started. */
 const WARM_UP_AFTER_MS = 500;
 const SWEEP_EVERY_MS = 5_000;
-/** Without requests, nothing else notices a change: of the retention, or that running requests are to be cut. */
-const REFRESH_EVERY_MS = 1_000;
 /** A daemon that is killed loses at most this much of the conversations. */
 const SAVE_CONVERSATIONS_EVERY_MS = 60_000;
 const JUDGE_EVERY_MS = 3_600_000;
@@ -34,7 +32,8 @@ export function startJobs(options: JobsOptions): () => Promise<void> {
 
   const stops = [
     clock.after(WARM_UP_AFTER_MS, compressor.warmUp),
-    every(REFRESH_EVERY_MS, async () => options.configuration.refresh()),
+    // Without requests, nothing else notices a change: of the retention, or that running requests are to be cut.
+    every(SWEEP_EVERY_MS, async () => options.configuration.refresh()),
     every(SWEEP_EVERY_MS, options.recover),
     every(SWEEP_EVERY_MS, ledger.roll),
     every(JUDGE_EVERY_MS, () => judgeOptimizer(options)),

@@ -1,19 +1,31 @@
 import { formatRequestId } from '../ids.ts';
+import { usdNumber } from '../money.ts';
 import type { Provider, Registry } from '../providers/registry.ts';
+import type { KeyUsage } from '../store/accounts/key-usage.ts';
 import type { Key } from '../store/accounts/keys.ts';
 import type { Project } from '../store/accounts/project.ts';
 import type { DistrustedBound } from '../store/budgets/distrusted-bounds.ts';
 import type { DistrustedBoundView, KeyView, ProjectView, ProvidersView } from './schemas.ts';
 
-export function viewKey({ id, project, hint, admin, label, createdAt, revokedAt }: Key): KeyView {
+const UNUSED: KeyUsage = { lastUsedAt: null, spentNanoUsd: 0 };
+
+export function viewKey(key: Key, usage: KeyUsage = UNUSED): KeyView {
+  const { id, project, hint, admin, label, models, rpm } = key;
   return {
     id,
     project_id: project,
     hint,
     admin,
     label,
-    created_at: isoTime(createdAt),
-    revoked_at: revokedAt === null ? null : isoTime(revokedAt),
+    created_at: isoTime(key.createdAt),
+    revoked_at: orNull(key.revokedAt),
+    expires_at: orNull(key.expiresAt),
+    models,
+    rpm,
+    last_used_at: orNull(usage.lastUsedAt),
+    spent_usd: usdNumber(usage.spentNanoUsd),
+    spent_nano_usd: usage.spentNanoUsd,
+    previous_key_expires_at: orNull(key.oldUntil),
   };
 }
 
@@ -22,7 +34,7 @@ export function viewProject({ name, plan, createdAt, pausedAt }: Project): Proje
     project_id: name,
     plan,
     created_at: isoTime(createdAt),
-    paused_at: pausedAt === null ? null : isoTime(pausedAt),
+    paused_at: orNull(pausedAt),
   };
 }
 
@@ -41,3 +53,4 @@ export function viewBound({ provider, model, bound, at, requestId }: DistrustedB
 }
 
 const isoTime = (timeMs: number) => new Date(timeMs).toISOString();
+const orNull = (timeMs: number | null) => (timeMs === null ? null : isoTime(timeMs));

@@ -1,11 +1,12 @@
 import type { NanoUsd } from '../money.ts';
+import type { KeyLimits, Rotation } from '../store/accounts/keys.ts';
 import type { StoredPrice } from '../store/accounts/prices.ts';
 import type { Plan } from '../store/accounts/project.ts';
 import type { Scope } from '../store/budgets/budgets.ts';
 import type { BudgetPeriod } from '../store/ledger/terms.ts';
 import type { DeliveryQuery, RegisteredView, TestView } from '../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
-import type { BudgetView, NewKeyView } from './schemas.ts';
+import type { BudgetView, NewKeyView, RotatedKeyView } from './schemas.ts';
 
 export interface BudgetName {
   project: string;
@@ -35,7 +36,8 @@ export interface Pause {
 export interface Admin {
   setBudget(change: BudgetChange): Promise<BudgetView>;
   removeBudget(name: BudgetName): Promise<void>;
-  createKey(key: { project: string; admin: boolean; label: string | null }): Promise<NewKeyView>;
+  createKey(key: { project: string; admin: boolean; label: string | null } & KeyLimits): Promise<NewKeyView>;
+  rotateKey(rotation: Pick<Rotation, 'id' | 'overlapMs' | 'expiresAt'>): Promise<RotatedKeyView>;
   revokeKey(id: number): Promise<void>;
   addProject(name: string, plan: Plan): Promise<void>;
   changeProject(name: string, change: { plan?: Plan } & Partial<Pause>): Promise<void>;

@@ -1,5 +1,5 @@
 import type { Calendar } from '../calendar.ts';
-import { createKey, revokeKey } from '../store/accounts/keys.ts';
+import { createKey, revokeKey, rotateKey } from '../store/accounts/keys.ts';
 import { removePrice, setPrice } from '../store/accounts/prices.ts';
 import {
   createProject,
@@ -13,6 +13,7 @@ import {
 import { budgetResponse } from '../store/budgets/budget-response.ts';
 import { removeBudget, setBudget } from '../store/budgets/budgets.ts';
 import type { Db } from '../store/database/open.ts';
+import { isoTime } from '../store/ledger/standing.ts';
 import type { WebhookService } from '../webhooks/service.ts';
 import type { Admin } from './admin.ts';
 import type { BudgetView } from './schemas.ts';
@@ -54,11 +55,24 @@ export function createLocalAdmin(sources: AdminSources): Admin {
       }),
     removeBudget: ({ project, period, repo = '', scope }) =>
       change(async () => removeBudget(db, await getProject(db, project), { period, repo, scope }, now())),
-    createKey: ({ project, admin, label }) =>
+    createKey: ({ project, admin, ...rest }) =>
       change(async () => {
         const projectId = findProject(db, project);
-        const { id, key } = await createKey(db, { projectId, admin, label, now: now() });
-        return { id, key, project_id: project, admin };
+        const { id, key } = await createKey(db, { ...rest, projectId, admin, now: now() });
+        return { id, key, project_id: project, admin, expires_at: isoTime(rest.expiresAt ?? Infinity) };
+      }),
+    rotateKey: (rotation) =>
+      change(async () => {
+        const time = now();
+        const { key, row } = await rotateKey(db, { ...rotation, now: time });
+        return {
+          id: row.id,
+          key,
+          project_id: row.project,
+          admin: row.admin,
+          expires_at: isoTime(row.expiresAt ?? Infinity),
+          previous_key_expires_at: new Date(time + rotation.overlapMs).toISOString(),
+        };
       }),
     revokeKey: (id) => change(() => revokeKey(db, id, now())),
     addProject: (name, plan) =>

@@ -57,8 +57,12 @@ export function createLocalReader(sources: LocalSources): Reader {
     async keys({ project, revoked = false }) {
       const { listKeys } = await import('../store/accounts/keys.ts');
       const { viewKey } = await import('./account-views.ts');
+      const { readKeyUsage } = await import('../store/accounts/key-usage.ts');
       const keys = await listKeys(db, idOf(project));
-      return keys.filter(({ revokedAt }) => revoked || revokedAt === null).map(viewKey);
+      const usage = readKeyUsage(db);
+      return keys
+        .filter(({ revokedAt }) => revoked || revokedAt === null)
+        .map((key) => viewKey(key, usage.get(key.id)));
     },
     async projects() {
       const { listProjects } = await import('../store/accounts/projects.ts');

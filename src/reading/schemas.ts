@@ -157,6 +157,13 @@ export const Key = z.object({
   label: z.string().nullable(),
   created_at: time,
   revoked_at: time.nullable(),
+  expires_at: time.nullable(),
+  models: z.array(z.string()).nullable().describe('the models that it may name; null: all'),
+  rpm: count.nullable().describe('requests that it may make in a minute; null: any number'),
+  last_used_at: time.nullable().describe('when its last recorded request came in'),
+  spent_usd: usd,
+  spent_nano_usd: nanoUsd,
+  previous_key_expires_at: time.nullable().describe('until when the key before the last rotation works'),
 });
 
 export const NewKey = z.object({
@@ -164,7 +171,10 @@ export const NewKey = z.object({
   key: z.string().describe('shown only once'),
   project_id: z.string(),
   admin: z.boolean(),
+  expires_at: time.nullable(),
 });
+
+export const RotatedKey = NewKey.extend({ previous_key_expires_at: time });
 
 export const Project = z.object({
   project_id: z.string(),
@@ -384,6 +394,7 @@ export type UsageTrendsView = z.infer<typeof UsageTrends>;
 export type RequestView = z.infer<typeof RequestReport>;
 export type KeyView = z.infer<typeof Key>;
 export type NewKeyView = z.infer<typeof NewKey>;
+export type RotatedKeyView = z.infer<typeof RotatedKey>;
 export type ProjectView = z.infer<typeof Project>;
 export type PriceView = z.infer<typeof Price>;
 export type PriceInForceView = z.infer<typeof PriceInForce>;

@@ -1,7 +1,7 @@
 import { usdNumber } from '../money.ts';
 import type { Admin } from '../reading/admin.ts';
 import { viewPrice } from '../reading/price-views.ts';
-import type { BudgetView, NewKeyView } from '../reading/schemas.ts';
+import type { BudgetView, NewKeyView, RotatedKeyView } from '../reading/schemas.ts';
 import type { RegisteredView, TestView } from '../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
 import type { AskRemote } from './client.ts';
@@ -27,9 +27,13 @@ export function createRemoteAdmin(ask: AskRemote): Admin {
       const path = `/v1/gw/budgets/${one(project)}/${period}`;
       await ask({ method: 'DELETE', path, query: { repo, run: scope?.value } });
     },
-    async createKey({ project, admin, label }) {
-      const body = { project_id: project, admin, label };
+    async createKey({ project, admin, label, expiresAt, models, rpm }) {
+      const body = { project_id: project, admin, label, expires_at: timeOf(expiresAt), models, rpm };
       return (await ask({ method: 'POST', path: '/v1/gw/keys', body })) as NewKeyView;
+    },
+    async rotateKey({ id, overlapMs, expiresAt }) {
+      const body = { overlap_seconds: overlapMs / 1_000, expires_at: timeOf(expiresAt) };
+      return (await ask({ method: 'POST', path: `/v1/gw/keys/${id}/rotate`, body })) as RotatedKeyView;
     },
     async revokeKey(id) {
       await ask({ method: 'DELETE', path: `/v1/gw/keys/${id}` });
@@ -82,3 +86,5 @@ export function createRemoteAdmin(ask: AskRemote): Admin {
     },
   };
 }
+
+const timeOf = (timeMs: number | null | undefined) => (timeMs ? new Date(timeMs).toISOString() : timeMs);

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createRunningCalls } from '../../src/gateway/state/access/running-calls.ts';
+import { setPaused } from '../../src/store/accounts/projects.ts';
 import { cliHome } from '../cli/cli-home.ts';
 import { request } from '../support/client.ts';
 import { createGate } from '../support/gate.ts';
@@ -9,7 +10,8 @@ import { createVirtualClock } from '../support/virtual-clock.ts';
 
 const BUDGET = { budget: { period: 'daily' as const, capUsd: 10 } };
 const SENTENCE = 'project default is paused. To resume it: gw projects resume default';
-const WITHIN_MS = 1_000;
+/** When a daemon notices what only the database says. */
+const SWEEP_MS = 5_000;
 
 /** A daemon, and the command line on its home and, through GW_URL, from elsewhere. */
 async function served() {
@@ -44,7 +46,7 @@ function spent({ db }: TestGateway) {
 
 describe('gw projects pause --cut', () => {
   test('ends a running stream with the reason, books its cost, and resume lets requests in again', async () => {
-    const { gateway, clock, here } = await served();
+    const { gateway, here } = await served();
     const { connection, seen } = await running(gateway, STREAM);
     await connection.bodyUntil('tok tok');
     const paused = await here.run(['projects', 'pause', '--all', '--cut']);
@@ -52,7 +54,6 @@ describe('gw projects pause --cut', () => {
       0,
       expect.stringContaining('Paused all projects (default)'),
     ]);
-    await clock.advance(WITHIN_MS);
     const answer = await connection.response();
     expect([answer.status, answer.complete]).toEqual([200, false]);
     expect(answer.text()).toContain(`{"error":{"message":"${SENTENCE}"`);
@@ -95,6 +96,16 @@ describe('gw projects pause --cut', () => {
     expect((await other.connection.response()).complete).toBe(true);
   });
 
+  test('is noticed by a daemon that nobody asks anything', async () => {
+    const { gateway, clock } = await served();
+    const { connection } = await running(gateway, STREAM);
+    await setPaused(gateway.db, 'default', clock.now(), clock.now());
+    await setPaused(gateway.db, 'default', null);
+    await clock.advance(SWEEP_MS);
+    expect((await connection.response()).text()).toContain('"code":"project_paused"');
+    expect((await gateway.post(PLAIN)).status).toBe(200);
+  });
+
   test('speaks the words of each API', async () => {
     const { gateway, away } = await served();
     await away.run(['projects', 'pause', '--all', '--cut']);
@@ -116,7 +127,7 @@ describe('gw projects pause --cut', () => {
     const { gateway, clock, here } = await served();
     const { connection, goOn } = await running(gateway, STREAM);
     await here.run(['projects', 'pause', 'default']);
-    await clock.advance(WITHIN_MS);
+    await clock.advance(SWEEP_MS);
     goOn();
     expect((await connection.response()).complete).toBe(true);
     expect(await gateway.settled(1)).toMatchObject([{ outcome: 'ok', outputTokens: 1_000 }]);

@@ -148,7 +148,12 @@ test('every route answers as the document says, field for field', async () => {
   await call('PATCH /v1/gw/projects', {}, { body: { paused: true, cut: true } });
   await call('PATCH /v1/gw/projects', {}, { body: { paused: false } });
   await call('GET /v1/gw/projects');
-  const key = await call('POST /v1/gw/keys', {}, { body: { project_id: 'web', label: 'ci' } });
+  const key = await call(
+    'POST /v1/gw/keys',
+    {},
+    { body: { project_id: 'web', label: 'ci', models: ['a'], rpm: 5 } },
+  );
+  await call('POST /v1/gw/keys/{id}/rotate', { id: key.id }, { body: {} });
   await call('DELETE /v1/gw/keys/{id}', { id: key.id });
   await call('GET /v1/gw/keys', {}, { query: '?revoked=true' });
   await call('DELETE /v1/gw/projects/{project}', { project: 'web' });
@@ -264,6 +269,7 @@ describe('the routes of /v1/gw', () => {
       ['PUT', 'budgets'],
       ['DELETE', 'budgets/web/daily'],
       ['POST', 'keys'],
+      ['POST', 'keys/1/rotate'],
       ['DELETE', 'keys/1'],
       ['POST', 'projects'],
       ['PATCH', 'projects'],

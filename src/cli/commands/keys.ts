@@ -1,16 +1,29 @@
+import { formatUsd } from '../../money.ts';
+import type { KeyView } from '../../reading/schemas.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { table } from '../../terminal/table.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
-import { usageError } from '../exit.ts';
+import { CliError, EXIT, usageError } from '../exit.ts';
+import { readCount } from '../input/count.ts';
+import { readDuration } from '../input/dates.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
 
 interface CreateOptions {
   project: string;
   admin?: boolean;
   label?: string;
+  expires?: string;
+  models?: string;
+  rpm?: string;
+  json?: boolean;
+}
+
+interface RotateOptions {
+  overlap: string;
+  expires?: string;
   json?: boolean;
 }
 
@@ -27,6 +40,9 @@ export const keys: SetUp = (command, context) => {
     .option('-p, --project <name>', 'project to charge', DEFAULT_PROJECT)
     .option('--admin', 'allow it to see and manage all projects')
     .option('--label <text>', 'label to tell it from other keys')
+    .option('--expires <time>', 'how long it works, such as 30d')
+    .option('--models <names>', 'the only models that it may use: gpt-4.1-mini,claude-*')
+    .option('--rpm <count>', 'how many requests it may make in a minute')
     .option('--json', 'print JSON')
     .action((options: CreateOptions) => create(context, options));
   command
@@ -37,22 +53,55 @@ export const keys: SetUp = (command, context) => {
     .option('--json', 'print JSON')
     .action((options: ListOptions) => list(context, options));
   command
+    .command('rotate <key>')
+    .description('replace a key, by id or label; its limits, budgets and spend stay')
+    .option('--overlap <time>', 'how long the former key works too, or 0', '24h')
+    .option('--expires <time>', 'how long the new one works, such as 30d, or never')
+    .option('--json', 'print JSON')
+    .action((key: string, options: RotateOptions) => rotate(context, key, options));
+  command
     .command('revoke <id>')
     .description('revoke a key, from the next request')
     .action((id: string) => revoke(context, id));
 };
 
-async function create(
-  context: Context,
-  { project, admin = false, label, json }: CreateOptions,
-): Promise<void> {
+async function create(context: Context, options: CreateOptions): Promise<void> {
+  const { project, admin = false, label = null, json } = options;
+  const models = options.models?.split(',').map((model) => model.trim()) ?? null;
+  const rpm = options.rpm === undefined ? null : readCount(options.rpm, '--rpm', { min: 1, max: 10_000 });
+  const expiresAt = expiryOf(context, options.expires) ?? null;
   const created = await withAdmin(context, ({ createKey }) =>
-    createKey({ project, admin, label: label ?? null }),
+    createKey({ project, admin, label, models, rpm, expiresAt }),
   );
   if (json) sayJson(context, created);
   else say(context, created.key);
   const kind = admin ? 'admin key' : `key of project ${project}`;
-  note(context, `This ${kind} is shown only once. To revoke it: gw keys revoke ${created.id}`);
+  const expires = created.expires_at === null ? '' : ` It expires at ${created.expires_at}.`;
+  note(context, `This ${kind} is shown only once.${expires} To revoke it: gw keys revoke ${created.id}`);
+}
+
+/** When a key expires that lives for a time such as `30d`, UTC milliseconds; null for `never`. */
+function expiryOf(context: Context, text: string | undefined): number | null | undefined {
+  if (text === undefined) return undefined;
+  return text === 'never' ? null : context.clock.now() + readDuration(text, '--expires');
+}
+
+async function rotate(context: Context, text: string, options: RotateOptions): Promise<void> {
+  const overlapMs = options.overlap === '0' ? 0 : readDuration(options.overlap, '--overlap');
+  const expiresAt = expiryOf(context, options.expires);
+  const rotated = await withAdmin(context, async ({ rotateKey }, reader) => {
+    const all = await reader.keys({});
+    const found = all.find(({ label }) => label === text) ?? all.find(({ id }) => String(id) === text);
+    if (!found) throw new CliError(`no live key "${text}". See: gw keys list`, EXIT.notFound);
+    return rotateKey({ id: found.id, overlapMs, expiresAt });
+  });
+  if (options.json) sayJson(context, rotated);
+  else say(context, rotated.key);
+  const former =
+    overlapMs === 0
+      ? 'The former one no longer works.'
+      : `The former one works until ${rotated.previous_key_expires_at}.`;
+  note(context, `This is key ${rotated.id} from now on; it is shown only once. ${former}`);
 }
 
 async function list(context: Context, { project, all, json }: ListOptions): Promise<void> {
@@ -65,6 +114,8 @@ async function list(context: Context, { project, all, json }: ListOptions): Prom
     return;
   }
   const times = createTimeFormat(timezone);
+  const now = context.clock.now();
+  const at = (time: string) => times.moment(Date.parse(time), now);
   const lines = table(
     rows,
     [
@@ -73,12 +124,28 @@ async function list(context: Context, { project, all, json }: ListOptions): Prom
       { header: 'key', value: ({ hint }) => `sk-gw-...${hint}` },
       { header: 'kind', value: ({ admin }) => (admin ? 'admin' : 'project') },
       { header: 'label', value: ({ label }) => label ?? '', shrinks: true },
-      { header: 'created', value: ({ created_at }) => times.dateTime(Date.parse(created_at)) },
-      { header: '', value: ({ revoked_at }) => (revoked_at === null ? '' : 'revoked') },
+      { header: 'last used', value: ({ last_used_at }) => (last_used_at === null ? '-' : at(last_used_at)) },
+      { header: 'spent', value: ({ spent_nano_usd }) => formatUsd(spent_nano_usd), align: 'right' },
+      { header: 'until', value: (key) => endOf(key, { at, now }) },
+      { header: '', value: limitsOf, shrinks: true },
     ],
     { terminal: terminalOf(context.stdout, context.env) },
   );
   say(context, lines.join('\n'));
+}
+
+/** When a key stops working, or that it has. */
+function endOf(
+  { revoked_at, expires_at }: KeyView,
+  { at, now }: { at: (time: string) => string; now: number },
+): string {
+  if (revoked_at !== null) return 'revoked';
+  if (expires_at === null) return '';
+  return Date.parse(expires_at) <= now ? 'expired' : at(expires_at);
+}
+
+function limitsOf({ models, rpm }: KeyView): string {
+  return [rpm === null ? '' : `${rpm}/min`, models?.join(',')].filter(Boolean).join('  ');
 }
 
 async function revoke(context: Context, text: string): Promise<void> {

@@ -5,7 +5,9 @@ import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
+import { findDaemon } from '../daemon/find.ts';
 import { CliError, EXIT } from '../exit.ts';
+import { remoteOf } from '../remote/connection.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
 
 interface PauseOptions {
@@ -87,9 +89,11 @@ async function setPaused(
     await changeProject(name, { paused, cut });
     return [name];
   });
+  // A daemon that is asked anything notices the change at once.
+  if (cut && !remoteOf(context)) await findDaemon(context);
   const which = all ? `all projects (${projects.join(', ')})` : `project ${name}`;
   const their = all ? 'their' : 'its';
-  const running = cut ? ` Running ones are cut within a second, and what they have cost is booked.` : '';
+  const running = cut ? ` Running ones are cut, and what they have cost is booked.` : '';
   note(
     context,
     paused

@@ -24,3 +24,10 @@ export function parseSince(text: string, calendar: Calendar, now: number): numbe
   if (!Number.isNaN(time)) return time;
   throw usageError(`--since ${text} is not a time: use 15m, 1h, 7d, today, YYYY-MM-DD or an ISO time`);
 }
+
+/** Parses the length of time of an option, such as `24h`, as milliseconds. */
+export function readDuration(text: string, option: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms > 0) return ms;
+  throw usageError(`${option} ${text} is not a length of time: use 15m, 24h or 30d`);
+}

@@ -9,6 +9,7 @@ import type { Provider } from '../../providers/registry.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
 import type { TokenCounter } from '../../tokens/counter.ts';
 import type { ItemMemory } from '../../translation/responses-over-chat/item-memory.ts';
+import type { KeyRates } from '../state/access/key-rates.ts';
 import type { RunningCalls } from '../state/access/running-calls.ts';
 import type { AccountSurcharges } from '../state/account-surcharges.ts';
 import type { AdmissionQueue } from '../state/admission-queue.ts';
@@ -34,6 +35,7 @@ export interface Gateway {
   nextId: () => RequestId;
   settings: () => Settings;
   authenticator: Authenticator;
+  keyRates: KeyRates;
   findProject: FindProject;
   hasBudget: HasBudget;
   attribution: Attribution;

@@ -5,6 +5,7 @@ import type { AnswerWire, Wire } from '../../wire/wire.ts';
 import type { Exchange } from '../context/exchange.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
+import { checkKey } from './check-key.ts';
 import { identifySession } from './identify-session.ts';
 import { ownProject, selectProject } from './select-project.ts';
 
@@ -21,14 +22,15 @@ export function authenticate(
   return { exchange, caller, origin: gateway.attribution.originOf(socket) };
 }
 
-/** A parsed request on the account of its project. Throws GwError 403 and 404 for one that the key can't use. */
+/** A parsed request on the account of its project. Throws GwError 403, 404 and 429 for one that the key can't make. */
 export function receive<W extends AnswerWire, Request extends WireRequest>(
-  accounts: Pick<Gateway, 'findProject' | 'hasBudget'>,
+  accounts: Pick<Gateway, 'findProject' | 'hasBudget' | 'keyRates'>,
   sender: Sender,
   wire: W,
   request: Request,
 ): RequestContext<W> & { request: Request } {
   const { headers } = sender.exchange.request;
+  checkKey(accounts, sender, request);
   const options = withServiceHeaders(request.options, headers);
   const project = selectProject(sender.caller, options.budgetId, accounts);
   const { exchange, caller, origin } = sender;

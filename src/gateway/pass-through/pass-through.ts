@@ -26,7 +26,7 @@ import { unboundedQuote } from './unbounded-quote.ts';
 /** What this stage uses of the gateway. */
 type IntakeParts = Pick<
   Gateway,
-  'clock' | 'settings' | 'authenticator' | 'findProject' | 'hasBudget' | 'attribution' | 'bodies'
+  'clock' | 'settings' | 'authenticator' | 'keyRates' | 'findProject' | 'hasBudget' | 'attribution' | 'bodies'
 >;
 
 /**

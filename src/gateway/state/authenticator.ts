@@ -5,7 +5,10 @@ import { hashKey } from '../../store/accounts/keys.ts';
 
 /** Finds the caller of a request by its gw key. Caches callers, so that a key is hashed and looked up once. */
 export interface Authenticator {
-  /** The caller behind `authorization: Bearer`, `x-api-key` (Anthropic's clients) or `api-key` (Azure's). Throws GwError 401. */
+  /**
+   * The caller behind `authorization: Bearer`, `x-api-key` (Anthropic's clients) or `api-key` (Azure's). Throws GwError
+   * 401, `key_expired` for a key that has expired.
+   */
   authenticate(headers: IncomingHttpHeaders): Caller;
   /** The same, undefined instead of an error. */
   recognize(headers: IncomingHttpHeaders): Caller | undefined;
@@ -15,7 +18,11 @@ export interface Authenticator {
 
 const MAX_CACHED = 10_000;
 
-export function createAuthenticator(lookUp: (keyHash: Buffer) => Caller | undefined): Authenticator {
+/** `now`: UTC milliseconds. */
+export function createAuthenticator(
+  lookUp: (keyHash: Buffer) => Caller | undefined,
+  now: () => number,
+): Authenticator {
   /** By `authorization` header. */
   const cache = new Map<string, Caller>();
 
@@ -30,7 +37,7 @@ export function createAuthenticator(lookUp: (keyHash: Buffer) => Caller | undefi
     return caller;
   }
 
-  function recognize(headers: IncomingHttpHeaders): Caller | undefined {
+  function findAny(headers: IncomingHttpHeaders): Caller | undefined {
     const { authorization } = headers;
     const apiKey = otherKey(headers);
     return (
@@ -39,10 +46,16 @@ export function createAuthenticator(lookUp: (keyHash: Buffer) => Caller | undefi
     );
   }
 
+  const isExpired = ({ expiresAt }: Caller) => expiresAt !== null && now() >= expiresAt;
+
   return {
-    recognize,
+    recognize(headers) {
+      const caller = findAny(headers);
+      return caller && !isExpired(caller) ? caller : undefined;
+    },
     authenticate(headers) {
-      const caller = recognize(headers);
+      const caller = findAny(headers);
+      if (caller && isExpired(caller)) throw expiredKey(caller);
       if (caller) return caller;
       if (isBearer(headers.authorization) || otherKey(headers) !== undefined) {
         throw invalidKey(
@@ -68,4 +81,11 @@ function isBearer(authorization: string | undefined): boolean {
 
 function invalidKey(message: string): GwError {
   return new GwError(message, { status: 401, type: 'authentication_error', code: 'invalid_api_key' });
+}
+
+function expiredKey({ keyId, expiresAt }: Caller): GwError {
+  return new GwError(
+    `key ${keyId} expired at ${new Date(expiresAt ?? 0).toISOString()}. To replace it: gw keys rotate ${keyId} --expires 30d, or see: gw keys list`,
+    { status: 401, type: 'authentication_error', code: 'key_expired' },
+  );
 }

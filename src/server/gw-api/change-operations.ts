@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { notFound } from '../../errors.ts';
-import { BudgetReport, NewKey, Price } from '../../reading/schemas.ts';
+import { BudgetReport, NewKey, Price, RotatedKey } from '../../reading/schemas.ts';
 import { PLANS, type Plan } from '../../store/accounts/project.ts';
 import { budgetName } from '../../store/ledger/terms.ts';
 import { GwBudgetBody, knownPeriod, readBudget } from '../budgets-endpoint.ts';
@@ -9,6 +9,15 @@ import { timeParameter } from './read-operations.ts';
 
 const plan = z.enum(PLANS as [Plan]);
 const project_id = z.string();
+
+const expiry = z.iso.datetime({ offset: true }).nullable();
+const msOf = (time: string | null) => (time === null ? null : Date.parse(time));
+
+/** The id in a path. Throws GwError 404. */
+function keyIdIn(id: string): number {
+  if (/^[1-9]\d{0,14}$/.test(id)) return Number(id);
+  throw notFound(`"${id}" is not the id of a key. See: gw keys list`, 'key_not_found', 'id');
+}
 
 const cut = z
   .boolean()
@@ -60,20 +69,39 @@ export const CHANGE_OPERATIONS = {
       project_id: project_id.optional().describe("by default the key's own"),
       admin: z.boolean().default(false),
       label: z.string().max(200).nullable().default(null),
+      expires_at: expiry.default(null).describe('it is refused from then on; null: never'),
+      models: z.array(z.string()).nullable().default(null).describe('the models that it may name; null: all'),
+      rpm: z.number().nullable().default(null).describe('requests that it may make in a minute'),
     }),
     response: NewKey,
-    run: async ({ admin, caller, body: { project_id: project = caller.project, ...rest } }) =>
-      (await admin()).createKey({ project, ...rest }),
+    run: async ({ admin, caller, body }) => {
+      const { project_id: project = caller.project, expires_at, ...rest } = body;
+      return (await admin()).createKey({ project, ...rest, expiresAt: msOf(expires_at) });
+    },
+  }),
+  'POST /v1/gw/keys/{id}/rotate': operation({
+    summary: 'replace a key by a new one with the same id, limits and budgets',
+    admin: ['making and revoking keys', 'gw keys create'],
+    body: z.strictObject({
+      overlap_seconds: z.number().min(0).default(86_400).describe('how long the former key works too'),
+      expires_at: expiry.optional().describe("by default the former key's"),
+    }),
+    response: RotatedKey,
+    run: async ({ admin, parameters: { id = '' }, body: { overlap_seconds, expires_at } }) =>
+      (await admin()).rotateKey({
+        id: keyIdIn(id),
+        overlapMs: overlap_seconds * 1_000,
+        expiresAt: expires_at === undefined ? undefined : msOf(expires_at),
+      }),
   }),
   'DELETE /v1/gw/keys/{id}': operation({
     summary: 'revoke a key, from the next request',
     admin: ['making and revoking keys', 'gw keys create'],
     response: z.object({ object: z.literal('key.revoked'), id: z.number().int(), revoked: z.boolean() }),
     run: async ({ admin, parameters: { id = '' } }) => {
-      if (!/^[1-9]\d{0,14}$/.test(id))
-        throw notFound(`"${id}" is not the id of a key. See: gw keys list`, 'key_not_found', 'id');
-      await (await admin()).revokeKey(Number(id));
-      return { object: 'key.revoked' as const, id: Number(id), revoked: true };
+      const keyId = keyIdIn(id);
+      await (await admin()).revokeKey(keyId);
+      return { object: 'key.revoked' as const, id: keyId, revoked: true };
     },
   }),
   'POST /v1/gw/projects': operation({

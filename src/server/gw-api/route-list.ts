@@ -16,6 +16,7 @@ export const GW_ROUTES = {
   'DELETE /v1/gw/budgets/{project}/{period}': 200,
   'GET /v1/gw/keys': 200,
   'POST /v1/gw/keys': 201,
+  'POST /v1/gw/keys/{id}/rotate': 200,
   'DELETE /v1/gw/keys/{id}': 200,
   'GET /v1/gw/projects': 200,
   'POST /v1/gw/projects': 201,

@@ -12,12 +12,19 @@ export interface Caller {
   paused: boolean;
   /** There is a budget for this key alone, such as a run's. */
   hasBudget: boolean;
+  /** The key is refused from then on, UTC milliseconds; null: never. */
+  expiresAt: number | null;
+  /** The models that it may name; null: all. */
+  models: readonly string[] | null;
+  /** Requests that it may make in a minute; null: any number. */
+  rpm: number | null;
 }
 
-interface Row extends Omit<Caller, 'admin' | 'paused' | 'hasBudget'> {
+interface Row extends Omit<Caller, 'admin' | 'paused' | 'hasBudget' | 'models'> {
   admin: number;
   hasBudget: number;
   pausedAt: number | null;
+  models: string | null;
 }
 
 /** The hash by which a key is stored and looked up. */
@@ -25,19 +32,29 @@ export function hashKey(key: string): Buffer {
   return hash('sha256', key, 'buffer');
 }
 
-/** Finds a caller by the hash of its key. Undefined for an unknown or revoked key, or a removed project. */
+/**
+ * Finds a caller by the hash of its key, or of the one that it replaced: that expires when their overlap ends. Undefined
+ * for an unknown or revoked key, or a removed project.
+ */
 export function createCallerLookup(db: Db): (keyHash: Buffer) => Caller | undefined {
-  const select = db.prepare<[Buffer], Row>(
+  const select = db.prepare<{ hash: Buffer }, Row>(
     `SELECT k.id AS keyId, k.project_id AS projectId, p.name AS project, p.plan, k.admin, p.paused_at AS pausedAt,
+     k.models, k.rpm, iif(k.hash = @hash, k.expires_at, min(k.old_until, coalesce(k.expires_at, k.old_until))) AS expiresAt,
      EXISTS (SELECT 1 FROM budgets b WHERE b.project_id = p.id AND b.key_id = k.id AND b.removed_at IS NULL) AS hasBudget
      FROM keys k JOIN projects p ON p.id = k.project_id
-     WHERE k.hash = ? AND k.revoked_at IS NULL AND p.removed_at IS NULL`,
+     WHERE (k.hash = @hash OR k.old_hash = @hash) AND k.revoked_at IS NULL AND p.removed_at IS NULL`,
   );
   return (keyHash) => {
-    const row = select.get(keyHash);
+    const row = select.get({ hash: keyHash });
     if (!row) return undefined;
-    const { admin, pausedAt, hasBudget, ...caller } = row;
-    return { ...caller, admin: admin === 1, paused: pausedAt !== null, hasBudget: hasBudget === 1 };
+    const { admin, pausedAt, hasBudget, models, ...caller } = row;
+    return {
+      ...caller,
+      admin: admin === 1,
+      paused: pausedAt !== null,
+      hasBudget: hasBudget === 1,
+      models: models === null ? null : (JSON.parse(models) as string[]),
+    };
   };
 }
 

@@ -1,4 +1,4 @@
-import { notFound } from '../../errors.ts';
+import { badRequest, notFound } from '../../errors.ts';
 import { newApiKey, type Random, systemRandom } from '../../ids.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
@@ -15,11 +15,25 @@ export interface Key {
   hint: string;
   createdAt: number;
   revokedAt: number | null;
+  expiresAt: number | null;
+  /** The models that it may name; null: all. */
+  models: string[] | null;
+  /** Requests that it may make in a minute; null: any number. */
+  rpm: number | null;
+  /** The key before the last rotation works until then. */
+  oldUntil: number | null;
 }
 
-type Row = Omit<Key, 'admin'> & { admin: number };
+type Row = Omit<Key, 'admin' | 'models'> & { admin: number; models: string | null };
 
-interface NewKey {
+/** What a key may do, and until when. */
+export interface KeyLimits {
+  expiresAt?: number | null;
+  models?: readonly string[] | null;
+  rpm?: number | null;
+}
+
+interface NewKey extends KeyLimits {
   projectId: number;
   admin?: boolean;
   label?: string | null;
@@ -28,22 +42,42 @@ interface NewKey {
 }
 
 const SELECT = `SELECT k.id, p.name AS project, k.admin, k.label, k.hint, k.created_at AS createdAt,
-  k.revoked_at AS revokedAt FROM keys k JOIN projects p ON p.id = k.project_id WHERE p.removed_at IS NULL`;
+  k.revoked_at AS revokedAt, k.expires_at AS expiresAt, k.models, k.rpm, k.old_until AS oldUntil FROM keys k JOIN projects p ON p.id = k.project_id WHERE p.removed_at IS NULL`;
 
-/** Makes a key. The key itself is returned once and never stored. */
+/** Makes a key. The key itself is returned once and never stored. Throws GwError 400 for bad limits. */
 export async function createKey(db: Db, options: NewKey): Promise<{ id: number; key: string }> {
+  checkLimits(options, options.now);
   return changeConfiguration(db, () => insertKey(db, options));
 }
 
 /** Makes a key within a change of the configuration. */
 export function insertKey(db: Db, options: NewKey): { id: number; key: string } {
-  const { projectId, admin = false, label = null, now } = options;
+  const {
+    projectId,
+    admin = false,
+    label = null,
+    now,
+    expiresAt = null,
+    models = null,
+    rpm = null,
+  } = options;
   const key = newApiKey(options.random ?? systemRandom);
   const { lastInsertRowid } = db
-    .prepare<[number, Buffer, string, string | null, number, number]>(
-      'INSERT INTO keys (project_id, hash, hint, label, admin, created_at) VALUES (?, ?, ?, ?, ?, ?)',
+    .prepare(
+      `INSERT INTO keys (project_id, hash, hint, label, admin, created_at, expires_at, models, rpm)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     )
-    .run(projectId, hashKey(key), key.slice(-4), label, admin ? 1 : 0, now);
+    .run(
+      projectId,
+      hashKey(key),
+      key.slice(-4),
+      label,
+      admin ? 1 : 0,
+      now,
+      expiresAt,
+      models && JSON.stringify(models),
+      rpm,
+    );
   return { id: Number(lastInsertRowid), key };
 }
 
@@ -53,13 +87,86 @@ export async function listKeys(db: Db, projectId?: number): Promise<Key[]> {
     projectId === undefined
       ? db.prepare<[], Row>(`${SELECT} ORDER BY k.id`).all()
       : db.prepare<[number], Row>(`${SELECT} AND k.project_id = ? ORDER BY k.id`).all(projectId);
-  return rows.map((row) => ({ ...row, admin: row.admin === 1 }));
+  return toKeys(rows);
 }
+
+function toKeys(rows: Row[]): Key[] {
+  return rows.map(({ admin, models, ...row }) => ({
+    ...row,
+    admin: admin === 1,
+    models: models === null ? null : (JSON.parse(models) as string[]),
+  }));
+}
+
+const MAX_RPM = 10_000;
+const MAX_MODELS = 100;
+const MAX_MODEL_LENGTH = 200;
+
+function checkLimits({ expiresAt = null, models = null, rpm = null }: KeyLimits, now: number): void {
+  if (expiresAt !== null && expiresAt <= now)
+    throw badRequest(
+      `the key would expire at ${new Date(expiresAt).toISOString()}, which is past`,
+      'expires_at',
+    );
+  const isName = (model: string) => model.trim() !== '' && model.length <= MAX_MODEL_LENGTH;
+  if (models !== null && !(models.length > 0 && models.length <= MAX_MODELS && models.every(isName)))
+    throw badRequest(`a key may have 1 to ${MAX_MODELS} models, by their names`, 'models');
+  if (rpm !== null && !(Number.isInteger(rpm) && rpm >= 1 && rpm <= MAX_RPM))
+    throw badRequest(`${rpm} requests a minute: use a whole number from 1 to ${MAX_RPM}`, 'rpm');
+}
+
+export interface Rotation {
+  id: number;
+  /** How long the former key works beside the new one. */
+  overlapMs: number;
+  /** When the new key expires; undefined: when the former one would have. */
+  expiresAt?: number | null | undefined;
+  now: number;
+  random?: Random;
+}
+
+const MAX_OVERLAP_MS = 90 * 86_400_000;
+
+/**
+ * Replaces a key by a new one with the same id, limits, budgets and spend. The former one works until the overlap ends;
+ * one from an earlier rotation stops at once. Throws GwError 400 and 404.
+ */
+export async function rotateKey(
+  db: Db,
+  { id, overlapMs, expiresAt, now, random = systemRandom }: Rotation,
+): Promise<{ key: string; row: Key }> {
+  if (!(overlapMs >= 0 && overlapMs <= MAX_OVERLAP_MS))
+    throw badRequest('the overlap of two keys is from 0 to 90 days', 'overlap_seconds');
+  const key = newApiKey(random);
+  const row = changeConfiguration(db, () => {
+    const former = liveKey(db, id);
+    const expires = expiresAt === undefined ? former.expiresAt : expiresAt;
+    if (expires !== null && expires <= now)
+      throw badRequest(
+        `key ${id} has expired. To give it more time: gw keys rotate ${id} --expires 30d`,
+        'id',
+      );
+    db.prepare(
+      `UPDATE keys SET old_hash = hash, old_until = ?, hash = ?, hint = ?, expires_at = ? WHERE id = ?`,
+    ).run(now + overlapMs, hashKey(key), key.slice(-4), expires, id);
+    return liveKey(db, id);
+  });
+  return { key, row };
+}
+
+function liveKey(db: Db, id: number): Key {
+  const [row] = toKeys(db.prepare<[number], Row>(`${SELECT} AND k.id = ? AND k.revoked_at IS NULL`).all(id));
+  if (row) return row;
+  throw unknownKey(id);
+}
+
+const unknownKey = (id: number) =>
+  notFound(`no live key with id ${id}. See: gw keys list`, 'key_not_found', 'id');
 
 /** Revokes a key, with effect from the next request. 404 for an unknown or revoked key. */
 export async function revokeKey(db: Db, id: number, now: number): Promise<void> {
   const { changes } = changeConfiguration(db, () =>
     db.prepare('UPDATE keys SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL').run(now, id),
   );
-  if (changes === 0) throw notFound(`no live key with id ${id}. See: gw keys list`, 'key_not_found', 'id');
+  if (changes === 0) throw unknownKey(id);
 }
