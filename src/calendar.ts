@@ -1,5 +1,5 @@
 /**
- * A day or month of an IANA time zone, as a span of UTC milliseconds. A day starts at the first instant with its local
+ * A day, week or month of an IANA time zone, as a span of UTC milliseconds. A day starts at the first instant with its local
  * date. So days without a midnight (daylight saving starts at 00:00), and days with two, are handled correctly.
  */
 export interface Span {
@@ -16,6 +16,8 @@ export interface Calendar {
   /** The local time of day at `timeMs`, as HH:MM. */
   timeOfDay(timeMs: number): string;
   day(timeMs: number): Span;
+  /** Weeks start on Monday, as in ISO 8601. */
+  week(timeMs: number): Span;
   month(timeMs: number): Span;
   /** First instant of a local date (YYYY-MM-DD). */
   startOfDate(date: string): number;
@@ -106,6 +108,7 @@ export function createCalendar(timezone: string): Calendar {
 
   // The most recent spans: nearly all requests of a day need the same two.
   let lastDay: Span = { start: 0, end: 0 };
+  let lastWeek: Span = { start: 0, end: 0 };
   let lastMonth: Span = { start: 0, end: 0 };
   return {
     timezone,
@@ -117,6 +120,12 @@ export function createCalendar(timezone: string): Calendar {
       lastDay = enclosing(timeMs, local(timeMs).date, startOfDate, (date) => addDays(date, 1));
       return lastDay;
     },
+    week(timeMs) {
+      if (timeMs >= lastWeek.start && timeMs < lastWeek.end) return lastWeek;
+      const monday = mondayOf(local(timeMs).date);
+      lastWeek = enclosing(timeMs, monday, startOfDate, (date) => addDays(date, 7));
+      return lastWeek;
+    },
     month(timeMs) {
       if (timeMs >= lastMonth.start && timeMs < lastMonth.end) return lastMonth;
       const first = `${local(timeMs).date.slice(0, 7)}-01`;
@@ -124,6 +133,11 @@ export function createCalendar(timezone: string): Calendar {
       return lastMonth;
     },
   };
+}
+
+/** The Monday of a date's week. */
+function mondayOf(date: string): string {
+  return addDays(date, -((new Date(`${date}T00:00:00Z`).getUTCDay() + 6) % 7));
 }
 
 /** The span that begins at `date`, or the next one if clocks set back at midnight repeat the old date. */

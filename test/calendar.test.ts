@@ -31,6 +31,11 @@ function compare(timezone: string, fromYear: number, toYear: number): void {
     if (start === end) continue; // a day that does not exist
     for (const time of [start, start + 1, Math.floor((start + end) / 2), end - 1])
       expect(calendar.day(time), `${about} at ${new Date(time).toISOString()}`).toEqual({ start, end });
+    if (new Date(date).getUTCDay() === 1) {
+      const week = { start, end: firstInstant(pieces, addDays(date, 7)) };
+      for (const time of [week.start, week.start + 3 * DAY_MS, week.end - 1])
+        expect(calendar.week(time), about).toEqual(week);
+    }
     if (!date.endsWith('-01')) continue;
     const month = { start, end: firstInstant(pieces, `${addDays(date, 31).slice(0, 8)}01`) };
     for (const time of [month.start, month.start + 15 * DAY_MS, month.end - 1])
@@ -38,7 +43,7 @@ function compare(timezone: string, fromYear: number, toYear: number): void {
   }
 }
 
-describe('days and months begin where the zone’s offsets say', () => {
+describe('days, weeks and months begin where the zone’s offsets say', () => {
   test.each(ZONES)('%s, 2024 to 2035', (timezone) => compare(timezone, 2024, 2035), 60_000);
 
   test.each([

@@ -3,6 +3,7 @@ import type { KeyLimits, Rotation } from '../store/accounts/keys.ts';
 import type { StoredPrice } from '../store/accounts/prices.ts';
 import type { Plan } from '../store/accounts/project.ts';
 import type { Scope } from '../store/budgets/budgets.ts';
+import type { Raise } from '../store/budgets/raise-budget.ts';
 import type { BudgetPeriod } from '../store/ledger/terms.ts';
 import type { DeliveryQuery, RegisteredView, TestView } from '../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
@@ -20,6 +21,8 @@ export interface BudgetName {
 export interface BudgetChange extends BudgetName {
   capNanoUsd: NanoUsd;
   alertPercent?: number | undefined;
+  /** Several of them; used instead of `alertPercent`. */
+  alertPercents?: readonly number[] | undefined;
   windowMs?: number | undefined;
 }
 
@@ -35,6 +38,7 @@ export interface Pause {
  */
 export interface Admin {
   setBudget(change: BudgetChange): Promise<BudgetView>;
+  raiseBudget(raise: Raise): Promise<BudgetView>;
   removeBudget(name: BudgetName): Promise<void>;
   createKey(key: { project: string; admin: boolean; label: string | null } & KeyLimits): Promise<NewKeyView>;
   rotateKey(rotation: Pick<Rotation, 'id' | 'overlapMs' | 'expiresAt'>): Promise<RotatedKeyView>;

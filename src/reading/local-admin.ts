@@ -12,6 +12,7 @@ import {
 } from '../store/accounts/projects.ts';
 import { budgetResponse } from '../store/budgets/budget-response.ts';
 import { removeBudget, setBudget } from '../store/budgets/budgets.ts';
+import { raiseBudget } from '../store/budgets/raise-budget.ts';
 import type { Db } from '../store/database/open.ts';
 import { isoTime } from '../store/ledger/standing.ts';
 import type { WebhookService } from '../webhooks/service.ts';
@@ -38,11 +39,12 @@ export function createLocalAdmin(sources: AdminSources): Admin {
   const pauseTimes = (paused: boolean, cut: boolean) =>
     [paused ? now() : null, paused && cut ? now() : null] as const;
   return {
-    setBudget: ({ project, period, capNanoUsd, alertPercent, windowMs, repo, scope }) =>
+    setBudget: ({ project, period, capNanoUsd, alertPercent, alertPercents, windowMs, repo, scope }) =>
       change(async () => {
         const terms = {
           period,
           capNanoUsd,
+          alertPercents,
           scope,
           ...(alertPercent === undefined ? {} : { alertPercent }),
           ...(windowMs === undefined ? {} : { windowMs }),
@@ -51,6 +53,12 @@ export function createLocalAdmin(sources: AdminSources): Admin {
         const context = { calendar, now: now() };
         const standing = await setBudget(db, await getProject(db, project), terms, context);
         // The schema's test validates the fields.
+        return budgetResponse(standing, context.now, { nano: true }) as BudgetView;
+      }),
+    raiseBudget: (raise) =>
+      change(async () => {
+        const context = { calendar, now: now() };
+        const standing = await raiseBudget(db, raise, context);
         return budgetResponse(standing, context.now, { nano: true }) as BudgetView;
       }),
     removeBudget: ({ project, period, repo = '', scope }) =>

@@ -1,21 +1,20 @@
 import { z } from 'zod';
 import { FLAGS, type Flag, OUTCOMES, type Outcome, SOURCES, type Source } from '../store/ledger/record.ts';
+import type { Key, NewKey, RotatedKey } from './key-schemas.ts';
+import { count, nanoUsd, time, usd } from './schema-types.ts';
+
+export { Key, NewKey, RotatedKey } from './key-schemas.ts';
 
 /*
  * The objects that reading commands print with `--json` and that `/v1/gw` returns. The OpenAPI document is generated
  * from these, and a test validates real answers against it. Commands import the types alone, so they load no zod.
  */
 
-const time = z.iso.datetime().describe('UTC');
-const count = z.number().int().min(0);
-const usd = z.number().describe('US dollars, at most 9 decimal places');
-const nanoUsd = z.number().int().describe('billionths of a US dollar');
-
 export const Budget = z.object({
   object: z.literal('budget'),
   id: z.string().describe('such as web/daily'),
   project_id: z.string(),
-  period: z.enum(['daily', 'monthly', 'rolling', 'lifetime']),
+  period: z.enum(['daily', 'weekly', 'monthly', 'rolling', 'lifetime']),
   repo: z.string().nullable(),
   scope: z
     .object({ kind: z.enum(['repo', 'run']), value: z.string() })
@@ -23,12 +22,15 @@ export const Budget = z.object({
     .describe('what it counts; null: all requests of the project'),
   window_seconds: z.number().nullable(),
   cap_usd: usd,
-  alert_percent: count,
+  alert_percent: count.describe('the lowest of alert_percents'),
+  alert_percents: z.array(count),
   alert_usd: usd,
   spent_usd: usd,
   held_usd: usd,
   left_usd: usd,
   resets_at: time.nullable().describe('null: never'),
+  raised_usd: usd.describe('the part of the cap that ends by itself'),
+  raised_until: time.nullable().describe('when the first such raise ends'),
   exceeded: z.boolean(),
   reached_at: time.nullable().describe('when the cap is reached at the present rate; null if it lasts'),
 });
@@ -148,33 +150,6 @@ export const RequestReport = z.object({
   saved_nano_usd: nanoUsd,
   held_nano_usd: nanoUsd,
 });
-
-export const Key = z.object({
-  id: z.number().int(),
-  project_id: z.string(),
-  hint: z.string(),
-  admin: z.boolean(),
-  label: z.string().nullable(),
-  created_at: time,
-  revoked_at: time.nullable(),
-  expires_at: time.nullable(),
-  models: z.array(z.string()).nullable().describe('the models that it may name; null: all'),
-  rpm: count.nullable().describe('requests that it may make in a minute; null: any number'),
-  last_used_at: time.nullable().describe('when its last recorded request came in'),
-  spent_usd: usd,
-  spent_nano_usd: nanoUsd,
-  previous_key_expires_at: time.nullable().describe('until when the key before the last rotation works'),
-});
-
-export const NewKey = z.object({
-  id: z.number().int(),
-  key: z.string().describe('shown only once'),
-  project_id: z.string(),
-  admin: z.boolean(),
-  expires_at: time.nullable(),
-});
-
-export const RotatedKey = NewKey.extend({ previous_key_expires_at: time });
 
 export const Project = z.object({
   project_id: z.string(),

@@ -11,17 +11,26 @@ export function createRemoteAdmin(ask: AskRemote): Admin {
   const one = encodeURIComponent;
   const webhook = (id: string) => `/v1/webhooks/${one(id)}`;
   return {
-    async setBudget({ project, period, capNanoUsd, alertPercent, windowMs, repo, scope }) {
+    async setBudget({ project, period, capNanoUsd, alertPercent, alertPercents, windowMs, repo, scope }) {
       const body = {
         project_id: project,
         period,
         cap_usd: usdNumber(capNanoUsd),
         alert_percent: alertPercent,
+        alert_percents: alertPercents,
         window_seconds: windowMs === undefined ? undefined : windowMs / 1_000,
         repo,
         scope,
       };
       return (await ask({ method: 'PUT', path: '/v1/gw/budgets', body })) as BudgetView;
+    },
+    async raiseBudget({ budget, amountNanoUsd, forMs }) {
+      const body = {
+        budget_id: budget,
+        amount_usd: usdNumber(amountNanoUsd),
+        for_seconds: forMs === undefined ? undefined : forMs / 1_000,
+      };
+      return (await ask({ method: 'POST', path: '/v1/gw/budgets/raise', body })) as BudgetView;
     },
     async removeBudget({ project, period, repo, scope }) {
       const path = `/v1/gw/budgets/${one(project)}/${period}`;

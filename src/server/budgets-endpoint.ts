@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Calendar } from '../calendar.ts';
 import { badRequest, budgetForbidden, notFound } from '../errors.ts';
-import { parseUsd } from '../money.ts';
+import { type NanoUsd, parseUsd } from '../money.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import type { Project } from '../store/accounts/project.ts';
 import { getProject, listProjects } from '../store/accounts/projects.ts';
@@ -20,7 +20,7 @@ export interface BudgetsContext {
   now: number;
 }
 
-const PERIODS = ['daily', 'monthly', 'rolling'] as const;
+const PERIODS = ['daily', 'weekly', 'monthly', 'rolling', 'lifetime'] as const;
 
 const CHANGING = ['changing budgets', 'gw budget set AMOUNT'] as const;
 
@@ -29,6 +29,7 @@ export const BudgetBody = z.strictObject({
   period: z.enum(PERIODS).default('daily'),
   cap_usd: z.union([z.number(), z.string()]),
   alert_percent: z.number().optional(),
+  alert_percents: z.array(z.number()).optional(),
   window_seconds: z.number().int().optional(),
   /** Path of a git repository's main working tree. */
   repo: z.string().startsWith('/').max(200).optional(),
@@ -62,7 +63,6 @@ export async function putBudgetEndpoint(caller: Caller, request: IncomingMessage
 
 /** As `/v1/gw` takes it: the budget of a run can be changed too. */
 export const GwBudgetBody = BudgetBody.extend({
-  period: z.enum([...PERIODS, 'lifetime']).default('daily'),
   scope: z.strictObject({ kind: z.enum(['run']), value: z.string() }).optional(),
 });
 
@@ -70,20 +70,12 @@ export const GwBudgetBody = BudgetBody.extend({
 export function readBudget(value: unknown, schema: typeof GwBudgetBody | typeof BudgetBody = GwBudgetBody) {
   const body = parse(value, schema);
   const { scope } = body;
-  if (body.period === 'lifetime' && scope === undefined)
-    throw badRequest('"period" is "lifetime": that is for the budgets of runs, with "scope"', 'period');
-  const capNanoUsd = parseUsd(decimal(body.cap_usd));
-  if (capNanoUsd === undefined) {
-    throw badRequest(
-      `"cap_usd" is ${JSON.stringify(body.cap_usd)}: use an amount from 0 to 1000000 with at most 9 decimal places`,
-      'cap_usd',
-    );
-  }
   return {
     period: body.period,
-    capNanoUsd,
+    capNanoUsd: nanoUsdOf(body.cap_usd, 'cap_usd'),
     scope,
     ...(body.project_id === undefined ? {} : { project: body.project_id }),
+    ...(body.alert_percents === undefined ? {} : { alertPercents: body.alert_percents }),
     ...(body.alert_percent === undefined ? {} : { alertPercent: body.alert_percent }),
     ...(body.repo === undefined ? {} : { repo: body.repo }),
     ...(body.window_seconds === undefined ? {} : { windowMs: body.window_seconds * 1000 }),
@@ -109,7 +101,7 @@ export async function deleteBudgetEndpoint(
 
 /** The period in a path. Throws GwError 404. */
 export function knownPeriod(project: string, period: string) {
-  const known = [...PERIODS, 'lifetime' as const].find((each) => each === period);
+  const known = PERIODS.find((each) => each === period);
   if (known) return known;
   throw notFound(`no budget "${project}/${period}". See: gw budget list`, 'budget_not_found');
 }
@@ -140,6 +132,16 @@ function parse(
     throw badRequest('"cap_usd" must be an amount in dollars, such as 5 or "0.50"', field);
   }
   throw badRequest(`"${field}": ${issue?.message ?? 'invalid value'}`, field);
+}
+
+/** An amount in a body. Throws GwError 400. */
+export function nanoUsdOf(usd: number | string, field: string): NanoUsd {
+  const amount = parseUsd(decimal(usd));
+  if (amount !== undefined) return amount;
+  throw badRequest(
+    `"${field}" is ${JSON.stringify(usd)}: use an amount from 0 to 1000000 with at most 9 decimal places`,
+    field,
+  );
 }
 
 /** The amount in decimal notation: `String` writes numbers below a millionth as `1e-7`. */

@@ -56,7 +56,7 @@ describe('PUT /v1/budgets', () => {
     ['{}', 'cap_usd', /dollars/],
     ['[]', null, /JSON object/],
     ['{"cap_usd":5,"alert":80}', 'alert', /alert_percent/],
-    ['{"cap_usd":5,"period":"weekly"}', 'period', /daily/],
+    ['{"cap_usd":5,"period":"yearly"}', 'period', /daily/],
     ['{"cap_usd":5,"period":"rolling"}', 'window_seconds', /window/],
     ['{"cap_usd":5,"period":"daily","window_seconds":3600}', 'window_seconds', /rolling/],
   ])('explains what is wrong with %s', async (body, param, message) => {

@@ -138,6 +138,11 @@ test('every route answers as the document says, field for field', async () => {
 
   await call('PUT /v1/gw/budgets', {}, { body: { cap_usd: 2, period: 'monthly', alert_percent: 50 } });
   await call('PUT /v1/budgets', {}, { body: { cap_usd: 0, period: 'rolling', window_seconds: 3600 } });
+  await call(
+    'POST /v1/gw/budgets/raise',
+    {},
+    { body: { budget_id: 'default/monthly', amount_usd: 1.5, for_seconds: 3600 } },
+  );
   await call('GET /v1/gw/budgets');
   await call('GET /v1/budgets');
   await call('DELETE /v1/gw/budgets/{project}/{period}', { project: 'default', period: 'monthly' });
@@ -267,6 +272,7 @@ describe('the routes of /v1/gw', () => {
     });
     for (const [method, path] of [
       ['PUT', 'budgets'],
+      ['POST', 'budgets/raise'],
       ['DELETE', 'budgets/web/daily'],
       ['POST', 'keys'],
       ['POST', 'keys/1/rotate'],

@@ -246,7 +246,7 @@ export class Oracle {
   }
 
   liveOf(projectId: number): OracleBudget[] {
-    const order = { daily: 0, monthly: 1, rolling: 2, lifetime: 3 };
+    const order = { daily: 0, monthly: 1, rolling: 2, lifetime: 3, weekly: 4 };
     return this.budgets
       .filter((b) => b.live && b.projectId === projectId)
       .sort((a, b) => order[a.period] - order[b.period] || (a.repo < b.repo ? -1 : 1));
@@ -271,8 +271,7 @@ export class Oracle {
       const start = this.spanStart(budget.period);
       if (start <= budget.currentStart) continue;
       let boundaries = 0;
-      for (let at = budget.currentStart; at < start; boundaries++)
-        at = budget.period === 'daily' ? this.calendar.day(at).end : this.calendar.month(at).end;
+      for (let at = budget.currentStart; at < start; boundaries++) at = this.span(budget.period, at).end;
       this.events.push(`budget.reset ${nameOf(budget)} +${boundaries - 1}`);
       budget.currentStart = start;
     }
@@ -320,7 +319,12 @@ export class Oracle {
   }
 
   private spanStart(period: BudgetPeriod): number {
-    return period === 'daily' ? this.calendar.day(this.now).start : this.calendar.month(this.now).start;
+    return this.span(period, this.now).start;
+  }
+
+  private span(period: BudgetPeriod, at: number) {
+    if (period === 'weekly') return this.calendar.week(at);
+    return period === 'daily' ? this.calendar.day(at) : this.calendar.month(at);
   }
 }
 

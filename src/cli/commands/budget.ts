@@ -1,6 +1,7 @@
 import { Argument, type Command, Option } from 'commander';
 import { formatUsd } from '../../money.ts';
 import type { BudgetName } from '../../reading/admin.ts';
+import type { Reader } from '../../reading/reader.ts';
 import type { BudgetView } from '../../reading/schemas.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
@@ -14,15 +15,16 @@ import { budgetTable } from '../budgets/view.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
+import { readDuration } from '../input/dates.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
 
-const PERIODS = ['daily', 'monthly', 'rolling'] as const;
+const PERIODS = ['daily', 'weekly', 'monthly', 'rolling', 'lifetime'] as const;
 
 interface SetOptions {
   project: string;
   repo?: string;
-  period: 'daily' | 'monthly';
+  period: Exclude<BudgetPeriod, 'rolling'>;
   alert?: string;
   maxRate?: string;
   json?: boolean;
@@ -32,6 +34,12 @@ interface RemoveOptions {
   project: string;
   period?: BudgetPeriod;
   repo?: string;
+}
+
+interface RaiseOptions {
+  project: string;
+  for?: string;
+  json?: boolean;
 }
 
 interface ViewOptions {
@@ -49,14 +57,25 @@ export const budget: SetUp = (command, context) => {
     .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
     .addOption(
       new Option('--period <period>', 'when spending starts again from zero')
-        .choices(['daily', 'monthly'])
+        .choices(PERIODS.filter((period) => period !== 'rolling'))
         .default('daily'),
     )
-    .option('--alert <percent>', 'percentage of the cap that sends the alert (default: 80)')
+    .option('--alert <percents>', 'percentages of the cap that send alerts, such as 50,80,95 (default: 80)')
     .option('--repo <path>', 'cap only requests from this git repository, such as .')
     .option('--max-rate <amount/time>', 'cap in a sliding window instead: 2/hour, 0.50/10m')
     .option('--json', 'print JSON')
     .action((amount: string | undefined, options: SetOptions) => set(context, amount, options));
+  command
+    .command('raise')
+    .addArgument(new Argument('<amount>', 'dollars to add to the cap'))
+    .addArgument(new Argument('[budget]', 'name shown by gw budget list; optional if there is only one'))
+    .description('raise a cap by an amount, for good or for a time')
+    .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
+    .option('--for <time>', 'the cap falls back by itself after this time, such as 2h')
+    .option('--json', 'print JSON')
+    .action((amount: string, name: string | undefined, options: RaiseOptions) =>
+      raise(context, { amount, name }, options),
+    );
   addViewOptions(
     command.command('list').description('show what is spent, held and left, with a forecast'),
   ).action(async (options: ViewOptions) => void (await show(context, options)));
@@ -91,10 +110,12 @@ async function set(context: Context, amount: string | undefined, options: SetOpt
   const { project, json } = options;
   if (options.repo !== undefined && !remoteOf(context)) mustAttribute(context);
   const repo = options.repo === undefined ? undefined : readRepo(options.repo);
-  const alertPercent = options.alert === undefined ? undefined : readPercent(options.alert);
+  const percents = options.alert?.split(',').map(readPercent);
+  const alerts =
+    percents && percents.length > 1 ? { alertPercents: percents } : { alertPercent: percents?.[0] };
   const terms = termsOf(amount, options);
   const { budget, timezone } = await withAdmin(context, async ({ setBudget }, reader) => ({
-    budget: await setBudget({ ...terms, project, alertPercent, repo }),
+    budget: await setBudget({ ...terms, ...alerts, project, repo }),
     timezone: (await reader.calendar()).timezone,
   }));
   if (json) sayJson(context, budget);
@@ -120,7 +141,48 @@ function confirmation(budget: BudgetView, timezone: string, now: number): string
     : '';
   const counts =
     budget.repo === null ? '' : ` It counts requests of project ${budget.project_id} from ${budget.repo}.`;
-  return `Budget ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent of ${capText(budget)}, alert at ${budget.alert_percent}%${resets}. It applies from the next request.${counts}`;
+  return `Budget ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent of ${capText(budget)}, alert at ${budget.alert_percents.map((percent) => `${percent}%`).join(', ')}${resets}. It applies from the next request.${counts}`;
+}
+
+async function raise(
+  context: Context,
+  { amount, name }: { amount: string; name: string | undefined },
+  options: RaiseOptions,
+): Promise<void> {
+  const amountNanoUsd = readAmount(amount);
+  const forMs = options.for === undefined ? undefined : readDuration(options.for, '--for');
+  const { budget, timezone } = await withAdmin(context, async ({ raiseBudget }, reader) => ({
+    budget: await raiseBudget({ budget: await budgetToRaise(reader, name, options), amountNanoUsd, forMs }),
+    timezone: (await reader.calendar()).timezone,
+  }));
+  if (options.json) {
+    sayJson(context, budget);
+    return;
+  }
+  const until = forMs === undefined ? undefined : context.clock.now() + forMs;
+  const lasts =
+    until === undefined
+      ? ''
+      : ` until ${createTimeFormat(timezone).moment(until, context.clock.now())} (${timezone}), then it falls back by ${formatUsd(amountNanoUsd)}`;
+  note(
+    context,
+    `Budget ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent of ${capText(budget)}${lasts}. It applies from the next request.`,
+  );
+}
+
+/** The full name of a budget that is named as lists show it, or of the only one of the project. */
+async function budgetToRaise(
+  reader: Reader,
+  name: string | undefined,
+  { project }: RaiseOptions,
+): Promise<string> {
+  if (name !== undefined) return namedBudget(await reader.budgets({}), name).id;
+  const [only, ...others] = (await reader.budgets({ project })).filter(({ scope }) => scope?.kind !== 'run');
+  if (!only)
+    throw new CliError(`project ${project} has no budget. To set one: gw budget set 5`, EXIT.notFound);
+  if (others.length === 0) return only.id;
+  const names = [only, ...others].map(({ id }) => `\n  gw budget raise AMOUNT ${singleQuoted(id)}`);
+  throw usageError(`project ${project} has ${names.length} budgets. Choose one:${names.join('')}`);
 }
 
 async function show(context: Context, options: ViewOptions): Promise<BudgetView[]> {

@@ -3,7 +3,7 @@ import type { Caller } from '../../store/accounts/callers.ts';
 import { type Accounts, PROJECT_PAUSED, type ProjectRef, pausedMessage } from '../context/accounts.ts';
 
 /** A budget's name: `project/period`, or `project/period@/path/to/repository`. */
-const BUDGET = /^([^/]+)\/(daily|monthly|rolling)(?:@(.+))?$/s;
+const BUDGET = /^([^/]+)\/(daily|weekly|monthly|rolling|lifetime)(?:@(.+))?$/s;
 
 /** The repository in a budget's name; empty if there is none. */
 export function repositoryIn(budgetId: string | undefined): string {

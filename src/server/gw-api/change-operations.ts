@@ -3,7 +3,7 @@ import { notFound } from '../../errors.ts';
 import { BudgetReport, NewKey, Price, RotatedKey } from '../../reading/schemas.ts';
 import { PLANS, type Plan } from '../../store/accounts/project.ts';
 import { budgetName } from '../../store/ledger/terms.ts';
-import { GwBudgetBody, knownPeriod, readBudget } from '../budgets-endpoint.ts';
+import { GwBudgetBody, knownPeriod, nanoUsdOf, readBudget } from '../budgets-endpoint.ts';
 import { operation } from './operation.ts';
 import { timeParameter } from './read-operations.ts';
 
@@ -43,6 +43,22 @@ export const CHANGE_OPERATIONS = {
       const terms = body as unknown as ReturnType<typeof readBudget>;
       return (await admin()).setBudget({ ...terms, project: terms.project ?? caller.project });
     },
+  }),
+  'POST /v1/gw/budgets/raise': operation({
+    summary: 'raise the cap of a budget by an amount, for good or for a time',
+    admin: ['changing budgets', 'gw budget set AMOUNT'],
+    body: z.strictObject({
+      budget_id: z.string().describe('such as web/daily'),
+      amount_usd: z.number().describe('is added to the cap'),
+      for_seconds: z.number().optional().describe('after that, the cap falls back; by default never'),
+    }),
+    response: BudgetReport,
+    run: async ({ admin, body: { budget_id, amount_usd, for_seconds } }) =>
+      (await admin()).raiseBudget({
+        budget: budget_id,
+        amountNanoUsd: nanoUsdOf(amount_usd, 'amount_usd'),
+        forMs: for_seconds === undefined ? undefined : for_seconds * 1_000,
+      }),
   }),
   'DELETE /v1/gw/budgets/{project}/{period}': operation({
     summary: 'remove a budget',

@@ -1,5 +1,6 @@
 import { usdNumber } from '../../money.ts';
 import { isoTime } from '../ledger/standing.ts';
+import { alertsOf } from '../ledger/terms.ts';
 import { budgetName, type Standing, thresholdOf } from './budgets.ts';
 import { forecastOf, isOver, leftOf } from './forecast.ts';
 
@@ -25,11 +26,14 @@ export function budgetResponse(
     window_seconds: budget.windowMs === null ? null : budget.windowMs / 1000,
     cap_usd: usdNumber(budget.capNanoUsd),
     alert_percent: budget.alertPercent,
+    alert_percents: alertsOf(budget),
     alert_usd: usdNumber(thresholdOf(budget)),
     spent_usd: usdNumber(posted),
     held_usd: usdNumber(pending),
     left_usd: usdNumber(left),
     resets_at: isoTime(resetsAt),
+    raised_usd: usdNumber(budget.raisedNanoUsd),
+    raised_until: isoTime(budget.raisedUntil ?? Number.POSITIVE_INFINITY),
     exceeded: isOver(standing),
     reached_at: forecast.kind === 'runs_out' ? new Date(forecast.at).toISOString() : null,
     ...(nano && {

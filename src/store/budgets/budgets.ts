@@ -20,6 +20,8 @@ export interface BudgetSettings {
   capNanoUsd: NanoUsd;
   /** Percentage of the cap at which the alert is sent, 1 to 100. */
   alertPercent?: number;
+  /** Several of them; used instead of `alertPercent`. */
+  alertPercents?: readonly number[] | undefined;
   /** Length of a rolling budget's window. */
   windowMs?: number;
   /** Count only requests from this repository; '' or undefined: all of the project's. */
@@ -35,9 +37,20 @@ export interface Scope {
 }
 
 export const DEFAULT_ALERT_PERCENT = 80;
+const MAX_ALERTS = 10;
 const HOUR_MS = 3_600_000;
 const MIN_WINDOW_MS = 60_000;
 const MAX_WINDOW_MS = 31 * 86_400_000;
+
+/** What a change of a budget starts from. */
+interface Existing {
+  id: number;
+  cap: number;
+  version: number;
+  alert: number;
+  alerts: string;
+  windowMs: number | null;
+}
 
 interface Context {
   calendar: Calendar;
@@ -59,12 +72,9 @@ export async function setBudget(
   return changeConfiguration(db, () => {
     const balances = openBalances(db, calendar, now);
     const existing = db
-      .prepare<
-        [number, string, string, string, string],
-        { id: number; cap: number; version: number; alert: number; windowMs: number | null }
-      >(
-        `SELECT id, cap_nano_usd AS cap, cap_version AS version, alert_percent AS alert, window_ms AS windowMs
-         FROM budgets WHERE ${IS_BUDGET}`,
+      .prepare<[number, string, string, string, string], Existing>(
+        `SELECT id, cap_nano_usd AS cap, cap_version AS version, alert_percent AS alert,
+         alert_percents AS alerts, window_ms AS windowMs FROM budgets WHERE ${IS_BUDGET}`,
       )
       .get(project.id, settings.period, settings.repo ?? '', ...scopeColumns(settings));
     if (!existing && settings.scope) throw noSuchBudget(project, settings);
@@ -140,16 +150,21 @@ function noSuchBudget(
 
 export function checkTerms({
   capNanoUsd,
-  alertPercent = DEFAULT_ALERT_PERCENT,
+  alertPercent,
+  alertPercents = [alertPercent ?? DEFAULT_ALERT_PERCENT],
   period,
   windowMs,
 }: BudgetSettings): void {
   if (!Number.isSafeInteger(capNanoUsd) || capNanoUsd < 0 || capNanoUsd > MAX_AMOUNT_NANO_USD) {
     throw badRequest('a cap is an amount from $0 to $1,000,000 with at most 9 decimal places', 'cap_usd');
   }
-  if (!Number.isInteger(alertPercent) || alertPercent < 1 || alertPercent > 100) {
-    throw badRequest(`alert percentage ${alertPercent} is not a whole number from 1 to 100`, 'alert_percent');
-  }
+  const wrong = alertPercents.find(
+    (percent) => !(Number.isInteger(percent) && percent >= 1 && percent <= 100),
+  );
+  if (wrong !== undefined)
+    throw badRequest(`alert percentage ${wrong} is not a whole number from 1 to 100`, 'alert_percent');
+  if (alertPercents.length < 1 || alertPercents.length > MAX_ALERTS)
+    throw badRequest(`a budget has 1 to ${MAX_ALERTS} alerts`, 'alert_percents');
   if (
     period === 'rolling' &&
     !(windowMs !== undefined && windowMs >= MIN_WINDOW_MS && windowMs <= MAX_WINDOW_MS)
@@ -161,7 +176,7 @@ export function checkTerms({
   }
 }
 
-function openBalances(db: Db, calendar: Calendar, now: number) {
+export function openBalances(db: Db, calendar: Calendar, now: number) {
   const balances = createBalances({
     db,
     calendar: () => calendar,
@@ -172,18 +187,20 @@ function openBalances(db: Db, calendar: Calendar, now: number) {
 }
 
 function insert(db: Db, project: Project, settings: BudgetSettings, { calendar, now }: Context): number {
-  const start = settings.period === 'rolling' ? now : spanOf(settings.period, now, calendar).start;
+  const start = settings.period === 'rolling' ? now : startOf(settings, project, { calendar, now });
+  const { alert, alerts } = alertColumns(settings) ?? { alert: DEFAULT_ALERT_PERCENT, alerts: '' };
   const result = db
     .prepare(
-      `INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, cap_version, current_start, created_at, repo)
-       VALUES (?, ?, ?, ?, ?, 1, ?, ?, ?)`,
+      `INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, cap_version,
+       current_start, created_at, repo) VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?)`,
     )
     .run(
       project.id,
       settings.period,
       settings.windowMs ?? null,
       settings.capNanoUsd,
-      settings.alertPercent ?? DEFAULT_ALERT_PERCENT,
+      alert,
+      alerts,
       start,
       now,
       settings.repo ?? '',
@@ -191,23 +208,42 @@ function insert(db: Db, project: Project, settings: BudgetSettings, { calendar, 
   return Number(result.lastInsertRowid);
 }
 
-function update(
-  db: Db,
-  existing: { id: number; cap: number; version: number; alert: number; windowMs: number | null },
-  settings: BudgetSettings,
-): number {
-  const alert = settings.alertPercent ?? existing.alert;
+/** Raises for a time end: the new cap is what the user wants now. */
+function update(db: Db, existing: Existing, settings: BudgetSettings): number {
+  const { alert, alerts } = alertColumns(settings) ?? existing;
   const windowMs = settings.windowMs ?? existing.windowMs;
   const changed =
-    settings.capNanoUsd !== existing.cap || windowMs !== existing.windowMs || alert !== existing.alert;
+    settings.capNanoUsd !== existing.cap ||
+    windowMs !== existing.windowMs ||
+    alert !== existing.alert ||
+    alerts !== existing.alerts;
+  db.prepare('DELETE FROM budget_raises WHERE budget_id = ?').run(existing.id);
   db.prepare(
-    'UPDATE budgets SET cap_nano_usd = ?, alert_percent = ?, window_ms = ?, cap_version = ? WHERE id = ?',
-  ).run(settings.capNanoUsd, alert, windowMs, existing.version + (changed ? 1 : 0), existing.id);
+    `UPDATE budgets SET cap_nano_usd = ?, alert_percent = ?, alert_percents = ?, window_ms = ?, cap_version = ?
+     WHERE id = ?`,
+  ).run(settings.capNanoUsd, alert, alerts, windowMs, existing.version + (changed ? 1 : 0), existing.id);
   return existing.id;
+}
+
+/** The columns of the alerts that the settings name: the lowest, and all if there are several. */
+function alertColumns({ alertPercent, alertPercents }: BudgetSettings) {
+  const given = alertPercents ?? (alertPercent === undefined ? undefined : [alertPercent]);
+  if (given === undefined) return undefined;
+  const sorted = [...new Set(given)].sort((a, b) => a - b);
+  return {
+    alert: sorted[0] ?? DEFAULT_ALERT_PERCENT,
+    alerts: sorted.length > 1 ? JSON.stringify(sorted) : '',
+  };
+}
+
+/** When the running period began: that of a lifetime budget with its project. */
+function startOf({ period }: BudgetSettings, project: Project, { calendar, now }: Context): number {
+  return period === 'lifetime' ? project.createdAt : spanOf(period, now, calendar).start;
 }
 
 /** The time from which a new budget counts requests. */
 function countsFrom({ period, windowMs }: BudgetSettings, { calendar, now }: Context): number {
+  if (period === 'lifetime') return 0;
   return period === 'rolling' ? now - (windowMs ?? 0) : spanOf(period, now, calendar).start;
 }
 

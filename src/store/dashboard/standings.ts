@@ -1,5 +1,6 @@
 import type { Calendar } from '../../calendar.ts';
 import type { Db } from '../database/open.ts';
+import { SELECT_TERMS } from '../ledger/balance-rows.ts';
 import type { Standing } from '../ledger/standing.ts';
 import { type BudgetTerms, runningPeriod } from '../ledger/terms.ts';
 
@@ -17,11 +18,7 @@ interface Sums {
  */
 export function createStandingsReader(db: Db): (options: { calendar: Calendar; now: number }) => Standing[] {
   const selectTerms = db.prepare<[], BudgetTerms>(
-    `SELECT b.id, b.project_id AS projectId, p.name AS projectName, b.period, b.window_ms AS windowMs,
-     b.cap_nano_usd AS capNanoUsd, b.alert_percent AS alertPercent, b.cap_version AS capVersion,
-     b.current_start AS currentStart, b.repo, b.scope_kind AS scopeKind,
-    b.scope_value AS scopeValue, b.key_id AS keyId FROM budgets b JOIN projects p ON p.id = b.project_id
-     WHERE b.removed_at IS NULL AND p.removed_at IS NULL ORDER BY p.name, b.id`,
+    `${SELECT_TERMS} WHERE b.removed_at IS NULL AND p.removed_at IS NULL ORDER BY p.name, b.id`,
   );
   const selectPeriod = db.prepare<[number, number], Sums>(
     `SELECT posted_nano_usd AS posted, pending_nano_usd AS pending, NULL AS oldest FROM budget_periods

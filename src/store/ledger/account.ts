@@ -1,9 +1,16 @@
 import type { Calendar } from '../../calendar.ts';
 import { type NanoUsd, usdNumber } from '../../money.ts';
 import type { BalanceRow, BalanceRows, Mark } from './balance-rows.ts';
-import type { EmitEvent } from './events.ts';
+import type { EmitEvent, EventType } from './events.ts';
 import { isoTime, type Standing } from './standing.ts';
-import { type BudgetTerms, boundariesBetween, budgetName, runningPeriod, thresholdOf } from './terms.ts';
+import {
+  alertsOf,
+  type BudgetTerms,
+  boundariesBetween,
+  budgetName,
+  runningPeriod,
+  thresholdOf,
+} from './terms.ts';
 import type { WindowRows, WindowSums } from './window-rows.ts';
 
 /** The balance that an amount is reserved in: a budget id and the start of a period, or of a minute. */
@@ -36,6 +43,7 @@ const MINUTE_MS = 60_000;
 export class Account {
   readonly budget: BudgetTerms;
   readonly #context: AccountContext;
+  readonly #alerts: readonly number[];
   /** By start time. */
   readonly #balances = new Map<number, BalanceRow>();
   readonly #changed = new Set<BalanceRow>();
@@ -45,12 +53,17 @@ export class Account {
   constructor(context: AccountContext, budget: BudgetTerms) {
     this.#context = context;
     this.budget = budget;
+    this.#alerts = alertsOf(budget);
   }
 
   /** Brings the account up to the batch's time. Call it before the batch changes a balance: sums are of stored rows. */
   enterBatch(): void {
+    const earlier = this.#endRaises();
     if (this.budget.period !== 'rolling') this.#roll();
     else this.#window = this.#context.windowRows.sum(this.budget, this.#windowFrom());
+    if (!earlier) return;
+    this.keepMarks(earlier);
+    this.emitReached();
   }
 
   /** What the budget has spent and holds now. */
@@ -92,21 +105,32 @@ export class Account {
   /** Emits the events for the threshold and the cap that spend has reached, once a period and version of the cap. */
   emitReached(): void {
     const { posted } = this.standing();
-    if (posted > 0 && posted >= thresholdOf(this.budget)) this.#emitOnce('thresholdVersion');
+    if (posted > 0) {
+      for (const percent of this.#alerts)
+        if (posted >= thresholdOf(this.budget, percent)) this.#emitAlert(percent);
+    }
     if (posted >= this.budget.capNanoUsd) this.emitExceeded();
   }
 
   /** Emits that the budget is exceeded, once a period and version of the cap. */
   emitExceeded(): void {
-    this.#emitOnce('exceededVersion');
+    if (this.#isMarked('exceededVersion')) return;
+    this.#mark('exceededVersion');
+    this.#emit('budget.exceeded');
   }
 
   /** Keeps the marks of an earlier cap version that still hold: a crossed threshold, the same cap exceeded. */
   keepMarks({ version, cap }: EarlierCap): void {
     const { budget } = this;
     if (version === budget.capVersion) return;
-    const stillCrossed = this.standing().posted >= thresholdOf(budget);
-    if (stillCrossed && this.#wasMarked('thresholdVersion', version)) this.#mark('thresholdVersion');
+    if (this.#wasMarked('thresholdVersion', version)) {
+      const { posted } = this.standing();
+      // The only alert of a budget is not sent again for another share of the cap either.
+      const highest = (this.#alerts.length > 1 && this.#highestAlert(version)) || 100;
+      const crossed = this.#alerts.filter((percent) => posted >= thresholdOf(budget, percent));
+      const sent = crossed.filter((percent) => percent <= highest).at(-1);
+      if (sent !== undefined) this.#mark('thresholdVersion', sent);
+    }
     if (cap === budget.capNanoUsd && this.#wasMarked('exceededVersion', version))
       this.#mark('exceededVersion');
   }
@@ -184,21 +208,54 @@ export class Account {
     this.#context.changed.add(this);
   }
 
-  #emitOnce(mark: Mark): void {
+  /** Lowers the cap where raises have ended. Returns the version before. */
+  #endRaises(): EarlierCap | undefined {
     const { budget } = this;
-    const isMarked = this.#window ? this.#window[mark] : this.#runningBalance()[mark] === budget.capVersion;
-    if (isMarked) return;
-    this.#mark(mark);
-    const type = mark === 'thresholdVersion' ? 'budget.threshold_reached' : 'budget.exceeded';
-    this.#context.emit(type, budget.projectId, standingData(this.standing()));
+    const { rows, now } = this.#context;
+    if (budget.raisedUntil === null || now < budget.raisedUntil) return undefined;
+    const earlier = { version: budget.capVersion, cap: budget.capNanoUsd };
+    Object.assign(budget, rows.endRaises(budget.id, now));
+    return earlier;
+  }
+
+  #isMarked(mark: Mark): boolean {
+    return this.#window ? this.#window[mark] : this.#runningBalance()[mark] === this.budget.capVersion;
+  }
+
+  #emitAlert(percent: number): void {
+    const { budget } = this;
+    if (this.#isMarked('thresholdVersion')) {
+      const highest = this.#window?.thresholdPercent ?? this.#runningBalance().thresholdPercent;
+      // Marks of earlier versions of gw have no percentage: there was one alert.
+      if (percent <= (highest || budget.alertPercent)) return;
+    }
+    this.#mark('thresholdVersion', percent);
+    this.#emit('budget.threshold_reached', percent);
+  }
+
+  #emit(type: EventType, alertPercent = this.budget.alertPercent): void {
+    this.#context.emit(type, this.budget.projectId, {
+      ...standingData(this.standing()),
+      alert_percent: alertPercent,
+    });
   }
 
   /** Marks the running balance: in a rolling budget, the mark must not leave the window before the spend does. */
-  #mark(mark: Mark): void {
+  #mark(mark: Mark, percent?: number): void {
     const balance = this.#runningBalance();
     balance[mark] = this.budget.capVersion;
+    if (percent !== undefined) balance.thresholdPercent = percent;
     this.#noteChange(balance);
-    if (this.#window) this.#window[mark] = true;
+    if (!this.#window) return;
+    this.#window[mark] = true;
+    if (percent !== undefined) this.#window.thresholdPercent = percent;
+  }
+
+  /** The highest alert that a cap version has had; 0: its only one. */
+  #highestAlert(version: number): number {
+    const { id, period } = this.budget;
+    if (period !== 'rolling') return this.#runningBalance().thresholdPercent;
+    return this.#context.windowRows.highestAlert(id, this.#windowFrom(), version);
   }
 
   /** Whether a cap version had its event in the running period or window. Reads stored marks of windows. */
@@ -216,7 +273,6 @@ function standingData({ budget, posted, pending, resetsAt }: Standing): Record<s
     spent_usd: usdNumber(posted),
     held_usd: usdNumber(pending),
     cap_usd: usdNumber(budget.capNanoUsd),
-    alert_percent: budget.alertPercent,
     ...(budget.repo === '' ? {} : { repo: budget.repo }),
     resets_at: isoTime(resetsAt),
   };

@@ -10,10 +10,21 @@ export interface BalanceRow {
   /** The cap version whose event was emitted last; 0: none. */
   thresholdVersion: number;
   exceededVersion: number;
+  /** The highest alert that `thresholdVersion` has had; 0: its only one. */
+  thresholdPercent: number;
 }
 
 /** The columns that record which events were emitted. */
 export type Mark = 'thresholdVersion' | 'exceededVersion';
+
+/** The cap of a budget after raises have ended. */
+interface EndedRaises {
+  capNanoUsd: NanoUsd;
+  capVersion: number;
+  /** When the next raise ends; null: none is left. */
+  raisedUntil: number | null;
+  raisedNanoUsd: NanoUsd;
+}
 
 /** Reads and writes the rows of budgets and of their balances. */
 export interface BalanceRows {
@@ -28,29 +39,38 @@ export interface BalanceRows {
   /** A balance; all zero where there is no row. */
   read(budgetId: number, start: number): BalanceRow;
   write(budgetId: number, row: BalanceRow): void;
+  /** Ends the raises of a budget that are due. */
+  endRaises(budgetId: number, now: number): EndedRaises;
 }
 
+/** SQL for the terms of budgets `b`: what raises add to the cap, and when the first of them ends. */
+const RAISE_COLUMNS = `(SELECT min(until) FROM budget_raises WHERE budget_id = b.id) AS raisedUntil,
+  coalesce((SELECT sum(amount_nano_usd) FROM budget_raises WHERE budget_id = b.id), 0) AS raisedNanoUsd`;
+
+/** SQL that selects the terms of budgets `b` in projects `p`. */
+export const SELECT_TERMS = `SELECT b.id, b.project_id AS projectId, p.name AS projectName, b.period,
+  b.window_ms AS windowMs, b.cap_nano_usd AS capNanoUsd, b.alert_percent AS alertPercent,
+  b.alert_percents AS alertPercents, b.cap_version AS capVersion, b.current_start AS currentStart, b.repo,
+  b.scope_kind AS scopeKind, b.scope_value AS scopeValue, b.key_id AS keyId, ${RAISE_COLUMNS}
+  FROM budgets b JOIN projects p ON p.id = b.project_id`;
+
 export function createBalanceRows(db: Db): BalanceRows {
-  const terms = `SELECT b.id, b.project_id AS projectId, p.name AS projectName, b.period, b.window_ms AS windowMs,
-    b.cap_nano_usd AS capNanoUsd, b.alert_percent AS alertPercent, b.cap_version AS capVersion,
-    b.current_start AS currentStart, b.repo, b.scope_kind AS scopeKind,
-    b.scope_value AS scopeValue, b.key_id AS keyId FROM budgets b JOIN projects p ON p.id = b.project_id`;
   const selectProject = db.prepare<[number], BudgetTerms>(
-    `${terms} WHERE b.project_id = ? AND b.removed_at IS NULL`,
+    `${SELECT_TERMS} WHERE b.project_id = ? AND b.removed_at IS NULL`,
   );
-  const selectBudget = db.prepare<[number], BudgetTerms>(`${terms} WHERE b.id = ?`);
+  const selectBudget = db.prepare<[number], BudgetTerms>(`${SELECT_TERMS} WHERE b.id = ?`);
   const selectProjects = db
     .prepare<[], number>('SELECT DISTINCT project_id FROM budgets WHERE removed_at IS NULL')
     .pluck();
   const selectBalance = db.prepare<[number, number], BalanceRow>(
     `SELECT start, posted_nano_usd AS posted, pending_nano_usd AS pending, threshold_version AS thresholdVersion,
-     exceeded_version AS exceededVersion FROM budget_periods WHERE budget_id = ? AND start = ?`,
+     exceeded_version AS exceededVersion, threshold_percent AS thresholdPercent FROM budget_periods WHERE budget_id = ? AND start = ?`,
   );
   const upsert = db.prepare(
-    `INSERT INTO budget_periods (budget_id, start, posted_nano_usd, pending_nano_usd, threshold_version, exceeded_version)
-     VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET posted_nano_usd = excluded.posted_nano_usd,
+    `INSERT INTO budget_periods (budget_id, start, posted_nano_usd, pending_nano_usd, threshold_version, exceeded_version, threshold_percent)
+     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET posted_nano_usd = excluded.posted_nano_usd,
      pending_nano_usd = excluded.pending_nano_usd, threshold_version = excluded.threshold_version,
-     exceeded_version = excluded.exceeded_version`,
+     exceeded_version = excluded.exceeded_version, threshold_percent = excluded.threshold_percent`,
   );
   const advance = db.prepare<[number, number]>('UPDATE budgets SET current_start = ? WHERE id = ?');
   return {
@@ -65,8 +85,30 @@ export function createBalanceRows(db: Db): BalanceRows {
         pending: 0,
         thresholdVersion: 0,
         exceededVersion: 0,
+        thresholdPercent: 0,
       },
-    write: (budgetId, row) =>
-      upsert.run(budgetId, row.start, row.posted, row.pending, row.thresholdVersion, row.exceededVersion),
+    write(budgetId, { start, posted, pending, thresholdVersion, exceededVersion, thresholdPercent }) {
+      upsert.run(budgetId, start, posted, pending, thresholdVersion, exceededVersion, thresholdPercent);
+    },
+    endRaises: createRaiseEnd(db),
+  };
+}
+
+/** Returns a function that ends the raises of a budget that are due: its cap falls back, as a new version. */
+function createRaiseEnd(db: Db): (budgetId: number, now: number) => EndedRaises {
+  const lower = db.prepare<{ id: number; now: number }>(
+    `UPDATE budgets SET cap_version = cap_version + 1, cap_nano_usd = max(0, cap_nano_usd -
+     (SELECT sum(amount_nano_usd) FROM budget_raises WHERE budget_id = @id AND until <= @now)) WHERE id = @id`,
+  );
+  const remove = db.prepare<[number, number]>('DELETE FROM budget_raises WHERE budget_id = ? AND until <= ?');
+  const select = db.prepare<[number], EndedRaises>(
+    `SELECT cap_nano_usd AS capNanoUsd, cap_version AS capVersion, ${RAISE_COLUMNS} FROM budgets b WHERE id = ?`,
+  );
+  return (id, now) => {
+    lower.run({ id, now });
+    remove.run(id, now);
+    const ended = select.get(id);
+    if (!ended) throw new Error(`budget ${id} vanished`);
+    return ended;
   };
 }

@@ -2,7 +2,7 @@ import type { Calendar, Span } from '../../calendar.ts';
 import type { NanoUsd } from '../../money.ts';
 
 /** `lifetime`: it never starts again from zero. */
-export type BudgetPeriod = 'daily' | 'monthly' | 'rolling' | 'lifetime';
+export type BudgetPeriod = 'daily' | 'weekly' | 'monthly' | 'rolling' | 'lifetime';
 
 /** The terms of a budget. */
 export interface BudgetTerms {
@@ -12,8 +12,14 @@ export interface BudgetTerms {
   period: BudgetPeriod;
   windowMs: number | null;
   capNanoUsd: NanoUsd;
+  /** The lowest, if it has several. */
   alertPercent: number;
+  /** JSON: the shares of the cap at which alerts are sent, ascending; '': `alertPercent` alone. */
+  alertPercents: string;
   capVersion: number;
+  /** What raises that end by themselves add to the cap, and when the first of them ends; null: there are none. */
+  raisedNanoUsd: NanoUsd;
+  raisedUntil: number | null;
   currentStart: number;
   /** It counts only requests from this repository; '': all of the project's. */
   repo: string;
@@ -28,8 +34,9 @@ export interface BudgetTerms {
 /** What a budget can be for, besides a repository. */
 export type ScopeKind = 'run';
 
-/** The day or month that contains a time. */
+/** The day, week or month that contains a time. */
 export function spanOf(period: BudgetPeriod, timeMs: number, calendar: Calendar): Span {
+  if (period === 'weekly') return calendar.week(timeMs);
   return period === 'monthly' ? calendar.month(timeMs) : calendar.day(timeMs);
 }
 
@@ -51,7 +58,7 @@ const ZONES_APART_MS = 27 * HOUR_MS;
 /**
  * The period after a budget's running one, and when it is entered: at its start, unless the time zone was changed
  * meanwhile. Then the next day is the first of the new zone that begins at least 24 hours after the running one began,
- * and the next month is entered when the running month would have ended. So changing the zone never yields a cap twice.
+ * and the next week or month is entered when the running one would have ended. So changing the zone never yields a cap twice.
  */
 function nextPeriod(
   { period, currentStart }: Running,
@@ -59,14 +66,15 @@ function nextPeriod(
 ): { start: number; entersAt: number } {
   let span = spanOf(period, currentStart, calendar);
   if (span.start === currentStart) return { start: span.end, entersAt: span.end };
-  const endsAt = currentStart + (period === 'monthly' ? monthLengthMs(currentStart) : DAY_MS);
-  const earliest = period === 'monthly' ? endsAt - ZONES_APART_MS : endsAt;
+  const endsAt = currentStart + lengthMs(period, currentStart);
+  const earliest = period === 'daily' ? endsAt : endsAt - ZONES_APART_MS;
   while (span.end < earliest) span = spanOf(period, span.end, calendar);
   return { start: span.end, entersAt: Math.max(span.end, endsAt) };
 }
 
-/** The length of the month that began at a time, whatever its zone. */
-function monthLengthMs(start: number): number {
+/** The length of the period that began at a time, whatever its zone. */
+function lengthMs(period: BudgetPeriod, start: number): number {
+  if (period !== 'monthly') return period === 'weekly' ? 7 * DAY_MS : DAY_MS;
   const middle = new Date(start + 15 * DAY_MS);
   return new Date(Date.UTC(middle.getUTCFullYear(), middle.getUTCMonth() + 1, 0)).getUTCDate() * DAY_MS;
 }
@@ -80,10 +88,21 @@ export function boundariesBetween(budget: Running, until: number, calendar: Cale
   return count;
 }
 
-/** The spend at which a budget's alert is sent. */
-export function thresholdOf(budget: Pick<BudgetTerms, 'capNanoUsd' | 'alertPercent'>): NanoUsd {
+/** The shares of the cap at which a budget's alerts are sent, ascending. */
+export function alertsOf({
+  alertPercent,
+  alertPercents,
+}: Pick<BudgetTerms, 'alertPercent' | 'alertPercents'>): readonly number[] {
+  return alertPercents === '' ? [alertPercent] : (JSON.parse(alertPercents) as number[]);
+}
+
+/** The spend at which a budget's alert is sent: the first, or that of a share of the cap. */
+export function thresholdOf(
+  budget: Pick<BudgetTerms, 'capNanoUsd' | 'alertPercent'>,
+  alertPercent = budget.alertPercent,
+): NanoUsd {
   // In two parts: from $90,000 on, cap times percent is no longer a safe integer.
-  const { capNanoUsd: cap, alertPercent } = budget;
+  const { capNanoUsd: cap } = budget;
   return Math.floor(cap / 100) * alertPercent + Math.ceil(((cap % 100) * alertPercent) / 100);
 }
 

@@ -10,9 +10,10 @@ export interface WindowSums {
   pending: NanoUsd;
   /** The first minute with spend; null without any. */
   oldest: number | null;
-  /** Whether the events of the budget's cap version were emitted in the window. */
+  /** Whether the events of the budget's cap version were emitted in the window, and the highest alert of them. */
   thresholdVersion: boolean;
   exceededVersion: boolean;
+  thresholdPercent: number;
 }
 
 /** A stored sum, so that a window of thousands of minutes is not added up for each batch. */
@@ -28,6 +29,8 @@ export interface WindowRows {
   sum(budget: BudgetTerms, from: number): WindowSums;
   /** Stores what the minutes that start after `from` have posted, in the transaction that changed one of them. */
   write(budgetId: number, from: number, posted: NanoUsd): void;
+  /** The highest alert of a cap version in the minutes that start after `from`; 0: its only one, or none. */
+  highestAlert(budgetId: number, from: number, version: number): number;
   /** Whether a minute that starts after `from` has the mark of a cap version. */
   isMarked(budgetId: number, from: number, mark: Mark, version: number): boolean;
 }
@@ -61,6 +64,14 @@ export function createWindowRows(db: Db): WindowRows {
       `SELECT 1 FROM budget_periods INDEXED BY budget_periods_marked WHERE budget_id = ? AND start > ?
        AND ${column} = ? AND (threshold_version > 0 OR exceeded_version > 0) LIMIT 1`,
     );
+  const selectHighest = db
+    .prepare<[number, number, number], number | null>(
+      `SELECT max(threshold_percent) FROM budget_periods INDEXED BY budget_periods_marked WHERE budget_id = ?
+       AND start > ? AND threshold_version = ? AND (threshold_version > 0 OR exceeded_version > 0)`,
+    )
+    .pluck();
+  const highestAlert = (budgetId: number, from: number, version: number) =>
+    selectHighest.get(budgetId, from, version) ?? 0;
   const marks = {
     thresholdVersion: selectMark('threshold_version'),
     exceededVersion: selectMark('exceeded_version'),
@@ -85,8 +96,10 @@ export function createWindowRows(db: Db): WindowRows {
       oldest: selectOldest.get(id, from) ?? null,
       thresholdVersion: isMarked(id, from, 'thresholdVersion', capVersion),
       exceededVersion: isMarked(id, from, 'exceededVersion', capVersion),
+      thresholdPercent: highestAlert(id, from, capVersion),
     }),
     write: (budgetId, from, posted) => update.run(from, posted, budgetId),
     isMarked,
+    highestAlert,
   };
 }

@@ -126,13 +126,15 @@ function resetFact(data: EventData, calendar: Calendar): Fact[] {
   return [{ label: 'Resets', value }];
 }
 
+/** The periods whose budgets can be named by these words alone. */
+const RAISABLE = new Set(['daily', 'weekly', 'monthly']);
+
 /** The command that doubles the cap, as a suggestion. */
 function raiseCommand(project: string, data: EventData): string {
   const period = data.period ?? data.budget_id?.split('/').at(-1) ?? '';
   const name = plainText(project);
   // A repository's path is external text and must not be part of a command.
-  if ((period !== 'daily' && period !== 'monthly') || data.repo !== undefined)
-    return `gw budget list -p ${name}`;
+  if (!RAISABLE.has(period) || data.repo !== undefined) return `gw budget list -p ${name}`;
   const amount = Math.max(1, Math.ceil((data.cap_usd ?? 0) * 2));
   return `gw budget set ${amount} -p ${name} --period ${period}`;
 }

@@ -59,6 +59,7 @@ describe('gw budget', () => {
         scope: null,
         window_seconds: null,
         alert_percent: 80,
+        alert_percents: [80],
         alert_usd: 4,
         cap_usd: 5,
         spent_usd: 4.3,
@@ -72,6 +73,8 @@ describe('gw budget', () => {
         remaining_usd: 0.7,
         remaining_nano_usd: 700_000_000,
         resets_at: '2026-01-01T23:00:00.000Z',
+        raised_usd: 0,
+        raised_until: null,
         exceeded: false,
         reached_at: '2026-01-01T14:06:58.604Z',
       },
@@ -209,7 +212,7 @@ describe('gw budget', () => {
     [['--max-rate', '2 an hour'], '"2 an hour" is not a rate'],
     [['--max-rate', '2/second'], 'the window of a rate is from a minute to 31 days'],
     [['5', '--alert', '0'], 'alert percentage 0 is not a whole number from 1 to 100'],
-    [['5', '--period', 'weekly'], 'Allowed choices are daily, monthly'],
+    [['5', '--period', 'yearly'], 'Allowed choices are daily, weekly, monthly, lifetime'],
   ])('set %j is refused with exit code 2', async (args, message) => {
     const result = await cliHome().run(['budget', 'set', ...args]);
     expect(result.code).toBe(2);

@@ -315,7 +315,7 @@ const set = step(
   fc.record({
     project,
     repo,
-    period: fc.constantFrom<BudgetPeriod>('daily', 'monthly', 'rolling'),
+    period: fc.constantFrom<BudgetPeriod>('daily', 'weekly', 'monthly', 'rolling'),
     cap: fc.oneof(
       fc.integer({ min: 0, max: 30 }),
       fc.integer({ min: 0, max: 9e9 }),
@@ -354,7 +354,11 @@ const set = step(
 
 const remove = step(
   'remove budget',
-  fc.record({ project, repo, period: fc.constantFrom<BudgetPeriod>('daily', 'monthly', 'rolling') }),
+  fc.record({
+    project,
+    repo,
+    period: fc.constantFrom<BudgetPeriod>('daily', 'weekly', 'monthly', 'rolling'),
+  }),
   async (model, real, { project: projectId, repo: ofRepo, period }) => {
     const now = real.world.clock.now();
     const removal = removeBudget(real.admin, projectRow(projectId), { period, repo: ofRepo }, now);

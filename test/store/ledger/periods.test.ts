@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { addDays } from '../../../src/calendar.ts';
 import { eventsOf, PROPERTY_TIMEOUT_MS } from '../../support/simulator.ts';
 import { openShop } from '../../support/simulator-shop.ts';
 import { firstInstant, offsetsOf, ZONES } from '../../support/simulator-zones.ts';
@@ -23,6 +24,7 @@ function dateAt(pieces: ReturnType<typeof offsetsOf>, timeMs: number): string {
   return new Date(timeMs + (piece?.offsetMs ?? Number.NaN)).toISOString().slice(0, 10);
 }
 
+const mondayOf = (date: string) => addDays(date, -((new Date(date).getUTCDay() + 6) % 7));
 const daysBetween = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / DAY_MS;
 const monthsBetween = (from: string, to: string) =>
   (Number(to.slice(0, 4)) - Number(from.slice(0, 4))) * 12 +
@@ -38,6 +40,7 @@ test(
       const pieces = offsetsOf(timezone, 2025, 2033);
       await shop.budget({ period: 'daily', capNanoUsd: 1 });
       await shop.budget({ period: 'monthly', capNanoUsd: 1 });
+      await shop.budget({ period: 'weekly', capNanoUsd: 1 });
       const first = dateAt(pieces, start);
       let now = start;
       let latest = start;
@@ -47,14 +50,16 @@ test(
         shop.clock.set(now);
         await shop.daemon.ledger.roll();
         const reached = dateAt(pieces, latest);
-        const [daily, monthly] = await shop.standings();
+        const [daily, monthly, weekly] = await shop.standings();
         expect(daily?.budget.currentStart).toBe(firstInstant(pieces, reached));
         expect(monthly?.budget.currentStart).toBe(firstInstant(pieces, `${reached.slice(0, 8)}01`));
+        expect(weekly?.budget.currentStart).toBe(firstInstant(pieces, mondayOf(reached)));
         const told = (period: string) =>
           eventsOf(shop.db, 'budget.reset')
             .filter(({ data }) => data.period === period)
             .reduce((sum, { data }) => sum + 1 + Number(data.skipped), 0);
         expect(told('daily')).toBe(daysBetween(first, reached));
+        expect(told('weekly')).toBe(daysBetween(mondayOf(first), mondayOf(reached)) / 7);
         expect(told('monthly')).toBe(monthsBetween(first, reached));
       }
       shop.db.close();

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 const at = (text: string) => Date.parse(`${text}Z`);
 
 /** A budget that began in one zone, on a database where another daemon now counts in a second one. */
-async function moved(from: string, to: string, period: 'daily' | 'monthly', start: string) {
+async function moved(from: string, to: string, period: 'daily' | 'weekly' | 'monthly', start: string) {
   const shop = await openShop({ timezone: from, startMs: at(start) });
   onTestFinished(() => void shop.db.close());
   await shop.budget({ period, capNanoUsd: 100 });
@@ -39,6 +39,19 @@ test('a day that begins later in the new zone is waited for', async () => {
   expect(await standingAt('2026-03-11T04:00')).toEqual({ spent: 0, until: '2026-03-12T04:00' });
 });
 
+test('a week begins on Monday, and is entered when the running one would have ended', async () => {
+  const { standingAt, resets } = await moved('UTC', 'Asia/Tokyo', 'weekly', '2026-03-12T12:00');
+  expect(await standingAt('2026-03-15T23:59')).toEqual({ spent: 100, until: '2026-03-16T00:00' });
+  expect(await standingAt('2026-03-16T00:00')).toEqual({ spent: 0, until: '2026-03-22T15:00' });
+  expect(resets()).toHaveLength(1);
+});
+
+test('a week that begins later in the new zone is waited for', async () => {
+  const { standingAt } = await moved('Asia/Tokyo', 'America/New_York', 'weekly', '2026-03-12T12:00');
+  expect(await standingAt('2026-03-15T15:00')).toEqual({ spent: 100, until: '2026-03-16T04:00' });
+  expect(await standingAt('2026-03-16T04:00')).toEqual({ spent: 0, until: '2026-03-23T04:00' });
+});
+
 test('a month that begins earlier in the new zone is entered when the running one would have ended', async () => {
   const { standingAt } = await moved('UTC', 'Asia/Tokyo', 'monthly', '2026-03-10T12:00');
   expect(await standingAt('2026-03-31T15:00')).toEqual({ spent: 100, until: '2026-04-01T00:00' });
@@ -57,6 +70,7 @@ test('whoever moves every hour has no more caps than there are days, and months'
   const begin = at('2026-01-15T12:00');
   for (const [period, most] of [
     ['daily', 365],
+    ['weekly', 53],
     ['monthly', 12],
   ] as const) {
     const [first] = calendars;
@@ -77,7 +91,7 @@ test('whoever moves every hour has no more caps than there are days, and months'
 test.each(ZONES)('without a move, every period of %s begins on its boundary', (zone) => {
   const calendar = createCalendar(zone);
   for (let time = at('2025-01-01T00:30'); time < at('2031-01-01T00:00'); time += 7 * HOUR_MS) {
-    for (const period of ['daily', 'monthly'] as const) {
+    for (const period of ['daily', 'weekly', 'monthly'] as const) {
       const span = spanOf(period, time, calendar);
       expect(spanOf(period, span.start, calendar)).toEqual(span);
     }
