@@ -44,6 +44,7 @@ export const CATALOG: readonly CommandEntry[] = [
   { name: 'webhooks', group: SET_UP, bare: 'list', about: 'send budget events and blocked requests to URLs', load: async () => (await import('./commands/webhooks.ts')).webhooks },
   { name: 'config', group: SET_UP, reach: 'local', bare: 'list', about: 'show and change settings', load: async () => (await import('./commands/config.ts')).config },
   { name: 'backup', group: SET_UP, reach: 'local', about: 'back up the database while gw runs', load: async () => (await import('./commands/backup.ts')).backup },
+  { name: 'restore', group: SET_UP, reach: 'local', about: 'bring a backup back, here or on another machine', load: async () => (await import('./commands/restore.ts')).restore },
   { name: 'login', group: SET_UP, reach: 'any', about: 'use the gw of another machine from here', load: async () => (await import('./commands/login.ts')).login },
   { name: 'logout', group: SET_UP, reach: 'any', about: "use this machine's gw again", load: async () => (await import('./commands/logout.ts')).logout },
   { name: 'completion', group: SET_UP, reach: 'any', about: 'print a completion script for bash, zsh or fish', load: async () => (await import('./commands/completion.ts')).completion },

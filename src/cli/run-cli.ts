@@ -1,14 +1,17 @@
+import { existsSync } from 'node:fs';
 import { CommanderError } from 'commander';
+import { finishReplacing, markerOf } from '../backup/replace-files.ts';
 import { messageOf } from '../errors.ts';
 import { isStorageFault } from '../store/database/storage-error.ts';
 import type { CommandEntry } from './command.ts';
 import { type Context, note } from './context.ts';
-import { EXIT, Exit, exitCodeOf } from './exit.ts';
+import { CliError, EXIT, Exit, exitCodeOf } from './exit.ts';
 import { createProgram, entryFor } from './program.ts';
 
 /** Runs a command line and returns the exit code. Errors show a stack trace only with GW_DEBUG. */
 export async function runCli(args: readonly string[], context: Context): Promise<number> {
   try {
+    await finishRestore(context);
     if (args.length === 0) {
       const { overview } = await import('./commands/status.ts');
       await overview(context);
@@ -20,6 +23,19 @@ export async function runCli(args: readonly string[], context: Context): Promise
     return EXIT.ok;
   } catch (error) {
     return report(error, context);
+  }
+}
+
+/** Finishes a restore that was killed, before anything reads what it replaces. */
+async function finishRestore({ paths }: Context): Promise<void> {
+  if (!existsSync(markerOf(paths))) return;
+  const { acquireLock } = await import('../store/database/lock.ts');
+  const lock = acquireLock(paths.lock);
+  if (!lock) throw new CliError(`gw restore is replacing files in ${paths.home}. Try again`);
+  try {
+    if (existsSync(markerOf(paths))) finishReplacing(paths);
+  } finally {
+    lock.release();
   }
 }
 

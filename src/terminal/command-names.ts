@@ -32,6 +32,7 @@ export const COMMAND_NAMES: readonly string[] = [
   'webhooks',
   'config',
   'backup',
+  'restore',
   'login',
   'logout',
   'completion',

@@ -1,16 +1,22 @@
 import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { collectFiles } from '../../backup/contents.ts';
 import { GwError } from '../../errors.ts';
+import { systemRandom } from '../../ids.ts';
+import { addBackupFiles } from '../../store/database/backup-files.ts';
 import { inspectDatabase } from '../../store/database/inspect.ts';
 import { bytes, plural } from '../../terminal/numbers.ts';
 import { writeFault } from '../../write-fault.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
+import { readPassphrase } from '../input/confirm.ts';
 import { withStore } from '../with-store.ts';
 
 interface Options {
   force?: boolean;
+  withKeys?: boolean;
+  stdin?: boolean;
   json?: boolean;
 }
 
@@ -18,22 +24,20 @@ export const backup: SetUp = (command, context) => {
   command
     .argument('<file>', 'where to write the copy')
     .option('--force', 'replace an existing file')
+    .option('--with-keys', 'include provider keys, encrypted with a passphrase')
+    .option('--stdin', 'read the passphrase from stdin')
     .option('--json', 'print JSON')
     .addHelpText('after', HELP)
     .action((file: string, options: Options) => run(context, file, options));
 };
 
-/** A write-ahead log left by a killed daemon belongs to the old database and must not be replayed on the copy. */
 const HELP = `
-The copy holds projects, hashes of keys, budgets, usage and requests. Settings
-and provider keys are in separate files: gw config path
-
-To restore: gw stop, copy the backup over gw.db (in the folder of those files,
-or where GW_DATABASE points), delete gw.db-wal and gw.db-shm next to it, and
-then: gw start`;
+The copy holds projects, hashes of keys, budgets, usage, requests, webhooks
+with their secrets, and the settings. Provider keys are in it only with
+--with-keys. To restore it, here or on another machine: gw restore FILE`;
 
 /** Makes an online backup next to the target, checks it and renames it, so that the target is never incomplete. */
-async function run(context: Context, file: string, { force, json }: Options): Promise<void> {
+async function run(context: Context, file: string, { force, json, ...options }: Options): Promise<void> {
   const target = resolve(file);
   if (!existsSync(dirname(target)))
     throw new CliError(`there is no folder ${dirname(target)}`, EXIT.notFound);
@@ -41,11 +45,13 @@ async function run(context: Context, file: string, { force, json }: Options): Pr
     throw usageError(`${target} is a folder, not a file`);
   if (existsSync(target) && !force)
     throw new CliError(`${target} already exists. To replace it, add --force`);
+  const passphrase = options.withKeys ? await newPassphrase(context, file, options) : undefined;
   const partial = `${target}.partial`;
   try {
     closeSync(openSync(partial, 'w', 0o600));
     chmodSync(partial, 0o600);
     await withStore(context, (db) => db.backup(partial));
+    addBackupFiles(partial, await collectFiles(context.paths, { passphrase, random: systemRandom }));
     const { faults, requests } = inspectDatabase(partial);
     if (faults.length > 0) throw new CliError(`the copy is damaged: ${faults.join('; ')}. Run: gw doctor`);
     renameSync(partial, target);
@@ -58,4 +64,13 @@ async function run(context: Context, file: string, { force, json }: Options): Pr
     for (const file of [partial, `${partial}-wal`, `${partial}-shm`, `${partial}-journal`])
       rmSync(file, { force: true });
   }
+}
+
+const MIN_PASSPHRASE = 8;
+
+async function newPassphrase(context: Context, file: string, { stdin }: Options): Promise<string> {
+  const hint = `gw backup ${file} --with-keys --stdin < FILE`;
+  const passphrase = await readPassphrase(context, { stdin, twice: true, hint });
+  if (passphrase.length >= MIN_PASSPHRASE) return passphrase;
+  throw usageError(`the passphrase is shorter than ${MIN_PASSPHRASE} characters; nothing was written`);
 }

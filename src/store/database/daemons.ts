@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3';
 import { GwError } from '../../errors.ts';
 import { MAX_SLOTS, type RequestId } from '../../ids.ts';
 import { isLockFree } from './lock.ts';
@@ -65,6 +66,22 @@ export function deadDaemons(db: Db, own: { instanceId: string; lockPath: string 
     .prepare<[string], DaemonRow>(`SELECT ${COLUMNS} FROM daemons WHERE instance_id <> ?`)
     .all(own.instanceId)
     .filter((daemon) => daemon.lockPath === own.lockPath || isLockFree(daemon.lockPath));
+}
+
+/** The daemons that run on a database file, without the one that `ownLock` stands for. */
+export function liveDaemons(path: string, ownLock: string): DaemonRow[] {
+  const db = new Database(path, { readonly: true, fileMustExist: true });
+  try {
+    return db
+      .prepare<[], DaemonRow>(`SELECT ${COLUMNS} FROM daemons`)
+      .all()
+      .filter(({ lockPath }) => lockPath !== ownLock && !isLockFree(lockPath));
+  } catch {
+    // A database that can't be read is replaced all the same.
+    return [];
+  } finally {
+    db.close();
+  }
 }
 
 /** Slots that have open holds and no registered daemon. */
