@@ -3,6 +3,7 @@ import type { Claim } from '../store/webhooks/outbox.ts';
 import { eventBody, type WebhookEvent } from './event-body.ts';
 import { CHAT_FORMATS } from './format/chat.ts';
 import { describe } from './format/message.ts';
+import { ntfyAddress } from './format/ntfy.ts';
 import type { Post } from './send.ts';
 import { signatureHeaders } from './sign.ts';
 
@@ -24,7 +25,8 @@ export type Outgoing = Pick<
 
 /** Builds the POST of an attempt: the body in the endpoint's format, signed with the time of the attempt. */
 export function buildPost(outgoing: Outgoing, { calendar, now }: { calendar: Calendar; now: number }): Post {
-  const { url, secret, oldSecret, oldSecretUntil } = outgoing;
+  const { secret, oldSecret, oldSecretUntil } = outgoing;
+  const url = outgoing.format === 'ntfy' ? ntfyAddress(outgoing.url).url : outgoing.url;
   const isRotating = oldSecret !== null && oldSecretUntil !== null && now < oldSecretUntil;
   const secrets = isRotating ? [secret, oldSecret] : [secret];
   const body = Buffer.from(bodyOf(outgoing, calendar));
@@ -47,7 +49,9 @@ function bodyOf(outgoing: Outgoing, calendar: Calendar): string {
   const event: WebhookEvent = { id: eventId, type, createdAt: eventAt, project, data };
   if (format === 'json') return eventBody(event);
   const summary = { ...(eventCount !== undefined && { eventCount }), ...(since !== undefined && { since }) };
-  return JSON.stringify(CHAT_FORMATS[format](describe(event, { calendar, ...summary })));
+  const message = CHAT_FORMATS[format](describe(event, { calendar, ...summary }));
+  if (format !== 'ntfy') return JSON.stringify(message);
+  return JSON.stringify({ topic: ntfyAddress(outgoing.url).topic, ...message });
 }
 
 /** The secrets in a URL: for chats the path and its last segment; for programs the query, which may hold a token. */

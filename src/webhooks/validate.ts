@@ -3,6 +3,7 @@ import { badRequest, type GwError } from '../errors.ts';
 import { WEBHOOK_FORMATS, type WebhookFormat } from '../store/webhooks/endpoints.ts';
 import { EVENT_TYPES, type EventType } from '../store/webhooks/event-types.ts';
 import { type AddressPolicy, refusalOfUrl } from './address-check.ts';
+import { ntfyAddress } from './format/ntfy.ts';
 import { isRetiredTeamsUrl, recogniseFormat } from './format/recognise.ts';
 
 const MAX_URL_LENGTH = 2048;
@@ -32,6 +33,7 @@ export type EndpointChange = Partial<Pick<Registration, 'url' | 'format' | 'even
 export function parseRegistration(input: unknown, policy: AddressPolicy): Registration {
   const { url, events, project_id, format } = parse(REGISTRATION, input);
   const parsed = checkUrl(url, policy);
+  checkTopic(parsed, format);
   return {
     url: asWritten(url, parsed),
     format: format ?? recogniseFormat(parsed),
@@ -45,6 +47,7 @@ export function parseChange(input: unknown, policy: AddressPolicy, current: Webh
   const { url, events, format, enabled } = parse(CHANGE, input);
   const parsed = url === undefined ? undefined : checkUrl(url, policy);
   const newFormat = format ?? (parsed && formatOfNewUrl(parsed, current));
+  if (parsed) checkTopic(parsed, newFormat);
   return {
     ...(parsed && { url: asWritten(url ?? '', parsed) }),
     ...(newFormat && { format: newFormat }),
@@ -53,10 +56,16 @@ export function parseChange(input: unknown, policy: AddressPolicy, current: Webh
   };
 }
 
-/** A Mattermost URL can't be recognised, so a webhook of that format keeps it. */
+/** ntfy's URLs end with the topic that its app subscribes to. */
+function checkTopic(url: URL, format: WebhookFormat | undefined): void {
+  if (format !== 'ntfy' || /^[\w-]{1,64}$/.test(ntfyAddress(url.href).topic)) return;
+  throw badRequest(`the URL of an ntfy webhook ends with its topic, such as ${url.origin}/my-alerts`, 'url');
+}
+
+/** URLs of Mattermost and of one's own ntfy server can't be recognised, so a webhook of these formats keeps them. */
 function formatOfNewUrl(url: URL, current: WebhookFormat): WebhookFormat {
   const recognised = recogniseFormat(url);
-  return recognised === 'json' && current === 'mattermost' ? current : recognised;
+  return recognised === 'json' && (current === 'mattermost' || current === 'ntfy') ? current : recognised;
 }
 
 function parse<T>(schema: z.ZodType<T>, input: unknown): T {

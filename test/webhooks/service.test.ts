@@ -216,6 +216,26 @@ describe('a registered webhook', () => {
     expect(await service.update(web, id, { url })).toMatchObject({ format: 'json' });
   });
 
+  it('posts to an ntfy server as JSON, with the topic of the URL in the body', async () => {
+    const url = `${receiver.url}/push/my-alerts`;
+    const { id } = await service.register(web, { url, format: 'ntfy' });
+    expect(await service.test(web, id)).toMatchObject({ delivered: true });
+    const [posted] = receiver.received.slice(-1);
+    expect(posted?.path).toBe('/push/');
+    expect(JSON.parse(`${posted?.body}`)).toMatchObject({
+      topic: 'my-alerts',
+      title: expect.stringContaining('Test: '),
+      message: expect.stringContaining('Project: '),
+      priority: expect.any(Number),
+    });
+    expect(await service.update(web, id, { url: `${receiver.url}/other` })).toMatchObject({ format: 'ntfy' });
+    for (const wrong of [`${receiver.url}/`, `${receiver.url}/a%20b`])
+      expect(await refusal(service.register(web, { url: wrong, format: 'ntfy' }))).toMatchObject({
+        param: 'url',
+        message: expect.stringContaining('ends with its topic'),
+      });
+  });
+
   it('gets nothing while it is disabled, and what comes after once it is enabled', async () => {
     const { id } = await service.register(web, { url: receiver.url });
     world.emit((emit) => emit('budget.reset', web.projectId, { n: 0 }));

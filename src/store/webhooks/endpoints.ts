@@ -4,7 +4,15 @@ import type { EventType } from './event-types.ts';
 import { eventBits, eventsOf } from './subscription.ts';
 
 /** The format of a delivery's body: `json` for programs, the others for chats. */
-export const WEBHOOK_FORMATS = ['json', 'slack', 'discord', 'teams', 'google-chat', 'mattermost'] as const;
+export const WEBHOOK_FORMATS = [
+  'json',
+  'slack',
+  'discord',
+  'teams',
+  'google-chat',
+  'mattermost',
+  'ntfy',
+] as const;
 export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
 
 /** A registered webhook. Never show its secrets, and mask its URL, which may be a bearer secret. */

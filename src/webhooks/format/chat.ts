@@ -3,6 +3,7 @@ import { formatDiscord } from './discord.ts';
 import { formatGoogleChat } from './google-chat.ts';
 import { formatMattermost } from './mattermost.ts';
 import type { ChatMessage } from './message.ts';
+import { formatNtfy } from './ntfy.ts';
 import { formatSlack } from './slack.ts';
 import { formatTeams } from './teams.ts';
 
@@ -13,4 +14,5 @@ export const CHAT_FORMATS: Record<Exclude<WebhookFormat, 'json'>, (message: Chat
   teams: formatTeams,
   'google-chat': formatGoogleChat,
   mattermost: formatMattermost,
+  ntfy: formatNtfy,
 };

@@ -5,16 +5,18 @@ const DISCORD_PATH = /^\/api(\/v\d+)?\/webhooks\/\d+\/[\w-]+\/?$/;
 const SLACK_PATH = /^\/services\/T\w+\/B\w+\/\w+$/;
 const TEAMS_HOST = /\.environment\.api\.powerplatform\.com$/;
 const TEAMS_PATH = /\/workflows\/[^/]+\/triggers\/manual\/paths\/invoke$/;
+const NTFY_PATH = /^\/[\w-]{1,64}\/?$/;
 const GOOGLE_PATH = /^\/v1\/spaces\/[^/]+\/messages$/;
 
 /**
- * Recognises a chat's incoming webhook by its exact host and path; `json` for any other URL. Mattermost is self-hosted
- * and can't be recognised.
+ * Recognises a chat's incoming webhook by its exact host and path; `json` for any other URL. Mattermost and ntfy
+ * servers of one's own can't be recognised.
  */
 export function recogniseFormat(url: URL): WebhookFormat {
   if (url.protocol !== 'https:') return 'json';
   const { hostname, pathname, searchParams } = url;
   if (hostname === 'hooks.slack.com' && SLACK_PATH.test(pathname)) return 'slack';
+  if (hostname === 'ntfy.sh' && NTFY_PATH.test(pathname)) return 'ntfy';
   if (DISCORD_HOST.test(hostname) && DISCORD_PATH.test(pathname)) return 'discord';
   if (TEAMS_HOST.test(hostname) && TEAMS_PATH.test(pathname) && searchParams.has('sig')) return 'teams';
   if (hostname === 'chat.googleapis.com' && GOOGLE_PATH.test(pathname)) {
@@ -33,7 +35,8 @@ function isOldOutlook({ hostname, pathname }: URL): boolean {
 }
 
 /** Hosts whose webhook URLs are bearer secrets, in any format. */
-const BEARER_HOSTS = /^(hooks\.slack\.com|(ptb\.|canary\.)?discord(app)?\.com|chat\.googleapis\.com)$/;
+const BEARER_HOSTS =
+  /^(hooks\.slack\.com|ntfy\.sh|(ptb\.|canary\.)?discord(app)?\.com|chat\.googleapis\.com)$/;
 
 /** The URL for display. A chat's URL is a secret and is masked, except for its host and last four characters. */
 export function maskUrl(text: string, format: WebhookFormat): string {

@@ -195,6 +195,11 @@ function expectWithinLimits(service: Service, message: object): void {
       break;
     case 'mattermost':
       expect(JSON.stringify(message).length).toBeLessThanOrEqual(16_383);
+      break;
+    case 'ntfy':
+      // A longer message becomes an attachment.
+      expect(Buffer.byteLength((message as { message: string }).message)).toBeLessThanOrEqual(4_096);
+      expect(longest(/title$/)).toBeLessThanOrEqual(250);
   }
 }
 

@@ -24,6 +24,11 @@ describe('recogniseFormat()', () => {
     ['https://chat.googleapis.com/v1/spaces/AAAA/messages?key=k&token=t', 'google-chat'],
     ['https://chat.googleapis.com/v1/spaces/AAAA/messages?key=k', 'json'],
     ['https://chat.example/hooks/abcdefghijklmnopqrstuvwxyz', 'json'],
+    ['https://ntfy.sh/my-gw_alerts', 'ntfy'],
+    ['https://ntfy.sh/', 'json'],
+    ['https://ntfy.sh/topic/json', 'json'],
+    ['http://ntfy.sh/topic', 'json'],
+    ['https://ntfy.sh.evil.example/topic', 'json'],
     ['http://localhost:3000/webhook', 'json'],
   ])('takes %s for %s', (url, expected) => {
     expect(recogniseFormat(new URL(url))).toBe(expected);
@@ -50,6 +55,7 @@ describe('maskUrl()', () => {
     expect(maskUrl('https://chat.example/hooks/abcdefghij', 'mattermost')).toBe(
       'https://chat.example/...ghij',
     );
+    expect(maskUrl('https://ntfy.sh/my-alerts', 'ntfy')).toBe('https://ntfy.sh/...erts');
     expect(maskUrl(`${TEAMS}?sig=secret`, 'json')).not.toContain('workflows');
     expect(maskUrl('http://localhost:3000/webhook', 'json')).toBe('http://localhost:3000/webhook');
   });
