@@ -14,6 +14,8 @@ export interface CommandEntry {
   /** The default subcommand. */
   bare?: string;
   hidden?: boolean;
+  /** Listed by `gw help --all`, and not by `gw --help`, which has at most 45 lines. */
+  rare?: boolean;
   /** `local`: manages this machine, and is refused if commands go to a remote gw. `any`: works the same either way. */
   reach?: 'local' | 'any';
   /** Subcommands of a `local` command that a remote gw answers all the same. */

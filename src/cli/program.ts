@@ -5,6 +5,9 @@ import type { CommandEntry } from './command.ts';
 import { type Context, message, note } from './context.ts';
 import { localOnly } from './remote/connection.ts';
 
+const ALL_COMMANDS = `
+All commands: gw help --all`;
+
 const EXIT_CODES = `
 Exit codes: 0 ok, 1 failure, 2 usage, 3 gw is not running, 4 key or plan,
 5 not found, 6 over budget, 130 interrupted.
@@ -26,14 +29,21 @@ function checkReach(context: Context, { name, reach, remote = [] }: CommandEntry
   if (context.stderr.isTTY) note(context, `gw at ${gateway.url}`);
 }
 
-/** Builds the program. Commands in `loaded` are complete; the others only appear in the help. */
-export async function createProgram(context: Context, loaded: readonly CommandEntry[]): Promise<Command> {
+/**
+ * Builds the program. Commands in `loaded` are complete; the others only appear in the help; without `all`, those that
+ * are rarely used do not.
+ */
+export async function createProgram(
+  context: Context,
+  loaded: readonly CommandEntry[],
+  { all = true } = {},
+): Promise<Command> {
   const program = new Command('gw')
     .description('A local spending firewall and accountant for LLM calls.')
     .usage('[command]')
     .version(context.version, '-V, --version')
     .enablePositionalOptions()
-    .addHelpText('after', EXIT_CODES)
+    .addHelpText('after', (all ? '' : ALL_COMMANDS) + EXIT_CODES)
     // Set before the subcommands are added: they inherit these.
     .exitOverride()
     .showHelpAfterError('See: gw --help')
@@ -46,7 +56,7 @@ export async function createProgram(context: Context, loaded: readonly CommandEn
     });
   for (const entry of CATALOG) {
     const command = program
-      .command(entry.name, { hidden: entry.hidden === true })
+      .command(entry.name, { hidden: entry.hidden === true || (entry.rare === true && !all) })
       .aliases(entry.aliases ?? [])
       .helpGroup(entry.group)
       .description(entry.about);

@@ -8,6 +8,9 @@ import { type Context, note } from './context.ts';
 import { CliError, EXIT, Exit, exitCodeOf } from './exit.ts';
 import { createProgram, entryFor } from './program.ts';
 
+/** What alone asks for the short list of commands. */
+const HELP: ReadonlySet<string> = new Set(['help', '--help', '-h']);
+
 /** Runs a command line and returns the exit code. Errors show a stack trace only with GW_DEBUG. */
 export async function runCli(args: readonly string[], context: Context): Promise<number> {
   try {
@@ -18,8 +21,13 @@ export async function runCli(args: readonly string[], context: Context): Promise
       return EXIT.ok;
     }
     const entry = entryFor(args);
-    const program = await createProgram(context, entry ? [entry] : []);
-    await program.parseAsync(withDefaultSubcommand(withoutHelp(args, entry), entry?.bare), { from: 'user' });
+    const all = !(args.length === 1 && HELP.has(args[0] ?? ''));
+    const program = await createProgram(context, entry ? [entry] : [], { all });
+    if (args[0] === 'help' && args[1] === '--all') program.outputHelp();
+    else
+      await program.parseAsync(withDefaultSubcommand(withoutHelp(args, entry), entry?.bare), {
+        from: 'user',
+      });
     return EXIT.ok;
   } catch (error) {
     return report(error, context);

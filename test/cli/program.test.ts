@@ -13,6 +13,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { CATALOG } from '../../src/cli/catalog.ts';
+import type { CommandEntry } from '../../src/cli/command.ts';
 import { schemaVersion } from '../../src/store/database/migrate.ts';
 import { tmpHome } from '../support/tmp-home.ts';
 import { cliHome } from './cli-home.ts';
@@ -20,14 +21,28 @@ import { cliHome } from './cli-home.ts';
 const ROOT = new URL('../../', import.meta.url);
 
 describe('the program', () => {
-  test('lists every command in its help, under a heading', async () => {
-    const { code, stdout, stderr } = await cliHome().run(['--help']);
+  test.each([
+    ['help --all', () => true],
+    ['--help', ({ rare }: CommandEntry) => !rare],
+  ])('lists its commands under headings with %s', async (args, isListed) => {
+    const { code, stdout, stderr } = await cliHome().run(args.split(' '));
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
-    for (const { name, group, hidden } of CATALOG) {
-      if (hidden) continue;
-      expect(stdout).toContain(group);
-      expect(stdout).toMatch(new RegExp(`^  ${name}\\b`, 'm'));
+    for (const entry of CATALOG) {
+      const line = new RegExp(`^  ${entry.name}\\b`, 'm');
+      if (entry.hidden || !isListed(entry)) expect(stdout).not.toMatch(line);
+      else {
+        expect(stdout).toContain(entry.group);
+        expect(stdout).toMatch(line);
+      }
     }
+  });
+
+  test('fits its help on a screen, and says where the rest is', async () => {
+    const { stdout } = await cliHome().run(['--help'], { columns: 80 });
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines.length).toBeLessThanOrEqual(45);
+    expect(Math.max(...lines.map(({ length }) => length))).toBeLessThanOrEqual(80);
+    expect(lines).toContain('All commands: gw help --all');
   });
 
   test.each(CATALOG.map(({ name }) => name))('gw %s --help shows its usage', async (name) => {

@@ -12,7 +12,7 @@ async function wordsFor(words: string[], cli = cliHome()): Promise<string[]> {
 describe('completion', () => {
   test('offers commands, subcommands, options, choices and projects', async () => {
     expect(await wordsFor(['pr'])).toEqual(['prices', 'providers', 'projects']);
-    expect(await wordsFor(['keys', ''])).toEqual(['create', 'list', 'revoke', 'help']);
+    expect(await wordsFor(['keys', ''])).toEqual(['create', 'list', 'rotate', 'revoke', 'help']);
     expect(await wordsFor(['usage', '--f'])).toEqual(['--from']);
     expect(await wordsFor(['usage', '--group-by', 'm'])).toEqual(['model']);
     expect(await wordsFor(['plan', 'set', 't'])).toEqual(['team']);
