@@ -48,6 +48,11 @@ export interface Admin {
   /** Pauses or resumes all projects at once. Returns their names. */
   pauseAll(pause: Pause): Promise<string[]>;
   removeProject(name: string): Promise<void>;
+  /**
+   * Deletes the records of a project's requests, or of one session of an agent. Their figures stay in reports. Returns
+   * how many there were.
+   */
+  deleteRecords(records: { project: string; session?: string | undefined }): Promise<number>;
   setPrice(price: StoredPrice): Promise<void>;
   /** False if there was none. */
   removePrice(provider: string, model: string): Promise<boolean>;

@@ -10,6 +10,7 @@ import {
   setPaused,
   setPlan,
 } from '../store/accounts/projects.ts';
+import { deleteRecords } from '../store/archive/delete-records.ts';
 import { budgetResponse } from '../store/budgets/budget-response.ts';
 import { removeBudget, setBudget } from '../store/budgets/budgets.ts';
 import { raiseBudget } from '../store/budgets/raise-budget.ts';
@@ -96,6 +97,18 @@ export function createLocalAdmin(sources: AdminSources): Admin {
         await removeProject(db, name, now());
         await sources.forgetProject(name);
       }),
+    async deleteRecords({ project, session }) {
+      const records = { projectId: findProject(db, project), session, before: now() + 1 };
+      let deleted = 0;
+      for (;;) {
+        const count = await change(async () => deleteRecords(db, records));
+        if (count === 0) break;
+        deleted += count;
+      }
+      // What the router has learned from the project's prompts.
+      if (session === undefined) await sources.forgetProject(project);
+      return deleted;
+    },
     setPrice: (price) => change(() => setPrice(db, price, now())),
     removePrice: (provider, model) => change(() => removePrice(db, provider, model)),
     webhooks: {

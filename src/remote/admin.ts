@@ -62,6 +62,13 @@ export function createRemoteAdmin(ask: AskRemote): Admin {
     async removeProject(name) {
       await ask({ method: 'DELETE', path: `/v1/gw/projects/${one(name)}` });
     },
+    async deleteRecords({ project, session }) {
+      const query = { project_id: project, session_id: session };
+      const { deleted } = (await ask({ method: 'DELETE', path: '/v1/gw/requests', query })) as {
+        deleted: number;
+      };
+      return deleted;
+    },
     async setPrice(price) {
       await ask({ method: 'PUT', path: '/v1/gw/prices', body: viewPrice(price) });
     },

@@ -152,6 +152,7 @@ test('every route answers as the document says, field for field', async () => {
   await call('PATCH /v1/gw/projects/{project}', { project: 'web' }, { body: { paused: true } });
   await call('PATCH /v1/gw/projects', {}, { body: { paused: true, cut: true } });
   await call('PATCH /v1/gw/projects', {}, { body: { paused: false } });
+  await call('DELETE /v1/gw/requests', {}, { query: '?project_id=web' });
   await call('GET /v1/gw/projects');
   const key = await call(
     'POST /v1/gw/keys',
@@ -273,6 +274,7 @@ describe('the routes of /v1/gw', () => {
     for (const [method, path] of [
       ['PUT', 'budgets'],
       ['POST', 'budgets/raise'],
+      ['DELETE', 'requests?project_id=web'],
       ['DELETE', 'budgets/web/daily'],
       ['POST', 'keys'],
       ['POST', 'keys/1/rotate'],

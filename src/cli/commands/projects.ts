@@ -1,5 +1,6 @@
 import { Option } from 'commander';
 import { PLANS, type Plan } from '../../store/accounts/project.ts';
+import { plural } from '../../terminal/numbers.ts';
 import { table } from '../../terminal/table.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
@@ -7,8 +8,15 @@ import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { CliError, EXIT } from '../exit.ts';
+import { confirmLoss } from '../input/confirm.ts';
+import { canAsk } from '../input/prompt.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
+
+interface DeleteOptions {
+  session?: string;
+  yes?: boolean;
+}
 
 interface PauseOptions {
   all?: boolean;
@@ -44,7 +52,14 @@ export const projects: SetUp = (command, context) => {
   command
     .command('remove <name>')
     .description('remove a project: its keys stop working, its history stays')
-    .action((name: string) => remove(context, name));
+    .option('--yes', 'do not ask on a terminal')
+    .action((name: string, options: { yes?: boolean }) => remove(context, name, options));
+  command
+    .command('delete-data <name>')
+    .description('delete the records of its requests; reports keep their figures')
+    .option('--session <id>', 'only those of one session of an agent')
+    .option('--yes', 'do not ask')
+    .action((name: string, options: DeleteOptions) => deleteData(context, name, options));
 };
 
 async function list(context: Context, json = false): Promise<void> {
@@ -102,10 +117,23 @@ async function setPaused(
   );
 }
 
-async function remove(context: Context, name: string): Promise<void> {
+async function remove(context: Context, name: string, { yes }: { yes?: boolean }): Promise<void> {
+  // Scripts have removed projects without --yes since 0.1.0.
+  if (canAsk(context)) {
+    const loss = `This revokes all keys of project ${name} and removes its budgets; they don't come back with it.`;
+    await confirmLoss(context, loss, { yes });
+  }
   await withAdmin(context, ({ removeProject }) => removeProject(name));
   note(
     context,
     `Removed project ${name}: its keys no longer work, its history stays. To bring it back: gw projects add ${name}`,
   );
+}
+
+async function deleteData(context: Context, name: string, { session, yes }: DeleteOptions): Promise<void> {
+  const whose = session === undefined ? `project ${name}` : `session ${session} of project ${name}`;
+  const loss = `This deletes the record of every request of ${whose} for good; only their figures stay in reports.`;
+  await confirmLoss(context, loss, { yes });
+  const deleted = await withAdmin(context, (admin) => admin.deleteRecords({ project: name, session }));
+  note(context, `Deleted ${plural(deleted, 'record')} of ${whose}. Reports and budgets keep their figures.`);
 }

@@ -169,6 +169,26 @@ export const CHANGE_OPERATIONS = {
       return { object: 'project.deleted' as const, id: project, deleted: true };
     },
   }),
+  'DELETE /v1/gw/requests': operation({
+    summary: "delete the records of a project's requests; their figures stay in reports",
+    admin: ['deleting records', 'gw projects delete-data PROJECT'],
+    query: z.strictObject({
+      project_id,
+      session_id: z.string().optional().describe('only those of this session of an agent'),
+    }),
+    response: z.object({
+      object: z.literal('requests.deleted'),
+      project_id,
+      session_id: z.string().nullable(),
+      deleted: z.number().int(),
+    }),
+    run: async ({ admin, query: { project_id: project, session_id: session } }) => ({
+      object: 'requests.deleted' as const,
+      project_id: project,
+      session_id: session ?? null,
+      deleted: await (await admin()).deleteRecords({ project, session }),
+    }),
+  }),
   'PUT /v1/gw/prices': operation({
     summary: 'set the price of a model',
     admin: ['changing prices', 'gw prices set MODEL'],

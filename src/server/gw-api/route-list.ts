@@ -8,6 +8,7 @@ export const GW_ROUTES = {
   'GET /v1/gw/usage': 200,
   'GET /v1/gw/usage/trends': 200,
   'GET /v1/gw/requests': 200,
+  'DELETE /v1/gw/requests': 200,
   'GET /v1/gw/requests/{id}': 200,
   'GET /v1/gw/tail': 200,
   'GET /v1/gw/calls': 200,

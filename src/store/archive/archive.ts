@@ -16,7 +16,7 @@ export interface Archive extends Pick<UsageSums, 'sumNextHour'> {
 /** Rows taken over at once: about 3 ms. */
 const ROWS = 256;
 /** Longer searches for a caller are not waited for; their daemon may be dead. */
-const SEARCH_MS = 60_000;
+export const SEARCH_MS = 60_000;
 
 /** The columns of both tables. */
 const COLUMNS = `id, project_id, key_id, endpoint_id, provider_id, model_id, asked_model_id, status, outcome, flags, source,
