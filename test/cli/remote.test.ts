@@ -201,6 +201,7 @@ describe('commands for this machine only', () => {
     'providers',
     'config',
     'backup',
+    'restore',
   ];
 
   test('are these', () => {

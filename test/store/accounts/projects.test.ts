@@ -14,6 +14,8 @@ import {
 import { listBudgets, setBudget } from '../../../src/store/budgets/budgets.ts';
 import { admissionOf, createWorld, memoryDatabase, NOON, startDaemon } from '../../support/simulator.ts';
 
+const NO_LIMITS = { expiresAt: null, models: null, rpm: null };
+
 describe('createProject()', () => {
   test('makes a project on the pro plan, listed by name', async () => {
     const db = await memoryDatabase();
@@ -143,7 +145,17 @@ describe('keys', () => {
     const { id, key } = await createKey(db, { projectId: project.id, admin: true, label: 'ci', now: NOON });
     expect(key).toMatch(/^sk-gw-/);
     expect(await listKeys(db, project.id)).toEqual([
-      { id, project: 'web', admin: true, label: 'ci', hint: key.slice(-4), createdAt: NOON, revokedAt: null },
+      {
+        id,
+        project: 'web',
+        admin: true,
+        label: 'ci',
+        hint: key.slice(-4),
+        createdAt: NOON,
+        revokedAt: null,
+        ...NO_LIMITS,
+        oldUntil: null,
+      },
     ]);
     expect(createCallerLookup(db)(hashKey(key))).toEqual({
       keyId: id,
@@ -153,6 +165,7 @@ describe('keys', () => {
       admin: true,
       paused: false,
       hasBudget: false,
+      ...NO_LIMITS,
     });
     const everything = db.serialize().toString('latin1');
     expect(everything).not.toContain(key.slice(6));
