@@ -196,6 +196,7 @@ describe('commands for this machine only', () => {
     'stop',
     'restart',
     'serve',
+    'service',
     'logs',
     'doctor',
     'providers',
@@ -209,10 +210,11 @@ describe('commands for this machine only', () => {
   });
 
   test.each([
-    ...LOCAL.filter((name) => !['config', 'backup', 'providers'].includes(name)),
+    ...LOCAL.filter((name) => !['config', 'backup', 'restore', 'providers'].includes(name)),
     'providers test',
     'config list',
     'backup x.db',
+    'restore x.db',
   ])('gw %s exits with 2 under GW_URL, before it does anything', async (line) => {
     const cli = cliHome();
     expect(await cli.run(line.split(' '), { env })).toEqual({

@@ -57,6 +57,7 @@ export function readBackup(path: string): BackupContents | undefined {
 
 /** Makes the copy of a backup ready to be used: in the current schema, without its files, a single file. */
 export async function prepareRestored(path: string): Promise<void> {
+  forgetDaemons(path);
   const db = await openDatabase(path);
   try {
     db.exec('DROP TABLE IF EXISTS backup_files');
@@ -66,6 +67,16 @@ export async function prepareRestored(path: string): Promise<void> {
     db.close();
   }
   removeBeside(path);
+}
+
+/** The daemons that ran when the backup was made don't run on its copy. Their holds are closed at the next start. */
+function forgetDaemons(path: string): void {
+  const db = new Database(path, { fileMustExist: true });
+  try {
+    db.prepare('DELETE FROM daemons').run();
+  } finally {
+    db.close();
+  }
 }
 
 /** Removes the files that opening and migrating a database leaves beside it. */

@@ -10,7 +10,9 @@ import {
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../src/store/database/open.ts';
-import { startGateway } from '../../support/gateway.ts';
+import { createGate } from '../../support/gate.ts';
+import { PLAIN, startGateway } from '../../support/gateway.ts';
+import { metered } from '../../support/metered.ts';
 import { type CliHome, cliHome } from '../cli-home.ts';
 
 const PASSPHRASE = 'correct horse battery';
@@ -56,6 +58,24 @@ describe('gw restore', () => {
     expect(db.prepare("SELECT name FROM sqlite_schema WHERE name = 'backup_files'").all()).toEqual([]);
     db.close();
     expect(readdirSync(other.paths.home).filter((name) => /restore|partial|\.bak$/.test(name))).toEqual([]);
+  });
+
+  test('takes a backup of a running gw, whose open holds are closed at the next start', async () => {
+    const gateway = await startGateway({ budget: { period: 'daily', capUsd: 5 } });
+    const gate = createGate();
+    gateway.upstream.queue(metered({ tokens: 9, perTick: 9, tick: gate.pass }));
+    const running = gateway.post({ ...PLAIN, max_tokens: 50 });
+    await gateway.upstream.nextRequest();
+    const source = cliHome();
+    source.paths = gateway.paths;
+    const file = join(source.env.HOME ?? '', 'running.db');
+    expect((await source.run(['backup', file])).code).toBe(0);
+    gate.openForGood();
+    await running;
+    const other = cliHome();
+    expect((await other.run(['restore', file])).code).toBe(0);
+    const restored = await startGateway({ home: other.paths.home, upstream: gateway.upstream });
+    expect(await restored.settled(1)).toMatchObject([{ outcome: 'crashed', flags: ['estimated'] }]);
   });
 
   test('without --with-keys, leaves the stored keys as they are', async () => {
