@@ -19,7 +19,7 @@ async function scrape({ get, adminKey }: TestGateway, accept = 'text/plain') {
 }
 
 /** The value of a series, by its line's beginning. */
-function valueOf(text: string, series: string): number | undefined {
+function seriesValue(text: string, series: string): number | undefined {
   const line = text.split('\n').find((each) => each.startsWith(`${series} `));
   return line === undefined ? undefined : Number(line.slice(series.length + 1));
 }
@@ -43,15 +43,15 @@ describe('GET /metrics', () => {
     const records = await gateway.settled(5);
     const { text } = await scrape(gateway);
     const served = 'provider="mock",model="test-model"';
-    expect(valueOf(text, `gw_requests_total{${served},outcome="ok"}`)).toBe(2);
-    expect(valueOf(text, `gw_tokens_total{${served},type="input"}`)).toBe(1_500);
-    expect(valueOf(text, `gw_tokens_total{${served},type="output"}`)).toBe(12);
-    expect(valueOf(text, `gw_cost_usd_total{${served},project="default"}`)).toBeCloseTo(0.001524, 9);
-    expect(valueOf(text, 'gw_request_duration_seconds_count{provider="mock"}')).toBe(3);
+    expect(seriesValue(text, `gw_requests_total{${served},outcome="ok"}`)).toBe(2);
+    expect(seriesValue(text, `gw_tokens_total{${served},type="input"}`)).toBe(1_500);
+    expect(seriesValue(text, `gw_tokens_total{${served},type="output"}`)).toBe(12);
+    expect(seriesValue(text, `gw_cost_usd_total{${served},project="default"}`)).toBeCloseTo(0.001524, 9);
+    expect(seriesValue(text, 'gw_request_duration_seconds_count{provider="mock"}')).toBe(3);
     const posted = records.reduce((sum, { costNanoUsd }) => sum + costNanoUsd, 0);
-    expect(valueOf(text, 'gw_budget_spent_usd{budget="default/daily"}')).toBeCloseTo(posted / 1e9, 12);
-    expect(valueOf(text, 'gw_budget_cap_usd{budget="default/daily"}')).toBe(0.001);
-    expect(valueOf(text, 'gw_budget_held_usd{budget="default/daily"}')).toBe(0);
+    expect(seriesValue(text, 'gw_budget_spent_usd{budget="default/daily"}')).toBeCloseTo(posted / 1e9, 12);
+    expect(seriesValue(text, 'gw_budget_cap_usd{budget="default/daily"}')).toBe(0.001);
+    expect(seriesValue(text, 'gw_budget_held_usd{budget="default/daily"}')).toBe(0);
     const outcomes = [...text.matchAll(/^gw_requests_total\{.*outcome="(\w+)"\} (\d+)$/gm)];
     expect(outcomes.reduce((sum, [, , count]) => sum + Number(count), 0)).toBe(records.length - 1);
     // Nothing that grows without bound, or names a person, is a label.

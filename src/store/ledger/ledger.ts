@@ -85,16 +85,11 @@ export interface LedgerOptions {
 export function createLedger({ db, clock, calendar, slot, random = systemRandom }: LedgerOptions): Ledger {
   const names = createNames(db);
   const insertEvent = createEvents(db, () => clock.now(), random);
-  const eventListeners: (() => void)[] = [];
-  const commitListeners: (() => void)[] = [];
-  const recordListeners: ((records: readonly RequestRecord[]) => void)[] = [];
-  /** Those of the batch, if somebody listens. */
-  let records: RequestRecord[] = [];
-  let hasEvents = false;
+  const listeners = createListeners();
   /** Whether the batch wrote rows that the caches don't know of. */
   let hasOtherWrites = false;
   const emit: EmitEvent = (...event) => {
-    hasEvents = true;
+    listeners.noteEvent();
     insertEvent(...event);
   };
   const balances = createBalances({ db, calendar, emit });
@@ -126,29 +121,20 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
       if (!committed || hasOtherWrites) forget();
       admissions.endBatch();
       late.end(committed);
-      if (committed && hasEvents) for (const listener of eventListeners) listener();
-      if (committed) for (const listener of commitListeners) listener();
-      if (records.length > 0) {
-        if (committed) for (const listener of recordListeners) listener(records);
-        records = [];
-      }
-      hasEvents = false;
+      listeners.end(committed);
       hasOtherWrites = false;
     },
   });
 
   function settle(record: RequestRecord): void {
     journal.settle(record);
-    note(record);
+    listeners.noteRecord(record);
+    addOrigin(record);
   }
 
   function add(record: RequestRecord): void {
     journal.add(slot, record);
-    note(record);
-  }
-
-  function note(record: RequestRecord): void {
-    if (recordListeners.length > 0) records.push(record);
+    listeners.noteRecord(record);
     addOrigin(record);
   }
 
@@ -177,11 +163,38 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
       }),
     writeApart: submit,
     standings: (projectId) => submit(() => balances.standings(projectId)),
-    onEvents: (listener) => void eventListeners.push(listener),
-    onCommit: (listener) => void commitListeners.push(listener),
-    onRecords: (listener) => void recordListeners.push(listener),
+    onEvents: listeners.onEvents,
+    onCommit: listeners.onCommit,
+    onRecords: listeners.onRecords,
     settled,
     flush,
     pause,
+  };
+}
+
+/** Who is told of a batch once it is committed. */
+function createListeners() {
+  const ofEvents: (() => void)[] = [];
+  const ofCommits: (() => void)[] = [];
+  const ofRecords: ((records: readonly RequestRecord[]) => void)[] = [];
+  let hasEvents = false;
+  let records: RequestRecord[] = [];
+  return {
+    onEvents: (listener: () => void) => void ofEvents.push(listener),
+    onCommit: (listener: () => void) => void ofCommits.push(listener),
+    onRecords: (listener: (records: readonly RequestRecord[]) => void) => void ofRecords.push(listener),
+    noteEvent() {
+      hasEvents = true;
+    },
+    noteRecord(record: RequestRecord) {
+      if (ofRecords.length > 0) records.push(record);
+    },
+    end(committed: boolean) {
+      if (committed && hasEvents) for (const listener of ofEvents) listener();
+      if (committed) for (const listener of ofCommits) listener();
+      if (committed && records.length > 0) for (const listener of ofRecords) listener(records);
+      hasEvents = false;
+      if (records.length > 0) records = [];
+    },
   };
 }
