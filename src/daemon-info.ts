@@ -19,6 +19,10 @@ export interface DaemonInfo {
   flags: Record<string, unknown>;
   /** Whether the platform's service manager runs it. */
   service: boolean;
+  /** The database file that it opened. */
+  databaseFile: string;
+  /** How it lost that file. */
+  databaseLoss: string;
 }
 
 /**
@@ -27,12 +31,14 @@ export interface DaemonInfo {
  */
 export function writeDaemonInfo(
   { daemonInfo }: Paths,
-  { instanceId, port, host, tls, startedAt, flags, service }: Omit<Partial<DaemonInfo>, 'pid' | 'version'>,
+  info: Omit<Partial<DaemonInfo>, 'pid' | 'version'>,
 ): void {
-  const info = { instanceId, pid: process.pid, port, host, tls, startedAt, version: VERSION, flags, service };
+  const { instanceId, port, host, tls, startedAt, flags, service, databaseFile, databaseLoss } = info;
+  const address = { instanceId, pid: process.pid, port, host, tls, startedAt, version: VERSION };
+  const text = JSON.stringify({ ...address, flags, service, databaseFile, databaseLoss });
   const temporary = `${daemonInfo}.new`;
   writing(daemonInfo, () => {
-    writeFileSync(temporary, `${JSON.stringify(info)}\n`, { mode: 0o600 });
+    writeFileSync(temporary, `${text}\n`, { mode: 0o600 });
     renameSync(temporary, daemonInfo);
   });
 }

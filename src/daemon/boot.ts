@@ -8,6 +8,7 @@ import { createApi } from '../server/api.ts';
 import { type Listener, listen } from '../server/listen.ts';
 import { archiveAll } from '../store/archive/archiver.ts';
 import { unregisterDaemon } from '../store/database/daemons.ts';
+import type { FileIdentity } from '../store/database/file-watch.ts';
 import { inTransaction } from '../store/database/write.ts';
 import { VERSION } from '../version.ts';
 import type { Dispatcher } from '../webhooks/dispatcher.ts';
@@ -27,6 +28,8 @@ export interface Daemon {
   /** Whether it speaks https. */
   tls: boolean;
   startedAt: number;
+  /** The database file that it opened. */
+  databaseFile: FileIdentity;
   /** Lets running requests end within the grace period, cuts the rest, settles them and closes everything. */
   stop(options?: { graceMs?: number }): Promise<void>;
 }
@@ -65,6 +68,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     refresh,
     reload,
     health: () => healthOf(core, address.port),
+    fault: core.files.fault,
     onInternalError: (error, { url }) =>
       log.error({ error: error instanceof Error ? error.stack : String(error), url }, 'request failed'),
   });
@@ -104,6 +108,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     host,
     tls: speaksTls(settings),
     startedAt,
+    databaseFile: core.files.identity,
     async stop({ graceMs = DEFAULT_GRACE_MS } = {}) {
       const drained = listener.close();
       const cancel = clock.after(graceMs, () => {
@@ -136,6 +141,7 @@ interface Parts extends Core {
 /** Closes the parts of a daemon that accepts no more requests. The database is last: the others may write to it. */
 async function closeParts(parts: Parts): Promise<void> {
   const { db, gateway, log } = parts;
+  parts.files.close();
   await parts.stopJobs();
   await parts.dispatcher.stop();
   await gateway.upstreams.close();
@@ -149,6 +155,11 @@ async function closeParts(parts: Parts): Promise<void> {
   await parts.ledger.settled();
   if ((await gateway.settleRetry.retry()) > 0)
     log.error('requests could not be settled; their holds close at the next start');
+  if (parts.files.fault()) {
+    // Nothing more is written: the files at the path may belong to another database by now.
+    db.close();
+    return;
+  }
   try {
     await archiveAll(parts);
     inTransaction(db, parts.saveState);

@@ -9,6 +9,7 @@ import type { Listener } from '../server/listen.ts';
 import { type Archive, createArchive } from '../store/archive/archive.ts';
 import { type Checkpoints, createCheckpoints } from '../store/checkpoints/checkpoints.ts';
 import { registerDaemon } from '../store/database/daemons.ts';
+import { createFileWatch, type FileWatch, lostDatabase } from '../store/database/file-watch.ts';
 import { type Db, openDatabase } from '../store/database/open.ts';
 import { createLedger, type Ledger } from '../store/ledger/ledger.ts';
 import { createConfiguration, type LiveConfiguration } from './configuration.ts';
@@ -28,6 +29,8 @@ export interface BootOptions {
   listener?: Listener | undefined;
   /** Rewrites the commands in a message to the name by which gw was run. */
   pasteable?: ((text: string) => string) | undefined;
+  /** Called with what happened to the files of the database, when they are not the ones that were opened. */
+  onDatabaseLost?: (found: string) => void;
 }
 
 /** What the other parts of the daemon are built on: database, configuration, ledger. */
@@ -41,6 +44,7 @@ export interface Core {
   log: Logger;
   warn: (message: string) => void;
   db: Db;
+  files: FileWatch;
   /** This daemon's row in the database; its request ids and holds carry the number. */
   slot: number;
   sandbox: Sandbox;
@@ -69,6 +73,14 @@ export async function openCore(options: BootOptions): Promise<Core> {
   });
   const own = { instanceId, lockPath: paths.lock };
   const slot = registerDaemon(db, { ...own, pid: process.pid, startedAt });
+  const files = createFileWatch({
+    db,
+    path: paths.database,
+    onLost(found) {
+      log.error({ database: paths.database }, lostDatabase(found).message);
+      options.onDatabaseLost?.(found);
+    },
+  });
   const sandbox = await startSandbox();
   const configuration = await createConfiguration({
     file: paths.config,
@@ -81,7 +93,7 @@ export async function openCore(options: BootOptions): Promise<Core> {
   });
   const calendar = () => configuration.current().calendar;
 
-  const ledger = createLedger({ db, clock, calendar, slot, random });
+  const ledger = createLedger({ db, clock, calendar, slot, random, fault: files.fault });
   const checkpoints = createCheckpoints({ db, path: paths.database, pause: ledger.pause, clock, warn });
   ledger.onCommit(checkpoints.committed);
   const archive = createArchive(db);
@@ -94,7 +106,7 @@ export async function openCore(options: BootOptions): Promise<Core> {
   await recoverAll();
   await ledger.roll();
 
-  const store = { db, slot, ledger, archive, checkpoints, recover: recoverAll };
+  const store = { db, files, slot, ledger, archive, checkpoints, recover: recoverAll };
   return {
     instanceId,
     startedAt,

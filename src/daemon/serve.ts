@@ -42,8 +42,10 @@ export async function serve(options: ServeOptions): Promise<void> {
   const lock = await takeLock(paths, replaces);
   const log = createLog({ file: background ? paths.log : undefined, level: settings['log.level'] });
   let daemon: Daemon;
+  let onLost = (_found: string) => {};
   try {
-    daemon = await boot({ paths, env, flags, log, pasteable, listener });
+    const onDatabaseLost = (found: string) => onLost(found);
+    daemon = await boot({ paths, env, flags, log, pasteable, listener, onDatabaseLost });
   } catch (error) {
     log.error({ error: messageOf(error) }, 'could not start');
     lock.release();
@@ -57,6 +59,14 @@ export async function serve(options: ServeOptions): Promise<void> {
     lock.release();
     throw error;
   }
+  onLost = (found) => {
+    try {
+      if (readDaemonInfo(paths).pid === process.pid)
+        writeDaemonInfo(paths, { ...daemon, flags, service, databaseLoss: found });
+    } catch {
+      // The directory may be gone with the database.
+    }
+  };
   log.info(
     { port: daemon.port, pid: process.pid, instance: daemon.instanceId, version: VERSION },
     'listening',

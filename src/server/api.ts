@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import type { GwError } from '../errors.ts';
 import { complete } from '../gateway/complete.ts';
 import { type Exchange, openExchange } from '../gateway/context/exchange.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
@@ -24,7 +25,7 @@ import { createJsonHandlers } from './json-handlers.ts';
 import { metricsEndpoint } from './metrics-endpoint.ts';
 import { modelRoutes } from './models-endpoint.ts';
 import { requestEndpoint } from './request-endpoint.ts';
-import { respondError, respondJson, respondUnreadable } from './respond.ts';
+import { errorBody, respondError, respondJson, respondUnreadable } from './respond.ts';
 import { createRouter, type Handler, queryOf, type RouteTable } from './routes.ts';
 import { usageEndpoint } from './usage-endpoint.ts';
 import { webhookRoutes } from './webhooks-endpoint.ts';
@@ -48,6 +49,8 @@ export interface ApiOptions {
   reload: () => Promise<void>;
   /** The body of `GET /health`, and what callers with a key see of it besides. */
   health: () => { open: object; closed: object };
+  /** Why requests are refused until a restart; undefined normally. */
+  fault: () => GwError | undefined;
   /** Called with each error that is a fault of gw. */
   onInternalError: (error: unknown, request: IncomingMessage) => void;
 }
@@ -75,9 +78,11 @@ export function createApi(options: ApiOptions): Api {
     active++;
     try {
       // First, as the guard goes by a setting that may have changed.
-      const refreshing = options.refresh();
+      const fault = options.fault();
+      const refreshing = fault ? undefined : options.refresh();
       if (refreshing) await refreshing;
       guard(request);
+      if (fault && request.url !== '/health') throw fault;
       refuseWebSocket(request);
       const { handler, parameters } = router.find(request);
       await handler(exchange, parameters);
@@ -151,6 +156,12 @@ export function routesOf(options: ApiOptions): RouteTable {
     'GET /api/hello': hello,
     'GET /health': async ({ request, response, id }) => {
       const { open, closed } = health();
+      const fault = options.fault();
+      if (fault) {
+        // Supervisors restart what is unhealthy, which is the cure.
+        respondJson(response, fault.status, { ...open, status: fault.code, ...errorBody(fault) }, { id });
+        return;
+      }
       const isKnown = gateway.authenticator.recognize(request.headers) !== undefined;
       respondJson(response, 200, isKnown ? { ...open, ...closed } : open, { id });
     },

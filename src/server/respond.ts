@@ -70,7 +70,7 @@ export function respondUnreadable(socket: Duplex, cause: NodeJS.ErrnoException, 
 }
 
 /** An error in OpenAI's shape, with all four keys. */
-function errorBody({ message, type, param, code, fields }: GwError) {
+export function errorBody({ message, type, param, code, fields }: GwError) {
   return { error: { message, type, param, code, ...fields } };
 }
 

@@ -31,6 +31,8 @@ export interface GatewayOptions extends Omit<HomeOptions, 'upstreamUrl' | 'now'>
   home?: string;
   /** The errors that it may log, by their message; none if left out. */
   mayLog?: RegExp;
+  /** The test destroys the database. */
+  losesDatabase?: boolean;
   /** Takes what has to be undone; a suite's `beforeAll` passes its own. */
   whenDone?: (undo: () => Promise<void>) => void;
 }
@@ -102,7 +104,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
 
   async function stop(): Promise<void> {
     await daemon.stop({ graceMs: 0 });
-    const left = home.holds();
+    const left = options.losesDatabase ? 0 : home.holds();
     home.db.close();
     lock?.release();
     if (!options.upstream) await upstream.close();

@@ -8,7 +8,7 @@ import { checkAgents } from '../doctor/agents.ts';
 import type { Finding } from '../doctor/check.ts';
 import { checkClock, checkTimezone } from '../doctor/clock.ts';
 import { checkDaemon } from '../doctor/daemon.ts';
-import { checkDatabase, longCheckMessage } from '../doctor/database.ts';
+import { checkDatabase, checkDatabaseFile, longCheckMessage } from '../doctor/database.ts';
 import { checkDatabaseSize } from '../doctor/database-size.ts';
 import { checkDisk, checkKeyFiles, checkPermissions } from '../doctor/files.ts';
 import { checkHolds, switchBoundsOn } from '../doctor/holds.ts';
@@ -59,7 +59,7 @@ async function examine(context: Context, quick: boolean): Promise<Finding[]> {
   const { paths } = context;
   const warning = quick || !context.stderr.isTTY ? undefined : longCheckMessage(paths);
   if (warning !== undefined) note(context, warning);
-  const database = checkDatabase(paths, { quick });
+  const database = (await checkDatabaseFile(paths)) ?? checkDatabase(paths, { quick });
   return [
     checkNode(),
     await checkInstall(context),

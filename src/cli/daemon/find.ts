@@ -1,8 +1,10 @@
 import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
 import { isScalarKey, type Settings } from '../../config/settings.ts';
 import { speaksTls } from '../../config/tls.ts';
 import { type DaemonInfo, isAlive, readDaemonInfo } from '../../daemon-info.ts';
 import { isObject } from '../../json/object.ts';
+import type { Paths } from '../../paths.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { type Flags, readSettings } from '../settings.ts';
@@ -116,7 +118,8 @@ export async function fetchHealth({ host, port, tls }: Address): Promise<Health 
   const url = `${tls ? 'https' : 'http'}://${reachable(host)}:${port}/health`;
   try {
     const { status, body } = await httpGet(url, { timeoutMs: 1_500, anyCertificate: true });
-    return status === 200 && isHealth(body) ? body : undefined;
+    // A gw that has lost its database answers with 503.
+    return (status === 200 || status === 503) && isHealth(body) ? body : undefined;
   } catch {
     return undefined;
   }
@@ -141,6 +144,19 @@ function reachable(host: string): string {
 
 function isHealth(body: unknown): body is Health {
   return isObject(body) && typeof body.instance_id === 'string' && typeof body.version === 'string';
+}
+
+/**
+ * Throws GwError `storage_unavailable` if the running daemon has lost its database: what is at its path now has none of
+ * the latest spend, or would be created empty.
+ */
+export async function refuseLostDatabase(paths: Paths): Promise<void> {
+  const { pid, databaseFile, databaseLoss } = readDaemonInfo(paths);
+  if (databaseFile === undefined || pid === undefined) return;
+  const { isSameFile, lostDatabase } = await import('../../store/database/file-watch.ts');
+  if (databaseLoss === undefined && isSameFile(paths.database, databaseFile)) return;
+  if (!isAlive(pid) || !(await isLocked(paths.lock))) return;
+  throw lostDatabase(databaseLoss ?? `${basename(paths.database)} was moved, deleted or replaced`);
 }
 
 /** Whether a daemon holds the lock. The check takes the lock for a moment, so do not call it while one may be starting. */

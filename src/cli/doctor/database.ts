@@ -1,13 +1,29 @@
 import { existsSync, statSync } from 'node:fs';
+import { messageOf } from '../../errors.ts';
 import type { Paths } from '../../paths.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
 import { inspectDatabase } from '../../store/database/inspect.ts';
 import { bytes, plural } from '../../terminal/numbers.ts';
 import { reasonOf } from '../../write-fault.ts';
+import { refuseLostDatabase } from '../daemon/find.ts';
 import { broken, type Finding, ok, warning } from './check.ts';
 
 /** Checking a database of this size takes about a second. */
 const LARGE_BYTES = 100_000_000;
+
+/** Whether the running daemon still writes to the file at the database's path. */
+export async function checkDatabaseFile(paths: Paths): Promise<Finding | undefined> {
+  try {
+    await refuseLostDatabase(paths);
+    return undefined;
+  } catch (error) {
+    return broken(
+      'database',
+      messageOf(error),
+      `gw stop, put ${singleQuoted(paths.database)} back with its -wal and -shm files, then gw start`,
+    );
+  }
+}
 
 /** Checks the integrity, schema and size of the database. `quick` skips the integrity. */
 export function checkDatabase({ database }: Paths, { quick = false } = {}): Finding {

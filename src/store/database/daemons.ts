@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { GwError } from '../../errors.ts';
 import { MAX_SLOTS, type RequestId } from '../../ids.ts';
+import { stampDatabase } from './file-watch.ts';
 import { isLockFree } from './lock.ts';
 import type { Db } from './open.ts';
 
@@ -16,7 +17,7 @@ const COLUMNS = 'slot, instance_id AS instanceId, pid, lock_path AS lockPath';
 
 /**
  * Registers a daemon that holds the lock on `lockPath`, in the lowest free slot. A slot with open holds is not free
- * until they are closed. Throws GwError `too_many_daemons`.
+ * until they are closed. The first daemon stamps the database. Throws GwError `too_many_daemons`.
  */
 export function registerDaemon(db: Db, daemon: Omit<DaemonRow, 'slot'> & { startedAt: number }): number {
   const register = db.transaction(() => {
@@ -35,6 +36,7 @@ export function registerDaemon(db: Db, daemon: Omit<DaemonRow, 'slot'> & { start
         },
       );
     }
+    if (db.prepare('SELECT 1 FROM daemons').get() === undefined) stampDatabase(db);
     db.prepare(
       'INSERT INTO daemons (slot, instance_id, pid, lock_path, started_at) VALUES (?, ?, ?, ?, ?)',
     ).run(slot, daemon.instanceId, daemon.pid, daemon.lockPath, daemon.startedAt);

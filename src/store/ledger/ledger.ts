@@ -1,5 +1,6 @@
 import type { Calendar } from '../../calendar.ts';
 import type { Clock } from '../../clock.ts';
+import type { GwError } from '../../errors.ts';
 import { type Random, systemRandom } from '../../ids.ts';
 import { createNames } from '../database/names.ts';
 import type { Db } from '../database/open.ts';
@@ -80,9 +81,12 @@ export interface LedgerOptions {
   /** This daemon's slot; its holds carry it. */
   slot: number;
   random?: Random;
+  /** Why no request may be admitted any more; undefined as long as the database is in its place. */
+  fault?: () => GwError | undefined;
 }
 
-export function createLedger({ db, clock, calendar, slot, random = systemRandom }: LedgerOptions): Ledger {
+export function createLedger(options: LedgerOptions): Ledger {
+  const { db, clock, calendar, slot, random = systemRandom, fault = () => undefined } = options;
   const names = createNames(db);
   const insertEvent = createEvents(db, () => clock.now(), random);
   const listeners = createListeners();
@@ -147,8 +151,8 @@ export function createLedger({ db, clock, calendar, slot, random = systemRandom 
   }
 
   return {
-    admit: (admission) => submit(() => admissions.admit(admission)),
-    readmit: (readmission) => submit(() => admissions.readmit(readmission)),
+    admit: (admission) => refused(fault()) ?? submit(() => admissions.admit(admission)),
+    readmit: (readmission) => refused(fault()) ?? submit(() => admissions.readmit(readmission)),
     settle: (record) => submit(() => late.settle(record)),
     settleLate: (record) => late.settleLate(record, submitLate),
     record: (record) => submit(() => add(record)),
@@ -197,4 +201,8 @@ function createListeners() {
       if (records.length > 0) records = [];
     },
   };
+}
+
+function refused(fault: GwError | undefined): Promise<never> | undefined {
+  return fault && Promise.reject(fault);
 }
