@@ -35,8 +35,8 @@ export function writeFault(path: string, cause: unknown): GwError {
   });
 }
 
-/** Why writing `path` failed, by the error codes of errno(3) and SQLite. */
-export function reasonOf(path: string, error: unknown): Reason {
+/** Why writing `path`, or reading it, failed, by the error codes of errno(3) and SQLite. */
+export function reasonOf(path: string, error: unknown, action: 'write' | 'read' = 'write'): Reason {
   const folder = dirname(path);
   const code = error instanceof Error ? String((error as { code?: unknown }).code) : '';
   // SQLite reports a full disk as an I/O error when it can't grow its shared memory.
@@ -53,7 +53,9 @@ export function reasonOf(path: string, error: unknown): Reason {
       return READ_ONLY;
     case 'EACCES':
     case 'EPERM':
-      return { why: 'you may not write there', mend: `See who may: ls -ld ${shellQuoted(folder)}` };
+      return action === 'read'
+        ? { why: 'you may not read it', mend: `See who may: ls -l ${shellQuoted(path)}` }
+        : { why: 'you may not write there', mend: `See who may: ls -ld ${shellQuoted(folder)}` };
     case 'EISDIR':
       return { why: 'it is a folder', mend: 'Move it away, or name a file' };
     case 'ENOENT':

@@ -1,5 +1,5 @@
 import { type Calendar, createCalendar } from '../calendar.ts';
-import { type LoadedSettings, loadSettings } from '../config/load.ts';
+import { type LoadedSettings, loadSettings, loadSoundSettings } from '../config/load.ts';
 import type { ScalarKey, Settings } from '../config/settings.ts';
 import { type Context, note } from './context.ts';
 
@@ -18,6 +18,11 @@ export function readSettings(context: Context, flags: Flags = {}): LoadedSetting
     printed.add(problem);
   }
   return loaded;
+}
+
+/** As `readSettings`, for a start of the daemon: throws if anything is wrong in the file. */
+export function soundSettings(context: Context, flags: Flags): LoadedSettings {
+  return loadSoundSettings({ file: context.paths.config, env: context.env, flags });
 }
 
 /** The settings, and the calendar of the configured time zone. */

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs';
 import { messageOf } from '../errors.ts';
 import { isObject } from '../json/object.ts';
 import { RETIRED_KEYS } from './retired-settings.ts';
@@ -14,16 +13,20 @@ import {
   SettingError,
   type Settings,
 } from './settings.ts';
+import { readSettingsText, type SettingsText } from './settings-file.ts';
+import { misplaced, PROVIDER_FIELDS, unknownKeys } from './unknown-keys.ts';
 import type { Written } from './written.ts';
 
 /** The effective settings, and where each came from. */
 export interface LoadedSettings {
   settings: Settings;
   origins: Record<ScalarKey, Origin>;
-  /** Bad values in the file, as messages; those settings have their defaults. */
+  /** What is wrong in the file, as messages with its place; bad settings have their defaults. */
   problems: string[];
   /** Settings in the file that this version has no longer; they are ignored. */
   retired: string[];
+  /** Paths in the file at which gw has no setting. */
+  unknown: string[][];
 }
 
 export interface LoadOptions {
@@ -35,76 +38,76 @@ export interface LoadOptions {
 
 /**
  * Loads the settings. A flag overrides the environment, which overrides the file, which overrides the default. A bad
- * flag or environment value throws SettingError; a bad value in the file is reported as a problem.
+ * flag or environment value throws SettingError; whatever is wrong in the file is reported as a problem.
  */
 export function loadSettings({ file, env = {}, flags = {} }: LoadOptions): LoadedSettings {
-  const problems: string[] = [];
-  const stored = readJson(file, problems);
+  const text = readSettingsText(file);
+  const { stored, problems } = text;
   const origins = {} as Record<ScalarKey, Origin>;
   const values: Record<string, unknown> = {};
   for (const key of SCALAR_KEYS) {
-    const { value, origin } = lookUp(key, { stored, env, flags, file, problems });
+    const { value, origin } = lookUp(key, { text, env, flags });
     values[key] = value;
     origins[key] = origin;
   }
   const settings = {
     ...values,
-    ...Object.fromEntries(MAP_KEYS.map((map) => [map, mapOf(map, atPath(stored, map), problems)])),
-    providers: providersOf(stored.providers, problems),
+    ...Object.fromEntries(MAP_KEYS.map((map) => [map, mapOf(map, text)])),
+    providers: providersOf(text),
   } as Settings;
+  const unknown = unknownKeys(stored);
+  for (const path of unknown) text.report(path, misplaced(path));
   const retired = RETIRED_KEYS.filter((key) => atPath(stored, key) !== undefined);
-  return { settings, origins, problems, retired };
+  return { settings, origins, problems, retired, unknown };
 }
 
-interface Sources extends Required<LoadOptions> {
-  stored: Record<string, unknown>;
-  problems: string[];
+/** As `loadSettings`, for a start of gw: throws SettingError if anything is wrong in the file. */
+export function loadSoundSettings(options: LoadOptions): LoadedSettings {
+  const loaded = loadSettings(options);
+  refuseProblems(loaded);
+  return loaded;
 }
 
-function lookUp(
-  key: ScalarKey,
-  { stored, env, flags, file, problems }: Sources,
-): { value: unknown; origin: Origin } {
+/** Throws SettingError with the problems, if there are any. */
+export function refuseProblems({ problems }: Pick<LoadedSettings, 'problems'>): void {
+  if (problems.length === 0) return;
+  throw new SettingError(`gw does not start, since it cannot use all settings:\n${problems.join('\n')}`);
+}
+
+interface Sources extends Required<Omit<LoadOptions, 'file'>> {
+  text: SettingsText;
+}
+
+function lookUp(key: ScalarKey, { text, env, flags }: Sources): { value: unknown; origin: Origin } {
   const definition = DEFINITIONS[key];
   const fromEnvironment = definition.environment ? env[definition.environment] : undefined;
-  const parseOrThrow = (name: string, text: unknown) => {
+  const parseOrThrow = (name: string, value: unknown) => {
     try {
-      return definition.parse(text);
+      return definition.parse(value);
     } catch (error) {
       throw new SettingError(`${name}: ${messageOf(error)}`);
     }
   };
+  const inFile = fromFile(key, text);
   if (flags[key] !== undefined)
     return { value: parseOrThrow(`--${definition.flag ?? key}`, flags[key]), origin: 'flag' };
   if (fromEnvironment)
     return { value: parseOrThrow(definition.environment ?? '', fromEnvironment), origin: 'environment' };
-  const storedValue = atPath(stored, key);
-  if (storedValue === undefined) return { value: definition.default(), origin: 'default' };
-  try {
-    return { value: definition.parse(storedValue), origin: 'config' };
-  } catch (error) {
-    problems.push(`${key} in ${file}: ${messageOf(error)}`);
-    return { value: definition.default(), origin: 'default' };
-  }
+  return inFile === undefined
+    ? { value: definition.default(), origin: 'default' }
+    : { value: inFile, origin: 'config' };
 }
 
-function readJson(file: string, problems: string[]): Record<string, unknown> {
-  let content: string;
+/** The value in the file; undefined if there is none, or a bad one. It is checked even where it is overridden. */
+function fromFile(key: ScalarKey, text: SettingsText): unknown {
+  const value = atPath(text.stored, key);
+  if (value === undefined) return undefined;
   try {
-    content = readFileSync(file, 'utf8');
+    return DEFINITIONS[key].parse(value);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
-      problems.push(`cannot read ${file}: ${messageOf(error)}`);
-    return {};
+    text.report(key.split('.'), `${key}: ${messageOf(error)}. To drop it: gw config unset ${key}`);
+    return undefined;
   }
-  try {
-    const parsed: unknown = JSON.parse(content);
-    if (isObject(parsed)) return parsed;
-    problems.push(`${file} is not a JSON object`);
-  } catch (error) {
-    problems.push(`${file} is not JSON: ${messageOf(error)}`);
-  }
-  return {};
 }
 
 /** The value at a dotted path: conf stores `admission.max_wait_ms` as nested objects. */
@@ -117,23 +120,37 @@ function atPath(object: Record<string, unknown>, path: string): unknown {
   return value;
 }
 
-function providersOf(value: unknown, problems: string[]): Record<string, ProviderSettings> {
-  const providers: Record<string, ProviderSettings> = {};
-  for (const [name, settings] of Object.entries(isObject(value) ? value : {})) {
-    if (isObject(settings)) providers[name] = settings as ProviderSettings;
-    else problems.push(`provider ${name} is not an object`);
+function providersOf(text: SettingsText): Record<string, ProviderSettings> {
+  const providers: Record<string, ProviderSettings> = Object.create(null);
+  const { providers: stored } = text.stored;
+  for (const [name, settings] of Object.entries(isObject(stored) ? stored : {})) {
+    const path = ['providers', name];
+    if (!isObject(settings)) {
+      text.report(path, `provider ${name} is not an object. To drop it: gw providers remove ${name}`);
+      continue;
+    }
+    for (const [field, accepts] of Object.entries(PROVIDER_FIELDS)) {
+      if (settings[field] === undefined || accepts(settings[field])) continue;
+      text.report([...path, field], `${field} of provider ${name} has a value that gw cannot use`);
+    }
+    providers[name] = settings as ProviderSettings;
   }
   return providers;
 }
 
 /** The result has no prototype, because a project may be named `constructor`. */
-function mapOf(map: MapKey, value: unknown, problems: string[]): Record<string, string | Written> {
+function mapOf(map: MapKey, text: SettingsText): Record<string, string | Written> {
   const entries: Record<string, string | Written> = Object.create(null);
-  for (const [name, each] of Object.entries(isObject(value) ? value : {})) {
+  const stored = atPath(text.stored, map);
+  for (const [name, each] of Object.entries(isObject(stored) ? stored : {})) {
     try {
       entries[name] = MAPS[map].parse(each, name);
     } catch (error) {
-      problems.push(`${map}.${name}: ${messageOf(error)}`);
+      const key = `${map}.${name}`;
+      text.report(
+        [...map.split('.'), name],
+        `${key}: ${messageOf(error)}. To drop it: gw config unset ${key}`,
+      );
     }
   }
   return entries;

@@ -24,7 +24,7 @@ export async function openSettingsFile(file: string): Promise<SettingsFile> {
     configFileMode: 0o600,
     clearInvalidConfig: false,
     serialize: (value) => spare.keep(JSON.stringify(value, undefined, '\t')),
-    deserialize: (text) => parsePrivate(text, file) as Record<string, unknown>,
+    deserialize: (text) => parsePrivate(text, file),
   });
   const key = (path: string[]) => path.map((part) => part.replaceAll('.', '\\.')).join('.');
   return {

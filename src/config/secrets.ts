@@ -1,27 +1,29 @@
 import { readFileSync } from 'node:fs';
-import { isObject } from '../json/object.ts';
+import { reasonOf } from '../write-fault.ts';
+import { SettingError } from './setting-error.ts';
+import { lineAndColumn, parseBytes } from './settings-file.ts';
 
-/** Reads a flat JSON file of keys by provider or project name. Empty if there is no such file. */
+/** Reads a flat JSON file of keys by provider or project name. Empty if there is no such file; throws SettingError. */
 export function readSecrets(file: string): Record<string, string> {
   let content: string;
   try {
     content = readFileSync(file, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-    throw error;
+    const { why, mend } = reasonOf(file, error, 'read');
+    throw new SettingError(`cannot read ${file}: ${why}. ${mend ?? 'Run: gw doctor'}`);
   }
-  const parsed = parsePrivate(content, file);
-  if (!isObject(parsed)) return {};
-  return Object.fromEntries(
-    Object.entries(parsed).filter((e): e is [string, string] => typeof e[1] === 'string'),
-  );
+  const secrets = parsePrivate(content, file);
+  const [odd] = Object.entries(secrets).find(([, value]) => typeof value !== 'string') ?? [];
+  if (odd !== undefined) throw new SettingError(`${file} has no text for "${odd}". Run: gw doctor`);
+  return secrets as Record<string, string>;
 }
 
-/** Parses a file that may hold keys. JSON.parse's own message is dropped because it quotes the text. */
-export function parsePrivate(content: string, file: string): unknown {
-  try {
-    return JSON.parse(content);
-  } catch {
-    throw new Error(`${file} is not JSON. Run: gw doctor`);
-  }
+/** Parses a JSON object that may hold keys. JSON.parse's own message is dropped because it quotes the text. */
+export function parsePrivate(content: string, file: string): Record<string, unknown> {
+  const bytes = Buffer.from(content);
+  const parsed = parseBytes(bytes);
+  if ('value' in parsed) return parsed.value;
+  const [line, column] = lineAndColumn(bytes, parsed.offset).split(':');
+  throw new SettingError(`${file} ${parsed.message} (line ${line}, column ${column}). Run: gw doctor`);
 }

@@ -1,5 +1,5 @@
 import { type Calendar, createCalendar } from '../calendar.ts';
-import { type LoadOptions, loadSettings } from '../config/load.ts';
+import { type LoadOptions, loadSettings, refuseProblems } from '../config/load.ts';
 import { readSecrets } from '../config/secrets.ts';
 import type { Settings } from '../config/settings.ts';
 import { messageOf } from '../errors.ts';
@@ -90,13 +90,13 @@ async function read(
   options: ConfigurationOptions,
   previous: Configuration | undefined,
 ): Promise<Configuration> {
-  const { settings, problems } = loadSettings(options);
-  const registry = buildRegistry({
-    configured: settings.providers,
-    credentials: readSecrets(options.credentialsFile),
-    env: options.env ?? {},
-    sandbox: options.sandbox,
-  });
+  const loaded = loadSettings(options);
+  // At a start there is nothing to keep, and defaults could forward what the settings forbid.
+  if (!previous) refuseProblems(loaded);
+  const isSound = loaded.problems.length === 0;
+  const { settings } = !isSound && previous ? previous : loaded;
+  const problems = isSound ? [] : [...loaded.problems, 'gw keeps the settings that it had'];
+  const registry = registryOf(options, settings, previous, problems);
   const sameZone = previous?.calendar.timezone === settings.timezone;
   return {
     settings,
@@ -107,6 +107,23 @@ async function read(
     projectCuts: readProjectCuts(options.db),
     problems: [...problems, ...registry.problems.map(({ name, message }) => `provider ${name} ${message}`)],
   };
+}
+
+/** While the credentials can't be read, the providers stay as they were. */
+function registryOf(
+  { credentialsFile, env = {}, sandbox }: ConfigurationOptions,
+  settings: Settings,
+  previous: Configuration | undefined,
+  problems: string[],
+): Registry {
+  try {
+    const credentials = readSecrets(credentialsFile);
+    return buildRegistry({ configured: settings.providers, credentials, env, sandbox });
+  } catch (error) {
+    if (!previous) throw error;
+    problems.push(`${messageOf(error)}. gw keeps the providers that it had`);
+    return previous.registry;
+  }
 }
 
 async function readOverrides(db: Db): Promise<PriceOverride[]> {

@@ -8,7 +8,7 @@ import { type Sandbox, startSandbox } from '../providers/sandbox.ts';
 import type { Listener } from '../server/listen.ts';
 import { type Archive, createArchive } from '../store/archive/archive.ts';
 import { type Checkpoints, createCheckpoints } from '../store/checkpoints/checkpoints.ts';
-import { registerDaemon } from '../store/database/daemons.ts';
+import { registerDaemon, unregisterDaemon } from '../store/database/daemons.ts';
 import { createFileWatch, type FileWatch, lostDatabase } from '../store/database/file-watch.ts';
 import { type Db, openDatabase } from '../store/database/open.ts';
 import { createLedger, type Ledger } from '../store/ledger/ledger.ts';
@@ -60,8 +60,19 @@ export interface Core {
 /** A statement may block the event loop no longer than this; the ledger retries without blocking. */
 const BUSY_TIMEOUT_MS = 20;
 
-/** Opens the database, loads the configuration, and brings the ledger up to date. */
+/** Opens the database, loads the configuration, and brings the ledger up to date. Leaves nothing behind if it fails. */
 export async function openCore(options: BootOptions): Promise<Core> {
+  const undo: (() => unknown)[] = [];
+  try {
+    return await open(options, undo);
+  } catch (error) {
+    for (const close of undo.reverse()) await close();
+    throw error;
+  }
+}
+
+/** `undo` gets what closes the parts, in the order in which they were opened. */
+async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core> {
   const { paths, env, flags = {}, log, clock = systemClock, random = systemRandom } = options;
   const instanceId = newId('gw', random);
   const startedAt = clock.now();
@@ -71,8 +82,10 @@ export async function openCore(options: BootOptions): Promise<Core> {
     busyTimeoutMs: BUSY_TIMEOUT_MS,
     lockPath: paths.lock,
   });
+  undo.push(() => db.close());
   const own = { instanceId, lockPath: paths.lock };
   const slot = registerDaemon(db, { ...own, pid: process.pid, startedAt });
+  undo.push(() => unregisterDaemon(db, instanceId));
   const files = createFileWatch({
     db,
     path: paths.database,
@@ -81,7 +94,9 @@ export async function openCore(options: BootOptions): Promise<Core> {
       options.onDatabaseLost?.(found);
     },
   });
+  undo.push(files.close);
   const sandbox = await startSandbox();
+  undo.push(sandbox.close);
   const configuration = await createConfiguration({
     file: paths.config,
     credentialsFile: paths.credentials,
@@ -95,6 +110,7 @@ export async function openCore(options: BootOptions): Promise<Core> {
 
   const ledger = createLedger({ db, clock, calendar, slot, random, fault: files.fault });
   const checkpoints = createCheckpoints({ db, path: paths.database, pause: ledger.pause, clock, warn });
+  undo.push(checkpoints.close);
   ledger.onCommit(checkpoints.committed);
   const archive = createArchive(db);
   const onClosed = (closed: object) => log.warn(closed, 'closed the holds of a daemon that died');

@@ -1,8 +1,9 @@
 import { rmSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exposureOf } from '../config/exposure.ts';
-import { loadSettings } from '../config/load.ts';
+import { loadSoundSettings } from '../config/load.ts';
 import { ignoredMessage } from '../config/retired-settings.ts';
+import { readSecrets } from '../config/secrets.ts';
 import type { ScalarKey, Settings } from '../config/settings.ts';
 import { readTls, speaksTls } from '../config/tls.ts';
 import { isAlive, readDaemonInfo, writeDaemonInfo } from '../daemon-info.ts';
@@ -37,9 +38,14 @@ export interface ServeOptions {
 export async function serve(options: ServeOptions): Promise<void> {
   const { paths, env, flags, background, pasteable, replaces, service = false } = options;
   makeHome(paths);
-  const { settings, retired } = loadSettings({ file: paths.config, env, flags });
+  const { settings, retired } = loadSoundSettings({ file: paths.config, env, flags });
+  // Keys that can't be read are noticed before another daemon is asked to leave.
+  readSecrets(paths.credentials);
   const listener = replaces === undefined ? undefined : await takePort(replaces, options, settings);
-  const lock = await takeLock(paths, replaces);
+  const lock = await takeLock(paths, replaces).catch((error) => {
+    abandon(listener);
+    throw error;
+  });
   const log = createLog({ file: background ? paths.log : undefined, level: settings['log.level'] });
   let daemon: Daemon;
   let onLost = (_found: string) => {};
@@ -48,6 +54,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     daemon = await boot({ paths, env, flags, log, pasteable, listener, onDatabaseLost });
   } catch (error) {
     log.error({ error: messageOf(error) }, 'could not start');
+    abandon(listener);
     lock.release();
     throw portError(error, settings.port) ?? error;
   }
@@ -81,6 +88,12 @@ export async function serve(options: ServeOptions): Promise<void> {
   if (readDaemonInfo(paths).pid === process.pid) rmSync(paths.daemonInfo, { force: true });
   log.info('stopped');
   lock.release();
+}
+
+/** Leaves a port on which nobody was served yet: it would keep the process alive. */
+function abandon(listener: Listener | undefined): void {
+  void listener?.close();
+  listener?.cut();
 }
 
 const LOCK_TRIES = 10;

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemTimezone } from '../../src/calendar.ts';
-import { loadSettings } from '../../src/config/load.ts';
-import { DEFINITIONS, isScalarKey, SCALAR_KEYS } from '../../src/config/settings.ts';
+import { loadSettings, loadSoundSettings } from '../../src/config/load.ts';
+import { DEFINITIONS, isScalarKey, SCALAR_KEYS, SettingError } from '../../src/config/settings.ts';
 import { writtenOf } from '../../src/config/written.ts';
 import { temporaryDirectory } from '../support/simulator.ts';
 
@@ -41,7 +41,7 @@ describe('loadSettings()', () => {
   });
 
   test('reads dotted settings from nested objects, and only their own fields', () => {
-    const file = settingsFile({ admission: { max_wait_ms: 5 }, limits: 7, log: { level: 'debug' } });
+    const file = settingsFile({ admission: { max_wait_ms: 5 }, limits: {}, log: { level: 'debug' } });
     const { settings, problems } = loadSettings({ file });
     expect(settings['admission.max_wait_ms']).toBe(5);
     expect(settings['log.level']).toBe('debug');
@@ -67,22 +67,70 @@ describe('loadSettings()', () => {
     const { settings, problems } = loadSettings({ file });
     expect(settings).toMatchObject({ port: 4747, timezone: systemTimezone() });
     expect(problems).toEqual([
-      `port in ${file}: "many" is not a whole number from 0 to 65535`,
-      `timezone in ${file}: "Mars/Olympus" is not a time zone; an example is Europe/Paris`,
-      'provider a is not an object',
+      `${file}:1:2: port: "many" is not a whole number from 0 to 65535. To drop it: gw config unset port`,
+      `${file}:1:16: timezone: "Mars/Olympus" is not a time zone; an example is Europe/Paris. To drop it: gw config unset timezone`,
+      `${file}:1:55: provider a is not an object. To drop it: gw providers remove a`,
     ]);
     expect(settings.providers).toEqual({ b: {} });
   });
 
   test.each([
-    ['{', 'is not JSON'],
+    ['{', ':1:2: the file is not JSON: a string was expected'],
+    ['', ':1:1: the file is not JSON: a JSON object was expected'],
+    ['{\n  "port": 1,\n}', ':3:1: the file is not JSON: a string was expected'],
+    ['{\n  "port": 1\n  "host": "a"\n}', ':3:3: the file is not JSON: a comma or } was expected'],
+    ['{"port": 01}', ':1:10: the file is not JSON: a bad value'],
+    ['{"host": "\\x"}', ':1:10: the file is not JSON: a bad value'],
+    ['{} // none', ':1:4: the file is not JSON: text after the end'],
     ['[1]', 'is not a JSON object'],
     ['null', 'is not a JSON object'],
+    [
+      '{\n "max_wait_ms": 5}',
+      ':2:2: no setting "max_wait_ms" here. Set it with: gw config set admission.max_wait_ms',
+    ],
+    [
+      '{"admission.max_wait_ms": 5}',
+      ':1:2: no setting "admission.max_wait_ms" here. Set it with: gw config set admission.max',
+    ],
+    [
+      '{"admission": {"port": 5}}',
+      ':1:16: no setting "admission.port" here. Set it with: gw config set port',
+    ],
+    ['{"admission": {"max_wait_ms": {"ms": 5}}}', ':1:16: admission.max_wait_ms: '],
+    ['{"limits": 7}', ':1:2: limits must be an object'],
+    ['{"aliases": "fast"}', ':1:2: aliases must be an object'],
+    ['{"providers": []}', ':1:2: providers must be an object'],
+    ['{"optimizer": {"projects": 1}}', ':1:16: optimizer.projects must be an object'],
+    ['{"providers": {"a": {"base_url": "http://x"}}}', ':1:22: a provider has no field "base_url"'],
+    ['{"providers": {"a": {"baseUrl": 5}}}', ':1:22: baseUrl of provider a has a value that gw cannot use'],
+    ['{"gw": {"port": 5}}', ':1:2: no setting "gw". See: gw config list. To drop it: gw config unset gw'],
+    ['{"__proto__": {"port": 5}}', ':1:2: no setting "__proto__"'],
+    ['{"port": 5, "port": 4747}', ':1:13: "port" is here a second time'],
+    ['{"providers": {"a": {}}, "aliases": {}, "providers": {}}', ':1:41: "providers" is here a second time'],
   ])('reports a file that holds %j', (content, problem) => {
     const { problems, settings } = loadSettings({ file: settingsFile(content) });
     expect(problems).toHaveLength(1);
     expect(problems[0]).toContain(problem);
     expect(settings.port).toBe(4747);
+    expect(() => loadSoundSettings({ file: settingsFile(content) })).toThrow(SettingError);
+  });
+
+  test('reads a file with a byte order mark', () => {
+    const { settings, problems } = loadSettings({ file: settingsFile('\uFEFF{"port": 5}') });
+    expect(problems).toEqual([]);
+    expect(settings.port).toBe(5);
+  });
+
+  test('says nothing of a value that may be a key', () => {
+    const file = settingsFile(
+      '{"api_key": "sk-secret", "providers": {"a": {"key": "sk-secret"}}, "b": "sk-secret}',
+    );
+    const other = settingsFile({ api_key: 'sk-secret', providers: { a: { key: 'sk-secret' } } });
+    for (const each of [file, other]) {
+      const { problems } = loadSettings({ file: each });
+      expect(problems.length).toBeGreaterThan(0);
+      expect(problems.join()).not.toContain('sk-secret');
+    }
   });
 
   test('stops at a bad flag or environment variable, which a person has just written', () => {
@@ -142,10 +190,10 @@ describe('settings with a value that is not their text', () => {
     expect(settings['retention.requests'].written).toBe('90d');
     expect([settings['routing.shares'], settings.fees, settings.tiers].flatMap(Object.keys)).toEqual([]);
     expect(problems).toEqual([
-      `retention.requests in ${file}: "0d" is neither a number of days, such as 90d, nor forever`,
-      'fees.web_search: "much" is not an amount of dollars; an example is 0.01',
-      'tiers.gpt-5: with the tier strong alone there is nothing to choose. An example is "strong: openai/gpt-5; fast: openai/gpt-5-mini; share=30%"',
-      'routing.shares.web: "130%" is no share; examples are 30% and 0.3',
+      `${file}:1:15: retention.requests: "0d" is neither a number of days, such as 90d, nor forever. To drop it: gw config unset retention.requests`,
+      `${file}:1:76: fees.web_search: "much" is not an amount of dollars; an example is 0.01. To drop it: gw config unset fees.web_search`,
+      `${file}:1:106: tiers.gpt-5: with the tier strong alone there is nothing to choose. An example is "strong: openai/gpt-5; fast: openai/gpt-5-mini; share=30%". To drop it: gw config unset tiers.gpt-5`,
+      `${file}:1:53: routing.shares.web: "130%" is no share; examples are 30% and 0.3. To drop it: gw config unset routing.shares.web`,
     ]);
   });
 });

@@ -41,10 +41,12 @@ describe('openSettingsFile()', () => {
 });
 
 describe('readSecrets()', () => {
-  test('reads names and keys, and nothing that is no text', () => {
+  test('reads names and keys, and refuses what is no text', () => {
     const file = newFile();
-    writeFileSync(file, JSON.stringify({ openai: 'sk-1', broken: 5 }));
+    writeFileSync(file, JSON.stringify({ openai: 'sk-1' }));
     expect(readSecrets(file)).toEqual({ openai: 'sk-1' });
+    writeFileSync(file, JSON.stringify({ openai: 'sk-1', broken: 5 }));
+    expect(() => readSecrets(file)).toThrow(`${file} has no text for "broken"`);
   });
 
   test('is empty without a file', () => {

@@ -148,18 +148,21 @@ describe('takes effect with the next request', () => {
 });
 
 describe('an error', () => {
-  test('in the settings file is logged, and the other settings work', async () => {
+  test('in a provider is logged, and the other providers work', async () => {
     const gateway = await startGateway();
-    gateway.configure({
-      'admission.max_wait_ms': -1,
-      providers: { broken: {}, 'no-url': { baseUrl: 'ftp://x' } },
-    });
+    gateway.configure({ providers: { broken: {}, 'no-url': { baseUrl: 'ftp://x' } } });
     expect((await outcome(gateway, 'mock/test-model'))[0]).toBe(200);
     const warned = gateway.logged.filter(({ level }) => level === 40).map(({ msg }) => String(msg));
-    expect(warned.join('\n')).toMatch(/admission\.max_wait_ms[\s\S]*provider broken[\s\S]*provider no-url/);
-    writeFileSync(gateway.paths.config, '{"providers": ');
-    bumpConfigurationEpoch(gateway.db);
-    expect((await outcome(gateway, 'sandbox/echo'))[0]).toBe(200);
+    expect(warned.join('\n')).toMatch(/provider broken[\s\S]*provider no-url/);
+  });
+
+  test('in the settings file is logged, and the settings stay as they were', async () => {
+    const gateway = await startGateway();
+    gateway.configure({ 'admission.max_wait_ms': -1, aliases: { fast: 'mock/test-model' } });
+    expect((await outcome(gateway, 'mock/test-model'))[0]).toBe(200);
+    expect((await outcome(gateway, 'fast'))[0]).toBe(404);
+    const warned = gateway.logged.filter(({ level }) => level === 40).map(({ msg }) => String(msg));
+    expect(warned.join('\n')).toMatch(/admission\.max_wait_ms[\s\S]*gw keeps the settings that it had/);
   });
 
   test.each([

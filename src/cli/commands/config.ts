@@ -11,7 +11,7 @@ import { writtenOf } from '../../config/written.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { announceChange } from '../config/announce-change.ts';
-import { changeSetting, deleteRetired, unknownSetting } from '../config/change.ts';
+import { changeSetting, deleteIgnored, unknownSetting } from '../config/change.ts';
 import { type Entry, originLines, settingLines } from '../config/lines.ts';
 import { noteTypos } from '../config/warnings.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
@@ -78,8 +78,10 @@ async function set(context: Context, key: string, text: string | undefined): Pro
 }
 
 async function unset(context: Context, key: string): Promise<void> {
-  if (!readSettings(context).retired.includes(key)) return set(context, key, undefined);
-  await deleteRetired(context, key);
+  const { retired, unknown } = readSettings(context);
+  const path = unknown.find((each) => each.join('.') === key);
+  if (!path && !retired.includes(key)) return set(context, key, undefined);
+  await deleteIgnored(context, path ?? key.split('.'));
   note(context, `Deleted ${key} from ${context.paths.config}. This version of gw ignored it.`);
 }
 

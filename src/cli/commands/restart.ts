@@ -1,3 +1,4 @@
+import { refuseInsecureHome } from '../../config/home-access.ts';
 import { readTls } from '../../config/tls.ts';
 import { readDaemonInfo } from '../../daemon-info.ts';
 import type { SetUp } from '../command.ts';
@@ -7,7 +8,7 @@ import { addListenOptions, flagsOf, type ListenOptions } from '../daemon/listen-
 import { refuseTakenPort, replaceDaemon, startDaemon } from '../daemon/start.ts';
 import { stopDaemon } from '../daemon/stop.ts';
 import { usageError } from '../exit.ts';
-import { type Flags, readSettings } from '../settings.ts';
+import { type Flags, soundSettings } from '../settings.ts';
 import { daemonJson } from '../status/view.ts';
 
 interface Options extends ListenOptions {
@@ -30,13 +31,14 @@ async function run(context: Context, options: Options): Promise<void> {
     throw usageError('gw runs as a service, which takes no flags. Set it for good: gw config set port 4848');
   }
   // What can't start is refused before the running daemon is stopped.
-  const { settings } = readSettings(context, flags);
+  const { settings } = soundSettings(context, flags);
   const { host, port } = settings;
   readTls(settings, context.clock.now());
+  if (!options.insecureHome) refuseInsecureHome(context.paths);
   if (before.kind === 'running' && before.daemon.port !== port) {
     await refuseTakenPort(host, port);
   }
-  const daemon = await next(context, options.now ? undefined : before, flags);
+  const daemon = await next(context, options.now ? undefined : before, { ...options, flags });
   if (options.json) {
     sayJson(context, daemonJson({ kind: 'running', daemon }));
     return;
@@ -45,8 +47,12 @@ async function run(context: Context, options: Options): Promise<void> {
   say(context, `gw ${how}: ${daemon.origin}/v1, pid ${daemon.pid}`);
 }
 
-async function next(context: Context, before: DaemonState | undefined, flags: Flags): Promise<Daemon> {
-  if (before?.kind === 'running') return replaceDaemon(context, before.daemon, flags);
+async function next(
+  context: Context,
+  before: DaemonState | undefined,
+  { flags, ...options }: Options & { flags: Flags },
+): Promise<Daemon> {
+  if (before?.kind === 'running') return replaceDaemon(context, before.daemon, flags, options);
   await stopDaemon(context, { now: before === undefined });
-  return (await startDaemon(context, flags)).daemon;
+  return (await startDaemon(context, flags, options)).daemon;
 }

@@ -1,10 +1,12 @@
 import { Option } from 'commander';
+import { refuseInsecureHome } from '../../config/home-access.ts';
 import { pasteable } from '../../terminal/pasteable.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note } from '../context.ts';
 import { addListenOptions, flagsOf, type ListenOptions } from '../daemon/listen-options.ts';
 import type { FirstKeys } from '../first-run/default-keys.ts';
 import { invocation } from '../invocation.ts';
+import { soundSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
 
 interface Options extends ListenOptions {
@@ -23,6 +25,9 @@ export const serve: SetUp = (command, context) => {
 
 async function run(context: Context, options: Options): Promise<void> {
   const background = options.background === true;
+  // Nothing is created by a start that fails.
+  soundSettings(context, flagsOf(options));
+  if (!options.insecureHome) refuseInsecureHome(context.paths);
   if (!background && !options.service) showKeys(context, await firstKeys(context));
   const daemon = await import('../../daemon/serve.ts');
   // Clients run in other directories, so a relative path to gw would be of no use to them.

@@ -20,7 +20,7 @@ export const start: SetUp = (command, context) => {
 
 /** Creates the keys after the daemon answers: they are shown only once, and a failed start must not lose them. */
 async function run(context: Context, options: Options): Promise<void> {
-  const { daemon, already } = await startDaemon(context, flagsOf(options));
+  const { daemon, already } = await startDaemon(context, flagsOf(options), options);
   const keys = await withStore(context, (db) => ensureDefaults(db, context.clock.now()));
   if (options.json) {
     sayJson(context, { ...daemonJson({ kind: 'running', daemon }), already_running: already, keys });

@@ -35,10 +35,10 @@ export async function changeSetting(
   return value;
 }
 
-/** Deletes from the file a setting that this version no longer has. */
-export async function deleteRetired({ paths }: Context, key: string): Promise<void> {
+/** Deletes from the file what is no setting, or no longer one. */
+export async function deleteIgnored({ paths }: Context, path: string[]): Promise<void> {
   const file = await openSettingsFile(paths.config);
-  file.delete(key.split('.'));
+  file.delete(path);
 }
 
 function parseSetting<T>(key: string, parse: () => T): T {

@@ -8,6 +8,7 @@ export interface ListenOptions {
   host?: string;
   tlsCert?: string;
   tlsKey?: string;
+  insecureHome?: boolean;
 }
 
 export function addListenOptions(command: Command): Command {
@@ -15,7 +16,8 @@ export function addListenOptions(command: Command): Command {
     .option('--port <port>', 'port to listen on (default: 4747)')
     .option('--host <address>', 'address to listen on (default: localhost, for this machine only)')
     .option('--tls-cert <file>', 'speak https with this certificate chain (PEM)')
-    .option('--tls-key <file>', 'the private key of the certificate (PEM)');
+    .option('--tls-key <file>', 'the private key of the certificate (PEM)')
+    .option('--insecure-home', 'start although other users may write to the directory with keys and caps');
 }
 
 /** The flags as settings. */

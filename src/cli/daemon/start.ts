@@ -3,6 +3,7 @@ import { closeSync, openSync, statSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exposureOf } from '../../config/exposure.ts';
+import { refuseInsecureHome } from '../../config/home-access.ts';
 import { ignoredMessage } from '../../config/retired-settings.ts';
 import { DEFINITIONS, type ScalarKey } from '../../config/settings.ts';
 import { readTls } from '../../config/tls.ts';
@@ -14,7 +15,7 @@ import { writing } from '../../write-fault.ts';
 import { type Context, note } from '../context.ts';
 import { CliError } from '../exit.ts';
 import { installedService, runAll } from '../service/service.ts';
-import { type Flags, readSettings } from '../settings.ts';
+import { type Flags, soundSettings } from '../settings.ts';
 import { type Daemon, daemonFlags, findDaemon, isLocked } from './find.ts';
 import { tailOf } from './log-tail.ts';
 import { portInUseMessage } from './port-owner.ts';
@@ -30,26 +31,41 @@ export interface StartResult {
   already: boolean;
 }
 
+interface HomeOptions {
+  /** Starts although other users may write to the state directory. */
+  insecureHome?: boolean | undefined;
+}
+
 /**
  * Starts the daemon in the background, unless it is already running, and waits until it answers. One of an older version
  * is replaced.
  */
-export async function startDaemon(context: Context, flags: Flags = {}): Promise<StartResult> {
-  const { settings, retired } = readSettings(context, flags);
-  const { host, port } = settings;
+export async function startDaemon(
+  context: Context,
+  flags: Flags = {},
+  { insecureHome }: HomeOptions = {},
+): Promise<StartResult> {
   const before = await findDaemon(context);
   if (before.kind === 'running') {
     const { daemon } = before;
     if (!isOlder(daemon.version, context.version)) return { daemon, already: true };
-    const successor = await replaceDaemon(context, daemon, { ...daemonFlags(context), ...flags });
+    const successor = await replaceDaemon(
+      context,
+      daemon,
+      { ...daemonFlags(context), ...flags },
+      { insecureHome },
+    );
     note(context, `gw ${context.version} took over from gw ${daemon.version}.`);
     return { daemon: successor, already: false };
   }
   if (before.kind === 'silent')
     return { daemon: await untilAnswering(context, () => undefined), already: true };
+  const { settings, retired } = soundSettings(context, flags);
+  const { host, port } = settings;
   readTls(settings, context.clock.now());
+  if (!insecureHome) refuseInsecureHome(context.paths);
   await refuseTakenPort(host, port);
-  const started = await launch(context, flags);
+  const started = await launch(context, flags, { insecureHome });
   if (retired.length > 0) note(context, `warning: ${ignoredMessage(retired, context.paths.config)}`);
   const exposure = exposureOf(settings, started.daemon.port);
   if (exposure !== undefined) note(context, exposure);
@@ -60,7 +76,12 @@ export async function startDaemon(context: Context, flags: Flags = {}): Promise<
  * Starts a daemon that takes the port of the running one, and waits until it answers, which is when the requests of the
  * other have ended. No request is cut or refused meanwhile. A port that any free one may stand for stays the same.
  */
-export async function replaceDaemon(context: Context, old: Daemon, flags: Flags): Promise<Daemon> {
+export async function replaceDaemon(
+  context: Context,
+  old: Daemon,
+  flags: Flags,
+  { insecureHome }: HomeOptions = {},
+): Promise<Daemon> {
   if (readDaemonInfo(context.paths).service) {
     const service = installedService(context);
     if (service) {
@@ -68,14 +89,21 @@ export async function replaceDaemon(context: Context, old: Daemon, flags: Flags)
       return untilAnswering(context, () => undefined, old);
     }
   }
-  const { settings } = readSettings(context, flags);
+  const { settings } = soundSettings(context, flags);
   const port = settings.port === 0 ? { port: `${old.port}` } : {};
-  const { daemon } = await launch(context, { ...flags, ...port }, old);
+  const { daemon } = await launch(context, { ...flags, ...port }, { old, insecureHome });
   return daemon;
 }
 
-async function launch(context: Context, flags: Flags, old?: Daemon): Promise<StartResult> {
-  const service = Object.keys(flags).length === 0 ? installedService(context) : undefined;
+interface LaunchOptions extends HomeOptions {
+  /** The daemon to replace. */
+  old?: Daemon;
+}
+
+async function launch(context: Context, flags: Flags, options: LaunchOptions): Promise<StartResult> {
+  const { old, insecureHome } = options;
+  const isPlain = Object.keys(flags).length === 0 && !insecureHome;
+  const service = isPlain ? installedService(context) : undefined;
   if (service && !old) {
     await runAll(context, service.start);
     return { daemon: await untilAnswering(context, () => undefined), already: false };
@@ -84,7 +112,7 @@ async function launch(context: Context, flags: Flags, old?: Daemon): Promise<Sta
   makeHome(context.paths);
   const output = writing(log, () => openSync(log, 'a', 0o600));
   const logStart = statSync(log).size;
-  const child = spawnDaemon(context, flags, { output, old });
+  const child = spawnDaemon(context, flags, { ...options, output });
   closeSync(output);
   let exitReason: string | undefined;
   child.on('error', (error) => {
@@ -106,12 +134,13 @@ async function launch(context: Context, flags: Flags, old?: Daemon): Promise<Sta
 function spawnDaemon(
   { program, paths, env }: Context,
   flags: Flags,
-  { output, old }: { output: number; old: Daemon | undefined },
+  { output, old, insecureHome }: LaunchOptions & { output: number },
 ): ChildProcess {
   const options = Object.entries(flags).map(
     ([key, value]) => `--${DEFINITIONS[key as ScalarKey].flag}=${value}`,
   );
   const replace = old ? [`--replace=${old.pid}`] : [];
+  if (insecureHome) options.push('--insecure-home');
   return spawn(process.execPath, [program, 'serve', '--background', ...replace, ...options], {
     // The caller's directory could not be unmounted while the daemon runs in it.
     cwd: paths.home,

@@ -1,5 +1,6 @@
 import { accessSync, chmodSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathsOthersMayWrite } from '../../config/home-access.ts';
 import { readSecrets } from '../../config/secrets.ts';
 import { messageOf } from '../../errors.ts';
 import type { Paths } from '../../paths.ts';
@@ -20,13 +21,17 @@ export function checkPermissions(paths: Paths): Finding[] {
     return [
       broken('permissions', `gw cannot write to ${paths.home}: ${refusal.why}`, refusal.mend ?? 'see: mount'),
     ];
-  if (process.platform === 'win32' || open.length === 0) {
+  const replaceable = pathsOthersMayWrite(paths).filter(({ path }) => !open.includes(path));
+  if (process.platform === 'win32' || open.length + replaceable.length === 0) {
     return [ok('permissions', `only you can open ${paths.home}`)];
   }
-  return [...new Set(open)].map((path) => ({
-    ...broken('permissions', `other users can open ${path}`, 'gw doctor --fix'),
-    fix: () => chmodSync(path, statSync(path).mode & ~OTHERS),
-  }));
+  return [
+    ...replaceable.map(({ message, mend }) => broken('permissions', message, mend)),
+    ...[...new Set(open)].map((path) => ({
+      ...broken('permissions', `other users can open ${path}`, 'gw doctor --fix'),
+      fix: () => chmodSync(path, statSync(path).mode & ~OTHERS),
+    })),
+  ];
 }
 
 function writeRefusal(folder: string): Reason | undefined {

@@ -1,11 +1,15 @@
 import { retiredMessage } from '../../config/retired-settings.ts';
 import type { Context } from '../context.ts';
 import { readSettings } from '../settings.ts';
-import { type Finding, warning } from './check.ts';
+import { broken, type Finding, warning } from './check.ts';
 
-/** Lists the settings in the file that this version of gw ignores. */
+/** Lists what gw can't use in the settings file, and what this version ignores. */
 export function checkSettings(context: Context): Finding[] {
-  return readSettings(context).retired.map((key) =>
-    warning('settings', `ignored in the file: ${retiredMessage(key)}`, `gw config unset ${key}`),
-  );
+  const { retired, problems } = readSettings(context);
+  return [
+    ...problems.map((problem) => broken('settings', problem, 'correct the file, or follow the message')),
+    ...retired.map((key) =>
+      warning('settings', `ignored in the file: ${retiredMessage(key)}`, `gw config unset ${key}`),
+    ),
+  ];
 }

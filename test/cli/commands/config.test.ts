@@ -24,8 +24,8 @@ describe('gw config', () => {
     const cli = cliHome();
     writeFileSync(cli.paths.config, 'sk-secret');
     expect(await cli.run(['config', 'set', 'log.level', 'debug'])).toMatchObject({
-      code: 1,
-      stderr: `gw: ${cli.paths.config} is not JSON. Run: gw doctor\n`,
+      code: 2,
+      stderr: `gw: ${cli.paths.config} is not JSON: a JSON object was expected (line 1, column 1). Run: gw doctor\n`,
     });
   });
 
@@ -134,7 +134,7 @@ describe('gw config', () => {
     writeFileSync(cli.paths.config, '{"log":{"level":"loud"}}');
     const { code, stdout, stderr } = await cli.run(['config', 'get', 'log.level']);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'info\n' });
-    expect(stderr).toContain('warning: log.level in ');
+    expect(stderr).toContain(`warning: ${cli.paths.config}:1:9: log.level: `);
     // status reads the settings several times.
     expect((await cli.run(['status'])).stderr.match(/warning: /g)).toHaveLength(1);
   });

@@ -178,8 +178,8 @@ describe('gw doctor', () => {
     expect(stdout).toContain(`${cli.paths.cliKeys} is not JSON`);
     const { code, stderr } = await cli.run(['env']);
     expect({ code, stderr }).toEqual({
-      code: 1,
-      stderr: `gw: ${cli.paths.cliKeys} is not JSON. Run: gw doctor\n`,
+      code: 2,
+      stderr: `gw: ${cli.paths.cliKeys} is not JSON: a JSON object was expected (line 1, column 1). Run: gw doctor\n`,
     });
     expect(stdout + stderr).not.toContain('sk-gw');
   });
