@@ -41,7 +41,7 @@ interface RunningAttempt {
 // biome-ignore lint/complexity/noExcessiveLinesPerFunction: short functions over the state of one loop
 export function createDispatcher(options: DispatcherOptions): Dispatcher {
   const { outbox, send, clock, random, calendar, warn, pollMs = POLL_MS } = options;
-  /** By delivery. At most one per endpoint, because a claim takes only the head of an endpoint's queue. */
+  /** By delivery. At most an alert and a summary per endpoint: a claim takes only the heads of its queues. */
   const attempts = new Map<number, RunningAttempt>();
   let running = false;
   let polling: Promise<void> | undefined;
@@ -119,18 +119,18 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
       return await send({ ...buildPost(claim, { calendar: calendar(), now }), signal });
     } catch (error) {
       // An event that can't be formatted must not block the queue behind it forever.
-      const failure = { ok: false, status: null, response: null, retryAfterMs: 0, durationMs: 0 };
+      const failure = { ok: false, status: null, response: null, durationMs: 0 };
       return { ...failure, at: now, error: messageOf(error) };
     }
   }
 
-  async function record(claim: Claim, { ok, retryAfterMs, ...attempt }: SendResult): Promise<void> {
+  async function record(claim: Claim, { ok, ...attempt }: SendResult): Promise<void> {
     const now = clock.now();
     if (ok) {
       await outbox.delivered(claim, attempt, now);
       return;
     }
-    const delayMs = retryDelayMs(claim.attempts + 1, retryAfterMs, random);
+    const delayMs = retryDelayMs(claim.attempts + 1, random);
     if (delayMs !== undefined) {
       await outbox.retryAt(claim, attempt, now + delayMs);
       return;
@@ -142,7 +142,10 @@ export function createDispatcher(options: DispatcherOptions): Dispatcher {
   return {
     start() {
       running = true;
-      wake();
+      void outbox
+        .foldBlocked(clock.now())
+        .catch((error: unknown) => warn(`could not gather blocked requests: ${messageOf(error)}`))
+        .finally(wake);
     },
     async stop(graceMs = STOP_GRACE_MS) {
       running = false;

@@ -14,16 +14,32 @@ const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u
 
 /** Removes these secrets, whatever looks like a key, and control characters from external text. */
 export function redact(text: string, secrets: readonly string[]): string {
-  const longestFirst = [...secrets].sort((a, b) => b.length - a.length).filter(({ length }) => length >= 6);
+  const longestFirst = secrets
+    .flatMap(spellings)
+    .sort((a, b) => b.length - a.length)
+    .filter(({ length }) => length >= 6);
   const masked = longestFirst.reduce((rest, secret) => rest.replaceAll(secret, MASK), text);
   return PATTERNS.reduce((rest, pattern) => rest.replace(pattern, MASK), masked).replace(CONTROLS, '');
+}
+
+const PREFIX = /^(?:whsec_|sk-|xox[a-z]-|\?|\/+|(?:Bearer|Basic)\s+)/i;
+
+/** A secret as receivers quote it: with and without its prefix and padding, escaped for URLs and JSON. */
+function spellings(secret: string): string[] {
+  const bare = secret.replace(PREFIX, '');
+  return [secret, bare, bare.replace(/={1,2}$/, '')].flatMap((text) => [
+    text,
+    encodeURIComponent(text),
+    text.replaceAll('/', '\\/'),
+    text.replaceAll('+', '-').replaceAll('/', '_'),
+  ]);
 }
 
 /** The beginning of a response, redacted for storage. `complete` is false if `text` is cut off at its end. */
 export function storableResponse(text: string, secrets: readonly string[], complete: boolean): string {
   const clean = redact(text, secrets);
   // The text may end with part of a secret, which would not be recognised. So the end is dropped.
-  const longest = Math.max(256, ...secrets.map((secret) => secret.length));
+  const longest = Math.max(256, ...secrets.map((secret) => 3 * secret.length));
   const safe = complete ? clean : clean.slice(0, Math.max(0, clean.length - longest));
   return cutToBytes(safe, MAX_STORED_BYTES);
 }

@@ -45,13 +45,24 @@ export function buildPost(outgoing: Outgoing, { calendar, now }: { calendar: Cal
 }
 
 function bodyOf(outgoing: Outgoing, calendar: Calendar): string {
-  const { format, eventId, type, eventAt, project, data, eventCount, since } = outgoing;
-  const event: WebhookEvent = { id: eventId, type, createdAt: eventAt, project, data };
+  const { format, eventId, type, eventAt, project, eventCount, since } = outgoing;
+  const event: WebhookEvent = { id: eventId, type, createdAt: eventAt, project, data: dataOf(outgoing) };
   if (format === 'json') return eventBody(event);
   const summary = { ...(eventCount !== undefined && { eventCount }), ...(since !== undefined && { since }) };
   const message = CHAT_FORMATS[format](describe(event, { calendar, ...summary }));
   if (format !== 'ntfy') return JSON.stringify(message);
   return JSON.stringify({ topic: ntfyAddress(outgoing.url).topic, ...message });
+}
+
+/** The event's data; that of blocked requests is the last one's, with the summary of all. */
+function dataOf({ type, data, eventCount = 1, eventAt, since = eventAt }: Outgoing): string {
+  if (type !== 'request.blocked') return data;
+  const summary = {
+    count: eventCount,
+    first_at: new Date(since).toISOString(),
+    last_at: new Date(eventAt).toISOString(),
+  };
+  return JSON.stringify({ ...JSON.parse(data), ...summary });
 }
 
 /** The secrets in a URL: for chats the path and its last segment; for programs the query, which may hold a token. */

@@ -4,7 +4,6 @@ import { messageOf } from '../errors.ts';
 import type { Attempt } from '../store/webhooks/outbox.ts';
 import { type AddressPolicy, createCheckedConnector } from './address-check.ts';
 import { redact, storableResponse } from './redact.ts';
-import { parseRetryAfter } from './schedule.ts';
 
 /** Time limit of an attempt, from the DNS lookup to the end of the response. */
 export const SEND_TIMEOUT_MS = 15_000;
@@ -23,8 +22,6 @@ export interface Post {
 export interface SendResult extends Attempt {
   /** Whether the status is 2xx. */
   ok: boolean;
-  /** The receiver's `retry-after`; 0 if there is none. */
-  retryAfterMs: number;
 }
 
 /** Makes one POST. Follows no redirects and never throws; the result holds the error. */
@@ -41,7 +38,7 @@ export function createSend({ policy, clock, lookup, timeoutMs = SEND_TIMEOUT_MS 
   return async (post) => {
     const at = clock.now();
     const started = clock.monotonic();
-    const answer: Answer = { status: null, error: null, response: null, retryAfterMs: 0 };
+    const answer: Answer = { status: null, error: null, response: null };
     // The timer starts before undici is loaded, because the lease of the claim is running.
     const timer = new AbortController();
     const cancelTimer = clock.after(timeoutMs, () => timer.abort());
@@ -90,7 +87,6 @@ export function createSend({ policy, clock, lookup, timeoutMs = SEND_TIMEOUT_MS 
     });
     answer.status = statusCode;
     if (!isSuccess(statusCode)) answer.error = `HTTP ${statusCode}${redirectNote(statusCode, headers)}`;
-    answer.retryAfterMs = parseRetryAfter(textOf(headers['retry-after']), clock.now());
     const { bytes, complete } = await readStart(body);
     const encoding = textOf(headers['content-encoding']);
     answer.response = encoding
@@ -99,7 +95,7 @@ export function createSend({ policy, clock, lookup, timeoutMs = SEND_TIMEOUT_MS 
   }
 }
 
-type Answer = Pick<SendResult, 'status' | 'error' | 'response' | 'retryAfterMs'>;
+type Answer = Pick<SendResult, 'status' | 'error' | 'response'>;
 
 /** Reads the beginning of a body. A body that stalls or breaks off is not an error: the status decides. */
 async function readStart(

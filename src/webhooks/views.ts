@@ -23,7 +23,7 @@ export interface DeliveryView {
   webhook_id: string;
   event_id: string;
   event_type: string;
-  /** Above 1 in summaries of blocked requests, which chats get. */
+  /** Above 1 in summaries of blocked requests. */
   event_count: number;
   status: string;
   attempts: number;

@@ -104,8 +104,8 @@ describe('the dispatcher', () => {
     ]);
   });
 
-  it('obeys a retry-after that is longer than the schedule, and no shorter one', async () => {
-    const waits = ['120', '1', new Date(START + 600_000).toUTCString()];
+  it('keeps to its schedule, whatever retry-after asks for', async () => {
+    const waits = ['120', '0', new Date(START + 600_000).toUTCString()];
     const { world, receiver } = await start((response) => {
       response.writeHead(429, { 'retry-after': waits.shift() ?? '5' });
       response.end();
@@ -113,7 +113,7 @@ describe('the dispatcher', () => {
     await world.addEndpoint(`${receiver.url}/`);
     exceeded(world);
     await world.drain();
-    expect(timesOf(receiver, '/')).toEqual([0, 120_000, 125_000, 600_000]);
+    expect(timesOf(receiver, '/')).toEqual([0, 1_000, 6_000, 36_000]);
   });
 
   it('delivers the events of an endpoint in order, one at a time, whatever fails', async () => {
@@ -313,6 +313,101 @@ describe('the dispatcher', () => {
       '59: Budget used up: requests are blocked',
       '60: 590 requests blocked since 13:40',
       '180: 1 request blocked at 13:43',
+    ]);
+  });
+
+  it.each([
+    ['hangs', (_status: number) => -1],
+    ['fails', (_status: number) => 500],
+  ])('sends alerts at once, in order, while a summary of blocked requests %s', async (_how, statusOf) => {
+    const typeOf = (body: Buffer) => (JSON.parse(body.toString()) as { type: string }).type;
+    const { world, receiver } = await start((response, { body }, own) => {
+      const status = typeOf(body) === 'request.blocked' ? statusOf(200) : 200;
+      if (status < 0) return own.hang(response);
+      response.statusCode = status;
+      response.end();
+    });
+    await world.addEndpoint(`${receiver.url}/`);
+    const block = () =>
+      world.emit((emit) => {
+        for (let i = 0; i < 500; i++) emit('request.blocked', world.project.id, { n: i });
+      });
+    block();
+    world.dispatcher.wake();
+    await world.quiet(() => receiver.hanging);
+    for (let i = 0; i < 3; i++) {
+      block();
+      exceeded(world, 2);
+      await world.quiet(() => receiver.hanging);
+    }
+    const alerts = receiver.received.filter(({ body }) => typeOf(body) === 'budget.exceeded');
+    expect(alerts.map(({ at }) => at - START)).toEqual([0, 0, 0, 0, 0, 0]);
+    expect(alerts.map(({ body }) => JSON.parse(body.toString()).data.n)).toEqual([0, 1, 0, 1, 0, 1]);
+    await world.drain(() => receiver.hanging);
+    // 2,000 refusals: an event each, and two summaries.
+    expect(world.db.prepare("SELECT count(*) FROM events WHERE type = 'request.blocked'").pluck().get()).toBe(
+      2_000,
+    );
+    const summaries = (await world.deliveries()).filter(({ type }) => type === 'request.blocked');
+    expect(summaries.length).toBeLessThanOrEqual(2);
+    expect(
+      receiver.received.filter(({ body }) => typeOf(body) === 'request.blocked').length,
+    ).toBeLessThanOrEqual(8);
+  });
+
+  it('sends no summary before an open alert', async () => {
+    let status = 500;
+    const { world, receiver } = await start((response) => {
+      response.statusCode = status;
+      response.end();
+    });
+    await world.addEndpoint(`${receiver.url}/`);
+    exceeded(world);
+    await world.quiet();
+    world.emit((emit) => emit('request.blocked', world.project.id, { n: 1 }));
+    world.dispatcher.wake();
+    await world.pass(500);
+    status = 200;
+    await world.drain();
+    const types = receiver.received.map(({ body }) => (JSON.parse(body.toString()) as { type: string }).type);
+    expect(types).toEqual(['budget.exceeded', 'budget.exceeded', 'request.blocked']);
+  });
+
+  it('says what a summary counts in the JSON of a program', async () => {
+    const { world, receiver } = await start();
+    await world.addEndpoint(`${receiver.url}/`);
+    const block = (n: number) => {
+      world.emit((emit) => emit('request.blocked', world.project.id, { n }));
+      world.dispatcher.wake();
+    };
+    block(0);
+    await world.quiet();
+    for (let n = 1; n < 4; n++) {
+      await world.pass(1_000);
+      block(n);
+    }
+    await world.drain();
+    await world.pass(60_000);
+    const at = (ms: number) => new Date(START + ms).toISOString();
+    expect(receiver.received.map(({ body }) => JSON.parse(body.toString()).data)).toEqual([
+      { n: 0, count: 1, first_at: at(0), last_at: at(0) },
+      { n: 3, count: 3, first_at: at(1_000), last_at: at(3_000) },
+    ]);
+  });
+
+  it('gathers what an earlier version has queued one by one', async () => {
+    const { world, receiver } = await start();
+    await world.dispatcher.stop();
+    const endpoint = await world.addEndpoint(`${receiver.url}/`);
+    for (let n = 0; n < 5; n++) world.emit((emit) => emit('request.blocked', world.project.id, { n }));
+    world.db.exec(`DELETE FROM blocked_summaries; INSERT INTO deliveries (endpoint_id, sequence, due_at, created_at)
+      SELECT ${endpoint}, sequence, created_at, created_at FROM events`);
+    exceeded(world);
+    world.dispatcher.start();
+    await world.drain();
+    expect((await world.deliveries()).map(({ type, eventCount }) => [type, eventCount])).toEqual([
+      ['budget.exceeded', 1],
+      ['request.blocked', 5],
     ]);
   });
 

@@ -14,6 +14,18 @@ describe('redact()', () => {
     expect(redact(text, [])).toBe(expected);
   });
 
+  it.each([
+    'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLa+/',
+    'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLa+/==',
+    'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLa%2B%2F',
+    'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLa-_',
+    'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLa+\\/',
+  ])('hides a signing secret that is quoted without its prefix as %j', (quoted) => {
+    const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLa+/==';
+    for (const text of [`key ${quoted}!`, `key whsec_${quoted}!`])
+      expect(redact(text, [secret])).not.toMatch(/MfKQ|ILPZ/);
+  });
+
   it('hides the longest of the known secrets first', () => {
     expect(redact('at /services/T1/B2/token, token', ['token1', '/services/T1/B2/token', 'B2/token'])).toBe(
       'at [redacted], token',

@@ -88,7 +88,7 @@ describe('a budget of $1 with its alert at 80 %', () => {
     expect(events).toMatchObject([
       { type: 'budget.threshold_reached', data: { budget_id: 'web/daily', spent_usd: 0.8, cap_usd: 1 } },
       { type: 'budget.exceeded', data: { spent_usd: 1, resets_at: '2026-05-13T00:00:00.000Z' } },
-      { type: 'request.blocked', data: { model: 'gpt-4.1-mini', remaining_usd: 0 } },
+      { type: 'request.blocked', data: { model: 'gpt-4.1-mini', remaining_usd: 0, count: 1 } },
       { type: 'budget.reset', data: { spent_usd: 1, skipped: 0 } },
     ]);
     expect(new Set(events.map(({ id }) => id)).size).toBe(4);

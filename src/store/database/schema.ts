@@ -194,7 +194,7 @@ export const webhookEndpoints = sqliteTable(
   (table) => [index('webhook_endpoints_of_project').on(table.projectId)],
 );
 
-/** The outbox: deliveries of events to endpoints. An endpoint's deliveries are sent one by one, ordered by id. */
+/** The outbox: deliveries of events to endpoints. An endpoint gets alerts before summaries, each ordered by id. */
 export const deliveries = sqliteTable(
   'deliveries',
   {
@@ -235,7 +235,7 @@ export const deliveries = sqliteTable(
   ],
 );
 
-/** Blocked requests that a chat endpoint gets in its next message, one a minute. */
+/** Blocked requests that an endpoint gets in its next summary, one a minute. */
 export const blockedSummaries = sqliteTable('blocked_summaries', {
   endpointId: integer('endpoint_id')
     .primaryKey()

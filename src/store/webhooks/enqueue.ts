@@ -12,8 +12,8 @@ export interface NewEvent {
 
 /**
  * Queues an event, in the transaction that writes it, for each enabled endpoint of its project that subscribes to it.
- * Nothing is cached: an index lookup is cheap and never stale. Requests may be blocked by the thousand, so chats get
- * them counted in a summary instead of one by one.
+ * Nothing is cached: an index lookup is cheap and never stale. Requests may be blocked by the thousand, so they are
+ * counted in a summary instead of queued one by one.
  */
 export function createEnqueue(db: Db): (event: NewEvent) => void {
   const subscribed =
@@ -22,12 +22,10 @@ export function createEnqueue(db: Db): (event: NewEvent) => void {
   const queue = db.prepare<[number, number, number, number, number]>(
     `INSERT INTO deliveries (endpoint_id, sequence, due_at, created_at) SELECT id, ?, ?, ? ${subscribed}`,
   );
-  const queueForPrograms = db.prepare<[number, number, number, number, number]>(
-    `${queue.source} AND format = 'json'`,
-  );
+  const dropOldest = createDropOldest(db);
   const count = db.prepare<[number, number, number, number, number]>(
     `INSERT INTO blocked_summaries (endpoint_id, event_count, first_sequence, sequence, due_at)
-     SELECT id, 1, ?, ?, ? ${subscribed} AND format <> 'json'
+     SELECT id, 1, ?, ?, ? ${subscribed}
      ON CONFLICT DO UPDATE SET event_count = event_count + 1, sequence = excluded.sequence,
      first_sequence = iif(event_count = 0, excluded.first_sequence, first_sequence)`,
   );
@@ -36,9 +34,32 @@ export function createEnqueue(db: Db): (event: NewEvent) => void {
     if (hasEndpoints.get(projectId, bits) !== 1) return;
     if (type !== 'request.blocked') {
       queue.run(sequence, createdAt, createdAt, projectId, bits);
+      dropOldest(projectId, createdAt);
       return;
     }
-    queueForPrograms.run(sequence, createdAt, createdAt, projectId, bits);
     count.run(sequence, sequence, createdAt, projectId, bits);
+  };
+}
+
+/** Deliveries that may wait for an endpoint, such as one whose project is on the free plan for a time. */
+const MAX_WAITING = 1_000;
+
+/** Fails the oldest deliveries of endpoints for which too many wait. They stay on record, and can be replayed. */
+function createDropOldest(db: Db): (projectId: number, now: number) => void {
+  const waiting = 'd.endpoint_id = e.id AND d.finished_at IS NULL';
+  const full = db
+    .prepare<[number], number>(
+      `SELECT e.id FROM webhook_endpoints e WHERE e.project_id = ?
+       AND (SELECT count(*) FROM deliveries d WHERE ${waiting}) > ${MAX_WAITING}`,
+    )
+    .pluck();
+  const drop = db.prepare<{ now: number; endpointId: number }>(
+    `UPDATE deliveries SET state = 'failed', finished_at = @now,
+     error = 'dropped unsent: more than ${MAX_WAITING} later events were waiting for this webhook'
+     WHERE state = 'pending' AND id IN (SELECT id FROM deliveries WHERE endpoint_id = @endpointId
+     AND finished_at IS NULL ORDER BY id DESC LIMIT -1 OFFSET ${MAX_WAITING})`,
+  );
+  return (projectId, now) => {
+    for (const endpointId of full.all(projectId)) drop.run({ now, endpointId });
   };
 }

@@ -3,8 +3,13 @@ import type { Claim } from './claim.ts';
 
 const ACTIVE = `webhook_endpoints e JOIN projects p ON p.id = e.project_id
   WHERE e.disabled_at IS NULL AND p.plan IN ('pro', 'team') AND p.removed_at IS NULL`;
-const HEADS = `SELECT (SELECT d.id FROM deliveries d WHERE d.endpoint_id = e.id AND d.finished_at IS NULL
-  ORDER BY d.id LIMIT 1) FROM ${ACTIVE}`;
+const OLDEST = 'SELECT d.id FROM deliveries d WHERE d.endpoint_id = e.id AND d.finished_at IS NULL';
+/** What each endpoint gets next: its oldest alert, or its oldest summary of blocked requests if no alert is open. */
+const HEADS = `SELECT coalesce((${OLDEST} AND d.first_sequence IS NULL ORDER BY d.id LIMIT 1),
+  (${OLDEST} ORDER BY d.id LIMIT 1)) FROM ${ACTIVE}`;
+/** Blocked requests that an earlier version has queued one by one. */
+const SINGLE = `SELECT d.id FROM deliveries d JOIN events v ON v.sequence = d.sequence
+  WHERE d.state = 'pending' AND d.first_sequence IS NULL AND v.type = 'request.blocked'`;
 /** Summaries that are not empty. While one is being delivered, the next one waits and keeps counting. */
 const SUMMARIES = `SELECT s.* FROM blocked_summaries s WHERE s.event_count > 0
   AND s.endpoint_id IN (SELECT e.id FROM ${ACTIVE}) AND NOT EXISTS (SELECT 1 FROM deliveries d
@@ -26,6 +31,14 @@ export function prepareOutbox(db: Db) {
   const emptySummary = db.prepare<[number, number]>(
     'UPDATE blocked_summaries SET event_count = 0, due_at = ? WHERE endpoint_id = ?',
   );
+  const foldSingle = db.prepare<[number]>(
+    `INSERT INTO blocked_summaries (endpoint_id, event_count, first_sequence, sequence, due_at)
+     SELECT endpoint_id, sum(event_count), min(sequence), max(sequence), ? FROM deliveries WHERE id IN (${SINGLE})
+     GROUP BY endpoint_id ON CONFLICT DO UPDATE SET event_count = event_count + excluded.event_count,
+     sequence = max(sequence, excluded.sequence), first_sequence = iif(event_count = 0, excluded.first_sequence,
+     min(first_sequence, excluded.first_sequence))`,
+  );
+  const deleteSingle = db.prepare(`DELETE FROM deliveries WHERE id IN (${SINGLE})`);
   const claimHeads = db.prepare<[number, number], { id: number; claims: number }>(
     `UPDATE deliveries SET state = 'sending', claims = claims + 1, due_at = ?
      WHERE id IN (${HEADS}) AND due_at <= ? RETURNING id, claims`,
@@ -62,6 +75,8 @@ export function prepareOutbox(db: Db) {
     nextDue,
     queueSummaries,
     emptySummary,
+    foldSingle,
+    deleteSingle,
     claimHeads,
     selectClaim,
     finish,

@@ -19,7 +19,12 @@ export type { Attempt, Claim } from './claim.ts';
 export interface Outbox {
   /** When the next delivery is due; undefined if none is waiting. */
   nextDueAt(): Promise<number | undefined>;
-  /** Claims the oldest open delivery of each endpoint if it is due: an endpoint has at most one delivery in flight. */
+  /** Moves blocked requests that an earlier version has queued one by one into the summaries. */
+  foldBlocked(now: number): Promise<void>;
+  /**
+   * Claims the oldest open alert of each endpoint if it is due, else its oldest open summary of blocked requests. At most
+   * one of each is in flight, so order holds within alerts and within summaries, and no summary delays an alert.
+   */
   claim(options: { now: number; leaseMs: number }): Promise<Claim[]>;
   delivered(claim: Claim, attempt: Attempt, now: number): Promise<boolean>;
   retryAt(claim: Claim, attempt: Attempt, dueAt: number): Promise<boolean>;
@@ -31,7 +36,7 @@ export interface Outbox {
 
 /** Consecutive failed deliveries that disable an endpoint. */
 const FAILURES_TO_DISABLE = 20;
-/** A chat gets at most one message about blocked requests in this time. */
+/** An endpoint gets at most one summary of blocked requests in this time. */
 const SUMMARY_INTERVAL_MS = 60_000;
 const GONE = 410;
 
@@ -70,6 +75,11 @@ export function createOutbox(db: Db, write: Write): Outbox {
 
   return {
     nextDueAt: async () => sql.nextDue.get() ?? undefined,
+    foldBlocked: (now) =>
+      write(() => {
+        sql.foldSingle.run(now);
+        sql.deleteSingle.run();
+      }),
     claim: (options) => write(() => claim(options)),
     delivered: (claim, attempt, now) =>
       write(() => {

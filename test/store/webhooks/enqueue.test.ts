@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createProject } from '../../../src/store/accounts/projects.ts';
+import { listDeliveries } from '../../../src/store/webhooks/delivery-log.ts';
 import type { EventType } from '../../../src/store/webhooks/event-types.ts';
 import { START } from '../../webhooks/support/virtual-clock.ts';
 import { createWorld, type World } from '../../webhooks/support/world.ts';
@@ -33,9 +34,22 @@ describe('an event', () => {
     expect(await queued()).toEqual([
       [all, 'budget.exceeded'],
       [some, 'budget.exceeded'],
-      [all, 'request.blocked'],
       [elsewhere, 'budget.reset'],
     ]);
+    expect(summaries()).toEqual([[all, 1, 2, 2, START]]);
+  });
+
+  it('drops the oldest of more than 1,000 that wait, and says so', async () => {
+    const endpoint = await world.addEndpoint('http://a.example');
+    world.emit((emitOne) => {
+      for (let n = 0; n < 1_003; n++) emitOne('budget.exceeded', world.project.id, { n });
+    });
+    const deliveries = await listDeliveries(world.db, { endpointId: endpoint, limit: 2_000 });
+    const dropped = deliveries.filter(({ state }) => state === 'failed');
+    expect(deliveries.filter(({ state }) => state === 'pending')).toHaveLength(1_000);
+    expect(dropped.map(({ id }) => id)).toEqual([3, 2, 1]);
+    expect(dropped[0]).toMatchObject({ finishedAt: START, attempts: 0 });
+    expect(dropped[0]?.error).toMatch(/dropped unsent: more than 1000 later events were waiting/);
   });
 
   it('is queued if and only if it is committed', async () => {
@@ -66,19 +80,19 @@ describe('an event', () => {
 });
 
 describe('blocked requests', () => {
-  it('are counted for a chat and queued one by one for a program', async () => {
+  it('are counted for a chat and a program alike', async () => {
     const chat = await world.addEndpoint('http://a.example', { format: 'slack' });
     const program = await world.addEndpoint('http://b.example');
     for (let i = 0; i < 3; i++) emit('request.blocked');
     emit('budget.exceeded');
     expect(await queued()).toEqual([
-      [program, 'request.blocked'],
-      [program, 'request.blocked'],
-      [program, 'request.blocked'],
       [chat, 'budget.exceeded'],
       [program, 'budget.exceeded'],
     ]);
-    expect(summaries()).toEqual([[chat, 3, 1, 3, START]]);
+    expect(summaries()).toEqual([
+      [chat, 3, 1, 3, START],
+      [program, 3, 1, 3, START],
+    ]);
   });
 
   it('become one delivery when they are due, and are counted anew from then on', async () => {
