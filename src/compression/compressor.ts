@@ -3,15 +3,23 @@ import { type Clock, systemClock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
 import { createWorkerCalls, startBuiltWorker } from '../worker-calls.ts';
 import { type CompressedRequest, type CompressRequest, compressRequest } from './compress-request.ts';
+import { beginningOf, createDecisions } from './decisions.ts';
 import { warmUpConversation } from './warm-up.ts';
 
-/** Compresses short conversations synchronously, and long ones in a worker thread, one at a time. */
+/**
+ * Compresses short conversations synchronously, and long ones in a worker thread, one at a time. A conversation is sent
+ * compressed or as it is from its first long turn to its last: a prompt whose beginning changes between two turns is not
+ * found in the provider's cache, which costs more than compression saves.
+ */
 export interface Compressor {
-  /** Resolves to undefined after `limitMs`, queueing included. Rejects if the request cannot be compressed. */
+  /**
+   * Resolves to undefined after `limitMs`, queueing included, unless an earlier turn went out compressed; and for all
+   * turns after one that was too late. Rejects if the request cannot be compressed.
+   */
   compress(
     request: CompressRequest,
     limitMs: number,
-  ): CompressedRequest | Promise<CompressedRequest | undefined>;
+  ): CompressedRequest | undefined | Promise<CompressedRequest | undefined>;
   /** Starts the thread before its first call. */
   warmUp(): void;
   close(): Promise<void>;
@@ -42,6 +50,8 @@ const IDLE_MS = 10 * 60_000;
 
 interface Waiting {
   request: CompressRequest & { bytes: Uint8Array<ArrayBuffer> };
+  /** Of its conversation, for `decisions`. */
+  key: string;
   limitMs: number;
   resolve(answer: CompressedRequest | undefined): void;
   reject(error: unknown): void;
@@ -55,6 +65,7 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
     idleMs: IDLE_MS,
     clock,
   });
+  const decisions = createDecisions();
   // Calls queue here, not in the thread, so that an expired one is never started.
   const waiting: Waiting[] = [];
   let busy = false;
@@ -64,9 +75,10 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
     if (busy) return;
     busy = true;
     for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const { request, limitMs, resolve, reject } = next;
+      const { request, key, limitMs, resolve, reject } = next;
       const { length, buffer } = request.bytes;
-      const cancel = clock.after(limitMs + (isWarm() ? STUCK_MS : STUCK_COLD_MS), () => {
+      const mayGiveUp = isWarm() && decisions.get(key) !== 'compressed';
+      const cancel = clock.after(limitMs + (mayGiveUp ? STUCK_MS : STUCK_COLD_MS), () => {
         warn(`the optimizer was stuck on a prompt of ${length} bytes and is started anew`);
         void calls.restart();
       });
@@ -76,20 +88,38 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
     busy = false;
   }
 
-  function inThread(request: CompressRequest, limitMs: number): Promise<CompressedRequest | undefined> {
+  /** Keeps to what was decided while the call ran, or decides. */
+  function settle(key: string, answer: CompressedRequest | undefined): CompressedRequest | undefined {
+    if (decisions.get(key) === 'original') return undefined;
+    // Until an edit is sent, both decisions are open.
+    if (answer === undefined) decisions.set(key, 'original');
+    else if (answer.edits.length > 0) decisions.set(key, 'compressed');
+    return answer;
+  }
+
+  function inThread(
+    request: CompressRequest,
+    key: string,
+    limitMs: number,
+  ): Promise<CompressedRequest | undefined> {
     // A copy, because transferring a view transfers its whole ArrayBuffer.
     const bytes = new Uint8Array(request.bytes);
     return new Promise((resolve, reject) => {
       const call: Waiting = {
         request: { ...request, bytes },
+        key,
         limitMs,
-        resolve: end(resolve),
-        reject: end(reject),
+        resolve: end((answer) => resolve(settle(key, answer))),
+        reject: end((error) => {
+          decisions.set(key, 'original');
+          reject(error);
+        }),
       };
       const cancel = clock.after(isWarm() ? limitMs : limitMs + START_MS, () => {
+        if (decisions.get(key) === 'compressed') return;
         const place = waiting.indexOf(call);
         if (place >= 0) waiting.splice(place, 1);
-        resolve(undefined);
+        resolve(settle(key, undefined));
       });
       function end<T>(callback: (value: T) => void): (value: T) => void {
         return (value) => {
@@ -103,12 +133,21 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
   }
 
   return {
-    compress: (request, limitMs) =>
-      request.bytes.length <= MAX_AT_ONCE ? compressRequest(request) : inThread(request, limitMs),
+    compress(request, limitMs) {
+      const key = beginningOf(request);
+      if (decisions.get(key) === 'original') return undefined;
+      if (request.bytes.length <= MAX_AT_ONCE) return settle(key, compressRequest(request));
+      return inThread(request, key, limitMs);
+    },
     warmUp() {
       if (calls.answers > 0 || busy) return;
-      inThread({ bytes: Buffer.from(warmUpConversation()), form: 'chat', level: 'safe' }, START_MS).catch(
-        (error) => warn(`the optimizer did not start: ${messageOf(error)}`),
+      const request: CompressRequest = {
+        bytes: Buffer.from(warmUpConversation()),
+        form: 'chat',
+        level: 'safe',
+      };
+      inThread(request, 'warm-up', START_MS).catch((error) =>
+        warn(`the optimizer did not start: ${messageOf(error)}`),
       );
     },
     close: () => calls.close(),

@@ -13,8 +13,8 @@ const ANSWER: CompressedRequest = {
 };
 const COLD_MS = 1_000;
 
-function requestOf(kilobytes: number): CompressRequest {
-  const json = JSON.stringify([{ role: 'user', content: 'x'.repeat(kilobytes * 1024) }]);
+function requestOf(kilobytes: number, name = ''): CompressRequest {
+  const json = JSON.stringify([{ role: 'user', content: name + 'x'.repeat(kilobytes * 1024) }]);
   return { bytes: Buffer.from(json), form: 'chat', level: 'safe' };
 }
 
@@ -27,7 +27,7 @@ function observed() {
   const outcomes: unknown[] = [];
   /** Asks for the compression of a long prompt; what comes of it goes to `outcomes`. */
   async function ask(name: string, limitMs = 100): Promise<void> {
-    void Promise.resolve(compressor.compress(requestOf(10), limitMs)).then(
+    void Promise.resolve(compressor.compress(requestOf(10, name), limitMs)).then(
       (answer) => outcomes.push([name, answer]),
       (error: Error) => outcomes.push([name, error.message]),
     );
@@ -137,6 +137,61 @@ describe('a compressor', () => {
     expect(workers[0]?.stopped).toBe(false);
     await clock.advance(2_000);
     expect(workers[0]?.stopped).toBe(true);
+  });
+
+  it('waits for a conversation that was sent compressed, whatever the limit', async () => {
+    const { clock, warm, ask, answer, outcomes } = observed();
+    await warm();
+    await ask('agent');
+    await answer();
+    await ask('other');
+    await ask('agent', 50);
+    await clock.advance(1_000);
+    // Behind one that was given up.
+    expect(outcomes.slice(1)).toEqual([['other', undefined]]);
+    await answer();
+    await clock.advance(1_000);
+    await answer();
+    expect(outcomes.at(-1)).toEqual(['agent', ANSWER]);
+  });
+
+  it('sends a conversation as it is from the turn on that was too late', async () => {
+    const { clock, warm, ask, answer, outcomes, workers } = observed();
+    await warm();
+    await ask('agent');
+    await clock.advance(100);
+    await answer();
+    await ask('agent');
+    expect(workers[0]?.open).toEqual([]);
+    expect(outcomes).toEqual([
+      ['agent', undefined],
+      ['agent', undefined],
+    ]);
+  });
+
+  it('decides once for turns that run at the same time', async () => {
+    const { clock, warm, ask, answer, outcomes } = observed();
+    await warm();
+    await ask('agent', 50);
+    await ask('agent', 500);
+    await clock.advance(50);
+    await answer();
+    await answer();
+    expect(outcomes).toEqual([
+      ['agent', undefined],
+      ['agent', undefined],
+    ]);
+  });
+
+  it('may still be late for a conversation in which nothing could be changed', async () => {
+    const { clock, warm, ask, workers, outcomes } = observed();
+    await warm();
+    await ask('plain');
+    workers[0]?.answer({ ...ANSWER, edits: [] });
+    await setImmediate();
+    await ask('plain');
+    await clock.advance(100);
+    expect(outcomes.at(-1)).toEqual(['plain', undefined]);
   });
 
   it('tells at once of a thread that breaks down, and leaves no timer', async () => {

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto';
+import { isObject } from '../json/object.ts';
+import { skipSpace, skipValue } from '../json/scan.ts';
+import type { CompressRequest } from './compress-request.ts';
+
+/** How a conversation's earlier turns were sent. Undefined until it makes a difference. */
+export type Decision = 'compressed' | 'original' | undefined;
+
+/** What was decided for conversations, so that a provider finds each prompt's beginning as it has cached it. */
+export interface Decisions {
+  get(key: string): Decision;
+  set(key: string, decision: Exclude<Decision, undefined>): void;
+}
+
+/** At 100 bytes each, a few megabytes. */
+const MAX_KEPT = 20_000;
+
+/** Forgets the conversations that were used least recently. */
+export function createDecisions(): Decisions {
+  const kept = new Map<string, Exclude<Decision, undefined>>();
+  const set: Decisions['set'] = (key, decision) => {
+    kept.delete(key);
+    kept.set(key, decision);
+    if (kept.size <= MAX_KEPT) return;
+    for (const oldest of kept.keys()) return void kept.delete(oldest);
+  };
+  return {
+    get(key) {
+      const decision = kept.get(key);
+      if (decision !== undefined) set(key, decision);
+      return decision;
+    },
+    set,
+  };
+}
+
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const COMMA = 0x2c;
+
+/**
+ * A key that all turns of a conversation share: a hash of its beginning up to the first message of the user. Reads no
+ * further, as later messages can be long. Throws JsonSyntaxError.
+ */
+export function beginningOf({ bytes: source, form, level }: CompressRequest): string {
+  const bytes = Buffer.from(source.buffer, source.byteOffset, source.length);
+  const hash = createHash('sha256').update(`${form} ${level}\0`);
+  let position = skipSpace(bytes, 0);
+  while (bytes[position] === OPEN_BRACKET || bytes[position] === COMMA) {
+    const start = skipSpace(bytes, position + 1);
+    if (bytes[start] === CLOSE_BRACKET) break;
+    const end = skipValue(bytes, start);
+    const message: unknown = JSON.parse(bytes.toString('utf8', start, end));
+    // Cache marks move from turn to turn.
+    hash.update(
+      JSON.stringify(message, (key, value: unknown) => (key === 'cache_control' ? undefined : value)),
+    );
+    if (isObject(message) && message.role === 'user') break;
+    position = skipSpace(bytes, end);
+  }
+  return hash.digest('base64url');
+}
