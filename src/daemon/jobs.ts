@@ -1,8 +1,12 @@
 import type { Clock } from '../clock.ts';
 import type { Compressor } from '../compression/compressor.ts';
 import { messageOf } from '../errors.ts';
+import { timeOfRequestId } from '../ids.ts';
 import { startArchiver } from '../store/archive/archiver.ts';
+import { type ClockJump, recordClockJump } from '../store/database/clock-jumps.ts';
+import { lastRequestId } from '../store/database/daemons.ts';
 import { createPruning } from '../store/database/retention.ts';
+import { createClockWatch } from './clock-watch.ts';
 import { judgeOptimizer } from './judge-optimizer.ts';
 import { type MaintenanceStep, startMaintenance } from './maintain.ts';
 import type { Core } from './open-core.ts';
@@ -36,6 +40,7 @@ export function startJobs(options: JobsOptions): () => Promise<void> {
     every(SWEEP_EVERY_MS, async () => options.configuration.refresh()),
     every(SWEEP_EVERY_MS, options.recover),
     every(SWEEP_EVERY_MS, ledger.roll),
+    every(SWEEP_EVERY_MS, watchClock(options)),
     every(JUDGE_EVERY_MS, () => judgeOptimizer(options)),
     every(SAVE_CONVERSATIONS_EVERY_MS, options.saveConversations),
     every(CHECK_CERTIFICATE_EVERY_MS, async () => options.checkCertificate()),
@@ -45,6 +50,24 @@ export function startJobs(options: JobsOptions): () => Promise<void> {
   return () => {
     for (const stop of stops) stop();
     return Promise.all([stopArchiver(), stopMaintenance()]).then(() => undefined);
+  };
+}
+
+/** Returns the check for jumps of the clock, which puts them into the log and the database. */
+function watchClock({ db, clock, ledger, log }: Core): () => Promise<void> {
+  const jumps: ClockJump[] = [];
+  const check = createClockWatch({
+    clock,
+    lastRecordAt: timeOfRequestId(lastRequestId(db)),
+    onJump: (jump) => void jumps.push(jump),
+  });
+  return async () => {
+    check();
+    for (let jump = jumps.shift(); jump; jump = jumps.shift()) {
+      const { at, ms } = jump;
+      log.warn({ ms, now: new Date(at).toISOString() }, `the clock jumped ${ms < 0 ? 'back' : 'forward'}`);
+      await ledger.writeApart(() => recordClockJump(db, { at, ms }));
+    }
   };
 }
 

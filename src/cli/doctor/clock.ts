@@ -1,20 +1,26 @@
 import { statSync } from 'node:fs';
 import { createCalendar } from '../../calendar.ts';
 import { timeOfRequestId } from '../../ids.ts';
+import { type ClockJump, lastClockJump } from '../../store/database/clock-jumps.ts';
 import { listRequests } from '../../store/requests/request-log.ts';
-import { createTimeFormat } from '../../terminal/time.ts';
+import { createTimeFormat, duration } from '../../terminal/time.ts';
 import type { Context } from '../context.ts';
 import { readSettings } from '../settings.ts';
 import { withStore } from '../with-store.ts';
-import { broken, type Finding, ok } from './check.ts';
+import { broken, type Finding, ok, warning } from './check.ts';
 
 const TOLERANCE_MS = 5 * 60_000;
+/** How long a jump of the clock is reported. */
+const REPORTED_MS = 30 * 86_400_000;
 
-/** Checks that the clock was not set back, which would keep budgets in a period that has ended. */
+/** Checks that the clock was not set back, which would keep budgets in a period that has ended, and reports jumps. */
 export async function checkClock(context: Context): Promise<Finding> {
   const now = context.clock.now();
   const released = statSync(context.program).mtimeMs;
-  const [last] = await withStore(context, (db) => listRequests(db, { limit: 1 }));
+  const { last, jump } = await withStore(context, async (db) => ({
+    last: (await listRequests(db, { limit: 1 }))[0],
+    jump: lastClockJump(db),
+  }));
   const latest = Math.max(last ? timeOfRequestId(last.id) : 0, released);
   if (latest - now > TOLERANCE_MS) {
     return broken(
@@ -23,7 +29,19 @@ export async function checkClock(context: Context): Promise<Finding> {
       'set the clock (timedatectl set-ntp true)',
     );
   }
-  return ok('clock', new Date(now).toISOString());
+  const jumped = jump && Math.abs(now - jump.at) < REPORTED_MS ? `; ${jumpText(jump)}` : '';
+  if (jump && jump.ms < 0 && jumped !== '')
+    return warning(
+      'clock',
+      `${new Date(now).toISOString()}${jumped}`,
+      'see that it is set by NTP (timedatectl)',
+    );
+  return ok('clock', `${new Date(now).toISOString()}${jumped}`);
+}
+
+function jumpText({ at, ms }: ClockJump): string {
+  const how = ms < 0 ? `back by ${duration(-ms)}` : `forward by ${duration(ms)}, or the computer slept`;
+  return `it jumped ${how}, to ${new Date(at).toISOString()}`;
 }
 
 /** Shows the time zone whose days budgets and reports use. */
