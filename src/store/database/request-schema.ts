@@ -78,6 +78,8 @@ export const requests = sqliteTable('requests', { ...requestId, ...requestColumn
   index('requests_of_project').on(table.projectId, table.id),
   index('requests_of_key').on(table.keyId, table.id),
   index('requests_of_model').on(table.modelId, table.id),
+  // Only rows whose model is not the one that was requested.
+  index('requests_of_asked_model').on(table.askedModelId, table.id),
   // Only rows that have one.
   index('requests_of_repo').on(table.repoId, table.id),
   index('requests_of_agent').on(table.agentId, table.id),

@@ -125,6 +125,8 @@ CREATE INDEX `requests_of_key` ON `requests` (`key_id`, `id`);
 --> statement-breakpoint
 CREATE INDEX `requests_of_model` ON `requests` (`model_id`, `id`);
 --> statement-breakpoint
+CREATE INDEX `requests_of_asked_model` ON `requests` (`asked_model_id`, `id`) WHERE `asked_model_id` <> `model_id`;
+--> statement-breakpoint
 CREATE INDEX `requests_of_repo` ON `requests` (`repo_id`, `id`) WHERE `repo_id` <> 0;
 --> statement-breakpoint
 CREATE INDEX `requests_of_agent` ON `requests` (`agent_id`, `id`) WHERE `agent_id` <> 0;

@@ -6,7 +6,7 @@ import { OUTCOMES, type Outcome, SOURCES, type Source } from '../ledger/record.t
 export interface RequestFilter {
   projectId?: number | undefined;
   keyId?: number | undefined;
-  /** The model that served it, as `provider/model` or without the provider. */
+  /** The model that served it, as `provider/model` or without the provider, or that it asked for. */
   model?: string | undefined;
   agent?: string | undefined;
   /** The agent's own id of the session. */
@@ -30,39 +30,45 @@ const DEFAULT_LIMIT = 50;
 
 /** The ids of the newest requests that match, newest first: those of the journal and of the archive. */
 export function findRequests(db: Db, filter: RequestFilter): RequestId[] {
-  const conditions = conditionsOf(db, filter);
-  const where = ['TRUE', ...conditions].join(' AND ');
-  const limit = filter.limit ?? DEFAULT_LIMIT;
+  const shared = ['TRUE', ...conditionsOf(db, filter)].join(' AND ');
+  const models = filter.model === undefined ? ['TRUE'] : modelConditions(db, filter.model);
+  // Each has an index of its own, in the order of ids: with OR, SQLite would sort all that match.
+  const pages = models.flatMap((model) =>
+    ['requests WHERE TRUE', 'journal WHERE state > 0'].map(
+      (from) =>
+        `SELECT id FROM (SELECT id FROM ${from} AND ${shared} AND ${model} ORDER BY id DESC LIMIT @limit)`,
+    ),
+  );
   return db
-    .prepare<[{ limit: number }], RequestId>(
-      `SELECT id FROM (SELECT id FROM requests WHERE ${where} ORDER BY id DESC LIMIT @limit)
-       UNION ALL SELECT id FROM (SELECT id FROM journal WHERE state > 0 AND ${where} ORDER BY id DESC LIMIT @limit)
-       ORDER BY id DESC LIMIT @limit`,
-    )
+    .prepare<[{ limit: number }], RequestId>(`${pages.join(' UNION ')} ORDER BY id DESC LIMIT @limit`)
     .pluck()
-    .all({ limit });
+    .all({ limit: filter.limit ?? DEFAULT_LIMIT });
 }
 
-/** SQL conditions. All values are numbers written out: SQLite uses a partial index only if it sees the value. */
+/** SQL conditions, with numbers written out. */
 function conditionsOf(db: Db, filter: RequestFilter): string[] {
   const { projectId, keyId, status, outcome, source, since, until, after, before } = filter;
   const idOf = (name: string) =>
     db.prepare<[string], number>('SELECT id FROM names WHERE name = ?').pluck().get(name) ?? -1;
   const equals = (column: string, value: number | undefined) =>
     value === undefined ? [] : [`${column} = ${Math.trunc(value)}`];
+  /** With the condition of its partial index, which SQLite does not conclude from the value. */
+  const equalsRare = (column: string, value: number | undefined, usual: number) => [
+    ...equals(column, value),
+    ...(value === undefined || value === usual ? [] : [`${column} <> ${usual}`]),
+  ];
   const named = (column: string, name: string | undefined) =>
-    name === undefined ? [] : equals(column, idOf(name));
+    equalsRare(column, name === undefined ? undefined : idOf(name), 0);
   const compared = (operator: string, id: number | undefined) =>
     id === undefined ? [] : [`id ${operator} ${Math.trunc(id)}`];
   return [
     ...equals('project_id', projectId),
     ...equals('key_id', keyId),
-    ...equals('status', status),
-    ...equals('outcome', outcome && OUTCOMES[outcome]),
+    ...equalsRare('status', status, 200),
+    ...equalsRare('outcome', outcome && OUTCOMES[outcome], OUTCOMES.ok),
     ...equals('source', source && SOURCES[source]),
     ...named('agent_id', filter.agent),
     ...named('repo_id', filter.repo),
-    ...(filter.model === undefined ? [] : [modelCondition(db, filter.model)]),
     ...(filter.session === undefined ? [] : [sessionCondition(db, filter.session)]),
     ...compared('>=', since === undefined ? undefined : requestIdAt(since)),
     ...compared('<', until === undefined ? undefined : requestIdAt(until)),
@@ -71,9 +77,9 @@ function conditionsOf(db: Db, filter: RequestFilter): string[] {
   ];
 }
 
-/** A model's name may contain slashes, so its provider is looked for as well. */
-function modelCondition(db: Db, model: string): string {
-  const pairs = db
+/** The models that served under a name, with their provider or without, and that requests asked for. */
+function modelConditions(db: Db, model: string): string[] {
+  const served = db
     .prepare<[string, string, string], { provider: number; model: number }>(
       `SELECT u.provider_id AS provider, u.model_id AS model
        FROM (SELECT provider_id, model_id FROM usage_dims UNION SELECT provider_id, model_id FROM journal) u
@@ -81,8 +87,11 @@ function modelCondition(db: Db, model: string): string {
        WHERE m.name = ? OR v.name || '/' || m.name = ? OR m.name = v.name || '/' || ?`,
     )
     .all(model, model, model);
-  const each = pairs.map((pair) => `(model_id = ${pair.model} AND provider_id = ${pair.provider})`);
-  return each.length === 0 ? 'FALSE' : `(${each.join(' OR ')})`;
+  const asked = db.prepare<[string], number>('SELECT id FROM names WHERE name = ?').pluck().get(model) ?? -1;
+  return [
+    ...served.map((pair) => `model_id = ${pair.model} AND provider_id = ${pair.provider}`),
+    `asked_model_id = ${asked} AND asked_model_id <> model_id`,
+  ];
 }
 
 function sessionCondition(db: Db, session: string): string {
