@@ -102,7 +102,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   const journal = createJournal({ db, names, sessions, now: () => batchAt });
   const admissions = createAdmissions({ slot, balances, journal, emit, writeRecord: add });
   const settlements = createSettlements({ db, clock, balances, journal, writeRecord: settle });
-  const watch = createChangeWatch(db);
+  const watch = createChangeWatch(db, clock);
   const late = createLateSettlements({ clock, balances, journal, watch, settle: settlements.settle });
 
   function forget(): void {

@@ -70,10 +70,13 @@ describe('settleLate()', () => {
     const db = await openFast(path);
     addProjects(db, 1);
     const shop = await openShop();
-    const ledger = createLedger({ db, clock: shop.clock, calendar: () => shop.calendar, slot: 0 });
+    const clock = createVirtualClock();
+    const ledger = createLedger({ db, clock, calendar: () => shop.calendar, slot: 0 });
     await ledger.admit(admissionOf(1, 5));
     const other = await openFast(path);
     other.exec("INSERT INTO names (name) VALUES ('other')");
+    // It looks for that every 10 ms.
+    await clock.advance(11);
     expect(ledger.settleLate(recordOf(1))).toBeUndefined();
     expect(await ledger.settle(recordOf(1))).toMatchObject({ kind: 'settled' });
     for (const connection of [db, other]) connection.close();
