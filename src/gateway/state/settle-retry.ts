@@ -8,14 +8,20 @@ import type { SettleResult } from '../../store/ledger/settlement.ts';
 export interface SettleRetry {
   /**
    * Settles a request: late where the ledger can, so that the answer's end does not wait for the database. If the
-   * storage fails, the settlement is retried later; it rejects if it was waited for.
+   * storage fails, the settlement is retried until it is booked, and the answer goes out: its hold stands meanwhile.
    */
-  settle(record: RequestRecord): Promise<SettleResult> | SettleResult;
+  settle(record: RequestRecord): Promise<SettleResult | Unsettled>;
   /** Retries the failed settlements now; returns how many are left. */
   retry(): Promise<number>;
 }
 
+/** The settlement has failed with the storage and is retried. */
+export interface Unsettled {
+  kind: 'unsettled';
+}
+
 const RETRY_MS = 1_000;
+const UNSETTLED: Unsettled = { kind: 'unsettled' };
 
 export function createSettleRetry(
   ledger: Pick<Ledger, 'settle' | 'settleLate'>,
@@ -24,6 +30,7 @@ export function createSettleRetry(
 ): SettleRetry {
   let unsettled: RequestRecord[] = [];
   let scheduled = false;
+  const turnEnd = createTurnEnd();
 
   function schedule(): void {
     if (scheduled || unsettled.length === 0) return;
@@ -52,19 +59,39 @@ export function createSettleRetry(
   }
 
   return {
-    settle(record) {
+    async settle(record) {
       const late = ledger.settleLate(record);
       if (!late) {
-        return ledger.settle(record).catch((error: unknown) => {
-          retryLater(record, error);
-          throw error;
-        });
+        try {
+          return await ledger.settle(record);
+        } catch (error) {
+          if (!retryLater(record, error)) throw error;
+          return UNSETTLED;
+        }
       }
       late.committed.catch((error: unknown) => {
         if (!retryLater(record, error)) warn(`a request was not settled: ${messageOf(error)}`);
       });
+      await turnEnd();
       return { kind: 'settled', remaining: late.remaining };
     },
     retry,
+  };
+}
+
+/**
+ * Resolves at the end of the event loop's turn: answers that end in one turn are written together. Written one by one,
+ * each wakes its reader, which took 15 us of a request's 145 with 64 connections.
+ */
+function createTurnEnd(): () => Promise<void> {
+  let end: Promise<void> | undefined;
+  return () => {
+    end ??= new Promise((resolve) => {
+      setImmediate(() => {
+        end = undefined;
+        resolve();
+      });
+    });
+    return end;
   };
 }

@@ -175,15 +175,15 @@ describe('settle() with a database that cannot be written', () => {
       "CREATE TRIGGER full BEFORE UPDATE OF outcome ON journal BEGIN SELECT RAISE(ABORT, 'disk is full'); END",
     );
 
-  it('rejects, keeps the hold and retries until the cost is booked', async () => {
-    const request = await answered();
+  it.each<[string, StagesOptions]>([
+    ['late', BUDGET],
+    ['before the answer ends', { budget: { period: 'rolling', windowMs: 3_600_000, capUsd: 1 } }],
+  ])('keeps the hold and the answer, and retries until the cost is booked: %s', async (_, options) => {
+    const request = await answered(options);
     const { clock, gateway, attempt, result, exchange, balance, holds, records } = request;
     fail(request);
-    await expect(settle(gateway, attempt, result)).rejects.toMatchObject({
-      status: 503,
-      code: 'storage_unavailable',
-    });
-    // No second record may follow for the refusal that the client gets.
+    expect(await settle(gateway, attempt, result)).toMatchObject({ outcome: 'ok' });
+    expect(result.headers.costNanoUsd).toBe(COST);
     expect(exchange.recorded).toBe(true);
     await clock.advance(1_000);
     expect([holds(), await records()]).toEqual([1, []]);
