@@ -31,14 +31,16 @@ const DEFAULT_LIMIT = 50;
 /** The ids of the newest requests that match, newest first: those of the journal and of the archive. */
 export function findRequests(db: Db, filter: RequestFilter): RequestId[] {
   const shared = ['TRUE', ...conditionsOf(db, filter)].join(' AND ');
-  const models = filter.model === undefined ? ['TRUE'] : modelConditions(db, filter.model);
+  const models: ModelCondition[] =
+    filter.model === undefined ? [{ sql: 'TRUE' }] : modelConditions(db, filter.model);
   // Each has an index of its own, in the order of ids: with OR, SQLite would sort all that match.
-  const pages = models.flatMap((model) =>
-    ['requests WHERE TRUE', 'journal WHERE state > 0'].map(
+  const pages = models.flatMap(({ sql, index }) => {
+    const named = filter.session === undefined ? index : 'requests_of_session';
+    return [`requests ${named ? `INDEXED BY ${named}` : ''} WHERE TRUE`, 'journal WHERE state > 0'].map(
       (from) =>
-        `SELECT id FROM (SELECT id FROM ${from} AND ${shared} AND ${model} ORDER BY id DESC LIMIT @limit)`,
-    ),
-  );
+        `SELECT id FROM (SELECT id FROM ${from} AND ${shared} AND ${sql} ORDER BY id DESC LIMIT @limit)`,
+    );
+  });
   return db
     .prepare<[{ limit: number }], RequestId>(`${pages.join(' UNION ')} ORDER BY id DESC LIMIT @limit`)
     .pluck()
@@ -77,8 +79,14 @@ function conditionsOf(db: Db, filter: RequestFilter): string[] {
   ];
 }
 
+interface ModelCondition {
+  sql: string;
+  /** The index to use, where SQLite would take one with far more rows: it knows no sizes. */
+  index?: string;
+}
+
 /** The models that served under a name, with their provider or without, and that requests asked for. */
-function modelConditions(db: Db, model: string): string[] {
+function modelConditions(db: Db, model: string): ModelCondition[] {
   const served = db
     .prepare<[string, string, string], { provider: number; model: number }>(
       `SELECT u.provider_id AS provider, u.model_id AS model
@@ -89,12 +97,15 @@ function modelConditions(db: Db, model: string): string[] {
     .all(model, model, model);
   const asked = db.prepare<[string], number>('SELECT id FROM names WHERE name = ?').pluck().get(model) ?? -1;
   return [
-    ...served.map((pair) => `model_id = ${pair.model} AND provider_id = ${pair.provider}`),
-    `asked_model_id = ${asked} AND asked_model_id <> model_id`,
+    ...served.map((pair) => ({ sql: `model_id = ${pair.model} AND provider_id = ${pair.provider}` })),
+    { sql: `asked_model_id = ${asked} AND asked_model_id <> model_id`, index: 'requests_of_asked_model' },
   ];
 }
 
 function sessionCondition(db: Db, session: string): string {
-  const ids = db.prepare<[string], number>('SELECT id FROM sessions WHERE external_id = ?').pluck();
-  return `session_id IN (${ids.all(session).join(', ')}) AND session_id <> 0`;
+  const ids = db
+    .prepare<[string], number>('SELECT id FROM sessions WHERE external_id = ?')
+    .pluck()
+    .all(session);
+  return `session_id IN (${ids.length === 0 ? -1 : ids.join(', ')}) AND session_id <> 0`;
 }

@@ -4,18 +4,28 @@ import { listRequests, type RequestFilter } from '../../../src/store/requests/re
 import { NOON, recordOf } from '../../support/simulator.ts';
 import { openShop } from '../../support/simulator-shop.ts';
 
+/** A model's name finds the requests that asked for it, too. */
+const named =
+  (name: string) =>
+  ({ model, askedModel }: RequestRecord): boolean =>
+    model === name || askedModel === name;
+
 /** Filters, and which records of the test they match. */
 const CASES: [filter: RequestFilter, matches: (record: RequestRecord, index: number) => boolean][] = [
   [{}, () => true],
   [{ projectId: 2 }, ({ projectId }) => projectId === 2],
   [{ keyId: 3 }, ({ keyId }) => keyId === 3],
   [{ model: 'openai/small' }, ({ model }) => model === 'small'],
-  [{ model: 'small' }, ({ model }) => model === 'small'],
-  [{ model: 'auto' }, ({ askedModel }) => askedModel === 'auto'],
-  [{ model: 'large' }, ({ model, askedModel }) => model === 'large' || askedModel === 'large'],
+  [{ model: 'small' }, named('small')],
+  [{ model: 'auto' }, named('auto')],
+  [{ model: 'large' }, named('large')],
   [{ model: 'none' }, () => false],
   [{ agent: 'codex' }, ({ agent }) => agent === 'codex'],
   [{ session: 's-1' }, ({ session }) => session === 's-1'],
+  [{ session: 's-none' }, () => false],
+  [{ session: 's-1', status: 200 }, ({ session, status }) => session === 's-1' && status === 200],
+  [{ session: 's-1', model: 'small' }, (record) => record.session === 's-1' && named('small')(record)],
+  [{ model: 'small', status: 200 }, (record) => record.status === 200 && named('small')(record)],
   [{ repo: '/srv/shop' }, ({ origin }) => origin?.repo === '/srv/shop'],
   [{ repo: '/srv/none' }, () => false],
   [{ status: 200 }, ({ status }) => status === 200],
@@ -54,11 +64,7 @@ test('each filter finds its requests, newest first, in the journal and in the ar
   }
   for (const [filter, matches] of CASES) {
     const found = (await listRequests(db, filter)).map(({ id }) => id);
-    // A model's name finds the requests that asked for it, too.
-    const wanted = records.filter(
-      (record, index) =>
-        matches(record, index) || (filter.model !== undefined && record.askedModel === filter.model),
-    );
+    const wanted = records.filter(matches);
     expect(found, JSON.stringify(filter)).toEqual(wanted.map(({ id }) => id).reverse());
   }
 });
