@@ -16,7 +16,7 @@ export function usageByOrigin(
   const rows = db
     .prepare<unknown[], UsageRow>(
       `SELECT n.name AS key, ${SUMS} FROM usage u JOIN names n ON n.id = u.${groupBy}_id
-       WHERE ${FROM_GW} AND u.bucket >= @from AND u.bucket < @to AND n.id <> 0 AND (@projectId IS NULL OR u.project_id = @projectId)
+       WHERE ${FROM_GW} AND u.bucket >= @from AND u.bucket < @to AND u.${groupBy}_id <> 0 AND (@projectId IS NULL OR u.project_id = @projectId)
        GROUP BY n.id`,
     )
     .all({ from, to, projectId: projectId ?? null });
