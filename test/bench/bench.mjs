@@ -1,17 +1,22 @@
 // gw beside a bare proxy (and nginx, where it is installed), each in front of the same upstream, in interleaved
-// rounds. Usage: npm run bench -- [--rounds 5] [--seconds 4] [--out FILE]
+// rounds; and how long lists and reports take on a database with many requests.
+// Usage: npm run bench -- [--rounds 5] [--seconds 4] [--requests 1000000] [--database FILE] [--out FILE]
+// --rounds 0 leaves the requests out, --requests 0 the lists. FILE is made if it doesn't exist, and kept.
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { cpus, loadavg, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { cpuOf, memoryOf } from './process.mjs';
+import { measureReading, readingTables } from './reading.mjs';
 import { MODEL, startGw, startNginx, startScript } from './targets.mjs';
 
 const { values: options } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     seconds: { type: 'string', default: '4' },
+    requests: { type: 'string', default: '1000000' },
+    database: { type: 'string' },
     out: { type: 'string' },
   },
 });
@@ -54,10 +59,22 @@ async function measure(target, { body, connections, times = 1 }, forSeconds = se
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'gw-bench-'));
-const upstream = await startScript('upstream.mjs');
-const targets = [{ ...upstream, name: 'direct' }];
+const targets = [];
 const results = [];
+let reading;
 try {
+  if (rounds > 0) await measureRequests();
+  if (Number(options.requests) > 0)
+    reading = await measureReading(options.database ?? join(directory, 'big.db'), Number(options.requests));
+} finally {
+  for (const { child } of targets) child.kill();
+  rmSync(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+}
+report();
+
+async function measureRequests() {
+  const upstream = await startScript('upstream.mjs');
+  targets.push({ ...upstream, name: 'direct' });
   targets.push(await startScript('bare-proxy.mjs', `http://127.0.0.1:${upstream.port}`));
   const nginx = await startNginx(upstream.port, directory);
   if (nginx) targets.push(nginx);
@@ -76,11 +93,7 @@ try {
     }
     console.error(`round ${round + 1} of ${rounds}`);
   }
-} finally {
-  for (const { child } of targets) child.kill();
-  rmSync(directory, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
 }
-report();
 
 function report() {
   const out = options.out ?? join('bench-results', `${new Date().toISOString().replaceAll(':', '-')}.json`);
@@ -88,12 +101,13 @@ function report() {
   writeFileSync(
     out,
     JSON.stringify(
-      { node: process.version, cpus: cpus().map(({ model }) => model), rounds, seconds, results },
+      { node: process.version, cpus: cpus().map(({ model }) => model), rounds, seconds, results, reading },
       null,
       1,
     ),
   );
-  for (const scenario of Object.keys(SCENARIOS)) console.log(table(scenario));
+  if (rounds > 0) for (const scenario of Object.keys(SCENARIOS)) console.log(table(scenario));
+  if (reading) console.log(readingTables(reading));
   if (loadBefore > 0.3 * cpus().length)
     console.log(
       `The machine was busy before (load ${loadBefore.toFixed(1)}): take these figures for nothing.`,

@@ -1,7 +1,7 @@
 // The ledger's CPU time per request: admit and settle in turns of 20, against one daily budget (or what is asked for).
 // Usage: npm run build && node test/support/simulator-bench.mjs [REQUESTS] [none|daily|rolling|all] [MINUTES] [FILE]
 // MINUTES: the window of the rolling budget, each of whose minutes has had spend.
-// FILE: a database to work in (big-database.mjs makes large ones); otherwise an empty one is made.
+// FILE: a database to work in (`npm run bench -- --rounds 0 --database FILE` makes large ones); otherwise an empty one.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
