@@ -145,6 +145,8 @@ export const budgetPeriods = sqliteTable(
     exceededVersion: integer('exceeded_version').notNull().default(0),
     /** The highest alert that `threshold_version` has had; 0: the only one, or none. */
     thresholdPercent: integer('threshold_percent').notNull().default(0),
+    /** 1: a minute of a rolling budget. */
+    rolling: integer().notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.budgetId, table.start] }),

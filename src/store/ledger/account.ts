@@ -140,7 +140,7 @@ export class Account {
     const { rows, windowRows } = this.#context;
     const { id, currentStart } = this.budget;
     for (const balance of this.#changed) {
-      rows.write(id, balance);
+      rows.write(this.budget, balance);
       // The balance of another period or minute is rarely needed again.
       if (balance.start !== currentStart) this.#balances.delete(balance.start);
     }

@@ -38,7 +38,7 @@ export interface BalanceRows {
   advance(budgetId: number, currentStart: number): void;
   /** A balance; all zero where there is no row. */
   read(budgetId: number, start: number): BalanceRow;
-  write(budgetId: number, row: BalanceRow): void;
+  write({ id, period }: Pick<BudgetTerms, 'id' | 'period'>, row: BalanceRow): void;
   /** Ends the raises of a budget that are due. */
   endRaises(budgetId: number, now: number): EndedRaises;
 }
@@ -67,8 +67,9 @@ export function createBalanceRows(db: Db): BalanceRows {
      exceeded_version AS exceededVersion, threshold_percent AS thresholdPercent FROM budget_periods WHERE budget_id = ? AND start = ?`,
   );
   const upsert = db.prepare(
-    `INSERT INTO budget_periods (budget_id, start, posted_nano_usd, pending_nano_usd, threshold_version, exceeded_version, threshold_percent)
-     VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET posted_nano_usd = excluded.posted_nano_usd,
+    `INSERT INTO budget_periods (budget_id, start, posted_nano_usd, pending_nano_usd, threshold_version, exceeded_version,
+     threshold_percent, rolling)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET posted_nano_usd = excluded.posted_nano_usd,
      pending_nano_usd = excluded.pending_nano_usd, threshold_version = excluded.threshold_version,
      exceeded_version = excluded.exceeded_version, threshold_percent = excluded.threshold_percent`,
   );
@@ -87,9 +88,17 @@ export function createBalanceRows(db: Db): BalanceRows {
         exceededVersion: 0,
         thresholdPercent: 0,
       },
-    write(budgetId, { start, posted, pending, thresholdVersion, exceededVersion, thresholdPercent }) {
-      upsert.run(budgetId, start, posted, pending, thresholdVersion, exceededVersion, thresholdPercent);
-    },
+    write: ({ id, period }, row) =>
+      upsert.run(
+        id,
+        row.start,
+        row.posted,
+        row.pending,
+        row.thresholdVersion,
+        row.exceededVersion,
+        row.thresholdPercent,
+        period === 'rolling' ? 1 : 0,
+      ),
     endRaises: createRaiseEnd(db),
   };
 }

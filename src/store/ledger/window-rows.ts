@@ -55,7 +55,7 @@ export function createWindowRows(db: Db): WindowRows {
     .pluck();
   const sumPending = db
     .prepare<[number], number>(
-      'SELECT coalesce(sum(pending_nano_usd), 0) FROM budget_periods WHERE budget_id = ? AND pending_nano_usd > 0',
+      'SELECT coalesce(sum(pending_nano_usd), 0) FROM budget_periods WHERE budget_id = ? AND rolling = 1 AND pending_nano_usd > 0',
     )
     .pluck();
   const selectMark = (column: string) =>

@@ -259,3 +259,12 @@ CREATE VIEW `hourly_usage` AS SELECT h.bucket, d.source, d.project_id, d.provide
 h.requests, h.blocked_requests, h.failed_requests, h.unpriced_requests, h.input_tokens, h.cached_input_tokens, h.cache_write_tokens, h.output_tokens, h.reasoning_tokens, h.saved_tokens, h.cost_nano_usd, h.saved_nano_usd, h.missed_tokens, h.missed_nano_usd FROM `usage_hours` h CROSS JOIN `usage_dims` d ON d.id = h.dims_id;
 --> statement-breakpoint
 CREATE VIEW `usage` AS SELECT * FROM `hourly_usage` UNION ALL SELECT * FROM `journaled_usage`;
+--> statement-breakpoint
+-- Only windows add up the holds of many rows. With those of periods in it, each hold and settlement changed the index.
+ALTER TABLE `budget_periods` ADD COLUMN `rolling` integer DEFAULT 0 NOT NULL;
+--> statement-breakpoint
+UPDATE `budget_periods` SET `rolling` = 1 WHERE `budget_id` IN (SELECT id FROM `budgets` WHERE `period` = 'rolling');
+--> statement-breakpoint
+DROP INDEX `budget_periods_held`;
+--> statement-breakpoint
+CREATE INDEX `budget_periods_held` ON `budget_periods` (`budget_id`, `pending_nano_usd`) WHERE `rolling` = 1 AND `pending_nano_usd` > 0;
