@@ -48,6 +48,14 @@ export function isDate(text: string): boolean {
   return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text);
 }
 
+/** The first and last date of a month, YYYY-MM; undefined if it is none. */
+export function datesOfMonth(month: string): { from: string; to: string } | undefined {
+  const from = `${month}-01`;
+  if (!isDate(from)) return undefined;
+  const afterIt = addDays(from, 31).slice(0, 7);
+  return { from, to: addDays(`${afterIt}-01`, -1) };
+}
+
 /** The date `days` days after `date`, both YYYY-MM-DD. */
 export function addDays(date: string, days: number): string {
   return new Date(Date.parse(`${date}T00:00:00Z`) + days * DAY_MS).toISOString().slice(0, 10);

@@ -58,7 +58,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     archive: ['database', 'ledger'],
     budgets: ['accounts', 'database', 'ledger'],
     optimizer: ['database', 'ledger'],
-    reports: ['archive', 'database', 'ledger'],
+    reports: ['archive', 'database', 'ledger', 'requests'],
     requests: ['database', 'ledger'],
     router: ['database', 'ledger'],
     dashboard: ['database', 'ledger', 'requests'],

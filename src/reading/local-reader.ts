@@ -37,14 +37,18 @@ export function createLocalReader(sources: LocalSources): Reader {
       const { readUsage } = await import('./local-usage.ts');
       const projectId = idOf(filter.project);
       const name = filter.project ?? (scope.admin ? null : scope.project);
-      return readUsage({ db, calendar, projectId }, filter, name);
+      return readUsage({ db, scope, calendar, projectId }, filter, name);
     },
     async usageTrends(filter) {
       const { readTrends } = await import('./local-usage.ts');
-      return readTrends({ db, calendar, projectId: idOf(filter.project) }, filter);
+      return readTrends({ db, scope, calendar, projectId: idOf(filter.project) }, filter);
     },
     requests: async (query) => (await import('./local-requests.ts')).readRequests({ db, scope }, query),
     request: async (id) => (await import('./local-requests.ts')).readRequest({ db, scope }, id),
+    async sessions(query) {
+      const { readSessions } = await import('./local-sessions.ts');
+      return readSessions({ db, projectId: idOf(query.project) }, query);
+    },
     async followRequests(filter) {
       const { followMatching } = await import('./local-requests.ts');
       return followMatching({ db: await sources.pollDb(), scope }, filter, now);

@@ -1,6 +1,5 @@
-import { badRequest, notFound } from '../errors.ts';
+import { notFound } from '../errors.ts';
 import { parseRequestId } from '../ids.ts';
-import { listKeys } from '../store/accounts/keys.ts';
 import { createRequestFollower } from '../store/dashboard/follow-requests.ts';
 import type { Db } from '../store/database/open.ts';
 import {
@@ -11,9 +10,10 @@ import {
 } from '../store/requests/request-log.ts';
 import { requestResponse } from '../store/requests/request-response.ts';
 import type { Follower, RequestsFilter, RequestsQuery } from './reader.ts';
+import { conditionsOf, statusOf } from './request-conditions.ts';
 import type { RequestView } from './schemas.ts';
 import { projectToRead, type Scope } from './scope.ts';
-import { parseStatus, STATUS_NAMES, type StatusFilter } from './status-filter.ts';
+import type { StatusFilter } from './status-filter.ts';
 
 interface Source {
   db: Db;
@@ -22,43 +22,19 @@ interface Source {
 
 /** The newest matching requests, newest first. */
 export async function readRequests(source: Source, query: RequestsQuery): Promise<RequestView[]> {
-  if (query.limit === 0) return [];
-  const { outcomes, ...status } = statusOf(query.status);
-  const filter = { ...(await filterOf(source, query)), ...status };
-  if (filter.keyId === null) return [];
-  const { keyId, ...rest } = filter;
-  const complete: RequestFilter = keyId === undefined ? rest : { ...rest, keyId };
-  if (outcomes === undefined) return (await listRequests(source.db, complete)).map(viewOf);
+  const { since, until, before, limit } = query;
+  const { outcomes = [undefined], ...conditions } = await conditionsOf(source, query);
+  if (limit === 0 || conditions.keyIds?.length === 0) return [];
+  const filter: RequestFilter = { ...conditions, since, until, before, limit };
+  // A list for each outcome: only so an index serves them.
   const lists = await Promise.all(
-    outcomes.map((outcome) => listRequests(source.db, { ...complete, outcome })),
+    outcomes.map((outcome) => listRequests(source.db, outcome ? { ...filter, outcomes: [outcome] } : filter)),
   );
   return lists
     .flat()
     .sort((a, b) => b.id - a.id)
-    .slice(0, query.limit)
+    .slice(0, limit)
     .map(viewOf);
-}
-
-/** `keyId` is null for a key that the scope does not have. */
-async function filterOf({ db, scope }: Source, query: RequestsQuery) {
-  const { since, until, before, model, key, limit } = query;
-  const projectId = projectToRead(db, scope, query.project);
-  return {
-    limit,
-    ...(projectId === undefined ? {} : { projectId }),
-    ...(since === undefined ? {} : { since }),
-    ...(until === undefined ? {} : { until }),
-    ...(before === undefined ? {} : { before }),
-    ...(model === undefined ? {} : { model }),
-    ...(key === undefined ? {} : { keyId: await keyIdOf(db, key, projectId) }),
-  };
-}
-
-/** A key by its id, or the newest with its label. */
-async function keyIdOf(db: Db, text: string, projectId: number | undefined): Promise<number | null> {
-  const keys = await listKeys(db, projectId);
-  const byLabel = keys.filter(({ label }) => label === text).at(-1);
-  return byLabel?.id ?? keys.find(({ id }) => String(id) === text)?.id ?? null;
 }
 
 /** One request. Throws GwError 404. */
@@ -93,15 +69,6 @@ function matches(request: LoggedRequest, { status, outcomes }: StatusFilter, pro
   if (project !== undefined && request.project !== project) return false;
   if (status !== undefined && request.status !== status) return false;
   return outcomes === undefined || outcomes.includes(request.outcome);
-}
-
-function statusOf(text: string | undefined): StatusFilter {
-  const status = text === undefined ? {} : parseStatus(text);
-  if (status) return status;
-  throw badRequest(
-    `status "${text}" is neither an HTTP status nor one of: ${STATUS_NAMES.join(', ')}`,
-    'status',
-  );
 }
 
 // The schema's test validates the fields.

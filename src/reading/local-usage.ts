@@ -4,34 +4,39 @@ import type { Grouping } from '../store/reports/query.ts';
 import { usageReport, usageTrends } from '../store/reports/usage-report.ts';
 import { usageResponse } from '../store/reports/usage-response.ts';
 import type { UsageFilter } from './reader.ts';
+import { conditionsOf } from './request-conditions.ts';
 import type { UsageTrendsView, UsageView } from './schemas.ts';
+import type { Scope } from './scope.ts';
 
 interface Source {
   db: Db;
+  scope: Scope;
   calendar: Calendar;
   projectId: number | undefined;
 }
 
 export async function readUsage(
-  { db, calendar, projectId }: Source,
-  { from, to, groupBy }: UsageFilter,
+  source: Source,
+  filter: UsageFilter,
   project: string | null,
 ): Promise<UsageView> {
-  const report = await usageReport(db, calendar, { from, to, groupBy, ...idOf(projectId) });
+  const { db, calendar } = source;
+  const { from, to, groupBy } = filter;
+  const conditions = await conditionsOf(source, filter);
+  const report = await usageReport(db, calendar, { ...conditions, from, to, groupBy });
   const scope = { from, to, groupBy, project, timezone: calendar.timezone };
   // The schema's test validates the fields.
   return usageResponse(report, scope, { nano: true }) as unknown as UsageView;
 }
 
 export async function readTrends(
-  { db, calendar, projectId }: Source,
-  { from, to, groupBy }: UsageFilter & { groupBy: Exclude<Grouping, 'day'> },
+  source: Source,
+  filter: UsageFilter & { groupBy: Exclude<Grouping, 'day'> },
 ): Promise<UsageTrendsView> {
-  const trends = await usageTrends(db, calendar, { from, to, groupBy, ...idOf(projectId) });
+  const { db, calendar } = source;
+  const { from, to, groupBy } = filter;
+  const conditions = await conditionsOf(source, filter);
+  const trends = await usageTrends(db, calendar, { ...conditions, from, to, groupBy });
   const data = trends && [...trends].map(([key, costs]) => ({ key, cost_nano_usd: costs }));
   return { object: 'usage_trends', data: data ?? null };
-}
-
-function idOf(projectId: number | undefined): { projectId?: number } {
-  return projectId === undefined ? {} : { projectId };
 }

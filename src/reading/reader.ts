@@ -2,7 +2,7 @@ import type { Calendar } from '../calendar.ts';
 import type { RequestId } from '../ids.ts';
 import type { FeedFilter } from '../store/dashboard/feed.ts';
 import type { DashboardData, Window } from '../store/dashboard/reader.ts';
-import type { Grouping } from '../store/reports/query.ts';
+import type { GroupBy, Grouping } from '../store/reports/query.ts';
 import type { DeliveryQuery } from '../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
 import type { CallView } from './call-schema.ts';
@@ -15,27 +15,36 @@ import type {
   ProjectView,
   ProvidersView,
   RequestView,
+  SessionView,
   StatusView,
   UsageTrendsView,
   UsageView,
 } from './schemas.ts';
 
-export interface UsageFilter {
-  /** Inclusive days of the reader's calendar, YYYY-MM-DD. */
-  from: string;
-  to: string;
-  groupBy: Grouping;
+/** Which requests a list or a report is of; undefined fields match all. */
+export interface RequestConditions {
   project?: string | undefined;
-}
-
-export interface RequestsFilter {
-  project?: string | undefined;
-  /** The model that served the request, or that it asked for. */
+  /** The model that served the request, as `provider/model` or without the provider. */
   model?: string | undefined;
   /** Id or label of a key. */
   key?: string | undefined;
+  agent?: string | undefined;
+  /** The agent's own id of a session. */
+  session?: string | undefined;
+  /** Path of a git repository. */
+  repo?: string | undefined;
   /** An HTTP status, an outcome, or `failed`. */
   status?: string | undefined;
+}
+
+export interface UsageFilter extends RequestConditions {
+  /** Inclusive days of the reader's calendar, YYYY-MM-DD. */
+  from: string;
+  to: string;
+  groupBy: GroupBy;
+}
+
+export interface RequestsFilter extends RequestConditions {
   /** UTC milliseconds; `until` is exclusive. */
   since?: number | undefined;
   until?: number | undefined;
@@ -56,6 +65,16 @@ export interface CallsQuery {
   limit: number;
   /** Only calls after this one. */
   after?: RequestId | undefined;
+}
+
+export interface SessionsQuery {
+  /** The agent's own id. */
+  id?: string | undefined;
+  project?: string | undefined;
+  agent?: string | undefined;
+  /** UTC milliseconds: only sessions with a request since then. */
+  since?: number | undefined;
+  limit: number;
 }
 
 export interface DashboardQuery {
@@ -98,6 +117,8 @@ export interface Reader {
   followRequests(filter: Pick<RequestsFilter, 'project' | 'status'>): Promise<Follower<RequestView>>;
   /** What of an agent's requests tells them apart, oldest first, running ones included. */
   calls(query: CallsQuery): Promise<CallView[]>;
+  /** The last active first. Throws GwError 404 for an id that none has. */
+  sessions(query: SessionsQuery): Promise<SessionView[]>;
   /** `repo`: only budgets that count requests from this repository. */
   budgets(filter: { project?: string | undefined; repo?: string | undefined }): Promise<BudgetView[]>;
   keys(filter: { project?: string | undefined; revoked?: boolean | undefined }): Promise<KeyView[]>;

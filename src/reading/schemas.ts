@@ -4,6 +4,16 @@ import type { Key, NewKey, RotatedKey } from './key-schemas.ts';
 import { count, nanoUsd, time, usd } from './schema-types.ts';
 
 export { Key, NewKey, RotatedKey } from './key-schemas.ts';
+export {
+  Session,
+  type SessionView,
+  Usage,
+  UsageReport,
+  UsageTrends,
+  type UsageTrendsView,
+  type UsageView,
+  type UsageViewRow,
+} from './usage-schemas.ts';
 
 /*
  * The objects that reading commands print with `--json` and that `/v1/gw` returns. The OpenAPI document is generated
@@ -43,59 +53,6 @@ export const BudgetReport = Budget.extend({
   budget_id: z.string(),
   remaining_usd: usd,
   remaining_nano_usd: nanoUsd,
-});
-
-const figures = {
-  requests: count,
-  blocked_requests: count,
-  failed_requests: count,
-  unpriced_requests: count,
-  input_tokens: count,
-  cached_input_tokens: count,
-  cache_write_tokens: count,
-  output_tokens: count,
-  reasoning_tokens: count,
-  saved_tokens: count,
-  cost_usd: usd,
-  saved_usd: usd,
-};
-const nanoFigures = { cost_nano_usd: nanoUsd, saved_nano_usd: nanoUsd };
-
-const usageKey = {
-  day: z.iso.date().optional(),
-  model: z.string().optional(),
-  project_id: z.string().optional(),
-  process: z.string().optional(),
-  repo: z.string().optional(),
-};
-
-const usageScope = {
-  object: z.literal('usage'),
-  project_id: z.string().nullable(),
-  from: z.iso.date(),
-  to: z.iso.date(),
-  timezone: z.string(),
-  group_by: z.enum(['day', 'model', 'project', 'process', 'repo']),
-};
-
-export const Usage = z.object({
-  ...usageScope,
-  data: z.array(z.object({ ...usageKey, ...figures })),
-  total: z.object(figures),
-});
-
-export const UsageReport = z.object({
-  ...usageScope,
-  data: z.array(z.object({ ...usageKey, ...figures, ...nanoFigures })),
-  total: z.object({ ...figures, ...nanoFigures }),
-});
-
-export const UsageTrends = z.object({
-  object: z.literal('usage_trends'),
-  data: z
-    .array(z.object({ key: z.string(), cost_nano_usd: z.array(nanoUsd).describe('one for each day') }))
-    .nullable()
-    .describe('null for a span too long for a chart'),
 });
 
 const request = {
@@ -363,9 +320,6 @@ export const Dashboard = z.object({
 });
 
 export type BudgetView = z.infer<typeof BudgetReport>;
-export type UsageView = z.infer<typeof UsageReport>;
-export type UsageViewRow = UsageView['data'][number];
-export type UsageTrendsView = z.infer<typeof UsageTrends>;
 export type RequestView = z.infer<typeof RequestReport>;
 export type KeyView = z.infer<typeof Key>;
 export type NewKeyView = z.infer<typeof NewKey>;

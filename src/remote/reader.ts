@@ -2,7 +2,7 @@ import { createCalendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
 import { formatRequestId } from '../ids.ts';
 import type { CallView } from '../reading/call-schema.ts';
-import type { Reader, RequestsQuery } from '../reading/reader.ts';
+import type { Reader, RequestConditions, RequestsQuery } from '../reading/reader.ts';
 import type {
   BudgetView,
   DistrustedBoundView,
@@ -12,6 +12,7 @@ import type {
   ProjectView,
   ProvidersView,
   RequestView,
+  SessionView,
   StatusView,
   UsageTrendsView,
   UsageView,
@@ -68,10 +69,19 @@ export function createRemoteReader(
 
   return {
     calendar,
-    usage: ({ from, to, groupBy, project }) =>
-      get<UsageView>('/v1/gw/usage', { from, to, group_by: groupBy, project_id: project }),
-    usageTrends: ({ from, to, groupBy, project }) =>
-      get<UsageTrendsView>('/v1/gw/usage/trends', { from, to, group_by: groupBy, project_id: project }),
+    usage: ({ from, to, groupBy, ...conditions }) =>
+      get<UsageView>('/v1/gw/usage', { from, to, group_by: groupBy, ...conditionsQuery(conditions) }),
+    usageTrends: ({ from, to, groupBy, ...conditions }) =>
+      get<UsageTrendsView>('/v1/gw/usage/trends', {
+        from,
+        to,
+        group_by: groupBy,
+        ...conditionsQuery(conditions),
+      }),
+    sessions({ id, project, agent, since, limit }) {
+      const path = id === undefined ? '/v1/gw/sessions' : `/v1/gw/sessions/${encodeURIComponent(id)}`;
+      return list<SessionView>(path, { project_id: project, agent, since: timeText(since), limit });
+    },
     requests,
     request: (id) => get<RequestView>(`/v1/gw/requests/${encodeURIComponent(id)}`),
     followRequests: (filter) => followRemote({ ask, requests, clock }, filter),
@@ -106,8 +116,13 @@ export function createRemoteReader(
 
 /** The filter of a request list as query parameters. */
 export function requestsQuery(query: Omit<RequestsQuery, 'limit' | 'before'>): Query {
-  const { project, model, key, status, since, until } = query;
-  return { project_id: project, model, key, status, since: timeText(since), until: timeText(until) };
+  const { since, until, ...conditions } = query;
+  return { ...conditionsQuery(conditions), since: timeText(since), until: timeText(until) };
+}
+
+function conditionsQuery(conditions: RequestConditions): Query {
+  const { project, model, key, agent, session, repo, status } = conditions;
+  return { project_id: project, model, key, agent, session, repo, status };
 }
 
 function timeText(timeMs: number | undefined): string | undefined {

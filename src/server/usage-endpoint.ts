@@ -1,13 +1,12 @@
-import { addDays, type Calendar, isDate } from '../calendar.ts';
+import type { Calendar } from '../calendar.ts';
 import { badRequest, budgetForbidden, notFound } from '../errors.ts';
+import { conditionsOf } from '../reading/request-conditions.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import type { Db } from '../store/database/open.ts';
-import type { Grouping, UsageQuery } from '../store/reports/query.ts';
-import { GROUPINGS } from '../store/reports/query.ts';
+import { GROUP_BYS, GROUP_CHOICES, type GroupBy } from '../store/reports/query.ts';
 import { usageReport } from '../store/reports/usage-report.ts';
 import { usageResponse } from '../store/reports/usage-response.ts';
-
-const DEFAULT_DAYS = 30;
+import { usageSpan } from './usage-span.ts';
 
 export interface UsageContext {
   db: Db;
@@ -18,18 +17,18 @@ export interface UsageContext {
 
 /** `GET /v1/usage`: a report from the rollups. Throws GwError 400, 403 and 404. */
 export async function usageEndpoint(caller: Caller, query: Record<string, string>, context: UsageContext) {
-  const { calendar, now } = context;
-  const to = parseDate(query.to, 'to') ?? calendar.dateOf(now);
-  const from = parseDate(query.from, 'from') ?? addDays(to, 1 - DEFAULT_DAYS);
-  if (from > to) throw badRequest(`"from" (${from}) is after "to" (${to})`, 'from');
+  const { db, calendar, now } = context;
+  const span = usageSpan(query, calendar.dateOf(now));
   const project = projectOf(caller, query.project_id, context);
-  const usageQuery: UsageQuery = {
-    from,
-    to,
+  const { model, key, agent, session, repo, status } = query;
+  const conditions = await conditionsOf({ db, scope: caller }, { model, key, agent, session, repo, status });
+  const usageQuery = {
+    ...conditions,
+    ...span,
     groupBy: parseGrouping(query.group_by),
-    ...(project ? { projectId: project.id } : {}),
+    projectId: project?.id,
   };
-  const report = await usageReport(context.db, calendar, usageQuery);
+  const report = await usageReport(db, calendar, usageQuery);
   return usageResponse(report, {
     ...usageQuery,
     project: project?.name ?? null,
@@ -37,16 +36,10 @@ export async function usageEndpoint(caller: Caller, query: Record<string, string
   });
 }
 
-function parseDate(value: string | undefined, name: string): string | undefined {
-  if (value === undefined || value === '') return undefined;
-  if (!isDate(value)) throw badRequest(`"${name}" is "${value}": use a date of the form YYYY-MM-DD`, name);
-  return value;
-}
-
-function parseGrouping(value: string | undefined): Grouping {
+function parseGrouping(value: string | undefined): GroupBy {
   if (value === undefined || value === '') return 'day';
-  const groupBy = GROUPINGS.find((each) => each === value);
-  if (!groupBy) throw badRequest(`"group_by" is "${value}": use one of ${GROUPINGS.join(', ')}`, 'group_by');
+  const groupBy = GROUP_BYS.find((each) => each === value);
+  if (!groupBy) throw badRequest(`"group_by" is "${value}": use ${GROUP_CHOICES}`, 'group_by');
   return groupBy;
 }
 

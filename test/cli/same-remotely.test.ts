@@ -17,6 +17,12 @@ const READING = [
   'usage -g project --from 7d',
   'usage -g process',
   'usage -g repo -p web',
+  'usage -g agent,model --agent codex',
+  'usage -g session --status ok --month',
+  'sessions',
+  'sessions thread-1 --agent codex',
+  'requests --session thread-0 --until today --since 7d',
+  'requests --session thread-0',
   'requests',
   'requests -s blocked',
   'requests -s failed --since 1h',
@@ -68,7 +74,10 @@ async function served(): Promise<Served> {
   const webKey = await gateway.newKey('web');
   for (let i = 0; i < 3; i++) gateway.upstream.queue(completion({ usage: usageOf(1_000, 200 * i) }));
   for (let i = 0; i < 3; i++)
-    await gateway.post({ model: MODEL, messages: [{ role: 'user', content: `Hi ${i}` }] });
+    await gateway.post(
+      { model: MODEL, messages: [{ role: 'user', content: `Hi ${i}` }] },
+      { headers: { 'user-agent': 'codex_cli/0.1.0', session_id: `thread-${i % 2}` } },
+    );
   const blocked = await gateway.post(
     { model: MODEL, messages: [{ role: 'user', content: 'Hi' }] },
     { headers: { authorization: `Bearer ${webKey}` } },
@@ -114,7 +123,7 @@ describe('reading commands', () => {
   test('show a project key its own project', async () => {
     const { gateway, locally, remotely } = await served();
     const key = await gateway.newKey('web');
-    for (const command of ['usage', 'requests', 'budget list', 'keys list', 'webhooks list']) {
+    for (const command of ['usage', 'requests', 'sessions', 'budget list', 'keys list', 'webhooks list']) {
       const line = `${command} --json`;
       expect([line, (await remotely(line, key)).stdout]).toEqual([
         line,
@@ -147,6 +156,8 @@ describe('reading commands', () => {
       ['usage --from 2026-02-01 --to 2026-01-01', 2],
       ['requests req_00000000000', 5],
       ['requests -s strange', 2],
+      ['usage -s strange', 2],
+      ['sessions thread-9', 5],
       ['prices list made-up-9', 5],
       ['webhooks deliveries wh_99', 5],
       ['budget check', 6],

@@ -6,6 +6,7 @@ import addFormats from 'ajv-formats';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { isObject } from '../../src/json/object.ts';
 import { type ApiOptions, routesOf } from '../../src/server/api.ts';
+import { GROUPINGS } from '../../src/store/reports/query.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { request } from '../support/client.ts';
 import { PLAIN, startGateway, type TestGateway, until } from '../support/gateway.ts';
@@ -113,7 +114,8 @@ test('every route answers as the document says, field for field', async () => {
 
   const start = await call('GET /v1/gw/tail');
   gateway.upstream.queue(completion());
-  const answer = await gateway.post(PLAIN);
+  const headers = { 'user-agent': 'codex_cli/0.1.0', session_id: 'thread-1' };
+  const answer = await gateway.post(PLAIN, { headers });
   const id = answer.header('x-service-request-id') ?? '';
   await gateway.post('{');
   await gateway.settled(2);
@@ -122,10 +124,18 @@ test('every route answers as the document says, field for field', async () => {
 
   await call('GET /v1/gw/openapi.json');
   await call('GET /v1/gw/whoami');
-  for (const group of ['day', 'model', 'project', 'process', 'repo']) {
+  for (const group of [...GROUPINGS, 'agent,model', 'day,session']) {
     await call('GET /v1/gw/usage', {}, { query: `?group_by=${group}` });
     await call('GET /v1/usage', {}, { query: `?group_by=${group}` });
   }
+  const filtered =
+    '?month=2026-01&agent=codex&session=thread-1&status=failed&key=1&model=gpt-5&repo=/srv/shop';
+  await call('GET /v1/gw/usage', {}, { query: filtered });
+  const sessions = await call('GET /v1/gw/sessions', {}, { query: '?agent=codex' });
+  expect(sessions.data).toMatchObject([
+    { id: 'thread-1', agent: 'codex', agent_version: '0.1.0', requests: 1 },
+  ]);
+  expect(await call('GET /v1/gw/sessions/{id}', { id: 'thread-1' })).toEqual(sessions);
   await call('GET /v1/gw/usage/trends', {}, { query: '?group_by=model' });
   await call('GET /v1/gw/usage/trends', {}, { query: '?group_by=model&from=2020-01-01' });
   const page = await call('GET /v1/gw/requests', {}, { query: '?limit=1' });
@@ -233,6 +243,10 @@ describe('the routes of /v1/gw', () => {
       ['usage?from=yesterday', 'from', '"from" is "yesterday": use a date of the form YYYY-MM-DD'],
       ['usage?from=2026-02-01&to=2026-01-01', 'from', '"from" (2026-02-01) is after "to" (2026-01-01)'],
       ['usage?group_by=colour', 'group_by', '"group_by" is "colour"'],
+      ['usage?group_by=day,day', 'group_by', 'or two of them such as agent,model'],
+      ['usage?month=2026-13', 'month', '"month" is "2026-13": use a month of the form YYYY-MM'],
+      ['usage?month=2026-01&to=2026-01-03', 'month', 'use it without "from" and "to"'],
+      ['usage?status=strange', 'status', 'status "strange" is neither an HTTP status nor'],
       ['requests?limit=0', 'limit', '"limit" is "0"'],
       ['requests?limit=1001', 'limit', '"limit" is "1001"'],
       ['requests?limit=many', 'limit', 'use a whole number from 1 to 1000'],

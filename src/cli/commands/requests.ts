@@ -4,29 +4,23 @@ import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { usageError } from '../exit.ts';
 import { readCount } from '../input/count.ts';
-import { parseSince } from '../input/dates.ts';
-import { checkStatus } from '../requests/check-status.ts';
+import { parseTime } from '../input/dates.ts';
+import { addConditions, type ConditionOptions, conditionsFrom } from '../requests/conditions.ts';
 import { requestDetails } from '../requests/details.ts';
 import { requestTable } from '../requests/view.ts';
 import { withReader } from '../with-gateway.ts';
 
-interface Options {
-  project?: string;
-  status?: string;
+interface Options extends ConditionOptions {
   since?: string;
+  until?: string;
   limit: string;
   json?: boolean;
 }
 
 export const requests: SetUp = (command, context) => {
-  command
-    .argument('[id]', 'request to show in full')
-    .option('-p, --project <name>', 'only this project')
-    .option(
-      '-s, --status <status>',
-      'only this outcome: an HTTP status, or ok, blocked, failed, client_gone, ...',
-    )
+  addConditions(command.argument('[id]', 'request to show in full'))
     .option('--since <time>', 'only requests since then: 15m, 1h, 7d, today, YYYY-MM-DD')
+    .option('--until <time>', 'only requests before then')
     .option('-n, --limit <count>', 'maximum number, newest first', '20')
     .option('--json', 'print JSON')
     .action((id: string | undefined, options: Options) =>
@@ -35,13 +29,16 @@ export const requests: SetUp = (command, context) => {
 };
 
 async function list(context: Context, options: Options): Promise<void> {
-  const { project, since } = options;
-  const status = checkStatus(options.status);
+  const conditions = conditionsFrom(options);
   const limit = readCount(options.limit, '--limit', { min: 1, max: 10_000 });
   await withReader(context, async (reader) => {
     const calendar = await reader.calendar();
-    const from = since === undefined ? undefined : parseSince(since, calendar, context.clock.now());
-    const matches = await reader.requests({ project, status, since: from, limit });
+    const now = context.clock.now();
+    const since = parseTime(options.since, '--since', calendar, now);
+    const until = parseTime(options.until, '--until', calendar, now);
+    if (since !== undefined && until !== undefined && since >= until)
+      throw usageError(`--since ${options.since} is not before --until ${options.until}`);
+    const matches = await reader.requests({ ...conditions, since, until, limit });
     if (options.json) sayJson(context, matches);
     else if (matches.length === 0) note(context, 'No requests match.');
     else say(context, requestTable(matches, calendar.timezone, terminalOf(context.stdout, context.env)));

@@ -109,7 +109,7 @@ function endGroup({ pid }: ChildProcess): void {
 /** The record of the first request with the key. A request that broke off is recorded a moment after its client. */
 async function findRequest(context: Context, keyId: number): Promise<string | undefined> {
   for (let tries = 0; tries < 20; tries++) {
-    const found = await withStore(context, (db) => listRequests(db, { keyId }));
+    const found = await withStore(context, (db) => listRequests(db, { keyIds: [keyId] }));
     const first = found.at(-1);
     if (first) return formatRequestId(first.id);
     await sleep(50);

@@ -14,15 +14,25 @@ export function parseDay(text: string, option: string, calendar: Calendar, now: 
 }
 
 /** Parses a moment in the past, as UTC milliseconds: an age (`90s`, `1h`, `7d`), a day or an ISO time. */
-export function parseSince(text: string, calendar: Calendar, now: number): number {
+export function parseSince(text: string, calendar: Calendar, now: number, option = '--since'): number {
   const ago = parseDuration(text);
   if (ago !== undefined) return now - ago;
   if (text === 'today' || text === 'yesterday' || isDate(text)) {
-    return calendar.startOfDate(parseDay(text, '--since', calendar, now));
+    return calendar.startOfDate(parseDay(text, option, calendar, now));
   }
   const time = /^\d{4}-\d{2}-\d{2}T/.test(text) ? Date.parse(text) : Number.NaN;
   if (!Number.isNaN(time)) return time;
-  throw usageError(`--since ${text} is not a time: use 15m, 1h, 7d, today, YYYY-MM-DD or an ISO time`);
+  throw usageError(`${option} ${text} is not a time: use 15m, 1h, 7d, today, YYYY-MM-DD or an ISO time`);
+}
+
+/** As `parseSince`, undefined without a text. */
+export function parseTime(
+  text: string | undefined,
+  option: string,
+  calendar: Calendar,
+  now: number,
+): number | undefined {
+  return text === undefined ? undefined : parseSince(text, calendar, now, option);
 }
 
 /** Parses the length of time of an option, such as `24h`, as milliseconds. */

@@ -1,13 +1,15 @@
 import type { UsageView } from '../../reading/schemas.ts';
 import { clean } from '../../terminal/text.ts';
-import { keyOf } from './rows.ts';
+import { keysOf } from './rows.ts';
 
 /** The rows of a report as RFC 4180 CSV, with the JSON field names as the header. Without the total. */
 export function usageCsv({ data, total, group_by }: UsageView): string {
-  const key = keyOf(group_by);
+  const keys = keysOf(group_by);
   const figures = Object.keys(total) as (keyof UsageView['total'])[];
-  const lines = data.map((row) => [row[key] ?? '', ...figures.map((name) => row[name])].map(field).join(','));
-  return [[key, ...figures].join(','), ...lines].join('\n');
+  const lines = data.map((row) =>
+    [...keys.map((key) => row[key] ?? ''), ...figures.map((name) => row[name])].map(field).join(','),
+  );
+  return [[...keys, ...figures].join(','), ...lines].join('\n');
 }
 
 function field(value: string | number): string {

@@ -1,5 +1,6 @@
 import { formatUsd } from '../../money.ts';
 import type { UsageView } from '../../reading/schemas.ts';
+import { type GroupBy, groupingsOf } from '../../store/reports/query.ts';
 import { bar } from '../../terminal/bars.ts';
 import { fitPoints, peakOf, sparkline } from '../../terminal/chart.ts';
 import { count, plural, tokens } from '../../terminal/numbers.ts';
@@ -29,7 +30,9 @@ export function usageTable(
   const { total, project_id: project, group_by: groupBy, from, to, timezone } = report;
   const rows = rowsOf(report);
   const whose = project === null ? 'all projects' : `project ${project}`;
-  const title = bold(`Usage by ${groupBy}, ${from} to ${to} (${timezone}), ${whose}`);
+  const title = bold(
+    `Usage by ${groupingsOf(groupBy).join(' and ')}, ${from} to ${to} (${timezone}), ${whose}`,
+  );
   if (rows.length === 0) {
     return [title, '', 'No requests yet. To point a client at gw:', '  gw start', '  eval "$(gw env)"'].join(
       '\n',
@@ -49,9 +52,13 @@ export function usageTable(
   ].join('\n');
 }
 
-function columnsFor(groupBy: string, { palette }: Terminal, chart: Column<UsageRow>): Column<UsageRow>[] {
+function columnsFor(groupBy: GroupBy, { palette }: Terminal, chart: Column<UsageRow>): Column<UsageRow>[] {
+  const [first = '', second] = groupingsOf(groupBy);
   return [
-    { header: groupBy, value: (row) => row.key || '-', shrinks: true },
+    { header: first, value: (row) => row.key || '-', shrinks: true },
+    ...(second === undefined
+      ? []
+      : [{ header: second, value: (row: UsageRow) => row.subkey ?? '', shrinks: true }]),
     { header: 'requests', value: (row) => count(row.requests), align: 'right' },
     { header: 'input', value: (row) => tokens(row.input_tokens), align: 'right' },
     { header: 'cached', value: (row) => tokens(row.cached_input_tokens), align: 'right' },

@@ -4,7 +4,7 @@ import { CHANGE, REGISTRATION } from '../../webhooks/validate.ts';
 import { BudgetBody } from '../budgets-endpoint.ts';
 import { deletedOf } from './change-operations.ts';
 import type { Description } from './operation.ts';
-import { listOf } from './read-operations.ts';
+import { listOf, span } from './read-operations.ts';
 import type { EarlierRoute } from './route-list.ts';
 
 const project_id = z.string().optional();
@@ -16,11 +16,10 @@ const deliveries = {
 /** The endpoints that other files handle. */
 export const EARLIER_OPERATIONS: Record<EarlierRoute, Description> = {
   'GET /v1/usage': {
-    summary: 'usage and cost by day, model, project, program or repository',
+    summary:
+      'usage and cost by day, model, project, program, repository, session, agent, key, or two of them',
     query: z.object({
-      project_id,
-      from: z.iso.date().optional(),
-      to: z.iso.date().optional(),
+      ...span,
       group_by: Usage.shape.group_by.optional(),
     }),
     response: Usage,

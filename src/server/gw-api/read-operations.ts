@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { addDays, isDate } from '../../calendar.ts';
 import { badRequest } from '../../errors.ts';
 import { parseRequestId, type RequestId } from '../../ids.ts';
 import { RecordedCall } from '../../reading/call-schema.ts';
@@ -14,6 +13,7 @@ import {
   Project,
   Providers,
   RequestReport,
+  Session,
   Status,
   UsageReport,
   UsageTrends,
@@ -21,11 +21,17 @@ import {
 } from '../../reading/schemas.ts';
 import { FEED_KINDS } from '../../store/dashboard/feed.ts';
 import { WINDOWS } from '../../store/dashboard/reader.ts';
-import { GROUPINGS, type Grouping } from '../../store/reports/query.ts';
+import {
+  GROUP_BYS,
+  GROUP_CHOICES,
+  GROUPINGS,
+  type GroupBy,
+  type Grouping,
+} from '../../store/reports/query.ts';
 import { VERSION } from '../../version.ts';
+import { type SpanQuery, usageSpan } from '../usage-span.ts';
 import { operation } from './operation.ts';
 
-const DEFAULT_DAYS = 30;
 const MAX_PAGE = 1_000;
 
 export const listOf = (item: z.ZodType) => z.object({ object: z.literal('list'), data: z.array(item) });
@@ -39,29 +45,37 @@ const limit = z.coerce
   .int()
   .min(1)
   .max(MAX_PAGE);
-const day = z.string().refine(isDate, { error: 'use a date of the form YYYY-MM-DD' });
+const groupBys = z.enum(GROUP_BYS as [GroupBy], { error: `use ${GROUP_CHOICES}` });
 const groupings = GROUPINGS.filter((each) => each !== 'day');
 
-const span = {
-  from: day.optional().describe('first day; by default 29 days before the last'),
-  to: day.optional().describe('last day; by default today'),
+const conditions = {
   project_id,
+  model: z
+    .string()
+    .optional()
+    .describe('the model that served the request, as provider/model or without the provider'),
+  key: z.string().optional().describe('id or label of a key'),
+  agent: z.string().optional().describe('such as claude'),
+  session: z.string().optional().describe("the agent's own id of a session"),
+  repo: z.string().optional().describe('path of a git repository'),
+  status: z.string().optional().describe('an HTTP status, an outcome, or failed'),
+};
+
+export const span = {
+  from: z.string().optional().describe('first day, YYYY-MM-DD or 7d; by default 29 days before the last'),
+  to: z.string().optional().describe('last day; by default today'),
+  month: z.string().optional().describe('YYYY-MM, instead of from and to'),
+  ...conditions,
 };
 
 const cursorPage = z.object({ object: z.literal('list'), data: z.array(RequestReport) });
 
-interface Span {
-  from?: string | undefined;
-  to?: string | undefined;
-  project_id?: string | undefined;
-}
-
-/** The days of a report. Throws GwError 400 if they are in the wrong order. */
-function spanOf({ from, to, project_id: project }: Span, today: string) {
-  const last = to ?? today;
-  const first = from ?? addDays(last, 1 - DEFAULT_DAYS);
-  if (first > last) throw badRequest(`"from" (${first}) is after "to" (${last})`, 'from');
-  return { from: first, to: last, project };
+/** The query of a report as the reader takes it. */
+function usageFilter<Query extends SpanQuery & { project_id?: string | undefined }>(
+  { from, to, month, project_id: project, ...rest }: Query,
+  today: string,
+) {
+  return { ...rest, ...usageSpan({ from, to, month }, today), project };
 }
 
 /** The request that a page begins beside. Throws GwError 400. */
@@ -93,12 +107,13 @@ export const READ_OPERATIONS = {
     },
   }),
   'GET /v1/gw/usage': operation({
-    summary: 'usage and cost by day, model, project, program or repository',
-    query: z.strictObject({ ...span, group_by: z.enum(GROUPINGS).default('day') }),
+    summary:
+      'usage and cost by day, model, project, program, repository, session, agent, key, or two of them',
+    query: z.strictObject({ ...span, group_by: groupBys.default('day') }),
     response: UsageReport,
     run: async ({ reader, now, query: { group_by: groupBy, ...query } }) => {
       const today = (await reader.calendar()).dateOf(now());
-      return reader.usage({ ...spanOf(query, today), groupBy });
+      return reader.usage({ ...usageFilter(query, today), groupBy });
     },
   }),
   'GET /v1/gw/usage/trends': operation({
@@ -107,16 +122,37 @@ export const READ_OPERATIONS = {
     response: UsageTrends,
     run: async ({ reader, now, query: { group_by: groupBy, ...query } }) => {
       const today = (await reader.calendar()).dateOf(now());
-      return reader.usageTrends({ ...spanOf(query, today), groupBy });
+      return reader.usageTrends({ ...usageFilter(query, today), groupBy });
     },
+  }),
+  'GET /v1/gw/sessions': operation({
+    summary: 'the sessions of agents, the last active first',
+    query: z.strictObject({
+      project_id,
+      agent: conditions.agent,
+      since: timeParameter.optional().describe('only sessions with a request since then'),
+      limit: limit.default(50),
+    }),
+    response: listOf(Session),
+    run: async ({ reader, query: { project_id: project, ...query } }) =>
+      list(await reader.sessions({ ...query, project })),
+  }),
+  'GET /v1/gw/sessions/{id}': operation({
+    summary: "the sessions with an agent's own id: one, unless several agents or projects use it",
+    query: z.strictObject({
+      project_id,
+      agent: conditions.agent,
+      since: timeParameter.optional(),
+      limit: limit.default(50),
+    }),
+    response: listOf(Session),
+    run: async ({ reader, parameters: { id = '' }, query: { project_id: project, ...query } }) =>
+      list(await reader.sessions({ ...query, id, project })),
   }),
   'GET /v1/gw/requests': operation({
     summary: 'requests, newest first',
     query: z.strictObject({
-      project_id,
-      model: z.string().optional().describe('the model that served the request, or that it asked for'),
-      key: z.string().optional().describe('id or label of a key'),
-      status: z.string().optional().describe('an HTTP status, an outcome, or failed'),
+      ...conditions,
       since: timeParameter.optional(),
       until: timeParameter.optional().describe('exclusive'),
       limit: limit.default(50),

@@ -14,6 +14,7 @@ const DIMS = [
   'agent_id',
   'repo_id',
   'process_id',
+  'session_id',
 ] as const;
 
 const FAILURES = [OUTCOMES.upstream_error, OUTCOMES.upstream_failed, OUTCOMES.refused, OUTCOMES.crashed];
@@ -25,6 +26,12 @@ const FIGURES: Partial<Record<Counter, string>> = {
   failed_requests: `outcome IN (${FAILURES.join(', ')})`,
   unpriced_requests: `(flags & ${FLAGS.unpriced}) <> 0`,
 };
+/** SQL for a record as a row of usage: its dimensions and its figures. */
+export const FIGURES_OF_RECORD = [
+  'id / 4096 + 1735689600000 AS bucket',
+  ...DIMS,
+  ...COUNTERS.map((name) => `${FIGURES[name] ?? name} AS ${name}`),
+].join(', ');
 const SUMS = COUNTERS.map((name) => `sum(${FIGURES[name] ?? name}) AS ${name}`).join(', ');
 
 /** Usage is read by quarters of an hour, which buckets are made of. */

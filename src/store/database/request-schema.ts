@@ -154,6 +154,7 @@ export const usageDims = sqliteTable(
     agentId: integer('agent_id').notNull(),
     repoId: integer('repo_id').notNull(),
     processId: integer('process_id').notNull(),
+    sessionId: integer('session_id').notNull().default(0),
   },
   (table) => [
     uniqueIndex('usage_dims_unique').on(
@@ -165,6 +166,7 @@ export const usageDims = sqliteTable(
       table.agentId,
       table.repoId,
       table.processId,
+      table.sessionId,
     ),
   ],
 );

@@ -95,15 +95,21 @@ export const budgets = sqliteTable(
     windowPostedNanoUsd: integer('window_posted_nano_usd'),
     /** It counts only requests from this repository; '': all of the project's. */
     repo: text().notNull().default(''),
-    /** What else it is for, besides a repository: `run` and the run's id; '': nothing. */
+    /** What else it is for, besides a repository: a run, key, session or agent, or `each` of a kind; '': nothing. */
     scopeKind: text('scope_kind').notNull().default(''),
     scopeValue: text('scope_value').notNull().default(''),
     /** It counts only requests with this key; 0: all of the project's. */
     keyId: integer('key_id').notNull().default(0),
+    /** The cap for each session, agent or key that it belongs to; 0: none. */
+    parentId: integer('parent_id').notNull().default(0),
     /** JSON: the shares of the cap at which alerts are sent, ascending; '': `alert_percent` alone, the lowest. */
     alertPercents: text('alert_percents').notNull().default(''),
   },
-  (t) => [uniqueIndex('budgets_live').on(t.projectId, t.period, t.repo, t.scopeKind, t.scopeValue)],
+  (t) => [
+    uniqueIndex('budgets_live').on(t.projectId, t.period, t.repo, t.scopeKind, t.scopeValue),
+    index('budgets_of_project').on(t.projectId),
+    index('budgets_members').on(t.parentId, t.scopeValue),
+  ],
 );
 
 /** Raises of caps that end by themselves. `budgets.cap_nano_usd` includes them until then. */
@@ -143,10 +149,10 @@ export const budgetPeriods = sqliteTable(
     /** The cap version whose event was emitted last; 0: none. */
     thresholdVersion: integer('threshold_version').notNull().default(0),
     exceededVersion: integer('exceeded_version').notNull().default(0),
-    /** The highest alert that `threshold_version` has had; 0: the only one, or none. */
-    thresholdPercent: integer('threshold_percent').notNull().default(0),
     /** 1: a minute of a rolling budget. */
     rolling: integer().notNull().default(0),
+    /** The highest alert that `threshold_version` has had; 0: the only one, or none. */
+    thresholdPercent: integer('threshold_percent').notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.budgetId, table.start] }),

@@ -1,7 +1,7 @@
 import { COUNTERS, prepareSummedUntil, SUM_KINDS } from '../archive/usage-sums.ts';
 import type { Db } from '../database/open.ts';
 import type { UsageSpan } from './by-day.ts';
-import { FROM_GW, SUMS, type UsageRow } from './figures.ts';
+import { byCost, FROM_GW, SUMS, type UsageRow } from './figures.ts';
 
 const DAY_MS = 86_400_000;
 const KEY = 'project_id, provider_id, model_id';
@@ -44,9 +44,7 @@ export function usageByName(db: Db, span: UsageSpan & { groupBy: 'model' | 'proj
        UNION ALL ${usage('journaled_usage', '@from', '@to')}
      ) GROUP BY ${key}) u ${joins} GROUP BY 1 HAVING sum(u.requests) > 0`,
   );
-  return rows
-    .all({ kind: kindOf(span), from, firstDay, lastDay, to, projectId })
-    .sort((a, b) => b.costNanoUsd - a.costNanoUsd || b.requests - a.requests || (a.key < b.key ? -1 : 1));
+  return rows.all({ kind: kindOf(span), from, firstDay, lastDay, to, projectId }).sort(byCost);
 }
 
 function kindOf({

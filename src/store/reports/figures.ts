@@ -18,8 +18,10 @@ export interface UsageFigures {
 }
 
 export interface UsageRow extends UsageFigures {
-  /** The day (YYYY-MM-DD), `provider/model`, project name, program, or path of a repository. */
+  /** The day (YYYY-MM-DD), `provider/model`, name of a project, program, agent or key, path of a repository, or session. */
   key: string;
+  /** The second key of a report by two things. */
+  subkey?: string;
 }
 
 const FIGURES: Record<keyof UsageFigures, string> = {
@@ -52,4 +54,14 @@ export function sumFigures(rows: readonly UsageFigures[]): UsageFigures {
   const total = Object.fromEntries(FIGURE_NAMES.map((name) => [name, 0])) as unknown as UsageFigures;
   for (const row of rows) addFigures(total, row);
   return total;
+}
+
+/** Highest cost first. */
+export function byCost(a: UsageRow, b: UsageRow): number {
+  return (
+    b.costNanoUsd - a.costNanoUsd ||
+    b.requests - a.requests ||
+    (a.key < b.key ? -1 : Number(a.key > b.key)) ||
+    ((a.subkey ?? '') < (b.subkey ?? '') ? -1 : 1)
+  );
 }

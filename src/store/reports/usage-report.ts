@@ -1,10 +1,10 @@
 import { addDays, type Calendar } from '../../calendar.ts';
 import type { Db } from '../database/open.ts';
 import { usageByDay } from './by-day.ts';
+import { usageByGroup } from './by-group.ts';
 import { usageByName } from './by-name.ts';
-import { usageByOrigin } from './by-origin.ts';
 import { sumFigures, type UsageFigures, type UsageRow } from './figures.ts';
-import type { UsageQuery } from './query.ts';
+import { groupingsOf, type UsageQuery } from './query.ts';
 
 export type { UsageFigures, UsageRow } from './figures.ts';
 export { usageTrends } from './trends.ts';
@@ -15,26 +15,22 @@ export interface UsageReport {
 }
 
 /**
- * Usage over a span of days, by day in order, or by a name with the highest cost first. Summed hours are read from the
- * sums, later ones from the rollups and the journal: a report over years reads a few thousand rows, however many requests there were.
+ * Usage over a span of days, by day in order, or by a name with the highest cost first. Where nothing but a project is
+ * asked for, summed hours are read from the sums and later ones from the rollups and the journal: a report over years
+ * reads a few thousand rows, however many requests there were.
  */
 export async function usageReport(db: Db, calendar: Calendar, query: UsageQuery): Promise<UsageReport> {
-  const { groupBy, projectId } = query;
-  const from = calendar.startOfDate(query.from);
-  const to = calendar.startOfDate(addDays(query.to, 1));
-  const span = { from, to, projectId };
+  const { from: first, to: last, groupBy, ...conditions } = query;
+  const { projectId, ...filter } = conditions;
+  const from = calendar.startOfDate(first);
+  const to = calendar.startOfDate(addDays(last, 1));
+  const isFiltered = Object.values(filter).some((value) => value !== undefined);
   // One transaction, so that an hour that is summed meanwhile is counted once.
   const readRows = db.transaction(() => {
-    switch (groupBy) {
-      case 'day':
-        return usageByDay(db, calendar, span);
-      case 'model':
-      case 'project':
-        return usageByName(db, { ...span, groupBy });
-      case 'process':
-      case 'repo':
-        return usageByOrigin(db, { ...span, groupBy }, sumFigures(usageByDay(db, calendar, span)));
-    }
+    if (!isFiltered && groupBy === 'day') return usageByDay(db, calendar, { from, to, projectId });
+    if (!isFiltered && (groupBy === 'model' || groupBy === 'project'))
+      return usageByName(db, { from, to, projectId, groupBy });
+    return usageByGroup(db, calendar, { from, to, groups: groupingsOf(groupBy), conditions });
   });
   const rows = readRows();
   return { rows, total: sumFigures(rows) };

@@ -1,12 +1,12 @@
 import { usdNumber } from '../../money.ts';
-import type { Grouping } from './query.ts';
+import { type GroupBy, type Grouping, groupingsOf } from './query.ts';
 import type { UsageFigures, UsageReport, UsageRow } from './usage-report.ts';
 
 /** The query that a usage response repeats. */
 export interface UsageScope {
   from: string;
   to: string;
-  groupBy: Grouping;
+  groupBy: GroupBy;
   /** The name of the only project; null: all projects. */
   project: string | null;
   timezone: string;
@@ -33,10 +33,20 @@ export function usageResponse(
 /** One row of the response. */
 export function usageResponseRow(
   row: UsageRow,
-  groupBy: Grouping,
+  groupBy: GroupBy,
   { nano = false } = {},
 ): Record<string, string | number> {
-  return { [groupBy === 'project' ? 'project_id' : groupBy]: row.key, ...figuresOf(row, nano) };
+  const [first = 'day', second] = groupingsOf(groupBy).map(fieldOf);
+  return {
+    [first]: row.key,
+    ...(second === undefined ? {} : { [second]: row.subkey ?? '' }),
+    ...figuresOf(row, nano),
+  };
+}
+
+/** The field of a row that has its key. */
+function fieldOf(grouping: Grouping): string {
+  return grouping === 'project' ? 'project_id' : grouping;
 }
 
 function figuresOf(figures: UsageFigures, nano: boolean): Record<string, number> {

@@ -5,7 +5,7 @@ import { OUTCOMES, type Outcome, SOURCES, type Source } from '../ledger/record.t
 /** Which requests to list; undefined fields match all. */
 export interface RequestFilter {
   projectId?: number | undefined;
-  keyId?: number | undefined;
+  keyIds?: readonly number[] | undefined;
   /** The model that served it, as `provider/model` or without the provider, or that it asked for. */
   model?: string | undefined;
   agent?: string | undefined;
@@ -16,7 +16,7 @@ export interface RequestFilter {
   /** UTC milliseconds: from `since` on, and before `until`. */
   since?: number | undefined;
   until?: number | undefined;
-  outcome?: Outcome | undefined;
+  outcomes?: readonly Outcome[] | undefined;
   /** HTTP status. */
   status?: number | undefined;
   source?: Source | undefined;
@@ -30,7 +30,7 @@ const DEFAULT_LIMIT = 50;
 
 /** The ids of the newest requests that match, newest first: those of the journal and of the archive. */
 export function findRequests(db: Db, filter: RequestFilter): RequestId[] {
-  const shared = ['TRUE', ...conditionsOf(db, filter)].join(' AND ');
+  const shared = ['TRUE', ...sharedConditions(db, filter)].join(' AND ');
   const models: ModelCondition[] =
     filter.model === undefined ? [{ sql: 'TRUE' }] : modelConditions(db, filter.model);
   // Each has an index of its own, in the order of ids: with OR, SQLite would sort all that match.
@@ -48,8 +48,16 @@ export function findRequests(db: Db, filter: RequestFilter): RequestId[] {
 }
 
 /** SQL conditions, with numbers written out. */
-function conditionsOf(db: Db, filter: RequestFilter): string[] {
-  const { projectId, keyId, status, outcome, source, since, until, after, before } = filter;
+export function conditionsOf(db: Db, filter: RequestFilter): string[] {
+  const { model } = filter;
+  if (model === undefined) return sharedConditions(db, filter);
+  const pairs = servedModels(db, model).map((sql) => `(${sql})`);
+  return [...sharedConditions(db, filter), pairs.length === 0 ? 'FALSE' : `(${pairs.join(' OR ')})`];
+}
+
+/** All of them but the model's. */
+function sharedConditions(db: Db, filter: RequestFilter): string[] {
+  const { projectId, status, outcomes, source, since, until, after, before } = filter;
   const idOf = (name: string) =>
     db.prepare<[string], number>('SELECT id FROM names WHERE name = ?').pluck().get(name) ?? -1;
   const equals = (column: string, value: number | undefined) =>
@@ -59,15 +67,22 @@ function conditionsOf(db: Db, filter: RequestFilter): string[] {
     ...equals(column, value),
     ...(value === undefined || value === usual ? [] : [`${column} <> ${usual}`]),
   ];
+  const among = (column: string, values: readonly number[] | undefined) =>
+    values?.length === 1 ? equals(column, values[0]) : values ? [`${column} IN (${values.join(', ')})`] : [];
   const named = (column: string, name: string | undefined) =>
     equalsRare(column, name === undefined ? undefined : idOf(name), 0);
   const compared = (operator: string, id: number | undefined) =>
     id === undefined ? [] : [`id ${operator} ${Math.trunc(id)}`];
   return [
     ...equals('project_id', projectId),
-    ...equals('key_id', keyId),
+    ...among('key_id', filter.keyIds),
     ...equalsRare('status', status, 200),
-    ...equalsRare('outcome', outcome && OUTCOMES[outcome], OUTCOMES.ok),
+    ...(outcomes?.length === 1
+      ? equalsRare('outcome', outcomes[0] && OUTCOMES[outcomes[0]], OUTCOMES.ok)
+      : among(
+          'outcome',
+          outcomes?.map((outcome) => OUTCOMES[outcome]),
+        )),
     ...equals('source', source && SOURCES[source]),
     ...named('agent_id', filter.agent),
     ...named('repo_id', filter.repo),
@@ -85,9 +100,18 @@ interface ModelCondition {
   index?: string;
 }
 
-/** The models that served under a name, with their provider or without, and that requests asked for. */
+/** The models that served under a name, and that requests asked for. */
 function modelConditions(db: Db, model: string): ModelCondition[] {
-  const served = db
+  const asked = db.prepare<[string], number>('SELECT id FROM names WHERE name = ?').pluck().get(model) ?? -1;
+  return [
+    ...servedModels(db, model).map((sql) => ({ sql })),
+    { sql: `asked_model_id = ${asked} AND asked_model_id <> model_id`, index: 'requests_of_asked_model' },
+  ];
+}
+
+/** A condition for each model that served under a name. It may contain slashes, so providers are looked for as well. */
+function servedModels(db: Db, model: string): string[] {
+  const pairs = db
     .prepare<[string, string, string], { provider: number; model: number }>(
       `SELECT u.provider_id AS provider, u.model_id AS model
        FROM (SELECT provider_id, model_id FROM usage_dims UNION SELECT provider_id, model_id FROM journal) u
@@ -95,11 +119,7 @@ function modelConditions(db: Db, model: string): ModelCondition[] {
        WHERE m.name = ? OR v.name || '/' || m.name = ? OR m.name = v.name || '/' || ?`,
     )
     .all(model, model, model);
-  const asked = db.prepare<[string], number>('SELECT id FROM names WHERE name = ?').pluck().get(model) ?? -1;
-  return [
-    ...served.map((pair) => ({ sql: `model_id = ${pair.model} AND provider_id = ${pair.provider}` })),
-    { sql: `asked_model_id = ${asked} AND asked_model_id <> model_id`, index: 'requests_of_asked_model' },
-  ];
+  return pairs.map((pair) => `model_id = ${pair.model} AND provider_id = ${pair.provider}`);
 }
 
 function sessionCondition(db: Db, session: string): string {

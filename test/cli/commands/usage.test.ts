@@ -136,9 +136,38 @@ describe('gw usage', () => {
     expect(await days('--from', 'today')).toEqual(['2026-01-01']);
   });
 
+  test('filters, takes a month, and groups by two things', async () => {
+    const cli = await spendingHome();
+    const rows = async (...args: string[]) => {
+      const { data } = await cli.json<{ data: Record<string, unknown>[] }>(['usage', ...args]);
+      return data.map(({ day, model, project_id, key, requests }) => [day, model, project_id, key, requests]);
+    };
+    expect(await rows('--month', '2025-12', '-g', 'project,day')).toEqual([
+      ['2025-12-31', undefined, 'web', undefined, 1],
+      ['2025-12-30', undefined, 'default', undefined, 1],
+    ]);
+    expect(await rows('--month', '-g', 'day,model', '--status', 'ok')).toEqual([
+      ['2026-01-01', 'openai/gpt-4.1-mini', undefined, undefined, 1],
+      ['2026-01-01', 'openai/made-up-1', undefined, undefined, 1],
+    ]);
+    expect(await rows('--model', 'made-up-1', '-g', 'key')).toEqual([
+      [undefined, undefined, undefined, expect.any(String), 1],
+    ]);
+    expect(await rows('--session', 'none', '-g', 'agent')).toEqual([]);
+    const table = await cli.run(['usage', '--month', '2025-12', '-g', 'project,model', '--ascii']);
+    expect(table.stdout).toMatch(/^Usage by project and model, 2025-12-01 to 2025-12-31/);
+    expect(table.stdout).toMatch(/^web +openai\/gpt-4.1-mini +1 /m);
+    const csv = await cli.run(['usage', '--month', '2025-12', '-g', 'project,model', '--csv']);
+    expect(csv.stdout).toMatch(/^project_id,model,requests,/);
+  });
+
   test.each([
     [['--from', '2026-02-30'], 2, '--from 2026-02-30 is not a day'],
     [['--from', '2026-01-01', '--to', '2025-12-31'], 2, '--from 2026-01-01 is after --to 2025-12-31'],
+    [['--group-by', 'day,day'], 2, 'or two of them such as agent,model'],
+    [['--month', '2026-13'], 2, '--month 2026-13 is not a month'],
+    [['--month', '--to', 'today'], 2, '--month is for a whole month'],
+    [['--status', 'strange'], 2, '--status strange is neither an HTTP status nor'],
     [['--group-by', 'hour'], 2, 'Allowed choices are day, model, project'],
     [['--json', '--csv'], 2, 'cannot be used with'],
     [['-p', 'nobody'], 5, 'no project "nobody". See: gw projects list'],

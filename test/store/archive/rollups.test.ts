@@ -1,8 +1,10 @@
+import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { addDays, createCalendar } from '../../../src/calendar.ts';
 import { requestIdAt } from '../../../src/ids.ts';
 import { bucketOf } from '../../../src/store/archive/usage-bucket.ts';
+import type { Db } from '../../../src/store/database/open.ts';
 import {
   FLAGS,
   isFailure,
@@ -10,7 +12,8 @@ import {
   type Outcome,
   type RequestRecord,
 } from '../../../src/store/ledger/record.ts';
-import { GROUPINGS } from '../../../src/store/reports/query.ts';
+import { GROUP_BYS, GROUPINGS, type Grouping, groupingsOf } from '../../../src/store/reports/query.ts';
+import { listSessions } from '../../../src/store/reports/sessions.ts';
 import { type UsageFigures, usageReport } from '../../../src/store/reports/usage-report.ts';
 import { NO_USAGE } from '../../../src/usage.ts';
 import {
@@ -89,6 +92,9 @@ const records = fc.array(
       { process: 'curl', repo: '/srv/shop' },
       { process: 'claude', repo: '/srv/shop' },
     ),
+    keyId: fc.constantFrom(1, 2, 3),
+    agent: fc.constantFrom(undefined, 'claude', 'codex'),
+    session: fc.constantFrom(undefined, 's1', 's2'),
   }),
   { minLength: 1, maxLength: 60 },
 );
@@ -135,6 +141,73 @@ function figuresOf(record: RequestRecord): UsageFigures {
   };
 }
 
+/** The names of keys 1 to 3: two have one label, and one has none. */
+const KEYS = ['ci', '2', 'ci'];
+
+function keysOf(record: RequestRecord, date: string): Record<Grouping, string> {
+  return {
+    day: date,
+    model: record.provider ? `${record.provider}/${record.model}` : record.model,
+    project: `p${record.projectId}`,
+    process: record.origin?.process || 'unknown',
+    repo: record.origin?.repo || 'unknown',
+    session: record.session ?? 'unknown',
+    agent: record.agent ?? 'unknown',
+    key: KEYS[record.keyId - 1] ?? '',
+  };
+}
+
+const filters = fc.record(
+  {
+    keyIds: fc.constantFrom<number[]>([], [1], [1, 3]),
+    model: fc.constantFrom('small', 'openai/large'),
+    agent: fc.constantFrom('claude', 'nobody'),
+    session: fc.constantFrom('s1', 's2'),
+    repo: fc.constantFrom('/srv/shop'),
+    status: fc.constantFrom(200, 429),
+    outcomes: fc.constantFrom<Outcome[]>(['blocked'], ['upstream_error', 'refused']),
+  },
+  { requiredKeys: [] },
+);
+type Filter = typeof filters extends fc.Arbitrary<infer T> ? T : never;
+
+function passes(record: RequestRecord, filter: Filter): boolean {
+  const { provider, model, keyId, agent, session, origin, status, outcome } = record;
+  return (
+    (!filter.keyIds || filter.keyIds.includes(keyId)) &&
+    (!filter.model || [model, `${provider}/${model}`].includes(filter.model)) &&
+    (!filter.agent || agent === filter.agent) &&
+    (!filter.session || session === filter.session) &&
+    (!filter.repo || origin?.repo === filter.repo) &&
+    (!filter.status || status === filter.status) &&
+    (!filter.outcomes || filter.outcomes.includes(outcome))
+  );
+}
+
+/** The figures of sessions are those of their records, archived or not. */
+function checkSessions(db: Db, all: RequestRecord[], projectId: number | undefined): void {
+  const counted = all.filter((each) => projectId === undefined || each.projectId === projectId);
+  const nameOf = (project: string, agent: string, id: string) => `${project} ${agent} ${id}`;
+  const expected = new Map<string, UsageFigures[]>();
+  for (const record of counted) {
+    if (record.session === undefined) continue;
+    const name = nameOf(`p${record.projectId}`, record.agent ?? '', record.session);
+    expected.set(name, [...(expected.get(name) ?? []), figuresOf(record)]);
+  }
+  const found = listSessions(db, { projectId, limit: 100 }).map((session) => [
+    nameOf(session.project, session.agent, session.id),
+    [session.requests, session.blockedRequests, session.inputTokens, session.costNanoUsd],
+  ]);
+  expect(Object.fromEntries(found)).toEqual(
+    Object.fromEntries(
+      [...expected].map(([name, figures]) => {
+        const { requests, blockedRequests, inputTokens, costNanoUsd } = sum(figures);
+        return [name, [requests, blockedRequests, inputTokens, costNanoUsd]];
+      }),
+    ),
+  );
+}
+
 function sum(all: UsageFigures[]): UsageFigures {
   const total = figuresOf(recordOf(0));
   for (const name of Object.keys(total) as (keyof UsageFigures)[])
@@ -158,9 +231,15 @@ describe('usageReport()', () => {
         fc.integer({ min: 0, max: 40 }),
         fc.option(fc.integer({ min: 1, max: 3 }), { nil: undefined }),
         fc.array(fc.integer({ min: NOON - 41 * DAY_MS, max: NOON + HOUR_MS }), { maxLength: 9 }),
-        async (timezone, drawn, daysBack, length, projectId, sumUntil) => {
+        fc.constantFrom(...GROUP_BYS),
+        filters,
+        async (timezone, drawn, daysBack, length, projectId, sumUntil, pair, filter) => {
           const db = await memoryDatabase();
           addProjects(db, 3);
+          const label = db.prepare(
+            "INSERT INTO keys (project_id, hash, hint, label, admin, created_at) VALUES (1, ?, 'hint', ?, 0, 0)",
+          );
+          for (const name of KEYS) label.run(randomBytes(8), name === '2' ? null : name);
           const world = createWorld({ timezone });
           const daemon = startDaemon(db, world, 0);
           const { ledger } = daemon;
@@ -180,27 +259,33 @@ describe('usageReport()', () => {
             .map((record, i) => ({ record, date: calendar.dateOf(drawn[i]?.timeMs ?? 0) }))
             .filter(({ date }) => date >= from && date <= to)
             .filter(({ record }) => projectId === undefined || record.projectId === projectId);
-          for (const groupBy of GROUPINGS) {
-            const query = { from, to, groupBy, ...(projectId === undefined ? {} : { projectId }) };
-            const { rows, total } = await usageReport(db, calendar, query);
+          for (const groupBy of [...GROUPINGS, pair]) {
+            const { rows, total } = await usageReport(db, calendar, {
+              from,
+              to,
+              groupBy,
+              projectId,
+              ...filter,
+            });
+            const counted = matching.filter(({ record }) => passes(record, filter));
             const expected = new Map<string, UsageFigures[]>();
-            for (const { record, date } of matching) {
-              const model = record.provider ? `${record.provider}/${record.model}` : record.model;
-              const { process, repo } = record.origin ?? { process: '', repo: '' };
-              const key = {
-                day: date,
-                model,
-                project: `p${record.projectId}`,
-                process: process || 'unknown',
-                repo: repo || 'unknown',
-              }[groupBy];
+            for (const { record, date } of counted) {
+              const keys = keysOf(record, date);
+              const key = groupingsOf(groupBy)
+                .map((each) => keys[each])
+                .join(' | ');
               expected.set(key, [...(expected.get(key) ?? []), figuresOf(record)]);
             }
-            expect(Object.fromEntries(rows.map(({ key, ...figures }) => [key, figures]))).toEqual(
+            const found = rows.map(({ key, subkey, ...figures }) => [
+              [key, subkey].filter((each) => each !== undefined).join(' | '),
+              figures,
+            ]);
+            expect(Object.fromEntries(found)).toEqual(
               Object.fromEntries([...expected].map(([key, figures]) => [key, sum(figures)])),
             );
-            expect(total).toEqual(sum(matching.map(({ record }) => figuresOf(record))));
+            expect(total).toEqual(sum(counted.map(({ record }) => figuresOf(record))));
           }
+          checkSessions(db, all, projectId);
           db.close();
         },
       );

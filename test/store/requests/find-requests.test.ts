@@ -14,7 +14,7 @@ const named =
 const CASES: [filter: RequestFilter, matches: (record: RequestRecord, index: number) => boolean][] = [
   [{}, () => true],
   [{ projectId: 2 }, ({ projectId }) => projectId === 2],
-  [{ keyId: 3 }, ({ keyId }) => keyId === 3],
+  [{ keyIds: [3] }, ({ keyId }) => keyId === 3],
   [{ model: 'openai/small' }, ({ model }) => model === 'small'],
   [{ model: 'small' }, named('small')],
   [{ model: 'auto' }, named('auto')],
@@ -31,9 +31,9 @@ const CASES: [filter: RequestFilter, matches: (record: RequestRecord, index: num
   [{ status: 200 }, ({ status }) => status === 200],
   [{ status: 500 }, ({ status }) => status === 500],
   [{ status: 418 }, () => false],
-  [{ outcome: 'ok' }, ({ outcome }) => outcome === 'ok'],
+  [{ outcomes: ['ok'] }, ({ outcome }) => outcome === 'ok'],
   [
-    { outcome: 'upstream_error', projectId: 1 },
+    { outcomes: ['upstream_error'], projectId: 1 },
     ({ outcome, projectId }) => outcome !== 'ok' && projectId === 1,
   ],
   [{ since: NOON + 5, until: NOON + 9 }, (_, index) => index >= 5 && index < 9],

@@ -112,7 +112,7 @@ describe('listRequests()', () => {
     const ids = async (filter: Parameters<typeof listRequests>[1]) =>
       (await listRequests(db, filter)).map(({ id }) => id);
     expect(await ids({ projectId: 2 })).toEqual([b]);
-    expect(await ids({ outcome: 'ok' })).toEqual([a]);
+    expect(await ids({ outcomes: ['ok'] })).toEqual([a]);
     expect(await ids({ status: 429 })).toEqual([c]);
     expect(await ids({ since: NOON + 60_000 })).toEqual([d, c, b]);
     expect(await ids({ after: b })).toEqual([d, c]);

@@ -1,0 +1,88 @@
+import { formatUsd } from '../../money.ts';
+import type { SessionView } from '../../reading/schemas.ts';
+import { count, tokens } from '../../terminal/numbers.ts';
+import { type Column, table } from '../../terminal/table.ts';
+import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import { createTimeFormat, timeColumn } from '../../terminal/time.ts';
+import type { SetUp } from '../command.ts';
+import { type Context, note, say, sayJson } from '../context.ts';
+import { readCount } from '../input/count.ts';
+import { parseSince } from '../input/dates.ts';
+import { requestTable } from '../requests/view.ts';
+import { withReader } from '../with-gateway.ts';
+
+interface Options {
+  project?: string;
+  agent?: string;
+  since?: string;
+  limit: string;
+  json?: boolean;
+}
+
+/** The requests that are shown of one session. */
+const REQUESTS_SHOWN = 20;
+
+export const sessions: SetUp = (command, context) => {
+  command
+    .argument('[id]', 'session to show with its requests')
+    .option('--since <time>', 'only sessions with a request since then: 1h, 7d, today, YYYY-MM-DD')
+    .option('-a, --agent <name>', 'only sessions of this agent: claude, codex, ...')
+    .option('-p, --project <name>', 'only this project')
+    .option('-n, --limit <count>', 'maximum number, the last active first', '50')
+    .option('--json', 'print JSON')
+    .action((id: string | undefined, options: Options) => run(context, id, options));
+};
+
+async function run(context: Context, id: string | undefined, options: Options): Promise<void> {
+  const { project, agent, since } = options;
+  const limit = readCount(options.limit, '--limit', { min: 1, max: 1_000 });
+  await withReader(context, async (reader) => {
+    const calendar = await reader.calendar();
+    const from = since === undefined ? undefined : parseSince(since, calendar, context.clock.now());
+    const found = await reader.sessions({ id, project, agent, since: from, limit });
+    if (options.json) return sayJson(context, found);
+    if (found.length === 0)
+      return note(context, 'No sessions: no request named one. Agents that do: gw connect');
+    const terminal = terminalOf(context.stdout, context.env);
+    say(context, sessionTable(found, calendar.timezone, terminal));
+    if (id === undefined) return;
+    const requests = await reader.requests({ session: id, project, agent, limit: REQUESTS_SHOWN });
+    if (requests.length > 0) say(context, `\n${requestTable(requests, calendar.timezone, terminal)}`);
+  });
+}
+
+/** Sessions as a table, the last active first. */
+function sessionTable(sessions: SessionView[], timezone: string, terminal: Terminal): string {
+  const { palette } = terminal;
+  const timeText = timeColumn(
+    sessions.map(({ last_at }) => Date.parse(last_at)),
+    createTimeFormat(timezone),
+  );
+  const manyProjects = new Set(sessions.map(({ project_id }) => project_id)).size > 1;
+  const columns: Column<SessionView>[] = [
+    { header: 'session', value: ({ id }) => id, shrinks: true },
+    { header: 'agent', value: ({ agent }) => agent ?? '-' },
+    ...(manyProjects
+      ? [{ header: 'project', value: (row: SessionView) => row.project_id, shrinks: true }]
+      : []),
+    { header: 'last', value: ({ last_at }) => timeText(Date.parse(last_at)) },
+    { header: 'requests', value: (row) => count(row.requests), align: 'right' },
+    {
+      header: 'blocked',
+      value: (row) => (row.blocked_requests === 0 ? '-' : count(row.blocked_requests)),
+      align: 'right',
+    },
+    {
+      header: 'in>out',
+      value: (row) => `${tokens(row.input_tokens)}>${tokens(row.output_tokens)}`,
+      align: 'right',
+    },
+    {
+      header: 'cost',
+      value: (row) => formatUsd(row.cost_nano_usd),
+      align: 'right',
+      style: (text) => palette.bold(text),
+    },
+  ];
+  return [palette.bold(`Sessions (${timezone})`), '', ...table(sessions, columns, { terminal })].join('\n');
+}

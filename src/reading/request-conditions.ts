@@ -1,0 +1,34 @@
+import { badRequest } from '../errors.ts';
+import { listKeys } from '../store/accounts/keys.ts';
+import type { Db } from '../store/database/open.ts';
+import type { UsageConditions } from '../store/reports/query.ts';
+import type { RequestConditions } from './reader.ts';
+import { projectToRead, type Scope } from './scope.ts';
+import { parseStatus, STATUS_NAMES, type StatusFilter } from './status-filter.ts';
+
+/** The conditions as the store takes them. Throws GwError 400, 403 and 404. */
+export async function conditionsOf(
+  { db, scope }: { db: Db; scope: Scope },
+  { project, model, key, agent, session, repo, status }: RequestConditions,
+): Promise<UsageConditions> {
+  const projectId = projectToRead(db, scope, project);
+  const keyIds = key === undefined ? undefined : await keyIdsOf(db, key, projectId);
+  return { projectId, model, keyIds, agent, session, repo, ...statusOf(status) };
+}
+
+/** The keys with a label, or else the one with that id; revoked ones too. */
+async function keyIdsOf(db: Db, text: string, projectId: number | undefined): Promise<number[]> {
+  const keys = await listKeys(db, projectId);
+  const labelled = keys.filter(({ label }) => label === text);
+  return (labelled.length > 0 ? labelled : keys.filter(({ id }) => String(id) === text)).map(({ id }) => id);
+}
+
+/** Throws GwError 400. */
+export function statusOf(text: string | undefined): StatusFilter {
+  const status = text === undefined ? {} : parseStatus(text);
+  if (status) return status;
+  throw badRequest(
+    `status "${text}" is neither an HTTP status nor one of: ${STATUS_NAMES.join(', ')}`,
+    'status',
+  );
+}

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { GROUP_BYS, type GroupBy } from '../store/reports/query.ts';
+import { count, nanoUsd, time, usd } from './schema-types.ts';
+
+const figures = {
+  requests: count,
+  blocked_requests: count,
+  failed_requests: count,
+  unpriced_requests: count,
+  input_tokens: count,
+  cached_input_tokens: count,
+  cache_write_tokens: count,
+  output_tokens: count,
+  reasoning_tokens: count,
+  saved_tokens: count,
+  cost_usd: usd,
+  saved_usd: usd,
+};
+const nanoFigures = { cost_nano_usd: nanoUsd, saved_nano_usd: nanoUsd };
+
+const usageKey = {
+  day: z.iso.date().optional(),
+  model: z.string().optional(),
+  project_id: z.string().optional(),
+  process: z.string().optional(),
+  repo: z.string().optional(),
+  session: z.string().optional().describe("the agent's own id of its session"),
+  agent: z.string().optional(),
+  key: z.string().optional().describe('label or id of a key'),
+};
+
+const usageScope = {
+  object: z.literal('usage'),
+  project_id: z.string().nullable(),
+  from: z.iso.date(),
+  to: z.iso.date(),
+  timezone: z.string(),
+  group_by: z.enum(GROUP_BYS as [GroupBy]).describe('rows of two things have both keys'),
+};
+
+export const Usage = z.object({
+  ...usageScope,
+  data: z.array(z.object({ ...usageKey, ...figures })),
+  total: z.object(figures),
+});
+
+export const UsageReport = z.object({
+  ...usageScope,
+  data: z.array(z.object({ ...usageKey, ...figures, ...nanoFigures })),
+  total: z.object({ ...figures, ...nanoFigures }),
+});
+
+export const UsageTrends = z.object({
+  object: z.literal('usage_trends'),
+  data: z
+    .array(z.object({ key: z.string(), cost_nano_usd: z.array(nanoUsd).describe('one for each day') }))
+    .nullable()
+    .describe('null for a span too long for a chart'),
+});
+
+export const Session = z.object({
+  object: z.literal('session'),
+  id: z.string().describe("the agent's own id of its session"),
+  agent: z.string().nullable(),
+  agent_version: z.string().nullable(),
+  project_id: z.string(),
+  repo: z.string().nullable(),
+  first_at: time,
+  last_at: time,
+  requests: count.describe('ended ones; blocked and failed ones too'),
+  blocked_requests: count,
+  input_tokens: count,
+  cached_input_tokens: count,
+  cache_write_tokens: count,
+  output_tokens: count,
+  cost_usd: usd,
+  cost_nano_usd: nanoUsd,
+});
+
+export type UsageView = z.infer<typeof UsageReport>;
+export type UsageViewRow = UsageView['data'][number];
+export type UsageTrendsView = z.infer<typeof UsageTrends>;
+export type SessionView = z.infer<typeof Session>;
