@@ -60,6 +60,7 @@ function inputText({ input_tokens, cached_input_tokens, cache_write_tokens }: Re
 function costLine(request: RequestView): string {
   const { cost_nano_usd: costNanoUsd, held_nano_usd: holdNanoUsd, flags } = request;
   const cost = costOf({ costNanoUsd, flags });
+  if (flags.includes('not_billed')) return `${cost}: ${formatUsd(costNanoUsd)} at list price`;
   if (holdNanoUsd === 0) return `${cost}, nothing was held`;
   const back = holdNanoUsd - costNanoUsd;
   const rest = back < 0 ? `${formatUsd(-back)} over it` : `${formatUsd(back)} given back`;

@@ -6,9 +6,10 @@ export function mark({ outcome }: { outcome: string }): string {
   return outcome === 'blocked' ? 'X' : '!';
 }
 
-/** The cost, `unpriced` if the price is unknown, with `~` if it is estimated. */
+/** The cost, `unpriced` if the price is unknown, `not billed` under a subscription, with `~` if it is estimated. */
 export function costOf({ costNanoUsd, flags }: { costNanoUsd: NanoUsd; flags: readonly string[] }): string {
   if (flags.includes('unpriced')) return 'unpriced';
+  if (flags.includes('not_billed')) return 'not billed';
   return `${flags.includes('estimated') ? '~' : ''}${formatUsd(costNanoUsd)}`;
 }
 

@@ -1,6 +1,6 @@
 import { timeOfRequestId } from '../../ids.ts';
 import type { Db } from '../database/open.ts';
-import { FLAGS, OUTCOMES, SOURCES } from '../ledger/record.ts';
+import { BILLED_NANO_USD, FLAGS, OUTCOMES, SOURCES } from '../ledger/record.ts';
 import { bucketOf } from './usage-bucket.ts';
 import { ADD_COUNTERS, COUNTERS, type Counter, type UsageSums } from './usage-sums.ts';
 
@@ -25,6 +25,7 @@ const FIGURES: Partial<Record<Counter, string>> = {
   blocked_requests: `outcome = ${OUTCOMES.blocked}`,
   failed_requests: `outcome IN (${FAILURES.join(', ')})`,
   unpriced_requests: `(flags & ${FLAGS.unpriced}) <> 0`,
+  cost_nano_usd: BILLED_NANO_USD,
 };
 /** SQL for a record as a row of usage: its dimensions and its figures. */
 export const FIGURES_OF_RECORD = [
@@ -69,7 +70,7 @@ export function createRollups(db: Db, { sums, where }: { sums: UsageSums; where:
      cost_nano_usd = cost_nano_usd + j.cost, last_at = max(last_at, j.last), repo_id = max(repo_id, j.repo)
      FROM (SELECT session_id AS session, count(*) AS n, sum(outcome = ${OUTCOMES.blocked}) AS blocked,
        sum(input_tokens) AS input, sum(cached_input_tokens) AS cached, sum(cache_write_tokens) AS written,
-       sum(output_tokens) AS output, sum(cost_nano_usd) AS cost, max(id) / 4096 + 1735689600000 AS last, max(repo_id) AS repo
+       sum(output_tokens) AS output, sum(${BILLED_NANO_USD}) AS cost, max(id) / 4096 + 1735689600000 AS last, max(repo_id) AS repo
        FROM journal WHERE session_id <> 0 AND ${where} GROUP BY session_id) j WHERE sessions.id = j.session`,
   );
   return {

@@ -8,7 +8,7 @@ import { changeConfiguration, inTransaction } from '../database/write.ts';
 import type { Charge } from '../ledger/account.ts';
 import { createBalances } from '../ledger/balances.ts';
 import { createEvents } from '../ledger/events.ts';
-import { SOURCES } from '../ledger/record.ts';
+import { IS_BILLED, SOURCES } from '../ledger/record.ts';
 import type { Standing } from '../ledger/standing.ts';
 import { type BudgetPeriod, budgetName, type ScopeKind, spanOf } from '../ledger/terms.ts';
 
@@ -276,7 +276,7 @@ function spentSince(db: Db, { projectId, repo, since }: Counted, period: BudgetP
   const oldest = db.prepare('SELECT min(id) FROM request_log').pluck().get() as number | null;
   if (oldest === null || oldest > requestIdAt(since)) return sum(rollups, hour);
   const rest = sum(
-    `request_log WHERE source = ${SOURCES.gw} AND id`,
+    `request_log WHERE source = ${SOURCES.gw} AND ${IS_BILLED} AND id`,
     requestIdAt(since),
     requestIdAt(hour + HOUR_MS),
   );
@@ -288,7 +288,7 @@ function chargeOpenHolds(db: Db, { projectId, repo, since }: Counted, [budgetId,
   const amounts = db
     .prepare<[Record<string, number | string>], number>(
       `UPDATE journal SET charges = json_insert(charges, '$[#]', json_array(@budgetId, CAST(@start AS INTEGER)))
-       WHERE state = 0 AND project_id = @projectId AND id >= @from ${repo === '' ? '' : `AND repo_id = ${REPO_ID}`}
+       WHERE state = 0 AND ${IS_BILLED} AND project_id = @projectId AND id >= @from ${repo === '' ? '' : `AND repo_id = ${REPO_ID}`}
        RETURNING hold_nano_usd`,
     )
     .pluck()

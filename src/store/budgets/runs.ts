@@ -4,7 +4,7 @@ import { insertKey } from '../accounts/keys.ts';
 import { isLockFree } from '../database/lock.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
-import { OUTCOMES } from '../ledger/record.ts';
+import { BILLED_NANO_USD, OUTCOMES } from '../ledger/record.ts';
 import { type BudgetSettings, checkTerms, DEFAULT_ALERT_PERCENT } from './budgets.ts';
 
 /** A cap of one run: for all of it, or in a sliding window. */
@@ -84,7 +84,7 @@ export interface RunUsage {
   running: number;
 }
 
-const FIGURES = 'outcome, input_tokens, cached_input_tokens, output_tokens, cost_nano_usd';
+const FIGURES = `outcome, input_tokens, cached_input_tokens, output_tokens, ${BILLED_NANO_USD} AS cost_nano_usd`;
 
 export function readRunUsage(db: Db, { keyId, since }: { keyId: number; since: number }): RunUsage {
   const usage = db

@@ -2,6 +2,7 @@ import type { Span } from '../../calendar.ts';
 import { requestIdAt, timeOfRequestId } from '../../ids.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
+import { BILLED_NANO_USD } from '../ledger/record.ts';
 
 const MINUTE_MS = 60_000;
 /** A request is recorded when it ends, in the minute in which it came in: most end within this time. */
@@ -14,7 +15,7 @@ const IDS_PER_MINUTE = requestIdAt(timeOfRequestId(0) + MINUTE_MS);
  */
 export function createMinuteReader(db: Db): (span: Span, now: number) => NanoUsd[] {
   const select = db.prepare<{ first: number; from: number; to: number }, { minute: number; cost: number }>(
-    `SELECT (id - CAST(@first AS INTEGER)) / ${IDS_PER_MINUTE} AS minute, sum(cost_nano_usd) AS cost
+    `SELECT (id - CAST(@first AS INTEGER)) / ${IDS_PER_MINUTE} AS minute, sum(${BILLED_NANO_USD}) AS cost
      FROM request_log WHERE id >= @from AND id < @to GROUP BY 1`,
   );
   let cached: NanoUsd[] = [];

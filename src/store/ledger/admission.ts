@@ -96,6 +96,7 @@ export function createAdmissions({
   const waiting = new Set<number | string>();
 
   function admit(admission: Admission): AdmissionResult {
+    if (admission.notBilled) return hold(admission, 0, []);
     const standings = balances.standingsFor(admission);
     const [first] = standings;
     if (admission.unpriced && first) return { kind: 'unpriced', standing: first };
@@ -114,7 +115,7 @@ export function createAdmissions({
   }
 
   function hold(admission: Admission, amount: NanoUsd, standings: Standing[]): AdmissionResult {
-    const charges = balances.reserve(admission, amount);
+    const charges = standings.length === 0 ? [] : balances.reserve(admission, amount);
     journal.open(slot, admission, { amount, charges }, admission.needOf?.(amount));
     const remaining = standings.length > 0 ? roomIn(standings) - amount : null;
     return { kind: 'held', amount, remaining, spentOfCap: spentOfCap(standings) };

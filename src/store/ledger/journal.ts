@@ -5,6 +5,7 @@ import type { Names } from '../database/names.ts';
 import type { Db } from '../database/open.ts';
 import type { Charge } from './account.ts';
 import {
+  FLAGS,
   INPUT_BOUNDS,
   MISS_CAUSES,
   OUTCOMES,
@@ -26,6 +27,8 @@ export interface RequestHead extends RequestClient {
   model: string;
   askedModel: string;
   stream: boolean;
+  /** A subscription covers it: no budget counts it. */
+  notBilled?: boolean;
   /** Undefined: not known. */
   origin?: Origin | undefined;
 }
@@ -81,8 +84,8 @@ export interface JournalOptions {
   now: () => number;
 }
 
-interface Row extends Omit<OpenHold, 'stream' | 'charges' | 'origin'> {
-  stream: number;
+interface Row extends Omit<OpenHold, 'stream' | 'notBilled' | 'charges' | 'origin'> {
+  flags: number;
   charges: string;
   process: string;
   repo: string;
@@ -130,9 +133,10 @@ export function createJournal(options: JournalOptions): Journal {
     },
     cached: (id) => cache.get(id),
     ofSlot: (slot) =>
-      selectSlot.all(slot).map(({ process, repo, ...row }) => ({
+      selectSlot.all(slot).map(({ process, repo, flags, ...row }) => ({
         ...row,
-        stream: row.stream === 1,
+        stream: (flags & FLAGS.stream) !== 0,
+        notBilled: (flags & FLAGS.not_billed) !== 0,
         charges: JSON.parse(row.charges),
         origin: { process, repo },
       })),
@@ -166,7 +170,7 @@ function createRowWriter({ names, sessions, now }: JournalOptions, statements: R
       names.idOf(head.provider),
       names.idOf(head.model),
       names.idOf(head.askedModel),
-      head.stream ? 1 : 0,
+      (head.stream ? FLAGS.stream : 0) | (head.notBilled ? FLAGS.not_billed : 0),
       hold ? hold.amount : 0,
       hold ? chargesText(hold.charges) : '[]',
       ...(need ? needColumns(need) : NO_NEED),
@@ -339,7 +343,7 @@ function prepare(db: Db) {
     ),
     selectSlot: db.prepare<[number], Row>(
       `SELECT h.id, h.project_id AS projectId, h.key_id AS keyId, e.name AS endpoint, p.name AS provider, m.name AS model,
-       a.name AS askedModel, h.flags AS stream, h.hold_nano_usd AS amount, h.charges, c.name AS process, r.name AS repo
+       a.name AS askedModel, h.flags, h.hold_nano_usd AS amount, h.charges, c.name AS process, r.name AS repo
        FROM journal h
        JOIN names e ON e.id = h.endpoint_id JOIN names p ON p.id = h.provider_id
        JOIN names m ON m.id = h.model_id JOIN names a ON a.id = h.asked_model_id

@@ -46,10 +46,15 @@ export const FLAGS = {
   shadow: 512,
   /** It cost more than the budgets held for it: a bound of the hold was wrong. */
   underheld: 1024,
-  /** Covered by a subscription: the cost is what the tokens would have been billed at. */
-  notBilled: 2048,
+  /** Covered by a subscription: the cost is what the tokens would have been billed at, and no money. */
+  not_billed: 2048,
 } as const;
 export type Flag = keyof typeof FLAGS;
+
+/** SQL for the requests that cost money. */
+export const IS_BILLED = `(flags & ${FLAGS.not_billed}) = 0`;
+/** SQL for the money that a request cost. */
+export const BILLED_NANO_USD = `iif(${IS_BILLED}, cost_nano_usd, 0)`;
 
 /** Where a record comes from. The numbers are stored: append, never renumber. */
 export const SOURCES = {

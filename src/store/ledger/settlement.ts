@@ -67,7 +67,7 @@ function crashRecord(hold: OpenHold, now: number): RequestRecord {
     ...hold,
     status: 0,
     outcome: 'crashed',
-    flags: FLAGS.estimated | (hold.stream ? FLAGS.stream : 0),
+    flags: FLAGS.estimated | (hold.stream ? FLAGS.stream : 0) | (hold.notBilled ? FLAGS.not_billed : 0),
     usage: NO_USAGE,
     costNanoUsd: hold.amount,
     savedTokens: 0,
