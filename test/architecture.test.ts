@@ -87,8 +87,23 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     metering: ['admission', 'answer', 'context', 'state', 'upstream'],
     attempt: ['admission', 'answer', 'context', 'metering', 'routing', 'state', 'upstream'],
     learning: ['admission', 'answer', 'attempt', 'context', 'state'],
-    'pass-through': ['admission', 'answer', 'attempt', 'context', 'intake', 'state', 'upstream'],
-    '': ['admission', 'attempt', 'context', 'intake', 'learning', 'routing', 'state', 'upstream'],
+    subscription: ['admission', 'attempt', 'context', 'state', 'upstream'],
+    'pass-through': [
+      ...['admission', 'answer', 'attempt', 'context', 'intake', 'state', 'subscription', 'upstream'],
+    ],
+    '': [
+      ...[
+        'admission',
+        'attempt',
+        'context',
+        'intake',
+        'learning',
+        'routing',
+        'state',
+        'subscription',
+        'upstream',
+      ],
+    ],
   },
 };
 

@@ -59,6 +59,7 @@ export interface Settings {
   'routing.first_byte_timeout_ms': number;
   'metering.max_tokens_per_second': number;
   'passthrough.unmetered': UnmeteredRule;
+  'passthrough.subscriptions': SubscriptionRule;
   'retention.requests': Retention;
   attribution: Switch;
   'log.level': LogLevel;
@@ -84,6 +85,10 @@ export type OptimizerLevel = (typeof OPTIMIZER_LEVELS)[number];
 /** Whether projects with a budget may use endpoints whose cost has no upper bound. */
 const UNMETERED_RULES = ['refuse', 'allow'] as const;
 export type UnmeteredRule = (typeof UNMETERED_RULES)[number];
+
+/** Whether clients may use logins of their own, which their subscriptions pay for. */
+const SUBSCRIPTION_RULES = ['refuse', 'allow'] as const;
+export type SubscriptionRule = (typeof SUBSCRIPTION_RULES)[number];
 
 /** The service tier at OpenAI and Azure of requests under a budget that don't set one. */
 const SERVICE_TIER_RULES = ['default', 'account'] as const;
@@ -295,6 +300,12 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     parse: oneOf(UNMETERED_RULES),
     about:
       'endpoints whose cost has no upper bound (audio, images, batches), for projects with a budget: refuse or allow',
+  },
+  'passthrough.subscriptions': {
+    default: () => 'refuse',
+    parse: oneOf(SUBSCRIPTION_RULES),
+    about:
+      "logins of Claude Code and Codex, passed to Anthropic and OpenAI as they are, and in no budget: refuse or allow. Your plan's terms apply: read there whether they allow a local proxy",
   },
   'retention.requests': {
     default: () => parseRetention('90d'),

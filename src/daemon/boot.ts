@@ -44,8 +44,8 @@ export async function boot(options: BootOptions): Promise<Daemon> {
 
   const lists = createModelLists(() => current().registry.providers.values(), fetchModels, clock);
   const { router, saveConversations, saveState } = createPersistentRouter(core);
-  const { compressor, pasteable } = options;
-  const gateway = buildGateway({ ...core, lists, router, compressor, pasteable });
+  const { compressor, pasteable, subscriptions } = options;
+  const gateway = buildGateway({ ...core, lists, router, compressor, pasteable, subscriptions });
   const logProblems = () => current().problems.forEach(core.warn);
   configuration.onChange(logProblems);
 

@@ -22,6 +22,7 @@ import { createInputCounter } from '../gateway/upstream/input-counter.ts';
 import { createRequestIds } from '../ids.ts';
 import { worstCase } from '../pricing/cost.ts';
 import type { ModelLists } from '../providers/model-lists.ts';
+import { SUBSCRIPTIONS } from '../providers/subscriptions.ts';
 import { createBudgetLookup, createCallerLookup, createProjectLookup } from '../store/accounts/callers.ts';
 import { distrustBound, readDistrustedBounds } from '../store/budgets/distrusted-bounds.ts';
 import { lastRequestId } from '../store/database/daemons.ts';
@@ -38,6 +39,7 @@ export interface BuildGatewayOptions extends Core {
   router: Router;
   compressor: Compressor | undefined;
   pasteable: BootOptions['pasteable'];
+  subscriptions: BootOptions['subscriptions'];
 }
 
 /** The usage at which the prices of targets are compared. */
@@ -97,6 +99,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     attribution: createAttribution({ enabled: () => settings().attribution === 'on', clock }),
     repoBudgets: () => current().repoBudgets,
     providers,
+    subscriptions: options.subscriptions ?? SUBSCRIPTIONS,
     resolver,
     router,
     tiers,

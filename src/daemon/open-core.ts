@@ -5,6 +5,7 @@ import type { ScalarKey } from '../config/settings.ts';
 import { newId, type Random, systemRandom } from '../ids.ts';
 import type { Paths } from '../paths.ts';
 import { type Sandbox, startSandbox } from '../providers/sandbox.ts';
+import type { Subscriptions } from '../providers/subscriptions.ts';
 import type { Listener } from '../server/listen.ts';
 import { type Archive, createArchive } from '../store/archive/archive.ts';
 import { type Checkpoints, createCheckpoints } from '../store/checkpoints/checkpoints.ts';
@@ -31,6 +32,8 @@ export interface BootOptions {
   pasteable?: ((text: string) => string) | undefined;
   /** Called with what happened to the files of the database, when they are not the ones that were opened. */
   onDatabaseLost?: (found: string) => void;
+  /** The services that clients' own logins are for; tests pass their own. */
+  subscriptions?: Subscriptions | undefined;
 }
 
 /** What the other parts of the daemon are built on: database, configuration, ledger. */

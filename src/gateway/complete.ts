@@ -24,6 +24,7 @@ import { identifyConversation, needsConversation } from './routing/identify-conv
 import { type Route, route } from './routing/route.ts';
 import { translateRequest } from './routing/translate.ts';
 import type { RoutedTarget } from './state/resolver.ts';
+import { ownLogin, passLogin } from './subscription/pass-login.ts';
 import { buildRequest } from './upstream/build-request.ts';
 
 /**
@@ -38,6 +39,8 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
     body = await readBody(exchange.request, bodyLimits(gateway), 'json', exchange.response);
     exchange.bodyAt = gateway.clock.monotonic();
     context = receive(gateway, sender, wire, wire.parse(body));
+    const login = ownLogin(context);
+    if (login) return await passLogin(gateway, context, login, wire.path);
     await claimRepository(gateway, context);
     const targets = await resolveTargets(gateway, context);
     if (!context.conversation && needsConversation(context, targets))

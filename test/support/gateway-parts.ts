@@ -53,7 +53,14 @@ export async function openGatewayParts(options: Partial<HomeOptions> = {}): Prom
     clock,
   );
   const { router } = createPersistentRouter(core);
-  const gateway = buildGateway({ ...core, lists, router, compressor: undefined, pasteable: undefined });
+  const gateway = buildGateway({
+    ...core,
+    lists,
+    router,
+    compressor: undefined,
+    pasteable: undefined,
+    subscriptions: undefined,
+  });
   onTestFinished(async () => {
     await gateway.upstreams.close();
     await core.sandbox.close();

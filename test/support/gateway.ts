@@ -4,6 +4,7 @@ import type { Clock } from '../../src/clock.ts';
 import type { Compressor } from '../../src/compression/compressor.ts';
 import { boot, type Daemon } from '../../src/daemon/boot.ts';
 import type { Random } from '../../src/ids.ts';
+import type { Subscriptions } from '../../src/providers/subscriptions.ts';
 import { acquireLock } from '../../src/store/database/lock.ts';
 import {
   openConnection,
@@ -25,6 +26,7 @@ export interface GatewayOptions extends Omit<HomeOptions, 'upstreamUrl' | 'now'>
   clock?: Clock;
   random?: Random;
   compressor?: Compressor;
+  subscriptions?: Subscriptions;
   /** Gives the commands in a message the name that gw is run by. */
   pasteable?: (text: string) => string;
   /** A home that is there already. */
@@ -83,6 +85,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     ...(random ? { random } : {}),
     ...(compressor ? { compressor } : {}),
     pasteable: options.pasteable,
+    subscriptions: options.subscriptions,
   };
   const booted = await boot({ paths, env, flags: { port: 0 }, log, ...injected });
   let daemonStops: Promise<void> | undefined;

@@ -1,5 +1,5 @@
 import type { Failure } from '../../routing/failure.ts';
-import type { PassThroughWire } from '../../wire/wire.ts';
+import type { PassThroughWire, Wire } from '../../wire/wire.ts';
 import type { AdmittedRequest } from '../admission/admitted.ts';
 import type { Relay } from '../answer/relay.ts';
 import type { ServiceHeaders } from '../answer/service-headers.ts';
@@ -8,7 +8,7 @@ import type { Route } from '../routing/route.ts';
 import type { CallEnd } from '../upstream/send.ts';
 
 /** One call of one target, with the hold that pays for it. */
-export type Attempt = RoutedAttempt | PassThroughAttempt;
+export type Attempt = RoutedAttempt | DirectAttempt;
 
 /** An attempt of a completion, which may fail over to the other targets of its route. */
 export interface RoutedAttempt extends AdmittedRequest {
@@ -17,8 +17,8 @@ export interface RoutedAttempt extends AdmittedRequest {
   route: Route;
 }
 
-/** The attempt of a request that is passed through, which has one target. */
-export interface PassThroughAttempt extends AdmittedRequest<PassThroughWire> {
+/** The attempt of a request that is passed on as it is, to one target. */
+export interface DirectAttempt extends AdmittedRequest<Wire | PassThroughWire> {
   why: string;
   route?: undefined;
 }

@@ -12,7 +12,7 @@ import { GuardedCall, isGuarded } from './guarded-call.ts';
 import { historyText } from './history.ts';
 
 /** What this stage uses of the gateway. */
-type SendParts = Pick<
+export type SendParts = Pick<
   Gateway,
   'bodies' | 'clock' | 'runningCalls' | 'settings' | 'router' | 'tokens' | 'upstreams' | 'warn'
 >;

@@ -17,8 +17,11 @@ import { meterAttempt } from './meter-attempt.ts';
 import { recordedOutcome } from './outcome.ts';
 
 /** What this stage uses of the gateway. */
-type SettleParts = MeterParts &
+export type SettleParts = MeterParts &
   Pick<Gateway, 'repoBudgets' | 'catalog' | 'settleRetry' | 'queue' | 'boundTrust'>;
+
+/** Flags of requests whose cost is unknown, or no money. */
+const NO_COST = FLAGS.unpriced | FLAGS.not_billed;
 
 /** The result of a settlement. */
 export interface Settlement {
@@ -46,7 +49,7 @@ export async function settle(
   context.exchange.recorded = true;
   const settled = await gateway.settleRetry.settle(record);
   gateway.queue.wake(queueKeyOf(context, gateway.repoBudgets()));
-  headers.costNanoUsd = record.flags & FLAGS.unpriced ? undefined : record.costNanoUsd;
+  headers.costNanoUsd = record.flags & NO_COST ? undefined : record.costNanoUsd;
   headers.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
   return { usage: last.usage, flags: last.flags, outcome: record.outcome };
 }

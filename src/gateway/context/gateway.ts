@@ -6,6 +6,7 @@ import type { Settings } from '../../config/settings.ts';
 import type { RequestId } from '../../ids.ts';
 import type { Catalog } from '../../pricing/catalog.ts';
 import type { Provider } from '../../providers/registry.ts';
+import type { Subscriptions } from '../../providers/subscriptions.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
 import type { TokenCounter } from '../../tokens/counter.ts';
 import type { ItemMemory } from '../../translation/responses-over-chat/item-memory.ts';
@@ -42,6 +43,8 @@ export interface Gateway {
   /** The projects with budgets of repositories, whose requests admission counts by repository. */
   repoBudgets: () => ReadonlySet<number>;
   providers: () => ReadonlyMap<string, Provider>;
+  /** The services that clients' own logins are for. */
+  subscriptions: Subscriptions;
   resolver: Resolver;
   router: Router;
   tiers: Tiers;

@@ -1,5 +1,4 @@
-/** Whether a call can cost anything. `unknown`: what its answer reports, if it reports anything. */
-export type Costs = 'nothing' | 'unknown';
+import type { Costs } from '../subscription/unbounded-quote.ts';
 
 /** Endpoints that providers don't bill: moderation, files, stored conversations, token counts and cancellations. */
 const FREE =

@@ -4,7 +4,7 @@ import { dataIn, describeError, parseObject } from '../../wire/answer/events.ts'
 import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
 import { usageMember } from '../../wire/answer/usage-member.ts';
 import type { PassThroughWire } from '../../wire/wire.ts';
-import type { Costs } from './costs.ts';
+import type { Costs } from '../subscription/unbounded-quote.ts';
 
 /** Reads answers of any API: takes usage from where APIs commonly report it, and never counts tokens itself. */
 export function passThroughWire(endpoint: string, costs: Costs): PassThroughWire {

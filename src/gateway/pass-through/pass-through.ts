@@ -15,13 +15,14 @@ import { claimRepository } from '../intake/claim-repository.ts';
 import { bodyLimits, readBody } from '../intake/read-body.ts';
 import { authenticate, receive } from '../intake/receive.ts';
 import type { Target } from '../state/resolver.ts';
+import { ownLogin, passLogin } from '../subscription/pass-login.ts';
+import { unboundedQuote } from '../subscription/unbounded-quote.ts';
 import { queryOf } from '../upstream/build-request.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
 import { COUNT_TOKENS, chooseTarget } from './choose-target.ts';
 import { costsOf, endpointOf } from './costs.ts';
 import { countTokens } from './count-tokens.ts';
 import { passThroughWire } from './pass-through-wire.ts';
-import { unboundedQuote } from './unbounded-quote.ts';
 
 /** What this stage uses of the gateway. */
 type IntakeParts = Pick<
@@ -38,6 +39,8 @@ export async function passThrough(gateway: Gateway, exchange: Exchange): Promise
   const path = pathAfterVersion(url);
   const context = await receiveAny(gateway, exchange, path);
   try {
+    const login = ownLogin(context);
+    if (login) return await passLogin(gateway, context, login, path);
     await claimRepository(gateway, context);
     const target = await chooseTarget(gateway, context, path);
     if (path === COUNT_TOKENS && target.provider.wire !== 'anthropic')

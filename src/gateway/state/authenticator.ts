@@ -1,13 +1,15 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { GwError } from '../../errors.ts';
+import { loginIn, OWN_KEY_HEADER } from '../../providers/subscriptions.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import { hashKey } from '../../store/accounts/keys.ts';
 
 /** Finds the caller of a request by its gw key. Caches callers, so that a key is hashed and looked up once. */
 export interface Authenticator {
   /**
-   * The caller behind `authorization: Bearer`, `x-api-key` (Anthropic's clients) or `api-key` (Azure's). Throws GwError
-   * 401, `key_expired` for a key that has expired.
+   * The caller behind `x-gw-key`, or without that, `authorization: Bearer`, `x-api-key` (Anthropic's clients) or
+   * `api-key` (Azure's). Throws GwError 401, `key_expired` for a
+   * key that has expired.
    */
   authenticate(headers: IncomingHttpHeaders): Caller;
   /** The same, undefined instead of an error. */
@@ -39,6 +41,8 @@ export function createAuthenticator(
 
   function findAny(headers: IncomingHttpHeaders): Caller | undefined {
     const { authorization } = headers;
+    const ownKey = headers[OWN_KEY_HEADER];
+    if (typeof ownKey === 'string') return find(`Bearer ${ownKey}`);
     const apiKey = otherKey(headers);
     return (
       (authorization === undefined ? undefined : find(authorization)) ??
@@ -57,6 +61,11 @@ export function createAuthenticator(
       const caller = findAny(headers);
       if (caller && isExpired(caller)) throw expiredKey(caller);
       if (caller) return caller;
+      if (headers[OWN_KEY_HEADER] === undefined && loginIn(headers)) {
+        throw invalidKey(
+          "this is a login of the client's own, and no key of gw. To use it through gw: gw run --subscription -- AGENT",
+        );
+      }
       if (isBearer(headers.authorization) || otherKey(headers) !== undefined) {
         throw invalidKey(
           'gw does not know this API key, or it was revoked. To use one that works: eval "$(gw env)", or see: gw keys list',
@@ -70,9 +79,9 @@ export function createAuthenticator(
   };
 }
 
-/** The key in the header of Anthropic's clients, or of Azure's. */
+/** The key in the header of Anthropic's clients, or of Azure's; else gw's own header, which is not a known key. */
 function otherKey(headers: IncomingHttpHeaders): string | string[] | undefined {
-  return headers['x-api-key'] ?? headers['api-key'];
+  return headers['x-api-key'] ?? headers['api-key'] ?? headers[OWN_KEY_HEADER];
 }
 
 function isBearer(authorization: string | undefined): boolean {

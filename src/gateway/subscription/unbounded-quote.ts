@@ -2,7 +2,9 @@ import { isFree } from '../../pricing/cost.ts';
 import { POSSIBLE_TOKENS, type Quote } from '../admission/quote.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { Target } from '../state/resolver.ts';
-import type { Costs } from './costs.ts';
+
+/** Whether a call can cost anything. `unknown`: what its answer reports, if it reports anything. */
+export type Costs = 'nothing' | 'unknown';
 
 /**
  * The quote of a pass-through request, whose usage has no known bound. A budget refuses it unless

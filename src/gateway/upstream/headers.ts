@@ -23,6 +23,7 @@ const NOT_FORWARDED = new Set([
   'api-key',
   'x-api-key',
   'x-goog-api-key',
+  'x-gw-key',
   'cookie',
   // reads are free and pass an exhausted budget, so nothing may turn one into a write
   'x-http-method',

@@ -1,0 +1,147 @@
+import { badRequest, GwError } from '../../errors.ts';
+import { applyEdits } from '../../json/edit.ts';
+import { type Login, loginIn, OWN_KEY_HEADER } from '../../providers/subscriptions.ts';
+import { FLAGS } from '../../store/ledger/record.ts';
+import type { Wire } from '../../wire/wire.ts';
+import type { Admitted } from '../admission/admitted.ts';
+import { inputBound } from '../admission/input-tokens.ts';
+import { type QuoteParts, quoteRequest } from '../admission/quote-request.ts';
+import type { DirectAttempt } from '../attempt/attempt.ts';
+import { deliver } from '../attempt/deliver.ts';
+import { meterAttempt } from '../attempt/meter-attempt.ts';
+import { prepareAnswer } from '../attempt/prepare-answer.ts';
+import { type SendParts, sendAttempt } from '../attempt/send-attempt.ts';
+import { type SettleParts, settle } from '../attempt/settle.ts';
+import type { Gateway } from '../context/gateway.ts';
+import type { AnyRequestContext, RequestContext } from '../context/request-context.ts';
+import type { Target } from '../state/resolver.ts';
+import { queryOf } from '../upstream/build-request.ts';
+import { upstreamHeaders } from '../upstream/headers.ts';
+import { unboundedQuote } from './unbounded-quote.ts';
+
+/** What this stage uses of the gateway. */
+type LoginParts = QuoteParts &
+  SendParts &
+  SettleParts &
+  Pick<Gateway, 'ledger' | 'pasteable' | 'subscriptions'>;
+
+/** The paths that each login is passed on at, and what they are called in errors. */
+const SERVICES: Readonly<Record<Login, { title: string; paths: readonly string[] }>> = {
+  claude: { title: 'a Claude login', paths: ['/messages', '/messages/count_tokens'] },
+  chatgpt: { title: 'a ChatGPT login', paths: ['/responses', '/responses/compact'] },
+};
+
+/**
+ * The login that a request brings beside its gw key; undefined for a request on gw's own credentials. A model of the
+ * sandbox is gw's own, and the login is not used for it.
+ */
+export function ownLogin({ exchange, request }: AnyRequestContext): Login | undefined {
+  const { headers } = exchange.request;
+  if (headers[OWN_KEY_HEADER] === undefined || request.model.startsWith('sandbox/')) return undefined;
+  return loginIn(headers);
+}
+
+/**
+ * Passes a request on to the service of the client's own login: its body as it is, its credential untouched. It is
+ * recorded at list price and flagged `not_billed`, and no budget counts it. The credential is nowhere but in the request.
+ * Throws GwError 403 unless the settings allow it.
+ */
+export async function passLogin(
+  gateway: LoginParts,
+  context: AnyRequestContext,
+  login: Login,
+  path: string,
+): Promise<void> {
+  check(gateway, context, login, path);
+  const { exchange, request } = context;
+  const { method = 'POST', url = '', rawHeaders, headers } = exchange.request;
+  const provider = gateway.subscriptions[login];
+  const target = { provider, model: request.model };
+  const attempt = await admitUnbilled(gateway, context, target);
+  const authHeaders = ['authorization', headers.authorization ?? ''];
+  const result = await sendAttempt(gateway, attempt, {
+    method,
+    path: provider.basePath + path + queryOf(url),
+    headers: upstreamHeaders(rawHeaders, { wire: provider.wire, authHeaders }),
+    body: applyEdits(request.bytes, request.edits),
+  });
+  prepareAnswer(gateway, attempt, result);
+  const metered = await meterAttempt(gateway, attempt, result);
+  result.metered = { ...metered, flags: metered.flags | FLAGS.not_billed };
+  deliver(gateway, attempt, result, await settle(gateway, attempt, result));
+}
+
+function check(
+  gateway: Pick<Gateway, 'settings'>,
+  { options }: AnyRequestContext,
+  login: Login,
+  path: string,
+): void {
+  const { title, paths } = SERVICES[login];
+  if (gateway.settings()['passthrough.subscriptions'] !== 'allow') {
+    throw refused(
+      `the request brings ${title}, which gw does not pass on. To allow it: gw config set passthrough.subscriptions allow. To use gw's own providers, leave the login out: gw run -- AGENT`,
+    );
+  }
+  if (!paths.includes(path)) {
+    const allowed = paths.map((each) => `/v1${each}`).join(' and ');
+    throw refused(
+      `gw passes ${title} on at ${allowed} only. Use a key of gw in "authorization" for /v1${path}`,
+    );
+  }
+  if (options.explain) {
+    throw badRequest(
+      `"service.explain" is not supported with ${title}. Remove the field`,
+      'service.explain',
+      'unsupported_value',
+    );
+  }
+}
+
+/** Puts the request on record before it is sent, in no budget. */
+async function admitUnbilled(
+  gateway: QuoteParts & Pick<Gateway, 'clock' | 'ledger'>,
+  context: AnyRequestContext,
+  target: Target,
+): Promise<DirectAttempt> {
+  const { exchange, request, session } = context;
+  await gateway.ledger.admit({
+    id: exchange.id,
+    projectId: context.project.id,
+    keyId: context.caller.keyId,
+    origin: context.origin,
+    agent: session.agent || undefined,
+    agentVersion: session.agentVersion || undefined,
+    session: session.sessionId || undefined,
+    endpoint: context.wire.endpoint,
+    provider: target.provider.name,
+    model: target.model,
+    askedModel: request.model,
+    stream: request.stream,
+    notBilled: true,
+    amount: 0,
+    least: 0,
+    isFinal: true,
+    blockedRecord: () => {
+      throw new Error('a request without an amount was blocked');
+    },
+  });
+  exchange.heldAt = gateway.clock.monotonic();
+  return { context, target, admitted: unbilled(gateway, context, target), why: 'subscription' };
+}
+
+/** For metering: the prices, and the bounds of an answer without usage. */
+function unbilled(gateway: QuoteParts, context: AnyRequestContext, target: Target): Admitted {
+  const quote = isCompletion(context)
+    ? quoteRequest(gateway, context, target)(inputBound(context, target))
+    : unboundedQuote(gateway, target, 'nothing');
+  return { quote, heldNanoUsd: 0, remaining: null, limit: undefined, calls: undefined };
+}
+
+function isCompletion(context: AnyRequestContext): context is RequestContext<Wire> {
+  return context.wire.unreported === undefined;
+}
+
+function refused(message: string): GwError {
+  return new GwError(message, { status: 403, type: 'permission_error', code: 'subscription_refused' });
+}
