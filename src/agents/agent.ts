@@ -34,6 +34,8 @@ export interface Agent {
   wires: readonly AgentWire[];
   /** Points one run at gw in the way that beats the user's own settings. */
   pointRun(start: Start): Pointing;
+  /** Its own login can go through gw: what `--subscription` asks for. */
+  hasSubscription?: true;
   /** How its own settings are pointed at gw; a text says why they can't be. */
   connect: Connecting | string;
   /** One harmless model request; undefined if none is known. */

@@ -31,6 +31,7 @@ const CODEX: Agent = {
   packages: ['@openai/codex'],
   wires: ['responses'],
   pointRun: pointCodex,
+  hasSubscription: true,
   connect: connectCodex,
   proof: {
     args: (model) => [
@@ -51,6 +52,7 @@ const CLAUDE: Agent = {
   packages: ['@anthropic-ai/claude-code'],
   wires: ['messages'],
   pointRun: pointClaude,
+  hasSubscription: true,
   connect: connectClaude,
   proof: {
     args: (model) => [

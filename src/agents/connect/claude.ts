@@ -1,4 +1,6 @@
 import { join } from 'node:path';
+import { withKeyHeader } from '../run/key-header.ts';
+import { objectIn, parseObject } from '../run/settings-text.ts';
 import { type Connecting, type Endpoint, FREE_MODEL, membersOf } from './connecting.ts';
 
 /** Switches that send requests to a cloud's API instead of the base URL. */
@@ -13,7 +15,10 @@ export const connectClaude: Connecting = {
       format: 'json',
       changes: membersOf(['env'], {
         ANTHROPIC_BASE_URL: endpoint.origin,
-        ANTHROPIC_AUTH_TOKEN: endpoint.key,
+        ANTHROPIC_AUTH_TOKEN: endpoint.subscription ? '' : endpoint.key,
+        ...(endpoint.subscription && {
+          ANTHROPIC_CUSTOM_HEADERS: withKeyHeader(ownHeaders(endpoint), endpoint.key),
+        }),
         // Otherwise a key of the user's goes out beside the token.
         ANTHROPIC_API_KEY: '',
         ...(endpoint.model && { ANTHROPIC_MODEL: endpoint.model }),
@@ -27,6 +32,13 @@ export const connectClaude: Connecting = {
 
 function settingsFile({ env, home }: Endpoint): string {
   return join(env.CLAUDE_CONFIG_DIR || join(home, '.claude'), 'settings.json');
+}
+
+/** The headers that the settings or the shell add. */
+function ownHeaders(endpoint: Endpoint): string | undefined {
+  const settings = parseObject(endpoint.files.read(settingsFile(endpoint)));
+  const own = objectIn(settings, 'env').ANTHROPIC_CUSTOM_HEADERS;
+  return typeof own === 'string' ? own : endpoint.env.ANTHROPIC_CUSTOM_HEADERS;
 }
 
 /** The switches that the shell or the settings set. */

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { KEY_HEADER } from '../run/key-header.ts';
 import { type Connecting, type Endpoint, FREE_MODEL, membersOf } from './connecting.ts';
 
 /**
@@ -17,11 +18,15 @@ export const connectCodex: Connecting = {
           name: 'gw',
           base_url: `${endpoint.origin}/v1`,
           wire_api: 'responses',
-          experimental_bearer_token: endpoint.key,
-          // Both beat the token.
+          // Beats the token and the login.
           env_key: null,
-          requires_openai_auth: null,
+          ...(endpoint.subscription
+            ? { experimental_bearer_token: null, requires_openai_auth: true }
+            : { experimental_bearer_token: endpoint.key, requires_openai_auth: null }),
         }),
+        ...(endpoint.subscription
+          ? membersOf(['model_providers', 'gw', 'http_headers'], { [KEY_HEADER]: endpoint.key })
+          : []),
       ],
     },
   ],

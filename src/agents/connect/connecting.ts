@@ -12,6 +12,8 @@ export interface Endpoint {
   origin: string;
   /** The gw key of this agent. */
   key: string;
+  /** The agent keeps its own login, and gw's key goes out beside it. */
+  subscription: boolean;
   /** The model to use by default; undefined leaves the agent's own choice. */
   model: string | undefined;
   files: Files;

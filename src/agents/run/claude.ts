@@ -1,5 +1,6 @@
 import { isAbsolute, join } from 'node:path';
 import { badRequest } from '../../errors.ts';
+import { withKeyHeader } from './key-header.ts';
 import { withLoopback } from './no-proxy.ts';
 import { takeOption } from './options.ts';
 import { type Json, objectIn, parseObject } from './settings-text.ts';
@@ -26,9 +27,12 @@ export function pointClaude(start: Start): Pointing {
   const noProxy = withLoopback(inherited.NO_PROXY ?? inherited.no_proxy);
   const env = {
     ANTHROPIC_BASE_URL: start.origin,
-    ANTHROPIC_AUTH_TOKEN: start.key,
+    ANTHROPIC_AUTH_TOKEN: start.subscription ? '' : start.key,
     // Otherwise a key of the user's goes out beside the token.
     ANTHROPIC_API_KEY: '',
+    ...(start.subscription && {
+      ANTHROPIC_CUSTOM_HEADERS: withKeyHeader(inherited.ANTHROPIC_CUSTOM_HEADERS, start.key),
+    }),
     // It would go to a socket in place of the base URL.
     ANTHROPIC_UNIX_SOCKET: '',
     NO_PROXY: noProxy,

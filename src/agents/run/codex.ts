@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { KEY_HEADER } from './key-header.ts';
 import { hasFlag, takeOption } from './options.ts';
 import { RUN_KEY } from './run-key.ts';
 import type { Bypass, Pointing, Start } from './start.ts';
@@ -13,18 +14,33 @@ const ADDRESS = /^\s*(model_provider|model_providers\.[^=]*(?<!\s)|openai_base_u
 export function pointCodex(start: Start): Pointing {
   const { values, rest } = takeOption(start.args, ['-c', '--config'], (value) => ADDRESS.test(value));
   const bypass = bypassOf(start);
-  const settings = {
-    model_provider: 'gw',
-    'model_providers.gw.name': 'gw',
-    'model_providers.gw.base_url': `"${start.origin}/v1"`,
-    'model_providers.gw.env_key': RUN_KEY,
-  };
+  const settings = start.subscription ? withLogin(start) : withKey(start);
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   return {
     args: [...flags, ...rest],
     env: { [RUN_KEY]: start.key },
     notes: values.map((value) => `left out -c ${value}: requests would not reach gw`),
     ...(bypass && { bypass }),
+  };
+}
+
+function withKey({ origin }: Start): Record<string, string> {
+  return {
+    model_provider: 'gw',
+    'model_providers.gw.name': 'gw',
+    'model_providers.gw.base_url': `"${origin}/v1"`,
+    'model_providers.gw.env_key': RUN_KEY,
+  };
+}
+
+/** Another id: the key that a connected `gw` provider has would beat the login. */
+function withLogin({ origin }: Start): Record<string, string> {
+  return {
+    model_provider: 'gw-login',
+    'model_providers.gw-login.name': 'gw',
+    'model_providers.gw-login.base_url': `"${origin}/v1"`,
+    'model_providers.gw-login.requires_openai_auth': 'true',
+    'model_providers.gw-login.env_http_headers': `{ "${KEY_HEADER}" = "${RUN_KEY}" }`,
   };
 }
 

@@ -11,6 +11,8 @@ export interface Start {
   origin: string;
   /** The gw key of this run. */
   key: string;
+  /** The agent keeps its own login, and gw's key goes out beside it. */
+  subscription: boolean;
   /** A folder for this run's files, removed when it ends. */
   folder: string;
   files: Files;

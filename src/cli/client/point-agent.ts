@@ -7,6 +7,7 @@ import { realFiles } from './run-folder.ts';
 interface Access {
   origin: string;
   key: string;
+  subscription: boolean;
   /** The run's folder; it need not exist yet. */
   folder: string;
 }

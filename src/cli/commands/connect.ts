@@ -11,6 +11,7 @@ export const connect: SetUp = (command, context) => {
   command
     .addArgument(agentArgument('[agent]', 'agent to connect; without it, list the agents'))
     .option('--model <name>', 'model that the agent uses by default')
+    .option('--subscription', 'let Claude Code or Codex keep its own login; no budget counts its requests')
     .option('-y, --yes', 'write the changes without asking')
     .option('--no-proof', 'do not run a request of the agent to prove it')
     .option('--json', 'print JSON')

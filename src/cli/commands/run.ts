@@ -2,6 +2,7 @@ import { type FoundAgent, findAgent } from '../../agents/find.ts';
 import { systemRandom } from '../../ids.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { type CapOptions, readCaps, startCappedRun } from '../client/capped-run.ts';
+import { checkSubscription } from '../client/check-subscription.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
 import { remoteDestination } from '../client/destination.ts';
 import { pointAgent, refuseBypass } from '../client/point-agent.ts';
@@ -21,6 +22,7 @@ import { withStore } from '../with-store.ts';
 interface Options extends CapOptions {
   project?: string;
   anyway?: boolean;
+  subscription?: boolean;
 }
 
 export const run: SetUp = (command, context) => {
@@ -32,6 +34,7 @@ export const run: SetUp = (command, context) => {
     .option('--alert <percent>', 'percentage of the cap that sends the alert (default: 80)')
     .option('--max-rate <amount/time>', 'cap it in a sliding window too: 2/hour, 0.50/10m')
     .option('--anyway', 'run an agent that is known to go around gw')
+    .option('--subscription', 'let Claude Code or Codex use its own login; no budget counts its requests')
     .passThroughOptions()
     .addHelpText(
       'after',
@@ -49,10 +52,18 @@ async function runWith(context: Context, words: string[], options: Options): Pro
     );
   }
   const found = findAgent(words);
+  const { subscription = false } = options;
+  if (subscription) {
+    if (caps.length > 0)
+      throw usageError(
+        'a cap does not count what a subscription covers: leave out --budget, --max-rate or --subscription',
+      );
+    checkSubscription(context, found?.agent);
+  }
   if (found) {
     // Before anything is started. The key makes no difference here.
     const origin = remote?.gateway.url ?? (await expectedOrigin(context));
-    const pointing = pointAgent(context, { words, found }, { origin, key: '', folder: '' });
+    const pointing = pointAgent(context, { words, found }, { origin, key: '', folder: '', subscription });
     refuseBypass(context, found, { pointing, anyway: options.anyway ?? false });
   }
   const away = remote && (await remoteDestination(remote, options.project));
@@ -72,7 +83,7 @@ async function runWith(context: Context, words: string[], options: Options): Pro
       capped?.key ?? away?.key ?? (await withStore(context, (db) => cliKeyOf(context, db, project)));
     const since = context.clock.now();
     try {
-      throw new Exit(await runProgram(context, { words, found, origin, folder }, key));
+      throw new Exit(await runProgram(context, { words, found, origin, folder, subscription }, key));
     } finally {
       const bypassed = found ? await bypassedSince(context, found.agent, since) : 0;
       if (capped) await capped.end(bypassed);
@@ -89,17 +100,18 @@ interface Program {
   origin: string;
   /** For what an agent is given. */
   folder: RunFolder | undefined;
+  subscription: boolean;
 }
 
 /** Runs the program with the key. Returns its exit code. */
 function runProgram(
   context: Context,
-  { words, found, origin, folder }: Program,
+  { words, found, origin, folder, subscription }: Program,
   key: string,
 ): Promise<number> {
   const variables = { ...context.env, ...clientVariables({ origin, key }, context.env) };
   if (!found || !folder) return runChild([...words], variables);
-  const pointing = pointAgent(context, { words, found }, { origin, key, folder: folder.path });
+  const pointing = pointAgent(context, { words, found }, { origin, key, folder: folder.path, subscription });
   folder.write(pointing);
   for (const text of pointing.notes ?? []) note(context, `${found.agent.name}: ${text}`);
   return runChild([...words.slice(0, found.words), ...pointing.args], { ...variables, ...pointing.env });

@@ -30,7 +30,7 @@ export function connectingOf({ name, title, connect }: Agent, model: string | un
 /** An endpoint for this machine's files. */
 export function endpointOf(
   context: Context,
-  { origin, key, model }: Pick<Endpoint, 'origin' | 'key' | 'model'>,
+  { origin, key, model, subscription }: Pick<Endpoint, 'origin' | 'key' | 'model' | 'subscription'>,
 ): Endpoint {
   const read = (path: string) => {
     try {
@@ -47,6 +47,7 @@ export function endpointOf(
     origin,
     key,
     model,
+    subscription,
     files: { read, list: () => [] },
   };
 }

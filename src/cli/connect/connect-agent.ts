@@ -19,6 +19,7 @@ import { FileChanged, readBytes } from '../../agents/settings/replace-file.ts';
 import { createKey } from '../../store/accounts/keys.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { findProject } from '../../store/accounts/projects.ts';
+import { checkSubscription } from '../client/check-subscription.ts';
 import { type Context, note, say } from '../context.ts';
 import { expectedOrigin } from '../daemon/find.ts';
 import { startDaemon } from '../daemon/start.ts';
@@ -34,6 +35,7 @@ import { diffLines, shortPath } from './view.ts';
 export interface ConnectOptions {
   model?: string;
   yes?: boolean;
+  subscription?: boolean;
   proof: boolean;
   json?: boolean;
 }
@@ -46,8 +48,10 @@ const MAX_TRIES = 5;
 /** Points an agent's own settings at gw, and proves it with one request. */
 export async function connectAgent(context: Context, agent: Agent, options: ConnectOptions): Promise<void> {
   const connecting = connectingOf(agent, options.model);
+  const { model, subscription = false } = options;
+  if (subscription) checkSubscription(context, agent);
   const origin = await expectedOrigin(context);
-  const preview = endpointOf(context, { origin, key: KEY_IN_DIFF, model: options.model });
+  const preview = endpointOf(context, { origin, key: KEY_IN_DIFF, model, subscription });
   const earlier = readConnections(context.paths.connections)[agent.name]?.files;
   const shown = planAll(connecting.edits(preview), earlier);
   await confirm(context, agent, {
@@ -71,10 +75,11 @@ export async function connectAgent(context: Context, agent: Agent, options: Conn
     note(context, `${agent.title} is connected, not proven (${why}).`);
   } else {
     note(context, `Running one request of ${agent.title}...`);
-    const { model, env } = connecting.proof?.(options.model) ?? {};
+    // A model of the sandbox is gw's own: the proof does not use up the subscription.
+    const { model: asked, env } = connecting.proof?.(subscription ? undefined : model) ?? {};
     const result = await prove(context, {
       program,
-      args: agent.proof.args(model),
+      args: agent.proof.args(asked),
       env: { ...agent.proof.env, ...env },
       origin,
       keyId: id,
@@ -132,7 +137,8 @@ async function confirm(
   if (options.yes) return;
   if (!canAsk(context)) {
     const model = options.model === undefined ? '' : ` --model ${options.model}`;
-    throw usageError(`nothing was changed. To write this: gw connect ${name}${model} --yes`);
+    const login = options.subscription ? ' --subscription' : '';
+    throw usageError(`nothing was changed. To write this: gw connect ${name}${model}${login} --yes`);
   }
   const answer = await ask(context, 'Write these changes? [y/N] ');
   if (!/^y(es)?$/i.test(answer)) throw new CliError('nothing was changed');

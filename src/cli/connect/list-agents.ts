@@ -90,7 +90,7 @@ function filesOf(context: Context, { connect }: Agent, connection: Connection | 
   if (connection) return connection.files.map(({ path }) => path);
   if (typeof connect === 'string') return [];
   return connect
-    .edits(endpointOf(context, { origin: '', key: '', model: undefined }))
+    .edits(endpointOf(context, { origin: '', key: '', model: undefined, subscription: false }))
     .map(({ path }) => path);
 }
 

@@ -12,6 +12,7 @@ const ENDPOINT: Endpoint = {
   platform: 'linux',
   origin: 'http://localhost:4747',
   key: 'sk-gw-key',
+  subscription: false,
   model: 'gpt-5.4',
   files: { read: () => undefined, list: () => [] },
 };
@@ -76,5 +77,39 @@ describe('an agent', () => {
       );
       expect(steps.filter((step) => /model$/i.test(String(step)))).toEqual([]);
     }
+  });
+
+  test('keeps its own login with --subscription, and has the key in a header', () => {
+    const after = (name: string, before: string) => {
+      const read = () => before;
+      const [edit] = connecting(name, {
+        subscription: true,
+        model: undefined,
+        files: { read, list: () => [] },
+      });
+      if (!edit) throw new Error(`${name} has no edit`);
+      const { bytes } = writeValues(edit.format, Buffer.from(before), edit.changes);
+      return FORMATS[edit.format].parse(bytes.toString());
+    };
+    expect(after('codex', '[model_providers.gw]\nexperimental_bearer_token = "old"\n')).toEqual({
+      model_provider: 'gw',
+      model_providers: {
+        gw: {
+          name: 'gw',
+          base_url: 'http://localhost:4747/v1',
+          wire_api: 'responses',
+          requires_openai_auth: true,
+          http_headers: { 'x-gw-key': 'sk-gw-key' },
+        },
+      },
+    });
+    expect(after('claude', '{"env":{"ANTHROPIC_CUSTOM_HEADERS":"x-team: a"}}')).toEqual({
+      env: {
+        ANTHROPIC_CUSTOM_HEADERS: 'x-team: a\nx-gw-key: sk-gw-key',
+        ANTHROPIC_BASE_URL: 'http://localhost:4747',
+        ANTHROPIC_AUTH_TOKEN: '',
+        ANTHROPIC_API_KEY: '',
+      },
+    });
   });
 });

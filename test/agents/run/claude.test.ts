@@ -71,4 +71,17 @@ describe('Claude Code', () => {
     expect(bypass({ ANTHROPIC_BASE_URL: ORIGIN })).toBeUndefined();
     expect(bypass({ OTHER: '1' })).toBeUndefined();
   });
+
+  test('keeps its login with --subscription, and sends the key beside the headers of its user', () => {
+    const files = {
+      '/home/me/.claude/settings.json': { env: { ANTHROPIC_CUSTOM_HEADERS: 'x-gw-key: old\nx-team: a' } },
+    };
+    expect(written({ files, subscription: true })).toEqual({
+      env: {
+        ...ENV,
+        ANTHROPIC_AUTH_TOKEN: '',
+        ANTHROPIC_CUSTOM_HEADERS: `x-team: a\nx-gw-key: ${KEY}`,
+      },
+    });
+  });
 });

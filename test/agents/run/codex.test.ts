@@ -54,3 +54,15 @@ test('local models and cloud tasks would go around gw', () => {
   expect(pointCodex(startOf({ args: ['exec', '--oss', 'hi'] })).bypass?.remedy).toBe('Leave out --oss');
   expect(pointCodex(startOf({ args: ['cloud', 'exec'] })).bypass?.remedy).toBe('Use: codex exec');
 });
+
+test('with --subscription Codex keeps its login, and the key goes out in a header', () => {
+  const { args, env } = pointCodex(startOf({ args: ['exec', 'hi'], subscription: true }));
+  expect(args).toEqual([
+    ...['-c', 'model_provider=gw-login', '-c', 'model_providers.gw-login.name=gw'],
+    ...['-c', `model_providers.gw-login.base_url="${ORIGIN}/v1"`],
+    ...['-c', 'model_providers.gw-login.requires_openai_auth=true'],
+    ...['-c', 'model_providers.gw-login.env_http_headers={ "x-gw-key" = "GW_RUN_KEY" }'],
+    ...['exec', 'hi'],
+  ]);
+  expect(env).toEqual({ GW_RUN_KEY: KEY });
+});

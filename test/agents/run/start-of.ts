@@ -29,6 +29,7 @@ export function startOf({ files = {}, ...start }: Setting = {}): Start {
     platform: 'linux',
     origin: ORIGIN,
     key: KEY,
+    subscription: false,
     folder: FOLDER,
     files: { read: (path) => texts.get(path), list: (folder) => [...new Set(below(folder))] },
     ...start,

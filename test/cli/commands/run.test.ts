@@ -132,6 +132,26 @@ describe('gw run', () => {
     expect(agents.recorded().args).toEqual(['-p', 'hi']);
   }, 60_000);
 
+  test('lets an agent use its own login only where the settings allow it', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    const agents = withAgents(cli, 'codex', 'aider');
+    const refused = await agents.run(['--subscription', '--', 'codex']);
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain('gw config set passthrough.subscriptions allow');
+    const unable = await agents.run(['--subscription', '--', 'aider']);
+    expect(unable).toMatchObject({
+      code: 2,
+      stderr: 'gw: --subscription works with codex and claude only\n',
+    });
+    const capped = await agents.run(['--subscription', '--budget', '5', '--', 'codex']);
+    expect(capped.code).toBe(2);
+    expect(agents.started()).toBe(false);
+    await cli.exec(['config', 'set', 'passthrough.subscriptions', 'allow']);
+    expect((await agents.run(['--subscription', '--', 'codex'])).code).toBe(3);
+    expect(agents.recorded().args).toContain('model_providers.gw-login.requires_openai_auth=true');
+  }, 60_000);
+
   test('an argument that gw can not merge is an error of use', async () => {
     const cli = cliHome();
     const agents = withAgents(cli, 'claude');
