@@ -60,9 +60,12 @@ function chatTools(tool: Json, at: string, options: ToolOptions, namespace: unkn
   }
 }
 
-/** OpenAI's search among deferred tools, unless the client runs it; and the web search that Codex always offers. */
-function isNotNeeded({ type, execution }: Json, { isCodex }: ToolOptions): boolean {
-  return type === 'tool_search' ? execution !== 'client' : isCodex && type === 'web_search';
+/**
+ * A search among deferred tools, whoever runs it: those that the request lists are sent without one, and others can't be
+ * found. And the web search that Codex always offers.
+ */
+function isNotNeeded({ type }: Json, { isCodex }: ToolOptions): boolean {
+  return type === 'tool_search' || (isCodex && type === 'web_search');
 }
 
 function functionTool({ type: _type, ...tool }: Json, at: string, namespace: unknown): ChatTool {

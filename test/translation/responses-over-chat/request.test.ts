@@ -221,14 +221,13 @@ describe('tools', () => {
     expect(leftOut).toEqual([]);
   });
 
-  test('deferred tools are sent in full, without the search among them', () => {
+  test.each([
+    [{ type: 'tool_search' }],
+    [{ type: 'tool_search', execution: 'client', description: 'd', parameters: { type: 'object' } }],
+  ])('deferred tools are sent in full, without the search among them (%o)', (search) => {
     const found = { type: 'function', name: 'found' };
     const { chat, leftOut } = translateNoting({
-      tools: [
-        { ...f, defer_loading: true },
-        { type: 'custom', name: 'c', defer_loading: false },
-        { type: 'tool_search' },
-      ],
+      tools: [{ ...f, defer_loading: true }, { type: 'custom', name: 'c', defer_loading: false }, search],
       input: [
         { type: 'tool_search_call', call_id: null, arguments: { paths: ['found'] }, execution: 'server' },
         { type: 'tool_search_output', call_id: null, execution: 'server', tools: [found] },
@@ -331,7 +330,6 @@ test('refuses a field that a chat completion cannot express', () => {
   expect(refusedField({ top_logprobs: 3 })).toBe('top_logprobs');
   expect(refusedField({ include: ['message.output_text.logprobs'] })).toBe('include[0]');
   expect(refusedField({ tools: [{ type: 'web_search' }] })).toBe('tools[0].type');
-  expect(refusedField({ tools: [{ type: 'tool_search', execution: 'client' }] })).toBe('tools[0].type');
   const additional = { type: 'additional_tools', tools: [{ type: 'function', name: 'f' }, { type: 'mcp' }] };
   expect(refusedField({ input: [additional] })).toBe('input[0].tools[1].type');
   expect(refusedField({ tools: [{ type: 'mcp', server_label: 'x' }] })).toBe('tools[0].type');
