@@ -3,8 +3,8 @@ import { configDefaults, defineConfig } from 'vitest/config';
 
 export default defineConfig({
   test: {
-    // Real agents: npm run test:agents.
-    exclude: [...configDefaults.exclude, 'test/agents-real/**'],
+    // Real agents and Python clients: npm run test:agents and test:python.
+    exclude: [...configDefaults.exclude, 'test/agents-real/**', 'test/python-real/**'],
     // Modules are silent on import and keep no state, so that files can share a process and what it has loaded.
     isolate: false,
     // One more than there are cores: daemons, terminals and clients under test mostly wait.

@@ -12,6 +12,13 @@ export interface RealAgent {
   endpoint: 'chat/completions' | 'messages' | 'responses';
 }
 
+/** An agent by its name. */
+export function realAgent(name: string): RealAgent {
+  const agent = REAL_AGENTS.find((each) => each.name === name);
+  if (!agent) throw new Error(`no agent ${name}`);
+  return agent;
+}
+
 const npm = (spec: string, bin: string): Package => ({ registry: 'npm', spec, bin });
 
 export const REAL_AGENTS: readonly RealAgent[] = [
@@ -56,6 +63,18 @@ env_key = "OPENAI_API_KEY"
         provider: { openai: { options: { baseURL: `${elsewhere}/v1`, apiKey: 'sk-mine' } } },
       },
       '.local/share/opencode/auth.json': { openai: { type: 'api', key: 'sk-mine' } },
+    }),
+    endpoint: 'responses',
+  },
+  {
+    name: 'kilo',
+    package: npm('@kilocode/cli@7.7.7', 'kilo'),
+    args: ['run', '-m', 'openai/gpt-5.2', 'hi'],
+    files: (elsewhere) => ({
+      '.config/kilo/kilo.jsonc': { provider: { openai: { options: { baseURL: `${elsewhere}/v1` } } } },
+      'work/kilo.json': {
+        provider: { openai: { options: { baseURL: `${elsewhere}/v1`, apiKey: 'sk-mine' } } },
+      },
     }),
     endpoint: 'responses',
   },
@@ -149,6 +168,14 @@ models:
       '.aider.conf.yml': `openai-api-base: ${elsewhere}/v1\nopenai-api-key: sk-mine\n`,
       'work/.env': `OPENAI_API_BASE=${elsewhere}/v1\nOPENAI_API_KEY=sk-mine\n`,
     }),
+    endpoint: 'chat/completions',
+  },
+  {
+    name: 'openhands',
+    package: { registry: 'pypi', spec: 'openhands==1.16.0', bin: 'openhands', python: '3.12' },
+    args: ['--headless', '-t', 'hi'],
+    files: () => ({}),
+    env: { LLM_MODEL: 'openai/gpt-4.1', LLM_BASE_URL: 'http://127.0.0.1:9/v1', LLM_API_KEY: 'sk-mine' },
     endpoint: 'chat/completions',
   },
 ];

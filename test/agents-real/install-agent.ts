@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { installPython } from '../support/install-python.ts';
 
 const CACHE = join(import.meta.dirname, '../../.agents');
 const INSTALL_MS = 600_000;
@@ -12,21 +13,19 @@ export interface Package {
   spec: string;
   /** The name of its executable. */
   bin: string;
+  /** The version of Python that it needs, where any 3.11 or later won't do. */
+  python?: string;
 }
 
 /** Installs a package into the cache, unless it is there. Returns the path of its executable. Rejects if it can't. */
-export async function installAgent({ registry, spec, bin }: Package): Promise<string> {
-  const folder = join(CACHE, spec.replaceAll(/[/=]+/g, '_'));
-  const path = join(folder, registry === 'npm' ? 'node_modules/.bin' : 'bin', bin);
+export async function installAgent({ registry, spec, bin, python }: Package): Promise<string> {
+  if (registry === 'pypi') return join(await installPython([spec], python), bin);
+  const folder = join(CACHE, spec.replaceAll('/', '_'));
+  const path = join(folder, 'node_modules/.bin', bin);
   if (existsSync(path)) return path;
+  const args = ['install', '--prefix', folder, '--no-audit', '--no-fund', spec];
   mkdirSync(CACHE, { recursive: true });
-  const run = (program: string, ...args: string[]) =>
-    promisify(execFile)(program, args, { timeout: INSTALL_MS });
-  if (registry === 'npm') await run('npm', 'install', '--prefix', folder, '--no-audit', '--no-fund', spec);
-  else {
-    await run('python3', '-m', 'venv', folder);
-    await run(join(folder, 'bin/pip'), 'install', '--quiet', spec);
-  }
+  await promisify(execFile)('npm', args, { timeout: INSTALL_MS });
   if (!existsSync(path)) throw new Error(`${spec} has no executable ${bin}`);
   return path;
 }

@@ -1,7 +1,11 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { onTestFinished } from 'vitest';
 import { startGateway } from '../support/gateway.ts';
+import type { TestSettings } from '../support/home.ts';
+import { subscriptionsAt } from '../support/subscriptions.ts';
 import { tmpHome } from '../support/tmp-home.ts';
+import { startUpstream } from '../support/upstream.ts';
 import type { RealAgent } from './agents.ts';
 import { anyWire } from './any-wire.ts';
 import { installAgent } from './install-agent.ts';
@@ -9,9 +13,13 @@ import { startWayOut } from './way-out.ts';
 
 export const GW = join(import.meta.dirname, '../../bin/gw');
 
-/** A gateway with both providers on the scripted upstream. */
-async function gatewayOfBoth() {
+/** A gateway with both providers, and the services of logins, on the scripted upstream. */
+export async function gatewayOfBoth(settings: TestSettings = {}) {
+  const upstream = await startUpstream();
+  onTestFinished(() => upstream.close());
   const gateway = await startGateway({
+    upstream,
+    subscriptions: subscriptionsAt(upstream),
     settings: { providers: {} },
     credentials: { openai: 'sk-provider', anthropic: 'sk-ant-provider' },
   });
@@ -19,15 +27,15 @@ async function gatewayOfBoth() {
     openai: { baseUrl: gateway.upstream.url },
     anthropic: { baseUrl: gateway.upstream.url },
   };
-  gateway.configure({ providers });
+  gateway.configure({ ...settings, providers });
   gateway.upstream.script(anyWire);
   return gateway;
 }
 
 /** An installed agent in a home whose files and variables lead elsewhere, with a proxy to all the rest. */
-export async function stageFor(agent: RealAgent) {
+export async function stageFor(agent: RealAgent, settings: TestSettings = {}) {
   const path = await installAgent(agent.package);
-  const gateway = await gatewayOfBoth();
+  const gateway = await gatewayOfBoth(settings);
   const elsewhere = await startWayOut();
   const proxy = await startWayOut();
   const home = tmpHome();

@@ -80,7 +80,7 @@ describe('an agent', () => {
   });
 
   test('keeps its own login with --subscription, and has the key in a header', () => {
-    const after = (name: string, before: string) => {
+    const connected = (name: string, before: string) => {
       const read = () => before;
       const [edit] = connecting(name, {
         subscription: true,
@@ -91,7 +91,7 @@ describe('an agent', () => {
       const { bytes } = writeValues(edit.format, Buffer.from(before), edit.changes);
       return FORMATS[edit.format].parse(bytes.toString());
     };
-    expect(after('codex', '[model_providers.gw]\nexperimental_bearer_token = "old"\n')).toEqual({
+    expect(connected('codex', '[model_providers.gw]\nexperimental_bearer_token = "old"\n')).toEqual({
       model_provider: 'gw',
       model_providers: {
         gw: {
@@ -103,7 +103,7 @@ describe('an agent', () => {
         },
       },
     });
-    expect(after('claude', '{"env":{"ANTHROPIC_CUSTOM_HEADERS":"x-team: a"}}')).toEqual({
+    expect(connected('claude', '{"env":{"ANTHROPIC_CUSTOM_HEADERS":"x-team: a"}}')).toEqual({
       env: {
         ANTHROPIC_CUSTOM_HEADERS: 'x-team: a\nx-gw-key: sk-gw-key',
         ANTHROPIC_BASE_URL: 'http://localhost:4747',

@@ -1,0 +1,106 @@
+import { expect, test } from 'vitest';
+import { start } from '../wire/support/programs.ts';
+import { type RealAgent, realAgent } from './agents.ts';
+import { GW, stageFor } from './stage.ts';
+
+const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+const CLAIMS = {
+  email: 'a@b.example',
+  exp: 4_000_000_000,
+  'https://api.openai.com/auth': {
+    chatgpt_plan_type: 'pro',
+    chatgpt_account_id: 'acc_1',
+    chatgpt_user_id: 'u',
+  },
+};
+const JWT = `${part({ alg: 'RS256', typ: 'JWT' })}.${part(CLAIMS)}.${part({ signature: 1 })}`;
+const OAT = `sk-ant-oat01-${'x7'.repeat(40)}-AA`;
+
+interface Login {
+  agent: RealAgent;
+  authorization: string;
+  files?: Record<string, unknown>;
+  env?: Record<string, string>;
+}
+
+const LOGINS: readonly Login[] = [
+  {
+    agent: realAgent('codex'),
+    authorization: `Bearer ${JWT}`,
+    files: {
+      '.codex/auth.json': {
+        OPENAI_API_KEY: null,
+        tokens: { id_token: JWT, access_token: JWT, refresh_token: 'rt', account_id: 'acc_1' },
+        last_refresh: new Date().toISOString(),
+      },
+    },
+  },
+  {
+    agent: realAgent('claude'),
+    authorization: `Bearer ${OAT}`,
+    env: { CLAUDE_CODE_OAUTH_TOKEN: OAT },
+  },
+];
+
+/** The agent with a made-up login, in a home of its own. */
+function stageWith({ agent, files = {}, env = {} }: Login) {
+  const own = { ...agent, files: () => files, env: { ...agent.env, ...env } };
+  return stageFor(own, { 'passthrough.subscriptions': 'allow' });
+}
+
+test.each(LOGINS)("gw run --subscription: $agent.name's login goes out as it is", async (login) => {
+  const { path, gateway, proxy, home, env } = await stageWith(login);
+  const words = [GW, 'run', '--subscription', '--', path, ...login.agent.args];
+  const output = await start(process.execPath, words, env, home).output;
+  expect(output).toContain('Hello you');
+  await expectCovered(gateway, login, 1);
+  expect(proxy.seen.filter((request) => /api\.(openai|anthropic)\.com/.test(request))).toEqual([]);
+});
+
+test.each(LOGINS)(
+  'gw connect --subscription $agent.name: proven on a model of gw, then the login goes out',
+  async (login) => {
+    const { path, gateway, home, env } = await stageWith(login);
+    const {
+      OPENAI_API_KEY: _o,
+      ANTHROPIC_API_KEY: _a,
+      ANTHROPIC_BASE_URL: _b,
+      OPENAI_BASE_URL: _u,
+      ...plain
+    } = env;
+    const own = { ...plain, NO_PROXY: '127.0.0.1,localhost', no_proxy: '127.0.0.1,localhost' };
+    const PATH = `${path.slice(0, path.lastIndexOf('/'))}:${process.env.PATH}`;
+    const connect = [GW, 'connect', login.agent.name, '--subscription', '--yes'];
+    const said = await start(process.execPath, connect, { ...own, PATH }, home).output;
+    expect(said).toContain('its request came through gw');
+    const before = await gateway.records();
+    expect(before.every(({ provider }) => provider === 'sandbox')).toBe(true);
+    const inHome = ['-c', 'cd "$HOME/work" && exec "$0" "$@"', path, ...login.agent.args];
+    expect(await start('/bin/sh', inHome, own, home).output).toContain('Hello you');
+    await expectCovered(gateway, login, before.length + 1);
+  },
+);
+
+async function expectCovered(
+  gateway: Awaited<ReturnType<typeof stageFor>>['gateway'],
+  { authorization, agent }: Login,
+  requests: number,
+): Promise<void> {
+  const records = await gateway.settled(requests);
+  for (const { endpoint, flags, provider } of records.filter(({ provider }) => provider !== 'sandbox'))
+    expect([endpoint, flags.includes('not_billed'), provider]).toEqual([
+      agent.endpoint,
+      true,
+      agent.name === 'codex' ? 'openai' : 'anthropic',
+    ]);
+  const sent = gateway.upstream.requests;
+  expect(sent.length).toBeGreaterThan(0);
+  for (const {
+    head: { headers },
+  } of sent)
+    expect(
+      headers
+        .filter(([name]) => /^(authorization|x-gw-key|x-api-key)$/i.test(name))
+        .map(([, value]) => value),
+    ).toEqual([authorization]);
+}
