@@ -47,7 +47,7 @@ export function findAgent(words: readonly string[]): FoundAgent | undefined {
 }
 
 /** The agent of an executable, a package or a script in a package, with or without a version. */
-function agentOf(word: string): Agent | undefined {
+export function agentOf(word: string): Agent | undefined {
   const path = word.replaceAll('\\', '/');
   const name = (path.split('/').at(-1) ?? '').replace(/\.(cmd|exe|ps1|bat)$/i, '').toLowerCase();
   const unversioned = path.replace(/(?<=.)(@|==)[^/@=]*$/, '');

@@ -11,6 +11,8 @@ export interface RunFolder {
   /** Locked while the run lives. */
   lockPath: string;
   write(pointing: Pick<Pointing, 'files' | 'links'>): void;
+  /** Writes a script that can be started. */
+  writeProgram(name: string, text: string): void;
   remove(): void;
 }
 
@@ -27,20 +29,23 @@ export function openRunFolder(home: string, runId: string, now: number): RunFold
     path,
     lockPath,
     write({ files = {}, links = {} }) {
-      for (const [name, text] of Object.entries(files)) {
-        const file = join(path, name);
-        writing(file, () => {
-          mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-          writeFileSync(file, text, { mode: 0o600 });
-        });
-      }
+      for (const [name, text] of Object.entries(files)) writeIn(path, name, { text, mode: 0o600 });
       for (const [name, target] of Object.entries(links)) symlinkSync(target, join(path, name));
     },
+    writeProgram: (name, text) => writeIn(path, name, { text, mode: 0o700 }),
     remove() {
       lock?.release();
       rmSync(path, { recursive: true, force: true });
     },
   };
+}
+
+function writeIn(folder: string, name: string, { text, mode }: { text: string; mode: number }): void {
+  const file = join(folder, name);
+  writing(file, () => {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    writeFileSync(file, text, { mode });
+  });
 }
 
 /** A new folder is about to be locked. */

@@ -1,6 +1,9 @@
+import { Option } from 'commander';
 import { type FoundAgent, findAgent } from '../../agents/find.ts';
+import { RUN_KEY } from '../../agents/run/run-key.ts';
 import { systemRandom } from '../../ids.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
+import { warnOfHiddenAgents, writeShims } from '../client/agent-shims.ts';
 import { type CapOptions, readCaps, startCappedRun } from '../client/capped-run.ts';
 import { checkSubscription } from '../client/check-subscription.ts';
 import { cliKeyOf } from '../client/cli-keys.ts';
@@ -23,6 +26,7 @@ interface Options extends CapOptions {
   project?: string;
   anyway?: boolean;
   subscription?: boolean;
+  within?: boolean;
 }
 
 export const run: SetUp = (command, context) => {
@@ -35,6 +39,7 @@ export const run: SetUp = (command, context) => {
     .option('--max-rate <amount/time>', 'cap it in a sliding window too: 2/hour, 0.50/10m')
     .option('--anyway', 'run an agent that is known to go around gw')
     .option('--subscription', 'let Claude Code or Codex use its own login; no budget counts its requests')
+    .addOption(new Option('--within', 'started by a run of gw, whose key it uses').hideHelp())
     .passThroughOptions()
     .addHelpText(
       'after',
@@ -66,51 +71,67 @@ async function runWith(context: Context, words: string[], options: Options): Pro
     const pointing = pointAgent(context, { words, found }, { origin, key: '', folder: '', subscription });
     refuseBypass(context, found, { pointing, anyway: options.anyway ?? false });
   }
+  const outerKey = options.within ? context.env[RUN_KEY] : undefined;
   const away = remote && (await remoteDestination(remote, options.project));
   const origin = away?.origin ?? (await startedOrigin(context));
-  warnOfForeignKeys(context);
+  if (outerKey === undefined) warnOfForeignKeys(context);
   // Shorter than other ids: it stands in lists of budgets.
   const id = `run_${systemRandom(6).toString('hex')}`;
-  const folder =
-    found || caps.length > 0 ? openRunFolder(context.paths.home, id, context.clock.now()) : undefined;
+  const folder = openRunFolder(context.paths.home, id, context.clock.now());
   try {
-    const { project = DEFAULT_PROJECT } = options;
+    const { project = DEFAULT_PROJECT, anyway = false } = options;
     const capped =
-      folder && caps.length > 0
+      caps.length > 0
         ? await startCappedRun(context, { id, project, caps, lockPath: folder.lockPath })
         : undefined;
     const key =
-      capped?.key ?? away?.key ?? (await withStore(context, (db) => cliKeyOf(context, db, project)));
+      outerKey ??
+      capped?.key ??
+      away?.key ??
+      (await withStore(context, (db) => cliKeyOf(context, db, project)));
+    const path =
+      outerKey === undefined ? pathOf(context, { words, found, folder, anyway }) : context.env.PATH;
     const since = context.clock.now();
     try {
-      throw new Exit(await runProgram(context, { words, found, origin, folder, subscription }, key));
+      throw new Exit(await runProgram(context, { words, found, origin, folder, path, subscription }, key));
     } finally {
       const bypassed = found ? await bypassedSince(context, found.agent, since) : 0;
       if (capped) await capped.end(bypassed);
       else if (bypassed > 0) note(context, `warning: ${bypassedText(bypassed)}. See: gw coverage`);
     }
   } finally {
-    folder?.remove();
+    folder.remove();
   }
+}
+
+/** The PATH of the run, with a script before each agent that the program may start. */
+function pathOf(
+  context: Context,
+  { words, found, folder, anyway }: Pick<Program, 'words' | 'found' | 'folder'> & { anyway: boolean },
+): string | undefined {
+  const shims = writeShims(context, folder, { except: found?.agent, anyway });
+  if (!found) warnOfHiddenAgents(context, words, shims);
+  return shims.path;
 }
 
 interface Program {
   words: readonly string[];
   found: FoundAgent | undefined;
   origin: string;
-  /** For what an agent is given. */
-  folder: RunFolder | undefined;
+  folder: RunFolder;
+  path: string | undefined;
   subscription: boolean;
 }
 
 /** Runs the program with the key. Returns its exit code. */
 function runProgram(
   context: Context,
-  { words, found, origin, folder, subscription }: Program,
+  { words, found, origin, folder, path, subscription }: Program,
   key: string,
 ): Promise<number> {
-  const variables = { ...context.env, ...clientVariables({ origin, key }, context.env) };
-  if (!found || !folder) return runChild([...words], variables);
+  const own = { ...clientVariables({ origin, key }, context.env), [RUN_KEY]: key };
+  const variables = { ...context.env, ...own, ...(path !== undefined && { PATH: path }) };
+  if (!found) return runChild([...words], variables);
   const pointing = pointAgent(context, { words, found }, { origin, key, folder: folder.path, subscription });
   folder.write(pointing);
   for (const text of pointing.notes ?? []) note(context, `${found.agent.name}: ${text}`);

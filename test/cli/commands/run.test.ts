@@ -152,6 +152,51 @@ describe('gw run', () => {
     expect(agents.recorded().args).toContain('model_providers.gw-login.requires_openai_auth=true');
   }, 60_000);
 
+  test('points an agent that a script starts, and counts it in the run', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    const agents = withAgents(cli, 'codex', 'claude');
+    const run = await agents.run([
+      '--budget',
+      '5',
+      '--',
+      'sh',
+      '-c',
+      'cd / && codex exec "two words"; exit 7',
+    ]);
+    expect(run.code).toBe(7);
+    expect(run.stderr).not.toContain('warning');
+    const { args, env } = agents.recorded();
+    expect(args.slice(0, 2)).toEqual(['-c', 'model_provider=gw']);
+    expect(args.slice(-2)).toEqual(['exec', 'two words']);
+    expect(env.GW_RUN_KEY).toBe(env.OPENAI_API_KEY);
+    // The key of the run is revoked, and no other was made.
+    expect((await cli.run(['keys', 'list', '--json'])).stdout).toBe('[]\n');
+
+    expect((await agents.run(['--', 'env', 'claude', 'hi'])).code).toBe(3);
+    const claude = agents.recorded();
+    expect(claude.args.filter((arg) => arg === '--settings')).toHaveLength(1);
+    // What Claude Code starts itself.
+    const [bin = ''] = (claude.env.PATH ?? '').split(':');
+    expect(bin).toContain(join(cli.paths.home, 'runs'));
+    expect(readdirSync(join(cli.paths.home, 'runs'))).toEqual([]);
+  }, 60_000);
+
+  test('warns of an agent that it can not point', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    const agents = withAgents(cli, 'claude', 'npx', 'make', 'bash');
+    const hidden: [words: string[], title: string][] = [
+      [['sh', '-c', 'npx @openai/codex exec hi'], 'Codex'],
+      [['bash', '-lc', 'claude -p hi'], 'Claude Code'],
+      [['make', 'run', 'CMD=cd x && /opt/bin/cline hi'], 'Cline'],
+    ];
+    for (const [words, title] of hidden) {
+      const { stderr } = await agents.run(['--', ...words]);
+      expect(stderr).toContain(`warning: ${title} may go around gw`);
+    }
+  }, 60_000);
+
   test('an argument that gw can not merge is an error of use', async () => {
     const cli = cliHome();
     const agents = withAgents(cli, 'claude');
@@ -183,7 +228,7 @@ describe('gw run', () => {
       no_proxy: 'corp,localhost,127.0.0.1,::1',
       OPENAI_AGENTS_DISABLE_TRACING: '1',
     });
-    expect(existsSync(join(cli.paths.home, 'runs'))).toBe(false);
+    expect(readdirSync(join(cli.paths.home, 'runs'))).toEqual([]);
   }, 60_000);
 });
 
