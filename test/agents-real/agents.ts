@@ -21,6 +21,7 @@ export function realAgent(name: string): RealAgent {
 
 const npm = (spec: string, bin: string): Package => ({ registry: 'npm', spec, bin });
 
+/** Crush and Goose are missing: their binaries come from GitHub alone, and Goose has no package at all. */
 export const REAL_AGENTS: readonly RealAgent[] = [
   {
     name: 'codex',

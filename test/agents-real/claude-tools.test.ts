@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { agentScript } from '../wire/support/agent-script.ts';
-import { start } from '../wire/support/programs.ts';
 import { realAgent } from './agents.ts';
+import { start } from './programs.ts';
 import { GW, stageFor } from './stage.ts';
 
 /** An MCP server with 40 tools: https://modelcontextprotocol.io/specification */

@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { start } from '../wire/support/programs.ts';
 import { realAgent } from './agents.ts';
+import { start } from './programs.ts';
 import { stageFor } from './stage.ts';
 
 /** A connection of Codex to gw on which the times of a refused upgrade and of the request after it are noted. */

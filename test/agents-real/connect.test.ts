@@ -2,8 +2,8 @@ import { mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AGENTS } from '../../src/agents/table.ts';
-import { start } from '../wire/support/programs.ts';
 import { REAL_AGENTS } from './agents.ts';
+import { start } from './programs.ts';
 import { GW, stageFor } from './stage.ts';
 
 const CONNECTED = REAL_AGENTS.filter(({ name }) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { start } from '../wire/support/programs.ts';
 import { REAL_AGENTS, type RealAgent } from './agents.ts';
+import { start } from './programs.ts';
 import { GW, stageFor } from './stage.ts';
 
 /** Asks an agent a question, through `gw run` or not. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { start } from '../wire/support/programs.ts';
 import { type RealAgent, realAgent } from './agents.ts';
+import { start } from './programs.ts';
 import { GW, stageFor } from './stage.ts';
 
 const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');

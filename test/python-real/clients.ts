@@ -9,6 +9,8 @@ export interface PythonClient {
 }
 
 const ANTHROPIC = 'anthropic==2.12.0';
+/** LiteLLM imports it for requests with tools, and doesn't require it. */
+const LITELLM_NEEDS = 'mcp==2.3.0';
 
 export const PYTHON_CLIENTS: readonly PythonClient[] = [
   ...['1.109.1', '2.54.0', '3.54.0'].map((version) => ({
@@ -45,7 +47,10 @@ export const PYTHON_CLIENTS: readonly PythonClient[] = [
   { name: 'dspy', packages: ['dspy==3.4.1'], program: 'dspy_predict.py', answers: 2 },
   {
     name: 'llama-index',
-    packages: ['llama-index-llms-openai==0.8.3', 'llama-index-llms-anthropic==0.12.3'],
+    // It breaks on anthropic 1 and 2.
+    packages: [
+      ...['llama-index-llms-openai==0.8.3', 'llama-index-llms-anthropic==0.12.3', 'anthropic==0.125.0'],
+    ],
     program: 'llama_index_llm.py',
     answers: 2,
   },
@@ -57,7 +62,7 @@ export const PYTHON_CLIENTS: readonly PythonClient[] = [
   },
   {
     name: 'smolagents',
-    packages: ['smolagents[openai,litellm]==1.26.0'],
+    packages: ['smolagents[openai,litellm]==1.26.0', LITELLM_NEEDS],
     program: 'smolagents_agent.py',
     answers: 2,
   },
@@ -65,7 +70,7 @@ export const PYTHON_CLIENTS: readonly PythonClient[] = [
   { name: 'crewai', packages: ['crewai[anthropic]==1.15.30'], program: 'crewai_crew.py', answers: 2 },
   {
     name: 'mini-swe-agent',
-    packages: ['mini-swe-agent==2.4.6'],
+    packages: ['mini-swe-agent==2.4.6', LITELLM_NEEDS],
     program: 'mini_swe_agent.py',
     answers: 2,
   },

@@ -302,6 +302,30 @@ describe('closeHolds()', () => {
   });
 });
 
+describe('a request that a subscription covers', () => {
+  test('passes a spent budget, is charged to none, and costs nothing after a crash', async () => {
+    const shop = await openShop();
+    await shop.budget({ period: 'daily', capNanoUsd: 100 });
+    await shop.spend(100);
+    const settled = await shop.admit(40, { notBilled: true });
+    const dead = await shop.admit(40, { notBilled: true });
+    expect(settled).toMatchObject({ kind: 'held', amount: 0, remaining: null });
+    // Set while they run.
+    await shop.budget({ period: 'monthly', capNanoUsd: 100 });
+    await shop.settle(settled.id, 70, { flags: FLAGS.not_billed });
+    expect(await shop.daemon.ledger.closeHolds(0)).toBe(1);
+    expect((await shop.standings()).map(({ posted, pending }) => [posted, pending])).toEqual([
+      [100, 0],
+      [100, 0],
+    ]);
+    expect(await getRequest(shop.db, dead.id)).toMatchObject({
+      outcome: 'crashed',
+      flags: ['estimated', 'not_billed'],
+      costNanoUsd: 0,
+    });
+  });
+});
+
 describe('closeHolds() of a slot that was found dead', () => {
   test('spares the holds of a daemon that has taken the slot since', async () => {
     const shop = await openShop();

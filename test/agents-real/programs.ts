@@ -1,8 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { TestGateway } from '../../support/gateway.ts';
-import { tmpHome } from '../../support/tmp-home.ts';
+import type { TestGateway } from '../support/gateway.ts';
+import { tmpHome } from '../support/tmp-home.ts';
+import { realAgent } from './agents.ts';
+import { installAgent } from './install-agent.ts';
 
 export interface Question {
   model: string;
@@ -11,11 +13,8 @@ export interface Question {
 
 /** An agent program, run without a terminal. */
 export interface Program {
+  /** As in agents.ts. */
   name: string;
-  /** The npm package. */
-  spec: string;
-  /** The package's executable. */
-  bin: string;
   /** Number of requests that one question takes: some programs also request a title. */
   requests: number;
   /** Configuration files, by their path in its home directory. */
@@ -26,9 +25,7 @@ export interface Program {
 
 export const PROGRAMS: readonly Program[] = [
   {
-    name: 'Codex',
-    spec: '@openai/codex',
-    bin: 'codex',
+    name: 'codex',
     requests: 1,
     env: ({ key }) => ({ OPENAI_API_KEY: key }),
     args({ url }, { model, prompt }) {
@@ -39,9 +36,7 @@ export const PROGRAMS: readonly Program[] = [
     },
   },
   {
-    name: 'Claude Code',
-    spec: '@anthropic-ai/claude-code',
-    bin: 'claude',
+    name: 'claude',
     requests: 1,
     env: ({ origin, key }) => ({
       ANTHROPIC_BASE_URL: origin,
@@ -52,8 +47,6 @@ export const PROGRAMS: readonly Program[] = [
   },
   {
     name: 'opencode',
-    spec: 'opencode-ai',
-    bin: 'opencode',
     requests: 2,
     files: ({ url, key }, { model }) => ({
       'opencode.json': JSON.stringify({
@@ -70,16 +63,12 @@ export const PROGRAMS: readonly Program[] = [
     args: (_gateway, { model, prompt }) => ['run', '-m', `gw/${model}`, prompt],
   },
   {
-    name: 'Cline',
-    spec: 'cline',
-    bin: 'cline',
+    name: 'cline',
     requests: 1,
     args: (_gateway, { model, prompt }) => ['-P', 'openai', '-m', model, prompt],
   },
   {
-    name: 'Continue',
-    spec: '@continuedev/cli',
-    bin: 'cn',
+    name: 'continue',
     requests: 1,
     files: ({ url, key }, { model }) => ({
       // JSON is valid YAML.
@@ -127,18 +116,17 @@ export function start(
 /** Starts a program with a question. Cline has to be configured by a command first. */
 export async function ask(
   program: Program,
-  modules: string,
   gateway: TestGateway,
   question: Question,
 ): Promise<RunningProgram> {
   const home = tmpHome();
-  const path = join(modules, '.bin', program.bin);
+  const path = await installAgent(realAgent(program.name).package);
   for (const [name, content] of Object.entries(program.files?.(gateway, question) ?? {})) {
     mkdirSync(dirname(join(home, name)), { recursive: true });
     writeFileSync(join(home, name), content);
   }
   const env = program.env?.(gateway) ?? {};
-  if (program.bin === 'cline') {
+  if (program.name === 'cline') {
     const account = ['auth', '-p', 'openai', '-k', gateway.key, '-m', question.model, '-b', gateway.url];
     await start(path, account, env, home).output;
   }
