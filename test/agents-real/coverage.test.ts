@@ -5,9 +5,9 @@ import type { CoverageReport } from '../../src/insight/coverage/report.ts';
 import type { Script } from '../support/scripts.ts';
 import { either } from '../wire/support/event-scripts.ts';
 import { messageBody, messageStream, text } from '../wire/support/messages-shapes.ts';
-import { start } from '../wire/support/programs.ts';
 import { completedEvents, messageItem, responseBody } from '../wire/support/responses-shapes.ts';
 import { REAL_AGENTS } from './agents.ts';
+import { start } from './programs.ts';
 import { GW, stageFor } from './stage.ts';
 
 /** Settings that lead around gw, by path. */

@@ -192,7 +192,7 @@ describe('a prompt with invalid JSON inside a valid structure', () => {
       gateway.upstream.queue(answered, answered);
       const long = 'word '.repeat(400);
       for (const content of ['x', long]) {
-        const body = `{"model":"openai/gpt-4o","max_tokens":50,"messages":[{"role":"user",${member}},{"content":"${content}"}]}`;
+        const body = `{"model":"openai/gpt-4o","max_tokens":50,"messages":[{"role":"user",${member}},{"role":"user","content":"${content}"}]}`;
         const answer = await gateway.post(body);
         // The long one would fit only if it could be counted.
         expect(answer.status).toBe(content === long ? 402 : 200);

@@ -17,6 +17,8 @@ export interface BudgetRefusal {
   needed: NanoUsd;
   /** Of what `needed` is made up. */
   need: RecordedNeed | undefined;
+  /** Input of the request that its bytes don't bound, if it has any. */
+  unseen?: string | undefined;
   model: string;
   calendar: Calendar;
   headers: IncomingHttpHeaders;
@@ -26,7 +28,15 @@ export interface BudgetRefusal {
  * 402: measured with the common SDKs and agents, no client but Codex retries it (see `forCodex`), while a 429 starts
  * retry storms.
  */
-export function budgetExceeded({ standing, needed, need, model, calendar, headers }: BudgetRefusal): GwError {
+export function budgetExceeded({
+  standing,
+  needed,
+  need,
+  unseen,
+  model,
+  calendar,
+  headers,
+}: BudgetRefusal): GwError {
   const { budget, posted, pending, resetsAt } = standing;
   const name = budgetName(budget);
   const command = raiseCommand(standing, needed);
@@ -34,7 +44,7 @@ export function budgetExceeded({ standing, needed, need, model, calendar, header
   const resets = resetText(standing, calendar);
   const message =
     `budget ${name} has no room for this request: ${formatUsd(posted)} of ${formatUsd(budget.capNanoUsd)} is spent${heldText(pending)}, ` +
-    `and ${model} needs up to ${formatUsd(needed)}${needText(need)}.${resets} To raise the cap: ${command}`;
+    `and ${model} needs up to ${formatUsd(needed)}${needText(need)}.${unseenText(unseen)}${resets} To raise the cap: ${command}`;
   return new GwError(message, {
     status: 402,
     type: 'insufficient_quota',
@@ -88,6 +98,12 @@ function needText(need: RecordedNeed | undefined): string {
   const { inputTokens, inputBound, outputTokens, feesNanoUsd } = need;
   const fees = feesNanoUsd > 0 ? `, and $${usdNumber(feesNanoUsd)} of fees` : '';
   return ` (at most ${inputTokens} input tokens, ${BOUND_TEXTS[inputBound]}, and ${outputTokens} output tokens${fees})`;
+}
+
+function unseenText(unseen: string | undefined): string {
+  return unseen === undefined
+    ? ''
+    : ` gw can't tell the size of ${unseen} from the request, so the model's whole context counts as input.`;
 }
 
 /** Codex retries a 402, but stops at this kind of 429 and prints the header. Other clients get the error unchanged. */

@@ -9,7 +9,15 @@ import type { InputBound } from '../state/input-bound.ts';
 import type { Target } from '../state/resolver.ts';
 import { continuedBound } from './continued-bound.ts';
 import { editBound, type MeasuredPrompt } from './edit-bound.ts';
-import { blocksOf, measurePrompt, promptOf, rewritesJson } from './measure-prompt.ts';
+import {
+  blocksOf,
+  MIN_SPLIT_BYTES,
+  measurePrompt,
+  nonTextOf,
+  promptOf,
+  readPrompt,
+  rewritesJson,
+} from './measure-prompt.ts';
 import { scopeOf } from './prompt-scope.ts';
 import type { Quote } from './quote.ts';
 import { normalizationGrowth, rewriteGrowth } from './text-growth.ts';
@@ -35,9 +43,6 @@ export interface BoundedInput {
 
 /** What bounding the input needs of the gateway. */
 export type InputParts = Pick<Gateway, 'promptBases' | 'continuedResponses' | 'boundTrust'>;
-
-/** Smaller bodies are bounded by their bytes alone: splitting one takes longer than it can save. */
-const MIN_SPLIT_BYTES = 2_048;
 
 /**
  * The least upper bound of the input tokens that needs no count: by the prompts that the provider has counted before, or
@@ -85,14 +90,14 @@ export function inputBound(context: RequestContext, target: Target): number {
 
 /** A token is at least one byte, and JSON only makes text longer: but templates and tokenizers may lengthen it first. */
 function byteBound(context: RequestContext, target: Target, measured: MeasuredPrompt | undefined): number {
-  const { bytes, nonText } = context.request;
+  const { bytes } = context.request;
   return (
     bytes.length +
     growth(bytes, target, measured?.blocks) +
     (measured ? sealedGrowth(measured) : 0) +
     referencedTokens(context, measured) +
     overheadTokens(context) +
-    (measured ? imagesIn(measured) : nonTextBound(nonText, target, bytes))
+    (measured ? imagesIn(measured) : nonTextBound(nonTextOf(context), target, bytes))
   );
 }
 
@@ -162,7 +167,7 @@ export async function countInput(
   { inputTokens: bound, inputBound: by }: Pick<Quote, 'inputTokens' | 'inputBound'>,
 ): Promise<BoundedInput> {
   const encoding = gateway.boundTrust.isTrusted(target, 'exact') ? exactEncoding(target) : undefined;
-  const { texts, items, tokens, nonText, inlineBytes } = context.wire.promptOf(context.request);
+  const { texts, items, tokens, nonText, inlineBytes } = readPrompt(context);
   const read = encoding && writesJson(target) ? texts.map(asJson) : texts;
   const textTokens = encoding
     ? await gateway.tokens.count(read, encoding).catch(() => bound)
@@ -200,6 +205,7 @@ function asJson(text: string): string {
 }
 
 /** Whether counting can lower the bound, which takes the bytes of inline images for text. */
-export function isCountable({ request: { nonText } }: RequestContext, target: Target): boolean {
+export function isCountable(context: RequestContext, target: Target): boolean {
+  const nonText = nonTextOf(context);
   return exactEncoding(target) !== undefined || nonText.images > 0 || nonText.context;
 }

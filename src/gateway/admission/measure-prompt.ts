@@ -1,14 +1,21 @@
 import { readValue, scanObject } from '../../json/scan.ts';
-import { imageTokens } from '../../wire/request/non-text-input.ts';
-import type { PromptBlock, PromptBlocks } from '../../wire/request/prompt-block.ts';
+import { imageTokens, type NonTextInput } from '../../wire/request/non-text-input.ts';
+import type { PromptBlock, PromptBlocks, UnknownInput } from '../../wire/request/prompt-block.ts';
 import { sealOf } from '../../wire/request/seals.ts';
-import type { RequestContext } from '../context/request-context.ts';
+import type { Prompt, WireRequest } from '../../wire/request/wire-request.ts';
+import type { RequestWire } from '../../wire/wire.ts';
 import type { PromptBases } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
 import type { MeasuredPrompt } from './edit-bound.ts';
 import { normalizationGrowth, rewriteGrowth } from './text-growth.ts';
 
-type Splittable = Pick<RequestContext, 'wire' | 'request'>;
+/** Smaller bodies are bounded by their bytes alone: splitting one takes longer than it can save. */
+export const MIN_SPLIT_BYTES = 2_048;
+
+interface Splittable {
+  wire: RequestWire;
+  request: WireRequest;
+}
 
 /** The whole prompt in blocks; undefined if the provider adds to it what it stores. */
 export function promptOf(context: Splittable): PromptBlocks | undefined {
@@ -21,6 +28,29 @@ export function blocksOf({ wire, request }: Splittable): PromptBlocks | undefine
   const { bytes } = request;
   if (request.split?.bytes !== bytes) request.split = { bytes, blocks: wire.blocksOf?.(request) };
   return request.split.blocks;
+}
+
+/** Input that the request's bytes don't bound, or that is of no known shape. Read once for all stages. */
+export function unseenIn({ wire, request }: Splittable): UnknownInput | undefined {
+  const { bytes } = request;
+  // What can be split has nothing of the kind.
+  if (bytes.length >= MIN_SPLIT_BYTES && blocksOf({ wire, request })) return undefined;
+  if (request.unseen?.bytes !== bytes) request.unseen = { bytes, input: wire.unseenIn(request) };
+  return request.unseen.input;
+}
+
+/** The request's input besides text, with what is of no known shape. */
+export function nonTextOf(context: Splittable): NonTextInput {
+  const { nonText } = context.request;
+  if (nonText.context || unseenIn(context) === undefined) return nonText;
+  return { images: nonText.images, context: true };
+}
+
+/** The input as the model reads it. What is of no known shape may fill the model's context. */
+export function readPrompt(context: Splittable): Prompt {
+  const prompt = context.wire.promptOf(context.request);
+  if (unseenIn(context)) prompt.nonText.context = true;
+  return prompt;
 }
 
 /** Makers whose templates write no JSON anew. */

@@ -7,6 +7,7 @@ import { audioIn } from '../../wire/request/audio-words.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolver.ts';
+import { nonTextOf } from './measure-prompt.ts';
 
 /** What reading a request can find out about its price; most cards leave out one or both. */
 const WRITES: Partial<PriceProfile> = { cacheWrites: '1h' };
@@ -19,7 +20,12 @@ const AUDIO: Partial<PriceProfile> = { audioInput: true, audioOutput: true };
 export function priceProfile(context: RequestContext, target: Target, card: PriceCard): PriceProfile {
   const { request } = context;
   const { writes, audio } = listedKinds(card);
-  const { audioInput, audioOutput } = audio ? audioIn(request, `${target.model} ${card.source}`) : ANY_PRICE;
+  const { audioInput, audioOutput } = audio
+    ? audioIn(
+        { bytes: request.bytes, members: request.members, nonText: nonTextOf(context) },
+        `${target.model} ${card.source}`,
+      )
+    : ANY_PRICE;
   return {
     cacheWrites: writes ? cacheWrites(request, target.provider) : ANY_PRICE.cacheWrites,
     audioInput,
@@ -75,10 +81,11 @@ const LONG_BETA = 'context-1m';
 /** The fields that name betas in the body, for relays. */
 const BETA_FIELDS = ['betas', 'anthropic_beta'];
 
-function mayBeLong({ exchange, request }: RequestContext, { provider, model }: Target): boolean {
+function mayBeLong(context: RequestContext, { provider, model }: Target): boolean {
+  const { exchange, request } = context;
   if (provider.name !== 'anthropic' || !LONG_BY_BETA.test(model)) return true;
   // The usage of several rounds is reported, and settled, as one input.
-  if (request.serverTools !== undefined || request.nonText.context) return true;
+  if (request.serverTools !== undefined || nonTextOf(context).context) return true;
   const header = String(exchange.request.headers['anthropic-beta'] ?? '');
   return header.includes(LONG_BETA) || request.members.some(({ key }) => BETA_FIELDS.includes(key));
 }

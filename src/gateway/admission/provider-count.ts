@@ -5,7 +5,7 @@ import type { RequestContext } from '../context/request-context.ts';
 import type { PromptBase, PromptBases } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
 import { editBound, type MeasuredPrompt } from './edit-bound.ts';
-import { measurePrompt, promptOf } from './measure-prompt.ts';
+import { measurePrompt, nonTextOf, promptOf } from './measure-prompt.ts';
 import { scopeOf } from './prompt-scope.ts';
 import type { Quote } from './quote.ts';
 import { costWith } from './quote.ts';
@@ -61,7 +61,8 @@ export function leastIfCounted(
   if (!inputCounter.mayAsk(context, target)) return undefined;
   const known = inputCounter.recall(context, target);
   if (known !== undefined) return known < quote.inputTokens ? 0 : undefined;
-  const { nonText, maxOutputTokens } = context.request;
+  const { maxOutputTokens } = context.request;
+  const nonText = nonTextOf(context);
   // Images and files have few tokens for their bytes.
   const mayBeFew = nonText.images > 0 || nonText.context;
   const tokens = withMargin(mayBeFew ? 0 : leastTokens(promptBases, context, target));

@@ -13,6 +13,7 @@ import {
   surchargeUnknown,
   toolUnpriced,
 } from './errors.ts';
+import { unseenIn } from './measure-prompt.ts';
 import { leastNeed } from './need.ts';
 import type { Quote } from './quote.ts';
 
@@ -44,8 +45,13 @@ export function exceededError(
 ): GwError {
   const { headers } = context.exchange.request;
   const need = leastNeed(quote, quote.least, context.request.maxOutputTokens);
-  const refusal = { standing, needed, need, model: target.model, calendar, headers };
+  const unseen = unseenText(context);
+  const refusal = { standing, needed, need, unseen, model: target.model, calendar, headers };
   return forCodex(budgetExceeded(refusal), headers);
+}
+
+function unseenText({ wire, request }: AnyRequestContext): string | undefined {
+  return wire.unreported ? undefined : unseenIn({ wire, request })?.what;
 }
 
 /** Why a budget can't hold a request that has no worst case. */

@@ -4,6 +4,7 @@ import { NO_USAGE, type TokenUsage } from '../../usage.ts';
 import type { RequestWire } from '../../wire/wire.ts';
 import { callsOf, limitOf } from '../admission/admitted.ts';
 import { nonTextBound } from '../admission/input-tokens.ts';
+import { readPrompt } from '../admission/measure-prompt.ts';
 import { inputWith } from '../admission/quote.ts';
 import { UNKNOWN_TOKENIZER_SLACK } from '../answer/output-guard.ts';
 import type { Gateway } from '../context/gateway.ts';
@@ -37,7 +38,7 @@ export async function estimateUsage(
   // The hold has to be settled even if counting fails.
   const count = async (texts: string[]) =>
     encoding ? gateway.tokens.count(texts, encoding).catch(() => bound(texts)) : bound(texts);
-  const prompt = wire.promptOf(context.request);
+  const prompt = readPrompt({ wire, request: context.request });
   // The client also has the incomplete last event. Its text can't be parsed out, so all of it counts.
   const texts = whole ? relay.receivedText() : [...relay.receivedText(), relay.unended];
   const [input, visible] = await Promise.all([count(prompt.texts), count(texts)]);

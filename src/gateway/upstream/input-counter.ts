@@ -10,7 +10,7 @@ import {
 } from '../../providers/token-count.ts';
 import { withoutHeaders } from '../../raw-headers.ts';
 import { parseObject } from '../../wire/answer/events.ts';
-import { promptOf } from '../admission/measure-prompt.ts';
+import { promptOf, unseenIn } from '../admission/measure-prompt.ts';
 import { isChangingName, scopeOf } from '../admission/prompt-scope.ts';
 import { countBound } from '../admission/provider-count.ts';
 import type { InputCounter } from '../context/input-counter.ts';
@@ -154,6 +154,7 @@ function isCountable(context: RequestContext, target: Target, endpoint: CountEnd
   const { request } = context;
   if (request.serverTools || request.surcharges?.unknown !== undefined || isChangingName(target))
     return false;
+  if (unseenIn(context)?.isInline === false) return false;
   const fields = request.members.map(({ key }) => key).filter((key) => key !== 'service');
   if (!countsFields(endpoint, fields)) return false;
   const text = request.bytes.toString('latin1');

@@ -5,12 +5,16 @@ import type { BlockKind, BlockRole } from '../request/prompt-block.ts';
 import {
   type BlockReader,
   type BlockShape,
+  checkInline,
+  checkMembers,
+  type KnownMembers,
   marksOf,
   onlyMember,
   UnboundedInput,
 } from '../request/prompt-blocks.ts';
 
 const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
 const DEFERRAL = Buffer.from('defer_loading');
 
 /** Blocks of chat completions. */
@@ -26,20 +30,39 @@ export const CHAT_BLOCKS: BlockShape = {
   ]),
 };
 
-const CLIENT_TOOL = /^(function|custom|local_shell)$/;
+/** Tools whose definitions the request has, or that the model knows by name. */
+const CLIENT_TOOL =
+  /^(function|custom|local_shell|apply_patch|computer|computer_use_preview|namespace|tool_search)$/;
+const TOOL: KnownMembers = {
+  texts: new Set(['type', 'name', 'description', 'environment', 'execution', 'input_format']),
+  // biome-ignore format: they fit two lines
+  json: new Set([
+    'function', 'custom', 'parameters', 'input_schema', 'output_schema', 'format', 'allowed_callers', 'cache_control', 'tools',
+  ]),
+};
 
-/** Tools of OpenAI's APIs, without those whose definitions the provider loads later. */
+/** Tools of OpenAI's APIs. Prompts are not compared where the provider loads definitions later. */
 export function addFunctionTools(reader: BlockReader, list: Member): void {
   const { bytes } = reader;
-  if (bytes.subarray(list.start, list.end).indexOf(DEFERRAL) >= 0) throw new UnboundedInput();
+  if (bytes.subarray(list.start, list.end).indexOf(DEFERRAL) >= 0) reader.isComparable = false;
   walkArray(bytes, list.start, (start) => {
     const members: Member[] = [];
     const end = readMembers(bytes, start, members);
     const type = onlyMember(members, 'type');
-    if (!type || !CLIENT_TOOL.test(stringAt(bytes, type) ?? '')) throw new UnboundedInput();
+    const name = (type && stringAt(bytes, type)) ?? '';
+    if (!CLIENT_TOOL.test(name)) throw new UnboundedInput(unknownType('tool', name));
+    checkMembers(bytes, members, TOOL, `a tool of type "${name}"`);
+    if (name !== 'function' && name !== 'custom' && name !== 'local_shell') reader.isComparable = false;
+    const nested = onlyMember(members, 'tools');
+    if (nested) addFunctionTools(reader, nested);
     reader.add({ kind: 'tool', role: 'tool', start, end, marks: marksOf(members), isJson: true });
     return end;
   });
+}
+
+/** How a refusal names something by its type. */
+export function unknownType(what: string, type: string): string {
+  return type === '' ? `a ${what} without a type` : `a ${what} of type "${type.slice(0, 64)}"`;
 }
 
 const ROLES: Readonly<Record<string, BlockRole>> = {
@@ -53,6 +76,16 @@ const ROLES: Readonly<Record<string, BlockRole>> = {
 
 /** Members that hold an assistant's reasoning. */
 const REASONING = new Set(['reasoning', 'reasoning_content', 'reasoning_details', 'thinking_blocks']);
+
+const MESSAGE: KnownMembers = {
+  // biome-ignore format: they fit two lines
+  texts: new Set([
+    'role', 'content', 'name', 'refusal', 'tool_call_id', 'tool_name', 'type', 'phase', 'status', 'thinking', 'signature',
+    'finish_reason', 'stop_reason', ...REASONING,
+  ]),
+  // The content is read part by part.
+  json: new Set(['content', 'tool_calls', 'function_call', 'annotations', 'cache_control', ...REASONING]),
+};
 
 function addMessages(reader: BlockReader, { start }: Member): void {
   const { bytes } = reader;
@@ -74,10 +107,13 @@ function addMessage(
   const roleMember = onlyMember(members, 'role');
   const roleName = (roleMember && stringAt(bytes, roleMember)) ?? '';
   const role = Object.hasOwn(ROLES, roleName) ? ROLES[roleName] : undefined;
-  if (!role || members.some(({ key }) => key === 'audio')) throw new UnboundedInput();
+  if (!role) throw new UnboundedInput(`a message with the role "${roleName.slice(0, 64)}"`);
+  checkMembers(bytes, members, MESSAGE, 'a message');
   const kind = role as BlockKind;
   const content = onlyMember(members, 'content');
   const list = content && bytes[content.start] === OPEN_BRACKET ? content : undefined;
+  if (content && bytes[content.start] === OPEN_BRACE)
+    throw new UnboundedInput('an object as the content of a message');
   const reasoning = members.filter(({ key }) => REASONING.has(key));
   const isJson =
     role === 'result' || members.some(({ key }) => key === 'tool_calls' || key === 'function_call');
@@ -97,7 +133,9 @@ function addParts(reader: BlockReader, kind: BlockKind, role: BlockRole, list: n
     const end = readMembers(bytes, start, members);
     const marks = marksOf(members);
     const type = onlyMember(members, 'type');
-    switch (type && stringAt(bytes, type)) {
+    const name = (type && stringAt(bytes, type)) ?? '';
+    checkMembers(bytes, members, MEDIA_PARTS[name] ?? TEXT_PART, unknownType('content part', name));
+    switch (name) {
       case 'text':
       case 'refusal':
         reader.add({ kind, role, start, end, marks, isJson: role === 'result' });
@@ -113,11 +151,57 @@ function addParts(reader: BlockReader, kind: BlockKind, role: BlockRole, list: n
           addressed: addressedIn(bytes, members),
         });
         break;
+      case 'input_audio':
+        checkAudio(bytes, members);
+        reader.isComparable = false;
+        break;
+      case 'file':
+        checkFile(bytes, members);
+        reader.unseen ??= 'a file';
+        break;
       default:
-        throw new UnboundedInput();
+        throw new UnboundedInput(unknownType('content part', name));
     }
     return end;
   });
+}
+
+const MARKS = ['cache_control', 'prompt_cache_breakpoint'];
+const TEXT_PART: KnownMembers = {
+  texts: new Set(['type', 'text', 'refusal']),
+  json: new Set(['annotations', ...MARKS]),
+};
+const mediaPart = (name: string): KnownMembers => ({
+  texts: new Set(['type', 'image_url', 'detail']),
+  json: new Set([name, ...MARKS]),
+});
+const MEDIA_PARTS: Readonly<Record<string, KnownMembers>> = {
+  image_url: mediaPart('image_url'),
+  input_audio: mediaPart('input_audio'),
+  file: mediaPart('file'),
+};
+
+/** Audio in the request itself: some hosts also accept an address as `data`. */
+export function checkAudio(bytes: Buffer, members: readonly Member[]): void {
+  checkContents(bytes, members, 'input_audio', 'data');
+}
+
+/** A file in the request itself. */
+function checkFile(bytes: Buffer, members: readonly Member[]): void {
+  checkContents(bytes, members, 'file', 'file_data');
+}
+
+const CONTENTS: KnownMembers = {
+  texts: new Set(['data', 'file_data', 'format', 'filename']),
+  json: new Set(),
+};
+
+function checkContents(bytes: Buffer, members: readonly Member[], key: string, data: string): void {
+  const member = onlyMember(members, key);
+  const inner: Member[] = [];
+  if (member) readMembers(bytes, member.start, inner);
+  checkInline(bytes, onlyMember(inner, data), `"${key}"`);
+  checkMembers(bytes, inner, CONTENTS, `"${key}"`);
 }
 
 /** Images that are not in the request itself. */

@@ -6,7 +6,7 @@ import type { NonTextMarkers } from '../request/non-text-input.ts';
 import { beyondLimit, LIMITS } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
-import { splitPrompt } from '../request/prompt-blocks.ts';
+import { findUnseen, splitPrompt } from '../request/prompt-blocks.ts';
 import { reasoningBudget } from '../request/reasoning-budget.ts';
 import type { ToolShape } from '../request/server-tools.ts';
 import type { Wire } from '../wire.ts';
@@ -95,6 +95,7 @@ export const chatWire: Wire = {
   ...choiceAnswers,
   form: 'chat',
   messagesOf: ({ members }) => members.find(({ key }) => key === 'messages'),
+  unseenIn: (request) => findUnseen(request, CHAT_BLOCKS),
   blocksOf: (request) => splitPrompt(request, CHAT_BLOCKS),
   promptOf: promptReader({
     read: new Set(['messages']),

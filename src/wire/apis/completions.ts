@@ -2,10 +2,13 @@ import type { Fields } from '../request/fields.ts';
 import { beyondLimit, LIMITS } from '../request/output-limits.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
+import { type BlockShape, findUnseen } from '../request/prompt-blocks.ts';
 import { reasoningBudget } from '../request/reasoning-budget.ts';
 import type { Wire } from '../wire.ts';
 import { choicesPerPrompt, NON_TEXT, TOOLS } from './chat.ts';
+import { CHAT_BLOCKS } from './chat-blocks.ts';
 import { choiceAnswers } from './choice-answers.ts';
+import { readPlainInput } from './plain-input.ts';
 
 /**
  * OpenAI's legacy completions: https://platform.openai.com/docs/api-reference/completions/create. OpenRouter also
@@ -28,11 +31,14 @@ export const completionsWire: Wire = {
   renameModel,
   limitOutput: (request, tokens) => writeLimit(request, LIMITS, 'max_tokens', tokens),
   ...choiceAnswers,
+  unseenIn: (request) => findUnseen(request, PROMPTS),
   promptOf: promptReader({
     read: new Set(['prompt', 'suffix', 'messages']),
     json: new Set(['tools', 'functions']),
   }),
 };
+
+const PROMPTS: BlockShape = { ...CHAT_BLOCKS, fields: { ...CHAT_BLOCKS.fields, prompt: readPlainInput } };
 
 /** Number of prompts: each item of a list is one, but a list of numbers is a single prompt of token ids. */
 function promptsIn(fields: Fields): number {

@@ -2,7 +2,9 @@ import { badRequest } from '../../errors.ts';
 import { usageMember } from '../answer/usage-member.ts';
 import { createParser, renameModel } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
+import { findUnseen } from '../request/prompt-blocks.ts';
 import type { Wire } from '../wire.ts';
+import { readPlainInput } from './plain-input.ts';
 
 const parse = createParser({
   limits: [],
@@ -19,6 +21,8 @@ const parse = createParser({
   },
 });
 
+const INPUTS = { fields: { input: readPlainInput }, options: new Set<string>() };
+
 /** OpenAI's embeddings: https://platform.openai.com/docs/api-reference/embeddings/create */
 export const embeddingsWire: Wire = {
   endpoint: 'embeddings',
@@ -31,5 +35,6 @@ export const embeddingsWire: Wire = {
   usageOf: usageMember,
   inspect: (events) => ({ pass: events }),
   textOf: () => [],
+  unseenIn: (request) => findUnseen(request, INPUTS),
   promptOf: promptReader({ read: new Set(['input']) }),
 };

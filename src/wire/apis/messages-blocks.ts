@@ -5,15 +5,20 @@ import type { BlockKind, BlockRole, PromptBlock } from '../request/prompt-block.
 import {
   type BlockReader,
   type BlockShape,
+  checkMembers,
+  type KnownMembers,
   marksOf,
   type NewBlock,
   onlyMember,
   UnboundedInput,
 } from '../request/prompt-blocks.ts';
 import type { WireRequest } from '../request/wire-request.ts';
+import { unknownType } from './chat-blocks.ts';
 
 const QUOTE = 0x22;
 const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
+const NULL = 0x6e;
 
 /** Tools that the client runs. Anthropic's own come with a schema of which the request has only the name. */
 const CLIENT_TOOL = /^(custom|(bash|text_editor|computer|memory)_\d{8})$/;
@@ -22,10 +27,29 @@ const NOTICE = Buffer.from('"x-anthropic-billing-header:');
 
 /** Blocks of Anthropic's messages. */
 export const MESSAGE_BLOCKS: BlockShape = {
-  fields: { tools: addTools, system: addSystem, messages: addMessages },
+  fields: { tools: addTools, system: addSystem, messages: addMessages, context_management: readContextEdits },
   options: new Set(['thinking', 'tool_choice', 'output_config', 'output_format']),
   keepsReasoning,
 };
+
+const TOOL: KnownMembers = {
+  texts: new Set(['type', 'name', 'description']),
+  json: new Set([
+    'input_schema',
+    'output_schema',
+    'cache_control',
+    'allowed_callers',
+    'input_examples',
+    'custom',
+  ]),
+};
+const COMPACTION = Buffer.from('compact');
+
+/** Edits shorten the prompt, but for a compaction, for which the model reads it once more. */
+function readContextEdits(reader: BlockReader, { start, end }: Member): void {
+  if (reader.bytes.subarray(start, end).indexOf(COMPACTION) >= 0) throw new UnboundedInput('a compaction');
+  reader.isComparable = false;
+}
 
 function addTools(reader: BlockReader, list: Member): void {
   const { bytes } = reader;
@@ -33,7 +57,9 @@ function addTools(reader: BlockReader, list: Member): void {
     const members: Member[] = [];
     const end = readMembers(bytes, start, members);
     const type = onlyMember(members, 'type');
-    if (type && !CLIENT_TOOL.test(stringAt(bytes, type) ?? '')) throw new UnboundedInput();
+    const typeName = isCustom(bytes, type, members) ? 'custom' : ((type && stringAt(bytes, type)) ?? '');
+    if (!CLIENT_TOOL.test(typeName)) throw new UnboundedInput(unknownType('tool', typeName));
+    checkMembers(bytes, members, TOOL, 'a tool');
     const name = onlyMember(members, 'name');
     const deferral = onlyMember(members, 'defer_loading');
     reader.add({
@@ -49,6 +75,12 @@ function addTools(reader: BlockReader, list: Member): void {
   });
 }
 
+/** A tool of one's own may have no type, but has a schema. */
+function isCustom(bytes: Buffer, type: Member | undefined, members: readonly Member[]): boolean {
+  const hasType = type !== undefined && bytes[type.start] !== NULL;
+  return !hasType && members.some(({ key }) => key === 'input_schema');
+}
+
 function addSystem(reader: BlockReader, { start, end }: Member): void {
   const { bytes } = reader;
   if (bytes[start] === QUOTE) {
@@ -58,7 +90,7 @@ function addSystem(reader: BlockReader, { start, end }: Member): void {
   walkArray(bytes, start, (blockStart, index) => {
     const members: Member[] = [];
     const blockEnd = readMembers(bytes, blockStart, members);
-    if (typeOf(bytes, members) !== 'text') throw new UnboundedInput();
+    checkBlock(bytes, members, TEXTS);
     const text = onlyMember(members, 'text');
     const isNotice = index === 0 && text !== undefined && startsWith(bytes, text.start, NOTICE);
     reader.add(
@@ -90,18 +122,29 @@ function addMessage(reader: BlockReader, message: number): number {
       role = roleOf(stringAt(bytes, { start: valueStart, end: valueEnd }));
       return valueEnd;
     }
-    if (key !== 'content' || content >= 0) throw new UnboundedInput();
+    if (key !== 'content') {
+      const valueEnd = skipValue(bytes, valueStart);
+      checkMembers(
+        bytes,
+        [{ key, keyStart: valueStart, start: valueStart, end: valueEnd }],
+        MESSAGE,
+        'a message',
+      );
+      reader.isComparable = false;
+      return valueEnd;
+    }
+    if (content >= 0) throw new UnboundedInput('a message with two contents');
     content = valueStart;
     return role === undefined ? skipValue(bytes, valueStart) : addContent(reader, role, valueStart);
   });
-  if (role === undefined || content < 0) throw new UnboundedInput();
+  if (role === undefined || content < 0) throw new UnboundedInput('a message without a role or content');
   if (reader.isAtMessage) addContent(reader, role, content);
   return end;
 }
 
 function roleOf(name: string | undefined): BlockRole {
-  if (name !== 'user' && name !== 'assistant') throw new UnboundedInput();
-  return name;
+  if (name === 'user' || name === 'assistant') return name;
+  throw new UnboundedInput(`a message with the role "${(name ?? '').slice(0, 64)}"`);
 }
 
 /** Returns the content's end. */
@@ -115,7 +158,8 @@ function addContent(reader: BlockReader, role: BlockRole, start: number): number
   return walkArray(bytes, start, (blockStart) => {
     const members: Member[] = [];
     const end = readMembers(bytes, blockStart, members);
-    reader.add(readBlock(bytes, role, { start: blockStart, end }, members));
+    const block = readBlock(reader, role, { start: blockStart, end }, members);
+    if (block) reader.add(block);
     return end;
   });
 }
@@ -125,17 +169,49 @@ interface Range {
   end: number;
 }
 
-function readBlock(bytes: Buffer, role: BlockRole, range: Range, members: Member[]): NewBlock {
+/** What a message may have besides its role and its content. */
+const MESSAGE: KnownMembers = { texts: new Set(['id', 'type', 'model', 'stop_reason']), json: new Set() };
+/** The members of a block of a type, besides those that all may have. */
+function known(texts: string[], json: string[] = []): KnownMembers {
+  return { texts: new Set(['type', ...texts]), json: new Set(['cache_control', ...json]) };
+}
+
+const BLOCKS: Readonly<Record<string, KnownMembers>> = {
+  text: known(['text'], ['citations']),
+  tool_use: known(['id', 'name'], ['input', 'caller']),
+  thinking: known(['thinking', 'signature']),
+  redacted_thinking: known(['data']),
+  image: known([], ['source']),
+  tool_result: known(['tool_use_id'], ['content']),
+  tool_reference: known(['tool_name']),
+  document: known(['title', 'context'], ['source', 'citations']),
+  search_result: known(['title', 'source'], ['content', 'citations']),
+};
+
+/** Checks the type of a block and its members. Returns the type. */
+function checkBlock(bytes: Buffer, members: readonly Member[], types: ReadonlySet<string>): string {
+  const type = typeOf(bytes, members) ?? '';
+  const what = unknownType('content block', type);
+  const shape = Object.hasOwn(BLOCKS, type) ? BLOCKS[type] : undefined;
+  if (!shape || !types.has(type)) throw new UnboundedInput(what);
+  checkMembers(bytes, members, shape, what);
+  return type;
+}
+
+function readBlock(
+  reader: BlockReader,
+  role: BlockRole,
+  range: Range,
+  members: Member[],
+): NewBlock | undefined {
+  const { bytes } = reader;
   const { start, end } = range;
   const marks = marksOf(members);
-  switch (typeOf(bytes, members)) {
+  switch (checkBlock(bytes, members, CONTENTS)) {
     case 'text':
       return textBlock(bytes, kindOf(role), role, range, members);
     case 'tool_use':
       return { kind: 'assistant', role, start, end, marks, isJson: true };
-    case 'thinking':
-    case 'redacted_thinking':
-      return { kind: 'reasoning', role, start, end, marks };
     case 'image':
       return {
         kind: 'image',
@@ -147,24 +223,72 @@ function readBlock(bytes: Buffer, role: BlockRole, range: Range, members: Member
         ...imageIn(bytes, members),
       };
     case 'tool_result':
-      return resultBlock(bytes, role, range, members);
+      return resultBlock(reader, role, range, members);
+    case 'document':
+    case 'search_result':
+      readDocument(reader, members);
+      return undefined;
     default:
-      throw new UnboundedInput();
+      return { kind: 'reasoning', role, start, end, marks };
   }
 }
 
-function resultBlock(bytes: Buffer, role: BlockRole, { start, end }: Range, members: Member[]): NewBlock {
+const REASONING = ['thinking', 'redacted_thinking'];
+const CONTENTS = new Set([
+  'text',
+  'image',
+  'tool_use',
+  'tool_result',
+  'document',
+  'search_result',
+  ...REASONING,
+]);
+const RESULTS = new Set(['text', 'image', 'tool_reference', 'document', 'search_result']);
+const TEXTS = new Set(['text']);
+const INLINE_SOURCES: ReadonlySet<string> = new Set(['text', 'base64']);
+
+/** Documents and search results in the request itself. A page of a PDF has tokens that its bytes don't tell. */
+function readDocument(reader: BlockReader, members: Member[]): void {
+  const { bytes } = reader;
+  reader.isComparable = false;
+  const content = onlyMember(members, 'content');
+  if (content) {
+    walkArray(bytes, content.start, (partStart) => {
+      const parts: Member[] = [];
+      const partEnd = readMembers(bytes, partStart, parts);
+      checkBlock(bytes, parts, TEXTS);
+      return partEnd;
+    });
+  }
+  const source = onlyMember(members, 'source');
+  if (!source || bytes[source.start] === QUOTE) return;
+  const value = readValue(bytes, source);
+  const type = isObject(value) && typeof value.type === 'string' ? value.type : '';
+  if (!INLINE_SOURCES.has(type)) throw new UnboundedInput(unknownType("document's source", type));
+  reader.unseen ??= 'a document';
+}
+
+function resultBlock(
+  reader: BlockReader,
+  role: BlockRole,
+  { start, end }: Range,
+  members: Member[],
+): NewBlock {
+  const { bytes } = reader;
   const marks = [...marksOf(members)];
   const references: string[] = [];
   let images = 0;
   let addressed = 0;
   let inline = 0;
   const content = onlyMember(members, 'content');
+  if (content && bytes[content.start] === OPEN_BRACE)
+    throw new UnboundedInput('an object as the content of a result');
   if (content && bytes[content.start] === OPEN_BRACKET) {
     walkArray(bytes, content.start, (partStart) => {
       const parts: Member[] = [];
       const partEnd = readMembers(bytes, partStart, parts);
-      const type = typeOf(bytes, parts);
+      const type = checkBlock(bytes, parts, RESULTS);
+      if (type === 'document' || type === 'search_result') readDocument(reader, parts);
       if (type === 'image') {
         images++;
         const image = imageIn(bytes, parts);
@@ -173,7 +297,7 @@ function resultBlock(bytes: Buffer, role: BlockRole, { start, end }: Range, memb
       } else if (type === 'tool_reference') {
         const name = onlyMember(parts, 'tool_name');
         references.push((name && stringAt(bytes, name)) ?? '');
-      } else if (type !== 'text') throw new UnboundedInput();
+      }
       marks.push(...marksOf(parts));
       return partEnd;
     });

@@ -10,7 +10,7 @@ import { usageMember } from '../answer/usage-member.ts';
 import { checkList, type Fields } from '../request/fields.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
-import { splitPrompt } from '../request/prompt-blocks.ts';
+import { findUnseen, splitPrompt } from '../request/prompt-blocks.ts';
 import { MAX_REASONING_TOKENS } from '../request/reasoning-budget.ts';
 import type { Wire } from '../wire.ts';
 import { MESSAGE_BLOCKS } from './messages-blocks.ts';
@@ -77,6 +77,7 @@ export const messagesWire: Wire = {
   textOf: messageText,
   form: 'messages',
   messagesOf: ({ members }) => members.find(({ key }) => key === 'messages'),
+  unseenIn: (request) => findUnseen(request, MESSAGE_BLOCKS),
   blocksOf: (request) => splitPrompt(request, MESSAGE_BLOCKS),
   promptOf: promptReader({
     read: new Set(['messages', 'system']),

@@ -4,15 +4,20 @@ import type { BlockRole, PromptBlock } from '../request/prompt-block.ts';
 import {
   type BlockReader,
   type BlockShape,
+  checkMembers,
+  type KnownMembers,
   type NewBlock,
   onlyMember,
   UnboundedInput,
 } from '../request/prompt-blocks.ts';
-import { addFunctionTools } from './chat-blocks.ts';
+import { addFunctionTools, checkAudio, unknownType } from './chat-blocks.ts';
 
 const QUOTE = 0x22;
 const OPEN_BRACKET = 0x5b;
+const OPEN_BRACE = 0x7b;
 const NULL = 0x6e;
+const NO_TYPE = '';
+const MARKS = ['cache_control', 'prompt_cache_breakpoint'];
 
 /** Blocks of OpenAI's responses. */
 export const RESPONSE_BLOCKS: BlockShape = {
@@ -22,8 +27,7 @@ export const RESPONSE_BLOCKS: BlockShape = {
 };
 
 function addInstructions(reader: BlockReader, { start, end }: Member): void {
-  if (reader.bytes[start] === NULL) return;
-  if (reader.bytes[start] !== QUOTE) throw new UnboundedInput();
+  if (reader.bytes[start] !== QUOTE) throw new UnboundedInput('"instructions" that are no text');
   reader.openMessage();
   reader.add({ kind: 'system', role: 'system', start, end });
 }
@@ -39,7 +43,8 @@ function addInput(reader: BlockReader, { start, end }: Member): void {
     const members: Member[] = [];
     const itemEnd = readMembers(bytes, item, members);
     reader.openMessage();
-    reader.add(readItem(bytes, { start: item, end: itemEnd }, members));
+    const block = readItem(reader, { start: item, end: itemEnd }, members);
+    if (block) reader.add(block);
     return itemEnd;
   });
 }
@@ -49,30 +54,120 @@ interface Range {
   end: number;
 }
 
-function readItem(bytes: Buffer, range: Range, members: Member[]): NewBlock {
+const ITEM: KnownMembers = {
+  // biome-ignore format: they fit two lines
+  texts: new Set([
+    'type', 'id', 'call_id', 'role', 'status', 'phase', 'name', 'namespace', 'content', 'arguments', 'input', 'output',
+    'encrypted_content', 'execution', 'caller', 'result',
+  ]),
+  // Their readers check those that may refer to something.
+  json: new Set([
+    'content',
+    'output',
+    'summary',
+    'action',
+    'actions',
+    'operation',
+    'arguments',
+    'tools',
+    'caller',
+    'pending_safety_checks',
+    'acknowledged_safety_checks',
+    'cache_control',
+  ]),
+};
+
+/**
+ * An item of the published union that has all of its content with it. All others are unseen: an id alone, searches, files
+ * and programs, whose results the provider stores.
+ */
+function readItem(reader: BlockReader, range: Range, members: Member[]): NewBlock | undefined {
+  const { bytes } = reader;
   const { start, end } = range;
   const type = onlyMember(members, 'type');
-  switch (type ? stringAt(bytes, type) : 'message') {
+  const name =
+    type === undefined || bytes[type.start] === NULL ? 'message' : (stringAt(bytes, type) ?? NO_TYPE);
+  const what = unknownType('input item', name);
+  checkMembers(bytes, members, ITEM, what);
+  switch (name) {
     case 'message':
-      return messageBlock(bytes, range, members);
+      return messageBlock(reader, range, members);
     case 'function_call':
     case 'custom_tool_call':
     case 'local_shell_call':
       return { kind: 'assistant', role: 'assistant', start, end, isJson: true };
+    case 'shell_call':
+    case 'apply_patch_call':
+    case 'computer_call':
+    case 'tool_search_call':
+    // An image: `NonTextInput` counts it, as it does screenshots.
+    case 'image_generation_call':
+      reader.isComparable = false;
+      return undefined;
     case 'function_call_output':
     case 'custom_tool_call_output':
     case 'local_shell_call_output':
-      return outputBlock(bytes, range, members);
-    case 'reasoning': {
-      // Without its sealed text the item refers to what the provider stores.
-      const seal = onlyMember(members, 'encrypted_content');
-      if (!seal || bytes[seal.start] !== QUOTE) throw new UnboundedInput();
-      return { kind: 'reasoning', role: 'assistant', start, end };
+      return outputBlock(reader, range, members);
+    case 'shell_call_output':
+    case 'apply_patch_call_output':
+    case 'computer_call_output':
+      reader.isComparable = false;
+      checkOutput(reader, members, what);
+      return undefined;
+    case 'tool_search_output':
+    case 'additional_tools': {
+      reader.isComparable = false;
+      const tools = onlyMember(members, 'tools');
+      if (tools) addFunctionTools(reader, tools);
+      return undefined;
     }
+    case 'reasoning':
+      return reasoningBlock(reader, range, members);
     default:
-      throw new UnboundedInput();
+      throw new UnboundedInput(what);
   }
 }
+
+/** With an id and without its sealed text, the item refers to what the provider stores. */
+function reasoningBlock(reader: BlockReader, { start, end }: Range, members: Member[]): NewBlock {
+  const { bytes } = reader;
+  const seal = onlyMember(members, 'encrypted_content');
+  const isSealed = seal !== undefined && bytes[seal.start] === QUOTE && seal.end - seal.start > 2;
+  if (!isSealed) {
+    const id = onlyMember(members, 'id');
+    if (id && bytes[id.start] !== NULL) throw new UnboundedInput('the id of reasoning');
+    reader.isComparable = false;
+  }
+  return { kind: 'reasoning', role: 'assistant', start, end };
+}
+
+/** The output of a shell, a patch or a computer: a text, the texts of a list, or a screenshot. */
+function checkOutput({ bytes }: BlockReader, members: Member[], what: string): void {
+  const output = onlyMember(members, 'output');
+  if (output && bytes[output.start] === OPEN_BRACE) checkScreenshot(bytes, output);
+  if (!output || bytes[output.start] !== OPEN_BRACKET) return;
+  walkArray(bytes, output.start, (part) => {
+    const inner: Member[] = [];
+    const partEnd = readMembers(bytes, part, inner);
+    checkMembers(bytes, inner, SHELL_OUTPUT, what);
+    return partEnd;
+  });
+}
+
+/** One image, however it is given. */
+function checkScreenshot(bytes: Buffer, { start }: Range): void {
+  const members: Member[] = [];
+  readMembers(bytes, start, members);
+  const type = onlyMember(members, 'type');
+  const name = (type && stringAt(bytes, type)) ?? NO_TYPE;
+  if (name !== 'computer_screenshot') throw new UnboundedInput(unknownType('output', name));
+  checkMembers(bytes, members, IMAGE, 'a screenshot');
+}
+
+const SHELL_OUTPUT: KnownMembers = {
+  texts: new Set(['stdout', 'stderr', 'text', 'type']),
+  json: new Set(['outcome']),
+};
 
 const ROLES: Readonly<Record<string, BlockRole>> = {
   system: 'system',
@@ -81,21 +176,22 @@ const ROLES: Readonly<Record<string, BlockRole>> = {
   assistant: 'assistant',
 };
 
-function messageBlock(bytes: Buffer, { start, end }: Range, members: Member[]): NewBlock {
+function messageBlock(reader: BlockReader, { start, end }: Range, members: Member[]): NewBlock {
+  const { bytes } = reader;
   const roleMember = onlyMember(members, 'role');
   const roleName = (roleMember && stringAt(bytes, roleMember)) ?? '';
   const role = Object.hasOwn(ROLES, roleName) ? ROLES[roleName] : undefined;
   const content = onlyMember(members, 'content');
-  if (!role || !content) throw new UnboundedInput();
+  if (!role || !content) throw new UnboundedInput('an input item without a type, a role or content');
   const kind = role === 'system' || role === 'user' ? role : 'assistant';
-  const images = imagesIn(bytes, content);
+  const images = imagesIn(reader, content);
   return { kind, role, start, end, ...images };
 }
 
-function outputBlock(bytes: Buffer, { start, end }: Range, members: Member[]): NewBlock {
+function outputBlock(reader: BlockReader, { start, end }: Range, members: Member[]): NewBlock {
   const output = onlyMember(members, 'output');
-  if (!output) throw new UnboundedInput();
-  const images = imagesIn(bytes, output);
+  if (!output) throw new UnboundedInput('the result of a call without an output');
+  const images = imagesIn(reader, output);
   return {
     kind: 'result',
     role: 'result',
@@ -106,26 +202,44 @@ function outputBlock(bytes: Buffer, { start, end }: Range, members: Member[]): N
   };
 }
 
-const TEXTS = new Set(['input_text', 'output_text', 'refusal', 'summary_text', 'reasoning_text']);
+const TEXTS = new Set(['input_text', 'output_text', 'text', 'refusal', 'summary_text', 'reasoning_text']);
+const TEXT_PART: KnownMembers = {
+  texts: new Set(['type', 'text', 'refusal']),
+  json: new Set(['annotations', 'logprobs', ...MARKS]),
+};
+const IMAGE: KnownMembers = {
+  texts: new Set(['type', 'image_url', 'file_id', 'detail']),
+  json: new Set(['image_url', ...MARKS]),
+};
+const AUDIO: KnownMembers = { texts: new Set(['type']), json: new Set(['input_audio']) };
+const MEDIA_PARTS: Readonly<Record<string, KnownMembers>> = { input_image: IMAGE, input_audio: AUDIO };
 const INLINE = Buffer.from('"data:');
 
 /** The images of a content, which otherwise is text. */
-function imagesIn(bytes: Buffer, { start }: Range): Pick<PromptBlock, 'images' | 'addressed' | 'inline'> {
+function imagesIn(
+  reader: BlockReader,
+  { start }: Range,
+): Pick<PromptBlock, 'images' | 'addressed' | 'inline'> {
+  const { bytes } = reader;
   const found = { images: 0, addressed: 0, inline: 0 };
   if (bytes[start] === QUOTE) return found;
-  if (bytes[start] !== OPEN_BRACKET) throw new UnboundedInput();
+  if (bytes[start] !== OPEN_BRACKET) throw new UnboundedInput('a content that is no text');
   walkArray(bytes, start, (part) => {
     const members: Member[] = [];
     const end = readMembers(bytes, part, members);
     const type = onlyMember(members, 'type');
-    const name = (type && stringAt(bytes, type)) ?? '';
+    const name = (type && stringAt(bytes, type)) ?? NO_TYPE;
+    checkMembers(bytes, members, MEDIA_PARTS[name] ?? TEXT_PART, unknownType('content part', name));
     if (name === 'input_image') {
       found.images++;
       const url = onlyMember(members, 'image_url');
       const isInline = url && INLINE.compare(bytes, url.start, url.start + INLINE.length) === 0;
       if (isInline) found.inline += url.end - url.start;
       else found.addressed++;
-    } else if (!TEXTS.has(name)) throw new UnboundedInput();
+    } else if (name === 'input_audio') {
+      checkAudio(bytes, members);
+      reader.isComparable = false;
+    } else if (!TEXTS.has(name)) throw new UnboundedInput(unknownType('content part', name));
     return end;
   });
   return found;

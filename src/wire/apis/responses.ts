@@ -9,7 +9,7 @@ import {
 import { endResponseAtLimit } from '../answer/responses-ending.ts';
 import { createParser, renameModel, writeLimit } from '../request/parse.ts';
 import { promptReader } from '../request/prompt.ts';
-import { splitPrompt } from '../request/prompt-blocks.ts';
+import { findUnseen, splitPrompt } from '../request/prompt-blocks.ts';
 import { reasoningBeyondLimit, reasoningBudget } from '../request/reasoning-budget.ts';
 import type { Wire } from '../wire.ts';
 import { RESPONSE_BLOCKS } from './responses-blocks.ts';
@@ -87,6 +87,7 @@ export const responsesWire: Wire = {
   form: 'responses',
   messagesOf: ({ bytes, members }) =>
     members.find(({ key, start }) => key === 'input' && bytes[start] === OPEN_BRACKET),
+  unseenIn: (request) => findUnseen(request, RESPONSE_BLOCKS),
   blocksOf: (request) => splitPrompt(request, RESPONSE_BLOCKS),
   promptOf: promptReader({
     read: new Set(['input', 'instructions']),

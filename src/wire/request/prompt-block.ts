@@ -61,3 +61,11 @@ export interface PromptBlocks {
   /** The provider renders the reasoning of the prompt in full. If not, a later request may bring it back. */
   keepsReasoning: boolean;
 }
+
+/** Input whose size the bytes of its request don't bound. */
+export interface UnknownInput {
+  /** What it is, for people. */
+  what: string;
+  /** It is all in the request, so that the provider's count covers it: a document, say. */
+  isInline: boolean;
+}

@@ -1,10 +1,10 @@
 import { createHash, hash } from 'node:crypto';
 import { removeMember } from '../../json/edit.ts';
 import { JsonSyntaxError, type Member, readValue } from '../../json/scan.ts';
-import type { BlockKind, BlockRole, PromptBlock, PromptBlocks } from './prompt-block.ts';
+import type { BlockKind, BlockRole, PromptBlock, PromptBlocks, UnknownInput } from './prompt-block.ts';
 import type { WireRequest } from './wire-request.ts';
 
-/** Something whose size its bytes don't bound, or that gw doesn't know. */
+/** Something that gw doesn't know, or whose size its bytes don't bound. The message names it: `a "file_search_call" item`. */
 export class UnboundedInput extends Error {
   override readonly name = 'UnboundedInput';
 }
@@ -21,7 +21,7 @@ export interface BlockShape {
   keepsReasoning?: (blocks: readonly PromptBlock[], request: WireRequest) => boolean;
 }
 
-/** Fields that no model reads, and that change no template: all others are part of the key. */
+/** Fields that no model reads, and that change no template: all other known ones are part of the key. */
 // biome-ignore format: related fields share a line
 const INERT: ReadonlySet<string> = new Set([
   'model', 'service', 'stream', 'stream_options', 'metadata', 'user', 'safety_identifier', 'store',
@@ -30,13 +30,27 @@ const INERT: ReadonlySet<string> = new Set([
   'max_tokens', 'max_completion_tokens', 'max_output_tokens',
 ]);
 
-/** Fields that add unseen input, cut the prompt, or let another model answer. */
+/** Fields that cut the prompt, or let another model answer: what its blocks were counted at says nothing. */
 // biome-ignore format: related fields share a line
-const UNBOUNDED: ReadonlySet<string> = new Set([
-  'previous_response_id', 'conversation', 'prompt', 'thread', 'compaction', 'context_management', 'container',
-  'mcp_servers', 'cached_content', 'cachedContent', 'data_sources', 'web_search_options', 'extra_body',
+const INCOMPARABLE: ReadonlySet<string> = new Set([
   'truncation', 'truncate', 'truncate_prompt_tokens', 'transforms', 'options', 'num_ctx', 'keep_alive',
-  'models', 'fallbacks', 'preset', 'route', 'plugins', 'multi_agent', 'documents', 'connectors', 'prediction',
+  'models', 'fallbacks', 'preset', 'route', 'multi_agent', 'prediction',
+]);
+
+/**
+ * Other known fields: the model reads what they hold, or nothing of them. Any other field may refer to something that
+ * the provider stores, unless its value is a number or a boolean.
+ */
+// biome-ignore format: related fields share a line
+const SELF_CONTAINED: ReadonlySet<string> = new Set([
+  'n', 'best_of', 'functions', 'function_call', 'tool_choice', 'suffix',
+  'parallel_tool_calls', 'response_format', 'format', 'text', 'reasoning', 'reasoning_effort', 'reasoning_format',
+  'thinking', 'think', 'effort', 'verbosity', 'output_config', 'output_format', 'include', 'modalities', 'audio',
+  'logit_bias', 'stop_token_ids', 'bad_words', 'frequency_penalty', 'presence_penalty', 'encoding_format', 'dimensions',
+  'input_type', 'task', 'provider', 'usage', 'betas', 'anthropic_beta', 'anthropic_version', 'client_metadata',
+  'request_id', 'session_id', 'stream_format', 'prompt_cache_options', 'chat_template_kwargs',
+  'structured_outputs', 'guided_json', 'guided_regex', 'guided_choice', 'guided_grammar', 'guided_decoding_backend',
+  'grammar', 'regex', 'json_schema', 'safety_settings', 'guardrail_config', 'moderation', 'debug', 'inference_region',
 ]);
 
 /** More blocks than any agent sends: comparing them would take long. */
@@ -55,26 +69,59 @@ export function splitPrompt(request: WireRequest, shape: BlockShape): PromptBloc
   }
 }
 
+/**
+ * Finds input whose size the bytes of a request don't bound, as far as the request itself has it. Everything is taken
+ * for such that is not of a known shape; undefined if all is.
+ */
+export function findUnseen(request: WireRequest, shape: BlockShape): UnknownInput | undefined {
+  const reader = new BlockReader(request.bytes, false);
+  try {
+    readShapes(request, shape, reader);
+    return reader.unseen === undefined ? undefined : { what: reader.unseen, isInline: true };
+  } catch (error) {
+    if (error instanceof UnboundedInput) return { what: error.message, isInline: false };
+    if (error instanceof JsonSyntaxError)
+      return { what: 'JSON of a form that it does not know', isInline: false };
+    throw error;
+  }
+}
+
+/** Reads the fields that hold blocks, and checks that all others are known. */
+function readShapes(
+  { bytes, members }: WireRequest,
+  { fields, options, previous }: BlockShape,
+  reader: BlockReader,
+): void {
+  for (const { key, start, end } of members) {
+    if (key === previous || Object.hasOwn(fields, key) || options.has(key) || INERT.has(key)) continue;
+    if (INCOMPARABLE.has(key)) reader.isComparable = false;
+    else if (!SELF_CONTAINED.has(key) && mayRefer(bytes, { start, end }))
+      throw new UnboundedInput(`the field "${key}"`);
+  }
+  for (const name in fields) {
+    for (const member of members) {
+      if (member.key === name && bytes[member.start] !== NULL) fields[name]?.(reader, member);
+    }
+  }
+}
+
 function readBlocks(request: WireRequest, shape: BlockShape): PromptBlocks {
   const { bytes, members } = request;
-  const reader = new BlockReader(bytes);
+  const reader = new BlockReader(bytes, true);
   const key = createHash('sha256');
   const seen = new Set<string>();
   let previous: string | undefined;
   for (const member of members) {
     const { key: name, start, end } = member;
-    const isPrevious = name === shape.previous;
-    if ((UNBOUNDED.has(name) && !isPrevious) || seen.has(name)) throw new UnboundedInput();
+    if (seen.has(name)) throw new UnboundedInput(`the field "${name}" twice`);
     seen.add(name);
-    if (isPrevious) previous = previousIn(bytes, member);
+    if (name === shape.previous) previous = previousIn(bytes, member);
     else if (shape.options.has(name)) reader.addOption(member);
     else if (!INERT.has(name) && !Object.hasOwn(shape.fields, name))
       key.update(`${name.length}:${name}${end - start}:`).update(bytes.subarray(start, end));
   }
-  for (const name in shape.fields) {
-    const member = members.find((each) => each.key === name);
-    if (member) shape.fields[name]?.(reader, member);
-  }
+  readShapes(request, shape, reader);
+  if (!reader.isComparable || reader.unseen !== undefined) throw new UnboundedInput(reader.unseen);
   const { blocks } = reader;
   return {
     bytes,
@@ -87,7 +134,7 @@ function readBlocks(request: WireRequest, shape: BlockShape): PromptBlocks {
 
 function previousIn(bytes: Buffer, member: Member): string | undefined {
   const id = readValue(bytes, member);
-  if (id !== null && typeof id !== 'string') throw new UnboundedInput();
+  if (id !== null && typeof id !== 'string') throw new UnboundedInput('the id of a response');
   return id ?? undefined;
 }
 
@@ -125,10 +172,17 @@ const NO_RANGES: readonly Range[] = [];
 export class BlockReader {
   readonly bytes: Buffer;
   readonly blocks: PromptBlock[] = [];
+  /** False for a prompt whose size is known, but not to be compared with others. */
+  isComparable = true;
+  /** Something of a known shape whose size its bytes don't bound. */
+  unseen: string | undefined;
+  readonly #keeps: boolean;
   #opensMessage = false;
 
-  constructor(bytes: Buffer) {
+  /** `keeps`: the blocks are wanted, not only whether all shapes are known. */
+  constructor(bytes: Buffer, keeps: boolean) {
     this.bytes = bytes;
+    this.#keeps = keeps;
   }
 
   /** The next block opens a message. */
@@ -142,7 +196,11 @@ export class BlockReader {
   }
 
   add(block: NewBlock): void {
-    if (this.blocks.length >= MAX_BLOCKS) throw new UnboundedInput();
+    if (!this.#keeps) {
+      this.#opensMessage = false;
+      return;
+    }
+    if (this.blocks.length >= MAX_BLOCKS) throw new UnboundedInput('so many blocks');
     const { kind, role, start, end, isJson = false, name, references } = block;
     const { images = 0, addressed = 0, inline = 0 } = block;
     const parts = block.parts ?? NO_RANGES;
@@ -166,6 +224,7 @@ export class BlockReader {
   }
 
   addOption({ key, start, end }: Member): void {
+    if (!this.#keeps) return;
     this.add({ kind: 'option', role: 'option', start, end, isJson: true, name: key });
     const block = this.blocks.at(-1);
     if (block) block.id += key;
@@ -191,7 +250,7 @@ export function onlyMember(members: readonly Member[], key: string): Member | un
   let found: Member | undefined;
   for (const member of members) {
     if (member.key !== key) continue;
-    if (found) throw new UnboundedInput();
+    if (found) throw new UnboundedInput(`"${key}" twice in an object`);
     found = member;
   }
   return found;
@@ -202,3 +261,52 @@ export function marksOf(members: readonly Member[]): readonly Range[] {
   const mark = onlyMember(members, 'cache_control');
   return mark ? [removeMember(members, mark)] : NO_RANGES;
 }
+
+/** The members that an object of a known shape may have. All of them are read, or are labels. */
+export interface KnownMembers {
+  /** Strings. */
+  texts: ReadonlySet<string>;
+  /** JSON that stands for itself, such as arguments and schemas, or that its reader checks. */
+  json: ReadonlySet<string>;
+}
+
+/** Throws UnboundedInput for a member that may refer to something outside of the request. */
+export function checkMembers(
+  bytes: Buffer,
+  members: readonly Member[],
+  { texts, json }: KnownMembers,
+  what: string,
+): void {
+  for (const member of members) {
+    if (json.has(member.key) || (texts.has(member.key) && bytes[member.start] === QUOTE)) continue;
+    if (mayRefer(bytes, member)) throw new UnboundedInput(`"${member.key}" in ${what}`);
+  }
+}
+
+const NULL = 0x6e;
+const QUOTE = 0x22;
+const OPEN_BRACE = 0x7b;
+const OPEN_BRACKET = 0x5b;
+/** The length of `""`, `{}` and `[]`. */
+const EMPTY_LENGTH = 2;
+
+/** Whether a value may be an id, an address or hold one: numbers, booleans, null and empty values aren't. */
+function mayRefer(bytes: Buffer, { start, end }: Range): boolean {
+  const first = bytes[start];
+  const isScalar = first !== QUOTE && first !== OPEN_BRACE && first !== OPEN_BRACKET;
+  return !isScalar && end - start > EMPTY_LENGTH;
+}
+
+/** A string that holds its content, not the address of it. Throws UnboundedInput for anything else. */
+export function checkInline(bytes: Buffer, member: Member | undefined, what: string): void {
+  if (
+    member &&
+    bytes[member.start] === QUOTE &&
+    !ADDRESS.test(bytes.toString('latin1', member.start + 1, member.start + 65))
+  )
+    return;
+  throw new UnboundedInput(`${what} by address`);
+}
+
+/** The beginning of an address with any scheme but `data:`. An escaped letter may begin one. */
+const ADDRESS = /^\s*(?:(?!data:)[a-z][a-z\d+.-]*:|.{0,32}\\u|\/\/)/i;

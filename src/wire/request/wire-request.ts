@@ -2,7 +2,7 @@ import type { Edit } from '../../json/edit.ts';
 import type { Member } from '../../json/scan.ts';
 import type { CacheWrites } from '../../pricing/price-profile.ts';
 import type { NonTextInput } from './non-text-input.ts';
-import type { PromptBlocks } from './prompt-block.ts';
+import type { PromptBlocks, UnknownInput } from './prompt-block.ts';
 import type { ServerTools } from './server-tools.ts';
 import type { ServiceOptions } from './service-options.ts';
 import type { Surcharges } from './surcharges.ts';
@@ -40,6 +40,8 @@ export interface WireRequest {
   edits: Edit[];
   /** The blocks of these very bytes, once somebody has asked for them. */
   split?: { bytes: Buffer; blocks: PromptBlocks | undefined };
+  /** What these very bytes don't bound, once somebody has asked for it. */
+  unseen?: { bytes: Buffer; input: UnknownInput | undefined };
 }
 
 /** The input as the model reads it, for counting tokens. */

@@ -62,8 +62,9 @@ function profiled(
       source: 'config',
     },
   } as const;
-  // Only the body and the headers are read.
+  // Only the body, by its wire, and the headers are read.
   const context = {
+    wire,
     request,
     exchange: { request: { headers: more.headers ?? {} } },
   } as unknown as RequestContext;

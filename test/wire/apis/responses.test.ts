@@ -174,6 +174,20 @@ test("the hold for an earlier response covers the model's whole context", async 
   expect(alone?.holdNanoUsd).toBeLessThan(1_000_000);
 });
 
+test.each<object>([
+  { id: 'msg_1' },
+  { type: null, id: 'msg_1' },
+  { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'a', file_id: 'file_1' }] },
+  { type: 'novelty', id: 'n_1' },
+])('an input item of an unknown shape is refused under a small budget, with the reason: %j', async (item) => {
+  const gateway = await startGateway({ budget: { capUsd: 0.01, period: 'daily' } });
+  const body = { model: MODEL, input: [{ role: 'user', content: 'Hi' }, item], max_output_tokens: 16 };
+  const { status, body: answer } = await send(gateway, '/v1/responses', body);
+  expect(status).toBe(402);
+  expect(JSON.parse(String(answer)).error.message).toMatch(/gw can't tell the size of .+ from the request/);
+  expect(gateway.upstream.requests).toHaveLength(0);
+});
+
 test('a client disconnect closes the upstream call at once, and what arrived is booked', async () => {
   const gateway = await startGateway();
   gateway.upstream.queue(async (exchange) => {
