@@ -69,7 +69,7 @@ async function start(options: GatewayOptions & { capUsd?: number } = {}): Promis
   const { upstream } = gateway;
   gateway.configure({
     providers: { relay: { baseUrl: upstream.url, wire: 'anthropic' } },
-    'optimizer.mode': 'off',
+    'optimizer.level': 'off',
   } as never);
   await gateway.setPrice({
     provider: 'relay',

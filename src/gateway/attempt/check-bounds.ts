@@ -22,7 +22,7 @@ const MAX_TENTHS = 100;
 export function checkBounds(
   { boundTrust }: Pick<Gateway, 'boundTrust'>,
   attempt: Attempt,
-  { relay }: Pick<AttemptResult, 'relay'>,
+  { relay, failure }: Pick<AttemptResult, 'relay' | 'failure'>,
   metered: Metered,
 ): void {
   const { context, target, admitted, route } = attempt;
@@ -32,7 +32,8 @@ export function checkBounds(
   // What is passed through has no bounds.
   if (!route || !quote.card) return;
   const limit = (admitted.limit ?? context.request.maxOutputTokens) === undefined ? 'maximum' : 'output';
-  if (flags & FLAGS.overrun) boundTrust.distrust(target, limit, id);
+  // An error page is longer than a limit too, but no answer of the model.
+  if (flags & FLAGS.overrun && !failure) boundTrust.distrust(target, limit, id);
   if (flags & FLAGS.estimated) return;
   if (usage.inputTokens > inputWith(quote, callsOf(admitted)) && quote.inputBound !== 'bytes')
     boundTrust.distrust(target, quote.inputBound, id);

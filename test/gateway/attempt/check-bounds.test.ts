@@ -29,7 +29,7 @@ async function start() {
       checkBounds(
         gateway,
         attempt,
-        { relay: { usage: undefined } as never },
+        { relay: { usage: undefined } as never, failure: undefined },
         { usage, costNanoUsd, flags: 0, ...more },
       );
     },
@@ -89,7 +89,7 @@ describe('a settlement', () => {
     checkBounds(
       gateway,
       tried,
-      { relay: { usage: undefined } as never },
+      { relay: { usage: undefined } as never, failure: undefined },
       { usage, costNanoUsd: 0, flags: 0 },
     );
     expect(quoteOf(ask())).toEqual({ ...before, mustLimit: true });
