@@ -97,7 +97,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     findProject: createProjectLookup(db),
     hasBudget: createBudgetLookup(db),
     attribution: createAttribution({ enabled: () => settings().attribution === 'on', clock }),
-    repoBudgets: () => current().repoBudgets,
+    budgetScopes: () => current().budgetScopes,
     providers,
     subscriptions: options.subscriptions ?? SUBSCRIPTIONS,
     resolver,

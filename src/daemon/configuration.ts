@@ -3,12 +3,13 @@ import { type LoadOptions, loadSettings, refuseProblems } from '../config/load.t
 import { readSecrets } from '../config/secrets.ts';
 import type { Settings } from '../config/settings.ts';
 import { messageOf } from '../errors.ts';
+import type { BudgetScopes } from '../gateway/context/accounts.ts';
 import { type Catalog, createCatalog } from '../pricing/catalog.ts';
 import type { PriceOverride } from '../pricing/override.ts';
 import { buildRegistry, type Registry, type RegistryOptions } from '../providers/registry.ts';
 import { listPrices } from '../store/accounts/prices.ts';
 import { type ProjectCut, readProjectCuts } from '../store/accounts/projects.ts';
-import { projectsWithRepoBudgets } from '../store/budgets/budgets.ts';
+import { projectsWithClientBudgets, projectsWithRepoBudgets } from '../store/budgets/budgets.ts';
 import type { Db } from '../store/database/open.ts';
 import { createConfigurationWatch } from '../store/database/write.ts';
 
@@ -18,8 +19,7 @@ export interface Configuration {
   calendar: Calendar;
   registry: Registry;
   catalog: Catalog;
-  /** The projects with repository budgets. */
-  repoBudgets: ReadonlySet<number>;
+  budgetScopes: BudgetScopes;
   /** The projects whose running requests were ever cut, and when. */
   projectCuts: ReadonlyMap<number, ProjectCut>;
   problems: string[];
@@ -103,7 +103,10 @@ async function read(
     calendar: sameZone ? previous.calendar : createCalendar(settings.timezone),
     registry,
     catalog: createCatalog({ overrides: await readOverrides(options.db), now: options.now }),
-    repoBudgets: projectsWithRepoBudgets(options.db),
+    budgetScopes: {
+      repos: projectsWithRepoBudgets(options.db),
+      clients: projectsWithClientBudgets(options.db),
+    },
     projectCuts: readProjectCuts(options.db),
     problems: [...problems, ...registry.problems.map(({ name, message }) => `provider ${name} ${message}`)],
   };

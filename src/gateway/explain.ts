@@ -5,7 +5,7 @@ import { orderTargets } from '../routing/order.ts';
 import { needResponse } from '../store/ledger/need-response.ts';
 import type { LoweredLimit, RecordedNeed } from '../store/ledger/record.ts';
 import type { Standing } from '../store/ledger/standing.ts';
-import { budgetName } from '../store/ledger/terms.ts';
+import { budgetName, countsRequest } from '../store/ledger/terms.ts';
 import type { WireRequest } from '../wire/request/wire-request.ts';
 import { fittingHold } from './admission/fitting-hold.ts';
 import { countInput, isCountable, leastInput } from './admission/input-tokens.ts';
@@ -157,9 +157,15 @@ async function explainBudget(
   context: RequestContext,
   target: RoutedTarget,
 ): Promise<object | null> {
-  const { repo } = context.origin;
-  const standings = (await gateway.ledger.standings(context.project.id)).filter(
-    ({ budget }) => budget.repo === '' || budget.repo === repo,
+  const { caller, origin, session } = context;
+  const request = {
+    keyId: caller.keyId,
+    repo: origin.repo,
+    agent: session.agent,
+    session: session.sessionId,
+  };
+  const standings = (await gateway.ledger.standings(context.project.id)).filter(({ budget }) =>
+    countsRequest(budget, request),
   );
   if (standings.length === 0) return null;
   const tightest = standings.reduce((least, each) => (roomOf(each) < roomOf(least) ? each : least));

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { count, nanoUsd, time, usd } from './schema-types.ts';
+import { count, nanoUsd, time, usd } from './usage-schemas.ts';
 
 export const Key = z.object({
   id: z.number().int(),

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { FLAGS, type Flag, OUTCOMES, type Outcome, SOURCES, type Source } from '../store/ledger/record.ts';
 import type { Key, NewKey, RotatedKey } from './key-schemas.ts';
-import { count, nanoUsd, time, usd } from './schema-types.ts';
+import { count, nanoUsd, time, usd } from './usage-schemas.ts';
 
 export { Key, NewKey, RotatedKey } from './key-schemas.ts';
 export {
@@ -27,9 +27,17 @@ export const Budget = z.object({
   period: z.enum(['daily', 'weekly', 'monthly', 'rolling', 'lifetime']),
   repo: z.string().nullable(),
   scope: z
-    .object({ kind: z.enum(['repo', 'run']), value: z.string() })
+    .object({
+      kind: z.enum(['repo', 'run', 'key', 'session', 'agent']),
+      value: z.string().nullable().describe('null: a cap for each'),
+    })
     .nullable()
     .describe('what it counts; null: all requests of the project'),
+  fullest: z
+    .string()
+    .nullable()
+    .optional()
+    .describe('of a cap for each: the one that the figures are of, which has spent and holds most'),
   window_seconds: z.number().nullable(),
   cap_usd: usd,
   alert_percent: count.describe('the lowest of alert_percents'),

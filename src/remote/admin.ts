@@ -1,5 +1,6 @@
 import { usdNumber } from '../money.ts';
 import type { Admin } from '../reading/admin.ts';
+import { scopeToJson, scopeToQuery } from '../reading/budget-scope.ts';
 import { viewPrice } from '../reading/price-views.ts';
 import type { BudgetView, NewKeyView, RotatedKeyView } from '../reading/schemas.ts';
 import type { RegisteredView, TestView } from '../webhooks/service.ts';
@@ -20,7 +21,7 @@ export function createRemoteAdmin(ask: AskRemote): Admin {
         alert_percents: alertPercents,
         window_seconds: windowMs === undefined ? undefined : windowMs / 1_000,
         repo,
-        scope,
+        scope: scope && scopeToJson(scope),
       };
       return (await ask({ method: 'PUT', path: '/v1/gw/budgets', body })) as BudgetView;
     },
@@ -34,7 +35,7 @@ export function createRemoteAdmin(ask: AskRemote): Admin {
     },
     async removeBudget({ project, period, repo, scope }) {
       const path = `/v1/gw/budgets/${one(project)}/${period}`;
-      await ask({ method: 'DELETE', path, query: { repo, run: scope?.value } });
+      await ask({ method: 'DELETE', path, query: { repo, ...scopeToQuery(scope) } });
     },
     async createKey({ project, admin, label, expiresAt, models, rpm }) {
       const body = { project_id: project, admin, label, expires_at: timeOf(expiresAt), models, rpm };

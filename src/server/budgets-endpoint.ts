@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { Calendar } from '../calendar.ts';
 import { badRequest, budgetForbidden, notFound } from '../errors.ts';
 import { type NanoUsd, parseUsd } from '../money.ts';
+import { scopeFromJson, scopeFromQuery } from '../reading/budget-scope.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import type { Project } from '../store/accounts/project.ts';
 import { getProject, listProjects } from '../store/accounts/projects.ts';
@@ -33,6 +34,13 @@ export const BudgetBody = z.strictObject({
   window_seconds: z.number().int().optional(),
   /** Path of a git repository's main working tree. */
   repo: z.string().startsWith('/').max(200).optional(),
+  scope: z
+    .strictObject({
+      kind: z.enum(['repo', 'run', 'key', 'session', 'agent']),
+      value: z.string().min(1).max(200).nullable().describe('null: a cap for each'),
+    })
+    .nullable()
+    .optional(),
 });
 
 /** `GET /v1/budgets`: the standings of the key's project or of `project_id`; an admin key without one sees all. */
@@ -54,22 +62,20 @@ export async function listBudgetsEndpoint(
  */
 export async function putBudgetEndpoint(caller: Caller, request: IncomingMessage, context: BudgetsContext) {
   mustBeAdmin(caller, ...CHANGING);
-  const { project: name = caller.project, ...terms } = readBudget(await readJson(request), BudgetBody);
+  const { project: name = caller.project, ...terms } = readBudget(await readJson(request));
   const project = await ownProject(caller, name, context.db);
   await waitForTurn(context);
   const standing = await setBudget(context.db, project, terms, context);
   return budgetResponse(standing, context.now);
 }
 
-/** As `/v1/gw` takes it: the budget of a run can be changed too. */
-export const GwBudgetBody = BudgetBody.extend({
-  scope: z.strictObject({ kind: z.enum(['run']), value: z.string() }).optional(),
-});
-
 /** The terms in a body. Throws GwError 400. */
-export function readBudget(value: unknown, schema: typeof GwBudgetBody | typeof BudgetBody = GwBudgetBody) {
-  const body = parse(value, schema);
-  const { scope } = body;
+export function readBudget(value: unknown) {
+  const body = parse(value);
+  const repo = body.repo ?? (body.scope?.kind === 'repo' ? (body.scope.value ?? undefined) : undefined);
+  const scope = body.scope ? scopeFromJson(body.scope) : undefined;
+  if (repo !== undefined && scope !== undefined)
+    throw badRequest('a budget is for one thing: "repo" or "scope"', 'scope');
   return {
     period: body.period,
     capNanoUsd: nanoUsdOf(body.cap_usd, 'cap_usd'),
@@ -77,24 +83,24 @@ export function readBudget(value: unknown, schema: typeof GwBudgetBody | typeof 
     ...(body.project_id === undefined ? {} : { project: body.project_id }),
     ...(body.alert_percents === undefined ? {} : { alertPercents: body.alert_percents }),
     ...(body.alert_percent === undefined ? {} : { alertPercent: body.alert_percent }),
-    ...(body.repo === undefined ? {} : { repo: body.repo }),
+    ...(repo === undefined ? {} : { repo }),
     ...(body.window_seconds === undefined ? {} : { windowMs: body.window_seconds * 1000 }),
   };
 }
 
-/** `DELETE /v1/budgets/{project}/{period}`; `?repo=` or `?run=` selects the budget of one. Throws GwError 403, 404. */
+/** `DELETE /v1/budgets/{project}/{period}`; `?repo=`, `?key=`, `?session=`, `?agent=`, `?run=` or `?per=` selects one. Throws GwError 403, 404. */
 export async function deleteBudgetEndpoint(
   caller: Caller,
-  { project: name = '', period = '', repo = '', run = '' }: Readonly<Record<string, string>>,
+  { project: name = '', period = '', repo = '', ...query }: Readonly<Record<string, string>>,
   context: BudgetsContext,
 ) {
   mustBeAdmin(caller, ...CHANGING);
   const known = knownPeriod(name, period);
   const project = await ownProject(caller, name, context.db);
   await waitForTurn(context);
-  const scope = run === '' ? undefined : { kind: 'run' as const, value: run };
+  const scope = scopeFromQuery(query);
   await removeBudget(context.db, project, { period: known, repo, scope }, context.now);
-  const scoped = run === '' ? {} : { scopeKind: 'run' as const, scopeValue: run };
+  const scoped = scope ? { scopeKind: scope.kind, scopeValue: scope.value } : {};
   const id = budgetName({ projectName: name, period: known, repo, ...scoped });
   return { object: 'budget.deleted', id, deleted: true };
 }
@@ -111,17 +117,14 @@ async function waitForTurn({ ledger }: BudgetsContext): Promise<void> {
   await ledger.write(() => {});
 }
 
-function parse(
-  value: unknown,
-  schema: typeof GwBudgetBody | typeof BudgetBody,
-): z.infer<typeof GwBudgetBody> {
-  const result = schema.safeParse(value);
+function parse(value: unknown): z.infer<typeof BudgetBody> {
+  const result = BudgetBody.safeParse(value);
   if (result.success) return result.data;
   const [issue] = result.error.issues;
   if (issue?.code === 'unrecognized_keys') {
     const [key = ''] = issue.keys;
     throw badRequest(
-      `unknown field "${key}": a budget has ${Object.keys(schema.shape).join(', ')}`,
+      `unknown field "${key}": a budget has ${Object.keys(BudgetBody.shape).join(', ')}`,
       key,
       'unknown_field',
     );

@@ -2,12 +2,25 @@ import type { Calendar } from '../../src/calendar.ts';
 import { timeOfRequestId } from '../../src/ids.ts';
 import type { BudgetPeriod } from '../../src/store/ledger/terms.ts';
 
+/** What a request is of: what it is counted by besides its project. */
+export interface Client {
+  repo: string;
+  key: number;
+  session: string;
+}
+
+/** What a budget is for; a cap for `each` of a kind has members. */
+export interface OracleScope {
+  kind: '' | 'key' | 'session' | 'each';
+  value: string;
+}
+
 /**
  * What the ledger should do, in the plainest terms: every amount ever reserved or booked is an entry in a list, and
  * what a budget has spent or holds is the sum of a filter over that list.
  */
 export interface Entry {
-  budgetId: number;
+  budget: OracleBudget;
   start: number;
   /** Of a request that holds or held it; null for what was spent before the budget. */
   requestId: number | null;
@@ -22,12 +35,14 @@ interface Mark {
 }
 
 export interface OracleBudget {
-  id: number;
   projectId: number;
   period: BudgetPeriod;
   windowMs: number;
   /** Empty: it counts all of the project's requests. */
   repo: string;
+  scope: OracleScope;
+  /** The cap for each that it is a member of. */
+  parent: OracleBudget | undefined;
   cap: number;
   alert: number;
   version: number;
@@ -37,7 +52,10 @@ export interface OracleBudget {
   exceededMarks: Mark[];
 }
 
-type OracleSettings = Pick<OracleBudget, 'projectId' | 'period' | 'windowMs' | 'repo' | 'cap' | 'alert'>;
+type OracleSettings = Pick<
+  OracleBudget,
+  'projectId' | 'period' | 'windowMs' | 'repo' | 'scope' | 'cap' | 'alert'
+>;
 
 export interface OracleRequest {
   id: number;
@@ -48,13 +66,14 @@ export interface OracleRequest {
   cost: number;
   /** The repository that its hold names, or its record once it is settled; '' while that is not known. */
   repo: string;
+  key: number;
+  session: string;
 }
 
-export interface Ask {
+export interface Ask extends Client {
   id: number;
   projectId: number;
   slot: number;
-  repo: string;
   amount: number;
   least: number;
   /** What a small request costs. */
@@ -84,7 +103,7 @@ export class Oracle {
   /** The events that are due, as `type budget` (with `+k` for skipped boundaries). */
   events: string[] = [];
   /** Records of refused requests and others that held nothing. */
-  otherRecords: { id: number; projectId: number; cost: number; repo: string }[] = [];
+  otherRecords: ({ id: number; projectId: number; cost: number } & Client)[] = [];
   private queued = new Set<string>();
 
   constructor(calendar: Calendar) {
@@ -96,7 +115,7 @@ export class Oracle {
   }
 
   admit(ask: Ask): Expected {
-    const budgets = this.touch(ask.projectId, ask.repo);
+    const budgets = this.countersOf(ask.projectId, ask);
     const rooms = budgets.map((b) => b.cap - this.posted(b) - this.pending(b));
     const room = Math.min(...rooms);
     const hold = (amount: number): Expected => {
@@ -106,13 +125,14 @@ export class Oracle {
       return { kind: 'held', amount, remaining: budgets.length > 0 ? room - amount : null, spentOfCap };
     };
     if (budgets.length === 0 || ask.amount === 0) return hold(ask.amount);
-    const line = `${ask.projectId} ${ask.repo}`;
+    const line = `${ask.projectId} ${ask.repo} ${ask.key} ${ask.session}`;
     const behind = this.queued.has(line);
     if (!behind && ask.amount <= room) return hold(ask.amount);
     if (!ask.isFinal) return { kind: 'needs_count' };
     if (!behind && ask.cut && room >= ask.least) return hold(Math.min(room, ask.amount));
     if (this.blocks(budgets, ask.least, ask.small)) {
-      this.otherRecords.push({ id: ask.id, projectId: ask.projectId, cost: 0, repo: ask.repo });
+      const { id, projectId, repo, key, session } = ask;
+      this.otherRecords.push({ id, projectId, cost: 0, repo, key, session });
       return { kind: 'blocked' };
     }
     this.queued.add(line);
@@ -131,12 +151,17 @@ export class Oracle {
   }
 
   /** Exchanges a hold for what was spent and the next worst case. */
-  readmit(ask: Omit<Ask, 'projectId' | 'isFinal'> & { spent: number; only: boolean }): ExpectedAgain {
+  readmit(
+    ask: Omit<Ask, 'projectId' | 'isFinal' | 'key' | 'session'> & { spent: number; only: boolean },
+  ): ExpectedAgain {
     const request = this.requests.find((r) => r.id === ask.id && r.open);
     if (!request) return { kind: 'resolved_before' };
+    this.touch(request.projectId);
+    for (const { budget, requestId } of this.entries)
+      if (requestId === ask.id && budget.live) this.roll(budget);
     this.entries = this.entries.filter(({ requestId }) => requestId !== ask.id);
     request.repo = ask.repo;
-    const budgets = this.touch(request.projectId, ask.repo);
+    const budgets = this.countersOf(request.projectId, request);
     const room = Math.min(...budgets.map((b) => b.cap - this.posted(b) - this.pending(b)));
     const left = room - ask.spent;
     const fits = budgets.length === 0 || ask.amount === 0 || ask.amount <= left;
@@ -152,21 +177,24 @@ export class Oracle {
   }
 
   /** False if the hold was resolved before. `repo` is the repository if it is known by now. */
-  settle(id: number, cost: number, repo: string): boolean {
+  settle(id: number, cost: number, repo: string, session?: string): boolean {
     const request = this.requests.find((r) => r.id === id && r.open);
     if (!request) return false;
     request.open = false;
     request.cost = cost;
     request.repo = repo;
     const own = this.entries.filter((entry) => entry.requestId === id);
-    const budgets = own.length > 0 ? this.touch(request.projectId) : [];
+    if (own.length > 0) this.touch(request.projectId);
     for (const entry of own) {
+      const { budget } = entry;
+      if (budget.live) this.roll(budget);
       entry.actual = cost;
-      const budget = budgets.find((b) => b.id === entry.budgetId);
-      if (!budget || cost === 0) continue;
+      if (!budget.live || cost === 0) continue;
       if (budget.period === 'rolling') this.announce(budget, this.startFor(budget));
       else if (entry.start === budget.currentStart) this.announce(budget, entry.start);
     }
+    if (own.length > 0)
+      this.countersOf(request.projectId, { ...request, repo, session: session ?? request.session });
     return true;
   }
 
@@ -177,46 +205,90 @@ export class Oracle {
     if (record) record.repo = repo;
   }
 
-  setBudget(id: number, settings: OracleSettings): void {
-    const known = this.budgets.find((b) => b.id === id);
-    if (known) this.changeBudget(known, settings);
-    else this.addBudget(id, settings);
+  setBudget(settings: OracleSettings): OracleBudget | undefined {
+    const known = this.findOwn(settings) ?? this.members(settings).find((b) => isFor(b, settings.scope));
+    if (!known) this.addBudget(settings);
+    else if (settings.scope.kind !== 'each') this.changeBudget(known, { ...settings, parent: undefined });
+    else this.changeEach(known, settings);
+    return this.findOwn(settings);
   }
 
-  private addBudget(id: number, settings: OracleSettings): void {
-    const { projectId, period, repo } = settings;
-    const counts = (r: { projectId: number; repo?: string }) =>
-      r.projectId === projectId && (repo === '' || r.repo === repo);
+  private changeEach(each: OracleBudget, settings: OracleSettings): void {
+    const { cap, alert, windowMs } = settings;
+    const isChanged = cap !== each.cap || alert !== each.alert || windowMs !== each.windowMs;
+    Object.assign(each, settings);
+    this.touch(each.projectId);
+    for (const member of isChanged ? this.budgets.filter((b) => b.live && b.parent === each) : [])
+      this.changeBudget(member, { cap, alert, windowMs }, true);
+  }
+
+  /** The members of the cap for each that a scope would be one of. */
+  private members({ projectId, period, scope }: Pick<OracleSettings, 'projectId' | 'period' | 'scope'>) {
+    const each = this.eachOf(projectId, period, scope.kind);
+    return each ? this.budgets.filter((b) => b.live && b.parent === each) : [];
+  }
+
+  private eachOf(projectId: number, period: BudgetPeriod, kind: string): OracleBudget | undefined {
+    return this.findOwn({ projectId, period, repo: '', scope: { kind: 'each', value: kind } });
+  }
+
+  private findOwn({
+    projectId,
+    period,
+    repo,
+    scope,
+  }: Pick<OracleSettings, 'projectId' | 'period' | 'repo' | 'scope'>): OracleBudget | undefined {
+    return this.liveOf(projectId).find((b) => b.period === period && b.repo === repo && isFor(b, scope));
+  }
+
+  private addBudget(settings: OracleSettings): void {
+    const { projectId, period } = settings;
     const currentStart = period === 'rolling' ? this.now : this.spanStart(period);
-    const budget: OracleBudget = {
-      id,
-      ...settings,
-      version: 1,
-      currentStart,
-      live: true,
-      thresholdMarks: [],
-      exceededMarks: [],
-    };
+    const budget = newBudget(settings, currentStart);
     this.budgets.push(budget);
     this.touch(projectId);
     const since = period === 'rolling' ? this.now - settings.windowMs : currentStart;
+    if (settings.scope.kind !== 'each') {
+      this.countPast(budget, since);
+      return;
+    }
+    // Those that have requests in the period are members at once.
+    for (const r of [...this.requests, ...this.otherRecords]) {
+      if (r.projectId === projectId && timeOfRequestId(r.id) >= since) this.memberOf(budget, r);
+    }
+    for (const member of this.budgets.filter((b) => b.live && b.parent === budget))
+      this.countPast(member, since);
+  }
+
+  /** Counts what was spent before a budget was set, and what is held. */
+  private countPast(budget: OracleBudget, since: number): void {
+    const counts = (r: { projectId: number } & Client) =>
+      r.projectId === budget.projectId && countsClient(budget, r);
     const start = this.startFor(budget);
     const spent = [...this.requests.filter((r) => !r.open), ...this.otherRecords]
       .filter((r) => counts(r) && timeOfRequestId(r.id) >= since)
       .reduce((sum, r) => sum + r.cost, 0);
-    if (spent > 0) this.entries.push({ budgetId: id, start, requestId: null, amount: spent, actual: spent });
+    if (spent > 0) this.entries.push({ budget, start, requestId: null, amount: spent, actual: spent });
     for (const r of this.requests) {
       if (r.open && counts(r) && timeOfRequestId(r.id) >= since) this.reserve(budget, r.id, r.amount);
     }
     this.announce(budget, start);
   }
 
-  private changeBudget(budget: OracleBudget, settings: OracleSettings): void {
+  private changeBudget(
+    budget: OracleBudget,
+    settings: Pick<OracleBudget, 'cap' | 'alert' | 'windowMs'> & Partial<OracleBudget>,
+    always = false,
+  ): void {
     const { cap, version: old } = budget;
     const changed =
-      settings.cap !== cap || settings.alert !== budget.alert || settings.windowMs !== budget.windowMs;
+      always ||
+      settings.cap !== cap ||
+      settings.alert !== budget.alert ||
+      settings.windowMs !== budget.windowMs;
     Object.assign(budget, settings);
     this.touch(budget.projectId);
+    this.roll(budget);
     const start = this.startFor(budget);
     const thresholdTold = this.told(budget, budget.thresholdMarks, start);
     const exceededTold = this.told(budget, budget.exceededMarks, start);
@@ -228,10 +300,18 @@ export class Oracle {
     this.announce(budget, start);
   }
 
-  removeBudget(projectId: number, period: BudgetPeriod, repo: string): boolean {
-    const budget = this.liveOf(projectId).find((b) => b.period === period && b.repo === repo);
-    if (budget) budget.live = false;
-    return budget !== undefined;
+  removeBudget(projectId: number, period: BudgetPeriod, repo: string, scope: OracleScope): boolean {
+    const budget = this.findOwn({ projectId, period, repo, scope });
+    if (!budget) return false;
+    const each = this.eachOf(projectId, period, scope.kind);
+    if (each) {
+      const { cap, alert, windowMs } = each;
+      Object.assign(budget, { parent: each, cap, alert, windowMs, version: budget.version + 1 });
+      return true;
+    }
+    budget.live = false;
+    for (const member of this.budgets) if (member.parent === budget) member.live = false;
+    return true;
   }
 
   rollAll(): void {
@@ -241,15 +321,21 @@ export class Oracle {
 
   closeHolds(slot: number): number {
     const open = this.requests.filter((r) => r.open && r.slot === slot);
-    for (const r of open.sort((a, b) => a.id - b.id)) this.settle(r.id, r.amount, r.repo);
+    for (const r of open.sort((a, b) => a.id - b.id)) this.settle(r.id, r.amount, r.repo, '');
     return open.length;
   }
 
   liveOf(projectId: number): OracleBudget[] {
     const order = { daily: 0, monthly: 1, rolling: 2, lifetime: 3, weekly: 4 };
     return this.budgets
-      .filter((b) => b.live && b.projectId === projectId)
-      .sort((a, b) => order[a.period] - order[b.period] || (a.repo < b.repo ? -1 : 1));
+      .filter((b) => b.live && b.projectId === projectId && !b.parent)
+      .sort(
+        (a, b) =>
+          order[a.period] - order[b.period] ||
+          ascending(a.repo, b.repo) ||
+          ascending(a.scope.kind, b.scope.kind) ||
+          ascending(a.scope.value, b.scope.value),
+      );
   }
 
   posted(budget: OracleBudget): number {
@@ -258,35 +344,78 @@ export class Oracle {
 
   pending(budget: OracleBudget): number {
     return this.entries
-      .filter((e) => e.budgetId === budget.id && e.actual === null)
+      .filter((e) => e.budget === budget && e.actual === null)
       .filter((e) => budget.period === 'rolling' || e.start === budget.currentStart)
       .reduce((sum, entry) => sum + entry.amount, 0);
   }
 
-  /** The live budgets of a project, in the running period; with a repository, those that count its requests. */
-  touch(projectId: number, repo?: string): OracleBudget[] {
+  /** The live budgets of a project, in the running period, without the members of caps for each. */
+  touch(projectId: number): OracleBudget[] {
     const budgets = this.liveOf(projectId);
-    for (const budget of budgets) {
-      if (budget.period === 'rolling') continue;
-      const start = this.spanStart(budget.period);
-      if (start <= budget.currentStart) continue;
-      let boundaries = 0;
-      for (let at = budget.currentStart; at < start; boundaries++) at = this.span(budget.period, at).end;
-      this.events.push(`budget.reset ${nameOf(budget)} +${boundaries - 1}`);
-      budget.currentStart = start;
-    }
-    return repo === undefined ? budgets : budgets.filter((b) => b.repo === '' || b.repo === repo);
+    for (const budget of budgets) this.roll(budget);
+    return budgets;
+  }
+
+  /** What a budget has spent and holds; of a cap for each, the fullest member's figures. */
+  standing(budget: OracleBudget): [posted: number, pending: number] {
+    const members = this.budgets.filter((b) => b.live && b.parent === budget);
+    const figures = (b: OracleBudget): [number, number] => {
+      return b.period !== 'rolling' && b.currentStart < budget.currentStart
+        ? [0, 0]
+        : [this.posted(b), this.pending(b)];
+    };
+    return members
+      .map(figures)
+      .reduce((most, each) => (each[0] + each[1] > most[0] + most[1] ? each : most), figures(budget));
+  }
+
+  private roll(budget: OracleBudget): void {
+    if (budget.period === 'rolling') return;
+    const start = this.spanStart(budget.period);
+    if (start <= budget.currentStart) return;
+    let boundaries = 0;
+    for (let at = budget.currentStart; at < start; boundaries++) at = this.span(budget.period, at).end;
+    if (budget.scope.kind !== 'each') this.events.push(`budget.reset ${nameOf(budget)} +${boundaries - 1}`);
+    budget.currentStart = start;
+  }
+
+  /** The budgets that count a request: a session or key has one of its own, or one that a cap for each gives it. */
+  private countersOf(projectId: number, client: Client): OracleBudget[] {
+    const live = this.touch(projectId);
+    const own = live.filter((b) => b.scope.kind !== 'each' && countsClient(b, client));
+    const members = live
+      .filter((b) => b.scope.kind === 'each')
+      .filter((each) => !own.some((b) => b.scope.kind === each.scope.value && b.period === each.period))
+      .map((each) => this.memberOf(each, client));
+    return [...own, ...members.filter((b) => b !== undefined)];
+  }
+
+  private memberOf(each: OracleBudget, client: Client): OracleBudget | undefined {
+    const kind = each.scope.value as 'key' | 'session';
+    const value = String(client[kind]);
+    if (value === '') return undefined;
+    const known = this.budgets.find((b) => b.live && b.parent === each && b.scope.value === value);
+    const { projectId, period } = each;
+    if (!known && this.findOwn({ projectId, period, repo: '', scope: { kind, value } })) return undefined;
+    if (known) this.roll(known);
+    if (known) return known;
+    const { windowMs, cap, alert } = each;
+    const settings = { projectId, period, windowMs, repo: '', scope: { kind, value }, cap, alert };
+    const member = newBudget(settings, period === 'rolling' ? this.now : each.currentStart);
+    member.parent = each;
+    this.budgets.push(member);
+    return member;
   }
 
   private counted(budget: OracleBudget): Entry[] {
-    const own = this.entries.filter((e) => e.budgetId === budget.id);
+    const own = this.entries.filter((e) => e.budget === budget);
     if (budget.period !== 'rolling') return own.filter((e) => e.start === budget.currentStart);
     return own.filter((e) => e.start + MINUTE_MS > this.now - budget.windowMs);
   }
 
   private reserve(budget: OracleBudget, requestId: number, amount: number): void {
     const start = this.startFor(budget);
-    this.entries.push({ budgetId: budget.id, start, requestId, amount, actual: null });
+    this.entries.push({ budget, start, requestId, amount, actual: null });
   }
 
   private announce(budget: OracleBudget, start: number): void {
@@ -328,8 +457,31 @@ export class Oracle {
   }
 }
 
-export function nameOf(budget: Pick<OracleBudget, 'projectId' | 'period' | 'repo'>): string {
-  return `p${budget.projectId}/${budget.period}${budget.repo === '' ? '' : `@${budget.repo}`}`;
+function newBudget(settings: OracleSettings, currentStart: number): OracleBudget {
+  return {
+    ...settings,
+    parent: undefined,
+    version: 1,
+    currentStart,
+    live: true,
+    thresholdMarks: [],
+    exceededMarks: [],
+  };
+}
+
+const ascending = (a: string, b: string) => (a < b ? -1 : Number(a > b));
+
+const isFor = ({ scope }: OracleBudget, { kind, value }: OracleScope) =>
+  scope.kind === kind && scope.value === value;
+
+function countsClient({ repo, scope }: OracleBudget, client: Client): boolean {
+  if (repo !== '' && repo !== client.repo) return false;
+  return scope.kind === '' || (scope.kind !== 'each' && String(client[scope.kind]) === scope.value);
+}
+
+export function nameOf({ projectId, period, repo, scope }: OracleBudget): string {
+  const of = repo || (scope.kind === '' ? '' : `${scope.kind}:${scope.value}`);
+  return `p${projectId}/${period}${of === '' ? '' : `@${of}`}`;
 }
 
 /** The least whole amount that is at least `alert` percent of the cap. */

@@ -1,16 +1,19 @@
 import { Argument, type Command, Option } from 'commander';
 import { formatUsd } from '../../money.ts';
 import type { BudgetName } from '../../reading/admin.ts';
+import { budgetNameOf } from '../../reading/budget-scope.ts';
 import type { Reader } from '../../reading/reader.ts';
 import type { BudgetView } from '../../reading/schemas.ts';
 import { singleQuoted } from '../../shell-quoted.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
+import type { Scope } from '../../store/budgets/budgets.ts';
 import { type BudgetPeriod, budgetLabel } from '../../store/ledger/terms.ts';
 import { capText } from '../../terminal/budget-words.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { mustAttribute, noteAttribution } from '../budgets/attribution.ts';
 import { readAmount, readOldRepo, readPercent, readRate, readRepo } from '../budgets/read.ts';
+import { addScopeOptions, type ScopeOptions, scopeFrom } from '../budgets/scope.ts';
 import { budgetTable } from '../budgets/view.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
@@ -21,19 +24,17 @@ import { withAdmin, withReader } from '../with-gateway.ts';
 
 const PERIODS = ['daily', 'weekly', 'monthly', 'rolling', 'lifetime'] as const;
 
-interface SetOptions {
+interface SetOptions extends ScopeOptions {
   project: string;
-  repo?: string;
   period: Exclude<BudgetPeriod, 'rolling'>;
   alert?: string;
   maxRate?: string;
   json?: boolean;
 }
 
-interface RemoveOptions {
+interface RemoveOptions extends ScopeOptions {
   project: string;
   period?: BudgetPeriod;
-  repo?: string;
 }
 
 interface RaiseOptions {
@@ -50,10 +51,12 @@ interface ViewOptions {
 }
 
 export const budget: SetUp = (command, context) => {
-  command
-    .command('set')
-    .addArgument(new Argument('[amount]', 'cap in dollars, such as 20 or 0.50'))
-    .description('cap what a project may spend; requests beyond it are refused')
+  addScopeOptions(
+    command
+      .command('set')
+      .addArgument(new Argument('[amount]', 'cap in dollars, such as 20 or 0.50'))
+      .description('cap what a project may spend; requests beyond it are refused'),
+  )
     .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
     .addOption(
       new Option('--period <period>', 'when spending starts again from zero')
@@ -61,7 +64,6 @@ export const budget: SetUp = (command, context) => {
         .default('daily'),
     )
     .option('--alert <percents>', 'percentages of the cap that send alerts, such as 50,80,95 (default: 80)')
-    .option('--repo <path>', 'cap only requests from this git repository, such as .')
     .option('--max-rate <amount/time>', 'cap in a sliding window instead: 2/hour, 0.50/10m')
     .option('--json', 'print JSON')
     .action((amount: string | undefined, options: SetOptions) => set(context, amount, options));
@@ -84,17 +86,18 @@ export const budget: SetUp = (command, context) => {
       .command('check')
       .description('list budgets, and exit with code 6 if one is full: for scripts and CI'),
   ).action((options: ViewOptions) => check(context, options));
-  command
-    .command('remove')
-    .addArgument(
-      new Argument('[budget]', 'name shown by gw budget list, such as web/daily or default/monthly@app'),
-    )
-    .description('remove a budget')
+  addScopeOptions(
+    command
+      .command('remove')
+      .addArgument(
+        new Argument('[budget]', 'name shown by gw budget list, such as web/daily or default/monthly@app'),
+      )
+      .description('remove a budget'),
+  )
     .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
     .addOption(
       new Option('--period <period>', 'which budget; optional if there is only one').choices(PERIODS),
     )
-    .option('--repo <path>', 'the budget of this git repository')
     .action((name: string | undefined, options: RemoveOptions) => remove(context, name, options));
 };
 
@@ -108,6 +111,7 @@ function addViewOptions(command: Command): Command {
 
 async function set(context: Context, amount: string | undefined, options: SetOptions): Promise<void> {
   const { project, json } = options;
+  const scope = scopeFrom(options);
   if (options.repo !== undefined && !remoteOf(context)) mustAttribute(context);
   const repo = options.repo === undefined ? undefined : readRepo(options.repo);
   const percents = options.alert?.split(',').map(readPercent);
@@ -115,7 +119,7 @@ async function set(context: Context, amount: string | undefined, options: SetOpt
     percents && percents.length > 1 ? { alertPercents: percents } : { alertPercent: percents?.[0] };
   const terms = termsOf(amount, options);
   const { budget, timezone } = await withAdmin(context, async ({ setBudget }, reader) => ({
-    budget: await setBudget({ ...terms, ...alerts, project, repo }),
+    budget: await setBudget({ ...terms, ...alerts, project, repo, scope }),
     timezone: (await reader.calendar()).timezone,
   }));
   if (json) sayJson(context, budget);
@@ -139,9 +143,28 @@ function confirmation(budget: BudgetView, timezone: string, now: number): string
   const resets = isShown
     ? `, resets ${createTimeFormat(timezone).moment(Date.parse(resets_at), now)} (${timezone})`
     : '';
-  const counts =
-    budget.repo === null ? '' : ` It counts requests of project ${budget.project_id} from ${budget.repo}.`;
+  const counts = scopeText(budget);
   return `Budget ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent of ${capText(budget)}, alert at ${budget.alert_percents.map((percent) => `${percent}%`).join(', ')}${resets}. It applies from the next request.${counts}`;
+}
+
+/** What a budget counts, and how far that can be trusted. */
+function scopeText({ project_id: project, scope }: BudgetView): string {
+  switch (scope?.kind) {
+    case undefined:
+    case 'run':
+      return '';
+    case 'repo':
+      return ` It counts requests of project ${project} from ${scope.value}.`;
+    case 'key':
+      return scope.value === null
+        ? ` It caps each key of project ${project}.`
+        : ` It counts requests of project ${project} with key ${scope.value}.`;
+    case 'session':
+    case 'agent': {
+      const what = scope.value === null ? `each ${scope.kind}` : `${scope.kind} ${scope.value}`;
+      return ` It caps ${what} of project ${project}, as far as the client says which that is: to be sure, cap the key too.`;
+    }
+  }
 }
 
 async function raise(
@@ -208,13 +231,15 @@ async function check(context: Context, options: ViewOptions): Promise<void> {
 }
 
 async function remove(context: Context, name: string | undefined, options: RemoveOptions): Promise<void> {
-  if (name !== undefined && (options.period !== undefined || options.repo !== undefined)) {
+  const scope = scopeFrom(options);
+  const isSelected = options.period !== undefined || options.repo !== undefined || scope !== undefined;
+  if (name !== undefined && isSelected) {
     throw usageError(`give a name or options, not both: gw budget remove ${name}`);
   }
   const removed = await withAdmin(context, async ({ removeBudget }, reader) => {
     const budgets = await reader.budgets(name === undefined ? { project: options.project } : {});
-    const match = name === undefined ? matchingBudget(budgets, options) : namedBudget(budgets, name);
-    const chosen = match ? nameOf(match) : missingBudget(options);
+    const match = name === undefined ? matchingBudget(budgets, options, scope) : namedBudget(budgets, name);
+    const chosen = match ? budgetNameOf(match) : missingBudget(options, scope);
     await removeBudget(chosen);
     return match?.id;
   });
@@ -230,29 +255,31 @@ function namedBudget(budgets: BudgetView[], name: string): BudgetView {
 }
 
 /** The budget that the options select. Those of runs are named in full. */
-function matchingBudget(budgets: BudgetView[], options: RemoveOptions): BudgetView | undefined {
+function matchingBudget(
+  budgets: BudgetView[],
+  options: RemoveOptions,
+  wanted: Scope | undefined,
+): BudgetView | undefined {
   const { period } = options;
   const repo = options.repo === undefined ? undefined : readOldRepo(options.repo);
-  // A period without a repository selects the project's own budget.
-  const wantedRepo = repo ?? (period === undefined ? undefined : null);
   return onlyOne(
-    budgets.filter(
-      (each) =>
-        each.scope?.kind !== 'run' &&
-        (period === undefined || each.period === period) &&
-        (wantedRepo === undefined || each.repo === wantedRepo),
-    ),
+    budgets.filter((each) => {
+      if (each.scope?.kind === 'run' || (period !== undefined && each.period !== period)) return false;
+      const { repo: ofRepo, scope } = budgetNameOf(each);
+      if (wanted) return scope?.kind === wanted.kind && scope.value === wanted.value;
+      if (repo !== undefined) return ofRepo === repo;
+      // A period alone selects the project's own budget.
+      return period === undefined || each.scope === null;
+    }),
   );
 }
 
 /** A name that no budget has, for the error that says so. */
-function missingBudget({ project, period = 'daily', repo }: RemoveOptions): BudgetName {
-  return { project, period, repo: repo === undefined ? undefined : readOldRepo(repo) };
-}
-
-function nameOf({ project_id, period, repo, scope }: BudgetView): BudgetName {
-  const run = scope?.kind === 'run' ? { kind: scope.kind, value: scope.value } : undefined;
-  return { project: project_id, period, repo: repo ?? undefined, scope: run };
+function missingBudget(
+  { project, period = 'daily', repo }: RemoveOptions,
+  scope: Scope | undefined,
+): BudgetName {
+  return { project, period, repo: repo === undefined ? undefined : readOldRepo(repo), scope };
 }
 
 function onlyOne(matches: BudgetView[]): BudgetView | undefined {
@@ -261,7 +288,10 @@ function onlyOne(matches: BudgetView[]): BudgetView | undefined {
   throw usageError(`${matches.length} budgets match. Choose one:${commands.join('')}`);
 }
 
-function removalOf({ project_id, period, repo }: BudgetView): string {
-  const ofRepo = repo === null ? '' : ` --repo ${singleQuoted(repo)}`;
-  return `gw budget remove --period ${period} -p ${project_id}${ofRepo}`;
+function removalOf(budget: BudgetView): string {
+  const { project, period, repo, scope } = budgetNameOf(budget);
+  const ofRepo = repo === undefined ? '' : ` --repo ${singleQuoted(repo)}`;
+  const option = scope?.kind === 'each' ? 'per' : scope?.kind;
+  const ofScope = scope === undefined ? '' : ` --${option} ${singleQuoted(scope.value)}`;
+  return `gw budget remove --period ${period} -p ${project}${ofRepo}${ofScope}`;
 }

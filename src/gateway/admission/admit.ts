@@ -24,7 +24,7 @@ import { exceededError, unpricedError } from './refusal-errors.ts';
 
 /** What this stage uses of the gateway. */
 export type AdmitParts = QuoteParts &
-  Pick<Gateway, 'attribution' | 'repoBudgets' | 'tiers' | 'queue' | 'tokens'> &
+  Pick<Gateway, 'attribution' | 'budgetScopes' | 'tiers' | 'queue' | 'tokens'> &
   InputParts &
   CountParts;
 
@@ -132,12 +132,12 @@ function reserve(gateway: AdmitParts, admission: AdmissionRequest, offer: Offer)
       maxWaitMs: gateway.settings()['admission.max_wait_ms'],
       isConnected: () => !exchange.gone,
     });
-  const needsOrigin = origin.search && gateway.repoBudgets().has(project.id);
+  const needsOrigin = origin.search && gateway.budgetScopes().repos.has(project.id);
   return needsOrigin ? gateway.attribution.searched(origin, MAX_SEARCH_MS).then(reserveNow) : reserveNow();
 }
 
 function ledgerAdmission(
-  gateway: Pick<Gateway, 'clock' | 'repoBudgets' | 'settings'>,
+  gateway: Pick<Gateway, 'clock' | 'budgetScopes' | 'settings'>,
   { context, target }: AdmissionRequest,
   offer: Offer,
 ): Admission {
@@ -146,7 +146,7 @@ function ledgerAdmission(
   const admission: Admission = {
     id: exchange.id,
     projectId: context.project.id,
-    queueKey: queueKeyOf(context, gateway.repoBudgets()),
+    queueKey: queueKeyOf(context, gateway.budgetScopes()),
     origin: context.origin,
     agent: session.agent || undefined,
     agentVersion: session.agentVersion || undefined,

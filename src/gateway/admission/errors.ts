@@ -214,9 +214,15 @@ function raiseCommand({ budget, posted }: Standing, needed: NanoUsd): string {
   const enough = Math.min(Math.max(budget.capNanoUsd * 2, posted + needed * 2), MAX_AMOUNT_NANO_USD);
   const dollars = roundUp(enough) / NANO_PER_USD;
   const amount = dollars >= 1 ? String(dollars) : dollars.toFixed(9).replace(/0{1,9}$/, '');
-  const whose = `-p ${budget.projectName}${budget.repo === '' ? '' : ` --repo ${shellQuoted(budget.repo)}`}`;
+  const whose = `-p ${budget.projectName}${scopeOption(budget)}`;
   if (budget.period !== 'rolling') return `gw budget set ${amount} --period ${budget.period} ${whose}`;
   return `gw budget set --max-rate ${amount}/${windowText(budget.windowMs ?? 0)} ${whose}`;
+}
+
+/** The option that names what a budget is for. */
+function scopeOption({ repo, scopeKind, scopeValue }: Standing['budget']): string {
+  if (repo !== '') return ` --repo ${shellQuoted(repo)}`;
+  return scopeKind === '' ? '' : ` --${scopeKind === 'each' ? 'per' : scopeKind} ${shellQuoted(scopeValue)}`;
 }
 
 /** Rounds up to whole dollars, or to one significant digit below a dollar, so that the suggestion is always enough. */

@@ -15,7 +15,7 @@ import { noRoomError } from './refusal-errors.ts';
 
 /** What this stage uses of the gateway. */
 export type ReadmitParts = QuoteParts &
-  Pick<Gateway, 'repoBudgets' | 'calendar' | 'ledger' | 'queue' | 'tokens'> &
+  Pick<Gateway, 'budgetScopes' | 'calendar' | 'ledger' | 'queue' | 'tokens'> &
   InputParts;
 
 /** The next attempt of a request: at another target, or at the same one in another API. */
@@ -102,6 +102,8 @@ async function tryReadmit(
     id: context.exchange.id,
     projectId: context.project.id,
     origin: context.origin,
+    agent: context.session.agent || undefined,
+    session: context.session.sessionId || undefined,
     keyId: context.caller.keyId,
     endpoint: context.wire.endpoint,
     provider: target.provider.name,
@@ -118,7 +120,7 @@ async function tryReadmit(
   });
   if (result.kind === 'resolved_before') return undefined;
   // A smaller hold frees room for queued requests.
-  gateway.queue.wake(queueKeyOf(context, gateway.repoBudgets()));
+  gateway.queue.wake(queueKeyOf(context, gateway.budgetScopes()));
   if (result.kind === 'refused') return { standing: result.standing, quote };
   const { amount, remaining } = result;
   return toAdmitted(context, { amount: amount - spent, remaining }, hold);

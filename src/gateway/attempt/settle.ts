@@ -18,7 +18,7 @@ import { recordedOutcome } from './outcome.ts';
 
 /** What this stage uses of the gateway. */
 export type SettleParts = MeterParts &
-  Pick<Gateway, 'repoBudgets' | 'catalog' | 'settleRetry' | 'queue' | 'boundTrust'>;
+  Pick<Gateway, 'budgetScopes' | 'catalog' | 'settleRetry' | 'queue' | 'boundTrust'>;
 
 /** Flags of requests whose cost is unknown, or no money. */
 const NO_COST = FLAGS.unpriced | FLAGS.not_billed;
@@ -48,7 +48,7 @@ export async function settle(
   checkBounds(gateway, attempt, result, last);
   context.exchange.recorded = true;
   const settled = await gateway.settleRetry.settle(record);
-  gateway.queue.wake(queueKeyOf(context, gateway.repoBudgets()));
+  gateway.queue.wake(queueKeyOf(context, gateway.budgetScopes()));
   headers.costNanoUsd = record.flags & NO_COST ? undefined : record.costNanoUsd;
   headers.remainingNanoUsd = settled.kind === 'settled' ? settled.remaining : null;
   return { usage: last.usage, flags: last.flags, outcome: record.outcome };

@@ -17,6 +17,12 @@ export type FindProject = (name: string) => ProjectRef | undefined;
 /** Whether a project has a budget of a period; `repo` is empty for the project's own budgets. */
 export type HasBudget = (projectId: number, period: string, repo: string) => boolean;
 
+/** The projects with budgets of repositories, and with budgets of sessions or agents. */
+export interface BudgetScopes {
+  repos: ReadonlySet<number>;
+  clients: ReadonlySet<number>;
+}
+
 /** Lookups for the projects and budgets that a request names. */
 export interface Accounts {
   findProject: FindProject;

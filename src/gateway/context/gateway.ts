@@ -27,7 +27,7 @@ import type { Router } from '../state/router.ts';
 import type { SettleRetry } from '../state/settle-retry.ts';
 import type { Tiers } from '../state/tiers.ts';
 import type { UpstreamPools } from '../state/upstream-pools.ts';
-import type { FindProject, HasBudget } from './accounts.ts';
+import type { BudgetScopes, FindProject, HasBudget } from './accounts.ts';
 import type { InputCounter } from './input-counter.ts';
 
 /** What the stages of a request share. A function returns a value that can change while gw runs. */
@@ -40,8 +40,8 @@ export interface Gateway {
   findProject: FindProject;
   hasBudget: HasBudget;
   attribution: Attribution;
-  /** The projects with budgets of repositories, whose requests admission counts by repository. */
-  repoBudgets: () => ReadonlySet<number>;
+  /** By what else than the project requests are counted. */
+  budgetScopes: () => BudgetScopes;
   providers: () => ReadonlyMap<string, Provider>;
   /** The services that clients' own logins are for. */
   subscriptions: Subscriptions;

@@ -6,7 +6,7 @@ import type { Translator } from '../../translation/translator.ts';
 import type { ServiceOptions } from '../../wire/request/service-options.ts';
 import type { WireRequest } from '../../wire/request/wire-request.ts';
 import type { AnswerWire, PassThroughWire, Wire } from '../../wire/wire.ts';
-import type { ProjectRef } from './accounts.ts';
+import type { BudgetScopes, ProjectRef } from './accounts.ts';
 import type { ClientSession } from './client-session.ts';
 import type { Exchange } from './exchange.ts';
 import type { TierChoice } from './tier-choice.ts';
@@ -45,13 +45,18 @@ export interface Optimized {
   trial?: Trial | undefined;
 }
 
-/** The admission queue of a request: its project's, or that of its key or repository if these have budgets of their own. */
+/**
+ * The admission queue of a request: its project's, or that of its key, repository, agent and session if these have
+ * budgets of their own, so that a full one holds up no other.
+ */
 export function queueKeyOf(
-  { caller, project, origin }: AnyRequestContext,
-  repoBudgets: ReadonlySet<number>,
+  { caller, project, origin, session }: AnyRequestContext,
+  { repos, clients }: BudgetScopes,
 ): number | string {
-  if (caller.hasBudget) return `key ${caller.keyId}`;
-  return origin.repo !== '' && repoBudgets.has(project.id) ? `${project.id} ${origin.repo}` : project.id;
+  const key = caller.hasBudget ? caller.keyId : '';
+  const repo = repos.has(project.id) ? origin.repo : '';
+  const client = clients.has(project.id) ? `${session.agent} ${session.sessionId}` : '';
+  return key === '' && repo === '' && client === '' ? project.id : `${project.id} ${key} ${client} ${repo}`;
 }
 
 /** The conversation that a request belongs to. */

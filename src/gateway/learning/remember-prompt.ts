@@ -15,7 +15,7 @@ import { mayBeContinued, rememberStored } from './remember-stored.ts';
 import { type AnswerHead, answerHead, isDated, isSameModel } from './served-model.ts';
 
 /** What this stage uses of the gateway. */
-type RememberParts = Pick<Gateway, 'promptBases' | 'continuedResponses' | 'queue' | 'repoBudgets' | 'warn'>;
+type RememberParts = Pick<Gateway, 'promptBases' | 'continuedResponses' | 'queue' | 'budgetScopes' | 'warn'>;
 
 /**
  * Remembers how many tokens the provider counted for a prompt, once the client has its answer, and what it billed for
@@ -52,7 +52,7 @@ export function rememberPrompt(
       if (isStored && head.id !== undefined)
         rememberStored(gateway, { scope, prompt, target, base, usage }, head.id, source);
       if (prompt.previous === undefined) gateway.promptBases.remember(scope, base, source);
-      gateway.queue.wake(queueKeyOf(context, gateway.repoBudgets()));
+      gateway.queue.wake(queueKeyOf(context, gateway.budgetScopes()));
     } catch (error) {
       gateway.warn(`a prompt could not be remembered: ${messageOf(error)}`);
     }

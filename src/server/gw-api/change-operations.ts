@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { notFound } from '../../errors.ts';
+import { scopeFromQuery } from '../../reading/budget-scope.ts';
 import { BudgetReport, NewKey, Price, RotatedKey } from '../../reading/schemas.ts';
 import { PLANS, type Plan } from '../../store/accounts/project.ts';
-import { budgetName } from '../../store/ledger/terms.ts';
-import { GwBudgetBody, knownPeriod, nanoUsdOf, readBudget } from '../budgets-endpoint.ts';
+import { budgetName, EACH_KINDS } from '../../store/ledger/terms.ts';
+import { BudgetBody, knownPeriod, nanoUsdOf, readBudget } from '../budgets-endpoint.ts';
 import { operation } from './operation.ts';
 import { timeParameter } from './read-operations.ts';
 
@@ -35,7 +36,7 @@ export const CHANGE_OPERATIONS = {
   'PUT /v1/gw/budgets': operation({
     summary: 'create or change the budget of a project for a period',
     admin: ['changing budgets', 'gw budget set AMOUNT'],
-    body: GwBudgetBody,
+    body: BudgetBody,
     parseBody: readBudget,
     response: BudgetReport,
     run: async ({ admin, caller, body }) => {
@@ -66,14 +67,18 @@ export const CHANGE_OPERATIONS = {
     query: z.strictObject({
       repo: z.string().optional().describe('the budget of this repository'),
       run: z.string().optional().describe('the budget of this run'),
+      key: z.string().optional().describe('the budget of the key with this label or id'),
+      session: z.string().optional().describe('the budget of this session'),
+      agent: z.string().optional().describe('the budget of this agent'),
+      per: z.enum(EACH_KINDS).optional().describe('the cap for each of these'),
     }),
     response: deletedOf('budget', z.string()),
-    run: async ({ admin, parameters: { project = '', period = '' }, query: { repo, run } }) => {
+    run: async ({ admin, parameters: { project = '', period = '' }, query: { repo, ...query } }) => {
       const known = knownPeriod(project, period);
-      const scope = run === undefined ? undefined : { kind: 'run' as const, value: run };
+      const scope = scopeFromQuery(query);
       const name = { project, period: known, repo, scope };
       await (await admin()).removeBudget(name);
-      const scoped = run === undefined ? {} : { scopeKind: 'run' as const, scopeValue: run };
+      const scoped = scope ? { scopeKind: scope.kind, scopeValue: scope.value } : {};
       const id = budgetName({ projectName: project, period: known, repo: repo ?? '', ...scoped });
       return { object: 'budget.deleted' as const, id, deleted: true };
     },

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { Budget, Delivery, NewWebhook, Request, Usage, Webhook, WebhookTest } from '../../reading/schemas.ts';
+import { EACH_KINDS } from '../../store/ledger/terms.ts';
 import { CHANGE, REGISTRATION } from '../../webhooks/validate.ts';
 import { BudgetBody } from '../budgets-endpoint.ts';
 import { deletedOf } from './change-operations.ts';
@@ -48,7 +49,14 @@ export const EARLIER_OPERATIONS: Record<EarlierRoute, Description> = {
   },
   'DELETE /v1/budgets/{project}/{period}': {
     summary: 'remove a budget',
-    query: z.object({ repo: z.string().optional(), run: z.string().optional() }),
+    query: z.object({
+      repo: z.string().optional(),
+      run: z.string().optional(),
+      key: z.string().optional(),
+      session: z.string().optional(),
+      agent: z.string().optional(),
+      per: z.enum(EACH_KINDS).optional(),
+    }),
     response: deletedOf('budget', z.string()),
   },
   'POST /v1/webhooks': { summary: 'register a webhook', body: REGISTRATION, response: NewWebhook },

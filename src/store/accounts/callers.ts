@@ -10,7 +10,7 @@ export interface Caller {
   plan: Plan;
   admin: boolean;
   paused: boolean;
-  /** There is a budget for this key alone, such as a run's. */
+  /** There is a budget for this key alone, such as a run's, or for each key. */
   hasBudget: boolean;
   /** The key is refused from then on, UTC milliseconds; null: never. */
   expiresAt: number | null;
@@ -40,7 +40,8 @@ export function createCallerLookup(db: Db): (keyHash: Buffer) => Caller | undefi
   const select = db.prepare<{ hash: Buffer }, Row>(
     `SELECT k.id AS keyId, k.project_id AS projectId, p.name AS project, p.plan, k.admin, p.paused_at AS pausedAt,
      k.models, k.rpm, iif(k.hash = @hash, k.expires_at, min(k.old_until, coalesce(k.expires_at, k.old_until))) AS expiresAt,
-     EXISTS (SELECT 1 FROM budgets b WHERE b.project_id = p.id AND b.key_id = k.id AND b.removed_at IS NULL) AS hasBudget
+     EXISTS (SELECT 1 FROM budgets b WHERE b.project_id = p.id AND b.removed_at IS NULL AND b.parent_id = 0
+       AND (b.key_id = k.id OR (b.scope_kind = 'each' AND b.scope_value = 'key'))) AS hasBudget
      FROM keys k JOIN projects p ON p.id = k.project_id
      WHERE (k.hash = @hash OR k.old_hash = @hash) AND k.revoked_at IS NULL AND p.removed_at IS NULL`,
   );

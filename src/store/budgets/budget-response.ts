@@ -23,6 +23,7 @@ export function budgetResponse(
     period: budget.period,
     repo: budget.repo || null,
     scope: scopeOf(budget),
+    ...(budget.scopeKind === 'each' ? { fullest: standing.fullest ?? null } : {}),
     window_seconds: budget.windowMs === null ? null : budget.windowMs / 1000,
     cap_usd: usdNumber(budget.capNanoUsd),
     alert_percent: budget.alertPercent,
@@ -52,7 +53,8 @@ function scopeOf({
   repo,
   scopeKind,
   scopeValue,
-}: Standing['budget']): { kind: string; value: string } | null {
+}: Standing['budget']): { kind: string; value: string | null } | null {
   if (repo !== '') return { kind: 'repo', value: repo };
+  if (scopeKind === 'each') return { kind: scopeValue, value: null };
   return scopeKind === '' ? null : { kind: scopeKind, value: scopeValue };
 }

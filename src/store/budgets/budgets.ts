@@ -1,22 +1,30 @@
 import type { Calendar } from '../../calendar.ts';
 import { badRequest, notFound } from '../../errors.ts';
-import { requestIdAt, systemRandom } from '../../ids.ts';
+import { systemRandom } from '../../ids.ts';
 import { MAX_AMOUNT_NANO_USD, type NanoUsd } from '../../money.ts';
 import type { Project } from '../accounts/project.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration, inTransaction } from '../database/write.ts';
-import type { Charge } from '../ledger/account.ts';
-import { createBalances } from '../ledger/balances.ts';
+import { type Balances, createBalances } from '../ledger/balances.ts';
 import { createEvents } from '../ledger/events.ts';
-import { IS_BILLED, SOURCES } from '../ledger/record.ts';
 import type { Standing } from '../ledger/standing.ts';
-import { type BudgetPeriod, budgetName, type ScopeKind, spanOf } from '../ledger/terms.ts';
+import { budgetName, type EachKind, spanOf } from '../ledger/terms.ts';
+import {
+  type BudgetPlace,
+  findBudget,
+  findEach,
+  type ScopeColumns,
+  type StoredBudget,
+  scopeColumns,
+} from './find-budget.ts';
+import { addMembers, changeMembers, makeMember, removeMembers } from './members.ts';
+import { type CountedRequests, chargeOpenHolds, spentSince } from './spent-before.ts';
 
 export type { Standing } from '../ledger/standing.ts';
 export { type BudgetKey, type BudgetPeriod, budgetLabel, budgetName, thresholdOf } from '../ledger/terms.ts';
+export type { BudgetPlace, Scope } from './find-budget.ts';
 
-export interface BudgetSettings {
-  period: BudgetPeriod;
+export interface BudgetSettings extends BudgetPlace {
   capNanoUsd: NanoUsd;
   /** Percentage of the cap at which the alert is sent, 1 to 100. */
   alertPercent?: number;
@@ -24,33 +32,12 @@ export interface BudgetSettings {
   alertPercents?: readonly number[] | undefined;
   /** Length of a rolling budget's window. */
   windowMs?: number;
-  /** Count only requests from this repository; '' or undefined: all of the project's. */
-  repo?: string;
-  /** Change the budget of a run. */
-  scope?: Scope | undefined;
-}
-
-/** What a budget is for, besides a repository. */
-export interface Scope {
-  kind: ScopeKind;
-  value: string;
 }
 
 export const DEFAULT_ALERT_PERCENT = 80;
 const MAX_ALERTS = 10;
-const HOUR_MS = 3_600_000;
 const MIN_WINDOW_MS = 60_000;
 const MAX_WINDOW_MS = 31 * 86_400_000;
-
-/** What a change of a budget starts from. */
-interface Existing {
-  id: number;
-  cap: number;
-  version: number;
-  alert: number;
-  alerts: string;
-  windowMs: number | null;
-}
 
 interface Context {
   calendar: Calendar;
@@ -58,9 +45,9 @@ interface Context {
 }
 
 /**
- * Sets a project's budget for a period. A project has at most one budget a period, and one a period and repository.
- * A new budget counts what was spent in the running period; changing the cap keeps the spend. Throws GwError 400 for a
- * bad cap, percentage or window.
+ * Sets a project's budget for a period. A project has at most one budget a period, and one a period and repository, key,
+ * session or agent. A new budget counts what was spent in the running period; changing the cap keeps the spend. Throws
+ * GwError 400 for a bad cap, percentage, window or key.
  */
 export async function setBudget(
   db: Db,
@@ -71,28 +58,60 @@ export async function setBudget(
   checkTerms(settings);
   return changeConfiguration(db, () => {
     const balances = openBalances(db, calendar, now);
-    const existing = db
-      .prepare<[number, string, string, string, string], Existing>(
-        `SELECT id, cap_nano_usd AS cap, cap_version AS version, alert_percent AS alert,
-         alert_percents AS alerts, window_ms AS windowMs FROM budgets WHERE ${IS_BUDGET}`,
-      )
-      .get(project.id, settings.period, settings.repo ?? '', ...scopeColumns(settings));
-    if (!existing && settings.scope) throw noSuchBudget(project, settings);
-    const id = existing ? update(db, existing, settings) : insert(db, project, settings, { calendar, now });
-    if (existing) balances.announce(project.id, id, existing);
-    else {
-      const since = countsFrom(settings, { calendar, now });
-      const counted = { projectId: project.id, repo: settings.repo ?? '', since };
-      balances.seed(project.id, id, spentSince(db, counted, settings.period), (charge) =>
-        chargeOpenHolds(db, counted, charge),
-      );
-      balances.announce(project.id, id);
-    }
+    const scope = scopeColumns(db, project, settings.scope);
+    const existing = findBudget(db, project, settings, scope);
+    if (!existing && scope.kind === 'run') throw noSuchBudget(project, settings);
+    const id = existing
+      ? change(db, balances, project, { existing, settings, scope })
+      : add(db, balances, project, { settings, scope, context: { calendar, now } });
     const standing = balances.standings(project.id).find(({ budget }) => budget.id === id);
     balances.write();
     if (!standing) throw new Error(`budget ${id} vanished`);
     return standing;
   });
+}
+
+interface Addition {
+  settings: BudgetSettings;
+  scope: ScopeColumns;
+  context: Context;
+}
+
+function add(db: Db, balances: Balances, project: Project, { settings, scope, context }: Addition): number {
+  const id = insert(db, project, settings, scope, context);
+  const counted: CountedRequests = {
+    projectId: project.id,
+    repo: settings.repo,
+    keyId: scope.keyId,
+    agent: scope.kind === 'agent' ? scope.value : undefined,
+    session: scope.kind === 'session' ? scope.value : undefined,
+    since: countsFrom(settings, context),
+  };
+  const { period } = settings;
+  if (scope.kind === 'each') {
+    const kind = scope.value as EachKind;
+    addMembers(db, balances, { id, projectId: project.id, period, kind, counted, now: context.now });
+    return id;
+  }
+  balances.seed(project.id, id, spentSince(db, counted, period).get('') ?? 0, (charge) =>
+    chargeOpenHolds(db, counted, charge),
+  );
+  balances.announce(project.id, id);
+  return id;
+}
+
+interface Change {
+  existing: StoredBudget;
+  settings: BudgetSettings;
+  scope: ScopeColumns;
+}
+
+function change(db: Db, balances: Balances, project: Project, { existing, settings, scope }: Change): number {
+  const { id } = existing;
+  const changed = update(db, existing, settings, scope);
+  if (scope.kind !== 'each') balances.announce(project.id, id, existing);
+  else if (changed) changeMembers(db, balances, { id, projectId: project.id });
+  return id;
 }
 
 /** The budgets of a project, or of all projects, as they stand. */
@@ -115,34 +134,34 @@ export function projectsWithRepoBudgets(db: Db): ReadonlySet<number> {
   return new Set(db.prepare<[], number>(select).pluck().all());
 }
 
-/** Removes a project's budget for a period, or that of a repository or a run. Throws GwError 404 if there is none. */
-export async function removeBudget(
-  db: Db,
-  project: Project,
-  key: Pick<BudgetSettings, 'period' | 'repo' | 'scope'>,
-  now: number,
-): Promise<void> {
-  const { changes } = changeConfiguration(db, () =>
-    db
-      .prepare(`UPDATE budgets SET removed_at = ? WHERE ${IS_BUDGET}`)
-      .run(now, project.id, key.period, key.repo ?? '', ...scopeColumns(key)),
-  );
-  if (changes === 0) throw noSuchBudget(project, key);
+/** The projects with caps for single sessions or agents, or for each of them. */
+export function projectsWithClientBudgets(db: Db): ReadonlySet<number> {
+  const select = `SELECT DISTINCT project_id FROM budgets WHERE removed_at IS NULL AND parent_id = 0
+    AND (scope_kind IN ('session', 'agent') OR (scope_kind = 'each' AND scope_value <> 'key'))`;
+  return new Set(db.prepare<[], number>(select).pluck().all());
 }
 
-/** Selects a live budget by its project, period, repository and scope. */
-const IS_BUDGET =
-  'project_id = ? AND period = ? AND repo = ? AND scope_kind = ? AND scope_value = ? AND removed_at IS NULL';
+/**
+ * Removes a project's budget for a period, or that of a repository, key, session, agent or run. Where there is a cap for
+ * each of these, that one applies again. Throws GwError 404 if there is none.
+ */
+export async function removeBudget(db: Db, project: Project, place: BudgetPlace, now: number): Promise<void> {
+  changeConfiguration(db, () => {
+    const scope = scopeColumns(db, project, place.scope);
+    const existing = findBudget(db, project, place, scope);
+    if (existing?.parentId !== 0) throw noSuchBudget(project, place);
+    const each = findEach(db, project, place.period, scope.kind);
+    if (each) {
+      const value = scope.kind === 'key' ? String(scope.keyId) : scope.value;
+      makeMember(db, existing.id, { parentId: each.id, value });
+      return;
+    }
+    db.prepare('UPDATE budgets SET removed_at = ? WHERE id = ?').run(now, existing.id);
+    removeMembers(db, existing.id, now);
+  });
+}
 
-const scopeColumns = ({ scope }: Pick<BudgetSettings, 'scope'>): [string, string] => [
-  scope?.kind ?? '',
-  scope?.value ?? '',
-];
-
-function noSuchBudget(
-  project: Project,
-  { period, repo = '', scope }: Pick<BudgetSettings, 'period' | 'repo' | 'scope'>,
-) {
+function noSuchBudget(project: Project, { period, repo = '', scope }: BudgetPlace) {
   const scoped = scope && { scopeKind: scope.kind, scopeValue: scope.value };
   const name = budgetName({ projectName: project.name, period, repo, ...scoped });
   return notFound(`no budget "${name}". See: gw budget list`, 'budget_not_found');
@@ -186,13 +205,19 @@ export function openBalances(db: Db, calendar: Calendar, now: number) {
   return balances;
 }
 
-function insert(db: Db, project: Project, settings: BudgetSettings, { calendar, now }: Context): number {
+function insert(
+  db: Db,
+  project: Project,
+  settings: BudgetSettings,
+  scope: ScopeColumns,
+  { calendar, now }: Context,
+): number {
   const start = settings.period === 'rolling' ? now : startOf(settings, project, { calendar, now });
   const { alert, alerts } = alertColumns(settings) ?? { alert: DEFAULT_ALERT_PERCENT, alerts: '' };
   const result = db
     .prepare(
       `INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, cap_version,
-       current_start, created_at, repo) VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?)`,
+       current_start, created_at, repo, scope_kind, scope_value, key_id) VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?, ?, ?)`,
     )
     .run(
       project.id,
@@ -204,12 +229,18 @@ function insert(db: Db, project: Project, settings: BudgetSettings, { calendar, 
       start,
       now,
       settings.repo ?? '',
+      scope.kind,
+      scope.value,
+      scope.keyId,
     );
   return Number(result.lastInsertRowid);
 }
 
-/** Raises for a time end: the new cap is what the user wants now. */
-function update(db: Db, existing: Existing, settings: BudgetSettings): number {
+/**
+ * Returns whether the terms or raises differ. Raises for a time end: the new cap is what the user wants now. A member of a cap for
+ * each becomes a budget of its own.
+ */
+function update(db: Db, existing: StoredBudget, settings: BudgetSettings, scope: ScopeColumns): boolean {
   const { alert, alerts } = alertColumns(settings) ?? existing;
   const windowMs = settings.windowMs ?? existing.windowMs;
   const changed =
@@ -217,12 +248,23 @@ function update(db: Db, existing: Existing, settings: BudgetSettings): number {
     windowMs !== existing.windowMs ||
     alert !== existing.alert ||
     alerts !== existing.alerts;
-  db.prepare('DELETE FROM budget_raises WHERE budget_id = ?').run(existing.id);
+  const { changes: endedRaises } = db
+    .prepare('DELETE FROM budget_raises WHERE budget_id = ?')
+    .run(existing.id);
   db.prepare(
-    `UPDATE budgets SET cap_nano_usd = ?, alert_percent = ?, alert_percents = ?, window_ms = ?, cap_version = ?
-     WHERE id = ?`,
-  ).run(settings.capNanoUsd, alert, alerts, windowMs, existing.version + (changed ? 1 : 0), existing.id);
-  return existing.id;
+    `UPDATE budgets SET cap_nano_usd = ?, alert_percent = ?, alert_percents = ?, window_ms = ?, cap_version = ?,
+     parent_id = 0, scope_value = ?, key_id = iif(scope_kind = 'run', key_id, ?) WHERE id = ?`,
+  ).run(
+    settings.capNanoUsd,
+    alert,
+    alerts,
+    windowMs,
+    existing.version + (changed ? 1 : 0),
+    scope.value,
+    scope.keyId,
+    existing.id,
+  );
+  return changed || endedRaises > 0;
 }
 
 /** The columns of the alerts that the settings name: the lowest, and all if there are several. */
@@ -245,53 +287,4 @@ function startOf({ period }: BudgetSettings, project: Project, { calendar, now }
 function countsFrom({ period, windowMs }: BudgetSettings, { calendar, now }: Context): number {
   if (period === 'lifetime') return 0;
   return period === 'rolling' ? now - (windowMs ?? 0) : spanOf(period, now, calendar).start;
-}
-
-/** The requests that a new budget counts. */
-interface Counted {
-  projectId: number;
-  /** '': any. */
-  repo: string;
-  since: number;
-}
-
-const REPO_ID = '(SELECT id FROM names WHERE name = @repo)';
-
-function spentSince(db: Db, { projectId, repo, since }: Counted, period: BudgetPeriod): NanoUsd {
-  const ofRepo = repo === '' ? '' : `AND repo_id = ${REPO_ID}`;
-  const sum = (source: string, from: number, until = Number.MAX_SAFE_INTEGER) =>
-    Number(
-      db
-        .prepare(
-          `SELECT coalesce(sum(cost_nano_usd), 0) FROM ${source} >= @from AND ${source.split(' ').at(-1)} < @until
-           AND project_id = @projectId ${ofRepo}`,
-        )
-        .pluck()
-        .get({ projectId, repo, from, until }),
-    );
-  const rollups = `usage WHERE source = ${SOURCES.gw} AND bucket`;
-  if (period !== 'rolling') return sum(rollups, since);
-  // A window starts within an hour. If that hour's records may have been pruned, the whole hour counts.
-  const hour = since - (since % HOUR_MS);
-  const oldest = db.prepare('SELECT min(id) FROM request_log').pluck().get() as number | null;
-  if (oldest === null || oldest > requestIdAt(since)) return sum(rollups, hour);
-  const rest = sum(
-    `request_log WHERE source = ${SOURCES.gw} AND ${IS_BILLED} AND id`,
-    requestIdAt(since),
-    requestIdAt(hour + HOUR_MS),
-  );
-  return rest + sum(rollups, hour + HOUR_MS);
-}
-
-/** Charges open holds to a new budget too, so that they settle in it. Returns what they hold. */
-function chargeOpenHolds(db: Db, { projectId, repo, since }: Counted, [budgetId, start]: Charge): NanoUsd {
-  const amounts = db
-    .prepare<[Record<string, number | string>], number>(
-      `UPDATE journal SET charges = json_insert(charges, '$[#]', json_array(@budgetId, CAST(@start AS INTEGER)))
-       WHERE state = 0 AND ${IS_BILLED} AND project_id = @projectId AND id >= @from ${repo === '' ? '' : `AND repo_id = ${REPO_ID}`}
-       RETURNING hold_nano_usd`,
-    )
-    .pluck()
-    .all({ budgetId, start, projectId, repo, from: requestIdAt(since) });
-  return amounts.reduce((sum, amount) => sum + amount, 0);
 }

@@ -7,6 +7,7 @@ import { changeConfiguration } from '../database/write.ts';
 import type { Standing } from '../ledger/standing.ts';
 import { budgetName } from '../ledger/terms.ts';
 import { openBalances } from './budgets.ts';
+import { changeMembers } from './members.ts';
 
 export interface Raise {
   /** Its public id, such as `web/daily`. */
@@ -42,7 +43,7 @@ export async function raiseBudget(
       return found;
     };
     const before = openBalances(db, calendar, now);
-    const { id, capNanoUsd: cap, capVersion: version } = read(before).budget;
+    const { id, scopeKind, capNanoUsd: cap, capVersion: version } = read(before).budget;
     before.write();
     if (cap + amountNanoUsd > MAX_AMOUNT_NANO_USD)
       throw badRequest(
@@ -59,7 +60,8 @@ export async function raiseBudget(
         now + forMs,
       );
     const after = openBalances(db, calendar, now);
-    after.announce(projectId, id, { version, cap });
+    if (scopeKind === 'each') changeMembers(db, after, { id, projectId });
+    else after.announce(projectId, id, { version, cap });
     const standing = read(after);
     after.write();
     return standing;

@@ -1,6 +1,6 @@
 import type { Calendar } from '../../calendar.ts';
 import type { Db } from '../database/open.ts';
-import { SELECT_TERMS } from '../ledger/balance-rows.ts';
+import { prepareFullest, SELECT_TERMS } from '../ledger/balance-rows.ts';
 import type { Standing } from '../ledger/standing.ts';
 import { type BudgetTerms, runningPeriod } from '../ledger/terms.ts';
 
@@ -18,7 +18,7 @@ interface Sums {
  */
 export function createStandingsReader(db: Db): (options: { calendar: Calendar; now: number }) => Standing[] {
   const selectTerms = db.prepare<[], BudgetTerms>(
-    `${SELECT_TERMS} WHERE b.removed_at IS NULL AND p.removed_at IS NULL ORDER BY p.name, b.id`,
+    `${SELECT_TERMS} WHERE b.removed_at IS NULL AND b.parent_id = 0 AND p.removed_at IS NULL ORDER BY p.name, b.id`,
   );
   const selectPeriod = db.prepare<[number, number], Sums>(
     `SELECT posted_nano_usd AS posted, pending_nano_usd AS pending, NULL AS oldest FROM budget_periods
@@ -30,6 +30,8 @@ export function createStandingsReader(db: Db): (options: { calendar: Calendar; n
      min(iif(start > @from AND posted_nano_usd > 0, start, NULL)) AS oldest FROM budget_periods
      WHERE budget_id = @id AND (start > @from OR pending_nano_usd > 0)`,
   );
+  const selectBudget = db.prepare<[number], BudgetTerms>(`${SELECT_TERMS} WHERE b.id = ?`);
+  const fullest = prepareFullest(db);
   const nothing: Sums = { posted: 0, pending: 0, oldest: null };
 
   function rolling(budget: BudgetTerms, now: number): Standing {
@@ -38,11 +40,28 @@ export function createStandingsReader(db: Db): (options: { calendar: Calendar; n
     return { budget, posted, pending, resetsAt: (oldest ?? now) + lengthMs };
   }
 
+  function standing(terms: BudgetTerms, calendar: Calendar, now: number): Standing {
+    if (terms.period === 'rolling') return rolling(terms, now);
+    const { start: currentStart, end: resetsAt } = runningPeriod(terms, now, calendar);
+    const { posted, pending } = selectPeriod.get(terms.id, currentStart) ?? nothing;
+    return { budget: { ...terms, currentStart }, posted, pending, resetsAt };
+  }
+
+  /** A cap for each stands as its fullest member. */
+  function standingOfEach(terms: BudgetTerms, calendar: Calendar, now: number): Standing {
+    const own = standing(terms, calendar, now);
+    const from =
+      terms.period === 'rolling' ? now - (terms.windowMs ?? 0) - MINUTE_MS : own.budget.currentStart;
+    const id = fullest(terms, from);
+    const member = id === undefined ? undefined : selectBudget.get(id);
+    if (!member) return own;
+    return { ...standing(member, calendar, now), budget: own.budget, fullest: member.scopeValue };
+  }
+
   return ({ calendar, now }) =>
-    selectTerms.all().map((terms) => {
-      if (terms.period === 'rolling') return rolling(terms, now);
-      const { start: currentStart, end: resetsAt } = runningPeriod(terms, now, calendar);
-      const { posted, pending } = selectPeriod.get(terms.id, currentStart) ?? nothing;
-      return { budget: { ...terms, currentStart }, posted, pending, resetsAt };
-    });
+    selectTerms
+      .all()
+      .map((terms) =>
+        terms.scopeKind === 'each' ? standingOfEach(terms, calendar, now) : standing(terms, calendar, now),
+      );
 }

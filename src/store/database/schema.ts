@@ -107,7 +107,7 @@ export const budgets = sqliteTable(
   },
   (t) => [
     uniqueIndex('budgets_live').on(t.projectId, t.period, t.repo, t.scopeKind, t.scopeValue),
-    index('budgets_of_project').on(t.projectId),
+    index('budgets_of_project').on(t.projectId, t.period, t.repo, t.scopeKind, t.scopeValue),
     index('budgets_members').on(t.parentId, t.scopeValue),
   ],
 );

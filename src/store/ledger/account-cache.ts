@@ -3,6 +3,7 @@ import type { Db } from '../database/open.ts';
 import { Account, type AccountContext } from './account.ts';
 import { createBalanceRows } from './balance-rows.ts';
 import type { EmitEvent } from './events.ts';
+import type { Standing } from './standing.ts';
 import type { BudgetTerms } from './terms.ts';
 import { createWindowRows } from './window-rows.ts';
 
@@ -10,8 +11,14 @@ import { createWindowRows } from './window-rows.ts';
 export interface AccountCache {
   /** Starts a batch at a time. */
   begin(now: number): void;
-  /** The budgets of a project that are not removed, in the running period. */
+  /** The budgets of a project that are not removed, in the running period, without the members of caps for each. */
   ofProject(projectId: number): Account[];
+  /** The member of a cap for each, in the running period. It is added if there is none. */
+  member(each: Account, value: string): Account;
+  /** As `member`, after the last batch that touched it; undefined if it isn't cached. */
+  cachedMember(each: Account, value: string): Account | undefined;
+  /** How a cap for each stands: as its fullest member. */
+  standingOfEach(each: Account): Standing;
   /** As `ofProject`, after the last batch that touched them; undefined if they aren't cached. */
   cachedOf(projectId: number): Account[] | undefined;
   /** One budget of a project, removed or not. */
@@ -36,6 +43,8 @@ interface ProjectAccounts {
   batch: number;
 }
 
+const memberKey = (parentId: number, value: string) => `${parentId} ${value}`;
+
 const MAX_CACHED = 1_000;
 
 export function createAccountCache({ db, calendar, emit }: AccountCacheOptions): AccountCache {
@@ -44,6 +53,7 @@ export function createAccountCache({ db, calendar, emit }: AccountCacheOptions):
   const context: AccountContext = { rows, windowRows: createWindowRows(db), calendar, emit, now: 0, changed };
   const byProject = new Map<number, ProjectAccounts>();
   const byId = new Map<number, Account>();
+  const members = new Map<string, { account: Account; batch: number }>();
   let batch = 0;
 
   function ofProject(projectId: number): Account[] {
@@ -65,9 +75,46 @@ export function createAccountCache({ db, calendar, emit }: AccountCacheOptions):
     return account;
   }
 
+  function openMember(budget: BudgetTerms): Account {
+    const account = open(budget);
+    account.enterBatch();
+    members.set(memberKey(budget.parentId, budget.scopeValue), { account, batch });
+    return account;
+  }
+
+  function member({ budget }: Account, value: string): Account {
+    const cached = members.get(memberKey(budget.id, value));
+    if (!cached) return openMember(rows.member(budget, value, context.now));
+    if (cached.batch !== batch) {
+      cached.batch = batch;
+      cached.account.enterBatch();
+    }
+    return cached.account;
+  }
+
+  /** Members that the batch has changed are not written yet. */
+  function standingOfEach(each: Account): Standing {
+    const { id, projectId, period, currentStart } = each.budget;
+    const stored = rows.fullest(each.budget, period === 'rolling' ? each.windowFrom() : currentStart);
+    const found = stored === undefined ? undefined : find(projectId, stored);
+    const unwritten = [...changed].filter(({ budget }) => budget.parentId === id);
+    return fullestOf(each, found ? [...unwritten, found] : unwritten);
+  }
+
+  function find(projectId: number, budgetId: number): Account | undefined {
+    ofProject(projectId);
+    const account = byId.get(budgetId);
+    if (account && account.budget.parentId === 0) return account;
+    const budget = account ? account.budget : rows.termsById(budgetId);
+    if (!budget) return undefined;
+    const parent = budget.removed === 0 ? byId.get(budget.parentId) : undefined;
+    return parent ? member(parent, budget.scopeValue) : (account ?? open(budget));
+  }
+
   function forget(): void {
     byProject.clear();
     byId.clear();
+    members.clear();
     changed.clear();
   }
 
@@ -78,13 +125,10 @@ export function createAccountCache({ db, calendar, emit }: AccountCacheOptions):
     },
     ofProject,
     cachedOf: (projectId) => byProject.get(projectId)?.accounts,
-    find(projectId, budgetId) {
-      ofProject(projectId);
-      const account = byId.get(budgetId);
-      if (account) return account;
-      const removed = rows.termsById(budgetId);
-      return removed && open(removed);
-    },
+    member,
+    cachedMember: ({ budget }, value) => members.get(memberKey(budget.id, value))?.account,
+    standingOfEach,
+    find,
     rollAll() {
       for (const projectId of rows.projects()) ofProject(projectId);
     },
@@ -95,4 +139,13 @@ export function createAccountCache({ db, calendar, emit }: AccountCacheOptions):
     },
     forget,
   };
+}
+
+function fullestOf(each: Account, members: Account[]): Standing {
+  const filled = ({ posted, pending }: Standing) => posted + pending;
+  return members.reduce((fullest, member) => {
+    const standing = member.standing();
+    if (filled(standing) <= filled(fullest)) return fullest;
+    return { ...standing, budget: each.budget, fullest: member.budget.scopeValue };
+  }, each.standing());
 }

@@ -1,4 +1,4 @@
-import type { Calendar } from '../../calendar.ts';
+import type { Calendar, Span } from '../../calendar.ts';
 import { type NanoUsd, usdNumber } from '../../money.ts';
 import type { BalanceRow, BalanceRows, Mark } from './balance-rows.ts';
 import type { EmitEvent, EventType } from './events.ts';
@@ -60,8 +60,9 @@ export class Account {
   enterBatch(): void {
     const earlier = this.#endRaises();
     if (this.budget.period !== 'rolling') this.#roll();
-    else this.#window = this.#context.windowRows.sum(this.budget, this.#windowFrom());
-    if (!earlier) return;
+    else this.#window = this.#context.windowRows.sum(this.budget, this.windowFrom());
+    // A cap for each has no money of its own; its members tell.
+    if (!earlier || this.budget.scopeKind === 'each') return;
     this.keepMarks(earlier);
     this.emitReached();
   }
@@ -144,17 +145,26 @@ export class Account {
       // The balance of another period or minute is rarely needed again.
       if (balance.start !== currentStart) this.#balances.delete(balance.start);
     }
-    if (this.#window) windowRows.write(id, this.#windowFrom(), this.#window.posted);
+    if (this.#window) windowRows.write(id, this.windowFrom(), this.#window.posted);
     this.#changed.clear();
   }
 
   /** Enters the running period. After a clock moved back, the budget stays in the period that it had reached. */
   #roll(): void {
     const { budget } = this;
-    const { rows, emit, now } = this.#context;
-    const calendar = this.#context.calendar();
-    const period = runningPeriod(budget, now, calendar);
+    const { rows, now } = this.#context;
+    const period = runningPeriod(budget, now, this.#context.calendar());
     if (period.start <= budget.currentStart) return;
+    if (budget.scopeKind !== 'each') this.#emitReset(period);
+    this.#balances.clear();
+    budget.currentStart = period.start;
+    rows.advance(budget.id, period.start);
+  }
+
+  #emitReset(period: Span): void {
+    const { budget } = this;
+    const { emit } = this.#context;
+    const calendar = this.#context.calendar();
     emit('budget.reset', budget.projectId, {
       budget_id: budgetName(budget),
       ...(budget.repo === '' ? {} : { repo: budget.repo }),
@@ -165,9 +175,6 @@ export class Account {
       spent_usd: usdNumber(this.#balanceAt(budget.currentStart).posted),
       cap_usd: usdNumber(budget.capNanoUsd),
     });
-    this.#balances.clear();
-    budget.currentStart = period.start;
-    rows.advance(budget.id, period.start);
   }
 
   #balanceAt(start: number): BalanceRow {
@@ -187,7 +194,7 @@ export class Account {
   }
 
   /** Minutes that start after this are in the window, whole or in part. */
-  #windowFrom(): number {
+  windowFrom(): number {
     return this.#context.now - (this.budget.windowMs ?? 0) - MINUTE_MS;
   }
 
@@ -198,7 +205,7 @@ export class Account {
     const window = this.#window;
     if (!window) return;
     window.pending += pending;
-    if (posted === 0 || balance.start <= this.#windowFrom()) return;
+    if (posted === 0 || balance.start <= this.windowFrom()) return;
     window.posted += posted;
     window.oldest = Math.min(window.oldest ?? balance.start, balance.start);
   }
@@ -255,14 +262,14 @@ export class Account {
   #highestAlert(version: number): number {
     const { id, period } = this.budget;
     if (period !== 'rolling') return this.#runningBalance().thresholdPercent;
-    return this.#context.windowRows.highestAlert(id, this.#windowFrom(), version);
+    return this.#context.windowRows.highestAlert(id, this.windowFrom(), version);
   }
 
   /** Whether a cap version had its event in the running period or window. Reads stored marks of windows. */
   #wasMarked(mark: Mark, version: number): boolean {
     const { id, period } = this.budget;
     if (period !== 'rolling') return this.#runningBalance()[mark] === version;
-    return this.#context.windowRows.isMarked(id, this.#windowFrom(), mark, version);
+    return this.#context.windowRows.isMarked(id, this.windowFrom(), mark, version);
   }
 }
 

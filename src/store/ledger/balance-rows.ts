@@ -28,8 +28,12 @@ interface EndedRaises {
 
 /** Reads and writes the rows of budgets and of their balances. */
 export interface BalanceRows {
-  /** A project's budgets that are not removed. */
+  /** A project's budgets that are not removed, without the members of caps for each. */
   termsOf(projectId: number): BudgetTerms[];
+  /** The member of a cap for each, added if there is none. */
+  member(parent: BudgetTerms, value: string, now: number): BudgetTerms;
+  /** The member of a cap for each that has spent and holds most in the running period, or since `from`. */
+  fullest(parent: BudgetTerms, from: number): number | undefined;
   /** One budget, removed or not. */
   termsById(budgetId: number): BudgetTerms | undefined;
   /** The projects that have budgets. */
@@ -51,16 +55,72 @@ const RAISE_COLUMNS = `(SELECT min(until) FROM budget_raises WHERE budget_id = b
 export const SELECT_TERMS = `SELECT b.id, b.project_id AS projectId, p.name AS projectName, b.period,
   b.window_ms AS windowMs, b.cap_nano_usd AS capNanoUsd, b.alert_percent AS alertPercent,
   b.alert_percents AS alertPercents, b.cap_version AS capVersion, b.current_start AS currentStart, b.repo,
-  b.scope_kind AS scopeKind, b.scope_value AS scopeValue, b.key_id AS keyId, ${RAISE_COLUMNS}
-  FROM budgets b JOIN projects p ON p.id = b.project_id`;
+  b.scope_kind AS scopeKind, b.scope_value AS scopeValue, b.key_id AS keyId, b.parent_id AS parentId,
+  b.removed_at IS NOT NULL AS removed, ${RAISE_COLUMNS} FROM budgets b JOIN projects p ON p.id = b.project_id`;
+
+/** Prepares the search for the member of a cap for each that has spent and holds most. */
+export function prepareFullest(db: Db): BalanceRows['fullest'] {
+  const members = `budgets b JOIN budget_periods s ON s.budget_id = b.id
+    WHERE b.parent_id = @id AND b.parent_id <> 0 AND b.removed_at IS NULL`;
+  type Parameters = { id: number; from: number };
+  const inPeriod = db
+    .prepare<[Parameters], number>(
+      `SELECT b.id FROM ${members} AND s.start = b.current_start AND b.current_start >= @from
+       ORDER BY s.posted_nano_usd + s.pending_nano_usd DESC, b.id LIMIT 1`,
+    )
+    .pluck();
+  const inWindow = db
+    .prepare<[Parameters], number>(
+      `SELECT b.id FROM ${members} AND (s.start > @from OR s.pending_nano_usd > 0) GROUP BY b.id
+       ORDER BY sum(iif(s.start > @from, s.posted_nano_usd, 0) + s.pending_nano_usd) DESC, b.id LIMIT 1`,
+    )
+    .pluck();
+  return ({ id, period }, from) => (period === 'rolling' ? inWindow : inPeriod).get({ id, from });
+}
+
+/** Prepares the copy of the raises of a cap for each to a member. */
+export function prepareCopyRaises(db: Db) {
+  return db.prepare<[{ id: number; parentId: number }]>(
+    `INSERT INTO budget_raises (budget_id, amount_nano_usd, until)
+     SELECT @id, amount_nano_usd, until FROM budget_raises WHERE budget_id = @parentId`,
+  );
+}
+
+/** Prepares the insertion of a member: with the terms and raises of its parent, and nothing spent. */
+export function prepareInsertMember(db: Db) {
+  const insert = db.prepare<[Record<string, number | string>]>(
+    `INSERT INTO budgets (project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, cap_version,
+     current_start, created_at, scope_kind, scope_value, key_id, parent_id)
+     SELECT project_id, period, window_ms, cap_nano_usd, alert_percent, alert_percents, 1, @start, @now, scope_value,
+     @value, @keyId, id FROM budgets WHERE id = @parentId`,
+  );
+  const copyRaises = prepareCopyRaises(db);
+  return (
+    { id, period, scopeValue, currentStart, raisedUntil }: BudgetTerms,
+    value: string,
+    now: number,
+  ): number => {
+    const start = period === 'rolling' ? now : currentStart;
+    const keyId = scopeValue === 'key' ? Number(value) : 0;
+    const member = Number(insert.run({ start, now, value, keyId, parentId: id }).lastInsertRowid);
+    if (raisedUntil !== null) copyRaises.run({ id: member, parentId: id });
+    return member;
+  };
+}
 
 export function createBalanceRows(db: Db): BalanceRows {
   const selectProject = db.prepare<[number], BudgetTerms>(
-    `${SELECT_TERMS} WHERE b.project_id = ? AND b.removed_at IS NULL`,
+    `${SELECT_TERMS} WHERE b.project_id = ? AND b.removed_at IS NULL AND b.parent_id = 0
+     ORDER BY b.period, b.repo, b.scope_kind, b.scope_value`,
   );
   const selectBudget = db.prepare<[number], BudgetTerms>(`${SELECT_TERMS} WHERE b.id = ?`);
+  const selectMember = db.prepare<[number, string], BudgetTerms>(
+    `${SELECT_TERMS} WHERE b.parent_id = ? AND b.scope_value = ? AND b.parent_id <> 0 AND b.removed_at IS NULL`,
+  );
+  const insertMember = prepareInsertMember(db);
+  const fullest = prepareFullest(db);
   const selectProjects = db
-    .prepare<[], number>('SELECT DISTINCT project_id FROM budgets WHERE removed_at IS NULL')
+    .prepare<[], number>('SELECT DISTINCT project_id FROM budgets WHERE removed_at IS NULL AND parent_id = 0')
     .pluck();
   const selectBalance = db.prepare<[number, number], BalanceRow>(
     `SELECT start, posted_nano_usd AS posted, pending_nano_usd AS pending, threshold_version AS thresholdVersion,
@@ -77,6 +137,14 @@ export function createBalanceRows(db: Db): BalanceRows {
   return {
     termsOf: (projectId) => selectProject.all(projectId),
     termsById: (budgetId) => selectBudget.get(budgetId),
+    member(parent, value, now) {
+      const existing = selectMember.get(parent.id, value);
+      if (existing) return existing;
+      const added = selectBudget.get(insertMember(parent, value, now));
+      if (!added) throw new Error(`a member of budget ${parent.id} vanished`);
+      return added;
+    },
+    fullest,
     projects: () => selectProjects.all(),
     advance: (budgetId, currentStart) => advance.run(currentStart, budgetId),
     read: (budgetId, start) =>

@@ -3,6 +3,7 @@ import type { Account, Charge, EarlierCap } from './account.ts';
 import { type AccountCache, type AccountCacheOptions, createAccountCache } from './account-cache.ts';
 import { type RequestHead, repoOf } from './journal.ts';
 import type { Standing } from './standing.ts';
+import { type CountedRequest, countsRequest, memberValue } from './terms.ts';
 
 /**
  * The money of all budgets: reserve, post, release. Commands change it in memory, in order, and `write` stores it once
@@ -34,36 +35,60 @@ export interface Balances extends Pick<AccountCache, 'begin' | 'rollAll' | 'writ
 }
 
 /** What decides which budgets count a request. */
-type Counted = Pick<RequestHead, 'projectId' | 'keyId' | 'origin'>;
+type Counted = Pick<RequestHead, 'projectId' | 'keyId' | 'origin' | 'agent' | 'session'>;
 
 export function createBalances(options: AccountCacheOptions): Balances {
-  const { ofProject, cachedOf, find, ...cache } = createAccountCache(options);
+  const { ofProject, cachedOf, member, cachedMember, standingOfEach, find, ...cache } =
+    createAccountCache(options);
 
-  const accountsFor = (request: Counted) => counting(ofProject(request.projectId), request);
+  const accountsFor = (request: Counted) => counting(ofProject(request.projectId), request, member);
 
-  function counting(accounts: Account[], request: Counted): Account[] {
-    const repo = repoOf(request);
-    const counts = ({ budget }: Account) =>
-      (budget.repo === '' || budget.repo === repo) && (budget.keyId === 0 || budget.keyId === request.keyId);
-    return accounts.every(counts) ? accounts : accounts.filter(counts);
+  /** The accounts that count a request; `memberOf` finds the members of caps for each. */
+  function counting<Found extends Account | undefined>(
+    accounts: Account[],
+    request: Counted,
+    memberOf: (each: Account, value: string) => Found,
+  ): (Account | Found)[] {
+    const { keyId, agent, session } = request;
+    const counted: CountedRequest = { keyId, repo: repoOf(request), agent, session };
+    if (accounts.every(({ budget }) => countsRequest(budget, counted))) return accounts;
+    const found: (Account | Found)[] = accounts.filter(({ budget }) => countsRequest(budget, counted));
+    const own = found.length;
+    for (const each of accounts) {
+      const { scopeKind, scopeValue: kind, period } = each.budget;
+      const value = scopeKind === 'each' ? memberValue(kind, counted) : '';
+      // A cap of its own takes the place of the cap for each.
+      const hasOwn = found.slice(0, own).some((account) => {
+        return account?.budget.scopeKind === kind && account.budget.period === period;
+      });
+      if (value !== '' && !hasOwn) found.push(memberOf(each, value));
+    }
+    return found;
   }
 
   return {
     ...cache,
-    standings: (projectId) => ofProject(projectId).map((account) => account.standing()),
+    standings: (projectId) =>
+      ofProject(projectId).map((account) =>
+        account.budget.scopeKind === 'each' ? standingOfEach(account) : account.standing(),
+      ),
     standingsFor: (request) => accountsFor(request).map((account) => account.standing()),
     cachedStandings(request) {
       const accounts = cachedOf(request.projectId);
-      return accounts && counting(accounts, request).map((account) => account.standing());
+      const standings: Standing[] = [];
+      for (const account of accounts ? counting(accounts, request, cachedMember) : []) {
+        if (!account) return undefined;
+        standings.push(account.standing());
+      }
+      return accounts && standings;
     },
     reserve: (request, amount) => accountsFor(request).map((account) => account.reserve(amount)),
     post(projectId, charges, reserved, actual) {
-      const live = ofProject(projectId);
       for (const [budgetId, start] of charges) {
         const account = find(projectId, budgetId);
         if (!account) continue;
         account.post(start, reserved, actual);
-        if (actual > 0 && account.isRunning(start) && live.includes(account)) account.emitReached();
+        if (actual > 0 && account.isRunning(start) && account.budget.removed === 0) account.emitReached();
       }
     },
     exceed: (projectId, budgetId) => find(projectId, budgetId)?.emitExceeded(),

@@ -8,6 +8,8 @@ export interface Standing {
   pending: NanoUsd;
   /** When the period ends, or the oldest spend leaves the window; Infinity: never. */
   resetsAt: number;
+  /** Of a cap for each: the member that the figures are of, which has spent and holds most. */
+  fullest?: string;
 }
 
 /** A time as JSON has it; null for never. */

@@ -25,14 +25,57 @@ export interface BudgetTerms {
   repo: string;
   /** What else the budget is for; '': nothing. */
   scopeKind: ScopeKind | '';
-  /** The run's id. */
+  /** The run's id, the key's label or id, the agent's own id of its session, the agent's name, or a kind of these. */
   scopeValue: string;
   /** It counts only requests with this key; 0: all of the project's. */
   keyId: number;
+  /** The cap for each key, session or agent that it belongs to; 0: none. */
+  parentId: number;
+  /** 1 if it was removed. */
+  removed: number;
 }
 
-/** What a budget can be for, besides a repository. */
-export type ScopeKind = 'run';
+/**
+ * What a budget can be for, besides a repository. A budget for `each` of a kind counts nothing itself: each of these
+ * has a budget of its own, a member, which is added with its first request.
+ */
+export type ScopeKind = 'run' | 'key' | 'session' | 'agent' | 'each';
+
+/** What there can be a cap for each of. */
+export const EACH_KINDS = ['session', 'agent', 'key'] as const;
+export type EachKind = (typeof EACH_KINDS)[number];
+
+/** What decides which budgets of a project count a request; undefined or '' where it isn't known. */
+export interface CountedRequest {
+  keyId: number;
+  repo: string;
+  agent?: string | undefined;
+  session?: string | undefined;
+}
+
+/** Whether a budget counts a request of its project. */
+export function countsRequest(budget: BudgetTerms, request: CountedRequest): boolean {
+  if (budget.repo !== '' && budget.repo !== request.repo) return false;
+  if (budget.keyId !== 0 && budget.keyId !== request.keyId) return false;
+  switch (budget.scopeKind) {
+    case '':
+    case 'run':
+    case 'key':
+      return true;
+    case 'session':
+      return budget.scopeValue === request.session;
+    case 'agent':
+      return budget.scopeValue === request.agent;
+    case 'each':
+      return false;
+  }
+}
+
+/** What a request is counted by under a cap for each of a kind; '': it isn't. */
+export function memberValue(kind: string, { keyId, agent = '', session = '' }: CountedRequest): string {
+  if (kind === 'key') return String(keyId);
+  return kind === 'session' ? session : agent;
+}
 
 /** The day, week or month that contains a time. */
 export function spanOf(period: BudgetPeriod, timeMs: number, calendar: Calendar): Span {
@@ -110,7 +153,7 @@ export function thresholdOf(
 export type BudgetKey = Pick<BudgetTerms, 'projectName' | 'period'> &
   Partial<Pick<BudgetTerms, 'repo' | 'scopeKind' | 'scopeValue'>>;
 
-/** A budget's public id, such as `web/daily`, `web/daily@/home/me/shop` or, for a run, `web/run@run_4f...`. */
+/** A budget's public id, such as `web/daily`, `web/daily@/home/me/shop`, `web/daily@key:ci` or `web/run@run_4f...`. */
 export function budgetName({
   projectName,
   period,
@@ -119,7 +162,8 @@ export function budgetName({
   scopeValue = '',
 }: BudgetKey): string {
   if (scopeKind === 'run' && period === 'lifetime') return `${projectName}/run@${scopeValue}`;
-  const of = repo || scopeValue;
+  const scope = scopeKind === '' || scopeKind === 'run' ? scopeValue : `${scopeKind}:${scopeValue}`;
+  const of = repo || scope;
   return `${projectName}/${period}${of === '' ? '' : `@${of}`}`;
 }
 
@@ -128,5 +172,5 @@ export function budgetLabel(budget: BudgetKey | string): string {
   const name = typeof budget === 'string' ? budget : budgetName(budget);
   const at = name.indexOf('@');
   const slash = name.lastIndexOf('/', name.length - 2);
-  return at < 0 || slash < at ? name : name.slice(0, at + 1) + name.slice(slash + 1);
+  return at < 0 || name[at + 1] !== '/' || slash < at ? name : name.slice(0, at + 1) + name.slice(slash + 1);
 }

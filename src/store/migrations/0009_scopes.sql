@@ -23,6 +23,6 @@ CREATE VIEW `usage` AS SELECT * FROM `hourly_usage` UNION ALL SELECT * FROM `jou
 -- A cap for each session, agent or key has a budget for each of them, its members.
 ALTER TABLE `budgets` ADD COLUMN `parent_id` integer DEFAULT 0 NOT NULL;
 --> statement-breakpoint
-CREATE INDEX `budgets_of_project` ON `budgets` (`project_id`) WHERE `removed_at` IS NULL AND `parent_id` = 0;
+CREATE INDEX `budgets_of_project` ON `budgets` (`project_id`, `period`, `repo`, `scope_kind`, `scope_value`) WHERE `removed_at` IS NULL AND `parent_id` = 0;
 --> statement-breakpoint
 CREATE INDEX `budgets_members` ON `budgets` (`parent_id`, `scope_value`) WHERE `removed_at` IS NULL AND `parent_id` <> 0;

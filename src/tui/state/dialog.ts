@@ -1,4 +1,5 @@
 import { formatUsd, NANO_PER_USD, parseUsd, usdNumber } from '../../money.ts';
+import { budgetNameOf } from '../../reading/budget-scope.ts';
 import type { DashboardReading } from '../../reading/reader.ts';
 import type { BudgetView } from '../../reading/schemas.ts';
 import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
@@ -38,11 +39,7 @@ export function confirmAmount(dialog: Extract<Dialog, { kind: 'amount' }>): Dial
     question: `Raise ${budget.id} from ${formatUsd(budget.cap_nano_usd)} to ${formatUsd(capNanoUsd)}?`,
     command: {
       kind: 'raise_budget',
-      project: budget.project_id,
-      period: budget.period,
-      ...(budget.repo === null ? {} : { repo: budget.repo }),
-      // A repository is a scope too, with a field of its own.
-      ...(budget.scope?.kind === 'run' ? { scope: { kind: 'run', value: budget.scope.value } } : {}),
+      ...budgetNameOf(budget),
       ...(budget.window_seconds === null ? {} : { windowMs: budget.window_seconds * 1_000 }),
       capNanoUsd,
     },

@@ -25,6 +25,36 @@ describe('gw budget', () => {
     );
   });
 
+  test('set caps a session, an agent, a key or each of them; remove takes the same options', async () => {
+    const cli = await spentHome();
+    await cli.run(['keys', 'create', '--label', 'ci']);
+    const session = await cli.run(['budget', 'set', '5', '--session', 'thread-1']);
+    expect(session.stderr).toContain('as far as the client says which that is: to be sure, cap the key too');
+    await cli.run(['budget', 'set', '5', '--key', 'ci']);
+    await cli.run(['budget', 'set', '5', '--per', 'agent']);
+    const listed = async () =>
+      (await cli.json<{ id: string; scope: unknown }[]>(['budget', 'list'])).map(({ id, scope }) => [
+        id,
+        scope,
+      ]);
+    expect(await listed()).toEqual([
+      ['default/daily@each:agent', { kind: 'agent', value: null }],
+      ['default/daily@key:ci', { kind: 'key', value: 'ci' }],
+      ['default/daily@session:thread-1', { kind: 'session', value: 'thread-1' }],
+    ]);
+    expect((await cli.run(['budget'])).stdout).toContain('default/daily@key:ci');
+    expect((await cli.run(['budget', 'remove', '--period', 'daily'])).code).toBe(5);
+    expect((await cli.run(['budget', 'remove', '--session', 'thread-1'])).stderr).toContain('Removed budget');
+    expect((await cli.run(['budget', 'remove', 'default/daily@key:ci'])).code).toBe(0);
+    const ambiguous = await cli.run(['budget', 'remove', '--key', 'ci']);
+    expect([ambiguous.code, ambiguous.stderr]).toEqual([
+      5,
+      'gw: no budget "default/daily@key:ci". See: gw budget list\n',
+    ]);
+    await cli.run(['budget', 'remove', '--per', 'agent']);
+    expect(await listed()).toEqual([]);
+  });
+
   test('list shows bars, amounts and forecasts', async () => {
     const cli = await spentHome();
     await cli.run(['budget', 'set', '5']);
@@ -213,6 +243,9 @@ describe('gw budget', () => {
     [['--max-rate', '2/second'], 'the window of a rate is from a minute to 31 days'],
     [['5', '--alert', '0'], 'alert percentage 0 is not a whole number from 1 to 100'],
     [['5', '--period', 'yearly'], 'Allowed choices are daily, weekly, monthly, lifetime'],
+    [['5', '--per', 'month'], 'Allowed choices are session, agent, key'],
+    [['5', '--per', 'key', '--session', 'a'], 'a budget is for one thing: give one of --session and --per'],
+    [['5', '--key', 'nobody'], 'project default has no key "nobody": use its label or id'],
   ])('set %j is refused with exit code 2', async (args, message) => {
     const result = await cliHome().run(['budget', 'set', ...args]);
     expect(result.code).toBe(2);

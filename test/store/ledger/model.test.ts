@@ -6,7 +6,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createRequestIds, type RequestId, timeOfRequestId } from '../../../src/ids.ts';
 import type { Origin } from '../../../src/origin.ts';
-import { listBudgets, removeBudget, setBudget } from '../../../src/store/budgets/budgets.ts';
+import {
+  type BudgetSettings,
+  listBudgets,
+  removeBudget,
+  setBudget,
+} from '../../../src/store/budgets/budgets.ts';
 import type { Db } from '../../../src/store/database/open.ts';
 import type { Ledger } from '../../../src/store/ledger/ledger.ts';
 import type { SettleResult } from '../../../src/store/ledger/settlement.ts';
@@ -27,7 +32,7 @@ import {
   type World,
 } from '../../support/simulator.ts';
 import { checkDatabase } from '../../support/simulator-check.ts';
-import { Oracle } from '../../support/simulator-oracle.ts';
+import { type Client, nameOf, Oracle, type OracleScope } from '../../support/simulator-oracle.ts';
 
 /** The real thing: daemons, each with its ledger, and the command line on a connection of its own. */
 interface Real {
@@ -68,6 +73,33 @@ const STARTS = ['2026-05-12T12:00Z', '2026-03-08T04:30Z', '2026-10-31T22:59Z', '
 
 const project = fc.integer({ min: 1, max: PROJECTS });
 const REPOS = ['/shop', '/blog'];
+/** Two keys for each project. */
+const keyOf = (projectId: number, k: number) => 2 * projectId - k;
+const key = fc.constantFrom(0, 1);
+const session = fc.constantFrom('', 's1', 's1', 's2');
+/** What a budget is for; of a key, which of its project's. */
+const scope = fc.constantFrom<[OracleScope['kind'], string]>(
+  ...Array.from({ length: 6 }, (): [OracleScope['kind'], string] => ['', '']),
+  ['key', '0'],
+  ['key', '1'],
+  ['session', 's1'],
+  ['each', 'session'],
+  ['each', 'key'],
+);
+
+/** A repository has no other scope. */
+function scopeOf(
+  projectId: number,
+  ofRepo: string,
+  [kind, value]: [OracleScope['kind'], string],
+): OracleScope {
+  if (ofRepo !== '') return { kind: '', value: '' };
+  return { kind, value: kind === 'key' ? String(keyOf(projectId, Number(value))) : value };
+}
+
+const settingsOf = ({ kind, value }: OracleScope): Pick<BudgetSettings, 'scope'> =>
+  kind === '' ? {} : { scope: { kind, value } };
+
 /** Mostly those of one, so that budgets and requests meet. */
 const repo = fc.constantFrom('', '', REPOS[0] ?? '', REPOS[0] ?? '', REPOS[1] ?? '');
 const money = fc.oneof(fc.integer({ min: 0, max: 12 }), fc.integer({ min: 0, max: 4e9 }));
@@ -91,6 +123,8 @@ const admit = fc.record({
   kind: fc.constant('admit' as const),
   project,
   repo,
+  key,
+  session,
   /** The repository becomes known after the request was admitted, if ever. */
   late: fc.boolean(),
   amount: money,
@@ -124,6 +158,8 @@ const record = fc.record({
   kind: fc.constant('record' as const),
   project,
   repo,
+  key,
+  session,
   late: fc.boolean(),
   cost: money,
 });
@@ -174,6 +210,8 @@ const batch = step(
           projectId: command.project,
           slot: daemon.slot,
           repo: origin.repo,
+          key: keyOf(command.project, command.key),
+          session: command.session,
           amount,
           least,
           small,
@@ -186,14 +224,21 @@ const batch = step(
             .admit(
               admissionOf(ask.id, amount, {
                 projectId: ask.projectId,
-                queueKey: `${ask.projectId} ${ask.repo}`,
+                queueKey: `${ask.projectId} ${ask.repo} ${ask.key} ${ask.session}`,
                 origin,
+                ...clientOf(ask),
                 least,
                 small,
                 isFinal,
                 ...(cut ? { fitInto } : {}),
                 blockedRecord: () =>
-                  recordOf(id, { projectId: ask.projectId, status: 402, outcome: 'blocked', origin }),
+                  recordOf(id, {
+                    projectId: ask.projectId,
+                    status: 402,
+                    outcome: 'blocked',
+                    origin,
+                    ...clientOf(ask),
+                  }),
               }),
             )
             .then(({ kind, ...rest }) => (kind === 'held' ? { kind, ...rest } : { kind })),
@@ -214,6 +259,7 @@ const batch = step(
                 costNanoUsd,
                 outcome: command.outcome,
                 ...originOf(real, request.id),
+                ...clientOf(request),
               }),
             )
             .then((result) => result.kind === 'settled'),
@@ -222,14 +268,15 @@ const batch = step(
       } else if (command.kind === 'readmit') {
         const choices = command.again ? model.requests : model.requests.filter((r) => r.open);
         if (choices.length === 0) continue;
-        const { id, projectId, amount: held, open } = at(choices, command.pick);
+        const request = at(choices, command.pick);
+        const { id, projectId, amount: held, open } = request;
         const { amount, cut, only } = command;
         if (open) takeOver(real, id, pick);
         const least = Math.ceil((amount * command.leastPercent) / 100);
         const small = Math.ceil((amount * command.smallPercent) / 100);
         const spent = Math.floor((held * command.spentPercent) / 100);
         const fitInto = (room: number) => (room >= least ? Math.min(room, amount) : undefined);
-        const fields = { projectId, ...originOf(real, id) };
+        const fields = { projectId, ...originOf(real, id), ...clientOf(request) };
         const { isFinal: _f, least: _l, blockedRecord: _b, ...head } = admissionOf(id, amount, fields);
         results.push(
           ledger
@@ -248,6 +295,7 @@ const batch = step(
       } else {
         const id = daemon.nextId();
         const origin = callFrom(real, id, pick % real.daemons.length, command);
+        const client = { key: keyOf(command.project, command.key), session: command.session };
         results.push(
           ledger.record(
             recordOf(id, {
@@ -256,11 +304,18 @@ const batch = step(
               outcome: 'refused',
               status: 503,
               origin,
+              ...clientOf(client),
             }),
           ),
         );
         expected.push(undefined);
-        model.otherRecords.push({ id, projectId: command.project, cost: command.cost, repo: origin.repo });
+        model.otherRecords.push({
+          id,
+          projectId: command.project,
+          cost: command.cost,
+          repo: origin.repo,
+          ...client,
+        });
       }
     }
     ledger.flush();
@@ -343,6 +398,12 @@ function takeOver(real: Real, id: RequestId, daemon: number): void {
   if (caller) caller.daemon = daemon % real.daemons.length;
 }
 
+/** The fields of a request that say whose it is. */
+const clientOf = ({ key, session }: Pick<Client, 'key' | 'session'>) => ({
+  keyId: key,
+  session: session || undefined,
+});
+
 const originOf = (real: Real, id: RequestId): { origin?: Origin } => {
   const caller = real.callers.get(id);
   return caller ? { origin: caller.origin } : {};
@@ -368,9 +429,12 @@ const list = step('list budgets', project, async (model, real, id) => {
   const { calendar, clock } = real.world;
   const standings = await listBudgets(real.admin, [id], { calendar, now: clock.now() });
   const budgets = model.touch(id);
-  expect(standings.map(({ posted, pending }) => [posted, pending])).toEqual(
-    budgets.map((budget) => [model.posted(budget), model.pending(budget)]),
-  );
+  const figures = (each: boolean, [posted, pending]: [number, number]) =>
+    // Of two members that are as full, either may be shown.
+    each ? posted + pending : [posted, pending];
+  expect(
+    standings.map(({ budget, posted, pending }) => figures(budget.scopeKind === 'each', [posted, pending])),
+  ).toEqual(budgets.map((budget) => figures(budget.scope.kind === 'each', model.standing(budget))));
 });
 
 const set = step(
@@ -378,6 +442,7 @@ const set = step(
   fc.record({
     project,
     repo,
+    scope,
     period: fc.constantFrom<BudgetPeriod>('daily', 'weekly', 'monthly', 'rolling'),
     cap: fc.oneof(
       fc.integer({ min: 0, max: 30 }),
@@ -387,31 +452,34 @@ const set = step(
     alert: fc.constantFrom(1, 33, 80, 100),
     windowMs: fc.constantFrom(60 * SECOND, 90 * SECOND, HOUR, 3 * HOUR),
   }),
-  async (model, real, { project: projectId, repo: ofRepo, period, cap, alert, windowMs }) => {
+  async (model, real, { project: projectId, repo: ofRepo, scope: drawn, period, cap, alert, windowMs }) => {
+    const ofScope = scopeOf(projectId, ofRepo, drawn);
     const { calendar, clock } = real.world;
     const settings = {
       period,
       capNanoUsd: cap,
       alertPercent: alert,
       repo: ofRepo,
+      ...settingsOf(ofScope),
       ...(period === 'rolling' ? { windowMs } : {}),
     };
     const standing = await setBudget(real.admin, projectRow(projectId), settings, {
       calendar,
       now: clock.now(),
     });
-    model.setBudget(standing.budget.id, {
+    const budget = model.setBudget({
       projectId,
       period,
       windowMs: period === 'rolling' ? windowMs : 0,
       repo: ofRepo,
+      scope: ofScope,
       cap,
       alert,
     });
-    const budget = model.budgets.find((b) => b.id === standing.budget.id);
-    expect([standing.posted, standing.pending]).toEqual(
-      budget && [model.posted(budget), model.pending(budget)],
-    );
+    const expected = budget && model.standing(budget);
+    if (ofScope.kind === 'each') {
+      expect(standing.posted + standing.pending).toBe(expected && expected[0] + expected[1]);
+    } else expect([standing.posted, standing.pending]).toEqual(expected);
   },
 );
 
@@ -420,16 +488,23 @@ const remove = step(
   fc.record({
     project,
     repo,
+    scope,
     period: fc.constantFrom<BudgetPeriod>('daily', 'weekly', 'monthly', 'rolling'),
   }),
-  async (model, real, { project: projectId, repo: ofRepo, period }) => {
+  async (model, real, { project: projectId, repo: ofRepo, scope: drawn, period }) => {
+    const ofScope = scopeOf(projectId, ofRepo, drawn);
     const now = real.world.clock.now();
-    const removal = removeBudget(real.admin, projectRow(projectId), { period, repo: ofRepo }, now);
+    const removal = removeBudget(
+      real.admin,
+      projectRow(projectId),
+      { period, repo: ofRepo, ...settingsOf(ofScope) },
+      now,
+    );
     const removed = await removal.then(
       () => true,
       () => false,
     );
-    expect(removed).toBe(model.removeBudget(projectId, period, ofRepo));
+    expect(removed).toBe(model.removeBudget(projectId, period, ofRepo, ofScope));
   },
 );
 
@@ -539,21 +614,23 @@ function compare(model: Oracle, real: Real): void {
 
 function storedBalances(db: Db): Record<string, [number, number]> {
   const rows = db
-    .prepare<[], [number, number, number, number]>(
-      `SELECT budget_id, start, posted_nano_usd, pending_nano_usd FROM budget_periods
-       WHERE posted_nano_usd > 0 OR pending_nano_usd > 0`,
+    .prepare<[], [string, number, number, number]>(
+      `SELECT 'p' || b.project_id || '/' || b.period ||
+         iif(b.repo <> '', '@' || b.repo, iif(b.scope_kind <> '', '@' || b.scope_kind || ':' || b.scope_value, '')) AS name,
+       start, sum(posted_nano_usd), sum(pending_nano_usd) FROM budget_periods JOIN budgets b ON b.id = budget_id
+       WHERE posted_nano_usd > 0 OR pending_nano_usd > 0 GROUP BY name, start`,
     )
     .raw()
-    .all() as unknown as [number, number, number, number][];
+    .all() as unknown as [string, number, number, number][];
   return Object.fromEntries(
-    rows.map(([id, start, posted, pending]) => [`${id} ${start}`, [posted, pending]]),
+    rows.map(([name, start, posted, pending]) => [`${name} ${start}`, [posted, pending]]),
   );
 }
 
 function expectedBalances(model: Oracle): Record<string, [number, number]> {
   const sums: Record<string, [number, number]> = {};
-  for (const { budgetId, start, amount, actual } of model.entries) {
-    const key = `${budgetId} ${start}`;
+  for (const { budget, start, amount, actual } of model.entries) {
+    const key = `${nameOf(budget)} ${start}`;
     sums[key] ??= [0, 0];
     const sum = sums[key];
     if (actual === null) sum[1] += amount;
@@ -564,12 +641,21 @@ function expectedBalances(model: Oracle): Record<string, [number, number]> {
   );
 }
 
+function addKeys(db: Db): void {
+  const insert = db.prepare(
+    "INSERT INTO keys (id, project_id, hash, hint, admin, created_at) VALUES (?, ?, ?, 'hint', 0, 0)",
+  );
+  for (let projectId = 1; projectId <= PROJECTS; projectId++)
+    for (const k of [0, 1]) insert.run(keyOf(projectId, k), projectId, Buffer.from(`${projectId} ${k}`));
+}
+
 async function open(daemons: number, at: string, timezone: string, breakIt: Break): Promise<Real> {
   const world = createWorld({ startMs: Date.parse(at), timezone });
   const start: StartDaemon = (db, slot) => breakIt(startDaemon(db, world, slot), db);
   if (daemons === 1) {
     const db = await memoryDatabase();
     addProjects(db, PROJECTS);
+    addKeys(db);
     return {
       world,
       admin: db,
@@ -585,6 +671,7 @@ async function open(daemons: number, at: string, timezone: string, breakIt: Brea
   const path = await fileDatabase(directory);
   const admin = await openFast(path);
   addProjects(admin, PROJECTS);
+  addKeys(admin);
   const connections = await Promise.all(Array.from({ length: daemons }, () => openFast(path)));
   return {
     world,

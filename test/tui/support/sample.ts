@@ -72,6 +72,8 @@ export function standingOf(
       currentStart: span.start,
       repo: '',
       scopeKind: '',
+      parentId: 0,
+      removed: 0,
       scopeValue: '',
       keyId: 0,
       ...terms,

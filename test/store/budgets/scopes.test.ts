@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest';
+import { removeBudget } from '../../../src/store/budgets/budgets.ts';
+import { createStandingsReader } from '../../../src/store/dashboard/standings.ts';
+import { budgetName } from '../../../src/store/ledger/terms.ts';
+import { NOON } from '../../support/simulator.ts';
+import { checkDatabase } from '../../support/simulator-check.ts';
+import { openShop, type Shop } from '../../support/simulator-shop.ts';
+
+const DAY_MS = 86_400_000;
+const EACH_SESSION = { scope: { kind: 'each', value: 'session' } } as const;
+const SESSION_A = { scope: { kind: 'session', value: 'a' } } as const;
+
+const project = { id: 1, name: 'p1', plan: 'pro' as const, createdAt: 0, pausedAt: null };
+const remove = (shop: Shop, scope: { kind: 'session' | 'each'; value: string }) =>
+  removeBudget(shop.db, project, { period: 'daily', scope }, shop.clock.now());
+
+async function spend(
+  shop: Shop,
+  amount: number,
+  fields: { session?: string; agent?: string; keyId?: number },
+) {
+  const admitted = await shop.admit(amount, fields);
+  if (admitted.kind === 'held') await shop.settle(admitted.id, amount, fields);
+  return 'standing' in admitted
+    ? [admitted.kind, budgetName(admitted.standing.budget)]
+    : [admitted.kind, 'remaining' in admitted && admitted.remaining];
+}
+
+describe('a cap for each session', () => {
+  test('holds each to its own cap, and requests without a session to none', async () => {
+    const shop = await openShop();
+    await shop.budget({ period: 'daily', capNanoUsd: 100, ...EACH_SESSION });
+    expect(await spend(shop, 70, { session: 'a' })).toEqual(['held', 30]);
+    expect(await spend(shop, 100, { session: 'b' })).toEqual(['held', 0]);
+    expect(await spend(shop, 31, { session: 'a' })).toEqual(['blocked', 'p1/daily@session:a']);
+    expect(await spend(shop, 999, {})).toEqual(['held', null]);
+    expect(shop.news()).toEqual([
+      'budget.threshold_reached',
+      'budget.exceeded',
+      'budget.exceeded',
+      'request.blocked',
+    ]);
+    checkDatabase(shop.db);
+  });
+
+  test('is listed as its fullest member, by the dashboard too', async () => {
+    const shop = await openShop();
+    await shop.budget({ period: 'daily', capNanoUsd: 100, ...EACH_SESSION });
+    await spend(shop, 30, { session: 'a' });
+    await spend(shop, 40, { session: 'b' });
+    const expected = [{ posted: 40, pending: 0, fullest: 'b', budget: { scopeKind: 'each' } }];
+    expect(await shop.standings()).toMatchObject(expected);
+    const read = createStandingsReader(shop.db);
+    expect(read({ calendar: shop.calendar, now: NOON })).toMatchObject(expected);
+    shop.clock.set(NOON + DAY_MS);
+    const [next] = await shop.standings();
+    expect(next).toMatchObject({ posted: 0, pending: 0 });
+    expect(next?.fullest).toBeUndefined();
+    expect(read({ calendar: shop.calendar, now: NOON + DAY_MS })).toMatchObject([{ posted: 0 }]);
+  });
+
+  test('counts what sessions had spent and hold when it is set', async () => {
+    const shop = await openShop();
+    await spend(shop, 60, { session: 'a' });
+    const running = await shop.admit(30, { session: 'a' });
+    await shop.admit(20, { session: 'b' });
+    await shop.budget({ period: 'daily', capNanoUsd: 100, ...EACH_SESSION });
+    expect(await spend(shop, 11, { session: 'a' })).toEqual(['wait', 'p1/daily@session:a']);
+    await shop.settle(running.id, 5, { session: 'a' });
+    expect(await spend(shop, 35, { session: 'a' })).toEqual(['held', 0]);
+    expect(await spend(shop, 80, { session: 'b' })).toEqual(['held', 0]);
+    checkDatabase(shop.db);
+  });
+
+  test('gives way to a cap of its own, which keeps the spend, and comes back after it', async () => {
+    const shop = await openShop();
+    await shop.budget({ period: 'daily', capNanoUsd: 100, ...EACH_SESSION });
+    await spend(shop, 100, { session: 'a' });
+    expect(await shop.budget({ period: 'daily', capNanoUsd: 150, ...SESSION_A })).toMatchObject({
+      posted: 100,
+    });
+    expect(await spend(shop, 20, { session: 'a' })).toEqual(['held', 30]);
+    await remove(shop, SESSION_A.scope);
+    expect(await spend(shop, 1, { session: 'a' })).toEqual(['blocked', 'p1/daily@session:a']);
+    await shop.budget({ period: 'daily', capNanoUsd: 130, ...EACH_SESSION });
+    expect(await spend(shop, 10, { session: 'a' })).toEqual(['held', 0]);
+    await expect(remove(shop, SESSION_A.scope)).rejects.toMatchObject({ code: 'budget_not_found' });
+    await remove(shop, EACH_SESSION.scope);
+    expect(await spend(shop, 500, { session: 'a' })).toEqual(['held', null]);
+    checkDatabase(shop.db);
+  });
+});
+
+test('a cap counts one key, by its label or id, and a new key takes over its label', async () => {
+  const shop = await openShop();
+  const insert = shop.db.prepare(
+    "INSERT INTO keys (id, project_id, hash, hint, label, admin, created_at) VALUES (?, 1, ?, 'hint', ?, 0, 0)",
+  );
+  insert.run(7, Buffer.from('7'), 'ci');
+  insert.run(8, Buffer.from('8'), null);
+  const { budget } = await shop.budget({
+    period: 'daily',
+    capNanoUsd: 100,
+    scope: { kind: 'key', value: '7' },
+  });
+  expect(budgetName(budget)).toBe('p1/daily@key:ci');
+  await shop.budget({ period: 'daily', capNanoUsd: 100, scope: { kind: 'each', value: 'key' } });
+  expect(await spend(shop, 100, { keyId: 7 })).toEqual(['held', 0]);
+  expect(await spend(shop, 60, { keyId: 8 })).toEqual(['held', 40]);
+  expect(await spend(shop, 60, { keyId: 8 })).toEqual(['blocked', 'p1/daily@key:8']);
+  expect(await spend(shop, 1, { keyId: 7 })).toEqual(['blocked', 'p1/daily@key:ci']);
+  insert.run(9, Buffer.from('9'), 'ci');
+  await shop.budget({ period: 'daily', capNanoUsd: 120, scope: { kind: 'key', value: 'ci' } });
+  expect(await spend(shop, 21, { keyId: 9 })).toEqual(['blocked', 'p1/daily@key:ci']);
+  await expect(
+    shop.budget({ period: 'daily', capNanoUsd: 1, scope: { kind: 'key', value: 'nobody' } }),
+  ).rejects.toThrow('project p1 has no key "nobody": use its label or id. See: gw keys list -p p1');
+});
+
+test('a cap counts one agent', async () => {
+  const shop = await openShop();
+  await shop.budget({ period: 'monthly', capNanoUsd: 50, scope: { kind: 'agent', value: 'codex' } });
+  expect(await spend(shop, 60, { agent: 'claude' })).toEqual(['held', null]);
+  expect(await spend(shop, 60, { agent: 'codex' })).toEqual(['blocked', 'p1/monthly@agent:codex']);
+});
