@@ -32,6 +32,7 @@ export const CATALOG: readonly CommandEntry[] = [
 
   { name: 'usage', group: SPEND, about: 'show usage and cost by day, model, project and more', load: async () => (await import('./commands/usage.ts')).usage },
   { name: 'sessions', group: SPEND, about: 'list the sessions of agents, or show one', load: async () => (await import('./commands/sessions.ts')).sessions },
+  { name: 'statusline', group: SPEND, rare: true, about: 'print one line for the status line of a coding agent', load: async () => (await import('./commands/statusline.ts')).statusline },
   { name: 'requests', group: SPEND, about: 'list requests, or show one', load: async () => (await import('./commands/requests.ts')).requests },
   { name: 'tail', group: SPEND, rare: true, about: 'print requests as they are recorded, one per line', load: async () => (await import('./commands/tail.ts')).tail },
   { name: 'dashboard', aliases: ['top'], group: SPEND, about: 'watch spending live, and manage budgets and keys', load: async () => (await import('./commands/dashboard.ts')).dashboard },

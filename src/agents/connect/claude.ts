@@ -1,6 +1,8 @@
 import { join } from 'node:path';
+import { singleQuoted } from '../../shell-quoted.ts';
 import { withKeyHeader } from '../run/key-header.ts';
-import { objectIn, parseObject } from '../run/settings-text.ts';
+import { objectIn, parseObject, textIn } from '../run/settings-text.ts';
+import type { Change } from '../settings/change.ts';
 import { type Connecting, type Endpoint, FREE_MODEL, membersOf } from './connecting.ts';
 
 /** Switches that send requests to a cloud's API instead of the base URL. */
@@ -23,7 +25,7 @@ export const connectClaude: Connecting = {
         ANTHROPIC_API_KEY: '',
         ...(endpoint.model && { ANTHROPIC_MODEL: endpoint.model }),
         ...Object.fromEntries(cloudsOf(endpoint).map((name) => [name, '0'])),
-      }),
+      }).concat(statusLineOf(endpoint)),
     },
   ],
   proof: (model = FREE_MODEL) => ({ model }),
@@ -39,6 +41,17 @@ function ownHeaders(endpoint: Endpoint): string | undefined {
   const settings = parseObject(endpoint.files.read(settingsFile(endpoint)));
   const own = objectIn(settings, 'env').ANTHROPIC_CUSTOM_HEADERS;
   return typeof own === 'string' ? own : endpoint.env.ANTHROPIC_CUSTOM_HEADERS;
+}
+
+/** gw's status line, around the user's own. */
+function statusLineOf(endpoint: Endpoint): Change[] {
+  const { statusLine, files } = endpoint;
+  if (statusLine === undefined) return [];
+  const settings = parseObject(files.read(settingsFile(endpoint)));
+  const command = textIn(objectIn(settings, 'statusLine'), 'command') ?? '';
+  const isOurs = command.startsWith(statusLine);
+  const wrapping = command === '' ? statusLine : `${statusLine} --wrap ${singleQuoted(command)}`;
+  return membersOf(['statusLine'], { type: 'command', command: isOurs ? command : wrapping });
 }
 
 /** The switches that the shell or the settings set. */

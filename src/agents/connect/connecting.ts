@@ -16,6 +16,8 @@ export interface Endpoint {
   subscription: boolean;
   /** The model to use by default; undefined leaves the agent's own choice. */
   model: string | undefined;
+  /** The command of gw's status line, if the agent is to show it. */
+  statusLine?: string | undefined;
   files: Files;
 }
 

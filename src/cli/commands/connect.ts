@@ -13,6 +13,7 @@ export const connect: SetUp = (command, context) => {
     .option('--model <name>', 'model that the agent uses by default')
     .option('--subscription', 'let Claude Code or Codex keep its own login; no budget counts its requests')
     .option('-y, --yes', 'write the changes without asking')
+    .option('--statusline', "also show gw's line in Claude Code, after your own status line")
     .option('--no-proof', 'do not run a request of the agent to prove it')
     .option('--json', 'print JSON')
     .addHelpText(

@@ -30,7 +30,13 @@ export function connectingOf({ name, title, connect }: Agent, model: string | un
 /** An endpoint for this machine's files. */
 export function endpointOf(
   context: Context,
-  { origin, key, model, subscription }: Pick<Endpoint, 'origin' | 'key' | 'model' | 'subscription'>,
+  {
+    origin,
+    key,
+    model,
+    subscription,
+    statusLine,
+  }: Pick<Endpoint, 'origin' | 'key' | 'model' | 'subscription' | 'statusLine'>,
 ): Endpoint {
   const read = (path: string) => {
     try {
@@ -48,6 +54,7 @@ export function endpointOf(
     key,
     model,
     subscription,
+    statusLine,
     files: { read, list: () => [] },
   };
 }

@@ -16,6 +16,7 @@ import {
   writeEdit,
 } from '../../agents/settings/edit-file.ts';
 import { FileChanged, readBytes } from '../../agents/settings/replace-file.ts';
+import { shellQuoted } from '../../shell-quoted.ts';
 import { createKey } from '../../store/accounts/keys.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
 import { findProject } from '../../store/accounts/projects.ts';
@@ -37,6 +38,7 @@ export interface ConnectOptions {
   yes?: boolean;
   subscription?: boolean;
   proof: boolean;
+  statusline?: boolean;
   json?: boolean;
 }
 
@@ -51,7 +53,10 @@ export async function connectAgent(context: Context, agent: Agent, options: Conn
   const { model, subscription = false } = options;
   if (subscription) checkSubscription(context, agent);
   const origin = await expectedOrigin(context);
-  const preview = endpointOf(context, { origin, key: KEY_IN_DIFF, model, subscription });
+  if (options.statusline && agent.name !== 'claude')
+    throw usageError(`gw can't set the status line of ${agent.title}. Its command would be: gw statusline`);
+  const statusLine = options.statusline ? `${shellQuoted(context.program)} statusline` : undefined;
+  const preview = endpointOf(context, { origin, key: KEY_IN_DIFF, model, subscription, statusLine });
   const earlier = readConnections(context.paths.connections)[agent.name]?.files;
   const shown = planAll(connecting.edits(preview), earlier);
   await confirm(context, agent, {

@@ -2,7 +2,13 @@ import type { Calendar } from '../../calendar.ts';
 import type { Db } from '../database/open.ts';
 import { prepareFullest, SELECT_TERMS } from '../ledger/balance-rows.ts';
 import type { Standing } from '../ledger/standing.ts';
-import { type BudgetTerms, runningPeriod } from '../ledger/terms.ts';
+import {
+  type BudgetTerms,
+  type CountedRequest,
+  countsRequest,
+  memberValue,
+  runningPeriod,
+} from '../ledger/terms.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -12,14 +18,8 @@ interface Sums {
   oldest: number | null;
 }
 
-/**
- * Reads the standings of all budgets without writing: a period that no daemon has entered yet counts as entered, and
- * its reset event is left to the daemon.
- */
-export function createStandingsReader(db: Db): (options: { calendar: Calendar; now: number }) => Standing[] {
-  const selectTerms = db.prepare<[], BudgetTerms>(
-    `${SELECT_TERMS} WHERE b.removed_at IS NULL AND b.parent_id = 0 AND p.removed_at IS NULL ORDER BY p.name, b.id`,
-  );
+/** Reads how a budget stands by its terms. A cap for each has nothing of its own. */
+function createStandingReader(db: Db): (terms: BudgetTerms, calendar: Calendar, now: number) => Standing {
   const selectPeriod = db.prepare<[number, number], Sums>(
     `SELECT posted_nano_usd AS posted, pending_nano_usd AS pending, NULL AS oldest FROM budget_periods
      WHERE budget_id = ? AND start = ?`,
@@ -30,8 +30,6 @@ export function createStandingsReader(db: Db): (options: { calendar: Calendar; n
      min(iif(start > @from AND posted_nano_usd > 0, start, NULL)) AS oldest FROM budget_periods
      WHERE budget_id = @id AND (start > @from OR pending_nano_usd > 0)`,
   );
-  const selectBudget = db.prepare<[number], BudgetTerms>(`${SELECT_TERMS} WHERE b.id = ?`);
-  const fullest = prepareFullest(db);
   const nothing: Sums = { posted: 0, pending: 0, oldest: null };
 
   function rolling(budget: BudgetTerms, now: number): Standing {
@@ -40,12 +38,25 @@ export function createStandingsReader(db: Db): (options: { calendar: Calendar; n
     return { budget, posted, pending, resetsAt: (oldest ?? now) + lengthMs };
   }
 
-  function standing(terms: BudgetTerms, calendar: Calendar, now: number): Standing {
+  return (terms, calendar, now) => {
     if (terms.period === 'rolling') return rolling(terms, now);
     const { start: currentStart, end: resetsAt } = runningPeriod(terms, now, calendar);
     const { posted, pending } = selectPeriod.get(terms.id, currentStart) ?? nothing;
     return { budget: { ...terms, currentStart }, posted, pending, resetsAt };
-  }
+  };
+}
+
+/**
+ * Reads the standings of all budgets without writing: a period that no daemon has entered yet counts as entered, and
+ * its reset event is left to the daemon.
+ */
+export function createStandingsReader(db: Db): (options: { calendar: Calendar; now: number }) => Standing[] {
+  const selectTerms = db.prepare<[], BudgetTerms>(
+    `${SELECT_TERMS} WHERE b.removed_at IS NULL AND b.parent_id = 0 AND p.removed_at IS NULL ORDER BY p.name, b.id`,
+  );
+  const standing = createStandingReader(db);
+  const selectBudget = db.prepare<[number], BudgetTerms>(`${SELECT_TERMS} WHERE b.id = ?`);
+  const fullest = prepareFullest(db);
 
   /** A cap for each stands as its fullest member. */
   function standingOfEach(terms: BudgetTerms, calendar: Calendar, now: number): Standing {
@@ -64,4 +75,36 @@ export function createStandingsReader(db: Db): (options: { calendar: Calendar; n
       .map((terms) =>
         terms.scopeKind === 'each' ? standingOfEach(terms, calendar, now) : standing(terms, calendar, now),
       );
+}
+
+/** Reads the standings of the budgets that count a request of a project. */
+export function readStandingsFor(
+  db: Db,
+  { projectId, request, calendar, now }: StandingsForOptions,
+): Standing[] {
+  const standing = createStandingReader(db);
+  const own = db
+    .prepare<[number], BudgetTerms>(
+      `${SELECT_TERMS} WHERE b.project_id = ? AND b.removed_at IS NULL AND b.parent_id = 0`,
+    )
+    .all(projectId);
+  const selectMember = db.prepare<[number, string], BudgetTerms>(
+    `${SELECT_TERMS} WHERE b.parent_id = ? AND b.scope_value = ? AND b.parent_id <> 0 AND b.removed_at IS NULL`,
+  );
+  const counting = own.filter((terms) => countsRequest(terms, request));
+  for (const each of own.filter(({ scopeKind }) => scopeKind === 'each')) {
+    const { scopeValue: kind, period } = each;
+    const value = memberValue(kind, request);
+    const hasOwn = counting.some((terms) => terms.scopeKind === kind && terms.period === period);
+    // One without a request yet has all of the cap.
+    if (value !== '' && !hasOwn) counting.push(selectMember.get(each.id, value) ?? each);
+  }
+  return counting.map((terms) => standing(terms, calendar, now));
+}
+
+export interface StandingsForOptions {
+  projectId: number;
+  request: CountedRequest;
+  calendar: Calendar;
+  now: number;
 }

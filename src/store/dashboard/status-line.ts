@@ -1,0 +1,86 @@
+import Database from 'better-sqlite3';
+import type { Calendar } from '../../calendar.ts';
+import type { NanoUsd } from '../../money.ts';
+import type { Db } from '../database/open.ts';
+import { SOURCES } from '../ledger/record.ts';
+import { budgetLabel } from '../ledger/terms.ts';
+import { readStandingsFor } from './standings.ts';
+
+/** What a status line shows. */
+export interface StatusFigures {
+  /** Undefined: no session is known by the id. */
+  session: NanoUsd | undefined;
+  today: NanoUsd;
+  /** The budget with the least room for the session's next request; undefined without budgets. */
+  tightest: { name: string; left: NanoUsd } | undefined;
+}
+
+interface StatusQuery {
+  /** The agent's own id of its session. */
+  sessionId: string;
+  calendar: Calendar;
+  now: number;
+}
+
+/** Opens a database only to read it: without the checks and migrations that take a moment. Undefined without a file. */
+export function openToRead(path: string): Db | undefined {
+  try {
+    return new Database(path, { readonly: true, fileMustExist: true, timeout: 200 });
+  } catch {
+    return undefined;
+  }
+}
+
+export function readStatusFigures(db: Db, { sessionId, calendar, now }: StatusQuery): StatusFigures {
+  const { start, end } = calendar.day(now);
+  const today = db
+    .prepare<[number, number], NanoUsd>(
+      `SELECT coalesce(sum(cost_nano_usd), 0) FROM usage WHERE source = ${SOURCES.gw} AND bucket >= ? AND bucket < ?`,
+    )
+    .pluck()
+    .get(start, end);
+  const sessions = db
+    .prepare<[string], SessionRow>(
+      `SELECT s.id, s.project_id AS projectId, a.name AS agent, r.name AS repo, s.cost_nano_usd + coalesce(
+         (SELECT sum(cost_nano_usd) FROM journal WHERE state > 0 AND session_id = s.id), 0) AS cost
+       FROM sessions s JOIN names a ON a.id = s.agent_id JOIN names r ON r.id = s.repo_id
+       WHERE s.external_id = ? ORDER BY s.last_at DESC`,
+    )
+    .all(sessionId);
+  const [last] = sessions;
+  const request = {
+    keyId: last ? (lastKey(db, last.id) ?? 0) : 0,
+    repo: last?.repo ?? '',
+    agent: last?.agent ?? '',
+    session: sessionId,
+  };
+  const standings = readStandingsFor(db, { projectId: last?.projectId ?? 1, request, calendar, now });
+  const left = standings.map(({ budget, posted, pending }) => ({
+    name: budgetLabel(budget),
+    left: Math.max(0, budget.capNanoUsd - posted - pending),
+  }));
+  return {
+    session: last && sessions.reduce((sum, { cost }) => sum + cost, 0),
+    today: today ?? 0,
+    tightest: left.sort((a, b) => a.left - b.left)[0],
+  };
+}
+
+interface SessionRow {
+  id: number;
+  projectId: number;
+  agent: string;
+  repo: string;
+  cost: NanoUsd;
+}
+
+function lastKey(db: Db, sessionId: number): number | undefined {
+  return db
+    .prepare<[{ id: number }], number>(
+      `SELECT key_id FROM (SELECT id, key_id FROM journal WHERE session_id = @id
+       UNION ALL SELECT * FROM (SELECT id, key_id FROM requests WHERE session_id = @id AND session_id <> 0
+       ORDER BY id DESC LIMIT 1)) ORDER BY id DESC LIMIT 1`,
+    )
+    .pluck()
+    .get({ id: sessionId });
+}
