@@ -13,8 +13,11 @@ import { projectToRead, type Scope } from './scope.ts';
 /** What a local reader reads besides the database. */
 export interface LocalSources {
   db: Db;
-  /** A connection of its own for what is polled: SQLite tells a connection only of the writes of others. */
-  pollDb: () => Promise<Db>;
+  /**
+   * A connection of its own for what is polled: SQLite tells a connection only of the writes of others. With a project,
+   * it shows the rows of that project alone.
+   */
+  pollDb: (projectId?: number) => Promise<Db>;
   scope: Scope;
   calendar: Calendar;
   now: () => number;
@@ -109,7 +112,7 @@ export function createLocalReader(sources: LocalSources): Reader {
     deliveries: async (query) => (await sources.webhooks()).deliveries(caller, query),
     async dashboard() {
       const { localDashboard } = await import('./local-dashboard.ts');
-      return localDashboard(await sources.pollDb(), calendar);
+      return localDashboard(await sources.pollDb(idOf(undefined)), calendar);
     },
   };
 }

@@ -38,7 +38,7 @@ export interface ApiOptions {
   webhooks: WebhookService;
   guard: GuardOptions;
   /** A connection of its own for what is polled. */
-  pollDb: () => Promise<Db>;
+  pollDb: (projectId?: number) => Promise<Db>;
   registry: () => Registry;
   random: Random;
   /** gw's state directory. */

@@ -143,10 +143,18 @@ describe('reading commands', () => {
         `gw: this key belongs to project web and does not see "${project}". Use a key of that project, or an admin key\n`,
       ]);
     }
-    expect(await remotely('dashboard', key)).toMatchObject({
-      code: 4,
-      stderr: expect.stringContaining('needs an admin key'),
+    const own = JSON.parse((await remotely('dashboard --json', key)).stdout) as Record<string, unknown>;
+    const all = JSON.parse((await locally('dashboard --json')).stdout) as Record<string, unknown>;
+    expect(all).toMatchObject({ total: { requests: 5 } });
+    expect(own).toMatchObject({
+      total: { requests: 1, blocked_requests: 1, cost_usd: 0 },
+      budgets: [{ id: 'web/monthly' }],
+      models: [{ requests: 1, cost_usd: 0 }],
+      blocked: [{ budget_id: 'web/monthly', requests: 1 }],
     });
+    expect(JSON.stringify(own)).not.toContain('default');
+    const screen = await remotely('dashboard', key);
+    expect([screen.code, screen.stdout.includes('web/monthly')]).toEqual([0, true]);
   }, 60_000);
 
   test('fail alike', async () => {

@@ -285,6 +285,9 @@ describe('the routes of /v1/gw', () => {
     expect(await ask(gateway, 'GET', '/v1/gw/projects', { key })).toMatchObject({
       body: { data: [{ project_id: 'web' }] },
     });
+    expect(await ask(gateway, 'GET', '/v1/gw/dashboard', { key })).toMatchObject({
+      body: { data: { projects: [{ name: 'web' }] } },
+    });
     for (const [method, path] of [
       ['PUT', 'budgets'],
       ['POST', 'budgets/raise'],
@@ -299,7 +302,6 @@ describe('the routes of /v1/gw', () => {
       ['DELETE', 'projects/web'],
       ['PUT', 'prices'],
       ['DELETE', 'prices?model=x'],
-      ['GET', 'dashboard'],
     ] as const) {
       const { status, body } = await ask(gateway, method, `/v1/gw/${path}`, { key });
       expect([method, path, status, body]).toMatchObject([

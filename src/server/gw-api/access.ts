@@ -14,7 +14,7 @@ export interface AccessOptions {
   gateway: Pick<Gateway, 'clock' | 'calendar' | 'settings' | 'catalog' | 'ledger'>;
   db: Db;
   /** A connection of its own for what is polled. */
-  pollDb: () => Promise<Db>;
+  pollDb: (projectId?: number) => Promise<Db>;
   webhooks: WebhookService;
   registry: () => Registry;
   random: Random;

@@ -3,10 +3,12 @@ import { newId, type Random } from '../../ids.ts';
 import { encodeDashboard } from '../../reading/dashboard-wire.ts';
 import type { DashboardFeed, DashboardQuery, Follower, Reader } from '../../reading/reader.ts';
 import type { DashboardView, RequestView } from '../../reading/schemas.ts';
+import type { Caller } from '../../store/accounts/callers.ts';
 
 /** What the daemon keeps of clients that poll. */
 export interface Polls {
   dashboard(
+    caller: Pick<Caller, 'admin' | 'projectId'>,
     reader: Reader,
     query: DashboardQuery,
     unless: string | undefined,
@@ -34,13 +36,15 @@ const MINUTE_MS = 60_000;
 
 export function createPolls({ now, random }: { now: () => number; random: Random }): Polls {
   const tails = new Map<string, Tail>();
-  /** By the reader's calendar, so that a changed time zone begins anew. */
-  let feed: { timezone: string; feed: DashboardFeed; name: string; version: number } | undefined;
+  /** By project, or 0 for all. With the reader's calendar, so that a changed time zone begins anew. */
+  const feeds = new Map<number, { timezone: string; feed: DashboardFeed; name: string; version: number }>();
 
-  async function feedOf(reader: Reader) {
+  async function feedOf(projectId: number, reader: Reader) {
     const { timezone } = await reader.calendar();
-    if (feed?.timezone !== timezone)
-      feed = { timezone, feed: await reader.dashboard(), name: newId('view', random), version: 0 };
+    const cached = feeds.get(projectId);
+    if (cached?.timezone === timezone) return cached;
+    const feed = { timezone, feed: await reader.dashboard(), name: newId('view', random), version: 0 };
+    feeds.set(projectId, feed);
     return feed;
   }
 
@@ -51,8 +55,8 @@ export function createPolls({ now, random }: { now: () => number; random: Random
   }
 
   return {
-    async dashboard(reader, query, unless) {
-      const current = await feedOf(reader);
+    async dashboard({ admin, projectId }, reader, query, unless) {
+      const current = await feedOf(admin ? 0 : projectId, reader);
       if (current.feed.changed()) current.version++;
       // Charts and forecasts move on with each minute.
       const version = `${current.name}.${current.version}.${Math.floor(query.now / MINUTE_MS)}`;

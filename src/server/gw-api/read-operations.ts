@@ -273,8 +273,8 @@ export const READ_OPERATIONS = {
     },
   }),
   'GET /v1/gw/dashboard': operation({
-    summary: 'what the dashboard shows; data is null if nothing changed since the version `unless`',
-    admin: ['the dashboard of all projects', 'gw dashboard'],
+    summary:
+      'what the dashboard shows, of the project of a project key; data is null if nothing changed since the version `unless`',
     query: z.strictObject({
       window: z.enum(WINDOWS).default('day'),
       kind: z.enum(FEED_KINDS).default('all'),
@@ -286,9 +286,9 @@ export const READ_OPERATIONS = {
       version: z.string(),
       data: Dashboard.nullable(),
     }),
-    run: async ({ reader, polls, now, query: { window, kind, text, unless } }) => {
+    run: async ({ caller, reader, polls, now, query: { window, kind, text, unless } }) => {
       const query = { window, filter: { kind, text }, now: now() };
-      return { object: 'dashboard' as const, ...(await polls.dashboard(reader, query, unless)) };
+      return { object: 'dashboard' as const, ...(await polls.dashboard(caller, reader, query, unless)) };
     },
   }),
 };

@@ -1,0 +1,28 @@
+import type { Db } from '../database/open.ts';
+
+/** What has rows of projects, with the column that says which. */
+const TABLES: Readonly<Record<string, string>> = {
+  projects: 'id',
+  keys: 'project_id',
+  budgets: 'project_id',
+  requests: 'project_id',
+  journal: 'project_id',
+  request_log: 'project_id',
+  usage: 'project_id',
+  hourly_usage: 'project_id',
+  journaled_usage: 'project_id',
+  sessions: 'project_id',
+  events: 'project_id',
+  webhook_endpoints: 'project_id',
+};
+
+/**
+ * Restricts a connection to the rows of one project, for good: temporary views stand before the tables, so no statement
+ * of the dashboard can leave the condition out.
+ */
+export function scopeToProject(db: Db, projectId: number): void {
+  for (const [table, column] of Object.entries(TABLES))
+    db.exec(
+      `CREATE TEMP VIEW ${table} AS SELECT * FROM main.${table} WHERE ${column} = ${Math.trunc(projectId)}`,
+    );
+}
