@@ -8,6 +8,7 @@ import type { Source } from './source.ts';
 import type { Size } from './state/layout.ts';
 import { reduce } from './state/reduce.ts';
 import { type Action, initialState, type State } from './state/state.ts';
+import { useDrill } from './use-drill.ts';
 import { useKeys } from './use-keys.ts';
 import { useDetail, usePolling } from './use-polling.ts';
 
@@ -38,6 +39,7 @@ export function App({ source, surface, clock, look, version, baseUrl, readonly }
   useKeys(dispatch);
   usePolling(state, dispatch, source, clock);
   useDetail(state, dispatch, source);
+  useDrill(state, dispatch, source);
   useCommands(state, dispatch, source);
   useSurface(state, dispatch, surface);
   return <Dashboard state={state} version={version} baseUrl={baseUrl} look={look} />;

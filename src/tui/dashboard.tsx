@@ -6,6 +6,7 @@ import { textLine } from '../terminal/styled-lines.ts';
 import { Blocked } from './panels/blocked.tsx';
 import { Budgets } from './panels/budgets.tsx';
 import { Detail } from './panels/detail.tsx';
+import { Drilled } from './panels/drilled.tsx';
 import { Footer } from './panels/footer.tsx';
 import { Header } from './panels/header.tsx';
 import { Help } from './panels/help.tsx';
@@ -65,6 +66,7 @@ function Middle(props: MiddleProps) {
   if (dialog) return <Question dialog={dialog} width={width} height={height} look={look} />;
   if (state.help) return <Help readonly={state.readonly} width={width} height={height} look={look} />;
   if (!data) return <Lines lines={[]} width={width} height={height} />;
+  if (state.drill) return <Drilled drill={state.drill} width={width} height={height} look={look} />;
   const hasDetail = columns.some((panels) => panels.some(({ panel }) => panel === 'detail'));
   if (state.detailOpen && !hasDetail) {
     return <Detail request={state.detail} width={width} height={height} look={look} />;

@@ -1,6 +1,6 @@
 import type { RequestId } from '../ids.ts';
 import type { DashboardFeed } from '../reading/reader.ts';
-import type { RequestView } from '../reading/schemas.ts';
+import type { BudgetView, RequestView, UsageViewRow } from '../reading/schemas.ts';
 import type { AgentView } from './state/agent-view.ts';
 import type { Command, CommandResult } from './state/command.ts';
 import type { DaemonView } from './state/daemon-view.ts';
@@ -8,6 +8,10 @@ import type { DaemonView } from './state/daemon-view.ts';
 /** Where the dashboard reads its data and sends its commands. */
 export interface Source extends DashboardFeed {
   request(id: RequestId): Promise<RequestView | undefined>;
+  /** The sessions that have spent a budget in its period, highest cost first. */
+  sessionsOf(budget: BudgetView): Promise<UsageViewRow[]>;
+  /** The newest requests of a session that the budget counts. */
+  requestsOf(budget: BudgetView, session: string): Promise<RequestView[]>;
   daemon(): Promise<DaemonView>;
   /** The connected agents. Reads their logs. */
   agents(): Promise<readonly AgentView[]>;

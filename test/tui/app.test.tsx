@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { cleanup, render } from 'ink-testing-library';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { UsageViewRow } from '../../src/reading/schemas.ts';
 import { App } from '../../src/tui/app.tsx';
 import type { Source } from '../../src/tui/source.ts';
 import type { AgentView } from '../../src/tui/state/agent-view.ts';
@@ -11,6 +12,25 @@ import { createVirtualClock } from '../support/virtual-clock.ts';
 import { LOOK, NOW, rowAt, sampleData, sampleRequest } from './support/sample.ts';
 
 afterEach(cleanup);
+
+/** A row of the usage of a session. */
+const sessionRow = (session: string, i: number): UsageViewRow => ({
+  session,
+  requests: i + 1,
+  blocked_requests: 0,
+  failed_requests: 0,
+  unpriced_requests: 0,
+  input_tokens: 0,
+  cached_input_tokens: 0,
+  cache_write_tokens: 0,
+  output_tokens: 0,
+  reasoning_tokens: 0,
+  saved_tokens: 0,
+  cost_usd: 3 - i,
+  saved_usd: 0,
+  cost_nano_usd: (3 - i) * 1e9,
+  saved_nano_usd: 0,
+});
 
 /** Starts the dashboard on a virtual clock, with a source that the test controls. */
 async function started({ readonly = false } = {}) {
@@ -26,6 +46,8 @@ async function started({ readonly = false } = {}) {
     written: true,
     reads: 0,
     fault: undefined as Error | undefined,
+    sessions: ['thread-1', 'thread-2', 'unknown'].map(sessionRow),
+    asked: [] as string[],
   };
   const source: Source = {
     changed() {
@@ -43,6 +65,11 @@ async function started({ readonly = false } = {}) {
     },
     request: async (id) => sampleRequest({ id }),
     agents: async () => world.agents,
+    sessionsOf: async () => world.sessions,
+    requestsOf: async (budget, session) => {
+      world.asked.push(`${budget.id} ${session}`);
+      return [sampleRequest({ model: 'first-model' }), sampleRequest({ model: 'second-model' })];
+    },
     daemon: async () => world.daemon,
     async perform(command) {
       performed.push(command);
@@ -194,6 +221,31 @@ describe('the running dashboard', () => {
     expect(frame()).not.toContain('sk-gw-secret');
     await press('x', '\r', 'y');
     expect(frame()).toContain('! no live key with id 1');
+  });
+
+  test('goes from a budget to its sessions, to their requests and to one request, and back', async () => {
+    const { world, press, frame } = await started();
+    await press('1', 'd');
+    expect(frame()).toMatch(/SESSIONS of ci\/monthly: \$/);
+    expect(frame()).toMatch(/>\$3\.00 +1 request +thread-1/);
+    await press('j', 'j');
+    expect(frame()).toMatch(/>\$1\.00 +3 requests +without a session/);
+    await press('\r');
+    expect(world.asked).toEqual([]);
+    await press('k', '\r');
+    expect(world.asked).toEqual(['ci/monthly thread-2']);
+    expect(frame()).toContain('REQUESTS of session thread-2');
+    await press('j');
+    expect(frame()).toMatch(/>.*second-model/);
+    await press('\r');
+    expect(frame()).toMatch(/REQUEST .*\n.*second-model|second-model/s);
+    expect(frame()).not.toContain('first-model');
+    await press('\u001b');
+    expect(frame()).toContain('first-model');
+    await press('\u001b');
+    expect(frame()).toContain('SESSIONS of');
+    await press('\u001b');
+    expect(frame()).toContain('BUDGETS');
   });
 
   test('copies an id', async () => {

@@ -97,6 +97,27 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     expect(screen).not.toContain('BUDGETS');
   });
 
+  test('leads from a budget to the session that spent it, and to its request', async () => {
+    const cli = cliHome();
+    await cli.run(['budget', 'set', '5']);
+    const timeMs = Date.now();
+    await cli.record(
+      { timeMs, costNanoUsd: 2e9, model: 'gpt-4.1', agent: 'codex', session: 'thread-1' },
+      { timeMs, costNanoUsd: 1e9, model: 'o4-mini' },
+    );
+    const terminal = await gw(cli, 'dashboard');
+    await terminal.until(/o4-mini/);
+    await terminal.press('1');
+    await terminal.press('d');
+    await terminal.until(/SESSIONS of default\/daily[\s\S]*>\$2\.00 .*thread-1[\s\S]*without a session/);
+    await terminal.press('Enter');
+    await terminal.until(/REQUESTS of session thread-1[\s\S]*>.*\$2\.00.*gpt-4\.1/);
+    await terminal.press('Enter');
+    await terminal.until(/ REQUEST [\s\S]*gpt-4\.1/);
+    await terminal.press('q');
+    await ended(terminal, 0);
+  });
+
   test('obeys every key, without a daemon', async () => {
     const cli = cliHome();
     await cli.run(['projects', 'add', 'web']);

@@ -99,6 +99,7 @@ async function show(context: Context, options: Options, resources: Resources): P
 }
 
 async function sourceOf(context: Context, { reader, admin }: GatewayAccess): Promise<Source> {
+  const { budgetDrill } = await import('../../tui/budget-drill.ts');
   const { createActions } = await import('../../tui/actions.ts');
   const feed = await reader.dashboard();
   return {
@@ -108,6 +109,7 @@ async function sourceOf(context: Context, { reader, admin }: GatewayAccess): Pro
       const agents = await checkConnectedAgents(context, reader);
       return agents.map(({ agent, bypassed }) => ({ name: agent.name, bypassed: bypassed ?? 0 }));
     },
+    ...budgetDrill(reader, () => context.clock.now()),
     daemon: async () => viewOf(await daemonState(context).catch(stateOf)),
     perform: createActions(admin),
   };

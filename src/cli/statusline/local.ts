@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createCalendar, isTimezone, systemTimezone } from '../../calendar.ts';
-import { resolvePaths } from '../../paths.ts';
+import { isAlive, readDaemonInfo } from '../../daemon-info.ts';
+import { type Paths, resolvePaths } from '../../paths.ts';
 import { openToRead, readStatusFigures, type StatusFigures } from '../../store/dashboard/status-line.ts';
 import { statusText } from './line.ts';
 
@@ -14,7 +15,7 @@ export function localLine(env: Environment, sessionId: string, now: number): str
   const paths = resolvePaths(env);
   return statusText(
     figuresIn(paths.database, sessionId, timezoneOf(env, paths.config), now),
-    isAlive(paths.daemonInfo),
+    isRunning(paths),
   );
 }
 
@@ -41,15 +42,9 @@ function timezoneOf(env: Environment, configPath: string): string {
 }
 
 /** Whether the process of daemon.json lives. The lock would tell for sure, but a look at it can make a start fail. */
-function isAlive(infoPath: string): boolean {
-  const pid = fieldOf(infoPath, 'pid');
-  if (typeof pid !== 'number') return false;
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
+function isRunning(paths: Paths): boolean {
+  const { pid } = readDaemonInfo(paths);
+  return pid !== undefined && isAlive(pid);
 }
 
 function fieldOf(path: string, name: string): unknown {

@@ -40,7 +40,16 @@ export function Footer({ search, notice, readonly, width, look }: FooterProps) {
   );
 }
 
-const KEYS = ['1-3 panel', 'j/k move', 'enter detail', 'f filter', '/ search', 'w window', 'p pause'];
+const KEYS = [
+  '1-3 panel',
+  'j/k move',
+  'enter detail',
+  'f filter',
+  '/ search',
+  'w window',
+  'p pause',
+  'd sessions',
+];
 const ACTIONS = ['b raise budget', 'n new key', 'x revoke key', 's pause project', 'S stop all', 'r replay'];
 const LAST = '? help  q quit';
 

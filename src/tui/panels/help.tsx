@@ -14,6 +14,7 @@ const KEYS: readonly [string, string][] = [
   ['1 2 3, tab', 'budgets, requests, webhooks'],
   ['j k g G', 'move; a selected request holds the feed'],
   ['enter', 'detail of a request; raise a budget; replay a webhook'],
+  ['d', 'sessions of the selected budget; enter: their requests'],
   ['esc', 'back: detail, selection, filter'],
   ['f', 'filter: all, blocked, failed, unpriced'],
   ['/', 'search by model or project'],

@@ -3,8 +3,10 @@ import { FEED_KINDS } from '../../store/dashboard/feed.ts';
 import { WINDOWS } from '../../store/dashboard/reader.ts';
 import { clean } from '../../terminal/text.ts';
 import { askAmount, askForKey, askForPause, askForReplay, askForRevocation, askToStopAll } from './dialog.ts';
+import { type Drill, drillInto, enterDrill, leaveDrill, moveInDrill } from './drill.ts';
+import type { Move } from './move.ts';
 import { pressInDialog } from './press-dialog.ts';
-import { type Move, moveTo, selectedBudget, selectedWebhook } from './selection.ts';
+import { moveTo, selectedBudget, selectedWebhook } from './selection.ts';
 import { detailId, focusOf, PANELS, type State } from './state.ts';
 
 const MAX_SEARCH = 60;
@@ -30,7 +32,27 @@ export function press(previous: State, key: string): State {
   if (state.dialog) return pressInDialog(state, state.dialog, key);
   if (state.search !== null) return pressInSearch(state, state.search, key);
   if (state.help) return key === 'q' ? { ...state, quit: 0 } : { ...state, help: false };
+  if (state.drill) return pressInDrill(state, state.drill, key);
   return pressInPanels(state, key);
+}
+
+function pressInDrill(state: State, drill: Drill, key: string): State {
+  const move = MOVES[key];
+  if (move !== undefined) return { ...state, drill: moveInDrill(drill, move) };
+  switch (key) {
+    case 'q':
+      return { ...state, quit: 0 };
+    case '?':
+      return { ...state, help: true };
+    case 'enter':
+    case 'd':
+      return { ...state, drill: enterDrill(drill) };
+    case 'escape':
+    case 'backspace':
+      return { ...state, drill: leaveDrill(drill) };
+    default:
+      return state;
+  }
 }
 
 function pressInSearch(state: State, text: string, key: string): State {
@@ -60,6 +82,12 @@ function pressInPanels(state: State, key: string): State {
       return { ...state, focus: nextOf(PANELS, state.focus, -1) };
     case 'enter':
       return enter(state);
+    case 'd': {
+      const budget = selectedBudget(state);
+      return budget
+        ? { ...state, drill: drillInto(budget) }
+        : notice(state, 'no budgets yet. To set one: gw budget set 5');
+    }
     case 'f':
       return followFeed({
         ...state,

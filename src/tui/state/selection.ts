@@ -1,9 +1,7 @@
 import type { BudgetView } from '../../reading/schemas.ts';
 import type { WebhookHealth } from '../../store/dashboard/webhook-health.ts';
+import type { Move } from './move.ts';
 import { budgetsOf, feedOf, focusOf, type State } from './state.ts';
-
-/** A number of rows, or an end of the list. */
-export type Move = number | 'first' | 'last';
 
 /** Moves the selection in the focused panel. */
 export function moveTo(state: State, move: Move): State {

@@ -8,6 +8,7 @@ import { byUrgency } from './budget-order.ts';
 import type { CommandResult } from './command.ts';
 import type { DaemonView } from './daemon-view.ts';
 import type { Dialog } from './dialog.ts';
+import type { Drill } from './drill.ts';
 import { collapseFeed, type FeedEntry } from './feed-entry.ts';
 import { layoutOf, type Size } from './layout.ts';
 
@@ -38,6 +39,8 @@ export interface State {
   heldFeed: FeedEntry[] | null;
   detail: RequestView | null;
   detailOpen: boolean;
+  /** What is shown instead of the panels, on the way from a budget to a request. */
+  drill: Drill | null;
   help: boolean;
   /** The search being typed. */
   search: string | null;
@@ -55,6 +58,7 @@ export type Action =
   | { type: 'daemon'; daemon: DaemonView; now: number }
   | { type: 'agents'; agents: readonly AgentView[] }
   | { type: 'detail'; detail: RequestView | null }
+  | ({ type: 'drill' } & Partial<Pick<Drill, 'sessions' | 'requests' | 'problem'>>)
   | { type: 'resize'; size: Size }
   | { type: 'done'; result: CommandResult }
   | { type: 'failed'; message: string }
@@ -78,6 +82,7 @@ export function initialState({ size, readonly, now }: { size: Size; readonly: bo
     heldFeed: null,
     detail: null,
     detailOpen: false,
+    drill: null,
     help: false,
     search: null,
     dialog: null,
@@ -131,6 +136,10 @@ export function receive(state: State, action: Exclude<Action, { type: 'press' }>
       return isEqual(action.agents, state.agents) ? state : { ...state, agents: action.agents };
     case 'detail':
       return { ...state, detail: action.detail };
+    case 'drill': {
+      const { type: _, ...found } = action;
+      return { ...state, drill: state.drill && { ...state.drill, ...found } };
+    }
     case 'resize':
       return { ...state, size: action.size };
     case 'done':

@@ -1,0 +1,72 @@
+import { formatUsd } from '../../money.ts';
+import type { RequestView, UsageViewRow } from '../../reading/schemas.ts';
+import type { Look } from '../../terminal/look.ts';
+import { plural, tokens } from '../../terminal/numbers.ts';
+import { costOf } from '../../terminal/request-words.ts';
+import { heading, textLine } from '../../terminal/styled-lines.ts';
+import { clean, pad } from '../../terminal/text.ts';
+import { chosenSession, type Drill } from '../state/drill.ts';
+import { topFor } from '../state/selection.ts';
+import { Detail } from './detail.tsx';
+import { Lines } from './lines.tsx';
+
+export interface DrilledProps {
+  drill: Drill;
+  width: number;
+  height: number;
+  look: Look;
+}
+
+/** The sessions that have spent a budget, the requests of one, or one request. */
+export function Drilled({ drill, width, height, look }: DrilledProps) {
+  const { budget, sessions, requests, problem } = drill;
+  const selected = requests?.[drill.request];
+  if (drill.detailOpen && selected)
+    return <Detail request={selected} width={width} height={height} look={look} />;
+  const session = chosenSession(drill);
+  const title =
+    session === undefined
+      ? `SESSIONS of ${budget.id}: ${formatUsd(budget.spent_nano_usd)} spent`
+      : `REQUESTS of session ${clean(session)}`;
+  const [texts, at] =
+    session === undefined
+      ? [sessions?.map(sessionText), drill.session]
+      : [requests?.map((each) => requestText(each, look)), drill.request];
+  const rows = rowsOf(texts, problem, at, { width, height: height - 2, look });
+  const hint = textLine(' j/k move   enter opens   esc back', width, look, look.palette.dim);
+  return <Lines lines={[heading({ title }, width, look), hint, ...rows]} width={width} height={height} />;
+}
+
+function rowsOf(
+  texts: string[] | undefined,
+  problem: string | null,
+  at: number,
+  { width, height, look }: { width: number; height: number; look: Look },
+): string[] {
+  if (problem !== null) return [textLine(` ${problem}`, width, look, look.palette.bad)];
+  if (texts === undefined) return [textLine(' reading ...', width, look)];
+  if (texts.length === 0) return [textLine(' nothing in this period', width, look)];
+  const top = topFor(at, height, texts.length);
+  return texts
+    .slice(top, top + height)
+    .map((text, i) =>
+      top + i === at
+        ? textLine(`>${text}`, width, look, look.palette.accent)
+        : textLine(` ${text}`, width, look),
+    );
+}
+
+const COST_CELLS = 12;
+
+function sessionText({ session = '', requests, cost_nano_usd }: UsageViewRow): string {
+  const name = session === 'unknown' ? 'without a session' : clean(session);
+  return `${pad(formatUsd(cost_nano_usd), COST_CELLS)}${pad(plural(requests, 'request'), 15)}${name}`;
+}
+
+function requestText(request: RequestView, look: Look): string {
+  const { created_at, model, asked_model, status, input_tokens, output_tokens, cost_nano_usd, flags } =
+    request;
+  const cost = costOf({ costNanoUsd: cost_nano_usd, flags });
+  const amount = `${tokens(input_tokens)}>${tokens(output_tokens)}`;
+  return `${look.times.time(Date.parse(created_at))} ${pad(cost, COST_CELLS)}${pad(amount, 14)}${pad(String(status || '-'), 5)}${clean(model || asked_model)}`;
+}
