@@ -153,6 +153,8 @@ export async function removeBudget(db: Db, project: Project, place: BudgetPlace,
     const each = findEach(db, project, place.period, scope.kind);
     if (each) {
       const value = scope.kind === 'key' ? String(scope.keyId) : scope.value;
+      // The key may have been a member before it took over the label of this budget.
+      removeMembers(db, each.id, now, value);
       makeMember(db, existing.id, { parentId: each.id, value });
       return;
     }
@@ -237,8 +239,8 @@ function insert(
 }
 
 /**
- * Returns whether the terms or raises differ. Raises for a time end: the new cap is what the user wants now. A member of a cap for
- * each becomes a budget of its own.
+ * Returns whether the terms or raises differ. Raises for a time end: the new cap is what the user wants now. A member
+ * of a cap for each becomes a budget of its own.
  */
 function update(db: Db, existing: StoredBudget, settings: BudgetSettings, scope: ScopeColumns): boolean {
   const { alert, alerts } = alertColumns(settings) ?? existing;
@@ -253,7 +255,8 @@ function update(db: Db, existing: StoredBudget, settings: BudgetSettings, scope:
     .run(existing.id);
   db.prepare(
     `UPDATE budgets SET cap_nano_usd = ?, alert_percent = ?, alert_percents = ?, window_ms = ?, cap_version = ?,
-     parent_id = 0, scope_value = ?, key_id = iif(scope_kind = 'run', key_id, ?) WHERE id = ?`,
+     parent_id = 0, scope_value = iif(parent_id = 0, scope_value, ?), key_id = iif(scope_kind = 'run', key_id, ?)
+     WHERE id = ?`,
   ).run(
     settings.capNanoUsd,
     alert,

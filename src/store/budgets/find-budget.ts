@@ -51,7 +51,7 @@ export function findBudget(
     .prepare<[Record<string, string | number>], StoredBudget>(
       `SELECT ${COLUMNS} FROM budgets WHERE project_id = @projectId AND period = @period AND repo = @repo
        AND scope_kind = @kind AND removed_at IS NULL
-       AND (scope_value = @value OR (scope_kind = 'key' AND key_id = @keyId)) ORDER BY parent_id, id LIMIT 1`,
+       AND (scope_value = @value OR (scope_kind = 'key' AND key_id = @keyId)) ORDER BY parent_id, key_id <> @keyId, id LIMIT 1`,
     )
     .get({ projectId: project.id, period, repo, kind, value, keyId });
 }
@@ -71,8 +71,9 @@ export function scopeColumns(db: Db, project: Project, scope: Scope | undefined)
   if (scope === undefined) return { kind: '', value: '', keyId: 0 };
   if (scope.kind !== 'key') return { kind: scope.kind, value: scope.value, keyId: 0 };
   const keys = db
-    .prepare<[Record<string, string | number>], { id: number; label: string | null }>(
-      `SELECT id, label FROM keys WHERE project_id = @projectId AND (label = @value OR CAST(id AS TEXT) = @value)
+    .prepare<[Record<string, string | number>], { id: number; label: string | null; others: number }>(
+      `SELECT id, label, (SELECT count(*) FROM keys o WHERE o.project_id = k.project_id AND o.label = k.label
+         AND o.id <> k.id AND o.revoked_at IS NULL) AS others FROM keys k WHERE project_id = @projectId AND (label = @value OR CAST(id AS TEXT) = @value)
        ORDER BY label IS @value, revoked_at IS NULL, id`,
     )
     .all({ projectId: project.id, value: scope.value });
@@ -82,5 +83,7 @@ export function scopeColumns(db: Db, project: Project, scope: Scope | undefined)
       `project ${project.name} has no key "${scope.value}": use its label or id. See: gw keys list -p ${project.name}`,
       'scope',
     );
-  return { kind: 'key', value: key.label ?? String(key.id), keyId: key.id };
+  // A label that other keys have too, or that reads as an id, names none.
+  const isName = key.label !== null && key.others === 0 && !/^\d+$/.test(key.label);
+  return { kind: 'key', value: isName ? (key.label ?? '') : String(key.id), keyId: key.id };
 }

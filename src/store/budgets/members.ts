@@ -92,9 +92,10 @@ export function changeMembers(
   for (const member of members) balances.announce(projectId, member.id, member);
 }
 
-/** Call it within a write transaction. */
-export function removeMembers(db: Db, id: number, now: number): void {
+/** Removes all members of a cap for each, or that of one value. Call it within a write transaction. */
+export function removeMembers(db: Db, id: number, now: number, value: string | null = null): void {
   db.prepare(
-    'UPDATE budgets SET removed_at = ? WHERE parent_id = ? AND parent_id <> 0 AND removed_at IS NULL',
-  ).run(now, id);
+    `UPDATE budgets SET removed_at = @now WHERE parent_id = @id AND parent_id <> 0 AND removed_at IS NULL
+     AND (@value IS NULL OR scope_value = @value)`,
+  ).run({ id, now, value });
 }

@@ -110,8 +110,21 @@ test('a cap counts one key, by its label or id, and a new key takes over its lab
   expect(await spend(shop, 60, { keyId: 8 })).toEqual(['blocked', 'p1/daily@key:8']);
   expect(await spend(shop, 1, { keyId: 7 })).toEqual(['blocked', 'p1/daily@key:ci']);
   insert.run(9, Buffer.from('9'), 'ci');
-  await shop.budget({ period: 'daily', capNanoUsd: 120, scope: { kind: 'key', value: 'ci' } });
+  insert.run(10, Buffer.from('10'), '8');
+  const nameOf = async (value: string) =>
+    budgetName(
+      (await shop.budget({ period: 'daily', capNanoUsd: 120, scope: { kind: 'key', value } })).budget,
+    );
+  // A label that two keys have, or that reads as an id, names none.
+  expect([await nameOf('9'), await nameOf('10')]).toEqual(['p1/daily@key:9', 'p1/daily@key:10']);
+  expect(await spend(shop, 120, { keyId: 9 })).toEqual(['held', 0]);
+  shop.db.exec('UPDATE keys SET revoked_at = 1 WHERE id = 7');
+  await removeBudget(shop.db, project, { period: 'daily', scope: { kind: 'key', value: '9' } }, NOON);
+  expect(await nameOf('ci')).toBe('p1/daily@key:ci');
   expect(await spend(shop, 21, { keyId: 9 })).toEqual(['blocked', 'p1/daily@key:ci']);
+  await removeBudget(shop.db, project, { period: 'daily', scope: { kind: 'key', value: 'ci' } }, NOON);
+  expect(await spend(shop, 1, { keyId: 9 })).toEqual(['blocked', 'p1/daily@key:9']);
+  checkDatabase(shop.db);
   await expect(
     shop.budget({ period: 'daily', capNanoUsd: 1, scope: { kind: 'key', value: 'nobody' } }),
   ).rejects.toThrow('project p1 has no key "nobody": use its label or id. See: gw keys list -p p1');
