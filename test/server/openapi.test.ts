@@ -142,6 +142,8 @@ test('every route answers as the document says, field for field', async () => {
   await call('GET /v1/gw/requests', {}, { query: `?cursor=${page.next_cursor}` });
   const calls = await call('GET /v1/gw/calls', {}, { query: `?agent=codex&since=${EARLY}&until=${LATE}` });
   expect(calls.data).toMatchObject([{ id, upstream_message_id: expect.any(String) }]);
+  const ofUnknown = await call('GET /v1/gw/calls', {}, { query: `?agent=&since=${EARLY}&until=${LATE}` });
+  expect(ofUnknown.data).toHaveLength(1);
   await call('GET /v1/gw/requests/{id}', { id });
   await call('GET /v1/requests/{id}', { id });
   await call('POST /v1/requests/{id}/feedback', { id }, { body: { good: true } });
