@@ -63,6 +63,10 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     router: ['database', 'ledger'],
     dashboard: ['database', 'ledger', 'requests'],
   },
+  reading: {
+    '': [],
+    local: [''],
+  },
   agents: {
     logs: [],
     run: [],

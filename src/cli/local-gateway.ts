@@ -1,5 +1,5 @@
 import { createCalendar } from '../calendar.ts';
-import { createLocalReader } from '../reading/local-reader.ts';
+import { createLocalReader } from '../reading/local/reader.ts';
 import { DEFAULT_PROJECT } from '../store/accounts/project.ts';
 import { findProject } from '../store/accounts/projects.ts';
 import { type Db, openDatabase } from '../store/database/open.ts';
@@ -61,7 +61,7 @@ function accessTo(context: Context, db: Db, polled: Db[]): GatewayAccess {
   return {
     reader,
     async admin() {
-      const { createLocalAdmin } = await import('../reading/local-admin.ts');
+      const { createLocalAdmin } = await import('../reading/local/admin.ts');
       return createLocalAdmin({
         db,
         scope,

@@ -1,6 +1,6 @@
 import type { Calendar } from '../calendar.ts';
 import { badRequest, budgetForbidden, notFound } from '../errors.ts';
-import { conditionsOf } from '../reading/request-conditions.ts';
+import { conditionsOf } from '../reading/local/request-conditions.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import type { Db } from '../store/database/open.ts';
 import { GROUP_BYS, GROUP_CHOICES, type GroupBy } from '../store/reports/query.ts';

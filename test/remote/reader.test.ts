@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { createCalendar } from '../../src/calendar.ts';
 import { formatRequestId, parseRequestId } from '../../src/ids.ts';
-import { localDashboard } from '../../src/reading/local-dashboard.ts';
+import { localDashboard } from '../../src/reading/local/dashboard.ts';
 import type { Reader } from '../../src/reading/reader.ts';
 import { connectRemote } from '../../src/remote/client.ts';
 import { createRemoteReader } from '../../src/remote/reader.ts';

@@ -1,6 +1,6 @@
-import type { Calendar } from '../calendar.ts';
-import { createKey, revokeKey, rotateKey } from '../store/accounts/keys.ts';
-import { removePrice, setPrice } from '../store/accounts/prices.ts';
+import type { Calendar } from '../../calendar.ts';
+import { createKey, revokeKey, rotateKey } from '../../store/accounts/keys.ts';
+import { removePrice, setPrice } from '../../store/accounts/prices.ts';
 import {
   createProject,
   findProject,
@@ -9,16 +9,16 @@ import {
   setAllPaused,
   setPaused,
   setPlan,
-} from '../store/accounts/projects.ts';
-import { deleteRecords } from '../store/archive/delete-records.ts';
-import { budgetResponse } from '../store/budgets/budget-response.ts';
-import { removeBudget, setBudget } from '../store/budgets/budgets.ts';
-import { raiseBudget } from '../store/budgets/raise-budget.ts';
-import type { Db } from '../store/database/open.ts';
-import { isoTime } from '../store/ledger/standing.ts';
-import type { WebhookService } from '../webhooks/service.ts';
-import type { Admin } from './admin.ts';
-import type { BudgetView } from './schemas.ts';
+} from '../../store/accounts/projects.ts';
+import { deleteRecords } from '../../store/archive/delete-records.ts';
+import { budgetResponse } from '../../store/budgets/budget-response.ts';
+import { removeBudget, setBudget } from '../../store/budgets/budgets.ts';
+import { raiseBudget } from '../../store/budgets/raise-budget.ts';
+import type { Db } from '../../store/database/open.ts';
+import { isoTime } from '../../store/ledger/standing.ts';
+import type { WebhookService } from '../../webhooks/service.ts';
+import type { Admin } from '../admin.ts';
+import type { BudgetView } from '../schemas.ts';
 import type { Scope } from './scope.ts';
 
 /** What a local admin works with besides the database. */

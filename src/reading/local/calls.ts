@@ -1,8 +1,8 @@
-import { formatRequestId } from '../ids.ts';
-import type { Db } from '../store/database/open.ts';
-import { listCalls } from '../store/requests/recorded-calls.ts';
-import type { CallView } from './call-schema.ts';
-import type { CallsQuery } from './reader.ts';
+import { formatRequestId } from '../../ids.ts';
+import type { Db } from '../../store/database/open.ts';
+import { listCalls } from '../../store/requests/recorded-calls.ts';
+import type { CallView } from '../call-schema.ts';
+import type { CallsQuery } from '../reader.ts';
 import { projectToRead, type Scope } from './scope.ts';
 
 /** The calls of an agent that came through gw, oldest first. */

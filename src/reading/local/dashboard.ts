@@ -1,9 +1,9 @@
-import type { Calendar } from '../calendar.ts';
-import { budgetResponse } from '../store/budgets/budget-response.ts';
-import { createDashboardReader } from '../store/dashboard/reader.ts';
-import type { Db } from '../store/database/open.ts';
-import type { DashboardFeed } from './reader.ts';
-import type { BudgetView } from './schemas.ts';
+import type { Calendar } from '../../calendar.ts';
+import { budgetResponse } from '../../store/budgets/budget-response.ts';
+import { createDashboardReader } from '../../store/dashboard/reader.ts';
+import type { Db } from '../../store/database/open.ts';
+import type { DashboardFeed } from '../reader.ts';
+import type { BudgetView } from '../schemas.ts';
 
 /** Polls the database. `db` must be a connection that writes nothing itself; it may be read-only. */
 export function localDashboard(db: Db, calendar: Calendar): DashboardFeed {

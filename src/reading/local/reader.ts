@@ -1,13 +1,13 @@
-import type { Calendar } from '../calendar.ts';
-import type { Settings } from '../config/settings.ts';
-import { notFound } from '../errors.ts';
-import type { Catalog } from '../pricing/catalog.ts';
-import type { Registry } from '../providers/registry.ts';
-import type { Db } from '../store/database/open.ts';
-import type { Standing } from '../store/ledger/standing.ts';
-import type { WebhookService } from '../webhooks/service.ts';
-import type { Reader } from './reader.ts';
-import type { BudgetView } from './schemas.ts';
+import type { Calendar } from '../../calendar.ts';
+import type { Settings } from '../../config/settings.ts';
+import { notFound } from '../../errors.ts';
+import type { Catalog } from '../../pricing/catalog.ts';
+import type { Registry } from '../../providers/registry.ts';
+import type { Db } from '../../store/database/open.ts';
+import type { Standing } from '../../store/ledger/standing.ts';
+import type { WebhookService } from '../../webhooks/service.ts';
+import type { Reader } from '../reader.ts';
+import type { BudgetView } from '../schemas.ts';
 import { projectToRead, type Scope } from './scope.ts';
 
 /** What a local reader reads besides the database. */
@@ -37,34 +37,34 @@ export function createLocalReader(sources: LocalSources): Reader {
   return {
     calendar: async () => calendar,
     async usage(filter) {
-      const { readUsage } = await import('./local-usage.ts');
+      const { readUsage } = await import('./usage.ts');
       const projectId = idOf(filter.project);
       const name = filter.project ?? (scope.admin ? null : scope.project);
       return readUsage({ db, scope, calendar, projectId }, filter, name);
     },
     async usageTrends(filter) {
-      const { readTrends } = await import('./local-usage.ts');
+      const { readTrends } = await import('./usage.ts');
       return readTrends({ db, scope, calendar, projectId: idOf(filter.project) }, filter);
     },
-    requests: async (query) => (await import('./local-requests.ts')).readRequests({ db, scope }, query),
-    request: async (id) => (await import('./local-requests.ts')).readRequest({ db, scope }, id),
+    requests: async (query) => (await import('./requests.ts')).readRequests({ db, scope }, query),
+    request: async (id) => (await import('./requests.ts')).readRequest({ db, scope }, id),
     async sessions(query) {
-      const { readSessions } = await import('./local-sessions.ts');
+      const { readSessions } = await import('./sessions.ts');
       return readSessions({ db, projectId: idOf(query.project) }, query);
     },
     async followRequests(filter) {
-      const { followMatching } = await import('./local-requests.ts');
+      const { followMatching } = await import('./requests.ts');
       return followMatching({ db: await sources.pollDb(), scope }, filter, now);
     },
-    calls: async (query) => (await import('./local-calls.ts')).readCalls({ db, scope }, query),
+    calls: async (query) => (await import('./calls.ts')).readCalls({ db, scope }, query),
     budgets: async ({ project, repo }) => {
       const all = await readBudgets(sources, idOf(project));
       return all.filter((budget) => repo === undefined || budget.repo === null || budget.repo === repo);
     },
     async keys({ project, revoked = false }) {
-      const { listKeys } = await import('../store/accounts/keys.ts');
-      const { viewKey } = await import('./account-views.ts');
-      const { readKeyUsage } = await import('../store/accounts/key-usage.ts');
+      const { listKeys } = await import('../../store/accounts/keys.ts');
+      const { viewKey } = await import('../account-views.ts');
+      const { readKeyUsage } = await import('../../store/accounts/key-usage.ts');
       const keys = await listKeys(db, idOf(project));
       const usage = readKeyUsage(db);
       return keys
@@ -72,20 +72,20 @@ export function createLocalReader(sources: LocalSources): Reader {
         .map((key) => viewKey(key, usage.get(key.id)));
     },
     async projects() {
-      const { listProjects } = await import('../store/accounts/projects.ts');
-      const { viewProject } = await import('./account-views.ts');
+      const { listProjects } = await import('../../store/accounts/projects.ts');
+      const { viewProject } = await import('../account-views.ts');
       const projects = await listProjects(db);
       return projects.filter(({ id }) => scope.admin || id === scope.projectId).map(viewProject);
     },
     async prices() {
-      const { listPrices } = await import('../store/accounts/prices.ts');
-      const { viewPrice } = await import('./price-views.ts');
+      const { listPrices } = await import('../../store/accounts/prices.ts');
+      const { viewPrice } = await import('../price-views.ts');
       return (await listPrices(db)).map(viewPrice);
     },
     async pricesInForce(model) {
       // Loads the bundled price table, which is large.
-      const { knownPrices } = await import('./known-prices.ts');
-      const { viewPriceInForce } = await import('./price-views.ts');
+      const { knownPrices } = await import('../known-prices.ts');
+      const { viewPriceInForce } = await import('../price-views.ts');
       const configured = Object.keys(sources.settings().providers);
       const prices = knownPrices(model, { catalog: await sources.catalog(), configured });
       if (prices.length > 0) return prices.map(viewPriceInForce);
@@ -96,22 +96,22 @@ export function createLocalReader(sources: LocalSources): Reader {
       );
     },
     async providers() {
-      const { viewProviders } = await import('./account-views.ts');
+      const { viewProviders } = await import('../account-views.ts');
       return viewProviders(await sources.registry());
     },
     async status() {
-      const { readStatus } = await import('./local-status.ts');
+      const { readStatus } = await import('./status.ts');
       return readStatus(sources, await readBudgets(sources, idOf(undefined)));
     },
     async distrustedBounds() {
-      const { readDistrustedBounds } = await import('../store/budgets/distrusted-bounds.ts');
-      const { viewBound } = await import('./account-views.ts');
+      const { readDistrustedBounds } = await import('../../store/budgets/distrusted-bounds.ts');
+      const { viewBound } = await import('../account-views.ts');
       return readDistrustedBounds(db, now()).map(viewBound);
     },
     webhooks: async ({ project }) => (await sources.webhooks()).list(caller, project),
     deliveries: async (query) => (await sources.webhooks()).deliveries(caller, query),
     async dashboard() {
-      const { localDashboard } = await import('./local-dashboard.ts');
+      const { localDashboard } = await import('./dashboard.ts');
       return localDashboard(await sources.pollDb(idOf(undefined)), calendar);
     },
   };
@@ -122,8 +122,8 @@ async function readBudgets(
   { db, standings, now }: LocalSources,
   projectId: number | undefined,
 ): Promise<BudgetView[]> {
-  const { budgetResponse } = await import('../store/budgets/budget-response.ts');
-  const { projectIds } = await import('../store/accounts/projects.ts');
+  const { budgetResponse } = await import('../../store/budgets/budget-response.ts');
+  const { projectIds } = await import('../../store/accounts/projects.ts');
   const all = await standings(projectId === undefined ? projectIds(db) : [projectId]);
   // The schema's test validates the fields.
   return all.map((standing) => budgetResponse(standing, now(), { nano: true }) as BudgetView);

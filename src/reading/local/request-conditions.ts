@@ -1,10 +1,10 @@
-import { badRequest } from '../errors.ts';
-import { listKeys } from '../store/accounts/keys.ts';
-import type { Db } from '../store/database/open.ts';
-import type { UsageConditions } from '../store/reports/query.ts';
-import type { RequestConditions } from './reader.ts';
+import { badRequest } from '../../errors.ts';
+import { listKeys } from '../../store/accounts/keys.ts';
+import type { Db } from '../../store/database/open.ts';
+import type { UsageConditions } from '../../store/reports/query.ts';
+import type { RequestConditions } from '../reader.ts';
+import { parseStatus, STATUS_NAMES, type StatusFilter } from '../status-filter.ts';
 import { projectToRead, type Scope } from './scope.ts';
-import { parseStatus, STATUS_NAMES, type StatusFilter } from './status-filter.ts';
 
 /** The conditions as the store takes them. Throws GwError 400, 403 and 404. */
 export async function conditionsOf(

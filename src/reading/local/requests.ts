@@ -1,19 +1,19 @@
-import { notFound } from '../errors.ts';
-import { parseRequestId } from '../ids.ts';
-import { createRequestFollower } from '../store/dashboard/follow-requests.ts';
-import type { Db } from '../store/database/open.ts';
+import { notFound } from '../../errors.ts';
+import { parseRequestId } from '../../ids.ts';
+import { createRequestFollower } from '../../store/dashboard/follow-requests.ts';
+import type { Db } from '../../store/database/open.ts';
 import {
   getRequest,
   type LoggedRequest,
   listRequests,
   type RequestFilter,
-} from '../store/requests/request-log.ts';
-import { requestResponse } from '../store/requests/request-response.ts';
-import type { Follower, RequestsFilter, RequestsQuery } from './reader.ts';
+} from '../../store/requests/request-log.ts';
+import { requestResponse } from '../../store/requests/request-response.ts';
+import type { Follower, RequestsFilter, RequestsQuery } from '../reader.ts';
+import type { RequestView } from '../schemas.ts';
+import type { StatusFilter } from '../status-filter.ts';
 import { conditionsOf, statusOf } from './request-conditions.ts';
-import type { RequestView } from './schemas.ts';
 import { projectToRead, type Scope } from './scope.ts';
-import type { StatusFilter } from './status-filter.ts';
 
 interface Source {
   db: Db;

@@ -1,6 +1,6 @@
-import { budgetForbidden } from '../errors.ts';
-import { findProject } from '../store/accounts/projects.ts';
-import type { Db } from '../store/database/open.ts';
+import { budgetForbidden } from '../../errors.ts';
+import { findProject } from '../../store/accounts/projects.ts';
+import type { Db } from '../../store/database/open.ts';
 
 /** Whose records a reader shows: those of one project, or all. */
 export interface Scope {

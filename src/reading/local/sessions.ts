@@ -1,9 +1,9 @@
-import { notFound } from '../errors.ts';
-import { usdNumber } from '../money.ts';
-import type { Db } from '../store/database/open.ts';
-import { listSessions, type Session } from '../store/reports/sessions.ts';
-import type { SessionsQuery } from './reader.ts';
-import type { SessionView } from './schemas.ts';
+import { notFound } from '../../errors.ts';
+import { usdNumber } from '../../money.ts';
+import type { Db } from '../../store/database/open.ts';
+import { listSessions, type Session } from '../../store/reports/sessions.ts';
+import type { SessionsQuery } from '../reader.ts';
+import type { SessionView } from '../schemas.ts';
 
 /** The sessions that match, the last active first. Throws GwError 404 for an id that none has. */
 export function readSessions(

@@ -1,8 +1,8 @@
-import { usdNumber } from '../money.ts';
-import { describeExcess, readDistrustedBounds } from '../store/budgets/distrusted-bounds.ts';
-import { usageReport } from '../store/reports/usage-report.ts';
-import type { LocalSources } from './local-reader.ts';
-import type { BudgetView, StatusView } from './schemas.ts';
+import { usdNumber } from '../../money.ts';
+import { describeExcess, readDistrustedBounds } from '../../store/budgets/distrusted-bounds.ts';
+import { usageReport } from '../../store/reports/usage-report.ts';
+import type { BudgetView, StatusView } from '../schemas.ts';
+import type { LocalSources } from './reader.ts';
 import { projectToRead } from './scope.ts';
 
 /** Today's usage, the budgets, the providers, and why some of them can't be used. */

@@ -1,11 +1,11 @@
-import type { Calendar } from '../calendar.ts';
-import type { Db } from '../store/database/open.ts';
-import type { Grouping } from '../store/reports/query.ts';
-import { usageReport, usageTrends } from '../store/reports/usage-report.ts';
-import { usageResponse } from '../store/reports/usage-response.ts';
-import type { UsageFilter } from './reader.ts';
+import type { Calendar } from '../../calendar.ts';
+import type { Db } from '../../store/database/open.ts';
+import type { Grouping } from '../../store/reports/query.ts';
+import { usageReport, usageTrends } from '../../store/reports/usage-report.ts';
+import { usageResponse } from '../../store/reports/usage-response.ts';
+import type { UsageFilter } from '../reader.ts';
+import type { UsageTrendsView, UsageView } from '../schemas.ts';
 import { conditionsOf } from './request-conditions.ts';
-import type { UsageTrendsView, UsageView } from './schemas.ts';
 import type { Scope } from './scope.ts';
 
 interface Source {
