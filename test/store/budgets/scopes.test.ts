@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { removeBudget } from '../../../src/store/budgets/budgets.ts';
+import { raiseBudget } from '../../../src/store/budgets/raise-budget.ts';
 import { createStandingsReader } from '../../../src/store/dashboard/standings.ts';
 import { budgetName } from '../../../src/store/ledger/terms.ts';
 import { NOON } from '../../support/simulator.ts';
 import { checkDatabase } from '../../support/simulator-check.ts';
 import { openShop, type Shop } from '../../support/simulator-shop.ts';
 
-const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 const EACH_SESSION = { scope: { kind: 'each', value: 'session' } } as const;
 const SESSION_A = { scope: { kind: 'session', value: 'a' } } as const;
 
@@ -87,6 +89,105 @@ describe('a cap for each session', () => {
     await expect(remove(shop, SESSION_A.scope)).rejects.toMatchObject({ code: 'budget_not_found' });
     await remove(shop, EACH_SESSION.scope);
     expect(await spend(shop, 500, { session: 'a' })).toEqual(['held', null]);
+    checkDatabase(shop.db);
+  });
+});
+
+describe('the members of a cap for each', () => {
+  const raise = (shop: Shop, forMs?: number) =>
+    raiseBudget(
+      shop.db,
+      { budget: 'p1/daily@each:session', amountNanoUsd: 50, forMs },
+      { calendar: shop.calendar, now: shop.clock.now() },
+    );
+  const raisesIn = (shop: Shop) => shop.db.prepare('SELECT count(*) FROM budget_raises').pluck().get();
+
+  test('are raised with it for good, whether they have spent or not', async () => {
+    const shop = await openShop();
+    await shop.budget({ period: 'daily', capNanoUsd: 100, ...EACH_SESSION });
+    await spend(shop, 100, { session: 'a' });
+    shop.news();
+    expect(await raise(shop)).toMatchObject({ posted: 100, budget: { capNanoUsd: 150, raisedUntil: null } });
+    expect(shop.news()).toEqual([]);
+    expect(await spend(shop, 40, { session: 'a' })).toEqual(['held', 10]);
+    expect(await spend(shop, 140, { session: 'b' })).toEqual(['held', 10]);
+    checkDatabase(shop.db);
+  });
+
+  test('fall back with it at the end of a raise, known or new, and tell so themselves', async () => {
+    const shop = await openShop();
+    const start = shop.clock.now();
+    await shop.budget({ period: 'daily', capNanoUsd: 100, ...EACH_SESSION });
+    await spend(shop, 90, { session: 'a' });
+    await raise(shop, HOUR_MS);
+    expect(await spend(shop, 50, { session: 'a' })).toEqual(['held', 10]);
+    expect(await spend(shop, 120, { session: 'b' })).toEqual(['held', 30]);
+    expect(await spend(shop, 20, { session: 'c' })).toEqual(['held', 130]);
+    shop.clock.set(start + HOUR_MS);
+    shop.news();
+    expect(await spend(shop, 1, { session: 'a' })).toEqual(['blocked', 'p1/daily@session:a']);
+    expect(shop.news()).toEqual(['budget.exceeded', 'request.blocked']);
+    expect(await spend(shop, 1, { session: 'b' })).toEqual(['blocked', 'p1/daily@session:b']);
+    expect(await spend(shop, 80, { session: 'c' })).toEqual(['held', 0]);
+    expect(await spend(shop, 101, { session: 'd' })).toEqual(['blocked', 'p1/daily@session:d']);
+    expect(await shop.standings()).toMatchObject([
+      { posted: 140, budget: { capNanoUsd: 100, raisedNanoUsd: 0, raisedUntil: null } },
+    ]);
+    expect(raisesIn(shop)).toBe(0);
+    checkDatabase(shop.db);
+  });
+
+  test('lose their raises when it is set anew, even to the cap that it had with them', async () => {
+    const shop = await openShop();
+    const start = shop.clock.now();
+    await shop.budget({ period: 'daily', capNanoUsd: 100, ...EACH_SESSION });
+    await spend(shop, 10, { session: 'a' });
+    await raise(shop, HOUR_MS);
+    await shop.budget({ period: 'daily', capNanoUsd: 150, ...EACH_SESSION });
+    expect(raisesIn(shop)).toBe(0);
+    shop.clock.set(start + HOUR_MS);
+    expect(await spend(shop, 140, { session: 'a' })).toEqual(['held', 0]);
+    expect(await spend(shop, 150, { session: 'b' })).toEqual(['held', 0]);
+  });
+
+  test('have its raise when a cap of their own goes', async () => {
+    const shop = await openShop();
+    const start = shop.clock.now();
+    await shop.budget({ period: 'daily', capNanoUsd: 100, ...EACH_SESSION });
+    await shop.budget({ period: 'daily', capNanoUsd: 10, ...SESSION_A });
+    await raise(shop, HOUR_MS);
+    expect(await spend(shop, 11, { session: 'a' })).toEqual(['blocked', 'p1/daily@session:a']);
+    await remove(shop, SESSION_A.scope);
+    expect(await spend(shop, 120, { session: 'a' })).toEqual(['held', 30]);
+    shop.clock.set(start + HOUR_MS);
+    expect(await spend(shop, 1, { session: 'a' })).toEqual(['blocked', 'p1/daily@session:a']);
+  });
+
+  test('send its several alerts, each once, and those that it has from now on', async () => {
+    const shop = await openShop();
+    await shop.budget({ period: 'weekly', capNanoUsd: 100, alertPercents: [50, 80], ...EACH_SESSION });
+    shop.news();
+    for (const amount of [55, 5, 25]) await spend(shop, amount, { session: 'a' });
+    await spend(shop, 60, { session: 'b' });
+    const alert = 'budget.threshold_reached';
+    expect(shop.news()).toEqual([alert, alert, alert]);
+    await shop.budget({ period: 'weekly', capNanoUsd: 100, alertPercents: [50, 70, 95], ...EACH_SESSION });
+    await spend(shop, 11, { session: 'a' });
+    await spend(shop, 11, { session: 'b' });
+    expect(shop.news()).toEqual([alert, alert]);
+    checkDatabase(shop.db);
+  });
+
+  test('count all that they ever spent for a lifetime', async () => {
+    const shop = await openShop();
+    await spend(shop, 60, { session: 'a' });
+    shop.clock.set(NOON + 40 * DAY_MS);
+    await shop.budget({ period: 'lifetime', capNanoUsd: 100, ...EACH_SESSION });
+    expect(await spend(shop, 41, { session: 'a' })).toEqual(['blocked', 'p1/lifetime@session:a']);
+    expect(await spend(shop, 70, { session: 'b' })).toEqual(['held', 30]);
+    shop.clock.set(NOON + 400 * DAY_MS);
+    expect(await spend(shop, 31, { session: 'b' })).toEqual(['blocked', 'p1/lifetime@session:b']);
+    expect(await shop.standings()).toMatchObject([{ posted: 70, fullest: 'b', resetsAt: Infinity }]);
     checkDatabase(shop.db);
   });
 });
