@@ -11,8 +11,8 @@ import type { RequestContext } from './context/request-context.ts';
 /** What this stage uses of the gateway. */
 type OptimizeParts = Pick<Gateway, 'settings' | 'compressor' | 'warn'>;
 
-/** Shorter conversations have fewer than the 500 tokens below which the compressor changes nothing. */
-const MIN_BYTES = MIN_TOKENS;
+/** Shorter conversations hardly ever have the 500 tokens below which the compressor changes nothing. */
+const MIN_BYTES = 3 * MIN_TOKENS;
 
 /** Estimates a prompt's tokens, to allow a millisecond for each thousand. */
 const BYTES_PER_TOKEN = 4;
