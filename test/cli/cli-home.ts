@@ -14,6 +14,7 @@ import { createLedger } from '../../src/store/ledger/ledger.ts';
 import type { RequestRecord } from '../../src/store/ledger/record.ts';
 import { NO_USAGE } from '../../src/usage.ts';
 import { VERSION } from '../../src/version.ts';
+import type { TestGateway } from '../support/gateway.ts';
 import { tmpHome } from '../support/tmp-home.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
@@ -98,6 +99,21 @@ export function cliHome({ timezone = 'Europe/Paris' } = {}): CliHome {
       db.close();
     },
   };
+  return cli;
+}
+
+/** A command line that manages a daemon: on its machine or, through GW_URL, from elsewhere. */
+export function commandLineOf(
+  gateway: Pick<TestGateway, 'adminKey' | 'daemon' | 'origin' | 'paths'>,
+  how: 'locally' | 'remotely',
+  clock: VirtualClock,
+): CliHome {
+  const cli = cliHome({ timezone: 'UTC' });
+  cli.clock = clock;
+  if (how === 'locally') {
+    cli.paths = gateway.paths;
+    Object.assign(cli.env, { GW_HOME: gateway.paths.home, GW_PORT: String(gateway.daemon.port) });
+  } else Object.assign(cli.env, { GW_URL: gateway.origin, GW_KEY: gateway.adminKey });
   return cli;
 }
 

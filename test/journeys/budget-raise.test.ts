@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cliHome } from '../cli/cli-home.ts';
+import { commandLineOf } from '../cli/cli-home.ts';
 import { PLAIN, startGateway } from '../support/gateway.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
@@ -8,12 +8,7 @@ const HOUR_MS = 3_600_000;
 async function served(how: 'locally' | 'remotely') {
   const clock = createVirtualClock();
   const gateway = await startGateway({ clock, budget: { period: 'daily', capUsd: 0 } });
-  const cli = cliHome({ timezone: 'UTC' });
-  cli.clock = clock;
-  if (how === 'locally') {
-    cli.paths = gateway.paths;
-    Object.assign(cli.env, { GW_HOME: gateway.paths.home, GW_PORT: String(gateway.daemon.port) });
-  } else Object.assign(cli.env, { GW_URL: gateway.origin, GW_KEY: gateway.adminKey });
+  const cli = commandLineOf(gateway, how, clock);
   const status = async () => (await gateway.post({ ...PLAIN, max_tokens: 50 })).status;
   return { clock, cli, status };
 }

@@ -1,18 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { lastRequestId } from '../../src/store/database/daemons.ts';
-import { cliHome } from '../cli/cli-home.ts';
+import { cliHome, commandLineOf } from '../cli/cli-home.ts';
 import { PLAIN, startGateway } from '../support/gateway.ts';
 import { createVirtualClock } from '../support/virtual-clock.ts';
 
 async function served(how: 'locally' | 'remotely') {
   const clock = createVirtualClock();
   const gateway = await startGateway({ clock, budget: { period: 'daily', capUsd: 5 } });
-  const cli = cliHome({ timezone: 'UTC' });
-  cli.clock = clock;
-  if (how === 'locally') {
-    cli.paths = gateway.paths;
-    Object.assign(cli.env, { GW_HOME: gateway.paths.home, GW_PORT: String(gateway.daemon.port) });
-  } else Object.assign(cli.env, { GW_URL: gateway.origin, GW_KEY: gateway.adminKey });
+  const cli = commandLineOf(gateway, how, clock);
   await gateway.newProject('web');
   const web = await gateway.newKey('web');
   const ask = (key: string, session: string) =>

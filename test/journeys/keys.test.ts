@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cliHome } from '../cli/cli-home.ts';
+import { cliHome, commandLineOf } from '../cli/cli-home.ts';
 import { request } from '../support/client.ts';
 import { PLAIN, startGateway } from '../support/gateway.ts';
 import { json } from '../support/scripts.ts';
@@ -11,12 +11,7 @@ const DAY_MS = 86_400_000;
 async function served(how: 'locally' | 'remotely' = 'locally') {
   const clock = createVirtualClock();
   const gateway = await startGateway({ clock });
-  const cli = cliHome({ timezone: 'UTC' });
-  cli.clock = clock;
-  if (how === 'locally') {
-    cli.paths = gateway.paths;
-    Object.assign(cli.env, { GW_HOME: gateway.paths.home, GW_PORT: String(gateway.daemon.port) });
-  } else Object.assign(cli.env, { GW_URL: gateway.origin, GW_KEY: gateway.adminKey });
+  const cli = commandLineOf(gateway, how, clock);
   const newKey = async (...args: string[]) => {
     const { code, stdout, stderr } = await cli.run(['keys', ...args]);
     if (code !== 0) throw new Error(stderr);

@@ -2,10 +2,10 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Certificate, makeCertificate } from '../support/certificate.ts';
+import { freePort } from '../support/free-port.ts';
 import { createGate } from '../support/gate.ts';
 import { STREAM, startGateway, until } from '../support/gateway.ts';
 import { sse } from '../support/sse-scripts.ts';
@@ -145,12 +145,4 @@ function asker(port: number, { cert }: Certificate) {
       };
       request(options, resolve).on('error', reject).end(body);
     });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { completion } from '../support/chat-scripts.ts';
 import { usageOf } from '../support/chat-shapes.ts';
+import { freePort } from '../support/free-port.ts';
 import { PLAIN, STREAM, startGateway, type TestGateway } from '../support/gateway.ts';
 import { status } from '../support/scripts.ts';
 import { sse } from '../support/sse-scripts.ts';
@@ -163,13 +163,4 @@ describe('the documents', () => {
 
 function stopAfter(child: ChildProcess): void {
   onTestFinished(() => void child.kill('SIGKILL'));
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
 }

@@ -168,8 +168,8 @@ export async function untilAnswering(
 ): Promise<Daemon> {
   const { clock } = context;
   let deadline = clock.monotonic() + START_LIMIT_MS;
-  let hint = Number.POSITIVE_INFINITY;
-  let isAsked = false;
+  /** When the person is told; undefined until the old daemon has left its port. */
+  let hintAt: number | undefined;
   while (clock.monotonic() < deadline) {
     const state = await findDaemon(context);
     if (state.kind === 'running' && !(old && isAlive(old.pid))) return state.daemon;
@@ -179,12 +179,9 @@ export async function untilAnswering(
     await sleep(POLL_MS);
     if (!old || !isAlive(old.pid)) continue;
     deadline = clock.monotonic() + START_LIMIT_MS;
-    if (state.kind !== 'running' && !isAsked) {
-      isAsked = true;
-      hint = clock.monotonic() + WAIT_HINT_MS;
-    }
-    if (clock.monotonic() < hint) continue;
-    hint = Number.POSITIVE_INFINITY;
+    if (state.kind !== 'running') hintAt ??= clock.monotonic() + WAIT_HINT_MS;
+    if (hintAt === undefined || clock.monotonic() < hintAt) continue;
+    hintAt = Number.POSITIVE_INFINITY;
     note(context, `Waiting for the running requests of gw ${old.version}. To cut them: kill ${old.pid}`);
   }
   throw new CliError(

@@ -1,6 +1,6 @@
-import { homedir, userInfo } from 'node:os';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import type { Context } from '../context.ts';
+import { type Context, homeOf } from '../context.ts';
 import { type Argv, launchdPlist, type ServiceProgram, scheduledTask, systemdUnit } from './definitions.ts';
 
 /** The platform's manager of programs that start at login. */
@@ -35,7 +35,7 @@ export function serviceManager(
     argv: [process.execPath, program, 'serve', '--service', ...(option ? [option] : [])],
     env: { GW_HOME: paths.home, GW_DATABASE: paths.database },
   });
-  const home = env.HOME || homedir();
+  const home = homeOf(context);
   if (platform === 'darwin') return launchd(home, serve('--background'));
   if (platform === 'win32') return taskScheduler(paths.home, serve('--background'));
   return systemd(env.XDG_CONFIG_HOME || join(home, '.config'), serve(''));

@@ -18,19 +18,15 @@ import type { Sessions } from './sessions.ts';
 import { createTrialWriter } from './trials.ts';
 
 /** The part of a request record that is known before the request is sent. */
-export interface RequestHead extends RequestClient {
-  id: RequestId;
-  projectId: number;
-  keyId: number;
-  endpoint: string;
-  provider: string;
-  model: string;
-  askedModel: string;
+export interface RequestHead
+  extends RequestClient,
+    Pick<
+      RequestRecord,
+      'id' | 'projectId' | 'keyId' | 'endpoint' | 'provider' | 'model' | 'askedModel' | 'origin'
+    > {
   stream: boolean;
   /** A subscription covers it: no budget counts it. */
   notBilled?: boolean;
-  /** Undefined: not known. */
-  origin?: Origin | undefined;
 }
 
 /** The repository of a request; '' where it isn't known. */

@@ -1,4 +1,4 @@
-import type { Outcome } from '../ledger/record.ts';
+import type { RequestFilter } from '../requests/find-requests.ts';
 
 export const GROUPINGS = ['day', 'model', 'project', 'process', 'repo', 'session', 'agent', 'key'] as const;
 
@@ -22,22 +22,14 @@ export function groupingsOf(groupBy: GroupBy): Grouping[] {
   return groupBy.split(',') as Grouping[];
 }
 
-/** Which requests a report counts; undefined fields match all. */
-export interface UsageConditions {
-  /** Undefined: all projects. */
-  projectId?: number | undefined;
-  keyIds?: readonly number[] | undefined;
-  /** The model that served it, as `provider/model` or without the provider. */
-  model?: string | undefined;
-  agent?: string | undefined;
-  /** The agent's own id of the session. */
-  session?: string | undefined;
-  /** Path of a git repository. */
-  repo?: string | undefined;
-  /** An HTTP status, and outcomes: with these, only requests whose records are kept are counted. */
-  status?: number | undefined;
-  outcomes?: readonly Outcome[] | undefined;
-}
+/**
+ * Which requests a report counts, a model by what served them. With a status or outcomes, only requests whose records are
+ * kept are counted.
+ */
+export type UsageConditions = Pick<
+  RequestFilter,
+  'projectId' | 'keyIds' | 'model' | 'agent' | 'session' | 'repo' | 'status' | 'outcomes'
+>;
 
 export interface UsageQuery extends UsageConditions {
   /** Inclusive local days, YYYY-MM-DD. */

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { freePort } from '../../support/free-port.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { cliHome, stopAfterwards } from '../cli-home.ts';
 
@@ -176,15 +177,6 @@ describe('the daemon', () => {
     });
   });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
 
 describe('commands that need the daemon', () => {
   test('models exits with 3 when it is down', async () => {
