@@ -293,3 +293,16 @@ describe('a count endpoint that', () => {
     expect(count.hungUp).toBeDefined();
   });
 });
+
+test.each([
+  ['edit', 'a beta that adds a line at most', 'x-2026-01-01'],
+  ['bytes', 'a beta that may render tools anew', 'x-2026-01-01,afk-mode-2026-01-31,new-tools-2026-01-01'],
+])('is bounded by %s without %s', async (bound, _what, later) => {
+  const gateway = await start({ capUsd: 1 });
+  gateway.report(TRUE_TOKENS);
+  const betas = 'x-2026-01-01,afk-mode-2026-01-31';
+  for (const beta of [betas, betas, later])
+    expect((await gateway.ask({}, { 'anthropic-beta': beta })).status).toBe(200);
+  const needs = (await gateway.settled(3)).map(({ detail }) => detail.need);
+  expect(needs).toMatchObject([{ input_bound: 'bytes' }, { input_bound: 'edit' }, { input_bound: bound }]);
+});

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { readValue, scanObject } from '../../json/scan.ts';
 import { imageTokens, type NonTextInput } from '../../wire/request/non-text-input.ts';
 import type { PromptBlock, PromptBlocks, UnknownInput } from '../../wire/request/prompt-block.ts';
@@ -7,6 +8,7 @@ import type { RequestWire } from '../../wire/wire.ts';
 import type { PromptBases } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
 import type { MeasuredPrompt } from './edit-bound.ts';
+import { withLightBetas } from './prompt-scope.ts';
 import { normalizationGrowth, rewriteGrowth } from './text-growth.ts';
 
 /** Smaller bodies are bounded by their bytes alone: splitting one takes longer than it can save. */
@@ -15,6 +17,7 @@ export const MIN_SPLIT_BYTES = 2_048;
 interface Splittable {
   wire: RequestWire;
   request: WireRequest;
+  exchange: { request: Pick<IncomingMessage, 'headers'> };
 }
 
 /** The whole prompt in blocks; undefined if the provider adds to it what it stores. */
@@ -24,17 +27,21 @@ export function promptOf(context: Splittable): PromptBlocks | undefined {
 }
 
 /** The request's part of the prompt in blocks, as far as gw sends it unchanged. Split once for all stages. */
-export function blocksOf({ wire, request }: Splittable): PromptBlocks | undefined {
+export function blocksOf({ wire, request, exchange }: Splittable): PromptBlocks | undefined {
   const { bytes } = request;
-  if (request.split?.bytes !== bytes) request.split = { bytes, blocks: wire.blocksOf?.(request) };
+  if (request.split?.bytes !== bytes) {
+    const prompt = wire.blocksOf?.(request);
+    request.split = { bytes, blocks: prompt && withLightBetas(prompt, exchange.request.headers) };
+  }
   return request.split.blocks;
 }
 
 /** Input that the request's bytes don't bound, or that is of no known shape. Read once for all stages. */
-export function unseenIn({ wire, request }: Splittable): UnknownInput | undefined {
+export function unseenIn(context: Splittable): UnknownInput | undefined {
+  const { wire, request } = context;
   const { bytes } = request;
   // What can be split has nothing of the kind.
-  if (bytes.length >= MIN_SPLIT_BYTES && blocksOf({ wire, request })) return undefined;
+  if (bytes.length >= MIN_SPLIT_BYTES && blocksOf(context)) return undefined;
   if (request.unseen?.bytes !== bytes) request.unseen = { bytes, input: wire.unseenIn(request) };
   return request.unseen.input;
 }

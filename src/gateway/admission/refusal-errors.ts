@@ -50,8 +50,8 @@ export function exceededError(
   return forCodex(budgetExceeded(refusal), headers);
 }
 
-function unseenText({ wire, request }: AnyRequestContext): string | undefined {
-  return wire.unreported ? undefined : unseenIn({ wire, request })?.what;
+function unseenText({ wire, request, exchange }: AnyRequestContext): string | undefined {
+  return wire.unreported ? undefined : unseenIn({ wire, request, exchange })?.what;
 }
 
 /** Why a budget can't hold a request that has no worst case. */

@@ -38,7 +38,7 @@ export async function estimateUsage(
   // The hold has to be settled even if counting fails.
   const count = async (texts: string[]) =>
     encoding ? gateway.tokens.count(texts, encoding).catch(() => bound(texts)) : bound(texts);
-  const prompt = readPrompt({ wire, request: context.request });
+  const prompt = readPrompt({ wire, request: context.request, exchange: context.exchange });
   // The client also has the incomplete last event. Its text can't be parsed out, so all of it counts.
   const texts = whole ? relay.receivedText() : [...relay.receivedText(), relay.unended];
   const [input, visible] = await Promise.all([count(prompt.texts), count(texts)]);

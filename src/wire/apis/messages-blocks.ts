@@ -14,6 +14,7 @@ import {
 } from '../request/prompt-blocks.ts';
 import type { WireRequest } from '../request/wire-request.ts';
 import { unknownType } from './chat-blocks.ts';
+import { readContextEdits } from './context-edits.ts';
 
 const QUOTE = 0x22;
 const OPEN_BRACKET = 0x5b;
@@ -27,7 +28,13 @@ const NOTICE = Buffer.from('"x-anthropic-billing-header:');
 
 /** Blocks of Anthropic's messages. */
 export const MESSAGE_BLOCKS: BlockShape = {
-  fields: { tools: addTools, system: addSystem, messages: addMessages, context_management: readContextEdits },
+  fields: {
+    context_management: readContextEdits,
+    safeguards: addSafeguards,
+    tools: addTools,
+    system: addSystem,
+    messages: addMessages,
+  },
   options: new Set(['thinking', 'tool_choice', 'output_config', 'output_format']),
   keepsReasoning,
 };
@@ -43,12 +50,9 @@ const TOOL: KnownMembers = {
     'custom',
   ]),
 };
-const COMPACTION = Buffer.from('compact');
-
-/** Edits shorten the prompt, but for a compaction, for which the model reads it once more. */
-function readContextEdits(reader: BlockReader, { start, end }: Member): void {
-  if (reader.bytes.subarray(start, end).indexOf(COMPACTION) >= 0) throw new UnboundedInput('a compaction');
-  reader.isComparable = false;
+/** Claude Code's paths and rules for the provider's classifier of dangerous calls: no model reads them. */
+function addSafeguards(reader: BlockReader, { start, end }: Member): void {
+  reader.add({ kind: 'notice', role: 'system', start, end, isJson: true });
 }
 
 function addTools(reader: BlockReader, list: Member): void {

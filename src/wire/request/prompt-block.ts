@@ -1,6 +1,6 @@
 /**
- * What a block is to the model. `notice` is a line for the provider's bill that stands as the first system block and
- * that no model reads; `deferred` a tool whose definition is read only where a block refers to it; `option` a field that
+ * What a block is to the model. `notice` is for the provider alone, such as a line for its bill that stands as the first
+ * system block: no model reads it; `deferred` a tool whose definition is read only where a block refers to it; `option` a field that
  * changes how the prompt is rendered.
  */
 export type BlockKind =

@@ -104,6 +104,13 @@ describe("blocks of Anthropic's messages", () => {
     expect(new Set(idsOf(messagesWire, user(text('Hi'), text('Hi')))).size).toBe(2);
   });
 
+  test("are compared for Claude Code's edits that keep all, with its safeguards as a notice", () => {
+    const safeguards = [{ type: 'dangerous_tool_use', classifier_context: { v: 1, live_cwd: '/tmp' } }];
+    const edits = [{ type: 'clear_thinking_20251015', keep: 'all' }];
+    const body = { ...user(text('Hi')), safeguards, context_management: { edits } };
+    expect(kindsOf(messagesWire, body)).toEqual(['option option', 'notice system', 'user user']);
+  });
+
   test('keep a notice only as the first system block', () => {
     const notice = text('x-anthropic-billing-header: cch=1;');
     expect(kindsOf(messagesWire, { ...user(text('Hi')), system: [text('a'), notice] })?.slice(0, 2)).toEqual([
@@ -124,7 +131,14 @@ describe("blocks of Anthropic's messages", () => {
       { ...user(text('Hi')), tools: [{ type: 'tool_search_tool_regex_20251119', name: 's' }] },
     ],
     ['MCP servers', { ...user(text('Hi')), mcp_servers: [{ url: 'https://a.example' }] }],
-    ['context editing', { ...user(text('Hi')), context_management: { edits: [] } }],
+    [
+      'context editing',
+      { ...user(text('Hi')), context_management: { edits: [{ type: 'clear_tool_uses_20250919' }] } },
+    ],
+    [
+      'editing that clears some reasoning',
+      { ...user(text('Hi')), context_management: { edits: [{ type: 'clear_thinking_20251015' }] } },
+    ],
     ['an unknown role', { messages: [{ role: 'tool', content: 'a' }] }],
   ])('are none with %s', (_what, body) => {
     expect(split(messagesWire, body)).toBeUndefined();

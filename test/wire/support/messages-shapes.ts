@@ -36,6 +36,8 @@ export interface StreamedMessage {
   /** The usage in message_delta. */
   endUsage?: object;
   stopReason?: string;
+  /** What else the message has: its id, its model. */
+  rest?: object;
 }
 
 /** The events of a message, with text and thinking word by word and tool input in two pieces. */
@@ -44,8 +46,9 @@ export function messageStream(content: Record<string, unknown>[], options: Strea
     startUsage = messageUsage(20, 1),
     endUsage = { output_tokens: 5 },
     stopReason = 'end_turn',
+    rest,
   } = options;
-  const message = messageBody([], { stop_reason: null, usage: startUsage });
+  const message = messageBody([], { stop_reason: null, usage: startUsage, ...rest });
   return namedEvents([
     { type: 'message_start', message },
     { type: 'ping' },

@@ -53,8 +53,8 @@ export function responseBody(output: object[], rest: object = {}) {
 }
 
 /** The events of a streamed text, with the closing event `last`. */
-export function responseEvents(words: string[], last: Event): Event[] {
-  const response = responseBody([], { status: 'in_progress', usage: null });
+export function responseEvents(words: string[], last: Event, rest: object = {}): Event[] {
+  const response = responseBody([], { ...rest, status: 'in_progress', usage: null });
   const text = words.join('');
   const item = { ...messageItem(''), status: 'in_progress', content: [] };
   const at = { item_id: 'msg_1', output_index: 0, content_index: 0 };
@@ -85,5 +85,5 @@ export function lastEvent(type: string, response: object): Event {
 /** The events of a complete streamed response. */
 export function completedEvents(words: string[], rest: object = {}): Event[] {
   const response = responseBody([messageItem(words.join(''))], rest);
-  return responseEvents(words, lastEvent('response.completed', response));
+  return responseEvents(words, lastEvent('response.completed', response), rest);
 }
