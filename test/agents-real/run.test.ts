@@ -4,7 +4,7 @@ import { start } from './programs.ts';
 import { GW, stageFor } from './stage.ts';
 
 /** Asks an agent a question, through `gw run` or not. */
-async function ask(agent: RealAgent, { throughGw = true } = {}) {
+async function ask(agent: RealAgent, { throughGw = true, times = 1 } = {}) {
   const { path, gateway, elsewhere, proxy, home, env } = await stageFor(agent);
   const words = [
     ...(throughGw ? [process.execPath, GW, 'run', '--budget', '5', '--'] : []),
@@ -12,7 +12,8 @@ async function ask(agent: RealAgent, { throughGw = true } = {}) {
   ];
   const inProject = ['-c', 'cd "$HOME/work" && exec "$0" "$@"', ...words];
   const variables = throughGw ? env : { ...env, NO_PROXY: '127.0.0.1' };
-  const output = await start('/bin/sh', inProject, variables, home).output;
+  let output = '';
+  for (let i = 0; i < times; i++) output = await start('/bin/sh', inProject, variables, home).output;
   return { output, records: await gateway.records(), elsewhere: elsewhere.seen, proxy: proxy.seen };
 }
 
@@ -27,6 +28,18 @@ describe('gw run', () => {
     expect(elsewhere).toEqual([]);
     expect(proxy.filter((request) => /api\.(openai|anthropic)\.com/.test(request))).toEqual([]);
   });
+
+  // pi's prompt is too small to be compared, and Codex's searches may fill its model's context.
+  test.each(REAL_AGENTS.filter(({ name }) => !['pi', 'codex'].includes(name)))(
+    '$name is held at what an earlier prompt was counted at',
+    async (agent) => {
+      const { records } = await ask(agent, { times: 2 });
+      const needs = records.map(({ detail }) => detail.need as { input_bound: string; input_tokens: number });
+      expect(needs.map((need) => need.input_bound)).toContain('edit');
+      // All of its requests is of known shapes: anything else would count as the model's whole context.
+      expect(Math.max(...needs.map((need) => need.input_tokens))).toBeLessThan(190_000);
+    },
+  );
 });
 
 test.each(REAL_AGENTS.filter(({ name }) => ['codex', 'pi'].includes(name)))(
