@@ -29,7 +29,7 @@ describe('gw run', () => {
     expect(proxy.filter((request) => /api\.(openai|anthropic)\.com/.test(request))).toEqual([]);
   });
 
-  // pi's prompt is too small to be compared, and Codex's searches may fill its model's context.
+  // pi's prompt is too small to be compared, and Codex's is counted exactly.
   test.each(REAL_AGENTS.filter(({ name }) => !['pi', 'codex'].includes(name)))(
     '$name is held at what an earlier prompt was counted at',
     async (agent) => {

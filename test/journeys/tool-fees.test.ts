@@ -115,8 +115,8 @@ describe('the fees of tools that a provider runs are booked', () => {
     const ask = { ...ASK, max_tool_calls: 2, tools: [{ type: 'web_search' }] };
     await gateway.post(ask, { path: '/v1/responses' });
     const record = await oneRecord(gateway);
-    // Two calls of four searches, and a context of a million tokens, read for the tool and after each call.
-    expect(record.usd).toBeGreaterThanOrEqual(0.08 + 3);
+    // Two calls of four searches, and a context of a million tokens, read after each call.
+    expect(record.usd).toBeGreaterThanOrEqual(0.08 + 2);
     expect(record.usd).toBeLessThanOrEqual(record.heldUsd);
     expect(record.flags).toEqual(['estimated']);
   });
@@ -170,24 +170,58 @@ describe('the limit of tool calls', () => {
   test('is written into a request that has none', async () => {
     const { gateway } = await heldFor({ tools });
     expect(sentBody(gateway)).toMatchObject({ max_tool_calls: 5, tools });
-    // Six times the context, the first for the search results, and twenty searches.
-    expect((await oneRecord(gateway)).heldUsd).toBeCloseTo(6.2, 1);
+    // Five times the context, each for the results of a call, and twenty searches.
+    expect((await oneRecord(gateway)).heldUsd).toBeCloseTo(5.2, 1);
   });
 
   test('is that of the request if it has one', async () => {
     const { gateway } = await heldFor({ tools, max_tool_calls: 3 });
     expect(sentBody(gateway).max_tool_calls).toBe(3);
-    expect((await oneRecord(gateway)).heldUsd).toBeCloseTo(4.12, 1);
+    expect((await oneRecord(gateway)).heldUsd).toBeCloseTo(3.12, 1);
   });
 
   test('is cut to what a budget affords before the output is', async () => {
     const { gateway } = await heldFor({ tools }, { budget: { period: 'daily', capUsd: 5 } });
-    expect(sentBody(gateway)).toMatchObject({ max_tool_calls: 3, max_output_tokens: 100 });
+    expect(sentBody(gateway)).toMatchObject({ max_tool_calls: 4, max_output_tokens: 100 });
   });
 
   test('is a 402 if not even one call fits', async () => {
-    const { answer, gateway } = await heldFor({ tools }, { budget: { period: 'daily', capUsd: 1.9 } });
+    const { answer, gateway } = await heldFor({ tools }, { budget: { period: 'daily', capUsd: 0.9 } });
     expect([answer.status, gateway.upstream.requests]).toEqual([402, []]);
+  });
+
+  const mine = { type: 'function', name: 'f', parameters: {} };
+
+  test.each<[object, object, string[] | undefined]>([
+    [{ tools: [mine, ...tools] }, { tools: [mine] }, ['tools[] (web_search)']],
+    [
+      { tools: [...tools, mine, { type: 'web_search_preview' }] },
+      { tools: [mine] },
+      ['tools[] (web_search)'],
+    ],
+    [{ tools: [mine, ...tools], tool_choice: { type: 'web_search' } }, {}, undefined],
+    [{ tools: [mine, ...tools], max_tool_calls: 2 }, {}, undefined],
+    [{ tools: [mine, { type: 'file_search', vector_store_ids: ['v'] }] }, {}, undefined],
+  ])('is none where no call fits and the searches can be left out: %j', async (body, sent, leftOut) => {
+    const { answer, gateway } = await heldFor(body, { budget: { period: 'daily', capUsd: 0.9 } });
+    expect(answer.status).toBe(leftOut ? 200 : 402);
+    const [record] = await gateway.settled(1);
+    expect(record?.detail.left_out).toEqual(leftOut);
+    if (!leftOut) return;
+    expect(sentBody(gateway)).toEqual({
+      ...ASK,
+      ...body,
+      ...sent,
+      model: 'test-model',
+    });
+    expect(record?.holdNanoUsd).toBeLessThan(0.01 * NANO_PER_USD);
+  });
+
+  test('is one with less output rather than none with more', async () => {
+    const ask = { tools: [mine, ...tools], max_output_tokens: 400_000 };
+    const { gateway } = await heldFor(ask, { budget: { period: 'daily', capUsd: 1.5 } });
+    expect(sentBody(gateway)).toMatchObject({ max_tool_calls: 1, tools: ask.tools });
+    expect(sentBody(gateway).max_output_tokens).toBeLessThan(400_000);
   });
 
   test('is held for a stored prompt, whose tools are unknown', async () => {

@@ -1,6 +1,6 @@
 import type { NanoUsd } from '../../money.ts';
 import type { AnswerWire, Wire } from '../../wire/wire.ts';
-import type { RequestContext } from '../context/request-context.ts';
+import type { AnyRequestContext, RequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolver.ts';
 import { costWith, type Quote } from './quote.ts';
 
@@ -31,6 +31,14 @@ export function worstCaseOf(admitted: Admitted): NanoUsd {
 /** The calls of the provider's tools that the hold covers. */
 export function callsOf({ calls, quote }: Admitted): number | undefined {
   return calls ?? quote.tools?.calls;
+}
+
+/** Whether the request goes out without the searches that it asks for, as its budget has no room for one. */
+export function isSearchLeftOut({
+  context,
+  admitted,
+}: Pick<AdmittedRequest, 'admitted'> & { context: AnyRequestContext }): boolean {
+  return admitted.calls === 0 && context.request.serverTools?.removal !== undefined;
 }
 
 /** A request, its target and its hold. */

@@ -28,8 +28,9 @@ const ENOUGH_TOKENS = 16_384;
 function shareRoom(quote: Quote, fit: Fit, room: NanoUsd): Fit {
   const enough = quote.leastOutputTokens + ENOUGH_TOKENS;
   if (fit.outputTokens >= quote.outputTokens || fit.outputTokens <= enough) return fit;
-  const half = fitInto(quote, Math.floor(room / 2))?.outputTokens ?? 0;
-  const outputTokens = Math.max(half, enough);
+  const half = fitInto(quote, Math.floor(room / 2));
+  // Half of it may not do for the same calls.
+  const outputTokens = Math.max(half && half.calls === fit.calls ? half.outputTokens : 0, enough);
   return { outputTokens, calls: fit.calls, amount: costWith(quote, outputTokens, fit.calls) };
 }
 

@@ -48,9 +48,11 @@ export function unseenIn(context: Splittable): UnknownInput | undefined {
 
 /** The request's input besides text, with what is of no known shape. */
 export function nonTextOf(context: Splittable): NonTextInput {
-  const { nonText } = context.request;
-  if (nonText.context || unseenIn(context) === undefined) return nonText;
-  return { images: nonText.images, context: true };
+  const { nonText, serverTools } = context.request;
+  const isSearch = nonText.context && serverTools?.onlySearches === true;
+  if (nonText.context && !isSearch) return nonText;
+  const isUnseen = unseenIn(context) !== undefined;
+  return isUnseen === nonText.context ? nonText : { images: nonText.images, context: isUnseen };
 }
 
 /** The input as the model reads it. What is of no known shape may fill the model's context. */

@@ -207,9 +207,18 @@ export interface Fit {
  * output, down to the least. Undefined if the request still doesn't fit, or its limits can't be lowered.
  */
 export function fitInto(quote: Quote, room: NanoUsd): Fit | undefined {
-  const { card, choices, mayLower, tools } = quote;
-  if (!card || (!mayLower && !tools)) return undefined;
-  let calls = tools?.leastCalls;
+  const { mayLower, tools } = quote;
+  if (!mayLower && !tools) return undefined;
+  // A short answer with a search is better than a long one without.
+  const one = tools && Math.max(tools.leastCalls, Math.min(1, tools.calls));
+  const fit = fitWith(quote, room, one);
+  return fit || one === tools?.leastCalls ? fit : fitWith(quote, room, tools?.leastCalls);
+}
+
+function fitWith(quote: Quote, room: NanoUsd, leastCalls: number | undefined): Fit | undefined {
+  const { card, choices, tools } = quote;
+  if (!card) return undefined;
+  let calls = leastCalls;
   const roomForTokens = room - feesWith(quote, calls);
   if (roomForTokens < 0) return undefined;
   const affordable = affordableOutputTokens(roomForTokens, inputWith(quote, calls), choices, card);

@@ -55,7 +55,8 @@ export function toolsFor(request: ServerTools | undefined, model: string): Serve
   if (IS_RESEARCH_MODEL.test(model)) tools.push({ name: 'deep_research', field: 'model' });
   if (/:online\b/.test(model)) tools.push({ name: 'online', field: 'model' });
   if (tools.length === 0) return undefined;
-  return request ? { ...request, tools } : { tools, limit: 'none' };
+  if (!request) return { tools, limit: 'none' };
+  return tools.length === request.tools.length ? request : { ...request, tools, removal: undefined };
 }
 
 export function toolFees(request: ServerTools, options: ToolFeesOptions): ToolFees {
@@ -83,7 +84,7 @@ export function toolFees(request: ServerTools, options: ToolFeesOptions): ToolFe
   const callsAt = (most: number, tool: ServerTool) => tool.maxCalls ?? most;
   return {
     calls,
-    leastCalls: request.maxCalls ?? Math.min(1, calls),
+    leastCalls: request.maxCalls ?? (limit === 'all' && request.removal ? 0 : Math.min(1, calls)),
     feesAt(most) {
       if (limit === 'all') return requestFees + most * Math.max(0, ...perCall.map(({ nanoUsd }) => nanoUsd));
       return (

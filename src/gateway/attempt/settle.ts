@@ -1,6 +1,7 @@
 import { formatUsd, type NanoUsd } from '../../money.ts';
 import { FLAGS, type RequestRecord } from '../../store/ledger/record.ts';
 import type { TokenUsage } from '../../usage.ts';
+import { isSearchLeftOut } from '../admission/admitted.ts';
 import { loweredLimit } from '../admission/lowered-limit.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { queueKeyOf } from '../context/request-context.ts';
@@ -67,7 +68,8 @@ function recordFor(
   const { usage, costNanoUsd, flags } = before ? summed(before, last) : last;
   const { status, outcome, detail: cause } = recordedOutcome(result);
   const lowered = loweredLimit(admitted.quote, admitted.limit, route?.context.request.maxOutputTokens);
-  const fate = context.leftOut?.length ? { ...cause, left_out: context.leftOut } : cause;
+  const leftOut = isSearchLeftOut(attempt) ? [...(context.leftOut ?? []), SEARCH] : context.leftOut;
+  const fate = leftOut?.length ? { ...cause, left_out: leftOut } : cause;
   const detail = before ? historyDetail(gateway, attempt, result, last, fate) : fate;
   return recordOf(
     context,
@@ -88,6 +90,8 @@ function recordFor(
     gateway.clock.monotonic(),
   );
 }
+
+const SEARCH = 'tools[] (web_search)';
 
 function withTier(
   tier: TierChoice,

@@ -1,6 +1,7 @@
 import { messageOf } from '../../errors.ts';
 import { modelLimits } from '../../pricing/limits.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
+import { isSearchLeftOut } from '../admission/admitted.ts';
 import { blocksOf } from '../admission/measure-prompt.ts';
 import { scopeOf } from '../admission/prompt-scope.ts';
 import type { Relay } from '../answer/relay.ts';
@@ -44,7 +45,8 @@ export function rememberPrompt(
         gateway.continuedResponses.forget(scope.model);
         return;
       }
-      const counted = { tokens: usage.inputTokens, contextTokens: contextOf(target) };
+      const tokens = usage.inputTokens + leftOutTokens(attempt);
+      const counted = { tokens, contextTokens: contextOf(target) };
       const base = countedPrompt(gateway.promptBases, scope, prompt, counted);
       if (!base) return;
       const lifetimeMs = isDated(target.model) ? Number.POSITIVE_INFINITY : UNDATED_MS;
@@ -57,6 +59,16 @@ export function rememberPrompt(
       gateway.warn(`a prompt could not be remembered: ${messageOf(error)}`);
     }
   });
+}
+
+/** Tokens of instructions that a provider adds for a tool of its own. */
+const FOR_TOOL = 2_500;
+
+/** Upper bound of what the searches would have added that went out with none: the blocks are the client's. */
+function leftOutTokens(attempt: RoutedAttempt): number {
+  if (!isSearchLeftOut(attempt)) return 0;
+  const removed = attempt.context.request.serverTools?.removal ?? [];
+  return removed.reduce((sum, { start, end }) => sum + end - start, FOR_TOOL);
 }
 
 /** A name without a date may be given to a new model at any time; a deployment follows within hours. */

@@ -17,7 +17,7 @@ const MAX_ID_LENGTH = 200;
  * what it adds to a prompt.
  */
 export function mayBeContinued({ wire, request, translator }: RequestContext, target: Target): boolean {
-  if (wire.path !== '/responses' || translator || rewritesJson(target)) return false;
+  if (wire.path !== '/responses' || translator || request.serverTools || rewritesJson(target)) return false;
   const store = request.members.find(({ key }) => key === 'store');
   return !store || readValue(request.bytes, store) !== false;
 }

@@ -41,8 +41,13 @@ const TOOL: KnownMembers = {
   ]),
 };
 
+const SEARCH: KnownMembers = {
+  texts: new Set(['type', 'search_context_size']),
+  json: new Set(['filters', 'user_location', 'search_content_types']),
+};
+
 /** Tools of OpenAI's APIs. Prompts are not compared where the provider loads definitions later. */
-export function addFunctionTools(reader: BlockReader, list: Member): void {
+export function addFunctionTools(reader: BlockReader, list: Member, search?: RegExp): void {
   const { bytes } = reader;
   if (bytes.subarray(list.start, list.end).indexOf(DEFERRAL) >= 0) reader.isComparable = false;
   walkArray(bytes, list.start, (start) => {
@@ -50,9 +55,10 @@ export function addFunctionTools(reader: BlockReader, list: Member): void {
     const end = readMembers(bytes, start, members);
     const type = onlyMember(members, 'type');
     const name = (type && stringAt(bytes, type)) ?? '';
-    if (!CLIENT_TOOL.test(name)) throw new UnboundedInput(unknownType('tool', name));
-    checkMembers(bytes, members, TOOL, `a tool of type "${name}"`);
-    if (name !== 'function' && name !== 'custom' && name !== 'local_shell') reader.isComparable = false;
+    const isSearch = search?.test(name) === true;
+    if (!CLIENT_TOOL.test(name) && !isSearch) throw new UnboundedInput(unknownType('tool', name));
+    checkMembers(bytes, members, isSearch ? SEARCH : TOOL, `a tool of type "${name}"`);
+    if (!/^(function|custom|local_shell)$/.test(name) && !isSearch) reader.isComparable = false;
     const nested = onlyMember(members, 'tools');
     if (nested) addFunctionTools(reader, nested);
     reader.add({ kind: 'tool', role: 'tool', start, end, marks: marksOf(members), isJson: true });

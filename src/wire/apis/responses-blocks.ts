@@ -21,10 +21,15 @@ const MARKS = ['cache_control', 'prompt_cache_breakpoint'];
 
 /** Blocks of OpenAI's responses. */
 export const RESPONSE_BLOCKS: BlockShape = {
-  fields: { tools: addFunctionTools, instructions: addInstructions, input: addInput },
+  fields: { tools: addResponseTools, instructions: addInstructions, input: addInput },
   options: new Set(['tool_choice', 'text', 'reasoning']),
   previous: 'previous_response_id',
 };
+
+/** What a search adds to the input is held by its rounds; the rest of it is in the request. */
+function addResponseTools(reader: BlockReader, list: Member): void {
+  addFunctionTools(reader, list, /^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/);
+}
 
 function addInstructions(reader: BlockReader, { start, end }: Member): void {
   if (reader.bytes[start] !== QUOTE) throw new UnboundedInput('"instructions" that are no text');

@@ -77,7 +77,9 @@ export const responsesWire: Wire = {
   }),
   renameModel,
   limitOutput: (request, tokens) => writeLimit(request, LIMITS, 'max_output_tokens', tokens),
-  limitCalls: (request, calls) => writeLimit(request, [CALL_LIMIT], CALL_LIMIT, calls),
+  limitCalls: (request, calls) =>
+    (calls === 0 ? request.serverTools?.removal : undefined) ??
+    writeLimit(request, [CALL_LIMIT], CALL_LIMIT, calls),
   usageOf: responseUsage,
   inspect: inspectResponseEvents,
   endAtLimit: endResponseAtLimit,

@@ -65,6 +65,7 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
     const limit = largestLimit(fields, shape.limits);
     const service = fields.find('service');
     const edits = usage?.edits ?? [];
+    const isStored = stored.some((key) => fields.read(key) !== undefined);
     const hasUnusualType = reader?.hasUnusualType() ?? false;
     return {
       bytes,
@@ -78,9 +79,10 @@ export function createParser(shape: RequestShape): (bytes: Buffer) => WireReques
       beyondLimit: shape.beyondLimit?.(fields),
       reasoningTokens: shape.reasoningBudget?.(fields),
       surcharges: surchargesOf(fields),
-      serverTools: shape.tools && readServerTools(shape.tools, { bytes, members, fields, hasUnusualType }),
+      serverTools:
+        shape.tools && readServerTools(shape.tools, { bytes, members, fields, hasUnusualType, isStored }),
       wantsUsage: usage?.wantsUsage ?? !shape.usageOnRequest,
-      nonText: withStored(reader?.nonText() ?? TEXT_ONLY, fields, stored),
+      nonText: withStored(reader?.nonText() ?? TEXT_ONLY, isStored),
       cacheWrites: reader?.cacheWrites(),
       edits: service ? [removeMember(members, service), ...edits] : edits,
     };
@@ -103,8 +105,7 @@ const UNUSUAL_CHARACTER = /[^a-z\d_]/;
 /** Stands for bytes that are not UTF-8, which some decoders drop. */
 const REPLACEMENT_CHARACTER = '\ufffd';
 
-function withStored(nonText: NonTextInput, fields: Fields, stored: readonly string[]): NonTextInput {
-  const isStored = stored.some((key) => fields.read(key) !== undefined);
+function withStored(nonText: NonTextInput, isStored: boolean): NonTextInput {
   return isStored ? { ...nonText, context: true, onlyStored: !nonText.context } : nonText;
 }
 

@@ -58,9 +58,12 @@ const MAX_BLOCKS = 2_000;
 
 /** Splits a request into blocks; undefined if it has input whose size the bytes don't bound. */
 export function splitPrompt(request: WireRequest, shape: BlockShape): PromptBlocks | undefined {
-  const { context, onlyStored } = request.nonText;
-  const isUnbounded = context && !(onlyStored && shape.previous !== undefined);
-  if (request.serverTools || isUnbounded || request.surcharges?.unknown !== undefined) return undefined;
+  const { nonText, serverTools } = request;
+  const { context, onlyStored } = nonText;
+  const onlySearches = serverTools?.onlySearches === true;
+  const isUnbounded = context && !onlySearches && !(onlyStored && shape.previous !== undefined);
+  const hasTools = serverTools !== undefined && !onlySearches;
+  if (hasTools || isUnbounded || request.surcharges?.unknown !== undefined) return undefined;
   try {
     return readBlocks(request, shape);
   } catch (error) {

@@ -1,5 +1,5 @@
 import { badRequest } from '../../errors.ts';
-import { type Edit, insertMember, replaceValue } from '../../json/edit.ts';
+import { type Edit, insertMember, removeElements, replaceValue } from '../../json/edit.ts';
 import { JsonSyntaxError, type Member, readValue, scanArray, scanObject } from '../../json/scan.ts';
 import type { Fields } from './fields.ts';
 
@@ -22,6 +22,13 @@ export interface ServerTools {
   limit: 'all' | 'each' | 'none';
   /** The request's own limit of calls to all tools together. */
   maxCalls?: number | undefined;
+  /**
+   * All of them search the web, the API limits their calls, and nothing else is stored: what they add to the input is held
+   * by rounds.
+   */
+  onlySearches?: boolean;
+  /** The edits without which the request has none of them; undefined if it can't go without. */
+  removal?: Edit[] | undefined;
 }
 
 /** Types of tools that the client runs, which cost nothing but tokens. */
@@ -44,11 +51,14 @@ const OPEN_BRACKET = 0x5b;
 /** The server tools in a list of tools. Throws GwError 400 for a duplicate `type`. */
 function toolsInList(bytes: Buffer, list: { start: number }): ServerTool[] {
   if (bytes[list.start] !== OPEN_BRACKET) return [];
-  return scanArray(bytes, list.start).flatMap(({ start, end }) => {
-    if (bytes[start] !== OPEN_BRACE) return [];
-    const members = scanObject(bytes.subarray(start, end)).map((member) => shifted(member, start));
-    return toolTypes(bytes, members).map((type) => serverTool(bytes, members, type));
-  });
+  return scanArray(bytes, list.start).flatMap((element) => toolsIn(bytes, element));
+}
+
+/** The server tools that an element of a list enables. */
+function toolsIn(bytes: Buffer, { start, end }: { start: number; end: number }): ServerTool[] {
+  if (bytes[start] !== OPEN_BRACE) return [];
+  const members = scanObject(bytes.subarray(start, end)).map((member) => shifted(member, start));
+  return toolTypes(bytes, members).map((type) => serverTool(bytes, members, type));
 }
 
 function shifted({ key, keyStart, start, end }: Member, by: number): Member {
@@ -128,7 +138,8 @@ export function readServerTools(
     members,
     fields,
     hasUnusualType,
-  }: { bytes: Buffer; members: Member[]; fields: Fields; hasUnusualType: boolean },
+    isStored,
+  }: { bytes: Buffer; members: Member[]; fields: Fields; hasUnusualType: boolean; isStored: boolean },
 ): ServerTools | undefined {
   const tools = toolsByField(fields, byField);
   if (hasUnusualType) {
@@ -138,7 +149,30 @@ export function readServerTools(
   }
   if (tools.length === 0) return undefined;
   const maxCalls = limitField === undefined ? undefined : fields.integer(limitField, 0, MAX_CALLS);
-  return { tools, limit, maxCalls };
+  const onlySearches =
+    !isStored &&
+    limit === 'all' &&
+    tools.every(({ name, field }) => field === 'tools' && IS_SEARCH.test(name));
+  return {
+    tools,
+    limit,
+    maxCalls,
+    onlySearches,
+    removal: onlySearches ? removalOf(bytes, members, tools) : undefined,
+  };
+}
+
+const IS_SEARCH = /^web_search(_preview)?$/;
+
+/** Removes the searches from the list of tools, unless nothing else is in it or `tool_choice` may name one. */
+function removalOf(bytes: Buffer, members: Member[], tools: readonly ServerTool[]): Edit[] | undefined {
+  const list = members.find(({ key }) => key === 'tools');
+  const mayName = members.some(({ key, start }) => key === 'tool_choice' && bytes[start] === OPEN_BRACE);
+  if (!list || mayName) return undefined;
+  const elements = scanArray(bytes, list.start);
+  const searches = elements.filter((element) => toolsIn(bytes, element).length > 0);
+  if (searches.length !== tools.length || searches.length === elements.length) return undefined;
+  return removeElements(elements, (element) => searches.includes(element));
 }
 
 const MAX_CALLS = 1_000_000;

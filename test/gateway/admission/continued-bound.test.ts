@@ -161,7 +161,7 @@ describe('a stored response', () => {
         const context = parts.contextOf(rename(body), responsesWire);
         leastInput(gateway, context, target);
         const relay = { isStream: false, unsent: Buffer.from(JSON.stringify({ id, model })) };
-        const attempt = { context, target } as unknown as RoutedAttempt;
+        const attempt = { context, target, admitted: {} } as unknown as RoutedAttempt;
         rememberPrompt(gateway, attempt, { relay } as never, { ...WHOLE, usage, ...settlement });
         await new Promise(setImmediate);
       },

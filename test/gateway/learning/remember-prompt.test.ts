@@ -195,7 +195,7 @@ test('a request that waits is quoted again when its prompt has been counted', as
   });
   await clock.advance(1_000);
   expect(isAdmitted).toBe(false);
-  const attempt = { context: contextOf(body), target } as unknown as RoutedAttempt;
+  const attempt = { context: contextOf(body), target, admitted: {} } as unknown as RoutedAttempt;
   leastInput(gateway, attempt.context, target);
   const usage = { ...NO_USAGE, inputTokens: 120_010, outputTokens: 1 };
   rememberPrompt(gateway, attempt, { relay: answer() as never }, { ...settled, usage });

@@ -276,7 +276,8 @@ describe('blocks of responses', () => {
     ['a reference to an item', input({ type: 'item_reference', id: 'i' })],
     ['reasoning that the provider stores', input({ type: 'reasoning', id: 'rs_1', summary: [] })],
     ['a file', input({ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] })],
-    ['a hosted tool', { input: 'a', tools: [{ type: 'web_search' }] }],
+    ['a hosted tool', { input: 'a', tools: [{ type: 'file_search', vector_store_ids: ['v'] }] }],
+    ['a search beside one', { input: 'a', tools: [{ type: 'web_search' }, { type: 'image_generation' }] }],
     [
       'tools that are loaded later',
       { input: 'a', tools: [{ type: 'function', name: 'T', defer_loading: true }] },

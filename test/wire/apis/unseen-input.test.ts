@@ -353,10 +353,6 @@ const TOOLS: Cases = {
   ServerTools: {
     unseen: [
       { type: 'file_search', vector_store_ids: ['vs_1'] },
-      { type: 'web_search' },
-      { type: 'web_search_2025_08_26' },
-      { type: 'web_search_preview' },
-      { type: 'web_search_preview_2025_03_11' },
       { type: 'mcp', server_label: 'a', server_url: 'https://a.example' },
       { type: 'mcp', server_label: 'a', connector_id: 'connector_dropbox' },
       { type: 'code_interpreter', container: 'cntr_1' },
@@ -367,6 +363,27 @@ const TOOLS: Cases = {
       ...NO_TYPES.map((type) => ({ type, name: 'f', parameters: {} })),
       { name: 'f', parameters: {} },
       { vector_store_ids: ['vs_1'] },
+    ],
+  },
+};
+
+/** What they find is held by the rounds of their calls. */
+const SEARCHES: Cases = {
+  WebSearch: {
+    seen: [
+      { type: 'web_search', external_web_access: false },
+      {
+        type: 'web_search_2025_08_26',
+        search_context_size: 'high',
+        filters: { allowed_domains: ['a.example'] },
+      },
+      { type: 'web_search_preview', user_location: { type: 'approximate', city: 'Bern' } },
+      { type: 'web_search_preview_2025_03_11' },
+    ],
+    unseen: [
+      { type: 'web_search_pro' },
+      { type: 'web_search', connector_id: 'connector_a' },
+      { type: 'namespace', name: 'n', description: 'd', tools: [{ type: 'web_search' }] },
     ],
   },
 };
@@ -399,9 +416,11 @@ describe('the closed list of responses', () => {
     holds(ITEMS, wire, withItem);
     holds(CONTENTS, wire, withPart);
     holds(TOOLS, wire, withTool);
+    holds(SEARCHES, wire, withTool);
   });
 
   test('takes no unknown member of them', () => {
+    holdsWithMore(seenOf(SEARCHES), responsesWire, withTool);
     holdsWithMore(seenOf(ITEMS), responsesWire, withItem);
     holdsWithMore([TEXT], responsesWire, withPart);
     holdsWithMore(seenOf(TOOLS), responsesWire, withTool);
