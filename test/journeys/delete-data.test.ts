@@ -69,14 +69,72 @@ describe.each(['locally', 'remotely'] as const)('gw projects delete-data, %s', (
   });
 });
 
-test('on a terminal, removing a project or its data asks first', async () => {
-  const cli = cliHome();
-  await cli.run(['projects', 'add', 'web']);
-  for (const command of ['remove', 'delete-data']) {
-    const asked = await cli.run(['projects', command, 'web'], { tty: true, stdin: 'n\n' });
-    expect([asked.code, asked.stderr]).toEqual([1, expect.stringContaining('Go ahead? [y/N]')]);
+describe('on a terminal', () => {
+  async function furnished() {
+    const cli = cliHome();
+    for (const command of [
+      'projects add web',
+      'keys create --label ci --budget 5 -p web',
+      'budget set 5',
+      'prices set m --input 1 --output 2',
+      'webhooks add http://127.0.0.1:9/hook',
+      'providers add ollama',
+    ])
+      expect((await cli.run(command.split(' '))).code).toBe(0);
+    return cli;
   }
-  expect((await cli.run(['projects'])).stdout).toContain('web');
-  expect((await cli.run(['projects', 'remove', 'web'], { tty: true, stdin: 'y\n' })).code).toBe(0);
-  expect((await cli.run(['projects'])).stdout).not.toContain('web');
+  /** Each command that loses something, and what it says of that. */
+  const LOSSES: [command: string, loss: string][] = [
+    ['projects delete-data web', 'the record of every request of project web for good'],
+    ['keys revoke 1', 'This ends key ci of project web for good: programs that use it get a 401.'],
+    ['budget remove web/daily@key:ci', 'This ends the cap of $5.00 (web/daily@key:ci)'],
+    ['budget remove', 'This ends the cap of $5.00 (default/daily)'],
+    ['prices remove m', 'This removes your price of m'],
+    [
+      'webhooks remove wh_1',
+      'This removes webhook wh_1 (http://127.0.0.1:9/hook), its secret and its deliver',
+    ],
+    ['providers remove ollama', 'This removes provider ollama'],
+    ['projects remove web', 'This revokes all keys of project web and removes its budgets'],
+    [
+      'config set retention.requests 7d',
+      'gw deletes the record of each request older than 7d for good (now: 90d)',
+    ],
+  ];
+
+  test('what would be lost is said, and stays after a no', async () => {
+    const cli = await furnished();
+    for (const [command, loss] of LOSSES) {
+      const asked = await cli.run(command.split(' '), { tty: true, stdin: 'n\n' });
+      expect([command, asked.code, asked.stderr]).toEqual([command, 1, expect.stringContaining(loss)]);
+      expect(asked.stderr).toContain('Go ahead? [y/N]');
+    }
+    for (const [command] of LOSSES) {
+      expect([command, (await cli.run([...command.split(' '), '--yes'], { tty: true })).code]).toEqual([
+        command,
+        0,
+      ]);
+    }
+  });
+
+  test('a longer retention and what does not exist are not asked about', async () => {
+    const cli = await furnished();
+    const longer = await cli.run(['config', 'set', 'retention.requests', '365d'], { tty: true });
+    expect([longer.code, longer.stderr]).toEqual([0, expect.not.stringContaining('Go ahead')]);
+    const back = await cli.run(['config', 'unset', 'retention.requests'], { tty: true, stdin: 'y\n' });
+    expect([back.code, back.stderr]).toEqual([
+      0,
+      expect.stringContaining('older than 90d for good (now: 365d)'),
+    ]);
+    for (const command of ['keys revoke 99', 'prices remove none', 'budget remove web/monthly'])
+      expect((await cli.run(command.split(' '), { tty: true })).code).toBe(5);
+  });
+});
+
+test('scripts of 0.1.0 are asked nothing without a terminal; later commands want --yes', async () => {
+  const cli = cliHome();
+  await cli.run(['keys', 'create']);
+  expect((await cli.run(['keys', 'revoke', '1'])).code).toBe(0);
+  const refused = await cli.run(['projects', 'delete-data', 'default']);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('To go ahead, add --yes')]);
 });

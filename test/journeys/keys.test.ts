@@ -50,6 +50,41 @@ describe.each(['locally', 'remotely'] as const)('a key that is made %s', (how) =
     expect(await outcome(await newKey('rotate', '3', '--expires', '1d'))).toBe('200 ok');
   });
 
+  test('is made with a budget of its own', async () => {
+    const { cli, newKey, outcome } = await served(how);
+    const made = await cli.json<{ key: string; budget: object }>(
+      'keys create --label ci --budget 0.000001 --period weekly --alert 50,90'.split(' '),
+    );
+    expect(made.budget).toMatchObject({
+      id: 'default/weekly@key:ci',
+      cap_usd: 0.000001,
+      alert_percents: [50, 90],
+      scope: { kind: 'key', value: 'ci' },
+    });
+    expect(await outcome(made.key)).toBe('402 budget_exceeded');
+    expect(await outcome(await newKey('create'))).toBe('200 ok');
+    expect((await cli.run(['keys', 'list'], { tty: true, columns: 100 })).stdout).toContain(
+      '$0.0000010 weekly',
+    );
+  });
+
+  test('is not made with a budget that cannot be', async () => {
+    const { cli, newKey } = await served(how);
+    const before = await cli.json<object[]>(['keys', 'list', '--all']);
+    for (const args of [
+      ['--budget', 'much'],
+      ['--period', 'weekly'],
+      ['--budget', '5', '--alert', 'x'],
+    ])
+      expect((await cli.run(['keys', 'create', ...args])).code).toBe(2);
+    expect(await cli.json(['keys', 'list', '--all'])).toEqual(before);
+    expect((await cli.run(['keys', 'create', '--budget', '5', '--alert', '101'])).code).toBe(2);
+    await newKey('create', '--label', '5');
+    const { code, stdout, stderr } = await cli.run(['keys', 'create', '--budget', '5']);
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining('labelled "5"')]);
+    expect(await cli.json(['keys', 'list'])).toHaveLength(before.length + 1);
+  });
+
   test('may use its models alone', async () => {
     const { newKey, outcome } = await served(how);
     const key = await newKey('create', '--models', 'test-model,other-*');

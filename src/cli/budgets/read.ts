@@ -1,6 +1,7 @@
 import { isAbsolute, resolve } from 'node:path';
 import { repositoryOf } from '../../attribution/repository.ts';
 import { type NanoUsd, parseUsd } from '../../money.ts';
+import type { BudgetChange } from '../../reading/admin.ts';
 import { parseDuration } from '../../terminal/time.ts';
 import { usageError } from '../exit.ts';
 
@@ -11,6 +12,16 @@ export function readAmount(text: string): NanoUsd {
     throw usageError(`"${text}" is not an amount: use dollars such as 20, 0.50 or $5, up to 1,000,000`);
   }
   return amount;
+}
+
+/** The periods of a cap that is not a rate. */
+export const LASTING_PERIODS = ['daily', 'weekly', 'monthly', 'lifetime'] as const;
+export type LastingPeriod = (typeof LASTING_PERIODS)[number];
+
+/** Parses `50,80,95`. */
+export function readAlerts(text: string | undefined): Pick<BudgetChange, 'alertPercent' | 'alertPercents'> {
+  const percents = text?.split(',').map(readPercent);
+  return percents && percents.length > 1 ? { alertPercents: percents } : { alertPercent: percents?.[0] };
 }
 
 /** Parses `80` or `80%`. The store checks the bounds. */

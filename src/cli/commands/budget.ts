@@ -12,27 +12,36 @@ import { capText } from '../../terminal/budget-words.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { mustAttribute, noteAttribution } from '../budgets/attribution.ts';
-import { readAmount, readOldRepo, readPercent, readRate, readRepo } from '../budgets/read.ts';
+import {
+  LASTING_PERIODS,
+  type LastingPeriod,
+  readAlerts,
+  readAmount,
+  readOldRepo,
+  readRate,
+  readRepo,
+} from '../budgets/read.ts';
 import { addScopeOptions, type ScopeOptions, scopeFrom } from '../budgets/scope.ts';
 import { budgetTable } from '../budgets/view.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
+import { confirmLoss, type Unasked } from '../input/confirm.ts';
 import { readDuration } from '../input/dates.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
 
-const PERIODS = ['daily', 'weekly', 'monthly', 'rolling', 'lifetime'] as const;
+const PERIODS = [...LASTING_PERIODS, 'rolling'] as const;
 
 interface SetOptions extends ScopeOptions {
   project: string;
-  period: Exclude<BudgetPeriod, 'rolling'>;
+  period: LastingPeriod;
   alert?: string;
   maxRate?: string;
   json?: boolean;
 }
 
-interface RemoveOptions extends ScopeOptions {
+interface RemoveOptions extends ScopeOptions, Unasked {
   project: string;
   period?: BudgetPeriod;
 }
@@ -60,7 +69,7 @@ export const budget: SetUp = (command, context) => {
     .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
     .addOption(
       new Option('--period <period>', 'when spending starts again from zero')
-        .choices(PERIODS.filter((period) => period !== 'rolling'))
+        .choices(LASTING_PERIODS)
         .default('daily'),
     )
     .option('--alert <percents>', 'percentages of the cap that send alerts, such as 50,80,95 (default: 80)')
@@ -98,6 +107,7 @@ export const budget: SetUp = (command, context) => {
     .addOption(
       new Option('--period <period>', 'which budget; optional if there is only one').choices(PERIODS),
     )
+    .option('--yes', 'do not ask on a terminal')
     .action((name: string | undefined, options: RemoveOptions) => remove(context, name, options));
 };
 
@@ -114,12 +124,9 @@ async function set(context: Context, amount: string | undefined, options: SetOpt
   const scope = scopeFrom(options);
   if (options.repo !== undefined && !remoteOf(context)) mustAttribute(context);
   const repo = options.repo === undefined ? undefined : readRepo(options.repo);
-  const percents = options.alert?.split(',').map(readPercent);
-  const alerts =
-    percents && percents.length > 1 ? { alertPercents: percents } : { alertPercent: percents?.[0] };
   const terms = termsOf(amount, options);
   const { budget, timezone } = await withAdmin(context, async ({ setBudget }, reader) => ({
-    budget: await setBudget({ ...terms, ...alerts, project, repo, scope }),
+    budget: await setBudget({ ...terms, ...readAlerts(options.alert), project, repo, scope }),
     timezone: (await reader.calendar()).timezone,
   }));
   if (json) sayJson(context, budget);
@@ -240,6 +247,10 @@ async function remove(context: Context, name: string | undefined, options: Remov
     const budgets = await reader.budgets(name === undefined ? { project: options.project } : {});
     const match = name === undefined ? matchingBudget(budgets, options, scope) : namedBudget(budgets, name);
     const chosen = match ? budgetNameOf(match) : missingBudget(options, scope);
+    if (match) {
+      const loss = `This ends the cap of ${capText(match)} (${match.id}); what was spent stays in reports.`;
+      await confirmLoss(context, loss, { yes: options.yes, scripted: true });
+    }
     await removeBudget(chosen);
     return match?.id;
   });

@@ -15,6 +15,7 @@ import { changeSetting, deleteIgnored, unknownSetting } from '../config/change.t
 import { type Entry, originLines, settingLines } from '../config/lines.ts';
 import { noteTypos } from '../config/warnings.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
+import type { Unasked } from '../input/confirm.ts';
 import { readSwitchedOff } from '../optimize/report.ts';
 import { readSettings } from '../settings.ts';
 
@@ -32,11 +33,13 @@ export const config: SetUp = (command, context) => {
     .description(
       'change a setting. Besides those of gw config list: aliases.NAME (another name for a model), optimizer.projects.NAME (level of a project), fees.NAME (price of a tool in dollars), tiers.MODEL (tiers that gw chooses between), routing.shares.NAME (strong share of a project)',
     )
-    .action((key: string, value: string) => set(context, key, value));
+    .option('--yes', 'do not ask before records are deleted (retention.requests)')
+    .action((key: string, value: string, options: Unasked) => set(context, key, value, options));
   command
     .command('unset <key>')
     .description('reset a setting to its default')
-    .action((key: string) => unset(context, key));
+    .option('--yes', 'do not ask before records are deleted (retention.requests)')
+    .action((key: string, options: Unasked) => unset(context, key, options));
   command
     .command('list')
     .description('list the settings')
@@ -59,8 +62,8 @@ function get(context: Context, key: string, json = false): void {
   else say(context, String(value));
 }
 
-async function set(context: Context, key: string, text: string | undefined): Promise<void> {
-  const value = await changeSetting(context, key, text);
+async function set(context: Context, key: string, text: string | undefined, options: Unasked): Promise<void> {
+  const value = await changeSetting(context, key, text, options);
   await announceChange(context);
   const change =
     value === undefined ? `Reset ${key} to its default.` : `Set ${key} to ${JSON.stringify(value)}.`;
@@ -77,10 +80,10 @@ async function set(context: Context, key: string, text: string | undefined): Pro
   }
 }
 
-async function unset(context: Context, key: string): Promise<void> {
+async function unset(context: Context, key: string, options: Unasked): Promise<void> {
   const { retired, unknown } = readSettings(context);
   const path = unknown.find((each) => each.join('.') === key);
-  if (!path && !retired.includes(key)) return set(context, key, undefined);
+  if (!path && !retired.includes(key)) return set(context, key, undefined, options);
   await deleteIgnored(context, path ?? key.split('.'));
   note(context, `Deleted ${key} from ${context.paths.config}. This version of gw ignored it.`);
 }

@@ -1,12 +1,18 @@
+import { type Command, Option } from 'commander';
 import { formatUsd } from '../../money.ts';
-import type { KeyView } from '../../reading/schemas.ts';
+import type { Admin } from '../../reading/admin.ts';
+import type { Reader } from '../../reading/reader.ts';
+import type { BudgetView, KeyView, NewKeyView } from '../../reading/schemas.ts';
 import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
+import { capText } from '../../terminal/budget-words.ts';
 import { table } from '../../terminal/table.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
+import { LASTING_PERIODS, type LastingPeriod, readAlerts, readAmount } from '../budgets/read.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
+import { confirmLoss, type Unasked } from '../input/confirm.ts';
 import { readCount } from '../input/count.ts';
 import { readDuration } from '../input/dates.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
@@ -18,6 +24,9 @@ interface CreateOptions {
   expires?: string;
   models?: string;
   rpm?: string;
+  budget?: string;
+  period?: LastingPeriod;
+  alert?: string;
   json?: boolean;
 }
 
@@ -34,17 +43,7 @@ interface ListOptions {
 }
 
 export const keys: SetUp = (command, context) => {
-  command
-    .command('create')
-    .description('create a key and print it; it is shown only once')
-    .option('-p, --project <name>', 'project to charge', DEFAULT_PROJECT)
-    .option('--admin', 'allow it to see and manage all projects')
-    .option('--label <text>', 'label to tell it from other keys')
-    .option('--expires <time>', 'how long it works, such as 30d')
-    .option('--models <names>', 'the only models that it may use: gpt-4.1-mini,claude-*')
-    .option('--rpm <count>', 'how many requests it may make in a minute')
-    .option('--json', 'print JSON')
-    .action((options: CreateOptions) => create(context, options));
+  addCreate(command, context);
   command
     .command('list')
     .description('list keys, without their secrets')
@@ -62,22 +61,74 @@ export const keys: SetUp = (command, context) => {
   command
     .command('revoke <id>')
     .description('revoke a key, from the next request')
-    .action((id: string) => revoke(context, id));
+    .option('--yes', 'do not ask on a terminal')
+    .action((id: string, options: Unasked) => revoke(context, id, options));
 };
+
+function addCreate(command: Command, context: Context): void {
+  command
+    .command('create')
+    .description('create a key and print it; it is shown only once')
+    .option('-p, --project <name>', 'project to charge', DEFAULT_PROJECT)
+    .option('--admin', 'allow it to see and manage all projects')
+    .option('--label <text>', 'label to tell it from other keys')
+    .option('--expires <time>', 'how long it works, such as 30d')
+    .option('--models <names>', 'the only models that it may use: gpt-4.1-mini,claude-*')
+    .option('--rpm <count>', 'how many requests it may make in a minute')
+    .option('--budget <usd>', "the key's own cap in dollars, such as 5")
+    .addOption(new Option('--period <period>', 'of that cap (default: daily)').choices(LASTING_PERIODS))
+    .option('--alert <percents>', 'of that cap, such as 50,80,95 (default: 80)')
+    .option('--json', 'print JSON')
+    .action((options: CreateOptions) => create(context, options));
+}
 
 async function create(context: Context, options: CreateOptions): Promise<void> {
   const { project, admin = false, label = null, json } = options;
   const models = options.models?.split(',').map((model) => model.trim()) ?? null;
   const rpm = options.rpm === undefined ? null : readCount(options.rpm, '--rpm', { min: 1, max: 10_000 });
   const expiresAt = expiryOf(context, options.expires) ?? null;
-  const created = await withAdmin(context, ({ createKey }) =>
-    createKey({ project, admin, label, models, rpm, expiresAt }),
-  );
+  const cap = capOf(options);
+  const created = await withAdmin(context, async (gateway, reader) => {
+    const key = await gateway.createKey({ project, admin, label, models, rpm, expiresAt });
+    return cap ? { ...key, budget: await capKey(gateway, reader, { key, cap }) } : key;
+  });
   if (json) sayJson(context, created);
   else say(context, created.key);
   const kind = admin ? 'admin key' : `key of project ${project}`;
   const expires = created.expires_at === null ? '' : ` It expires at ${created.expires_at}.`;
-  note(context, `This ${kind} is shown only once.${expires} To revoke it: gw keys revoke ${created.id}`);
+  const capped =
+    'budget' in created ? ` Its budget is ${created.budget.id}: ${capText(created.budget)}.` : '';
+  note(
+    context,
+    `This ${kind} is shown only once.${expires}${capped} To revoke it: gw keys revoke ${created.id}`,
+  );
+}
+
+/** The terms of the key's own budget; undefined without `--budget`. */
+function capOf({ budget, period, alert }: CreateOptions) {
+  if (budget !== undefined)
+    return { capNanoUsd: readAmount(budget), period: period ?? 'daily', ...readAlerts(alert) };
+  if (period === undefined && alert === undefined) return undefined;
+  throw usageError(`--${period === undefined ? 'alert' : 'period'} is for the key's budget: add --budget 5`);
+}
+
+interface NewCap {
+  key: NewKeyView;
+  cap: NonNullable<ReturnType<typeof capOf>>;
+}
+
+/** Caps a key that nobody has yet. If that fails, the key is revoked. */
+async function capKey(admin: Admin, reader: Reader, { key, cap }: NewCap): Promise<BudgetView> {
+  const { id, project_id: project } = key;
+  try {
+    const namesake = (await reader.keys({ project })).find(({ label }) => label === String(id));
+    if (namesake)
+      throw usageError(`key ${namesake.id} is labelled "${id}", the id of the new key. Try again`);
+    return await admin.setBudget({ ...cap, project, scope: { kind: 'key', value: String(id) } });
+  } catch (error) {
+    await admin.revokeKey(id);
+    throw error;
+  }
 }
 
 /** When a key expires that lives for a time such as `30d`, UTC milliseconds; null for `never`. */
@@ -105,8 +156,9 @@ async function rotate(context: Context, text: string, options: RotateOptions): P
 }
 
 async function list(context: Context, { project, all, json }: ListOptions): Promise<void> {
-  const { rows, timezone } = await withReader(context, async (reader) => ({
+  const { rows, budgets, timezone } = await withReader(context, async (reader) => ({
     rows: await reader.keys({ project, revoked: all }),
+    budgets: json ? [] : await reader.budgets({ project }),
     timezone: (await reader.calendar()).timezone,
   }));
   if (json) {
@@ -127,7 +179,7 @@ async function list(context: Context, { project, all, json }: ListOptions): Prom
       { header: 'last used', value: ({ last_used_at }) => (last_used_at === null ? '-' : at(last_used_at)) },
       { header: 'spent', value: ({ spent_nano_usd }) => formatUsd(spent_nano_usd), align: 'right' },
       { header: 'until', value: (key) => endOf(key, { at, now }) },
-      { header: '', value: limitsOf, shrinks: true },
+      { header: '', value: (key) => limitsOf(key, budgets), shrinks: true },
     ],
     { terminal: terminalOf(context.stdout, context.env) },
   );
@@ -144,15 +196,26 @@ function endOf(
   return Date.parse(expires_at) <= now ? 'expired' : at(expires_at);
 }
 
-function limitsOf({ models, rpm }: KeyView): string {
-  return [rpm === null ? '' : `${rpm}/min`, models?.join(',')].filter(Boolean).join('  ');
+function limitsOf({ id, label, project_id, models, rpm }: KeyView, budgets: BudgetView[]): string {
+  const caps = budgets
+    .filter(({ scope, ...budget }) => budget.project_id === project_id && scope?.kind === 'key')
+    .filter(({ scope }) => scope?.value === (label ?? '') || scope?.value === String(id))
+    .map((budget) => `${capText(budget)} ${budget.period}`);
+  return [...caps, rpm === null ? '' : `${rpm}/min`, models?.join(',')].filter(Boolean).join('  ');
 }
 
-async function revoke(context: Context, text: string): Promise<void> {
+async function revoke(context: Context, text: string, { yes }: Unasked): Promise<void> {
   const id = Number(text);
   if (!Number.isSafeInteger(id) || id < 1) {
     throw usageError(`"${text}" is not the id of a key. See: gw keys list`);
   }
-  await withAdmin(context, ({ revokeKey }) => revokeKey(id));
+  await withAdmin(context, async ({ revokeKey }, reader) => {
+    const key = (await reader.keys({})).find((each) => each.id === id);
+    if (key) {
+      const loss = `This ends key ${key.label ?? id} of project ${key.project_id} for good: programs that use it get a 401.`;
+      await confirmLoss(context, loss, { yes, scripted: true });
+    }
+    await revokeKey(id);
+  });
   note(context, `Revoked key ${id}.`);
 }

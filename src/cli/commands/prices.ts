@@ -4,6 +4,7 @@ import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
+import { confirmLoss, type Unasked } from '../input/confirm.ts';
 import { feeText, perMillion, readFee, readPrice } from '../prices/read.ts';
 import { knownTable, nameOf, priceTable } from '../prices/view.ts';
 import { readSettings } from '../settings.ts';
@@ -35,7 +36,8 @@ export const prices: SetUp = (command, context) => {
   command
     .command('remove <model>')
     .description('remove a price that you set')
-    .action((model: string) => remove(context, model));
+    .option('--yes', 'do not ask on a terminal')
+    .action((model: string, options: Unasked) => remove(context, model, options));
 };
 
 async function list(context: Context, model: string | undefined, json = false): Promise<void> {
@@ -82,9 +84,16 @@ async function set(context: Context, text: string, options: SetOptions): Promise
   );
 }
 
-async function remove(context: Context, text: string): Promise<void> {
+async function remove(context: Context, text: string, { yes }: Unasked): Promise<void> {
   const { provider, model } = modelOf(text, configuredIn(context));
-  const removed = await withAdmin(context, ({ removePrice }) => removePrice(provider, model));
+  const loss = `This removes your price of ${text}; without a built-in one, budgets refuse its requests.`;
+  const removed = await withAdmin(context, async ({ removePrice }, reader) => {
+    const isSet = (await reader.prices()).some(
+      (each) => (each.provider ?? '') === provider && each.model === model,
+    );
+    if (isSet) await confirmLoss(context, loss, { yes, scripted: true });
+    return removePrice(provider, model);
+  });
   if (!removed) throw new CliError(`you set no price for "${text}". See: gw prices list`, EXIT.notFound);
   note(context, `Removed the price of ${text}. The built-in price applies, if there is one.`);
 }

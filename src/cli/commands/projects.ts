@@ -8,14 +8,12 @@ import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { CliError, EXIT } from '../exit.ts';
-import { confirmLoss } from '../input/confirm.ts';
-import { canAsk } from '../input/prompt.ts';
+import { confirmLoss, type Unasked } from '../input/confirm.ts';
 import { remoteOf } from '../remote/connection.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
 
-interface DeleteOptions {
+interface DeleteOptions extends Unasked {
   session?: string;
-  yes?: boolean;
 }
 
 interface PauseOptions {
@@ -53,7 +51,7 @@ export const projects: SetUp = (command, context) => {
     .command('remove <name>')
     .description('remove a project: its keys stop working, its history stays')
     .option('--yes', 'do not ask on a terminal')
-    .action((name: string, options: { yes?: boolean }) => remove(context, name, options));
+    .action((name: string, options: Unasked) => remove(context, name, options));
   command
     .command('delete-data <name>')
     .description('delete the records of its requests; reports keep their figures')
@@ -117,12 +115,9 @@ async function setPaused(
   );
 }
 
-async function remove(context: Context, name: string, { yes }: { yes?: boolean }): Promise<void> {
-  // Scripts have removed projects without --yes since 0.1.0.
-  if (canAsk(context)) {
-    const loss = `This revokes all keys of project ${name} and removes its budgets; they don't come back with it.`;
-    await confirmLoss(context, loss, { yes });
-  }
+async function remove(context: Context, name: string, { yes }: Unasked): Promise<void> {
+  const loss = `This revokes all keys of project ${name} and removes its budgets; they don't come back with it.`;
+  await confirmLoss(context, loss, { yes, scripted: true });
   await withAdmin(context, ({ removeProject }) => removeProject(name));
   note(
     context,

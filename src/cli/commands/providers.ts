@@ -9,6 +9,7 @@ import type { SetUp } from '../command.ts';
 import { announceChange } from '../config/announce-change.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
+import { confirmLoss, type Unasked } from '../input/confirm.ts';
 import { type AddOptions, addProvider } from '../providers/add-provider.ts';
 import { knownProviders } from '../providers/known-providers.ts';
 import { type Probe, probeProvider } from '../providers/probe-provider.ts';
@@ -40,7 +41,8 @@ export const providers: SetUp = (command, context) => {
   command
     .command('remove <name>')
     .description('remove a provider and its stored key')
-    .action((name: string) => remove(context, name));
+    .option('--yes', 'do not ask on a terminal')
+    .action((name: string, options: Unasked) => remove(context, name, options));
 };
 
 async function add(context: Context, name: string, options: AddOptions): Promise<void> {
@@ -97,9 +99,11 @@ function resultJson({ name, ok, message, durationMs }: Probe): Record<string, un
   return { name, ok, message, duration_ms: durationMs };
 }
 
-async function remove(context: Context, name: string): Promise<void> {
+async function remove(context: Context, name: string, { yes }: Unasked): Promise<void> {
   if (!Object.hasOwn(readSettings(context).settings.providers, name)) throw unknownProvider(name);
   const hadKey = Object.hasOwn(readSecrets(context.paths.credentials), name);
+  const loss = `This removes provider ${name}${hadKey ? ' and its stored key, which gw cannot show again' : ''}; its requests stay in reports.`;
+  await confirmLoss(context, loss, { yes, scripted: true });
   (await openSettingsFile(context.paths.config)).delete(['providers', name]);
   if (hadKey) (await openSettingsFile(context.paths.credentials)).delete([name]);
   await announceChange(context);

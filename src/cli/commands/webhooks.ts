@@ -3,6 +3,7 @@ import { WEBHOOK_FORMATS } from '../../store/webhooks/endpoints.ts';
 import { EVENT_TYPES } from '../../store/webhooks/event-types.ts';
 import type { SetUp } from '../command.ts';
 import type { Context } from '../context.ts';
+import type { Unasked } from '../input/confirm.ts';
 import {
   type DeliveriesOptions,
   listDeliveries,
@@ -55,9 +56,9 @@ export const webhooks: SetUp = (command, context) => {
 function addCommandsWithId(command: Command, context: Context): void {
   const withId = (name: string, about: string, run: (id: string, options: Json) => Promise<void>) =>
     command.command(`${name} <id>`).description(about).option('--json', 'print JSON').action(run);
-  withId('remove', 'remove a webhook and its deliveries', (id, options) =>
+  withId('remove', 'remove a webhook and its deliveries', (id, options: Json & Unasked) =>
     removeWebhook(context, id, options),
-  );
+  ).option('--yes', 'do not ask on a terminal');
   command
     .command('test [id]')
     .description('send a sample event now and show the response')

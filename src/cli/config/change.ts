@@ -1,3 +1,4 @@
+import { parseRetention, type Retention } from '../../config/retention.ts';
 import { retiredMessage } from '../../config/retired-settings.ts';
 import { openSettingsFile } from '../../config/save.ts';
 import {
@@ -13,6 +14,8 @@ import { messageOf } from '../../errors.ts';
 import { makeHome } from '../../paths.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
+import { confirmLoss, type Unasked } from '../input/confirm.ts';
+import { readSettings } from '../settings.ts';
 import { checkTiers } from './check-tiers.ts';
 
 /** Sets a setting, or resets it if `text` is undefined. Returns the new value; throws if it is invalid. */
@@ -20,12 +23,14 @@ export async function changeSetting(
   context: Context,
   key: string,
   text: string | undefined,
+  { yes }: Unasked = {},
 ): Promise<string | number | undefined> {
   const entry = mapEntryOf(key);
   const parse = isScalarKey(key) ? DEFINITIONS[key].parse : entry && MAPS[entry.map].parse;
   if (!parse) throw unknownSetting(key);
   const value =
     text === undefined ? undefined : writtenOf(parseSetting(key, () => parse(text, entry?.name ?? '')));
+  if (key === 'retention.requests') await confirmShorter(context, value ?? DEFINITIONS[key].default(), yes);
   if (entry?.map === 'tiers' && text !== undefined) checkTiers(context, entry.name, text);
   makeHome(context.paths);
   const file = await openSettingsFile(context.paths.config);
@@ -33,6 +38,15 @@ export async function changeSetting(
   if (value === undefined) file.delete(path);
   else file.set(path, value);
   return value;
+}
+
+/** Asks before records are kept for a shorter time: the daemon deletes those that are older. */
+async function confirmShorter(context: Context, value: unknown, yes: boolean | undefined): Promise<void> {
+  const present = readSettings(context).settings['retention.requests'];
+  const next = typeof value === 'string' ? parseRetention(value) : (value as Retention);
+  if ((next.ms ?? Infinity) >= (present.ms ?? Infinity)) return;
+  const loss = `gw deletes the record of each request older than ${next.written} for good (now: ${present.written}); reports keep their figures.`;
+  await confirmLoss(context, loss, { yes, scripted: true });
 }
 
 /** Deletes from the file what is no setting, or no longer one. */

@@ -2,16 +2,21 @@ import type { Context } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { ask, askHidden, canAsk, readSecret } from './prompt.ts';
 
+/** The option of commands that ask before something is lost. */
+export interface Unasked {
+  yes?: boolean;
+}
+
 /**
- * Asks before something is lost. `loss` is a sentence that says what. Without a terminal it takes `--yes`. Throws if the
- * answer is no.
+ * Asks before something is lost. `loss` is a sentence that says what. Without a terminal it takes `--yes`, or nothing
+ * where `scripted`: scripts have run these commands since 0.1.0, which had no such option. Throws if the answer is no.
  */
 export async function confirmLoss(
   context: Context,
   loss: string,
-  { yes = false }: { yes?: boolean | undefined },
+  { yes = false, scripted = false }: { yes?: boolean | undefined; scripted?: boolean },
 ): Promise<void> {
-  if (yes) return;
+  if (yes || (scripted && !canAsk(context))) return;
   if (!canAsk(context)) throw usageError(`${loss} To go ahead, add --yes`);
   const answer = await ask(context, `${loss} Go ahead? [y/N] `);
   if (!/^y(es)?$/i.test(answer)) throw new CliError('nothing was changed', EXIT.failure);

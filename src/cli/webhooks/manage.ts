@@ -3,6 +3,7 @@ import { clean } from '../../terminal/text.ts';
 import type { EndpointView } from '../../webhooks/views.ts';
 import { type Context, note, say, sayJson, tell } from '../context.ts';
 import { CliError, usageError } from '../exit.ts';
+import { confirmLoss, type Unasked } from '../input/confirm.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
 import { endpointTable, eventsText, testText } from './view.ts';
 
@@ -48,9 +49,15 @@ export async function listWebhooks(context: Context, { project, json }: ListOpti
   else tell(context, endpointTable(webhooks, terminalOf(context.stdout, context.env)));
 }
 
-export async function removeWebhook(context: Context, id: string, { json }: Json): Promise<void> {
+export async function removeWebhook(
+  context: Context,
+  id: string,
+  { json, yes }: Json & Unasked,
+): Promise<void> {
   const webhook = await withAdmin(context, async ({ webhooks }) => {
     const webhook = await webhooks.get(id);
+    const loss = clean(`This removes webhook ${webhook.id} (${webhook.url}), its secret and its deliveries.`);
+    await confirmLoss(context, loss, { yes, scripted: true });
     await webhooks.remove(id);
     return webhook;
   });
