@@ -31,7 +31,9 @@ async function run(context: Context, options: Options): Promise<void> {
   if (!background && !options.service) showKeys(context, await firstKeys(context));
   const daemon = await import('../../daemon/serve.ts');
   // Clients run in other directories, so a relative path to gw would be of no use to them.
-  const gw = invocation(context);
+  // A service has the PATH of its manager, which rarely has the folder of npm's programs.
+  const isInstalled = options.service && context.program.includes('/node_modules/gw/');
+  const gw = isInstalled ? 'gw' : invocation(context);
   await daemon.serve({
     paths: context.paths,
     env: { ...context.env },

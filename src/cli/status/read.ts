@@ -8,6 +8,8 @@ import { withReader } from '../with-gateway.ts';
 /** State of the daemon, today's usage, budgets, providers and connected agents. */
 export interface Status extends StatusView {
   agents: ConnectedAgent[];
+  /** Names of the projects whose requests are refused until they are resumed. */
+  paused_projects: string[];
   state: DaemonState;
   now: number;
 }
@@ -18,6 +20,9 @@ export async function readStatus(context: Context): Promise<Status> {
   return withReader(context, async (reader) => ({
     ...(await reader.status()),
     agents: await checkConnectedAgents(context, reader),
+    paused_projects: (await reader.projects())
+      .filter(({ paused_at }) => paused_at !== null)
+      .map(({ project_id }) => project_id),
     state,
     now,
   }));

@@ -28,6 +28,9 @@ export function statusLines(status: Status, { version, gw, palette, columns }: S
     line(`gw ${version}`, running ? daemonText(status) : palette.warn(daemonText(status))),
     line('today', todayText(status)),
     line('budgets', wrap(budgetsText(status), room).join(below)),
+    ...(status.paused_projects.length === 0
+      ? []
+      : [line('paused', wrap(pausedText(status), room).join(below))]),
     line('providers', providersText(status)),
     ...agentLines(status).map((text, i) => line(i === 0 ? 'agents' : '', wrap(text, room).join(below))),
     line('next', wrapMessage(pasteable(nextText(status), gw), room, gw).replaceAll('\n', below)),
@@ -65,6 +68,11 @@ function budgetsText({ budgets, timezone, now }: Status): string {
   const more = rest.length > 0 ? ` (and ${rest.length} more)` : '';
   const spent = `${percent(shareOf(first))}, ${formatUsd(first.spent_nano_usd)} of ${formatUsd(first.cap_nano_usd)}`;
   return `${mark(first).trim()} ${first.id} ${spent}; ${forecastText(first, createTimeFormat(timezone), now)}${more}`.trimStart();
+}
+
+function pausedText({ paused_projects: names }: Status): string {
+  const [only] = names;
+  return `${names.join(', ')}; to resume: gw projects resume ${names.length === 1 ? only : '--all'}`;
 }
 
 function providersText({ providers, problems }: Status): string {

@@ -1,10 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Context } from '../../../src/cli/context.ts';
 import { launchdPlist, scheduledTask, systemdUnit } from '../../../src/cli/service/definitions.ts';
 import { serviceManager } from '../../../src/cli/service/manager.ts';
+import { systemctlFolder } from '../../support/systemctl.ts';
 import { tmpHome } from '../../support/tmp-home.ts';
 import { type CliHome, cliHome, stopAfterwards } from '../cli-home.ts';
 
@@ -13,53 +14,10 @@ const ODD = {
   env: { GW_HOME: '/home/a b & <c>', GW_DATABASE: '/d%n/gw.db' },
 } as const;
 
-/**
- * A service manager that reads a unit as systemd does, as far as gw's goes: it runs ExecStart with nothing but the
- * unit's environment. Each call is noted in `calls`.
- */
-const SYSTEMCTL = `#!${process.execPath}
-const { spawn } = require('node:child_process');
-const { appendFileSync, existsSync, readFileSync, writeFileSync } = require('node:fs');
-const { join } = require('node:path');
-const [, verb, ...rest] = process.argv.slice(2);
-const base = join(process.env.HOME, '.config/systemd/user');
-appendFileSync(join(process.env.HOME, 'calls'), [verb, ...rest].join(' ') + '\\n');
-if (existsSync(join(process.env.HOME, 'no-bus'))) {
-  console.error('Failed to connect to bus: No medium found');
-  process.exit(1);
-}
-const pidFile = join(process.env.HOME, 'unit.pid');
-const words = (text) => [...text.matchAll(/"((?:[^"\\\\\\\\]|\\\\\\\\.)*)"/g)].map(([, word]) => JSON.parse('"' + word + '"'));
-const isAlive = (pid) => { try { process.kill(pid, 0); return true; } catch { return false; } };
-async function stop() {
-  if (!existsSync(pidFile)) return;
-  const pid = Number(readFileSync(pidFile, 'utf8'));
-  try { process.kill(pid, 'SIGTERM'); } catch {}
-  while (isAlive(pid)) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-function start() {
-  const unit = readFileSync(join(base, 'gw.service'), 'utf8');
-  const [program, ...args] = words(/^ExecStart=(.*)$/m.exec(unit)[1]);
-  const env = Object.fromEntries(
-    [...unit.matchAll(/^Environment=(.*)$/gm)].map(([, line]) => words(line)[0].split(/=(.*)/s)),
-  );
-  const child = spawn(program, args, { env, detached: true, stdio: 'ignore' });
-  writeFileSync(pidFile, String(child.pid));
-  child.unref();
-}
-(async () => {
-  if (verb === 'restart' || (verb === 'disable' && rest[0] === '--now')) await stop();
-  if (verb === 'restart' || verb === 'start') start();
-})();
-`;
-
 function withSystemctl(): CliHome & { unit: string; calls: () => string[] } {
   const cli = cliHome({ timezone: 'UTC' });
   stopAfterwards(cli);
-  const bin = tmpHome();
-  writeFileSync(join(bin, 'systemctl'), SYSTEMCTL);
-  chmodSync(join(bin, 'systemctl'), 0o755);
-  cli.env.PATH = `${bin}:${cli.env.PATH}`;
+  cli.env.PATH = `${systemctlFolder()}:${cli.env.PATH}`;
   mkdirSync(cli.paths.home, { recursive: true });
   writeFileSync(cli.paths.config, '{"port":0}');
   const { HOME = '' } = cli.env;
