@@ -1,19 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { COMMAND_NAMES } from '../src/terminal/command-names.ts';
+import { DOCUMENTS, readDocument as read } from './support/console-blocks.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const SRC = join(ROOT, 'src');
 const ARCHITECTURE = 'docs/architecture.md';
-const DOCUMENTS = [
-  'README.md',
-  'CONTRIBUTING.md',
-  ...readdirSync(join(ROOT, 'docs'))
-    .filter((file) => file.endsWith('.md'))
-    .map((file) => `docs/${file}`),
-];
-
-const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
 const sourceNames = new Set(
   readdirSync(SRC, { recursive: true, encoding: 'utf8' }).flatMap((path) => path.split('/').at(-1) ?? []),
 );
@@ -67,12 +60,84 @@ describe.each(DOCUMENTS)('%s', (file) => {
     expect(missing).toEqual([]);
   });
 
-  test('has relative links that resolve', () => {
-    const links = [...text.matchAll(/\]\(([^)\s#]+)[^)]*\)/g)].flatMap(([, link]) => link ?? []);
-    const relative = links.filter((link) => !/^[a-z]+:/.test(link));
-    expect(relative.filter((link) => !existsSync(join(ROOT, dirname(file), link)))).toEqual([]);
+  test('has links that lead to a file, and to a heading in it', () => {
+    const links = [...text.matchAll(/\]\(([^)\s]+)[^)]*\)/g)].flatMap(([, link]) => link ?? []);
+    const broken = links.filter((link) => {
+      if (/^[a-z]+:/.test(link)) return false;
+      const [path = '', heading] = link.split('#');
+      const target = path === '' ? file : join(dirname(file), path);
+      if (!existsSync(join(ROOT, target))) return true;
+      return heading !== undefined && !anchorsOf(read(target)).includes(heading);
+    });
+    expect(broken).toEqual([]);
+  });
+
+  test('names commands that exist, and shows them in console blocks, which are run', () => {
+    const named = [...text.matchAll(/`gw ([a-z][\w-]*)/g)].flatMap(([, name]) => name ?? []);
+    expect(named.filter((name) => !COMMAND_NAMES.includes(name))).toEqual([]);
+    const blocks = [...text.matchAll(/^ *```(?:sh|bash|shell)?\n(.*?)^ *```$/gms)].map(([, block]) => block);
+    expect(blocks.filter((block) => /^ *(gw|eval "\$\(gw) /m.test(block ?? ''))).toEqual([]);
   });
 });
+
+/** The anchors of a document's headings, as GitHub makes them. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+describe('docs/troubleshooting.md', () => {
+  const entries = [...read('docs/troubleshooting.md').matchAll(/^\| `(\w+)` \|/gm)].flatMap(
+    ([, code]) => code ?? [],
+  );
+  const codes = errorCodes();
+
+  test('has an entry for each error code of the source, and no other', () => {
+    expect(codes.length).toBeGreaterThan(70);
+    expect(entries.toSorted()).toEqual(codes);
+  });
+});
+
+/** Every code of a GwError, and of the error objects that gw writes into answers. */
+function errorCodes(): string[] {
+  const codes = new Set<string>();
+  const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter((file) => /\.ts$/.test(file));
+  for (const file of files.filter((file) => !/^(agents|cli|tui)\//.test(file))) {
+    const text = readFileSync(join(SRC, file), 'utf8');
+    const given = [...text.matchAll(/\bcode(?::| =) ([^,;\n]*)/g)].flatMap(([, value]) => value ?? []);
+    const inCalls = [
+      ...callsOf(text, 'badRequest').flatMap((call) => call[2] ?? []),
+      ...callsOf(text, 'notFound').flatMap((call) => call[1] ?? []),
+    ];
+    for (const value of [...given, ...inCalls])
+      for (const [, code = ''] of value.matchAll(/(?<!=== )'([a-z]+(?:_[a-z]+)*)'/g)) codes.add(code);
+  }
+  return [...codes].sort();
+}
+
+/** The arguments of each call of a function. */
+function callsOf(text: string, name: string): string[][] {
+  return [...text.matchAll(new RegExp(`\\b${name}\\(`, 'g'))].map(({ index }) => {
+    const args = [''];
+    let depth = 1;
+    let quote = '';
+    for (let i = index + name.length + 1; depth > 0 && i < text.length; i++) {
+      const character = text[i] ?? '';
+      if (character === '\\') i++;
+      else if (quote !== '') quote = character === quote ? '' : quote;
+      else if (/['"`]/.test(character)) quote = character;
+      else if (/[([{]/.test(character)) depth++;
+      else if (/[)\]}]/.test(character)) depth--;
+      if (character === ',' && depth === 1 && quote === '') args.push('');
+      else args[args.length - 1] += character;
+    }
+    return args;
+  });
+}
 
 describe('the tree in docs/architecture.md', () => {
   const tree = treePaths();
