@@ -4,39 +4,48 @@ import { tokens } from './numbers.ts';
 import { plain } from './palette.ts';
 import { costOf, mark } from './request-words.ts';
 import type { Cell } from './styled-lines.ts';
+import { widthOf } from './text.ts';
 import { tookText } from './time.ts';
 
 /** The layout of a line. */
 export interface FeedColumns {
-  /** Whether there is room for the project, the tokens and the duration. */
-  wide: boolean;
+  /** For which of these there is room. */
+  project: boolean;
+  tokens: boolean;
+  took: boolean;
   /** Width of the model's name in cells. */
   model: number;
 }
 
 const WIDTHS = { mark: 2, time: 8, project: 10, status: 4, tokens: 13, cost: 10, took: 7 };
-const WIDE_FROM = 72;
+/** The widths from which a line has more than time, model, status and cost. */
+const FROM = { project: 56, took: 66, tokens: 72 };
 /** A long note shrinks the model's name down to this many cells. */
 const MIN_MODEL_WITH_NOTE = 16;
 
 /** Computes the layout for a width. */
 export function feedColumns(width: number): FeedColumns {
-  const wide = width >= WIDE_FROM;
+  const [project, tokens, took] = [width >= FROM.project, width >= FROM.tokens, width >= FROM.took];
   const always = WIDTHS.mark + WIDTHS.time + WIDTHS.status + WIDTHS.cost + 4;
-  const more = wide ? WIDTHS.project + WIDTHS.tokens + WIDTHS.took + 3 : 0;
-  return { wide, model: Math.max(8, width - always - more) };
+  const more = (project ? WIDTHS.project + 1 : 0) + optionalFigures({ tokens, took });
+  return { project, tokens, took, model: Math.max(8, width - always - more) };
 }
 
-export function feedHeader({ wide, model }: FeedColumns): string {
+/** Width of the figures that narrow lines leave out, with the space before each. */
+function optionalFigures({ tokens, took }: Pick<FeedColumns, 'tokens' | 'took'>): number {
+  return (tokens ? WIDTHS.tokens + 1 : 0) + (took ? WIDTHS.took + 1 : 0);
+}
+
+export function feedHeader({ project, tokens, took, model }: FeedColumns): string {
   return [
     ' '.repeat(WIDTHS.mark),
     'time'.padEnd(WIDTHS.time),
-    ...(wide ? ['project'.padEnd(WIDTHS.project)] : []),
+    ...(project ? ['project'.padEnd(WIDTHS.project)] : []),
     'model'.padEnd(model),
     'st'.padEnd(WIDTHS.status),
-    ...(wide ? ['in>out'.padStart(WIDTHS.tokens)] : []),
+    ...(tokens ? ['in>out'.padStart(WIDTHS.tokens)] : []),
     'cost'.padStart(WIDTHS.cost),
-    ...(wide ? ['took'.padStart(WIDTHS.took)] : []),
+    ...(took ? ['took'.padStart(WIDTHS.took)] : []),
   ].join(' ');
 }
 
@@ -51,37 +60,41 @@ export function feedCells(
   if (text === undefined) {
     return [...headCells(row, columns, look, selected), ...figureCells(row, columns)];
   }
-  const figures = WIDTHS.cost + (columns.wide ? WIDTHS.tokens + WIDTHS.took + 2 : 0);
+  const figures = WIDTHS.cost + optionalFigures(columns);
   const lack = Math.max(0, text.length - figures);
-  const model = Math.max(Math.min(columns.model, MIN_MODEL_WITH_NOTE), columns.model - lack);
+  const least = Math.min(columns.model, MIN_MODEL_WITH_NOTE, widthOf(nameOf(row)));
+  const model = Math.max(least, columns.model - lack);
   return [
     ...headCells(row, { ...columns, model }, look, selected),
     { text, width: figures + columns.model - model, style: styleOf(mark(row), look) },
   ];
 }
 
-function headCells(row: FeedRow, { wide, model }: FeedColumns, look: Look, selected: boolean): Cell[] {
+function headCells(row: FeedRow, { project, model }: FeedColumns, look: Look, selected: boolean): Cell[] {
   const { bold, dim } = look.palette;
   const sign = mark(row);
   const style = styleOf(sign, look);
   return [
     { text: `${selected ? '>' : ' '}${sign}`, width: WIDTHS.mark, style },
     { text: look.times.time(row.timeMs), width: WIDTHS.time, style: selected ? bold : dim },
-    ...(wide ? [{ text: row.project, width: WIDTHS.project }] : []),
-    { text: row.model || row.askedModel || '-', width: model, style: selected ? bold : plain },
+    ...(project ? [{ text: row.project, width: WIDTHS.project }] : []),
+    { text: nameOf(row), width: model, style: selected ? bold : plain },
     { text: row.status === 0 ? '-' : String(row.status), width: WIDTHS.status, style },
   ];
 }
 
-function figureCells(row: FeedRow, { wide }: FeedColumns): Cell[] {
-  const cost: Cell = { text: costOf(row), width: WIDTHS.cost, align: 'right' };
-  if (!wide) return [cost];
+function figureCells(row: FeedRow, columns: FeedColumns): Cell[] {
   const used = `${tokens(row.inputTokens)}>${tokens(row.outputTokens)}`;
+  const figure = (text: string, width: number): Cell => ({ text, width, align: 'right' });
   return [
-    { text: used, width: WIDTHS.tokens, align: 'right' },
-    cost,
-    { text: tookText(row.durationMs), width: WIDTHS.took, align: 'right' },
+    ...(columns.tokens ? [figure(used, WIDTHS.tokens)] : []),
+    figure(costOf(row), WIDTHS.cost),
+    ...(columns.took ? [figure(tookText(row.durationMs), WIDTHS.took)] : []),
   ];
+}
+
+function nameOf({ model, askedModel }: FeedRow): string {
+  return model || askedModel || '-';
 }
 
 /** The note for a failed request that cost nothing. */

@@ -30,6 +30,8 @@ export interface Terminal {
   /** Presses keys by tmux's names, such as `Enter`, `Escape`, `C-c`, `Down`; single characters are themselves. */
   press(...keys: string[]): Promise<void>;
   screen(): Promise<string>;
+  /** The screen with its colours, as control sequences. */
+  colouredScreen(): Promise<string>;
   /** Waits until the screen matches and returns it; throws with the screen as it is after 15 s. */
   until(wanted: RegExp): Promise<string>;
   resize(columns: number, rows: number): Promise<void>;
@@ -58,6 +60,7 @@ export async function openTerminal({ columns = 80, rows = 24, env }: TerminalOpt
     type: async (text) => void (await tmux('send-keys', '-l', text)),
     press: async (...keys) => void (await tmux('send-keys', ...keys)),
     screen,
+    colouredScreen: () => tmux('capture-pane', '-e', '-p'),
     async until(wanted) {
       let seen = '';
       for (const deadline = Date.now() + LIMIT_MS; Date.now() < deadline; await sleep(POLL_MS)) {

@@ -1,13 +1,18 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { isAlive } from '../../src/daemon-info.ts';
 import { type CliHome, cliHome, stopAfterwards } from '../cli/cli-home.ts';
 import { request } from '../support/client.ts';
+import { tmpHome } from '../support/tmp-home.ts';
 import { hasTmux, openTerminal, type Terminal } from '../support/tmux.ts';
+import { NOW, RUNNING, sampleData, sampleRequest } from './support/sample.ts';
+import { styledText } from './support/styled-text.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/gw', import.meta.url));
 const FAULTY = fileURLToPath(new URL('support/faulty.mjs', import.meta.url));
+const SHOW_SAMPLE = fileURLToPath(new URL('support/show-sample.mjs', import.meta.url));
 const BUILT = fileURLToPath(new URL('../../dist/tui/run.js', import.meta.url));
 const LIMIT_MS = 60_000;
 
@@ -95,6 +100,26 @@ describe.skipIf(!isReady)('gw dashboard in a terminal', { timeout: LIMIT_MS }, (
     // A slow shell prints its prompt after the typed text.
     expect(screen).toMatch(/^.*gw top; echo code=\$\?/);
     expect(screen).not.toContain('BUDGETS');
+  });
+
+  test('looks as approved, with its colours, at four sizes', async () => {
+    const file = join(tmpHome(), 'sample.json');
+    const sample = { now: NOW, data: sampleData(), request: sampleRequest(), daemon: RUNNING };
+    writeFileSync(file, JSON.stringify(sample));
+    const terminal = await openTerminal({ columns: 60, rows: 20, env: cliHome().env });
+    await terminal.type(`${process.execPath} ${SHOW_SAMPLE} ${file}`);
+    await terminal.press('Enter');
+    for (const [columns, rows, complete] of [
+      [60, 20, /running localhost[\s\S]*wh_1[\s\S]*f filter {2}\? help {2}q quit$/m],
+      [80, 24, /pid 8123[\s\S]*wh_2[\s\S]*w window {2}\? help {2}q quit$/m],
+      [120, 36, /agents: codex[\s\S]*timing[\s\S]*b raise budget {2}\? help {2}q quit$/m],
+      [200, 50, /agents: codex[\s\S]*timing[\s\S]*r replay {2}\? help {2}q quit$/m],
+    ] as const) {
+      await terminal.resize(columns, rows);
+      await terminal.until(complete);
+      const screen = styledText(await terminal.colouredScreen());
+      await expect(screen).toMatchFileSnapshot(`screens/${columns}x${rows}.txt`);
+    }
   });
 
   test('leads from a budget to the session that spent it, and to its request', async () => {

@@ -26,10 +26,16 @@ export interface HeaderProps {
 /** One line: the state and address of the daemon, and whether the display is live. */
 export function Header(props: HeaderProps) {
   const { version, width, look, problem } = props;
-  const { mark, text } = problem === null ? stateOf(props) : { mark: MARKS.bad, text: problem };
-  const right = rightOf(props);
+  const { mark, parts } = problem === null ? stateOf(props) : { mark: MARKS.bad, parts: [problem] };
   const name = width < 60 ? 'gw' : `gw ${version}`;
-  const room = Math.max(8, width - widthOf(name) - widthOf(right) - 6);
+  const roomBeside = (right: string) => Math.max(8, width - widthOf(name) - widthOf(right) - 6);
+  const [first = ''] = parts;
+  const full = rightOf(props, pausedText(props));
+  const right = widthOf(first) <= roomBeside(full) ? full : rightOf(props, '');
+  const room = roomBeside(right);
+  const text = parts.reduce((shown, part) =>
+    widthOf(`${shown}  ${part}`) <= room ? `${shown}  ${part}` : shown,
+  );
   // The path to gw is shown whole or not at all.
   const message = pasteable(text, look.gw);
   const cells: Cell[] = [
@@ -42,25 +48,29 @@ export function Header(props: HeaderProps) {
   return <Lines lines={[lineOf(cells, look)]} width={width} height={1} />;
 }
 
-function stateOf({ daemon, agents, seenAt, now, look, width }: HeaderProps): { mark: string; text: string } {
+/** What is to be said of the daemon, the most important part first. */
+function stateOf({ daemon, agents, seenAt, now, look, width }: HeaderProps): {
+  mark: string;
+  parts: string[];
+} {
   switch (daemon.kind) {
     case 'unknown':
-      return { mark: MARKS.none, text: 'looking for the daemon' };
+      return { mark: MARKS.none, parts: ['looking for the daemon'] };
     case 'running': {
       const up = duration(now - daemon.startedAt);
-      const names = agents.length === 0 ? '' : `  agents: ${agents.map(({ name }) => name).join(', ')}`;
-      const rest = width < 60 ? '' : `  pid ${daemon.pid}  up ${up}${width < 80 ? '' : names}`;
-      const running = `running ${daemon.address}${rest}`;
+      const names = agents.length === 0 ? [] : [`agents: ${agents.map(({ name }) => name).join(', ')}`];
+      const rest = width < 60 ? [] : [`pid ${daemon.pid}`, `up ${up}`, ...names];
+      const running = [`running ${daemon.address}`, ...rest];
       const warning = bypassText(agents);
       return warning === ''
-        ? { mark: MARKS.none, text: running }
-        : { mark: MARKS.warn, text: `! ${warning}  ${running}` };
+        ? { mark: MARKS.none, parts: running }
+        : { mark: MARKS.warn, parts: [`! ${warning}`, ...running] };
     }
     case 'silent':
-      return { mark: MARKS.warn, text: `! pid ${daemon.pid} does not answer: gw logs` };
+      return { mark: MARKS.warn, parts: [`! pid ${daemon.pid} does not answer: gw logs`] };
     case 'stopped': {
       const seen = seenAt === null ? '' : ` (last seen ${look.times.moment(seenAt, now)})`;
-      return { mark: MARKS.bad, text: `X STOPPED${seen}  run: gw start` };
+      return { mark: MARKS.bad, parts: [`X STOPPED${seen}  run: gw start`] };
     }
   }
 }
@@ -73,10 +83,13 @@ function bypassText(agents: readonly AgentView[]): string {
   return `${plural(requests, 'request')} of ${bypassing.map(({ name }) => name).join(', ')} went around gw: gw coverage`;
 }
 
-function rightOf({ daemon, paused, readonly, pausedProjects, now, look, width }: HeaderProps): string {
-  const pauses = pausedProjects.length > 0 && width >= 80 ? `paused: ${pausedProjects.join(', ')}  ` : '';
+function pausedText({ pausedProjects }: HeaderProps): string {
+  return pausedProjects.length === 0 ? '' : `paused: ${pausedProjects.join(', ')}`.slice(0, 28);
+}
+
+function rightOf({ daemon, paused, readonly, now, look, width }: HeaderProps, pauses: string): string {
   // The left side says when the daemon is down; nothing is live then.
   const live = daemon.kind === 'running' || daemon.kind === 'unknown' ? 'live  ' : '';
   const state = `${readonly && width >= 60 ? 'read-only  ' : ''}${paused ? 'PAUSED  ' : live}`;
-  return `${pauses.slice(0, 30)}${state}${look.times.time(now).slice(0, 5)}`;
+  return `${pauses}${pauses === '' ? '' : '  '}${state}${look.times.time(now).slice(0, 5)}`;
 }

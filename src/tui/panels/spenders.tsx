@@ -3,6 +3,7 @@ import { bar } from '../../terminal/bars.ts';
 import type { Look } from '../../terminal/look.ts';
 import { tokens } from '../../terminal/numbers.ts';
 import { heading, lineOf } from '../../terminal/styled-lines.ts';
+import { widthOf } from '../../terminal/text.ts';
 import { Lines } from './lines.tsx';
 
 /** A model, or a program in a repository, and what it cost. */
@@ -22,12 +23,14 @@ export interface SpendersProps {
 }
 
 const WIDTHS = { requests: 7, cost: 10 };
+const MIN_BAR = 3;
 
 /** A bar chart of costs. */
 export function Spenders({ title, spenders, width, height, look }: SpendersProps) {
   const most = spenders[0]?.costNanoUsd ?? 0;
   const room = width - WIDTHS.requests - WIDTHS.cost - 5;
-  const bars = Math.max(4, Math.min(20, Math.floor((room - 14) / 2)));
+  const longest = Math.max(0, ...spenders.slice(0, height - 1).map(({ name }) => widthOf(name)));
+  const bars = Math.max(MIN_BAR, Math.min(20, room - longest));
   const lines = spenders.slice(0, height - 1).map(({ name, requests, costNanoUsd }) =>
     lineOf(
       [

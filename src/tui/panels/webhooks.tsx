@@ -3,6 +3,7 @@ import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
 import { plural } from '../../terminal/numbers.ts';
 import { pasteable } from '../../terminal/pasteable.ts';
 import { heading, lineOf, textLine } from '../../terminal/styled-lines.ts';
+import { widthOf } from '../../terminal/text.ts';
 import { topFor } from '../state/selection.ts';
 import { Lines } from './lines.tsx';
 
@@ -24,13 +25,14 @@ export function Webhooks({ webhooks, selected, focused, now, width, height, look
     rows,
     webhooks.length,
   );
-  const name = Math.min(34, Math.floor(width * 0.45));
+  const longest = Math.max(12, ...webhooks.map((webhook) => widthOf(nameOf(webhook))));
+  const name = Math.min(longest, Math.floor(width * 0.45));
   const lines = webhooks.slice(top, top + rows).map((webhook) => {
     const mark = markOf(webhook);
     return lineOf(
       [
         { text: `${webhook.id === selected ? '>' : ' '}${mark}`, width: 2, style: styleOf(mark, look) },
-        { text: `wh_${webhook.id} ${webhook.project} ${webhook.host}`, width: name },
+        { text: nameOf(webhook), width: name },
         { text: stateText(webhook, now, look), width: width - name - 4, style: styleOf(mark, look) },
       ],
       look,
@@ -44,6 +46,10 @@ export function Webhooks({ webhooks, selected, focused, now, width, height, look
       height={height}
     />
   );
+}
+
+function nameOf({ id, project, host }: WebhookHealth): string {
+  return `wh_${id} ${project} ${host}`;
 }
 
 function markOf({ disabledReason, failed, open, attempts }: WebhookHealth): string {

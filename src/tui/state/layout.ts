@@ -38,7 +38,7 @@ const MIN_COLUMNS = 40;
 const MIN_ROWS = 8;
 const TWO_COLUMNS_FROM = { columns: 100, rows: 28 };
 const BUDGETS_ALONE_BELOW = { columns: 60, rows: 15 };
-const CALLERS_FROM = 34;
+const CALLERS_FROM = 33;
 const GAP = 2;
 const HEADER_AND_FOOTER = 2;
 
@@ -107,7 +107,7 @@ function rightColumn(width: number, height: number, counts: Counts): PanelBox[] 
   const shares = [
     { panel: 'budgets' as const, rows: 2 * counts.budgets, most: Math.floor(height * 0.35) },
     { panel: 'models' as const, rows: counts.models, most: Math.floor(height / (callers ? 6 : 5)) },
-    ...(callers ? [{ panel: 'callers' as const, rows: counts.callers, most: Math.floor(height / 8) }] : []),
+    ...(callers ? [{ panel: 'callers' as const, rows: counts.callers, most: Math.floor(height / 10) }] : []),
     { panel: 'blocked' as const, rows: counts.blocked, most: Math.floor(height / 8) },
   ];
   const boxes = shares.map(({ panel, rows, most }): PanelBox => {

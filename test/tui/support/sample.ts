@@ -10,6 +10,7 @@ import { ASCII, BLOCKS } from '../../../src/terminal/bars.ts';
 import type { Look } from '../../../src/terminal/look.ts';
 import { PLAIN } from '../../../src/terminal/palette.ts';
 import { createTimeFormat } from '../../../src/terminal/time.ts';
+import type { DaemonView } from '../../../src/tui/state/daemon-view.ts';
 import { initialState, receive, type State } from '../../../src/tui/state/state.ts';
 
 /** Friday 2026-11-20, 14:02:11 in Paris. */
@@ -223,6 +224,13 @@ export function sampleRequest(fields: Partial<LoggedRequest> = {}): RequestView 
   return requestResponse(request, { nano: true }) as unknown as RequestView;
 }
 
+export const RUNNING: DaemonView = {
+  kind: 'running',
+  address: 'localhost:4747',
+  pid: 8_123,
+  startedAt: NOW - 8_040_000,
+};
+
 /** The state of a dashboard that shows the sample in a terminal of a size. */
 export function sampleState(columns: number, rows: number, data = sampleData()): State {
   const start = initialState({ size: { columns, rows }, readonly: false, now: NOW });
@@ -230,7 +238,7 @@ export function sampleState(columns: number, rows: number, data = sampleData()):
     { type: 'data', data } as const,
     {
       type: 'daemon',
-      daemon: { kind: 'running', address: 'localhost:4747', pid: 8_123, startedAt: NOW - 8_040_000 },
+      daemon: RUNNING,
       now: NOW,
     } as const,
     { type: 'detail', detail: sampleRequest() } as const,
