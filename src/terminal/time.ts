@@ -48,10 +48,15 @@ export function createTimeFormat(timezone: string): TimeFormat {
   };
 }
 
-/** Formats the times of a column: without the date if all are of one day (`14:02:09`, else `11-20 14:02`). */
-export function timeColumn(timesMs: readonly number[], times: TimeFormat): (timeMs: number) => string {
-  const days = new Set(timesMs.map((timeMs) => times.dateTime(timeMs).slice(0, 10)));
-  return days.size === 1 ? times.time : (timeMs) => times.dateTime(timeMs).slice(5, 16);
+/** Formats the times of a column: without the date if all are of today (`14:02:09`, else `11-20 14:02`). */
+export function timeColumn(
+  timesMs: readonly number[],
+  times: TimeFormat,
+  now: number,
+): (timeMs: number) => string {
+  const dayOf = (timeMs: number) => times.dateTime(timeMs).slice(0, 10);
+  const isToday = timesMs.every((timeMs) => dayOf(timeMs) === dayOf(now));
+  return isToday ? times.time : (timeMs) => times.dateTime(timeMs).slice(5, 16);
 }
 
 /** A span of time in its two largest units: `2h14m`, `1h`, `45s`. */

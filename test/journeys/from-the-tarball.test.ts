@@ -81,7 +81,7 @@ async function receiver() {
   return { port: (server.address() as AddressInfo).port, until };
 }
 
-test('a month with gw, from nothing but its package', { timeout: 180_000 }, async (context) => {
+test('a month with gw, from nothing but its package', { timeout: 600_000 }, async (context) => {
   const { HOME, base, start, gw, fine, run } = newAccount();
   const home = join(HOME, '.local/share/gw');
   onTestFinished(async () => void (await gw('service uninstall')));

@@ -47,7 +47,10 @@ async function run(context: Context, name: string | undefined, { since, json }: 
     else {
       const terminal = terminalOf(context.stdout, context.env);
       const times = createTimeFormat(calendar.timezone);
-      tell(context, coverageText(report, { terminal, times, timezone: calendar.timezone }));
+      tell(
+        context,
+        coverageText(report, { terminal, times, timezone: calendar.timezone, now: context.clock.now() }),
+      );
     }
     return report.total.bypassed_requests;
   });

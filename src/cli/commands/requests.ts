@@ -7,7 +7,7 @@ import { readCount } from '../input/count.ts';
 import { parseTime } from '../input/dates.ts';
 import { addConditions, type ConditionOptions, conditionsFrom } from '../requests/conditions.ts';
 import { requestDetails } from '../requests/details.ts';
-import { requestTable } from '../requests/view.ts';
+import { requestTable, tableLook } from '../requests/view.ts';
 import { withReader } from '../with-gateway.ts';
 
 interface Options extends ConditionOptions {
@@ -41,7 +41,7 @@ async function list(context: Context, options: Options): Promise<void> {
     const matches = await reader.requests({ ...conditions, since, until, limit });
     if (options.json) sayJson(context, matches);
     else if (matches.length === 0) note(context, 'No requests match.');
-    else say(context, requestTable(matches, calendar.timezone, terminalOf(context.stdout, context.env)));
+    else say(context, requestTable(matches, tableLook(context, calendar.timezone)));
   });
 }
 

@@ -2,13 +2,12 @@ import { formatUsd } from '../../money.ts';
 import type { SessionView } from '../../reading/schemas.ts';
 import { count, tokens } from '../../terminal/numbers.ts';
 import { type Column, table } from '../../terminal/table.ts';
-import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat, timeColumn } from '../../terminal/time.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { readCount } from '../input/count.ts';
 import { parseSince } from '../input/dates.ts';
-import { requestTable } from '../requests/view.ts';
+import { requestTable, type TableLook, tableLook } from '../requests/view.ts';
 import { withReader } from '../with-gateway.ts';
 
 interface Options {
@@ -43,20 +42,21 @@ async function run(context: Context, id: string | undefined, options: Options): 
     if (options.json) return sayJson(context, found);
     if (found.length === 0)
       return note(context, 'No sessions: no request named one. Agents that do: gw connect');
-    const terminal = terminalOf(context.stdout, context.env);
-    say(context, sessionTable(found, calendar.timezone, terminal));
+    const look = tableLook(context, calendar.timezone);
+    say(context, sessionTable(found, look));
     if (id === undefined) return;
     const requests = await reader.requests({ session: id, project, agent, limit: REQUESTS_SHOWN });
-    if (requests.length > 0) say(context, `\n${requestTable(requests, calendar.timezone, terminal)}`);
+    if (requests.length > 0) say(context, `\n${requestTable(requests, look)}`);
   });
 }
 
 /** Sessions as a table, the last active first. */
-function sessionTable(sessions: SessionView[], timezone: string, terminal: Terminal): string {
+function sessionTable(sessions: SessionView[], { timezone, now, terminal }: TableLook): string {
   const { palette } = terminal;
   const timeText = timeColumn(
     sessions.map(({ last_at }) => Date.parse(last_at)),
     createTimeFormat(timezone),
+    now,
   );
   const manyProjects = new Set(sessions.map(({ project_id }) => project_id)).size > 1;
   const columns: Column<SessionView>[] = [

@@ -10,6 +10,7 @@ interface Look {
   terminal: Terminal;
   times: TimeFormat;
   timezone: string;
+  now: number;
 }
 
 const MAX_SESSIONS = 20;
@@ -73,10 +74,10 @@ function agentTable({ data, logs, total }: CoverageReport, terminal: Terminal): 
   });
 }
 
-function sessionTable(rows: readonly SessionCoverage[], { terminal, times }: Look): string[] {
+function sessionTable(rows: readonly SessionCoverage[], { terminal, times, now }: Look): string[] {
   const shown = rows.slice(0, MAX_SESSIONS);
   const lastAt = (row: SessionCoverage) => Date.parse(row.last_at);
-  const time = timeColumn(shown.map(lastAt), times);
+  const time = timeColumn(shown.map(lastAt), times, now);
   const columns: Column<SessionCoverage>[] = [
     { header: 'last', value: (row) => time(lastAt(row)) },
     { header: 'agent', value: ({ agent }) => agent },

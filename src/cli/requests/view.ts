@@ -2,11 +2,18 @@ import type { RequestView } from '../../reading/schemas.ts';
 import { tokens } from '../../terminal/numbers.ts';
 import { costOf, mark } from '../../terminal/request-words.ts';
 import { type Column, table } from '../../terminal/table.ts';
-import type { Terminal } from '../../terminal/terminal.ts';
+import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat, timeColumn, tookText } from '../../terminal/time.ts';
+import type { Context } from '../context.ts';
 
 /** Narrower terminals have no room for both the project and the duration. */
 const WIDE_COLUMNS = 100;
+
+export interface TableLook {
+  timezone: string;
+  now: number;
+  terminal: Terminal;
+}
 
 const project: Column<RequestView> = {
   header: 'project',
@@ -19,12 +26,18 @@ const took: Column<RequestView> = {
   align: 'right',
 };
 
+/** What a table of times needs of the context. */
+export function tableLook({ clock, stdout, env }: Context, timezone: string): TableLook {
+  return { timezone, now: clock.now(), terminal: terminalOf(stdout, env) };
+}
+
 /** Requests as a table, newest first. */
-export function requestTable(requests: RequestView[], timezone: string, terminal: Terminal): string {
+export function requestTable(requests: RequestView[], { timezone, now, terminal }: TableLook): string {
   const { palette } = terminal;
   const timeText = timeColumn(
     requests.map(({ created_at }) => Date.parse(created_at)),
     createTimeFormat(timezone),
+    now,
   );
   const manyProjects = new Set(requests.map(({ project_id }) => project_id)).size > 1;
   const columns: Column<RequestView>[] = [

@@ -1,12 +1,12 @@
 import type { Calendar } from '../../calendar.ts';
 import { plural } from '../../terminal/numbers.ts';
-import { terminalOf } from '../../terminal/terminal.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
 import { findDaemon } from '../daemon/find.ts';
 import { usageError } from '../exit.ts';
 import { readCount } from '../input/count.ts';
 import { parseSince } from '../input/dates.ts';
 import { remoteOf } from '../remote/connection.ts';
+import { tableLook } from '../requests/view.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
 import { deliveryTable } from './view.ts';
 
@@ -41,7 +41,7 @@ export async function listDeliveries(
     });
     if (options.json) sayJson(context, deliveries);
     else if (deliveries.length === 0) note(context, 'No deliveries match.');
-    else say(context, deliveryTable(deliveries, calendar.timezone, terminalOf(context.stdout, context.env)));
+    else say(context, deliveryTable(deliveries, tableLook(context, calendar.timezone)));
   });
 }
 

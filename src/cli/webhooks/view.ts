@@ -5,6 +5,7 @@ import { clean } from '../../terminal/text.ts';
 import { createTimeFormat, duration, type TimeFormat, timeColumn } from '../../terminal/time.ts';
 import type { TestView } from '../../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../../webhooks/views.ts';
+import type { TableLook } from '../requests/view.ts';
 
 /** A table of webhooks, and below it why some of them get no events. */
 export function endpointTable(endpoints: EndpointView[], terminal: Terminal): string {
@@ -46,13 +47,14 @@ function remedyOf({ id, status }: EndpointView): string {
 }
 
 /** A table of deliveries, newest first. */
-export function deliveryTable(deliveries: DeliveryView[], timezone: string, terminal: Terminal): string {
+export function deliveryTable(deliveries: DeliveryView[], { timezone, now, terminal }: TableLook): string {
   const { palette } = terminal;
   const times = createTimeFormat(timezone);
   const manyWebhooks = new Set(deliveries.map(({ webhook_id }) => webhook_id)).size > 1;
   const timeText = timeColumn(
     deliveries.map(({ created_at }) => Date.parse(created_at)),
     times,
+    now,
   );
   const columns: Column<DeliveryView>[] = [
     {

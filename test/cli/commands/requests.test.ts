@@ -51,6 +51,13 @@ describe('gw requests', () => {
     for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
   });
 
+  test('shows the day where not all are of today', async () => {
+    const cli = cliHome();
+    await cli.run(['projects', 'list']);
+    await cli.record({ timeMs: NOON - 19 * 60 * MINUTE });
+    expect((await cli.run(['requests', '--since', '2d'])).stdout).toMatch(/^ +req_\w+ +12-31 18:00 /m);
+  });
+
   test('shows a request that could not be parsed, without a model', async () => {
     const cli = cliHome();
     await cli.run(['projects', 'list']);
