@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '../clock.ts';
 import { type Paths, resolvePaths } from '../paths.ts';
 import { pasteable } from '../terminal/pasteable.ts';
 import type { Input, Output } from '../terminal/streams.ts';
+import { safeJson } from '../terminal/text.ts';
 import { wrapMessage } from '../terminal/wrap-message.ts';
 import { invocationFrom } from './invocation.ts';
 
@@ -61,5 +62,5 @@ export function message({ stderr, gw }: Context, text: string): string {
 
 /** Writes the data of `--json` to stdout. */
 export function sayJson(context: Context, value: unknown): void {
-  say(context, JSON.stringify(value, null, 2));
+  say(context, safeJson(value, 2));
 }

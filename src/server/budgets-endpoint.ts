@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
 import type { Calendar } from '../calendar.ts';
-import { badRequest, budgetForbidden, notFound } from '../errors.ts';
+import { badRequest, notFound } from '../errors.ts';
 import { type NanoUsd, parseUsd } from '../money.ts';
+import { mustBeOwn } from '../own-project.ts';
 import { scopeFromJson, scopeFromQuery } from '../reading/budget-scope.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import type { Project } from '../store/accounts/project.ts';
@@ -12,6 +13,7 @@ import { budgetName, removeBudget, setBudget } from '../store/budgets/budgets.ts
 import type { Db } from '../store/database/open.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
 import { mustBeAdmin } from './must-be-admin.ts';
+import { mustNameOwn } from './must-name-own.ts';
 import { readJson } from './read-json.ts';
 
 export interface BudgetsContext {
@@ -61,6 +63,7 @@ export async function listBudgetsEndpoint(
  * keys can do. Throws GwError 400, 403 and 404.
  */
 export async function putBudgetEndpoint(caller: Caller, request: IncomingMessage, context: BudgetsContext) {
+  if (!caller.admin) mustNameOwn(caller, await readJson(request).catch(() => undefined));
   mustBeAdmin(caller, ...CHANGING);
   const { project: name = caller.project, ...terms } = readBudget(await readJson(request));
   const project = await ownProject(caller, name, context.db);
@@ -94,6 +97,7 @@ export async function deleteBudgetEndpoint(
   { project: name = '', period = '', repo = '', ...query }: Readonly<Record<string, string>>,
   context: BudgetsContext,
 ) {
+  mustNameOwn(caller, { project_id: name });
   mustBeAdmin(caller, ...CHANGING);
   const known = knownPeriod(name, period);
   const project = await ownProject(caller, name, context.db);
@@ -155,10 +159,6 @@ function decimal(amount: number | string): string {
 }
 
 async function ownProject(caller: Caller, name: string, db: Db): Promise<Project> {
-  const project = await getProject(db, name);
-  if (caller.admin || project.id === caller.projectId) return project;
-  throw budgetForbidden(
-    `this key belongs to project ${caller.project} and sees only its budgets`,
-    'project_id',
-  );
+  mustBeOwn(caller, name, 'project_id');
+  return getProject(db, name);
 }

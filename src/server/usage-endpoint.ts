@@ -1,5 +1,6 @@
 import type { Calendar } from '../calendar.ts';
-import { badRequest, budgetForbidden, notFound } from '../errors.ts';
+import { badRequest, notFound } from '../errors.ts';
+import { mustBeOwn } from '../own-project.ts';
 import { conditionsOf } from '../reading/local/request-conditions.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import type { Db } from '../store/database/open.ts';
@@ -47,6 +48,7 @@ function projectOf(caller: Caller, name: string | undefined, { findProject }: Us
   if (name === undefined || name === '') {
     return caller.admin ? undefined : { id: caller.projectId, name: caller.project };
   }
+  mustBeOwn(caller, name, 'project_id');
   const project = findProject(name);
   if (!project)
     throw notFound(
@@ -54,11 +56,5 @@ function projectOf(caller: Caller, name: string | undefined, { findProject }: Us
       'project_not_found',
       'project_id',
     );
-  if (project.id !== caller.projectId && !caller.admin) {
-    throw budgetForbidden(
-      `this key belongs to project ${caller.project} and sees only its usage`,
-      'project_id',
-    );
-  }
   return project;
 }

@@ -8,6 +8,24 @@ export function clean(text: string): string {
   return text.replace(UNSAFE, (match) => (/\s/.test(match) ? ' ' : ''));
 }
 
+/** Characters of JSON that a terminal may act on, besides those that JSON always escapes: C1 controls and \p{Cf}. */
+const UNSAFE_IN_JSON = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** JSON whose strings are safe to print: control characters, and those that reorder or hide text, are escaped. */
+export function safeJson(value: unknown, indent?: number): string {
+  return escapeJson(JSON.stringify(value, null, indent));
+}
+
+/** The same for text that is JSON already. */
+export function escapeJson(json: string): string {
+  return json.replace(UNSAFE_IN_JSON, (match) =>
+    // By code unit: what lies beyond U+FFFF is escaped as its two surrogates.
+    Array.from({ length: match.length }, (_, i) => unitEscape(match.charCodeAt(i))).join(''),
+  );
+}
+
+const unitEscape = (unit: number) => `\\u${unit.toString(16).padStart(4, '0')}`;
+
 /** Characters that gw prints itself, each one cell wide. */
 const NARROW = /^[\x20-\x7e\u2500\u2580-\u259f\u2026]*$/;
 

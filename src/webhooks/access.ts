@@ -1,14 +1,12 @@
-import { budgetForbidden, GwError } from '../errors.ts';
+import { GwError } from '../errors.ts';
+import { mustBeOwn, type ProjectAccess } from '../own-project.ts';
 import type { Project } from '../store/accounts/project.ts';
 import { getProject } from '../store/accounts/projects.ts';
 import type { Db } from '../store/database/open.ts';
 
 /** The caller of an operation. Without an admin key, it sees its own project's webhooks only. */
-export interface WebhookCaller {
-  /** The name of the caller's project, the default of registrations. */
-  project: string;
+export interface WebhookCaller extends ProjectAccess {
   projectId: number;
-  admin: boolean;
 }
 
 /** Whether the caller may see a project's webhooks. */
@@ -27,12 +25,7 @@ export async function projectScope(
 
 /** The project `name`, by default the caller's. 403 for another project without an admin key, 404 if unknown. */
 export async function targetProject(db: Db, caller: WebhookCaller, name = caller.project): Promise<Project> {
-  if (!caller.admin && name !== caller.project) {
-    throw budgetForbidden(
-      `this key belongs to project ${caller.project} and may not use "${name}". Use a key of that project, or an admin key`,
-      'project_id',
-    );
-  }
+  mustBeOwn(caller, name, 'project_id');
   return getProject(db, name);
 }
 

@@ -137,7 +137,7 @@ describe('complete() refuses a request', () => {
     headers = { ...headers, 'content-type': 'application/json' };
     expect(await ask()).toEqual([400, 'invalid_type']);
     body = { ...body, messages: PLAIN.messages };
-    expect(await ask()).toEqual([404, 'budget_not_found']);
+    expect(await ask()).toEqual([403, 'budget_forbidden']);
     body = { ...body, service: undefined };
     expect(await ask()).toEqual([404, 'model_not_found']);
     body = { ...body, model: `anthropic/${CLAUDE}` };
@@ -154,7 +154,7 @@ describe('complete() refuses a request', () => {
     expect(records.map(({ status: code, outcome }) => [code, outcome])).toEqual([
       [415, 'refused'],
       [400, 'refused'],
-      [404, 'refused'],
+      [403, 'refused'],
       [404, 'refused'],
       [400, 'refused'],
       [402, 'blocked'],
@@ -169,7 +169,7 @@ describe('complete() refuses a request', () => {
     ['another content type', { body: 'hi', headers: { 'content-type': 'text/plain' } }, 415, 'refused', ''],
     ['a body that is too large', { body: { ...PLAIN, user: 'x'.repeat(2_000) } }, 413, 'refused', ''],
     ['a mistyped field', { body: { ...PLAIN, stream: 'yes' } }, 400, 'refused', MODEL],
-    ['an unknown budget', { body: { ...PLAIN, service: { budget_id: 'nope' } } }, 404, 'refused', MODEL],
+    ['an unknown budget', { body: { ...PLAIN, service: { budget_id: 'default/weekly' } } }, 404, 'refused', MODEL],
     ['an unknown model', { body: { ...PLAIN, model: 'nobodys' } }, 404, 'refused', 'nobodys'],
     ['no room', { body: { ...PLAIN, max_tokens: 1_000_000 } }, 402, 'blocked', MODEL],
   ])(

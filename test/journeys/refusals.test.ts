@@ -216,8 +216,8 @@ describe.each(Object.entries(TAKES))('%s', (field, taken) => {
         expect([name, answer.status]).toEqual([name, field === 'model' ? 404 : 200]);
       } else if (field === 'service.budget_id' && name === 'text') {
         expect([answer.status, errorOf(answer)]).toMatchObject([
-          404,
-          { code: 'budget_not_found', param: field },
+          403,
+          { code: 'budget_forbidden', param: field },
         ]);
       } else {
         expect([name, answer.status, errorOf(answer).param]).toEqual([name, 400, field]);
@@ -304,6 +304,8 @@ describe('projects and budgets that a key may not use', () => {
     const own = { authorization: `Bearer ${gateway.key}` };
     expect(await outcome('web/daily', own)).toBe('budget_forbidden');
     expect(await outcome('web/monthly', own)).toBe('budget_forbidden');
+    expect(await outcome('nope/daily', own)).toBe('budget_forbidden');
+    expect(await outcome('default/daily', own)).toBe('budget_not_found');
     expect((await gateway.records()).filter(({ outcome }) => outcome === 'ok')).toMatchObject([
       { project: 'web' },
       { project: 'web' },

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { terminalOf } from '../../terminal/terminal.ts';
+import { escapeJson } from '../../terminal/text.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say } from '../context.ts';
@@ -28,9 +29,7 @@ async function run(context: Context, { follow, lines, json }: Options): Promise<
   const file = context.paths.log;
   if (!existsSync(file)) note(context, `Nothing is logged yet (${file}). Run: gw start`);
   const times = createTimeFormat(readSettings(context).settings.timezone);
-  const format = json
-    ? (line: string) => line
-    : createLogFormat(times, terminalOf(context.stdout, context.env).palette);
+  const format = json ? escapeJson : createLogFormat(times, terminalOf(context.stdout, context.env).palette);
   const print = (line: string) => say(context, format(line));
   if (follow) await followFile(file, { print, lines: count });
   else tailOf(file, count).forEach(print);

@@ -5,6 +5,7 @@ import type { FeedRow } from '../../store/dashboard/feed.ts';
 import { feedCells, feedColumns } from '../../terminal/feed-line.ts';
 import { lineOf } from '../../terminal/styled-lines.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
+import { safeJson } from '../../terminal/text.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say } from '../context.ts';
@@ -62,7 +63,7 @@ async function sayWaiting(context: Context): Promise<void> {
 }
 
 function printerOf(context: Context, options: Options, timezone: string): (request: RequestView) => void {
-  if (options.json) return (request) => say(context, JSON.stringify(request));
+  if (options.json) return (request) => say(context, safeJson(request));
   const { columns, palette, symbols } = terminalOf(context.stdout, context.env, options);
   const look = { palette, symbols, timezone, times: createTimeFormat(timezone), gw: context.gw };
   const layout = feedColumns(columns);

@@ -3,7 +3,7 @@ import type { Readable } from 'node:stream';
 import { messageOf } from '../../errors.ts';
 import { isObject } from '../../json/object.ts';
 import { plural } from '../../terminal/numbers.ts';
-import { clean } from '../../terminal/text.ts';
+import { clean, safeJson } from '../../terminal/text.ts';
 import type { Context } from '../context.ts';
 import { CliError, usageError } from '../exit.ts';
 
@@ -22,7 +22,7 @@ export async function answerLines(
   for await (const lines of lineBatches(input)) {
     const answers = lines.map((line) => answerLine(line, answer)).filter((each) => each !== undefined);
     failures += answers.filter((each) => 'error' in each).length;
-    const text = answers.map((each) => `${JSON.stringify(each)}\n`).join('');
+    const text = answers.map((each) => `${safeJson(each)}\n`).join('');
     if (text !== '' && !context.stdout.write(text)) await once(context.stdout, 'drain');
   }
   if (failures > 0) throw new CliError(`${plural(failures, 'line')} failed; see "error" in the output`);

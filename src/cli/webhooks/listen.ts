@@ -1,7 +1,7 @@
 import { createCalendar } from '../../calendar.ts';
 import { newestSequence, type StoredEvent } from '../../store/webhooks/follow.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
-import { clean, shorten, widthOf } from '../../terminal/text.ts';
+import { clean, escapeJson, safeJson, shorten, widthOf } from '../../terminal/text.ts';
 import { createTimeFormat, duration } from '../../terminal/time.ts';
 import { eventBody } from '../../webhooks/event-body.ts';
 import { describe } from '../../webhooks/format/message.ts';
@@ -80,7 +80,7 @@ async function sayReady(
   const { kind } = await findDaemon(context);
   if (json) {
     const forwarding = forward ? { forward_to: forward.url, secret: forward.secret } : {};
-    say(context, JSON.stringify({ kind: 'listening', project_id: project ?? null, ...forwarding }));
+    say(context, safeJson({ kind: 'listening', project_id: project ?? null, ...forwarding }));
     return;
   }
   if (kind !== 'running') note(context, 'gw is not running, so no events come yet. Run: gw start');
@@ -145,9 +145,9 @@ function answerOf({ status, error }: SendResult): string {
 function jsonOf(item: ListenOutput): string {
   const { event } = item;
   // The same body that a webhook with format json gets.
-  if (item.kind === 'event') return `{"kind":"event","event":${eventBody(event)}}`;
+  if (item.kind === 'event') return escapeJson(`{"kind":"event","event":${eventBody(event)}}`);
   const { ok, status, error, response, durationMs } = item.result;
-  return JSON.stringify({
+  return safeJson({
     kind: 'forwarded',
     event_id: event.id,
     delivered: ok,

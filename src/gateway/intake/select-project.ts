@@ -1,4 +1,5 @@
-import { budgetForbidden, GwError, notFound } from '../../errors.ts';
+import { GwError, notFound } from '../../errors.ts';
+import { mustBeOwn } from '../../own-project.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import { type Accounts, PROJECT_PAUSED, type ProjectRef, pausedMessage } from '../context/accounts.ts';
 
@@ -12,7 +13,8 @@ export function repositoryIn(budgetId: string | undefined): string {
 
 /**
  * The project that pays: the one that `service.budget_id` names, by its own name or by a budget's, else the key's own.
- * Throws GwError 403 for a project that the key may not use, and 404 for a project or budget that doesn't exist.
+ * Throws GwError 403 for a project that the key may not use, existing or not, and 404 for its own budget that doesn't
+ * exist.
  */
 export function selectProject(caller: Caller, budgetId: string | undefined, accounts: Accounts): ProjectRef {
   const project = budgetId === undefined ? ownProject(caller) : namedProject(caller, budgetId, accounts);
@@ -27,14 +29,9 @@ export function ownProject({ projectId, project, paused }: Caller): ProjectRef {
 
 function namedProject(caller: Caller, budgetId: string, { findProject, hasBudget }: Accounts): ProjectRef {
   const [, name = budgetId, period, repo = ''] = BUDGET.exec(budgetId) ?? [];
+  mustBeOwn(caller, name, 'service.budget_id');
   const project = findProject(name);
   if (!project) throw budgetNotFound(budgetId);
-  if (project.id !== caller.projectId && !caller.admin) {
-    throw budgetForbidden(
-      `this key belongs to project ${caller.project} and may not spend from "${budgetId}". Use a key of that project (gw keys create -p ${project.name}), or an admin key`,
-      'service.budget_id',
-    );
-  }
   // A client that names a budget relies on its cap, so the budget has to exist.
   if (period !== undefined && !hasBudget(project.id, period, repo)) throw budgetNotFound(budgetId);
   return project;

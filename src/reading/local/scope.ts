@@ -1,13 +1,10 @@
-import { budgetForbidden } from '../../errors.ts';
+import { mustBeOwn, type ProjectAccess } from '../../own-project.ts';
 import { findProject } from '../../store/accounts/projects.ts';
 import type { Db } from '../../store/database/open.ts';
 
 /** Whose records a reader shows: those of one project, or all. */
-export interface Scope {
-  project: string;
+export interface Scope extends ProjectAccess {
   projectId: number;
-  /** Sees all projects. */
-  admin: boolean;
 }
 
 /**
@@ -16,11 +13,6 @@ export interface Scope {
  */
 export function projectToRead(db: Db, scope: Scope, name: string | undefined): number | undefined {
   if (name === undefined) return scope.admin ? undefined : scope.projectId;
-  if (!scope.admin && name !== scope.project) {
-    throw budgetForbidden(
-      `this key belongs to project ${scope.project} and does not see "${name}". Use a key of that project, or an admin key`,
-      'project_id',
-    );
-  }
+  mustBeOwn(scope, name, 'project_id');
   return findProject(db, name);
 }

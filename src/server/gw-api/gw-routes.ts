@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Caller } from '../../store/accounts/callers.ts';
 import type { ToHandler } from '../json-handlers.ts';
 import { mustBeAdmin } from '../must-be-admin.ts';
+import { mustNameOwn } from '../must-name-own.ts';
 import { readJson } from '../read-json.ts';
 import { type PathParameters, queryOf, type RouteTable } from '../routes.ts';
 import type { AccessOptions } from './access.ts';
@@ -36,8 +37,13 @@ async function load(options: AccessOptions): Promise<Answer> {
   const polls = createPolls({ now, random: options.random });
   return async (route, { caller, request, parameters }) => {
     const { admin, query, body, parseBody, run } = OPERATIONS[route];
-    if (admin) mustBeAdmin(caller, ...admin);
-    const parsedQuery = query && parseInput(query, queryOf(request.url ?? ''), 'parameter');
+    const given = queryOf(request.url ?? '');
+    for (const fields of [parameters, given]) mustNameOwn(caller, fields);
+    if (admin) {
+      if (body && !caller.admin) mustNameOwn(caller, await readJson(request).catch(() => undefined));
+      mustBeAdmin(caller, ...admin);
+    }
+    const parsedQuery = query && parseInput(query, given, 'parameter');
     const sent = body && (await readJson(request));
     const parsedBody = body && (parseBody ? parseBody(sent) : parseInput(body, sent, 'field'));
     const access = accessOf(caller);
