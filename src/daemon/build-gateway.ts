@@ -1,6 +1,7 @@
 import { createAttribution } from '../attribution/attribution.ts';
 import { type Compressor, createCompressor } from '../compression/compressor.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
+import { createCredentials } from '../gateway/state/access/credentials.ts';
 import { createKeyRates } from '../gateway/state/access/key-rates.ts';
 import { createRunningCalls } from '../gateway/state/access/running-calls.ts';
 import { createAccountSurcharges } from '../gateway/state/account-surcharges.ts';
@@ -121,6 +122,8 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     runningCalls,
     responsesSupport: createResponsesSupport(clock.now),
     memory: createItemMemory(),
+    credentials: createCredentials(),
+    redact: options.secrets.redact,
     warn,
     pasteable: options.pasteable ?? ((text) => text),
   };

@@ -1,27 +1,23 @@
 import { existsSync, renameSync, statSync } from 'node:fs';
 import pino, { type Logger } from 'pino';
 import type { LogLevel } from '../config/settings.ts';
+import { type Redactor, redactKeys } from '../redact.ts';
 
 export type { Logger } from 'pino';
 
 const MAX_LOG_BYTES = 5 * 1024 * 1024;
 const CHECK_EVERY_MS = 60_000;
 
-/** Matches text that looks like a key. */
-const SECRETS =
-  /\b(sk-[A-Za-z0-9_-]{8,}|Bearer\s+[^\s"\\]+|whsec_[A-Za-z0-9+/=]+|gsk_\w{8,}|xai-\w{8,}|AIza[\w-]{8,})/g;
-
-/** Replaces everything that looks like a key. */
-export function redact(text: string): string {
-  return text.replace(SECRETS, (secret) => `${secret.slice(0, 6)}[redacted]`);
-}
-
 /**
  * The daemon's log: JSON lines, to stderr in the foreground, else to a file. A file of 5 MB is rotated, and one old
- * file is kept as `.old`. Keys are redacted from every line.
+ * file is kept as `.old`. Keys are redacted from every line: known ones by their values, others by their looks.
  */
-export function createLog(options: { file: string | undefined; level: LogLevel }): Logger {
-  const { file, level } = options;
+export function createLog(options: {
+  file: string | undefined;
+  level: LogLevel;
+  secrets?: Redactor;
+}): Logger {
+  const { file, level, secrets } = options;
   if (file !== undefined) rotate(file);
   const destination = pino.destination({ dest: file ?? 2, sync: true, mkdir: false, mode: 0o600 });
   if (file !== undefined) {
@@ -30,7 +26,7 @@ export function createLog(options: { file: string | undefined; level: LogLevel }
   }
   return pino(
     { level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
-    { write: (line: string) => destination.write(redact(line)) },
+    { write: (line: string) => destination.write(redactKeys(secrets ? secrets.redact(line) : line)) },
   );
 }
 

@@ -6,6 +6,7 @@ import { newId, type Random, systemRandom } from '../ids.ts';
 import type { Paths } from '../paths.ts';
 import { type Sandbox, startSandbox } from '../providers/sandbox.ts';
 import type { Subscriptions } from '../providers/subscriptions.ts';
+import { createSecretStore, type SecretStore } from '../redact.ts';
 import type { Listener } from '../server/listen.ts';
 import { type Archive, createArchive } from '../store/archive/archive.ts';
 import { type Checkpoints, createCheckpoints } from '../store/checkpoints/checkpoints.ts';
@@ -15,6 +16,7 @@ import { type Db, openDatabase } from '../store/database/open.ts';
 import { createLedger, type Ledger } from '../store/ledger/ledger.ts';
 import { createConfiguration, type LiveConfiguration } from './configuration.ts';
 import { endDeadRuns } from './end-dead-runs.ts';
+import { knownSecrets } from './known-secrets.ts';
 import type { Logger } from './log.ts';
 import { recover } from './recover.ts';
 
@@ -23,6 +25,8 @@ export interface BootOptions {
   env: Record<string, string | undefined>;
   flags?: Partial<Record<ScalarKey, unknown>>;
   log: Logger;
+  /** Learns what gw must not write anywhere. */
+  secrets?: SecretStore;
   clock?: Clock;
   random?: Random;
   compressor?: Compressor;
@@ -46,6 +50,7 @@ export interface Core {
   random: Random;
   log: Logger;
   warn: (message: string) => void;
+  secrets: SecretStore;
   db: Db;
   files: FileWatch;
   /** This daemon's row in the database; its request ids and holds carry the number. */
@@ -77,6 +82,7 @@ export async function openCore(options: BootOptions): Promise<Core> {
 /** `undo` gets what closes the parts, in the order in which they were opened. */
 async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core> {
   const { paths, env, flags = {}, log, clock = systemClock, random = systemRandom } = options;
+  const { secrets = createSecretStore() } = options;
   const instanceId = newId('gw', random);
   const startedAt = clock.now();
   const warn = (message: string) => log.warn(message);
@@ -109,6 +115,9 @@ async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core
     sandbox,
     now: () => clock.now(),
   });
+  const learnSecrets = () => secrets.set(knownSecrets(configuration.current().registry, db, paths));
+  learnSecrets();
+  configuration.onChange(learnSecrets);
   const calendar = () => configuration.current().calendar;
 
   const ledger = createLedger({ db, clock, calendar, slot, random, fault: files.fault });
@@ -134,6 +143,7 @@ async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core
     random,
     log,
     warn,
+    secrets,
     sandbox,
     configuration,
     calendar,

@@ -10,6 +10,7 @@ import { isAlive, readDaemonInfo, writeDaemonInfo } from '../daemon-info.ts';
 import { GwError, messageOf } from '../errors.ts';
 import { makeHome, type Paths } from '../paths.ts';
 import { MAX_CALL_MS } from '../pricing/price-dates.ts';
+import { createSecretStore } from '../redact.ts';
 import type { Listener } from '../server/listen.ts';
 import { acquireLock, type FileLock } from '../store/database/lock.ts';
 import { isOlder, VERSION } from '../version.ts';
@@ -46,12 +47,13 @@ export async function serve(options: ServeOptions): Promise<void> {
     abandon(listener);
     throw error;
   });
-  const log = createLog({ file: background ? paths.log : undefined, level: settings['log.level'] });
+  const secrets = createSecretStore();
+  const log = createLog({ file: background ? paths.log : undefined, level: settings['log.level'], secrets });
   let daemon: Daemon;
   let onLost = (_found: string) => {};
   try {
     const onDatabaseLost = (found: string) => onLost(found);
-    daemon = await boot({ paths, env, flags, log, pasteable, listener, onDatabaseLost });
+    daemon = await boot({ paths, env, flags, log, secrets, pasteable, listener, onDatabaseLost });
   } catch (error) {
     log.error({ error: messageOf(error) }, 'could not start');
     abandon(listener);

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts';
 import { messageOf } from '../errors.ts';
+import { createRedactor } from '../redact.ts';
 import type { Provider } from './registry.ts';
 
 /** A model in its provider's list. */
@@ -56,7 +57,12 @@ export function createModelLists(
       entries.set(provider.name, { access, models, error: null, dueAt: clock.now() + FRESH_MS });
     } catch (error) {
       const models = entryOf(provider)?.models ?? new Map();
-      entries.set(provider.name, { access, models, error: messageOf(error), dueAt: clock.now() + RETRY_MS });
+      entries.set(provider.name, {
+        access,
+        models,
+        error: withoutKey(error, provider),
+        dueAt: clock.now() + RETRY_MS,
+      });
     } finally {
       running.delete(access);
     }
@@ -85,6 +91,12 @@ export function createModelLists(
         return { provider, models: [...(entry?.models.values() ?? [])], error: entry?.error ?? null };
       }),
   };
+}
+
+/** Why a list can't be had. The message of a parser quotes what it was given. */
+export function withoutKey(error: unknown, { authHeaders }: Provider): string {
+  const values = authHeaders.filter((_, i) => i % 2 === 1);
+  return createRedactor(values).redact(messageOf(error));
 }
 
 function accessOf({ name, origin, basePath, authHeaders }: Provider): string {

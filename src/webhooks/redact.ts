@@ -1,3 +1,5 @@
+import { createRedactor } from '../redact.ts';
+
 const MASK = '[redacted]';
 const MAX_STORED_BYTES = 4096;
 
@@ -14,25 +16,8 @@ const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u
 
 /** Removes these secrets, whatever looks like a key, and control characters from external text. */
 export function redact(text: string, secrets: readonly string[]): string {
-  const longestFirst = secrets
-    .flatMap(spellings)
-    .sort((a, b) => b.length - a.length)
-    .filter(({ length }) => length >= 6);
-  const masked = longestFirst.reduce((rest, secret) => rest.replaceAll(secret, MASK), text);
+  const masked = createRedactor(secrets).redact(text);
   return PATTERNS.reduce((rest, pattern) => rest.replace(pattern, MASK), masked).replace(CONTROLS, '');
-}
-
-const PREFIX = /^(?:whsec_|sk-|xox[a-z]-|\?|\/+|(?:Bearer|Basic)\s+)/i;
-
-/** A secret as receivers quote it: with and without its prefix and padding, escaped for URLs and JSON. */
-function spellings(secret: string): string[] {
-  const bare = secret.replace(PREFIX, '');
-  return [secret, bare, bare.replace(/={1,2}$/, '')].flatMap((text) => [
-    text,
-    encodeURIComponent(text),
-    text.replaceAll('/', '\\/'),
-    text.replaceAll('+', '-').replaceAll('/', '_'),
-  ]);
 }
 
 /** The beginning of a response, redacted for storage. `complete` is false if `text` is cut off at its end. */

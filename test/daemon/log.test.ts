@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { createLog, redact } from '../../src/daemon/log.ts';
+import { createLog } from '../../src/daemon/log.ts';
+import { redactKeys } from '../../src/redact.ts';
 import { openConnection, request, requestBytes } from '../support/client.ts';
 import { PLAIN, STREAM } from '../support/gateway.ts';
 import { prepareHome, until } from '../support/home.ts';
@@ -10,7 +11,7 @@ import { runServe } from '../support/spawned.ts';
 import { tmpHome } from '../support/tmp-home.ts';
 import { refusingUrl, startUpstream } from '../support/upstream.ts';
 
-describe('redact()', () => {
+describe('redactKeys()', () => {
   test.each([
     'sk-proj-abcdefgh12345678',
     'sk-gw-AbCd_efgh-1234',
@@ -20,22 +21,22 @@ describe('redact()', () => {
     'AIzaSyA-bcdefgh1234',
     'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw',
   ])('redacts %s', (secret) => {
-    const text = redact(`the key ${secret} is wrong`);
+    const text = redactKeys(`the key ${secret} is wrong`);
     expect(text).not.toContain(secret.slice(8));
     expect(text).toMatch(/^the key .*\[redacted\] is wrong$/);
   });
 
   test('redacts a bearer token in a JSON line and keeps the rest', () => {
     const line = JSON.stringify({ error: 'sent "Bearer abc.def-ghi" there', url: '/v1', msg: 'x' });
-    const parsed = JSON.parse(redact(line));
+    const parsed = JSON.parse(redactKeys(line));
     expect(parsed).toMatchObject({ url: '/v1', msg: 'x' });
     expect(parsed.error).not.toContain('abc.def');
-    expect(JSON.parse(redact(JSON.stringify({ error: 'Bearer abc', msg: 'x' }))).msg).toBe('x');
+    expect(JSON.parse(redactKeys(JSON.stringify({ error: 'Bearer abc', msg: 'x' }))).msg).toBe('x');
   });
 
   test('keeps text that is no key', () => {
     for (const text of ['task-force one', 'sk-short', 'the bearer of news', 'ask-me-anything-now']) {
-      expect(redact(text)).toBe(text);
+      expect(redactKeys(text)).toBe(text);
     }
   });
 });

@@ -5,6 +5,7 @@ import { expect, onTestFinished } from 'vitest';
 import type { RelayOptions } from '../../src/gateway/answer/answer-receiver.ts';
 import { Relay } from '../../src/gateway/answer/relay.ts';
 import { type Exchange, openExchange } from '../../src/gateway/context/exchange.ts';
+import { createRedactor } from '../../src/redact.ts';
 import { createItemMemory } from '../../src/translation/responses-over-chat/item-memory.ts';
 import { findTranslation } from '../../src/translation/translations.ts';
 import { chatWire } from '../../src/wire/apis/chat.ts';
@@ -44,6 +45,8 @@ export async function startRelay(options: Partial<RelayOptions> = {}) {
       wire: chatWire,
       hideUsage: false,
       clientIdleMs: 60_000,
+      credential: createRedactor([]),
+      redact: (text) => text,
       holdsBack: false,
       mayStop: false,
       ownHeaders: () => ['x-service-model', 'm'],

@@ -1,4 +1,4 @@
-import { messageOf } from '../../errors.ts';
+import { withoutKey } from '../../providers/model-lists.ts';
 import type { Provider } from '../../providers/registry.ts';
 import { headersByName } from '../../raw-headers.ts';
 import { plural } from '../../terminal/numbers.ts';
@@ -29,7 +29,7 @@ async function tryProvider(provider: Provider): Promise<Omit<Probe, 'name' | 'du
     const { status, body } = await httpGet(url, { headers: headersFor(provider), timeoutMs: TIMEOUT_MS });
     return judge(provider, status, body);
   } catch (error) {
-    const why = messageOf(error) || String(error);
+    const why = withoutKey(error, provider) || String(error);
     return { ok: false, unreachable: true, message: `cannot reach ${provider.origin}: ${why}` };
   }
 }

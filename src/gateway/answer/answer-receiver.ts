@@ -1,3 +1,4 @@
+import type { Redactor } from '../../redact.ts';
 import type { Translator } from '../../translation/translator.ts';
 import type { TokenUsage } from '../../usage.ts';
 import type { StreamFault } from '../../wire/answer/error-event.ts';
@@ -25,6 +26,10 @@ export interface RelayOptions {
   mayStop: boolean;
   /** gw's own headers, read when the answer's head goes out. */
   ownHeaders: () => string[];
+  /** Finds the credential that the provider was sent. */
+  credential: Redactor;
+  /** Finds all secrets that gw knows. */
+  redact: (text: string) => string;
   /** Monotonic milliseconds. */
   now: () => number;
 }
@@ -64,6 +69,13 @@ export function writeHead(
   const { translator, ownHeaders } = options;
   const own = translator ? translatedHeaders(headers, isStream) : headers;
   client.head(status, own.concat(ownHeaders(), more));
+}
+
+/** The bytes without secrets; the same bytes if there are none. */
+export function redactBytes(bytes: Buffer, redact: (text: string) => string): Buffer {
+  const text = bytes.toString('utf8');
+  const clean = redact(text);
+  return clean === text ? bytes : Buffer.from(clean);
 }
 
 /** Receives one kind of answer. The defaults suit an answer that gw can't read. */

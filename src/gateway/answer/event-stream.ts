@@ -1,9 +1,10 @@
+import { redactKeys } from '../../redact.ts';
 import { createEventFramer } from '../../sse/frame.ts';
 import type { TokenUsage } from '../../usage.ts';
 import { addUsage } from '../../wire/answer/add-usage.ts';
 import { errorEvent, type StreamFault } from '../../wire/answer/error-event.ts';
 import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
-import { type Answer, AnswerReceiver, NOTHING, writeHead } from './answer-receiver.ts';
+import { type Answer, AnswerReceiver, NOTHING, redactBytes, writeHead } from './answer-receiver.ts';
 import { EventBuffer } from './event-buffer.ts';
 
 /** A stream that is held back is let through at this size, even without content. */
@@ -92,7 +93,7 @@ export class EventStream extends AnswerReceiver {
 
   #inspect(events: Buffer): InspectedEvents {
     const { wire, hideUsage } = this.answer.options;
-    const inspected = wire.inspect(events, hideUsage);
+    const inspected = this.#withoutSecrets(wire.inspect(events, hideUsage));
     if (inspected.usage !== undefined) {
       this.usage = addUsage(this.usage, inspected.usage);
       this.usageIs = inspected.usageIs;
@@ -100,6 +101,15 @@ export class EventStream extends AnswerReceiver {
     if (inspected.error !== undefined) this.streamError = inspected.error;
     this.#events.add(inspected.pass);
     return inspected;
+  }
+
+  /** An error may quote the credential that the provider was sent. */
+  #withoutSecrets(inspected: InspectedEvents): InspectedEvents {
+    const { error, pass, closing } = inspected;
+    if (error === undefined) return inspected;
+    const { redact } = this.answer.options;
+    const clean = { ...inspected, error: redactKeys(redact(error)), pass: redactBytes(pass, redact) };
+    return closing ? { ...clean, closing: redactBytes(closing, redact) } : clean;
   }
 
   /** The events for the client: translated, or the same bytes if it speaks the provider's API. */

@@ -1,7 +1,9 @@
-import { headerOf } from '../../raw-headers.ts';
+import { headerOf, withoutHeaders } from '../../raw-headers.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import { decompressSync } from '../intake/decompress.ts';
-import { type Answer, AnswerReceiver, NOTHING, writeHead } from './answer-receiver.ts';
+import { type Answer, AnswerReceiver, NOTHING, redactBytes, writeHead } from './answer-receiver.ts';
+
+const ENCODING = new Set(['content-encoding']);
 
 /** A larger answer is passed on as it arrives. */
 const MAX_GATHERED_BYTES = 16 * 1024 * 1024;
@@ -31,8 +33,19 @@ export class GatheredAnswer extends AnswerReceiver {
 
   readEnd(): void {
     const { wire } = this.answer.options;
+    if (this.answer.status >= 400) this.#redact();
     const body = this.#plain();
     if (body) this.usage = wire.usageOf(body) ?? wire.inspect(body, false).usage;
+  }
+
+  /** An error may quote the credential that the provider was sent. */
+  #redact(): void {
+    const { answer } = this;
+    const body = this.#plain();
+    const clean = body && redactBytes(body, answer.options.redact);
+    if (!body || clean === body) return;
+    this.#chunks = clean ? [clean] : [];
+    answer.headers = withoutHeaders(answer.headers, ENCODING);
   }
 
   override prepare(): void {

@@ -38,7 +38,7 @@ export class Relay implements Receiver {
   head(status: number, rawHeaders: Buffer[], resume: () => void): void {
     const answer = this.#answer;
     answer.status = status;
-    answer.headers = returnedHeaders(rawHeaders);
+    answer.headers = returnedHeaders(rawHeaders, answer.options.credential);
     answer.resume = resume;
     if (status >= 300) return;
     const type = (headerOf(answer.headers, 'content-type') ?? '').toLowerCase();

@@ -1,12 +1,13 @@
 import { headerOf } from '../../raw-headers.ts';
+import type { Redactor } from '../../redact.ts';
 import { messageIdIn } from '../../wire/answer/message-id.ts';
 import type { Relay } from './relay.ts';
 
 /** The provider's id of a good answer; empty if it has none or can't be read. */
-export function upstreamMessageId(relay: Relay): string {
+export function upstreamMessageId(relay: Relay, credential: Redactor): string {
   if (relay.status >= 300) return '';
   const answer = relay.isStream ? relay.firstEvents : relay.unsent;
-  return answer ? messageIdIn(answer, relay.isStream) : '';
+  return answer ? credential.redact(messageIdIn(answer, relay.isStream)) : '';
 }
 
 const MAX_LENGTH = 128;

@@ -14,7 +14,7 @@ import type { Settlement } from './settle.ts';
  * over HTTP wait for that. Throws GwError for a failure if nothing of the answer has gone out.
  */
 export function deliver(
-  { pasteable }: Pick<Gateway, 'pasteable'>,
+  { pasteable, redact }: Pick<Gateway, 'pasteable' | 'redact'>,
   { context, target }: Attempt,
   result: AttemptResult,
   { usage }: Settlement,
@@ -24,7 +24,8 @@ export function deliver(
   const provider = target.provider.name;
   if (end.kind === 'complete') {
     if (relay.refusal) throw relay.refusal;
-    if (failure && isWithheld(result)) throw inBandError(errorIn(relay), failure.class, provider, headers);
+    if (failure && isWithheld(result))
+      throw inBandError(errorIn(relay, redact), failure.class, provider, headers);
     if (relay.isCutShort) relay.breakOff(endedEarly(provider));
     else relay.finish();
   } else if (end.kind === 'capped') relay.finishAtLimit(usage);
@@ -42,9 +43,9 @@ export function deliver(
 }
 
 /** The message of the error inside the answer. */
-function errorIn(relay: AttemptResult['relay']): string | undefined {
+function errorIn(relay: AttemptResult['relay'], redact: (text: string) => string): string | undefined {
   const error = relay.streamError ?? parseObject(relay.body())?.error;
-  return error ? describeError(error) : undefined;
+  return error ? redact(describeError(error)) : undefined;
 }
 
 function inBandError(

@@ -1,3 +1,4 @@
+import type { Redactor } from '../../redact.ts';
 import type { HealthPermit } from '../../routing/health.ts';
 import { loweredLimit } from '../admission/lowered-limit.ts';
 import { Relay } from '../answer/relay.ts';
@@ -14,7 +15,16 @@ import { historyText } from './history.ts';
 /** What this stage uses of the gateway. */
 export type SendParts = Pick<
   Gateway,
-  'bodies' | 'clock' | 'runningCalls' | 'settings' | 'router' | 'tokens' | 'upstreams' | 'warn'
+  | 'bodies'
+  | 'clock'
+  | 'credentials'
+  | 'redact'
+  | 'runningCalls'
+  | 'settings'
+  | 'router'
+  | 'tokens'
+  | 'upstreams'
+  | 'warn'
 >;
 
 /**
@@ -29,12 +39,13 @@ export async function sendAttempt(
   const headers = headersOf(attempt);
   const permit = attempt.route && gateway.router.health.begin(attempt.route.target.candidate);
   const call = new GuardedCall(gateway, attempt, () => permit && reportContent(permit, relay, sentAt));
-  const relay = new Relay(relayOptions(gateway, attempt, headers), call);
+  const credential = gateway.credentials(credentialOf(attempt));
+  const relay = new Relay(relayOptions(gateway, attempt, headers, credential), call);
   const sentAt = gateway.clock.monotonic();
   attempt.context.exchange.sentAt = sentAt;
   call.start(relay, request);
   const end = await call.end;
-  return readResult(gateway, attempt, permit, {
+  return readResult(gateway, attempt, permit, credential, {
     relay,
     headers,
     sentAt,
@@ -46,9 +57,10 @@ export async function sendAttempt(
 }
 
 function relayOptions(
-  gateway: Pick<Gateway, 'clock' | 'settings'>,
+  gateway: Pick<Gateway, 'clock' | 'redact' | 'settings'>,
   attempt: Attempt,
   headers: ServiceHeaders,
+  credential: Redactor,
 ) {
   const { exchange, wire, translator, request } = attempt.context;
   return {
@@ -60,6 +72,8 @@ function relayOptions(
     mayStop: isGuarded(attempt),
     ownHeaders: () => serviceHeaders(headers),
     clientIdleMs: gateway.settings()['limits.client_idle_ms'],
+    credential,
+    redact: (text: string) => gateway.redact(credential.redact(text)),
     now: () => gateway.clock.monotonic(),
   };
 }
@@ -69,17 +83,24 @@ function readResult(
   gateway: Pick<Gateway, 'clock' | 'warn'>,
   { admitted }: Attempt,
   permit: HealthPermit | undefined,
+  credential: Redactor,
   result: AttemptResult,
 ): AttemptResult {
   try {
     if (result.end.kind === 'complete') result.relay.readEnd();
-    result.upstreamMessageId = upstreamMessageId(result.relay);
+    result.upstreamMessageId = upstreamMessageId(result.relay, credential);
     if (permit) result.failure = detectFailure(gateway, permit, result);
   } catch (error) {
     result.metered = meterAtBound(gateway, admitted, error);
     permit?.ended();
   }
   return result;
+}
+
+/** The credential in the request: the provider's key, or the client's own login. */
+function credentialOf({ context, target }: Attempt): string {
+  const { authHeaders } = target.provider;
+  return authHeaders[1] ?? context.exchange.request.headers.authorization ?? '';
 }
 
 /** Cost and remaining budget are added after the settlement. */

@@ -10,6 +10,7 @@ import type { Subscriptions } from '../../providers/subscriptions.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
 import type { TokenCounter } from '../../tokens/counter.ts';
 import type { ItemMemory } from '../../translation/responses-over-chat/item-memory.ts';
+import type { Credentials } from '../state/access/credentials.ts';
 import type { KeyRates } from '../state/access/key-rates.ts';
 import type { RunningCalls } from '../state/access/running-calls.ts';
 import type { AccountSurcharges } from '../state/account-surcharges.ts';
@@ -68,6 +69,9 @@ export interface Gateway {
   responsesSupport: ResponsesSupport;
   /** Items of translated answers, which clients refer to later. */
   memory: ItemMemory;
+  credentials: Credentials;
+  /** Takes the secrets that gw knows out of text of others. */
+  redact: (text: string) => string;
   /** Logs a warning. */
   warn: (message: string) => void;
   /** Rewrites the commands in a message to the name that gw was started by. */

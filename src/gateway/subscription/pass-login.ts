@@ -23,7 +23,7 @@ import { unboundedQuote } from './unbounded-quote.ts';
 type LoginParts = QuoteParts &
   SendParts &
   SettleParts &
-  Pick<Gateway, 'ledger' | 'pasteable' | 'subscriptions'>;
+  Pick<Gateway, 'ledger' | 'pasteable' | 'redact' | 'subscriptions'>;
 
 /** The paths that each login is passed on at, and what they are called in errors. */
 const SERVICES: Readonly<Record<Login, { title: string; paths: readonly string[] }>> = {

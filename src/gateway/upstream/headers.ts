@@ -1,5 +1,6 @@
 import { type Provider, WIRE_HEADERS } from '../../providers/registry.ts';
 import { headerOf, type RawHeaders, withoutHeaders } from '../../raw-headers.ts';
+import type { Redactor } from '../../redact.ts';
 import { canDecompress } from '../intake/decompress.ts';
 
 /** Hop-by-hop headers (RFC 9110, 7.6.1), and those that gw or undici sets itself. */
@@ -90,13 +91,16 @@ function withoutHopByHop(headers: RawHeaders, connection: string): string[] {
   return withoutHeaders(headers, names);
 }
 
-/** The provider's headers for the client, as a flat list. The relay sets `content-length`. */
-export function returnedHeaders(rawHeaders: readonly Buffer[]): string[] {
+/**
+ * The provider's headers for the client and the record, as a flat list, without the credential that the provider was
+ * sent. The relay sets `content-length`.
+ */
+export function returnedHeaders(rawHeaders: readonly Buffer[], credential: Redactor): string[] {
   const headers: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i]?.toString('latin1').toLowerCase() ?? '';
     if (NOT_RETURNED.has(name) || name === 'content-length' || name.startsWith('x-service-')) continue;
-    headers.push(name, rawHeaders[i + 1]?.toString('latin1') ?? '');
+    headers.push(name, credential.redact(rawHeaders[i + 1]?.toString('latin1') ?? ''));
   }
   return headers;
 }
