@@ -60,6 +60,7 @@ export interface Settings {
   'metering.max_tokens_per_second': number;
   'passthrough.unmetered': UnmeteredRule;
   'passthrough.subscriptions': SubscriptionRule;
+  'passthrough.organization': OrganizationRule;
   'retention.requests': Retention;
   attribution: Switch;
   'log.level': LogLevel;
@@ -89,6 +90,10 @@ export type UnmeteredRule = (typeof UNMETERED_RULES)[number];
 /** Whether clients may use logins of their own, which their subscriptions pay for. */
 const SUBSCRIPTION_RULES = ['refuse', 'allow'] as const;
 export type SubscriptionRule = (typeof SUBSCRIPTION_RULES)[number];
+
+/** Whether clients may reach the endpoints that manage the provider's organization, users, keys and bills. */
+const ORGANIZATION_RULES = ['refuse', 'allow'] as const;
+export type OrganizationRule = (typeof ORGANIZATION_RULES)[number];
 
 /** The service tier at OpenAI and Azure of requests under a budget that don't set one. */
 const SERVICE_TIER_RULES = ['default', 'account'] as const;
@@ -306,6 +311,11 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     parse: oneOf(SUBSCRIPTION_RULES),
     about:
       "logins of Claude Code and Codex, passed to Anthropic and OpenAI as they are, and in no budget: refuse or allow. Your plan's terms apply: read there whether they allow a local proxy",
+  },
+  'passthrough.organization': {
+    default: () => 'refuse',
+    parse: oneOf(ORGANIZATION_RULES),
+    about: "endpoints that manage a provider's organization, users, keys and bills: refuse or allow",
   },
   'retention.requests': {
     default: () => parseRetention('90d'),

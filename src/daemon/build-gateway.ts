@@ -4,6 +4,7 @@ import type { Gateway } from '../gateway/context/gateway.ts';
 import { createCredentials } from '../gateway/state/access/credentials.ts';
 import { createKeyRates } from '../gateway/state/access/key-rates.ts';
 import { createRunningCalls } from '../gateway/state/access/running-calls.ts';
+import { createStoredObjects } from '../gateway/state/access/stored-objects.ts';
 import { createAccountSurcharges } from '../gateway/state/account-surcharges.ts';
 import { createAdmissionQueue } from '../gateway/state/admission-queue.ts';
 import { createAuthenticator } from '../gateway/state/authenticator.ts';
@@ -31,7 +32,7 @@ import { bumpConfigurationEpoch } from '../store/database/write.ts';
 import { recentTierScores } from '../store/router/tier-scores.ts';
 import { modelsFingerprint } from '../tiering/learner/tier-models.ts';
 import { createTokenCounter } from '../tokens/counter.ts';
-import { createItemMemory } from '../translation/responses-over-chat/item-memory.ts';
+import { createItemMemories } from '../translation/responses-over-chat/item-memory.ts';
 import type { Configuration } from './configuration.ts';
 import type { BootOptions, Core } from './open-core.ts';
 
@@ -71,10 +72,12 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     now: () => clock.now(),
     warn,
   });
+  const objects = createStoredObjects({ db, ledger, now: () => clock.now(), warn });
   const runningCalls = createRunningCalls(current().projectCuts);
   configuration.onChange(({ projectCuts }) => {
     runningCalls.apply(projectCuts);
     authenticator.forget();
+    objects.reload();
     resolver.forget();
     tiers.forget();
     boundTrust.reload();
@@ -121,7 +124,8 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     upstreams,
     runningCalls,
     responsesSupport: createResponsesSupport(clock.now),
-    memory: createItemMemory(),
+    memory: createItemMemories(),
+    objects,
     credentials: createCredentials(),
     redact: options.secrets.redact,
     warn,

@@ -18,6 +18,7 @@ import { bodyLimits, readBody } from './intake/read-body.ts';
 import { authenticate, receive, receiveUnreadable } from './intake/receive.ts';
 import { observeAnswer } from './learning/observe-answer.ts';
 import { rememberPrompt } from './learning/remember-prompt.ts';
+import { checkReferences } from './objects/check-references.ts';
 import { optimize } from './optimize.ts';
 import { chooseTier } from './routing/choose-tier.ts';
 import { identifyConversation, needsConversation } from './routing/identify-conversation.ts';
@@ -43,6 +44,7 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
     if (login) return await passLogin(gateway, context, login, wire.path);
     await claimRepository(gateway, context);
     const targets = await resolveTargets(gateway, context);
+    checkReferences(gateway, context, targets);
     if (!context.conversation && needsConversation(context, targets))
       context.conversation = identifyConversation(context);
     context = await optimize(gateway, context);
@@ -55,6 +57,7 @@ export async function complete(gateway: Gateway, wire: Wire, exchange: Exchange)
       if (!next) {
         prepareAnswer(gateway, attempt, result);
         const settlement = await settle(gateway, attempt, result);
+        await result.objects?.written();
         deliver(gateway, attempt, result, settlement);
         rememberPrompt(gateway, attempt, result, settlement);
         return observeAnswer(gateway, attempt, result, settlement);

@@ -6,7 +6,7 @@ import type { RelayOptions } from '../../src/gateway/answer/answer-receiver.ts';
 import { Relay } from '../../src/gateway/answer/relay.ts';
 import { type Exchange, openExchange } from '../../src/gateway/context/exchange.ts';
 import { createRedactor } from '../../src/redact.ts';
-import { createItemMemory } from '../../src/translation/responses-over-chat/item-memory.ts';
+import { createItemMemories } from '../../src/translation/responses-over-chat/item-memory.ts';
 import { findTranslation } from '../../src/translation/translations.ts';
 import { chatWire } from '../../src/wire/apis/chat.ts';
 import { messagesWire } from '../../src/wire/apis/messages.ts';
@@ -103,7 +103,7 @@ export function translation(): Pick<RelayOptions, 'wire' | 'translator'> {
     now: Date.now,
     request: {},
     newId: (prefix) => `${prefix}1`,
-    memory: createItemMemory(),
+    memory: createItemMemories()(1),
   });
   return { wire: found.wire, translator };
 }

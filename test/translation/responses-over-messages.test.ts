@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createItemMemory } from '../../src/translation/responses-over-chat/item-memory.ts';
+import { createItemMemories } from '../../src/translation/responses-over-chat/item-memory.ts';
 import { messagesOfResponses } from '../../src/translation/responses-over-messages.ts';
 
 test('errors of a translation over two APIs name the fields of responses', () => {
@@ -7,7 +7,7 @@ test('errors of a translation over two APIs name the fields of responses', () =>
     model: 'claude-opus-4-6',
     maxTokens: 1000,
     outputLimit: 'max_tokens',
-    memory: createItemMemory(),
+    memory: createItemMemories()(1),
     isCodex: false,
     leaveOut: () => {},
   } as const;

@@ -30,6 +30,8 @@ export interface RelayOptions {
   credential: Redactor;
   /** Finds all secrets that gw knows. */
   redact: (text: string) => string;
+  /** Takes the events of a stream as the provider sent them. */
+  objects?: { takeEvents(events: Buffer): void } | undefined;
   /** Monotonic milliseconds. */
   now: () => number;
 }

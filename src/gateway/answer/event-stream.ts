@@ -92,7 +92,8 @@ export class EventStream extends AnswerReceiver {
   }
 
   #inspect(events: Buffer): InspectedEvents {
-    const { wire, hideUsage } = this.answer.options;
+    const { wire, hideUsage, objects } = this.answer.options;
+    objects?.takeEvents(events);
     const inspected = this.#withoutSecrets(wire.inspect(events, hideUsage));
     if (inspected.usage !== undefined) {
       this.usage = addUsage(this.usage, inspected.usage);

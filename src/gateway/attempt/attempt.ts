@@ -4,6 +4,7 @@ import type { AdmittedRequest } from '../admission/admitted.ts';
 import type { Relay } from '../answer/relay.ts';
 import type { ServiceHeaders } from '../answer/service-headers.ts';
 import type { Metered } from '../metering/metered.ts';
+import type { ObjectNotes } from '../objects/object-notes.ts';
 import type { Route } from '../routing/route.ts';
 import type { CallEnd } from '../upstream/send.ts';
 
@@ -21,6 +22,8 @@ export interface RoutedAttempt extends AdmittedRequest {
 export interface DirectAttempt extends AdmittedRequest<Wire | PassThroughWire> {
   why: string;
   route?: undefined;
+  /** What the answer names belongs to another project, or to nobody. */
+  namesForeign?: boolean;
 }
 
 /** Whether another target may answer if this one fails. */
@@ -42,6 +45,8 @@ export interface AttemptResult {
   upstreamMessageId: string;
   /** The provider's id of the request, from its headers; empty if it sent none. */
   upstreamRequestId: string;
+  /** Undefined while there is one project, and where the answer makes nothing. */
+  objects: ObjectNotes | undefined;
   /** Undefined until the attempt is metered. */
   metered?: Metered;
 }

@@ -6,6 +6,8 @@ import { type ServiceHeaders, serviceHeaders } from '../answer/service-headers.t
 import { upstreamMessageId, upstreamRequestId } from '../answer/upstream-ids.ts';
 import type { Gateway } from '../context/gateway.ts';
 import { meterAtBound } from '../metering/meter.ts';
+import { ObjectNotes } from '../objects/object-notes.ts';
+import { storesAnswer } from '../objects/stores-answer.ts';
 import type { UpstreamRequest } from '../upstream/send.ts';
 import { type Attempt, type AttemptResult, hasAlternatives } from './attempt.ts';
 import { detectFailure, reportContent } from './detect-failure.ts';
@@ -18,6 +20,7 @@ export type SendParts = Pick<
   | 'bodies'
   | 'clock'
   | 'credentials'
+  | 'objects'
   | 'redact'
   | 'runningCalls'
   | 'settings'
@@ -40,7 +43,8 @@ export async function sendAttempt(
   const permit = attempt.route && gateway.router.health.begin(attempt.route.target.candidate);
   const call = new GuardedCall(gateway, attempt, () => permit && reportContent(permit, relay, sentAt));
   const credential = gateway.credentials(credentialOf(attempt));
-  const relay = new Relay(relayOptions(gateway, attempt, headers, credential), call);
+  const objects = objectNotes(gateway, attempt);
+  const relay = new Relay(relayOptions(gateway, attempt, { headers, credential, objects }), call);
   const sentAt = gateway.clock.monotonic();
   attempt.context.exchange.sentAt = sentAt;
   call.start(relay, request);
@@ -51,6 +55,7 @@ export async function sendAttempt(
     sentAt,
     end,
     failure: undefined,
+    objects,
     upstreamMessageId: '',
     upstreamRequestId: upstreamRequestId(relay),
   });
@@ -59,8 +64,11 @@ export async function sendAttempt(
 function relayOptions(
   gateway: Pick<Gateway, 'clock' | 'redact' | 'settings'>,
   attempt: Attempt,
-  headers: ServiceHeaders,
-  credential: Redactor,
+  {
+    headers,
+    credential,
+    objects,
+  }: { headers: ServiceHeaders; credential: Redactor; objects: ObjectNotes | undefined },
 ) {
   const { exchange, wire, translator, request } = attempt.context;
   return {
@@ -73,6 +81,7 @@ function relayOptions(
     ownHeaders: () => serviceHeaders(headers),
     clientIdleMs: gateway.settings()['limits.client_idle_ms'],
     credential,
+    objects,
     redact: (text: string) => gateway.redact(credential.redact(text)),
     now: () => gateway.clock.monotonic(),
   };
@@ -88,6 +97,7 @@ function readResult(
 ): AttemptResult {
   try {
     if (result.end.kind === 'complete') result.relay.readEnd();
+    noteBody(result);
     result.upstreamMessageId = upstreamMessageId(result.relay, credential);
     if (permit) result.failure = detectFailure(gateway, permit, result);
   } catch (error) {
@@ -95,6 +105,24 @@ function readResult(
     permit?.ended();
   }
   return result;
+}
+
+/** What the answer makes is written down for the project, unless there is no other, or the login is the client's own. */
+function objectNotes({ objects }: Pick<Gateway, 'objects'>, attempt: Attempt): ObjectNotes | undefined {
+  const { context, target } = attempt;
+  if (!objects.shared() || context.translator || attempt.why === 'subscription') return undefined;
+  if (!attempt.route && attempt.namesForeign) return undefined;
+  return new ObjectNotes({
+    objects,
+    provider: target.provider.name,
+    projectId: context.project.id,
+    isStored: storesAnswer(context),
+  });
+}
+
+/** The ids of an answer that has been gathered. */
+function noteBody({ relay, objects }: AttemptResult): void {
+  if (objects && !relay.isStream && relay.status < 300 && relay.unsent) objects.takeBody(relay.unsent);
 }
 
 /** The credential in the request: the provider's key, or the client's own login. */

@@ -9,10 +9,11 @@ import type { Provider } from '../../providers/registry.ts';
 import type { Subscriptions } from '../../providers/subscriptions.ts';
 import type { Ledger } from '../../store/ledger/ledger.ts';
 import type { TokenCounter } from '../../tokens/counter.ts';
-import type { ItemMemory } from '../../translation/responses-over-chat/item-memory.ts';
+import type { ItemMemories } from '../../translation/responses-over-chat/item-memory.ts';
 import type { Credentials } from '../state/access/credentials.ts';
 import type { KeyRates } from '../state/access/key-rates.ts';
 import type { RunningCalls } from '../state/access/running-calls.ts';
+import type { StoredObjects } from '../state/access/stored-objects.ts';
 import type { AccountSurcharges } from '../state/account-surcharges.ts';
 import type { AdmissionQueue } from '../state/admission-queue.ts';
 import type { Authenticator } from '../state/authenticator.ts';
@@ -68,7 +69,8 @@ export interface Gateway {
   runningCalls: RunningCalls;
   responsesSupport: ResponsesSupport;
   /** Items of translated answers, which clients refer to later. */
-  memory: ItemMemory;
+  memory: ItemMemories;
+  objects: StoredObjects;
   credentials: Credentials;
   /** Takes the secrets that gw knows out of text of others. */
   redact: (text: string) => string;

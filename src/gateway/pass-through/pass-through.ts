@@ -19,10 +19,12 @@ import { ownLogin, passLogin } from '../subscription/pass-login.ts';
 import { unboundedQuote } from '../subscription/unbounded-quote.ts';
 import { queryOf } from '../upstream/build-request.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
+import { bodyValues } from './body-values.ts';
 import { COUNT_TOKENS, chooseTarget } from './choose-target.ts';
 import { costsOf, endpointOf } from './costs.ts';
 import { countTokens } from './count-tokens.ts';
 import { passThroughWire } from './pass-through-wire.ts';
+import { checkObjects, refuseClosed } from './path-access.ts';
 
 /** What this stage uses of the gateway. */
 type IntakeParts = Pick<
@@ -39,15 +41,23 @@ export async function passThrough(gateway: Gateway, exchange: Exchange): Promise
   const path = pathAfterVersion(url);
   const context = await receiveAny(gateway, exchange, path);
   try {
+    refuseClosed(gateway, path);
     const login = ownLogin(context);
     if (login) return await passLogin(gateway, context, login, path);
     await claimRepository(gateway, context);
     const target = await chooseTarget(gateway, context, path);
     if (path === COUNT_TOKENS && target.provider.wire !== 'anthropic')
       return await countTokens(gateway, context, target);
+    const namesForeign = checkObjects(gateway, context, {
+      method: method ?? 'GET',
+      path,
+      query: queryOf(url),
+      body: () => bodyValues(context.request.bytes, exchange.request.headers),
+      provider: target.provider.name,
+    });
     const quote = unboundedQuote(gateway, target, costsOf(method, path));
     const admitted = await admitFinally(gateway, { context, target, calendar: gateway.calendar() }, quote);
-    const attempt = { context, target, admitted, why: 'passed-through' };
+    const attempt = { context, target, admitted, why: 'passed-through', namesForeign };
     const result = await sendAttempt(gateway, attempt, {
       method: method ?? 'GET',
       path: target.provider.basePath + path + queryOf(url),
@@ -55,7 +65,9 @@ export async function passThrough(gateway: Gateway, exchange: Exchange): Promise
       body: context.request.bytes.length === 0 ? null : bodyFor(context.request, target),
     });
     prepareAnswer(gateway, attempt, result);
-    deliver(gateway, attempt, result, await settle(gateway, attempt, result));
+    const settlement = await settle(gateway, attempt, result);
+    await result.objects?.written();
+    deliver(gateway, attempt, result, settlement);
   } catch (error) {
     if (error instanceof GwError) await recordRefusal(gateway, context, error);
     throw error;

@@ -36,7 +36,8 @@ export function translateRequest(
 ): RequestContext {
   const { wire, request } = context;
   const { provider, model } = target;
-  const { clock, memory } = gateway;
+  const { clock } = gateway;
+  const memory = gateway.memory(context.project.id);
   if (!lacksResponses && speaksNatively(provider, wire, gateway)) return context;
   const translation = findTranslation(wire.endpoint, provider.wire);
   if (!translation) {

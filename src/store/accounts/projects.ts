@@ -1,6 +1,7 @@
 import { badRequest, GwError, notFound } from '../../errors.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
+import { claimObjects } from './objects.ts';
 import { DEFAULT_PROJECT, type Plan, type Project } from './project.ts';
 
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
@@ -18,6 +19,7 @@ export async function createProject(
     );
   }
   return changeConfiguration(db, () => {
+    claimObjects(db);
     const project = db
       .prepare<[string, Plan, number], Project>(
         `INSERT INTO projects (name, plan, created_at) VALUES (?, ?, ?)

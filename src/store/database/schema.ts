@@ -315,3 +315,21 @@ export const distrustedBounds = sqliteTable(
   },
   (table) => [primaryKey({ columns: [table.provider, table.model, table.bound] })],
 );
+
+/** Who made what providers store. Ids are compared without regard to letter case. */
+export const objects = sqliteTable(
+  'objects',
+  {
+    id: text().notNull(),
+    provider: text().notNull(),
+    projectId: integer('project_id').notNull(),
+    createdAt: integer('created_at').notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.id, table.provider] })],
+);
+
+/** The project that owns a provider's objects that are in no row of `objects`. */
+export const objectClaims = sqliteTable('object_claims', {
+  provider: text().primaryKey(),
+  projectId: integer('project_id').notNull(),
+});

@@ -1,5 +1,8 @@
 import type { Json } from '../json.ts';
 
+/** The items of each project. */
+export type ItemMemories = (projectId: number) => ItemMemory;
+
 /** Keeps the items of translated answers, for clients that refer to them by id instead of sending them again. */
 export interface ItemMemory {
   remember(item: Json): void;
@@ -8,8 +11,8 @@ export interface ItemMemory {
 
 const MAX_BYTES = 32 * 1024 * 1024;
 
-/** Keeps items in memory up to a number of bytes and drops the oldest first. */
-export function createItemMemory(maxBytes = MAX_BYTES): ItemMemory {
+/** Keeps items in memory up to a number of bytes and drops the oldest first. A project sees its own only. */
+export function createItemMemories(maxBytes = MAX_BYTES): ItemMemories {
   const items = new Map<string, string>();
   let size = 0;
 
@@ -18,9 +21,9 @@ export function createItemMemory(maxBytes = MAX_BYTES): ItemMemory {
     items.delete(id);
   }
 
-  return {
+  return (projectId) => ({
     remember(item) {
-      const id = String(item.id);
+      const id = `${projectId} ${String(item.id)}`;
       const text = JSON.stringify(item);
       drop(id);
       items.set(id, text);
@@ -31,8 +34,8 @@ export function createItemMemory(maxBytes = MAX_BYTES): ItemMemory {
       }
     },
     recall(id) {
-      const text = items.get(id);
+      const text = items.get(`${projectId} ${id}`);
       return text === undefined ? undefined : (JSON.parse(text) as Json);
     },
-  };
+  });
 }

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { createItemMemory } from '../../../src/translation/responses-over-chat/item-memory.ts';
+import { createItemMemories } from '../../../src/translation/responses-over-chat/item-memory.ts';
 
 test('drops the oldest items beyond its size', () => {
-  const small = createItemMemory(100);
+  const small = createItemMemories(100)(1);
   for (const id of ['a', 'b', 'c']) small.remember({ id, text: 'x'.repeat(20) });
   expect([small.recall('a'), small.recall('c')]).toEqual([undefined, { id: 'c', text: 'x'.repeat(20) }]);
 });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { GwError } from '../../../src/errors.ts';
 import { createLeftOut } from '../../../src/translation/left-out.ts';
-import { createItemMemory } from '../../../src/translation/responses-over-chat/item-memory.ts';
+import { createItemMemories } from '../../../src/translation/responses-over-chat/item-memory.ts';
 import { chatRequest } from '../../../src/translation/responses-over-chat/request.ts';
 
-const memory = createItemMemory();
+const memory = createItemMemories()(1);
 const OPTIONS = {
   outputLimit: 'max_tokens',
   memory,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { GwError } from '../../../src/errors.ts';
 import type { Json } from '../../../src/translation/json.ts';
-import { createItemMemory } from '../../../src/translation/responses-over-chat/item-memory.ts';
+import { createItemMemories } from '../../../src/translation/responses-over-chat/item-memory.ts';
 import { translateForResponses } from '../../../src/translation/responses-over-chat/translator.ts';
 import { chunkBody, completionBody, errorBody, usageOf } from '../../support/chat-shapes.ts';
 import { hasOpenAiSchema, openAiEventFaults, openAiFaults } from '../../support/openai-schema.ts';
@@ -19,7 +19,7 @@ const translator = (request: object = {}) => {
     now: () => 1_700_000_000_000,
     request: { model: 'mock/m', input: 'Hi', ...request },
     newId: (prefix) => `${prefix}_${ids++}`,
-    memory: createItemMemory(),
+    memory: createItemMemories()(1),
   });
 };
 const translated = (body: object, request: object = {}) => {

@@ -1,0 +1,72 @@
+import { parseObject } from '../../wire/answer/events.ts';
+import { mayHideWords } from '../../wire/request/escaped-letters.ts';
+import { unseenIn } from '../admission/measure-prompt.ts';
+import type { Gateway } from '../context/gateway.ts';
+import type { RequestContext } from '../context/request-context.ts';
+import type { Asker, References } from '../state/access/stored-objects.ts';
+import type { Target } from '../state/resolver.ts';
+import { referencesIn } from './references.ts';
+
+/**
+ * Throws GwError 404 if a completion refers to what another project has stored at a provider: a response, a
+ * conversation, a file, a container. Does nothing while there is one project.
+ */
+export function checkReferences(
+  gateway: Pick<Gateway, 'memory' | 'objects'>,
+  context: RequestContext,
+  targets: readonly Target[],
+): void {
+  if (!gateway.objects.shared() || context.caller.admin || !mayRefer(context)) return;
+  const body = parseObject(context.request.bytes.toString('utf8'));
+  // The provider refuses what is not JSON.
+  if (!body) return;
+  const providers = targets.map(({ provider }) => provider.name);
+  const references = referencesIn(body);
+  gateway.objects.check(askerOf(context, providers), withoutOwnItems(gateway, context, references));
+}
+
+export function askerOf(
+  { caller, project }: Pick<RequestContext, 'caller' | 'project'>,
+  providers: readonly string[],
+): Asker {
+  return { projectId: project.id, admin: caller.admin, providers };
+}
+
+/** gw itself keeps the items of translated answers, for their project. */
+function withoutOwnItems(
+  { memory }: Pick<Gateway, 'memory'>,
+  { project }: RequestContext,
+  { named, seen }: References,
+): References {
+  const items = memory(project.id);
+  return { named: new Set([...named].filter((id) => items.recall(id) === undefined)), seen };
+}
+
+/** Fields of a request that refer to stored objects. */
+const FIELDS = new Set(['previous_response_id', 'conversation', 'prompt', 'container', 'file_ids']);
+
+/** A quick check that may find more than there is, but never less. */
+function mayRefer(context: RequestContext): boolean {
+  const { bytes, members } = context.request;
+  if (members.some(({ key }) => FIELDS.has(key))) return true;
+  return mentionsIds(bytes) || mayHideWords(bytes) || unseenIn(context) !== undefined;
+}
+
+const ID_KEY = Buffer.from('_id');
+const CONTAINER = Buffer.from('"container"');
+const REFERENCE = Buffer.from('item_reference');
+/** Keys that end in `_id` and name no object. */
+const CALLS = [Buffer.from('call_id'), Buffer.from('tool_use_id'), Buffer.from('user_id')];
+
+function mentionsIds(bytes: Buffer): boolean {
+  for (let at = bytes.indexOf(ID_KEY); at >= 0; at = bytes.indexOf(ID_KEY, at + 1)) {
+    const end = at + ID_KEY.length;
+    const isCall = CALLS.some(
+      (key) => end >= key.length && key.compare(bytes, end - key.length, end) === 0 && bytes[end] === QUOTE,
+    );
+    if (!isCall) return true;
+  }
+  return bytes.indexOf(CONTAINER) >= 0 || bytes.indexOf(REFERENCE) >= 0;
+}
+
+const QUOTE = 0x22;

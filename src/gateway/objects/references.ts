@@ -1,0 +1,91 @@
+import { isObject } from '../../json/object.ts';
+import type { References } from '../state/access/stored-objects.ts';
+
+/** Fields whose values name objects that a provider stores. */
+// biome-ignore format: they fit a few lines
+const REFERENCES: ReadonlySet<string> = new Set([
+  'previous_response_id', 'response_id', 'conversation', 'conversation_id', 'container', 'container_id',
+  'file_id', 'file_ids', 'input_file_id', 'output_file_id', 'error_file_id', 'training_file', 'validation_file',
+  'result_files', 'vector_store', 'vector_store_id', 'vector_store_ids', 'batch_id', 'message_batch_id',
+  'assistant_id', 'thread_id', 'run_id', 'eval_id', 'skill_id', 'upload_id', 'part_ids', 'video_id', 'prompt_id',
+  'fine_tuned_model', 'fine_tuned_model_checkpoint', 'fine_tuning_job_id', 'memory_store_id', 'agent_id',
+]);
+/** Whether a field's value is the id of an object. */
+export const namesObject = (field: string): boolean => REFERENCES.has(field) || field === 'item_id';
+
+/** Fields that hold such an object with its `id`. */
+const HOLDERS: ReadonlySet<string> = new Set([
+  ...[
+    'conversation',
+    'container',
+    'prompt',
+    'audio',
+    'file',
+    'vector_store',
+    'video',
+    'thread',
+    'previous_response',
+  ],
+]);
+/** Text, schemas and arguments of the client's own, in which a provider looks for nothing. */
+const FREE: ReadonlySet<string> = new Set([
+  ...['metadata', 'parameters', 'input_schema', 'schema', 'properties', 'arguments', 'structured_content'],
+]);
+/** Containers that a request asks for, by their kind. */
+const WORDS: ReadonlySet<string> = new Set(['auto', 'none', 'default', 'null']);
+/** Ids that clients or models make up. */
+const OWN_IDS: ReadonlySet<string> = new Set(['call_id', 'tool_call_id', 'tool_use_id', 'custom_id']);
+
+const ID_LIKE = /^[A-Za-z0-9][\w.:-]{11,199}$/;
+
+/** The ids in a JSON value, at any depth. Where it is not plain that a text is an id, it counts as seen. */
+export function referencesIn(value: unknown): References {
+  const named = new Set<string>();
+  const seen = new Set<string>();
+
+  function visitText(text: string, key: string, isFree: boolean): void {
+    if (text === '') return;
+    const isName = !isFree && REFERENCES.has(key) && !WORDS.has(text) && !text.startsWith('data:');
+    if (isName && text.length <= 500) named.add(text);
+    else if (!OWN_IDS.has(key) && /\d/.test(text) && ID_LIKE.test(text.trim())) seen.add(text.trim());
+  }
+
+  function visit(inner: unknown, key: string, isFree: boolean, depth: number): void {
+    if (typeof inner === 'string') visitText(inner, key, isFree);
+    else if (depth > MAX_DEPTH) return;
+    else if (Array.isArray(inner)) for (const each of inner) visit(each, key, isFree, depth + 1);
+    else if (isObject(inner)) {
+      const { id, type } = inner;
+      const isArguments = typeof type === 'string' && type.endsWith('tool_use');
+      if (!isFree && typeof id === 'string' && id !== '' && (HOLDERS.has(key) || refersByItem(inner, key)))
+        named.add(id);
+      for (const [name, member] of Object.entries(inner)) {
+        // The key `__proto__` of a body is an own property after JSON.parse.
+        const isOwnText = isFree || FREE.has(name) || (isArguments && name === 'input');
+        visit(member, name, isOwnText, depth + 1);
+      }
+    }
+  }
+
+  visit(value, '', false, 0);
+  return { named, seen };
+}
+
+const MAX_DEPTH = 200;
+
+/** Whether an item of an input stands for one that the provider stores: it has an id and no content of its own. */
+function refersByItem(item: Record<string, unknown>, key: string): boolean {
+  if (item.type === 'item_reference') return true;
+  if (key !== 'input' && key !== 'items') return false;
+  if (item.type === 'reasoning') return isEmpty(item.encrypted_content);
+  return Object.entries(item).every(([name, value]) => BARE.has(name) || isEmpty(value));
+}
+
+/** What is left of an item that only refers to another. */
+const BARE: ReadonlySet<string> = new Set(['id', 'type', 'status', 'role', 'object']);
+
+function isEmpty(value: unknown): boolean {
+  return (
+    value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
+  );
+}

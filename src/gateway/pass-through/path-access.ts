@@ -1,0 +1,159 @@
+import { GwError } from '../../errors.ts';
+import type { Gateway } from '../context/gateway.ts';
+import type { RequestContext } from '../context/request-context.ts';
+import { askerOf } from '../objects/check-references.ts';
+import { referencesIn } from '../objects/references.ts';
+import { objectNotFound, type References } from '../state/access/stored-objects.ts';
+
+/** What manages an account at OpenAI, Anthropic, OpenRouter, LiteLLM and the like, wherever it stands in a path ... */
+const CLOSED = new Set([
+  ...['organization', 'organizations', 'org', 'orgs', 'admin', 'admin_api_keys', 'api_keys', 'api-keys'],
+  ...[
+    'service_accounts',
+    'billing',
+    'permissions',
+    'audit_logs',
+    'usage_report',
+    'cost_report',
+    'workspaces',
+  ],
+]);
+/** ... and at its beginning. */
+const CLOSED_FIRST = new Set([
+  ...['account', 'accounts', 'activity', 'auth', 'certificates', 'config', 'costs', 'credits', 'customer'],
+  ...[
+    'dashboard',
+    'global',
+    'groups',
+    'guardrails',
+    'invites',
+    'key',
+    'keys',
+    'login',
+    'me',
+    'members',
+    'model',
+  ],
+  ...[
+    'oauth',
+    'project',
+    'projects',
+    'provisioning',
+    'roles',
+    'spend',
+    'subscription',
+    'subscriptions',
+    'team',
+  ],
+  ...['teams', 'usage', 'user', 'users'],
+]);
+
+/** Throws GwError 403 for the endpoints of a provider that manage its account, unless the owner of gw allows them. */
+export function refuseClosed({ settings }: Pick<Gateway, 'settings'>, path: string): void {
+  const segments = segmentsOf(path);
+  const isClosed = segments.some((segment) => CLOSED.has(segment)) || CLOSED_FIRST.has(segments[0] ?? '');
+  if (!isClosed || settings()['passthrough.organization'] === 'allow') return;
+  throw endpointClosed(
+    `gw does not pass on /v1${path}, which manages the provider's account. The owner of gw can allow such endpoints: gw config set passthrough.organization allow`,
+  );
+}
+
+/** The words of providers' paths that stand where an id could. */
+// biome-ignore format: they fit a few lines
+const WORDS = new Set([
+  'alpha', 'approve', 'archive', 'batches', 'calls', 'cancel', 'characters', 'chat', 'checkpoints', 'client_secrets',
+  'compact', 'complete', 'completions', 'content', 'count_tokens', 'download', 'edits', 'embeddings', 'events',
+  'extensions', 'file_batches', 'files', 'generations', 'graders', 'input_items', 'input_tokens', 'items', 'jobs',
+  'messages', 'metrics', 'output_items', 'parts', 'pause', 'rerank', 'remix', 'responses', 'results', 'resume', 'run',
+  'runs', 'search', 'sessions', 'speech', 'steps', 'submit_tool_outputs', 'threads', 'transcription_sessions',
+  'transcriptions', 'translations', 'validate', 'variations', 'versions', 'voices',
+]);
+/** What every provider reads as it stands. */
+const PLAIN = /^[\w.:~@,+=-]+$/;
+
+export interface PathCall {
+  method: string;
+  path: string;
+  /** The query, with its `?`. */
+  query: string;
+  /** The values in the body. */
+  body: () => unknown;
+  provider: string;
+}
+
+/**
+ * Throws GwError 404 for an object of another project, in path, query or body, and 403 for a list of what all projects
+ * have made. Returns whether an admin key asks for what is not its project's own. Does nothing while there is one project.
+ */
+export function checkObjects(
+  { objects }: Pick<Gateway, 'objects'>,
+  context: Pick<RequestContext, 'caller' | 'project'>,
+  { method, path, query, body, provider }: PathCall,
+): boolean {
+  if (!objects.shared()) return false;
+  const asker = askerOf(context, [provider]);
+  const [first, ...others] = idsIn(path);
+  if (first === undefined && method !== 'POST') {
+    if (asker.admin) return true;
+    throw endpointClosed(
+      `${method} /v1${path} is about what all projects have made. Use an admin key, or ask for an object by its id`,
+    );
+  }
+  const inQuery = referencesIn(Object.fromEntries(new URLSearchParams(query)));
+  const inBody = referencesIn(body());
+  // An object within another belongs to who made that one.
+  const named = new Set([...(first === undefined ? [] : [first]), ...inQuery.named, ...inBody.named]);
+  const references: References = { named, seen: new Set([...others, ...inQuery.seen, ...inBody.seen]) };
+  objects.check(asker, references);
+  return asker.admin && !objects.owns(asker, named);
+}
+
+/** The ids in a path: what is no known word. The first segment names a kind. Throws GwError 404 for odd spellings. */
+function idsIn(path: string): string[] {
+  const ids: string[] = [];
+  for (const segment of path
+    .split('/')
+    .filter((each) => each !== '')
+    .slice(1)) {
+    const id = decoded(segment);
+    if (id === undefined || !PLAIN.test(id)) throw objectNotFound(segment);
+    if (!WORDS.has(id)) ids.push(id);
+  }
+  return ids;
+}
+
+/** The segment as a provider may read it: decoded once. Undefined if that leaves anything to decode. */
+function decoded(segment: string): string | undefined {
+  try {
+    const text = decodeURIComponent(segment);
+    return text.includes('%') ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The segments in every spelling that a server may take for the same: decoded, in lower case, without parameters. */
+function segmentsOf(path: string): string[] {
+  return path
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map((segment) => {
+      let text = segment;
+      for (let i = 0; i < 4 && text.includes('%'); i++) text = decodeLoosely(text);
+      let plain = (
+        text
+          .normalize('NFKC')
+          .toLowerCase()
+          .split(/[;?#\0]/)[0] ?? ''
+      ).trim();
+      while (plain.endsWith('.')) plain = plain.slice(0, -1).trim();
+      return plain;
+    });
+}
+
+const decodeLoosely = (text: string): string =>
+  text.replace(/%([0-9a-f]{2})/gi, (_, code) => String.fromCharCode(Number.parseInt(code, 16)));
+
+function endpointClosed(message: string): GwError {
+  return new GwError(message, { status: 403, type: 'permission_error', code: 'endpoint_closed' });
+}

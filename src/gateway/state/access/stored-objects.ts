@@ -1,0 +1,121 @@
+import { GwError, messageOf } from '../../../errors.ts';
+import {
+  createObjectOwners,
+  hasSeveralProjects,
+  type ObjectOwner,
+  readObjectClaims,
+} from '../../../store/accounts/objects.ts';
+import type { Db } from '../../../store/database/open.ts';
+import type { Ledger } from '../../../store/ledger/ledger.ts';
+
+/** The ids in a request. */
+export interface References {
+  /** They stand where the provider looks for an object. */
+  named: ReadonlySet<string>;
+  /** They look like ids. */
+  seen: ReadonlySet<string>;
+}
+
+/** Who asks, and the providers that the request may go to. */
+export interface Asker {
+  projectId: number;
+  admin: boolean;
+  providers: readonly string[];
+}
+
+/** What providers store for projects that share a credential. */
+export interface StoredObjects {
+  /** False as long as there is one project: then nothing is checked or written. */
+  shared(): boolean;
+  /**
+   * Throws GwError 404 for an object of another project, and for one that nobody is known to have made: that is the
+   * project's only that had used the provider before there was a second one. An admin key may use all.
+   */
+  check(asker: Asker, references: References): void;
+  /** Whether a project made all of these at one of the providers. */
+  owns(asker: Asker, ids: Iterable<string>): boolean;
+  /** Writes down what a project has made. Takes effect at once; the promise resolves when it is durable. */
+  note(ids: readonly string[], owner: ObjectOwner): Promise<void>;
+  /** Reads the projects anew. */
+  reload(): void;
+}
+
+export interface StoredObjectsOptions {
+  db: Db;
+  ledger: Pick<Ledger, 'writeApart'>;
+  now: () => number;
+  warn: (message: string) => void;
+}
+
+/** What ids of objects consist of. Anything else may be another spelling of one. */
+const PLAIN_ID = /^[\w.:@-]{1,200}$/;
+
+export function createStoredObjects({ db, ledger, now, warn }: StoredObjectsOptions): StoredObjects {
+  const owners = createObjectOwners(db);
+  /** Not yet committed, by id in lower case. */
+  const pending = new Map<string, ObjectOwner>();
+  let isShared = hasSeveralProjects(db);
+  let claims = readObjectClaims(db);
+
+  function ownersOf(id: string): readonly ObjectOwner[] {
+    const written = owners.find(id);
+    const waiting = pending.get(id.toLowerCase());
+    return waiting ? [...written, waiting] : written;
+  }
+
+  /** `own`, `foreign`, or undefined for an id that nobody is known to have. */
+  function ownership(id: string, { projectId, providers }: Asker): 'own' | 'foreign' | undefined {
+    const all = ownersOf(id);
+    const here = all.filter(({ provider }) => providers.includes(provider));
+    if (here.length > 0) return here.every((owner) => owner.projectId === projectId) ? 'own' : 'foreign';
+    return all.some((owner) => owner.projectId !== projectId) ? 'foreign' : undefined;
+  }
+
+  function mayUse(id: string, asker: Asker): boolean {
+    const known = ownership(id, asker);
+    if (known !== undefined) return known === 'own';
+    const [provider = ''] = asker.providers;
+    return PLAIN_ID.test(id) && claims.get(provider) === asker.projectId;
+  }
+
+  return {
+    shared: () => isShared,
+    check(asker, { named, seen }) {
+      if (asker.admin) return;
+      for (const id of named) if (!mayUse(id, asker)) throw objectNotFound(id);
+      for (const id of seen) if (ownership(id, asker) === 'foreign') throw objectNotFound(id);
+    },
+    owns: (asker, ids) => [...ids].every((id) => ownership(id, asker) === 'own'),
+    async note(ids, owner) {
+      const fresh = ids.filter((id) => id.length <= 200 && ownership(id, askerOf(owner)) === undefined);
+      if (fresh.length === 0) return;
+      for (const id of fresh) pending.set(id.toLowerCase(), owner);
+      try {
+        await ledger.writeApart(() => owners.add(fresh, owner, now()));
+      } catch (error) {
+        // Without the row only an admin key reaches the object.
+        warn(`could not write down who made ${fresh.length} stored objects: ${messageOf(error)}`);
+      } finally {
+        for (const id of fresh) pending.delete(id.toLowerCase());
+      }
+    },
+    reload() {
+      isShared = hasSeveralProjects(db);
+      claims = readObjectClaims(db);
+    },
+  };
+}
+
+const askerOf = ({ provider, projectId }: ObjectOwner): Asker => ({
+  projectId,
+  admin: false,
+  providers: [provider],
+});
+
+/** The same for an object of another project and for none. */
+export function objectNotFound(id: string): GwError {
+  return new GwError(
+    `no object "${id.slice(0, 200)}" that this key's project has made through gw. Use a key of the project that made it, or an admin key`,
+    { status: 404, type: 'not_found_error', code: 'object_not_found' },
+  );
+}

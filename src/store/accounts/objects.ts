@@ -1,0 +1,56 @@
+import type { Db } from '../database/open.ts';
+
+/** Who made an object, and at which provider. */
+export interface ObjectOwner {
+  provider: string;
+  projectId: number;
+}
+
+/** Who made what providers store: responses, files, batches and the like. */
+export interface ObjectOwners {
+  /** The owners of an id, in any letter case: one for each provider that has given it to an object. */
+  find(id: string): ObjectOwner[];
+  /** Adds new objects; the first owner of an id stays. Call it within a write transaction. */
+  add(ids: readonly string[], owner: ObjectOwner, now: number): void;
+}
+
+export function createObjectOwners(db: Db): ObjectOwners {
+  const select = db.prepare<[string], ObjectOwner>(
+    'SELECT provider, project_id AS projectId FROM objects WHERE id = ?',
+  );
+  const insert = db.prepare<[string, string, number, number]>(
+    'INSERT INTO objects (id, provider, project_id, created_at) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  );
+  return {
+    find: (id) => select.all(id),
+    add(ids, { provider, projectId }, now) {
+      for (const id of ids) insert.run(id, provider, projectId, now);
+    },
+  };
+}
+
+/** Whether there is, or ever was, more than one project: what the first one made is not the others'. */
+export function hasSeveralProjects(db: Db): boolean {
+  return Number(db.prepare('SELECT count(*) FROM projects').pluck().get()) > 1;
+}
+
+/** The project that owns a provider's objects that nobody wrote down, by provider. */
+export function readObjectClaims(db: Db): ReadonlyMap<string, number> {
+  const rows = db
+    .prepare<[], ObjectOwner>('SELECT provider, project_id AS projectId FROM object_claims')
+    .all();
+  return new Map(rows.map(({ provider, projectId }) => [provider, projectId]));
+}
+
+/**
+ * Gives what providers store so far to the project that has used them, before there is a second one: objects of a single
+ * project are not written down. Call it within a write transaction.
+ */
+export function claimObjects(db: Db): void {
+  if (hasSeveralProjects(db)) return;
+  db.prepare(
+    `INSERT INTO object_claims (provider, project_id)
+     SELECT DISTINCT n.name, u.project_id FROM usage u JOIN names n ON n.id = u.provider_id
+     WHERE u.source = 0 AND n.name <> '' ON CONFLICT DO NOTHING`,
+  ).run();
+}
