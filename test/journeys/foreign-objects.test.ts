@@ -152,13 +152,27 @@ describe('with several projects, an object of one', () => {
     }
     const escaped = `{"model":"${MODEL}","input":"x","previous\\u005fresponse_id":"\\u0072${response.id.slice(1)}"}`;
     expect(await ask(gateway.key, 'POST', '/v1/responses', Buffer.from(escaped))).toMatchObject(NOT_FOUND);
+    const own = await ask(gateway.key, 'POST', '/v1/responses', { model: MODEL, input: 'Hi' });
+    const ids = '"vector_store_ids"';
+    const twice = `{"model":"${MODEL}","input":"x","tools":[{"type":"file_search",${ids}:["${file.id}"],${ids}:["${own.id}"]}]}`;
+    const marked = `\ufeff{"model":"${MODEL}","input":"x","previous_response_id":"${response.id}"}`;
+    const loose = `{"model":"${MODEL}","input":"x\\q","previous_response_id":"${response.id}"}`;
+    const deep = `{"model":"${MODEL}","input":"x","y":${'['.repeat(240)}"${file.id}"${']'.repeat(240)}}`;
+    const deeper = deep.replace(/\[/g, '[[').replace(/\]/g, ']]');
+    expect(await ask(gateway.key, 'POST', '/v1/batches', Buffer.from(deeper))).toMatchObject(NOT_FOUND);
+    expect(await ask(gateway.key, 'POST', '/v1/batches', Buffer.from(deep))).toMatchObject(NOT_FOUND);
+    for (const text of [twice, marked, loose])
+      expect([text, await ask(gateway.key, 'POST', '/v1/responses', Buffer.from(text))]).toMatchObject([
+        text,
+        NOT_FOUND,
+      ]);
     const line = JSON.stringify({ custom_id: '1', body: { previous_response_id: response.id } });
     const form = `--b\r\ncontent-disposition: form-data; name="file"; filename="a.jsonl"\r\n\r\n${line}\r\n--b--\r\n`;
     const headers = { 'content-type': 'multipart/form-data; boundary=b' };
     expect(await ask(gateway.key, 'POST', '/v1/files', Buffer.from(form), { headers })).toMatchObject(
       NOT_FOUND,
     );
-    expect(gateway.upstream.requests.length).toBe(sent);
+    expect(gateway.upstream.requests.length).toBe(sent + 1);
     // The project itself may do all of that.
     for (const [path, fields] of bodies.filter(
       ([, { metadata }]: [string, { metadata?: object }]) => !metadata,
@@ -178,6 +192,35 @@ describe('with several projects, an object of one', () => {
     const reference = { model: MODEL, input: [{ type: 'item_reference', id: 'msg_1_0000000' }] };
     expect(await ask(gateway.key, 'POST', '/v1/responses', reference)).toMatchObject(NOT_FOUND);
     expect((await ask(other, 'POST', '/v1/responses', reference)).status).toBe(200);
+  });
+
+  test('that gw keeps for a provider without responses is its own as well', async () => {
+    gateway.upstream.script(async (exchange) => {
+      await exchange.body;
+      const isChat = exchange.request.path.endsWith('/chat/completions');
+      const message = { role: 'assistant', content: 'Hello' };
+      const answer = { id: 'chatcmpl-1', choices: [{ index: 0, message, finish_reason: 'stop' }] };
+      const error = { error: { message: 'Not found', type: 'invalid_request_error' } };
+      const type = { 'content-type': 'application/json' };
+      await exchange.send(isChat ? 200 : 404, type, JSON.stringify(isChat ? answer : error));
+    });
+    const first = await request(gateway.origin, {
+      path: '/v1/responses',
+      headers: { authorization: `Bearer ${other}`, 'content-type': 'application/json' },
+      body: { model: MODEL, input: 'Hi' },
+    });
+    const { output } = first.json() as { output: { id: string }[] };
+    const again = {
+      model: MODEL,
+      input: [
+        { type: 'item_reference', id: output[0]?.id },
+        { role: 'user', content: 'x' },
+      ],
+    };
+    expect(await ask(gateway.key, 'POST', '/v1/responses', again)).toMatchObject(NOT_FOUND);
+    expect((await ask(other, 'POST', '/v1/responses', again)).status).toBe(200);
+    // Not for an admin key of another project either: gw keeps it in memory for the project alone.
+    expect((await ask(gateway.adminKey, 'POST', '/v1/responses', again)).status).toBe(400);
   });
 
   test('is not listed, and unknown ids are for admin keys', async () => {

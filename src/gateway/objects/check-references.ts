@@ -1,11 +1,10 @@
-import { parseObject } from '../../wire/answer/events.ts';
 import { mayHideWords } from '../../wire/request/escaped-letters.ts';
 import { unseenIn } from '../admission/measure-prompt.ts';
 import type { Gateway } from '../context/gateway.ts';
 import type { RequestContext } from '../context/request-context.ts';
 import type { Asker, References } from '../state/access/stored-objects.ts';
 import type { Target } from '../state/resolver.ts';
-import { referencesIn } from './references.ts';
+import { referencesInText } from './references.ts';
 
 /**
  * Throws GwError 404 if a completion refers to what another project has stored at a provider: a response, a
@@ -17,11 +16,8 @@ export function checkReferences(
   targets: readonly Target[],
 ): void {
   if (!gateway.objects.shared() || context.caller.admin || !mayRefer(context)) return;
-  const body = parseObject(context.request.bytes.toString('utf8'));
-  // The provider refuses what is not JSON.
-  if (!body) return;
+  const references = referencesInText(context.request.bytes.toString('utf8'));
   const providers = targets.map(({ provider }) => provider.name);
-  const references = referencesIn(body);
   gateway.objects.check(askerOf(context, providers), withoutOwnItems(gateway, context, references));
 }
 

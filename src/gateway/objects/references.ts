@@ -1,4 +1,5 @@
 import { isObject } from '../../json/object.ts';
+import { scanObject } from '../../json/scan.ts';
 import type { References } from '../state/access/stored-objects.ts';
 
 /** Fields whose values name objects that a provider stores. */
@@ -7,7 +8,7 @@ const REFERENCES: ReadonlySet<string> = new Set([
   'previous_response_id', 'response_id', 'conversation', 'conversation_id', 'container', 'container_id',
   'file_id', 'file_ids', 'input_file_id', 'output_file_id', 'error_file_id', 'training_file', 'validation_file',
   'result_files', 'vector_store', 'vector_store_id', 'vector_store_ids', 'batch_id', 'message_batch_id',
-  'assistant_id', 'thread_id', 'run_id', 'eval_id', 'skill_id', 'upload_id', 'part_ids', 'video_id', 'prompt_id',
+  'assistant_id', 'thread_id', 'run_id', 'eval_id', 'upload_id', 'part_ids', 'video_id', 'prompt_id',
   'fine_tuned_model', 'fine_tuned_model_checkpoint', 'fine_tuning_job_id', 'memory_store_id', 'agent_id',
 ]);
 /** Whether a field's value is the id of an object. */
@@ -38,6 +39,42 @@ const OWN_IDS: ReadonlySet<string> = new Set(['call_id', 'tool_call_id', 'tool_u
 
 const ID_LIKE = /^[A-Za-z0-9][\w.:-]{11,199}$/;
 
+const isIdLike = (text: string): boolean => /\d/.test(text) && ID_LIKE.test(text);
+
+/**
+ * The ids in a body. Of a field that is there twice a provider may take either value, so both are seen; in what is not
+ * quite JSON, or nested too deep, everything that looks like an id is.
+ */
+export function referencesInText(text: string): References {
+  const json = text.replace(/^\ufeff/, '');
+  try {
+    const value: unknown = JSON.parse(json);
+    const { named, seen } = referencesIn(value);
+    return { named, seen: isObject(value) ? new Set([...seen, ...stringsIn(json)]) : seen };
+  } catch {
+    return { named: new Set(), seen: new Set(json.match(ID_LIKES)?.filter(isIdLike)) };
+  }
+}
+
+/** The texts in an object that look like ids, of all fields, in whatever depth. */
+function stringsIn(json: string): string[] {
+  const found: string[] = [];
+  scanObject(Buffer.from(json), (bytes, start, end) => {
+    const text = decoded(bytes.toString('utf8', start, end));
+    if (isIdLike(text)) found.push(text);
+  });
+  return found;
+}
+
+const ID_LIKES = /[A-Za-z0-9][\w.:-]{11,199}/g;
+function decoded(json: string): string {
+  try {
+    return String(JSON.parse(json)).trim();
+  } catch {
+    return '';
+  }
+}
+
 /** The ids in a JSON value, at any depth. Where it is not plain that a text is an id, it counts as seen. */
 export function referencesIn(value: unknown): References {
   const named = new Set<string>();
@@ -46,8 +83,8 @@ export function referencesIn(value: unknown): References {
   function visitText(text: string, key: string, isFree: boolean): void {
     if (text === '') return;
     const isName = !isFree && REFERENCES.has(key) && !WORDS.has(text) && !text.startsWith('data:');
-    if (isName && text.length <= 500) named.add(text);
-    else if (!OWN_IDS.has(key) && /\d/.test(text) && ID_LIKE.test(text.trim())) seen.add(text.trim());
+    if (isName) named.add(text);
+    else if (!OWN_IDS.has(key) && isIdLike(text.trim())) seen.add(text.trim());
   }
 
   function visit(inner: unknown, key: string, isFree: boolean, depth: number): void {

@@ -19,7 +19,7 @@ import { ownLogin, passLogin } from '../subscription/pass-login.ts';
 import { unboundedQuote } from '../subscription/unbounded-quote.ts';
 import { queryOf } from '../upstream/build-request.ts';
 import { upstreamHeaders } from '../upstream/headers.ts';
-import { bodyValues } from './body-values.ts';
+import { bodyReferences } from './body-references.ts';
 import { COUNT_TOKENS, chooseTarget } from './choose-target.ts';
 import { costsOf, endpointOf } from './costs.ts';
 import { countTokens } from './count-tokens.ts';
@@ -52,7 +52,7 @@ export async function passThrough(gateway: Gateway, exchange: Exchange): Promise
       method: method ?? 'GET',
       path,
       query: queryOf(url),
-      body: () => bodyValues(context.request.bytes, exchange.request.headers),
+      body: () => bodyReferences(context.request.bytes, exchange.request.headers),
       provider: target.provider.name,
     });
     const quote = unboundedQuote(gateway, target, costsOf(method, path));

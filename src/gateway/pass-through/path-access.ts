@@ -68,6 +68,8 @@ const WORDS = new Set([
   'runs', 'search', 'sessions', 'speech', 'steps', 'submit_tool_outputs', 'threads', 'transcription_sessions',
   'transcriptions', 'translations', 'validate', 'variations', 'versions', 'voices',
 ]);
+/** What looks among all objects of a kind. */
+const SEARCHES = /.\/(search|list|query)\/?$/i;
 /** What every provider reads as it stands. */
 const PLAIN = /^[\w.:~@,+=-]+$/;
 
@@ -76,8 +78,8 @@ export interface PathCall {
   path: string;
   /** The query, with its `?`. */
   query: string;
-  /** The values in the body. */
-  body: () => unknown;
+  /** The ids in the body. */
+  body: () => References;
   provider: string;
 }
 
@@ -93,14 +95,14 @@ export function checkObjects(
   if (!objects.shared()) return false;
   const asker = askerOf(context, [provider]);
   const [first, ...others] = idsIn(path);
-  if (first === undefined && method !== 'POST') {
+  if (first === undefined && (method !== 'POST' || SEARCHES.test(path))) {
     if (asker.admin) return true;
     throw endpointClosed(
       `${method} /v1${path} is about what all projects have made. Use an admin key, or ask for an object by its id`,
     );
   }
   const inQuery = referencesIn(Object.fromEntries(new URLSearchParams(query)));
-  const inBody = referencesIn(body());
+  const inBody = body();
   // An object within another belongs to who made that one.
   const named = new Set([...(first === undefined ? [] : [first]), ...inQuery.named, ...inBody.named]);
   const references: References = { named, seen: new Set([...others, ...inQuery.seen, ...inBody.seen]) };

@@ -102,6 +102,43 @@ test.each([
   db.close();
 });
 
+test('what providers store belongs to the only project that had used them before the update', async () => {
+  const path = join(temporaryDirectory(), 'gw.db');
+  const old = makeOldDatabase(path, { requests: 400 });
+  // One provider of each project alone, beside those that several share.
+  const [first, second] = old.prepare('SELECT id FROM projects ORDER BY id').pluck().all() as number[];
+  const figures = (old.pragma('table_info(usage_hours)') as { name: string }[])
+    .map(({ name }) => name)
+    .filter((name) => !['bucket', 'project_id', 'provider_id', 'model_id'].includes(name));
+  for (const [name, project] of [
+    ['own-1', first],
+    ['own-2', second],
+  ] as const) {
+    const { lastInsertRowid } = old.prepare('INSERT INTO names (name) VALUES (?)').run(name);
+    old
+      .prepare(
+        `INSERT INTO usage_hours (bucket, project_id, provider_id, model_id, ${figures.join(', ')})
+         SELECT bucket, ?, ?, model_id, ${figures.join(', ')} FROM usage_hours LIMIT 1`,
+      )
+      .run(project, lastInsertRowid);
+  }
+  const expected = old
+    .prepare(
+      `SELECT n.name AS provider, min(project_id) AS project_id FROM usage_hours JOIN names n ON n.id = provider_id
+       WHERE n.name <> '' GROUP BY n.name HAVING count(DISTINCT project_id) = 1 ORDER BY 1`,
+    )
+    .all();
+  old.close();
+  const db = await openDatabase(path);
+  expect(db.prepare('SELECT provider, project_id FROM object_claims ORDER BY 1').all()).toEqual(expected);
+  expect(expected).toMatchObject([
+    { provider: 'own-1', project_id: first },
+    { provider: 'own-2', project_id: second },
+  ]);
+  expect(db.prepare('SELECT count(*) FROM objects').pluck().get()).toBe(0);
+  db.close();
+});
+
 test('the migration of a killed process is done by the next', async () => {
   const directory = temporaryDirectory();
   const original = join(directory, 'old.db');

@@ -1,0 +1,46 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { referencesIn, referencesInText } from '../objects/references.ts';
+import type { References } from '../state/access/stored-objects.ts';
+
+/** The ids in a body: in JSON, in the fields of forms, and in files with requests for a batch. */
+export function bodyReferences(bytes: Buffer, headers: IncomingHttpHeaders): References {
+  if (bytes.length === 0) return NONE;
+  const type = headers['content-type'] ?? '';
+  const boundary = /^multipart\/form-data.*?boundary="?([^";]+)/is.exec(type)?.[1];
+  const text = bytes.toString('utf8');
+  if (boundary !== undefined) return referencesInForm(text, boundary);
+  if (/^application\/x-www-form-urlencoded/i.test(type))
+    return referencesIn(Object.fromEntries(new URLSearchParams(text)));
+  return referencesInText(text);
+}
+
+const NONE: References = { named: new Set(), seen: new Set() };
+
+/** The ids in the fields of a form, and in the lines of files that hold requests. */
+function referencesInForm(text: string, boundary: string): References {
+  const all = text.split(`--${boundary}`).flatMap((part) => {
+    const headEnd = part.indexOf('\r\n\r\n');
+    if (headEnd < 0) return [];
+    const head = part.slice(0, headEnd);
+    const content = part.slice(headEnd + 4).replace(/\r\n$/, '');
+    if (/\bfilename\*?=/i.test(head)) return referencesInLines(content);
+    const name = /\bname="?([^";\r\n]*)/i.exec(head)?.[1]?.replace(/\[\]$/, '') ?? '';
+    return [referencesIn({ [name]: content }), referencesInText(content)];
+  });
+  return {
+    named: new Set(all.flatMap(({ named }) => [...named])),
+    seen: new Set(all.flatMap(({ seen }) => [...seen])),
+  };
+}
+
+/** What a line must have to name an object. */
+const MAY_REFER = /_id|conversation|container|"prompt"|item_reference|\\u00/;
+
+/** The ids in the lines of JSONL. https://platform.openai.com/docs/guides/batch */
+function referencesInLines(text: string): References[] {
+  if (!/^[\ufeff\s]*\{/.test(text.slice(0, 1_000))) return [];
+  return text
+    .split('\n')
+    .filter((line) => MAY_REFER.test(line))
+    .map(referencesInText);
+}
