@@ -70,7 +70,11 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     health: () => healthOf(core, address.port),
     fault: core.files.fault,
     onInternalError: (error, { url }) =>
-      log.error({ error: error instanceof Error ? error.stack : String(error), url }, 'request failed'),
+      log.error(
+        // Without the query, in which some clients send their key.
+        { error: error instanceof Error ? error.stack : String(error), url: url?.split('?')[0] },
+        'request failed',
+      ),
   });
   logProblems();
   const checkCertificate = createCertificateWatch({

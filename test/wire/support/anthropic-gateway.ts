@@ -12,7 +12,7 @@ export async function startBothWires(options: GatewayOptions = {}): Promise<Test
     ...options,
     upstream,
     settings: { ...settings, providers: { anthropic: { baseUrl: upstream.url }, ...providers } },
-    credentials: { mock: 'provider-key', anthropic: 'sk-ant-provider' },
+    credentials: options.credentials ?? { mock: 'provider-key', anthropic: 'sk-ant-provider' },
     whenDone: (stop) =>
       (options.whenDone ?? onTestFinished)(async () => {
         await stop();
