@@ -169,7 +169,13 @@ describe('complete() refuses a request', () => {
     ['another content type', { body: 'hi', headers: { 'content-type': 'text/plain' } }, 415, 'refused', ''],
     ['a body that is too large', { body: { ...PLAIN, user: 'x'.repeat(2_000) } }, 413, 'refused', ''],
     ['a mistyped field', { body: { ...PLAIN, stream: 'yes' } }, 400, 'refused', MODEL],
-    ['an unknown budget', { body: { ...PLAIN, service: { budget_id: 'default/weekly' } } }, 404, 'refused', MODEL],
+    [
+      'an unknown budget',
+      { body: { ...PLAIN, service: { budget_id: 'default/weekly' } } },
+      404,
+      'refused',
+      MODEL,
+    ],
     ['an unknown model', { body: { ...PLAIN, model: 'nobodys' } }, 404, 'refused', 'nobodys'],
     ['no room', { body: { ...PLAIN, max_tokens: 1_000_000 } }, 402, 'blocked', MODEL],
   ])(

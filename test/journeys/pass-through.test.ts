@@ -219,3 +219,25 @@ test('paths with .. and paths of gw itself are not passed on', async () => {
   }
   expect(gateway.upstream.requests).toHaveLength(0);
 });
+
+test.each<[string, object]>([
+  ['batches', { input_file_id: 'file-1' }],
+  ['messages/batches', { requests: [] }],
+  ['fine_tuning/jobs', { training_file: 'file-1', model: 'mock/test-model' }],
+  ['evals/eval_1/runs', {}],
+  ['videos', { model: 'mock/test-model', prompt: 'A cat' }],
+  ['vector_stores', {}],
+  ['threads/runs', { assistant_id: 'asst_1' }],
+  ['responses', { model: 'mock/test-model', input: 'Hi', background: true }],
+  ['responses', { model: 'mock/test-model', input: 'Hi', background: 'true' }],
+])('a budget refuses %s, which spends after its answer, with the reason: %j', async (path, body) => {
+  const gateway = await startGateway({ budget: BUDGET });
+  const headers = { 'x-service-provider': 'mock' };
+  const refused = await send(gateway, `/v1/${path}`, body, { headers });
+  const isBackground = path === 'responses';
+  expect(refused.status).toBe(isBackground ? 400 : 402);
+  expect(refused.json()).toMatchObject({
+    error: isBackground ? { param: 'background' } : { code: 'cost_unbounded', budget_id: 'default/daily' },
+  });
+  expect(gateway.upstream.requests).toHaveLength(0);
+});
