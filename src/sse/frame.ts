@@ -84,6 +84,15 @@ function endOfLastEvent(bytes: Buffer, from = 0): number {
   return 0;
 }
 
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
+
+/** A text without the byte order mark that it may begin with; the same buffer if it has none. */
+export function withoutMark(text: Buffer): Buffer {
+  const isMarked =
+    text[0] === BYTE_ORDER_MARK[0] && BYTE_ORDER_MARK.compare(text, 0, BYTE_ORDER_MARK.length) === 0;
+  return isMarked ? text.subarray(BYTE_ORDER_MARK.length) : text;
+}
+
 /** The end offset of the event that starts at `start`; -1 if it is incomplete. */
 export function endOfEvent(bytes: Buffer, start: number): number {
   for (let i = start; i < bytes.length; i++) {

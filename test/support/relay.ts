@@ -57,6 +57,7 @@ export async function startRelay(options: Partial<RelayOptions> = {}) {
       onContent: () => void calls.push('content'),
       onEvents: (bytes) => void sizes.push(bytes),
       onClosed: () => void calls.push('closed'),
+      onClosedEarly: () => void calls.push('closed early'),
       onSurplus: () => void calls.push('surplus'),
       onTooLong: () => void calls.push('too long'),
     },

@@ -44,6 +44,8 @@ export interface RelayObserver {
   onEvents(streamedBytes: number): void;
   /** A stream's closing event has arrived, so the answer is complete. */
   onClosed(): void;
+  /** A stream's closing event has arrived without final usage, which may follow it. */
+  onClosedEarly(): void;
   /** Nobody needs the bytes that still arrive. */
   onSurplus(): void;
   /** An answer that has to be gathered for translation is too long. */

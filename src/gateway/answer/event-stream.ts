@@ -1,14 +1,18 @@
 import { redactKeys } from '../../redact.ts';
-import { createEventFramer } from '../../sse/frame.ts';
+import { createEventFramer, withoutMark } from '../../sse/frame.ts';
 import type { TokenUsage } from '../../usage.ts';
 import { addUsage } from '../../wire/answer/add-usage.ts';
 import { errorEvent, type StreamFault } from '../../wire/answer/error-event.ts';
 import type { InspectedEvents } from '../../wire/answer/inspected-events.ts';
+import type { AnswerWire } from '../../wire/wire.ts';
 import { type Answer, AnswerReceiver, NOTHING, redactBytes, writeHead } from './answer-receiver.ts';
 import { EventBuffer } from './event-buffer.ts';
 
 /** A stream that is held back is let through at this size, even without content. */
 const MAX_HELD_BYTES = 64 * 1024;
+
+const hasText = (wire: AnswerWire, events: Buffer): boolean =>
+  wire.textOf(events, true).some((text) => text !== '');
 
 /** Passes a stream on event by event. The closing event waits for `finish`, when the record is committed. */
 export class EventStream extends AnswerReceiver {
@@ -21,6 +25,9 @@ export class EventStream extends AnswerReceiver {
   /** The bytes that `finish` sends, from the closing event on; undefined until that arrives. */
   #last: Buffer[] | undefined;
   #closingEvent: Buffer = NOTHING;
+  #hasBegun = false;
+  /** A byte order mark that is still to be passed on. */
+  #mark: Buffer = NOTHING;
 
   constructor(answer: Answer) {
     super(answer);
@@ -35,9 +42,9 @@ export class EventStream extends AnswerReceiver {
   }
 
   data(chunk: Buffer): boolean {
-    if (this.#last) this.#takeSurplus(this.#last, chunk);
-    const events = this.#last ? NOTHING : this.#framer.push(chunk);
-    if (events.length === 0) return true;
+    const events = this.#framer.push(chunk);
+    if (this.#last) this.#takeSurplus(this.#last, chunk, events);
+    if (this.#last || events.length === 0) return true;
     return this.#heldBack ? this.#holdBack(events, this.#heldBack) : this.#pass(events);
   }
 
@@ -80,11 +87,16 @@ export class EventStream extends AnswerReceiver {
     this.#closingEvent = closing;
     this.#last = [this.#forClient(closing)];
     if (!this.answer.options.translator) this.#last.push(this.#framer.rest());
-    this.answer.observer.onClosed();
+    if (this.#isMetered) this.answer.observer.onClosed();
+    else this.answer.observer.onClosedEarly();
   }
 
-  /** Bytes after the closing event are passed on until the response ends, and then dropped. */
-  #takeSurplus(last: Buffer[], chunk: Buffer): void {
+  /** Bytes after the closing event are passed on until the response ends, and then dropped. Some hosts report usage there. */
+  #takeSurplus(last: Buffer[], chunk: Buffer, events: Buffer): void {
+    if (!this.#isMetered && events.length > 0) {
+      this.#takeUsage(this.answer.options.wire.inspect(events, false));
+      if (this.#isMetered) this.answer.observer.onClosed();
+    }
     if (!this.started) return;
     const { exchange, translator } = this.answer.options;
     if (exchange.gone || exchange.response.writableEnded) this.answer.observer.onSurplus();
@@ -93,12 +105,13 @@ export class EventStream extends AnswerReceiver {
 
   #inspect(events: Buffer): InspectedEvents {
     const { wire, hideUsage, objects } = this.answer.options;
-    objects?.takeEvents(events);
-    const inspected = this.#withoutSecrets(wire.inspect(events, hideUsage));
-    if (inspected.usage !== undefined) {
-      this.usage = addUsage(this.usage, inspected.usage);
-      this.usageIs = inspected.usageIs;
-    }
+    const text = this.#withoutMark(events);
+    objects?.takeEvents(text);
+    const inspected = this.#withoutSecrets(wire.inspect(text, hideUsage));
+    this.#takeUsage(inspected);
+    // A total that text follows is none.
+    if (inspected.usage === undefined && this.usageIs === 'so far' && hasText(wire, events))
+      this.usageIs = 'opening';
     if (inspected.error !== undefined) this.streamError = inspected.error;
     this.#events.add(inspected.pass);
     return inspected;
@@ -113,10 +126,34 @@ export class EventStream extends AnswerReceiver {
     return closing ? { ...clean, closing: redactBytes(closing, redact) } : clean;
   }
 
+  #takeUsage({ usage, usageIs }: InspectedEvents): void {
+    if (usage === undefined) return;
+    this.usage = addUsage(this.usage, usage);
+    this.usageIs = usageIs;
+  }
+
+  /** Whether the final usage has come. */
+  get #isMetered(): boolean {
+    return this.usage !== undefined && this.usageIs === undefined;
+  }
+
+  /** A stream may begin with a byte order mark, which clients skip. */
+  #withoutMark(events: Buffer): Buffer {
+    if (this.#hasBegun) return events;
+    this.#hasBegun = true;
+    const text = withoutMark(events);
+    this.#mark = events.subarray(0, events.length - text.length);
+    return text;
+  }
+
   /** The events for the client: translated, or the same bytes if it speaks the provider's API. */
   #forClient(events: Buffer): Buffer {
     const { translator } = this.answer.options;
-    return translator ? translator.events(events) : events;
+    if (translator) return translator.events(events);
+    if (this.#mark.length === 0) return events;
+    const marked = Buffer.concat([this.#mark, events]);
+    this.#mark = NOTHING;
+    return marked;
   }
 
   #write(bytes: Buffer): boolean {
@@ -125,8 +162,12 @@ export class EventStream extends AnswerReceiver {
 
   /** Reads a last event that lacks the empty line at its end. */
   readEnd(): void {
-    const rest = this.#last ? NOTHING : this.#framer.rest();
+    const rest = this.#framer.rest();
     if (rest.length === 0) return;
+    if (this.#last) {
+      if (!this.#isMetered) this.#takeUsage(this.answer.options.wire.inspect(rest, false));
+      return;
+    }
     const { pass, closing } = this.#inspect(rest);
     if (this.#heldBack && this.#hasContent(rest)) this.#release(this.#heldBack);
     if (closing) this.#closingEvent = closing;
@@ -190,6 +231,10 @@ export class EventStream extends AnswerReceiver {
   }
 
   override receivedText(): string[] {
-    return [this.#events.text()];
+    const text = this.#events.text();
+    // The closing event of a response has all of it, for hosts that send no deltas.
+    return text === '' && this.#closingEvent.length > 0
+      ? this.answer.options.wire.textOf(this.#closingEvent, true)
+      : [text];
   }
 }

@@ -1,4 +1,5 @@
 import { headerOf, withoutHeaders } from '../../raw-headers.ts';
+import { withoutMark } from '../../sse/frame.ts';
 import { parseObject } from '../../wire/answer/events.ts';
 import { decompressSync } from '../intake/decompress.ts';
 import { type Answer, AnswerReceiver, NOTHING, redactBytes, writeHead } from './answer-receiver.ts';
@@ -35,7 +36,12 @@ export class GatheredAnswer extends AnswerReceiver {
     const { wire } = this.answer.options;
     if (this.answer.status >= 400) this.#redact();
     const body = this.#plain();
-    if (body) this.usage = wire.usageOf(body) ?? wire.inspect(body, false).usage;
+    if (!body) return;
+    this.usage = wire.usageOf(body) ?? undefined;
+    if (this.usage !== undefined) return;
+    const { usage, usageIs } = wire.inspect(body, false);
+    this.usage = usage;
+    this.usageIs = usageIs;
   }
 
   /** An error may quote the credential that the provider was sent. */
@@ -95,10 +101,11 @@ export class GatheredAnswer extends AnswerReceiver {
 
   /** The decoded body; undefined if gw can't decode its content encoding. */
   #plain(): Buffer | undefined {
-    return decompressSync(
+    const body = decompressSync(
       this.#whole(),
       headerOf(this.answer.headers, 'content-encoding'),
       MAX_GATHERED_BYTES,
     );
+    return body && withoutMark(body);
   }
 }

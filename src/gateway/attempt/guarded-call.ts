@@ -24,6 +24,9 @@ export function isGuarded({ context, admitted }: Attempt): boolean {
   return context.request.stream && admitted.remaining !== null && !costsNothing(admitted.quote);
 }
 
+/** How long usage may come after a stream's closing event. */
+const LATE_USAGE_MS = 250;
+
 /** What a call uses of the gateway. */
 type CallParts = Pick<Gateway, 'bodies' | 'clock' | 'runningCalls' | 'settings' | 'tokens' | 'upstreams'>;
 
@@ -174,6 +177,12 @@ export class GuardedCall implements RelayObserver, GoneListener, CuttableCall {
   onClosed(): void {
     const { context, route } = this.#attempt;
     if (context.request.stream || hasAlternatives(route)) this.#finish({ kind: 'complete' });
+  }
+
+  /** Most hosts that report no usage end the connection at once; one that doesn't is not waited for. */
+  onClosedEarly(): void {
+    this.#cancelTimer?.();
+    this.#cancelTimer = this.#gateway.clock.after(LATE_USAGE_MS, () => this.onClosed());
   }
 
   onSurplus(): void {

@@ -22,7 +22,8 @@ export interface Estimate {
 }
 
 /**
- * Estimates the usage from the texts. For an answer that was broken off, adds what the provider may have generated
+ * Estimates the usage from the texts. A whole answer is counted by o200k's tokenizer where the model's own is unknown; one
+ * that was broken off by its bytes, which are never fewer than its tokens, plus what the provider may have generated
  * without delivering it. The output is never estimated above the limit that was sent.
  */
 export async function estimateUsage(
@@ -37,7 +38,9 @@ export async function estimateUsage(
   const bound = (texts: string[]) => texts.reduce((sum, text) => sum + tokenBound(text), 0);
   // The hold has to be settled even if counting fails.
   const count = async (texts: string[]) =>
-    encoding ? gateway.tokens.count(texts, encoding).catch(() => bound(texts)) : bound(texts);
+    encoding || whole
+      ? gateway.tokens.count(texts, encoding ?? 'o200k_base').catch(() => bound(texts))
+      : bound(texts);
   const prompt = readPrompt({ wire, request: context.request, exchange: context.exchange });
   // The client also has the incomplete last event. Its text can't be parsed out, so all of it counts.
   const texts = whole ? relay.receivedText() : [...relay.receivedText(), relay.unended];

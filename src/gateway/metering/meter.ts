@@ -2,7 +2,7 @@ import { messageOf } from '../../errors.ts';
 import { costOf, worstCase } from '../../pricing/cost.ts';
 import { type PriceCard, scaleCard } from '../../pricing/price-card.ts';
 import { readReportedCost } from '../../pricing/reported-cost.ts';
-import { readUsage, statesOutput } from '../../pricing/usage-payload.ts';
+import { readUsage } from '../../pricing/usage-payload.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
 import { NO_USAGE, type TokenUsage } from '../../usage.ts';
 import { billedTenths } from '../../wire/request/surcharges.ts';
@@ -77,11 +77,15 @@ function flagImpossible(gateway: Pick<Gateway, 'warn'>, metered: Metered): Meter
   return { ...metered, flags: metered.flags | FLAGS.estimated };
 }
 
-/** Whether the usage covers the whole answer: the report was not an early one, and no text came without output tokens. */
-function isComplete({ outputTokens }: TokenUsage, { context, relay, whole }: Metering): boolean {
+/**
+ * Whether the usage covers the whole answer: the report was not an early one, and the answer doesn't contradict it, as
+ * text does without output tokens, and output without input. A zero that nothing contradicts stands.
+ */
+function isComplete({ inputTokens, outputTokens }: TokenUsage, { context, relay, whole }: Metering): boolean {
   if (context.wire.unreported !== undefined) return true;
   if (relay.usageIs === 'opening' || (relay.usageIs === 'so far' && !whole)) return false;
-  return outputTokens > 0 || statesOutput(relay.usage) || relay.receivedText().every((text) => text === '');
+  if (outputTokens > 0) return inputTokens > 0;
+  return relay.receivedText().every((text) => text === '');
 }
 
 /**

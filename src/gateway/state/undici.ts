@@ -1,9 +1,11 @@
 import { createRequire } from 'node:module';
-import type { errors as Errors, Pool as PoolClass } from 'undici';
+import type { buildConnector as BuildConnector, errors as Errors, Pool as PoolClass } from 'undici';
 
-// Imports two files of undici: the whole package loads fetch, WebSocket, caches and mocks, 8 MB that gw doesn't use.
+// Imports three files of undici: the whole package loads fetch, WebSocket, caches and mocks, 8 MB that gw doesn't use.
 const require = createRequire(import.meta.url);
 
 export const Pool: typeof PoolClass = require('undici/lib/dispatcher/pool.js');
 export type Pool = PoolClass;
+export type Connector = BuildConnector.connector;
 export const errors: typeof Errors = require('undici/lib/core/errors.js');
+export const buildConnector: typeof BuildConnector = require('undici/lib/core/connect.js');

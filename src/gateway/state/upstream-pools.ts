@@ -1,7 +1,8 @@
 import { setMaxListeners } from 'node:events';
 import type { Dispatcher } from 'undici';
+import { skipContinue } from '../../skip-continue.ts';
 import { createStallWatch, type StallLimits, type StallWatch } from './stall-watch.ts';
-import { Pool } from './undici.ts';
+import { buildConnector, type Connector, Pool } from './undici.ts';
 
 /** The connections to providers, one pool per origin. */
 export interface UpstreamPools {
@@ -53,7 +54,7 @@ export function createUpstreamPools(options: () => UpstreamOptions): UpstreamPoo
       connections: MAX_CONNECTIONS,
       pipelining: 1,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      connect: { timeout: current.connectTimeoutMs },
+      connect: connector(current.connectTimeoutMs),
       // The stall watch ends silent calls.
       headersTimeout: 0,
       bodyTimeout: 0,
@@ -78,6 +79,16 @@ export function createUpstreamPools(options: () => UpstreamOptions): UpstreamPoo
       open.clear();
     },
   };
+}
+
+/** Connects as undici does by itself, to a socket whose answers begin after any `100 Continue`. */
+function connector(timeout: number): Connector {
+  const connect = buildConnector({ timeout });
+  return (options, callback) =>
+    connect(options, (...result) => {
+      if (result[1]) skipContinue(result[1]);
+      callback(...result);
+    });
 }
 
 function isSame(a: UpstreamOptions, b: UpstreamOptions): boolean {

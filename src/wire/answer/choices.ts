@@ -1,6 +1,7 @@
 import { isObject } from '../../json/object.ts';
 import type { TokenUsage } from '../../usage.ts';
 import { collectStrings } from '../request/prompt.ts';
+import { addUsage } from './add-usage.ts';
 import { dataIn, describeError, eventsIn, parseObject, valuesIn, without } from './events.ts';
 import type { InspectedEvents, LimitEnding } from './inspected-events.ts';
 import { withTier } from './usage-member.ts';
@@ -17,29 +18,36 @@ export function inspectChoices(events: Buffer, hideUsage: boolean): InspectedEve
   const result: InspectedEvents = { pass: events };
   const hidden: { start: number; end: number }[] = [];
   for (const { start, end, data } of eventsIn(events)) {
-    if (data === '[DONE]') {
+    if (data === '[DONE]' && !result.closing) {
       result.closing = events.subarray(start);
       result.pass = without(events.subarray(0, start), hidden);
-      return result;
-    }
-    if (inspectData(data, result) && hideUsage) hidden.push({ start, end });
+    } else if (inspectData(data, result) && hideUsage && !result.closing) hidden.push({ start, end });
   }
-  result.pass = without(events, hidden);
+  if (!result.closing) result.pass = without(events, hidden);
   return result;
 }
 
 /** Reads usage and errors; true for an event with nothing but the usage. */
 function inspectData(data: string, result: InspectedEvents): boolean {
-  if (!data.includes('"usage"') && !data.includes('"error"')) return false;
-  const chunk = parseObject(data);
-  if (!chunk) return false;
-  if (chunk.error) result.error = describeError(chunk.error);
-  if (!isObject(chunk.usage)) return false;
-  result.usage = withTier(chunk.usage, chunk.service_tier);
+  const isMarked = data.includes('"usage"') || data.includes('"error"');
+  const chunk = isMarked ? parseObject(data) : undefined;
+  if (chunk?.error) result.error = describeError(chunk.error);
+  if (!isObject(chunk?.usage)) {
+    // A total that text follows is none.
+    if (result.usageIs === 'so far' && hasText(data)) result.usageIs = 'opening';
+    return false;
+  }
+  result.usage = addUsage(result.usage, withTier(chunk.usage, chunk.service_tier));
   const choices: unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
   // Some providers report usage with every chunk. It is final once all choices have a finish reason.
   result.usageIs = choices.every(isFinished) ? undefined : 'so far';
   return Array.isArray(chunk.choices) && choices.length === 0;
+}
+
+function hasText(data: string): boolean {
+  const texts: string[] = [];
+  collectText(data, texts);
+  return texts.some((text) => text !== '');
 }
 
 function isFinished(choice: unknown): boolean {

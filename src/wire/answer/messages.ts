@@ -1,4 +1,5 @@
 import { isObject } from '../../json/object.ts';
+import { statesOutput } from '../../pricing/usage-payload.ts';
 import { collectStrings } from '../request/prompt.ts';
 import { addUsage } from './add-usage.ts';
 import { describeError, eventsIn, namedEvents, parseObject, valuesIn } from './events.ts';
@@ -14,13 +15,15 @@ export function inspectMessageEvents(events: Buffer): InspectedEvents {
   for (const { start, data } of eventsIn(events)) {
     const value = parseObject(data);
     const usage = isObject(value?.message) ? value.message.usage : value?.usage;
-    if (usage !== undefined) {
+    if (isObject(usage)) {
       result.usage = addUsage(result.usage, usage);
-      result.usageIs = value?.type === 'message_start' ? 'opening' : undefined;
+      // The first event counts the output of its time. A later one that counts none leaves it at that.
+      result.usageIs = value?.type === 'message_start' || !statesOutput(usage) ? 'opening' : undefined;
     }
     if (value?.type === 'error') result.error = describeError(value.error);
-    if (value?.type !== 'message_stop') continue;
-    return { ...result, pass: events.subarray(0, start), closing: events.subarray(start) };
+    if (value?.type !== 'message_stop' || result.closing) continue;
+    result.pass = events.subarray(0, start);
+    result.closing = events.subarray(start);
   }
   return result;
 }
@@ -50,8 +53,10 @@ export function messageText(answer: Buffer, stream: boolean): string[] {
     collectStrings(parseObject(answer.toString('utf8'))?.content, texts);
     return texts;
   }
-  for (const { type, delta } of valuesIn(answer)) {
+  for (const { type, delta, content_block } of valuesIn(answer)) {
     if (type === 'content_block_delta') collectStrings(delta, texts);
+    // The name of a tool; some hosts also have the whole block here.
+    if (type === 'content_block_start') collectStrings(content_block, texts);
   }
   return [texts.join('')];
 }

@@ -77,8 +77,14 @@ export function responseText(answer: Buffer, stream: boolean): string[] {
     collectStrings(parseObject(answer.toString('utf8'))?.output, texts);
     return texts;
   }
-  for (const { type, delta } of valuesIn(answer)) {
-    if (typeof type === 'string' && type.endsWith('.delta')) collectStrings(delta, texts);
+  const whole: string[] = [];
+  for (const { type, delta, item, response } of valuesIn(answer)) {
+    if (typeof type !== 'string') continue;
+    if (type.endsWith('.delta')) collectStrings(delta, texts);
+    // Items and answers that came without deltas.
+    else if (type === 'response.output_item.done') collectStrings(item, whole);
+    else if (CLOSING.has(type) && whole.length === 0 && isObject(response))
+      collectStrings(response.output, whole);
   }
-  return [texts.join('')];
+  return [(texts.length > 0 ? texts : whole).join('')];
 }

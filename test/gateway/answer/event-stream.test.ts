@@ -47,7 +47,7 @@ describe('a stream that is held back', () => {
   test('sends nothing if its closing event precedes its content', async () => {
     const { relay, calls, response } = await startStream({ holdsBack: true }, role, DONE);
     relay.data(Buffer.from(': surplus\n\n'));
-    expect([relay.started, calls, response.headersSent]).toEqual([false, ['closed'], false]);
+    expect([relay.started, calls, response.headersSent]).toEqual([false, ['closed early'], false]);
     expect(relay.unsent?.toString()).toBe(joined(role, DONE));
   });
 
@@ -66,7 +66,7 @@ describe('a stream that is held back', () => {
 describe('the closing event of a stream', () => {
   test('waits for finish()', async () => {
     const { relay, calls, sizes, response, connection } = await startStream({}, role, content('Hi'), DONE);
-    expect(calls).toEqual(['closed']);
+    expect(calls).toEqual(['closed early']);
     expect(sizes).toEqual([role.length, joined(role, content('Hi')).length, sizes[1]]);
     expect([relay.closingEvent.toString(), response.writableEnded]).toEqual([DONE.toString(), false]);
     const came = joined(role, content('Hi'));
@@ -90,10 +90,10 @@ describe('the closing event of a stream', () => {
       Buffer.concat([content('Hi'), DONE, first ?? DONE]),
       second ?? DONE,
     );
-    expect(calls).toEqual(['closed']);
+    expect(calls).toEqual(['closed early']);
     relay.finish();
     relay.data(late ?? DONE);
-    expect(calls).toEqual(['closed', 'surplus']);
+    expect(calls).toEqual(['closed early', 'surplus']);
     expect((await connection.response()).text()).toBe(`${content('Hi')}${DONE}${first}${second}`);
   });
 
