@@ -35,6 +35,7 @@ type CallParts = Pick<Gateway, 'bodies' | 'clock' | 'runningCalls' | 'settings' 
  * its hold, the first byte is late, or nobody needs the rest of the answer.
  */
 export class GuardedCall implements RelayObserver, GoneListener, CuttableCall {
+  index = -1;
   /** How the call ended, for the request. */
   readonly end: Promise<CallEnd>;
   #resolveEnd: (end: CallEnd) => void = () => {};

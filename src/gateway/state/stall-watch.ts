@@ -1,3 +1,4 @@
+import { createIndexedList, type Indexed } from '../../indexed-list.ts';
 import { MAX_CALL_MS } from '../../pricing/price-dates.ts';
 import { errors } from './undici.ts';
 
@@ -8,7 +9,7 @@ export interface StallLimits {
 }
 
 /** A call whose progress is watched. */
-export interface WatchedCall {
+export interface WatchedCall extends Indexed {
   /** Set by the call whenever the provider sends something; reset by the watch. */
   hasProgress: boolean;
   /** The client reads slowly, so gw has paused the provider. */
@@ -19,8 +20,6 @@ export interface WatchedCall {
   checks: number;
   /** Used by the watch: number of checks in a row without progress. */
   idleChecks: number;
-  /** Used by the watch: position in its list. */
-  index: number;
   /** Ends the call. */
   stall(error: Error): void;
 }
@@ -41,13 +40,11 @@ const MAX_INTERVAL_MS = 500;
 export function createStallWatch({ firstByteTimeoutMs, idleTimeoutMs }: StallLimits): StallWatch {
   const wantedMs = Math.min(firstByteTimeoutMs, idleTimeoutMs) / CHECKS_PER_LIMIT;
   const intervalMs = Math.min(Math.max(wantedMs, MIN_INTERVAL_MS), MAX_INTERVAL_MS);
-  // Not a Set: a Set that grows keeps its old hash tables linked to each other and to their entries, so once one of
-  // them is in the old generation, the garbage of every request ends up there.
-  const calls: WatchedCall[] = [];
+  const calls = createIndexedList<WatchedCall>();
   let timer: NodeJS.Timeout | undefined;
 
   function checkAll(): void {
-    for (const call of [...calls]) check(call);
+    for (const call of calls) check(call);
     if (calls.length > 0) return;
     clearInterval(timer);
     timer = undefined;
@@ -76,15 +73,9 @@ export function createStallWatch({ firstByteTimeoutMs, idleTimeoutMs }: StallLim
 
   return {
     add(call) {
-      call.index = calls.push(call) - 1;
+      calls.add(call);
       timer ??= setInterval(checkAll, intervalMs).unref();
     },
-    remove(call) {
-      if (calls[call.index] !== call) return;
-      const last = calls.pop();
-      if (!last || last === call) return;
-      calls[call.index] = last;
-      last.index = call.index;
-    },
+    remove: calls.remove,
   };
 }

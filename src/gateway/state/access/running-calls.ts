@@ -1,7 +1,8 @@
+import { createIndexedList, type Indexed, type IndexedList } from '../../../indexed-list.ts';
 import type { ProjectCut } from '../../../store/accounts/projects.ts';
 
 /** A running call of a provider. */
-export interface CuttableCall {
+export interface CuttableCall extends Indexed {
   /** Ends it at once; what it has cost is booked. */
   cut(): void;
 }
@@ -21,24 +22,24 @@ export interface RunningCalls {
 
 /** `cuts`: those from before the daemon started, which have nothing left to cut. */
 export function createRunningCalls(cuts: ProjectCuts): RunningCalls {
-  const byProject = new Map<number, Set<CuttableCall>>();
+  const byProject = new Map<number, IndexedList<CuttableCall>>();
   let applied = cuts;
   return {
     isCut: (projectId) => applied.get(projectId)?.isPaused === true,
     add(projectId, call) {
-      const calls = byProject.get(projectId);
-      if (calls) calls.add(call);
-      else byProject.set(projectId, new Set([call]));
+      const calls = byProject.get(projectId) ?? createIndexedList();
+      calls.add(call);
+      byProject.set(projectId, calls);
     },
     remove(projectId, call) {
-      byProject.get(projectId)?.delete(call);
+      byProject.get(projectId)?.remove(call);
     },
     apply(latest) {
       const before = applied;
       applied = latest;
       for (const [projectId, { cutAt }] of latest) {
         if (cutAt === before.get(projectId)?.cutAt) continue;
-        for (const call of [...(byProject.get(projectId) ?? [])]) call.cut();
+        for (const call of byProject.get(projectId) ?? []) call.cut();
       }
     },
   };
