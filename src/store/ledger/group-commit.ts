@@ -48,7 +48,6 @@ export function createGroupCommit(db: Db, clock: Clock, hooks: BatchHooks): Grou
   const run = createTransaction(db, clock, hooks);
   let waiting: Entry[] = [];
   let late: Entry[] = [];
-  let isTimerSet = false;
   let busySince: number | undefined;
   let paused = false;
   const window = createBatchWindow({
@@ -56,6 +55,10 @@ export function createGroupCommit(db: Db, clock: Clock, hooks: BatchHooks): Grou
     close() {
       if (!paused) flush();
     },
+  });
+  const lateTimer = createLateTimer(clock, {
+    isNeeded: () => late.length > 0 && waiting.length === 0 && !paused,
+    flush,
   });
 
   function flush(): void {
@@ -112,13 +115,8 @@ export function createGroupCommit(db: Db, clock: Clock, hooks: BatchHooks): Grou
       }),
     submitLate: <T>(command: () => T) =>
       new Promise<T>((resolve, reject) => {
+        if (late.length === 0) lateTimer.start();
         late.push({ command, resolve, reject } as Entry);
-        if (isTimerSet) return;
-        isTimerSet = true;
-        clock.after(LATE_MS, () => {
-          isTimerSet = false;
-          if (!paused) flush();
-        });
       }),
     async settled() {
       while (waiting.length + late.length > 0)
@@ -192,6 +190,35 @@ function createBatchWindow({ size, close }: { size: () => number; close: () => v
       lastSize = 1;
       turns = 0;
       setImmediate(check);
+    },
+  };
+}
+
+/**
+ * Commits late commands once the oldest is due. A timer is left running when a transaction has taken its commands along:
+ * setting one anew for each transaction takes longer.
+ */
+function createLateTimer(clock: Clock, { isNeeded, flush }: { isNeeded: () => boolean; flush: () => void }) {
+  let dueAt = 0;
+  let isSet = false;
+
+  function set(ms: number): void {
+    isSet = true;
+    clock.after(ms, () => {
+      isSet = false;
+      // A batch whose window is open takes them along in this turn.
+      if (!isNeeded()) return;
+      const leftMs = Math.floor(dueAt - clock.monotonic());
+      if (leftMs > 0) set(leftMs);
+      else flush();
+    });
+  }
+
+  return {
+    /** The first late command since the last transaction is about to be added. */
+    start() {
+      dueAt = clock.monotonic() + LATE_MS;
+      if (!isSet) set(LATE_MS);
     },
   };
 }

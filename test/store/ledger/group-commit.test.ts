@@ -1,8 +1,10 @@
 import Database from 'better-sqlite3';
 import { describe, expect, test, vi } from 'vitest';
+import type { Clock } from '../../../src/clock.ts';
 import { GwError } from '../../../src/errors.ts';
-import { createGroupCommit, type GroupCommit } from '../../../src/store/ledger/group-commit.ts';
+import { createGroupCommit, type GroupCommit, LATE_MS } from '../../../src/store/ledger/group-commit.ts';
 import { createSetClock, temporaryDirectory } from '../../support/simulator.ts';
+import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 interface Bench extends GroupCommit {
   db: Database.Database;
@@ -12,7 +14,11 @@ interface Bench extends GroupCommit {
   insert(n: number): Promise<number>;
 }
 
-function openBench(path = ':memory:', onEnd: (committed: boolean) => void = () => undefined): Bench {
+function openBench(
+  path = ':memory:',
+  onEnd: (committed: boolean) => void = () => undefined,
+  clock: Clock = createSetClock(),
+): Bench {
   const db = new Database(path, { timeout: 0 });
   db.pragma('journal_mode = WAL');
   db.exec('CREATE TABLE IF NOT EXISTS t (n INTEGER PRIMARY KEY)');
@@ -25,7 +31,7 @@ function openBench(path = ':memory:', onEnd: (committed: boolean) => void = () =
       onEnd(committed);
     },
   };
-  const group = createGroupCommit(db, createSetClock(), hooks);
+  const group = createGroupCommit(db, clock, hooks);
   const add = db.prepare('INSERT INTO t VALUES (?)');
   return {
     ...group,
@@ -178,5 +184,23 @@ describe('while another process has the write lock', () => {
     await expect(failing).rejects.toThrow('mine');
     await Promise.all([before, after]);
     expect(order).toEqual([1, 2]);
+  });
+});
+
+describe('submitLate()', () => {
+  test('commits when its own time is up, not that of an earlier one which a batch took along', async () => {
+    const clock = createVirtualClock();
+    const bench = openBench(':memory:', undefined, clock);
+    const first = bench.submitLate(() => 1);
+    await clock.advance(LATE_MS / 2);
+    await Promise.all([bench.insert(2), first]);
+    expect(bench.ends).toEqual([true]);
+    const second = bench.submitLate(() => 3);
+    await clock.advance(LATE_MS / 2);
+    expect(bench.ends).toEqual([true]);
+    await clock.advance(LATE_MS / 2);
+    expect(await second).toBe(3);
+    expect(bench.ends).toEqual([true, true]);
+    expect(clock.timers).toBe(0);
   });
 });
