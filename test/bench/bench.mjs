@@ -9,7 +9,7 @@ import { dirname, join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { cpuOf, memoryOf } from './process.mjs';
 import { measureReading, readingTables } from './reading.mjs';
-import { MODEL, startGw, startNginx, startScript } from './targets.mjs';
+import { AGENT_MODEL, MODEL, startGw, startNginx, startScript } from './targets.mjs';
 
 const { values: options } = parseArgs({
   options: {
@@ -38,6 +38,20 @@ const SCENARIOS = {
   '100 kB prompts': { body: long, connections: 16 },
 };
 
+/** A conversation of an agent, whose body grows with each turn. */
+const AGENT = { conversations: 3, turns: 50, bytes: 450_000 };
+const AGENT_TARGETS = new Set(['bare-proxy', 'gw']);
+const AGENT_TURNS = [2, 10, 25, 50];
+
+async function play(target) {
+  const { port, key, pid } = target;
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    join(import.meta.dirname, 'agent.mjs'),
+    JSON.stringify({ port, key, pid, model: AGENT_MODEL, ...AGENT }),
+  ]);
+  return JSON.parse(stdout);
+}
+
 /** One scenario against one target. */
 async function measure(target, { body, connections, times = 1 }, forSeconds = seconds * times) {
   const { port, key, pid } = target;
@@ -61,6 +75,7 @@ async function measure(target, { body, connections, times = 1 }, forSeconds = se
 const directory = mkdtempSync(join(tmpdir(), 'gw-bench-'));
 const targets = [];
 const results = [];
+const played = [];
 let reading;
 try {
   if (rounds > 0) await measureRequests();
@@ -91,6 +106,9 @@ async function measureRequests() {
         results.push({ round, scenario, target: target.name, ...(await measure(target, load)) });
       }
     }
+    for (const target of targets)
+      if (AGENT_TARGETS.has(target.name))
+        played.push({ round, target: target.name, ...(await play(target)) });
     console.error(`round ${round + 1} of ${rounds}`);
   }
 }
@@ -101,12 +119,21 @@ function report() {
   writeFileSync(
     out,
     JSON.stringify(
-      { node: process.version, cpus: cpus().map(({ model }) => model), rounds, seconds, results, reading },
+      {
+        node: process.version,
+        cpus: cpus().map(({ model }) => model),
+        rounds,
+        seconds,
+        results,
+        played,
+        reading,
+      },
       null,
       1,
     ),
   );
   if (rounds > 0) for (const scenario of Object.keys(SCENARIOS)) console.log(table(scenario));
+  if (rounds > 0) console.log(agentTable());
   if (reading) console.log(readingTables(reading));
   if (loadBefore > 0.3 * cpus().length)
     console.log(
@@ -137,6 +164,26 @@ function table(scenario) {
   });
   const header = [scenario, ...columns.map(([title]) => title)];
   return [`| ${header.join(' | ')} |`, `|---|${columns.map(() => '--:|').join('')}`, ...lines, ''].join('\n');
+}
+
+/** What gw adds to the bare proxy in a turn, and how that grows from the second turn to the last. */
+function agentTable() {
+  const of = (name, figure, turn) =>
+    median(played.filter(({ target }) => target === name).map((each) => each[figure][turn - 1]));
+  const added = (figure, turn) => of('gw', figure, turn) - of('bare-proxy', figure, turn);
+  const lines = AGENT_TURNS.map((turn) => {
+    const [first, cpu] = [added('firstMs', turn), added('cpuMicros', turn) / 1_000];
+    const bare = [of('bare-proxy', 'firstMs', turn), of('bare-proxy', 'cpuMicros', turn) / 1_000];
+    return `| ${[turn, bare[0].toFixed(2), first.toFixed(2), bare[1].toFixed(2), cpu.toFixed(2)].join(' | ')} |`;
+  });
+  const growth = (figure) => (added(figure, AGENT.turns) / added(figure, 2)).toFixed(2);
+  return [
+    '| agent, turn | first byte ms, bare | added by gw | CPU ms, bare | added by gw |',
+    '|---|--:|--:|--:|--:|',
+    ...lines,
+    `| turn ${AGENT.turns} / turn 2 | | ${growth('firstMs')} | | ${growth('cpuMicros')} |`,
+    '',
+  ].join('\n');
 }
 
 function bareOf({ round, scenario }) {

@@ -8,6 +8,8 @@ import { join } from 'node:path';
 const HERE = import.meta.dirname;
 const GW = join(HERE, '../../bin/gw');
 export const MODEL = 'mock/bench';
+/** The same provider, speaking Anthropic's API. */
+export const AGENT_MODEL = 'claude/bench';
 
 /** Starts a script of this folder that prints its port. */
 export async function startScript(name, ...args) {
@@ -59,11 +61,10 @@ export async function startGw(upstreamPort, directory) {
     if (status !== 0) throw new Error(`gw ${args.join(' ')}: ${stderr}`);
     return stdout;
   };
-  gw(
-    ['providers', 'add', 'mock', '--base-url', `http://127.0.0.1:${upstreamPort}/v1`, '--stdin'],
-    'provider-key',
-  );
-  gw(['prices', 'set', MODEL, '--input', '1', '--output', '2']);
+  const baseUrl = `http://127.0.0.1:${upstreamPort}/v1`;
+  gw(['providers', 'add', 'mock', '--base-url', baseUrl, '--stdin'], 'provider-key');
+  gw(['providers', 'add', 'claude', '--base-url', baseUrl, '--wire', 'anthropic', '--stdin'], 'provider-key');
+  for (const model of [MODEL, AGENT_MODEL]) gw(['prices', 'set', model, '--input', '1', '--output', '2']);
   gw(['budget', 'set', '1000000']);
   const { key } = JSON.parse(gw(['keys', 'create', '--json']));
   const child = spawn(process.execPath, [GW, 'serve'], { env, stdio: ['ignore', 'ignore', 'pipe'] });

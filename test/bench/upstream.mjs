@@ -25,7 +25,29 @@ const CHUNK = event({ choices: [{ index: 0, delta: { content: 'measure ' }, fini
 const USAGE = event({ choices: [], usage });
 const DONE = `${chunked('data: [DONE]\n\n')}0\r\n\r\n`;
 
+const named = (type, data) => chunked(`event: ${type}\ndata: ${JSON.stringify({ type, ...data })}\n\n`);
+/** A stream of Anthropic's messages, which reports a token for each four bytes of the request. */
+const messages = (bytes) =>
+  STREAM_HEAD +
+  named('message_start', {
+    message: {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'bench',
+      content: [],
+      usage: { input_tokens: Math.ceil(bytes / 4), output_tokens: 1 },
+    },
+  }) +
+  named('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }) +
+  named('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'measure ' } }).repeat(CHUNKS) +
+  named('content_block_stop', { index: 0 }) +
+  named('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: CHUNKS } }) +
+  named('message_stop', {}) +
+  '0\r\n\r\n';
+
 function answer(socket, body) {
+  if (body.startsWith('POST /v1/messages')) return socket.write(messages(body.length));
   if (!body.includes('"stream":true')) return socket.write(PLAIN);
   const end = body.includes('"include_usage":true') ? USAGE + DONE : DONE;
   let sent = 1;
