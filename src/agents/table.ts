@@ -10,6 +10,7 @@ import { connectPi } from './connect/pi.ts';
 import { connectQwen } from './connect/qwen.ts';
 import { CLAUDE_LOG } from './logs/claude-log.ts';
 import { CODEX_LOG } from './logs/codex-log.ts';
+import { opencodeLog } from './logs/opencode-log.ts';
 import { pointAider } from './run/aider.ts';
 import { pointClaude } from './run/claude.ts';
 import { pointCline } from './run/cline.ts';
@@ -79,6 +80,7 @@ const OPENCODE: Agent = {
     requests: 1,
   },
   sessionHeaders: ['x-session-id', 'x-session-affinity'],
+  log: opencodeLog('opencode'),
 };
 
 const KILO: Agent = {
@@ -89,6 +91,7 @@ const KILO: Agent = {
   packages: ['@kilocode/cli'],
   pointRun: pointKilo,
   connect: connectKilo,
+  log: opencodeLog('kilo'),
 };
 
 const CLINE: Agent = {

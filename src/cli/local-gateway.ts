@@ -11,12 +11,12 @@ import { withStore } from './with-store.ts';
 /** Runs `work` on this machine's database, whether or not gw runs. */
 export function withLocalGateway<T>(
   context: Context,
-  work: (gateway: GatewayAccess) => Promise<T>,
+  work: (gateway: GatewayAccess, db: Db) => Promise<T>,
 ): Promise<T> {
   return withStore(context, async (db) => {
     const polled: Db[] = [];
     try {
-      return await work(accessTo(context, db, polled));
+      return await work(accessTo(context, db, polled), db);
     } finally {
       for (const each of polled) each.close();
     }

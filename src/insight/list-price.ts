@@ -3,22 +3,34 @@ import type { NanoUsd } from '../money.ts';
 import { createCatalog } from '../pricing/catalog.ts';
 import { costOf } from '../pricing/cost.ts';
 import type { PriceOverride } from '../pricing/override.ts';
-import { knownPrices } from '../reading/known-prices.ts';
+import { type KnownPrice, knownPrices } from '../reading/known-prices.ts';
 import type { PriceView } from '../reading/schemas.ts';
 
-/** What a logged call costs. */
-export type ListPrice = (call: Pick<LoggedCall, 'model' | 'usage' | 'at'>) => NanoUsd | undefined;
+/** Where a logged call was probably answered, and what it costs. */
+export interface PricedCall {
+  /** The model's provider; '' where it isn't known. */
+  provider: string;
+  /** Undefined: the price is unknown. */
+  nanoUsd: NanoUsd | undefined;
+}
+
+export type ListPrice = (call: Pick<LoggedCall, 'model' | 'usage' | 'at'>) => PricedCall;
 
 /**
- * Prices the tokens of calls at the user's prices, else at the list price of the day. Undefined for a model whose price
- * is unknown. Logs don't say which provider an address belongs to: it is the one that the model's name points to.
+ * Prices the tokens of calls at the user's prices, else at the list price of the day. Logs don't say which provider an
+ * address belongs to: it is the one that the model's name points to.
  */
 export function createListPrice(prices: readonly PriceView[]): ListPrice {
   const catalog = createCatalog({ overrides: prices.map(overrideOf) });
+  const found = new Map<string, KnownPrice | undefined>();
+  const sellerOf = (model: string): KnownPrice | undefined => {
+    if (!found.has(model)) found.set(model, knownPrices(model, { catalog, configured: [] })[0]);
+    return found.get(model);
+  };
   return ({ model, usage, at }) => {
-    const [known] = knownPrices(model, { catalog, configured: [] });
-    const card = known && catalog.find(known.provider, known.model, at);
-    return card && costOf(usage, card);
+    const seller = sellerOf(model);
+    const card = seller && catalog.find(seller.provider, seller.model, at);
+    return { provider: seller?.provider ?? '', nanoUsd: card && costOf(usage, card) };
   };
 }
 

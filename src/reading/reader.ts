@@ -2,7 +2,7 @@ import type { Calendar } from '../calendar.ts';
 import type { RequestId } from '../ids.ts';
 import type { FeedFilter } from '../store/dashboard/feed.ts';
 import type { DashboardData, Window } from '../store/dashboard/reader.ts';
-import type { GroupBy, Grouping } from '../store/reports/query.ts';
+import type { GroupBy, Grouping, UsageSource } from '../store/reports/query.ts';
 import type { DeliveryQuery } from '../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
 import type { CallView } from './call-schema.ts';
@@ -42,6 +42,8 @@ export interface UsageFilter extends RequestConditions {
   from: string;
   to: string;
   groupBy: GroupBy;
+  /** Default: `gw`. */
+  source?: UsageSource | undefined;
 }
 
 export interface RequestsFilter extends RequestConditions {

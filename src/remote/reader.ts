@@ -69,13 +69,20 @@ export function createRemoteReader(
 
   return {
     calendar,
-    usage: ({ from, to, groupBy, ...conditions }) =>
-      get<UsageView>('/v1/gw/usage', { from, to, group_by: groupBy, ...conditionsQuery(conditions) }),
-    usageTrends: ({ from, to, groupBy, ...conditions }) =>
+    usage: ({ from, to, groupBy, source, ...conditions }) =>
+      get<UsageView>('/v1/gw/usage', {
+        from,
+        to,
+        group_by: groupBy,
+        source,
+        ...conditionsQuery(conditions),
+      }),
+    usageTrends: ({ from, to, groupBy, source, ...conditions }) =>
       get<UsageTrendsView>('/v1/gw/usage/trends', {
         from,
         to,
         group_by: groupBy,
+        source,
         ...conditionsQuery(conditions),
       }),
     sessions({ id, project, agent, since, limit }) {

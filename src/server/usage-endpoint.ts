@@ -1,7 +1,7 @@
 import type { Calendar } from '../calendar.ts';
 import { badRequest, notFound } from '../errors.ts';
 import { mustBeOwn } from '../own-project.ts';
-import { conditionsOf } from '../reading/local/request-conditions.ts';
+import { conditionsOf, usageSourceOf } from '../reading/local/request-conditions.ts';
 import type { Caller } from '../store/accounts/callers.ts';
 import type { Db } from '../store/database/open.ts';
 import { GROUP_BYS, GROUP_CHOICES, type GroupBy } from '../store/reports/query.ts';
@@ -26,6 +26,7 @@ export async function usageEndpoint(caller: Caller, query: Record<string, string
   const usageQuery = {
     ...conditions,
     ...span,
+    source: usageSourceOf(query.source, status),
     groupBy: parseGrouping(query.group_by),
     projectId: project?.id,
   };

@@ -18,6 +18,7 @@ export const COMMAND_NAMES: readonly string[] = [
   'optimize',
   'route',
   'usage',
+  'import',
   'sessions',
   'statusline',
   'requests',

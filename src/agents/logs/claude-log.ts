@@ -15,6 +15,7 @@ export const CLAUDE_LOG: AgentLog = {
     return roots.map((root) => join(root, 'projects'));
   },
   isLog: (name) => name.endsWith('.jsonl'),
+  recognizes: (line) => line.includes('"sessionId"'),
   markers: ['"usage"'],
   createParser: () => ({ parse: parseLine }),
 };

@@ -4,8 +4,8 @@ import { countField, field, textField, timeField } from './fields.ts';
 import type { AgentLog, LoggedCall, LogParser } from './logged-call.ts';
 
 /**
- * Codex's logs, as version 0.169 writes them: `sessions/YYYY/MM/DD/rollout-TIME-SESSION.jsonl`, archived ones in a folder
- * of their own. A `token_usage_record` is one response with its id; older versions have only `token_count`.
+ * Codex's logs, as version 0.169 writes them: `sessions/YYYY/MM/DD/rollout-TIME-SESSION.jsonl`, with `.zst` where it has
+ * compressed them, archived ones in a folder of their own. A `token_usage_record` is one response with its id; older versions have only `token_count`.
  */
 export const CODEX_LOG: AgentLog = {
   folders({ home, env }) {
@@ -13,6 +13,7 @@ export const CODEX_LOG: AgentLog = {
     return [join(root, 'sessions'), join(root, 'archived_sessions')];
   },
   isLog: (name) => name.startsWith('rollout-') && /\.jsonl(\.zst)?$/.test(name),
+  recognizes: (line) => line.includes('"payload"'),
   markers: ['"session_meta"', '"turn_context"', '"token_usage_record"', '"token_count"'],
   createParser,
 };

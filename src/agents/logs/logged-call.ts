@@ -1,4 +1,5 @@
 import type { TokenUsage } from '../../usage.ts';
+import type { LineReader } from './read-lines.ts';
 
 /** A model call as an agent's session log has it. Empty texts: the log doesn't say. */
 export interface LoggedCall {
@@ -26,14 +27,18 @@ export interface LogParser {
   parse(line: string): LoggedCall | undefined;
 }
 
-/** Where an agent keeps its session logs, JSON lines, and how they are read. */
+/** Where an agent keeps its session logs, and how they are read as JSON lines. */
 export interface AgentLog {
   /** The folders that may have logs, at any depth. */
   folders(places: LogPlaces): readonly string[];
   isLog(fileName: string): boolean;
+  /** Whether a line is from a log of this agent, in a file of any name. */
+  recognizes(line: string, path: string): boolean;
   /** A line that has none of these texts needs no parsing. */
   markers: readonly string[];
   createParser(): LogParser;
+  /** Reads a file that is no text as lines. */
+  readLines?: LineReader;
 }
 
 export interface LogPlaces {

@@ -5,46 +5,76 @@ const CHUNK_BYTES = 1024 * 1024;
 const MAX_LINE_BYTES = 64 * CHUNK_BYTES;
 const NEW_LINE = 10;
 
-/**
- * Calls `onLine` with each complete line of a file, without its end; undefined stands for one that is too long. A last
- * line without an end is being written. Returns false if `isOver` said so before the end of the file.
- */
-export async function readLines(
-  path: string,
-  onLine: (line: Buffer | undefined) => void,
-  isOver: () => boolean = () => false,
-): Promise<boolean> {
+/** Receives each complete line, without its end; undefined stands for one that is too long. */
+export type OnLine = (line: Buffer | undefined) => void;
+
+export interface ReadLinesOptions {
+  onLine: OnLine;
+  /** Called with the number of bytes that were read from the disk. */
+  onBytes?: ((bytes: number) => void) | undefined;
+  /** Ends the reading early. */
+  isOver?: (() => boolean) | undefined;
+}
+
+/** Reads the lines of a file. Returns false if `isOver` said so before its end. */
+export type LineReader = (path: string, options: ReadLinesOptions) => Promise<boolean>;
+
+/** Reads a text file, or one that is compressed with zstd (`.zst`). A last line without an end is being written. */
+export const readLines: LineReader = async (path, { onLine, onBytes, isOver = () => false }) => {
   const file = await open(path);
   try {
+    const split = createLineSplitter(onLine);
+    const push = path.endsWith('.zst') ? await decompressor(split) : split;
+    const { size } = await file.stat();
+    let done = 0;
     const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
-    /** The beginning of a line. */
-    let parts: Buffer[] = [];
-    let size = 0;
-    const add = (part: Buffer) => {
-      size += part.length;
-      if (size > MAX_LINE_BYTES) parts = [];
-      else parts.push(part);
-    };
     for (;;) {
       if (isOver()) return false;
       const { bytesRead } = await file.read(chunk, 0, CHUNK_BYTES);
       if (bytesRead === 0) return true;
-      let start = 0;
-      for (let end: number; ; start = end + 1) {
-        end = chunk.indexOf(NEW_LINE, start);
-        if (end < 0 || end >= bytesRead) break;
-        const part = chunk.subarray(start, end);
-        if (size === 0) onLine(part);
-        else {
-          add(part);
-          onLine(size > MAX_LINE_BYTES ? undefined : Buffer.concat(parts, size));
-          parts = [];
-          size = 0;
-        }
-      }
-      if (start < bytesRead) add(Buffer.from(chunk.subarray(start, bytesRead)));
+      done += bytesRead;
+      push(chunk.subarray(0, bytesRead), done >= size);
+      onBytes?.(bytesRead);
     }
   } finally {
     await file.close();
   }
+};
+
+/** Splits chunks into lines. Chunks may be overwritten afterwards. */
+function createLineSplitter(onLine: OnLine): (chunk: Buffer) => void {
+  /** The beginning of a line. */
+  let parts: Buffer[] = [];
+  let size = 0;
+  const add = (part: Buffer) => {
+    size += part.length;
+    if (size > MAX_LINE_BYTES) parts = [];
+    else parts.push(part);
+  };
+  return (chunk) => {
+    let start = 0;
+    for (let end: number; ; start = end + 1) {
+      end = chunk.indexOf(NEW_LINE, start);
+      if (end < 0) break;
+      const part = chunk.subarray(start, end);
+      if (size === 0) onLine(part);
+      else {
+        add(part);
+        onLine(size > MAX_LINE_BYTES ? undefined : Buffer.concat(parts, size));
+        parts = [];
+        size = 0;
+      }
+    }
+    if (start < chunk.length) add(Buffer.from(chunk.subarray(start)));
+  };
+}
+
+/** Passes on what zstd frames contain. Throws for invalid data, and with the last chunk for an incomplete frame. */
+async function decompressor(
+  push: (chunk: Buffer) => void,
+): Promise<(chunk: Buffer, isLast: boolean) => void> {
+  const { Decompress } = await import('fzstd');
+  const stream = new Decompress((data) => push(Buffer.from(data.buffer, data.byteOffset, data.length)));
+  // It keeps what it has not decoded yet.
+  return (chunk, isLast) => stream.push(new Uint8Array(chunk), isLast);
 }

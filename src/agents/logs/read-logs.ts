@@ -2,16 +2,16 @@ import type { Dirent } from 'node:fs';
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type AgentLog, type LoggedCall, type LogPlaces, mergeCalls } from './logged-call.ts';
-import { readLines } from './read-lines.ts';
+import { type OnLine, readLines } from './read-lines.ts';
 
 /** The calls in an agent's logs, each once, in the order of their times. */
 export interface LogReading {
   calls: LoggedCall[];
   files: number;
   lines: number;
-  /** Lines that are no complete JSON, by file. */
-  damaged: ReadonlyMap<string, number>;
-  /** Files that can't be read: compressed ones, and those of other users. */
+  /** The numbers of lines that are no complete JSON, from 1 on, by file. */
+  damaged: ReadonlyMap<string, readonly number[]>;
+  /** Files that can't be read: those of other users, and damaged archives. */
   unread: readonly string[];
   /** False if time was over before all files were read. The newest ones come first. */
   complete: boolean;
@@ -20,43 +20,58 @@ export interface LogReading {
 export interface ReadOptions extends LogPlaces {
   /** UTC milliseconds: files and calls before it are left out. */
   since: number;
-  isOver?: () => boolean;
+  /** Reads these files instead of those in the agent's folders. */
+  files?: readonly string[] | undefined;
+  isOver?: (() => boolean) | undefined;
+  /** Called as files are read: how much of them is done, 0 to 1. */
+  onProgress?: ((share: number) => void) | undefined;
 }
 
 /** Reads all logs of an agent, or single files. Only reads; a damaged line is counted and left out. */
 export async function readLogs(
   log: AgentLog,
-  { since, isOver = () => false, ...places }: ReadOptions,
+  { since, files: named, isOver = () => false, onProgress, ...places }: ReadOptions,
 ): Promise<LogReading> {
-  const files = await findLogs(log, places, since);
+  const files = await findLogs(log, named ?? (await listLogs(log, places)), since);
   const calls = new Map<string, LoggedCall>();
-  const damaged = new Map<string, number>();
+  const damaged = new Map<string, number[]>();
   const unread: string[] = [];
+  const read = log.readLines ?? readLines;
+  const onBytes = onProgress && progressOver(files, onProgress);
   let lines = 0;
   let complete = true;
-  for (const path of files) {
+  for (const { path } of files) {
     if (isOver()) {
       complete = false;
       break;
     }
-    if (path.endsWith('.zst')) {
-      unread.push(path);
-      continue;
-    }
-    const fault = () => damaged.set(path, (damaged.get(path) ?? 0) + 1);
+    let line = 0;
+    const faults: number[] = [];
+    const fault = () => void faults.push(line);
+    const reader = createLineReader(log, { calls, since, fault });
+    const onLine: OnLine = (text) => {
+      line++;
+      reader(text);
+    };
     try {
-      const reader = createLineReader(log, { calls, since, fault });
-      const onLine = (line: Buffer | undefined) => {
-        lines++;
-        reader(line);
-      };
-      complete = (await readLines(path, onLine, isOver)) && complete;
+      complete = (await read(path, { onLine, onBytes, isOver })) && complete;
     } catch {
       unread.push(path);
     }
+    if (faults.length > 0) damaged.set(path, faults);
+    lines += line;
   }
   const inOrder = [...calls.values()].sort((a, b) => a.at - b.at);
   return { calls: inOrder, files: files.length, lines, damaged, unread, complete };
+}
+
+function progressOver(files: readonly LogFile[], onProgress: (share: number) => void) {
+  const total = files.reduce((sum, { size }) => sum + size, 0);
+  let done = 0;
+  return (bytes: number) => {
+    done += bytes;
+    onProgress(total === 0 ? 1 : Math.min(1, done / total));
+  };
 }
 
 interface LineOptions {
@@ -88,20 +103,30 @@ function createLineReader(log: AgentLog, { calls, since, fault }: LineOptions) {
   };
 }
 
-/** The log files that were written to since then, the newest first. */
-async function findLogs(log: AgentLog, places: LogPlaces, since: number): Promise<string[]> {
+interface LogFile {
+  path: string;
+  size: number;
+}
+
+/** The paths of an agent's logs. */
+async function listLogs(log: AgentLog, places: LogPlaces): Promise<string[]> {
   const found = await Promise.all(log.folders(places).map((folder) => listFiles(folder)));
-  const paths = found.flat().filter((entry) => entry.isFile() && log.isLog(entry.name));
+  const entries = found.flat().filter((entry) => entry.isFile() && log.isLog(entry.name));
+  return entries.map(({ parentPath, name }) => join(parentPath, name));
+}
+
+/** The files that were written to since then, the newest first. */
+async function findLogs(log: AgentLog, paths: readonly string[], since: number): Promise<LogFile[]> {
   const dated = await Promise.all(
-    paths.map(async ({ parentPath, name }) => {
-      const path = join(parentPath, name);
-      return { path, changedAt: (await stat(path).catch(() => undefined))?.mtimeMs ?? 0 };
+    paths.map(async (path) => {
+      const file = await stat(path).catch(() => undefined);
+      // A database's newest rows are in the log beside it.
+      const ahead = log.readLines && (await stat(`${path}-wal`).catch(() => undefined));
+      const changedAt = Math.max(file?.mtimeMs ?? 0, ahead?.mtimeMs ?? 0);
+      return { path, size: (file?.size ?? 0) + (ahead?.size ?? 0), changedAt };
     }),
   );
-  return dated
-    .filter(({ changedAt }) => changedAt >= since)
-    .sort((a, b) => b.changedAt - a.changedAt)
-    .map(({ path }) => path);
+  return dated.filter(({ changedAt }) => changedAt >= since).sort((a, b) => b.changedAt - a.changedAt);
 }
 
 /** All entries below a folder; none if there is no such folder. */

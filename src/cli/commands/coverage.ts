@@ -1,4 +1,5 @@
 import type { Agent } from '../../agents/agent.ts';
+import type { LoggedCall } from '../../agents/logs/logged-call.ts';
 import { AGENTS } from '../../agents/table.ts';
 import { type AgentCoverage, findBypass } from '../../insight/coverage/find-bypass.ts';
 import { coverageReport } from '../../insight/coverage/report.ts';
@@ -28,7 +29,7 @@ export const coverage: SetUp = (command, context) => {
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
-      '\nReads the session logs of Claude Code and Codex on this machine, and changes nothing.\nExits with code 1 if requests went around gw.',
+      '\nReads the session logs of Claude Code, Codex, opencode and Kilo Code on this machine, and changes nothing.\nExits with code 1 if requests went around gw.',
     )
     .action((name: string | undefined, options: Options) => run(context, name, options));
 };
@@ -60,7 +61,7 @@ async function run(context: Context, name: string | undefined, { since, json }: 
 function readableAgent(name: string): Agent {
   const agent = agentNamed(name);
   if (agent.log) return agent;
-  const names = READABLE.map((each) => each.name).join(' and ');
+  const names = READABLE.map((each) => each.name).join(', ');
   throw usageError(`gw can't read the logs of ${agent.title}. It reads those of ${names}`);
 }
 
@@ -85,5 +86,6 @@ async function compare(context: Context, { agents, reader, from, now }: Span): P
 async function listPriceOf(found: readonly AgentCoverage[], reader: Reader) {
   if (found.every(({ bypassed }) => bypassed.size === 0)) return () => undefined;
   const { createListPrice } = await import('../../insight/list-price.ts');
-  return createListPrice(await reader.prices());
+  const priceOf = createListPrice(await reader.prices());
+  return (call: LoggedCall) => priceOf(call).nanoUsd;
 }

@@ -9,6 +9,7 @@ import type { SetUp } from '../command.ts';
 import { type Context, note, sayJson, tell } from '../context.ts';
 import { ensureDefaults, type FirstKeys } from '../first-run/default-keys.ts';
 import { keyLines } from '../first-run/first-steps.ts';
+import { offerImport } from '../first-run/offer-import.ts';
 import { ask, canAsk } from '../input/prompt.ts';
 import { addProvider } from '../providers/add-provider.ts';
 import { knownProviders } from '../providers/known-providers.ts';
@@ -61,6 +62,7 @@ async function run(context: Context, options: Options): Promise<void> {
     }
     return newKeys;
   });
+  if (!options.json) await offerImport(context, { isInteractive });
   show(context, keys, options.json);
 }
 

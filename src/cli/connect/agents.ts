@@ -6,9 +6,14 @@ import { AGENTS } from '../../agents/table.ts';
 import { type Context, homeOf } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 
+/** The agent of a name: `claude` is also the package's `claude-code`. */
+export function findAgent(name: string): Agent | undefined {
+  return AGENTS.find((each) => each.name === (name === 'claude-code' ? 'claude' : name));
+}
+
 /** The agent of a name. Exit code 5 for an unknown one. */
 export function agentNamed(name: string): Agent {
-  const agent = AGENTS.find((each) => each.name === name);
+  const agent = findAgent(name);
   if (agent) return agent;
   throw new CliError(
     `gw knows no agent "${name}". It knows ${AGENTS.map((each) => each.name).join(', ')}`,

@@ -23,7 +23,7 @@ export function coverageText(report: CoverageReport, look: Look): string {
   const title = bold(`Coverage of agents' session logs, ${span}`);
   const remarks = remarksOf(report);
   if (report.data.length === 0) {
-    const names = report.logs.map(({ agent }) => titleOf(agent)).join(' and ');
+    const names = report.logs.map(({ agent }) => titleOf(agent)).join(', ');
     const nothing = `No requests in the logs of ${names}. To look further back: gw coverage --since 30d`;
     return [title, '', nothing, ...remarks.map(dim)].join('\n');
   }

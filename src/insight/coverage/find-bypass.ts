@@ -1,6 +1,6 @@
 import type { Agent } from '../../agents/agent.ts';
-import type { LoggedCall, LogPlaces } from '../../agents/logs/logged-call.ts';
-import { type LogReading, readLogs } from '../../agents/logs/read-logs.ts';
+import type { LoggedCall } from '../../agents/logs/logged-call.ts';
+import { type LogReading, type ReadOptions, readLogs } from '../../agents/logs/read-logs.ts';
 import { parseRequestId } from '../../ids.ts';
 import type { CallView } from '../../reading/call-schema.ts';
 import type { Reader } from '../../reading/reader.ts';
@@ -14,12 +14,9 @@ export interface AgentCoverage {
   bypassed: ReadonlySet<LoggedCall>;
 }
 
-export interface CoverageOptions extends LogPlaces {
+export interface CoverageOptions extends ReadOptions {
   /** UTC milliseconds. */
-  since: number;
   now: number;
-  /** Ends the reading of logs early. */
-  isOver?: () => boolean;
   /** The calls to look for; all by default. */
   concerns?: (call: LoggedCall) => boolean;
 }

@@ -37,7 +37,6 @@ interface LogFigures {
   files: number;
   lines: number;
   damaged_lines: number;
-  /** Such as compressed ones. */
   unread_files: string[];
 }
 
@@ -66,7 +65,7 @@ export function coverageReport(
       agent,
       files,
       lines,
-      damaged_lines: [...damaged.values()].reduce((all, each) => all + each, 0),
+      damaged_lines: [...damaged.values()].reduce((all, each) => all + each.length, 0),
       unread_files: [...unread],
     })),
   };

@@ -1,7 +1,7 @@
 import { badRequest } from '../../errors.ts';
 import { listKeys } from '../../store/accounts/keys.ts';
 import type { Db } from '../../store/database/open.ts';
-import type { UsageConditions } from '../../store/reports/query.ts';
+import { USAGE_SOURCES, type UsageConditions, type UsageQuery } from '../../store/reports/query.ts';
 import type { RequestConditions } from '../reader.ts';
 import { parseStatus, STATUS_NAMES, type StatusFilter } from '../status-filter.ts';
 import { projectToRead, type Scope } from './scope.ts';
@@ -31,4 +31,13 @@ export function statusOf(text: string | undefined): StatusFilter {
     `status "${text}" is neither an HTTP status nor one of: ${STATUS_NAMES.join(', ')}`,
     'status',
   );
+}
+
+/** Whose usage to report, as the store takes it. Throws GwError 400. */
+export function usageSourceOf(text: string | undefined, status: string | undefined): UsageQuery['source'] {
+  const source = USAGE_SOURCES.find((each) => each === (text || 'gw'));
+  if (!source) throw badRequest(`source "${text}" is none of: ${USAGE_SOURCES.join(', ')}`, 'source');
+  if (source === 'gw') return undefined;
+  if (status === undefined) return source;
+  throw badRequest(`imported usage has no status: use source ${source} without "status"`, 'source');
 }

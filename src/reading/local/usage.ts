@@ -5,7 +5,7 @@ import { usageReport, usageTrends } from '../../store/reports/usage-report.ts';
 import { usageResponse } from '../../store/reports/usage-response.ts';
 import type { UsageFilter } from '../reader.ts';
 import type { UsageTrendsView, UsageView } from '../schemas.ts';
-import { conditionsOf } from './request-conditions.ts';
+import { conditionsOf, usageSourceOf } from './request-conditions.ts';
 import type { Scope } from './scope.ts';
 
 interface Source {
@@ -23,7 +23,8 @@ export async function readUsage(
   const { db, calendar } = source;
   const { from, to, groupBy } = filter;
   const conditions = await conditionsOf(source, filter);
-  const report = await usageReport(db, calendar, { ...conditions, from, to, groupBy });
+  const wanted = usageSourceOf(filter.source, filter.status);
+  const report = await usageReport(db, calendar, { ...conditions, source: wanted, from, to, groupBy });
   const scope = { from, to, groupBy, project, timezone: calendar.timezone };
   // The schema's test validates the fields.
   return usageResponse(report, scope, { nano: true }) as unknown as UsageView;
@@ -36,7 +37,8 @@ export async function readTrends(
   const { db, calendar } = source;
   const { from, to, groupBy } = filter;
   const conditions = await conditionsOf(source, filter);
-  const trends = await usageTrends(db, calendar, { ...conditions, from, to, groupBy });
+  const wanted = usageSourceOf(filter.source, filter.status);
+  const trends = await usageTrends(db, calendar, { ...conditions, source: wanted, from, to, groupBy });
   const data = trends && [...trends].map(([key, costs]) => ({ key, cost_nano_usd: costs }));
   return { object: 'usage_trends', data: data ?? null };
 }

@@ -5,7 +5,7 @@ import { CHANGE, REGISTRATION } from '../../webhooks/validate.ts';
 import { BudgetBody } from '../budgets-endpoint.ts';
 import { deletedOf } from './change-operations.ts';
 import type { Description } from './operation.ts';
-import { listOf, span } from './read-operations.ts';
+import { listOf, source, span } from './read-operations.ts';
 import type { EarlierRoute } from './route-list.ts';
 
 const project_id = z.string().optional();
@@ -21,6 +21,7 @@ export const EARLIER_OPERATIONS: Record<EarlierRoute, Description> = {
       'usage and cost by day, model, project, program, repository, session, agent, key, or two of them',
     query: z.object({
       ...span,
+      source,
       group_by: Usage.shape.group_by.optional(),
     }),
     response: Usage,

@@ -27,6 +27,7 @@ import {
   GROUPINGS,
   type GroupBy,
   type Grouping,
+  USAGE_SOURCES,
 } from '../../store/reports/query.ts';
 import { VERSION } from '../../version.ts';
 import { type SpanQuery, usageSpan } from '../usage-span.ts';
@@ -67,6 +68,12 @@ export const span = {
   month: z.string().optional().describe('YYYY-MM, instead of from and to'),
   ...conditions,
 };
+
+/** Of usage reports. */
+export const source = z
+  .enum(USAGE_SOURCES, { error: `use ${USAGE_SOURCES.join(', ')}` })
+  .optional()
+  .describe('what came through gw (the default), what was imported from logs of agents, or both');
 
 const cursorPage = z.object({ object: z.literal('list'), data: z.array(RequestReport) });
 
@@ -109,7 +116,7 @@ export const READ_OPERATIONS = {
   'GET /v1/gw/usage': operation({
     summary:
       'usage and cost by day, model, project, program, repository, session, agent, key, or two of them',
-    query: z.strictObject({ ...span, group_by: groupBys.default('day') }),
+    query: z.strictObject({ ...span, source, group_by: groupBys.default('day') }),
     response: UsageReport,
     run: async ({ reader, now, query: { group_by: groupBy, ...query } }) => {
       const today = (await reader.calendar()).dateOf(now());
@@ -118,7 +125,7 @@ export const READ_OPERATIONS = {
   }),
   'GET /v1/gw/usage/trends': operation({
     summary: 'spend on each day, by the key of the row of the usage report',
-    query: z.strictObject({ ...span, group_by: z.enum(groupings as [Exclude<Grouping, 'day'>]) }),
+    query: z.strictObject({ ...span, source, group_by: z.enum(groupings as [Exclude<Grouping, 'day'>]) }),
     response: UsageTrends,
     run: async ({ reader, now, query: { group_by: groupBy, ...query } }) => {
       const today = (await reader.calendar()).dateOf(now());

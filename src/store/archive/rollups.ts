@@ -5,7 +5,7 @@ import { bucketOf } from './usage-bucket.ts';
 import { ADD_COUNTERS, COUNTERS, type Counter, type UsageSums } from './usage-sums.ts';
 
 /** What usage is told apart by: the columns of `usage_dims`. */
-const DIMS = [
+export const DIMS = [
   'source',
   'project_id',
   'provider_id',
@@ -46,11 +46,14 @@ export interface Rollups {
   add(parameters: Record<string, number>): void;
 }
 
-export function createRollups(db: Db, { sums, where }: { sums: UsageSums; where: string }): Rollups {
-  const select = db.prepare<[Record<string, number>], Group>(
-    `SELECT min(id) AS id, ${DIMS.join(', ')}, ${SUMS} FROM journal WHERE ${where}
-     GROUP BY id / ${QUARTER}, ${DIMS.join(', ')}`,
-  );
+/** Writes rows of usage, within a write transaction. */
+export interface UsageRows {
+  /** Adds counters to the bucket of a time. */
+  add(timeMs: number, dims: readonly number[], counts: readonly number[]): void;
+}
+
+/** Dimensions are in the order of DIMS, counters in that of COUNTERS. */
+export function createUsageRows(db: Db): UsageRows {
   const selectDims = db
     .prepare<number[], number>(
       `SELECT id FROM usage_dims WHERE ${DIMS.map((name) => `${name} = ?`).join(' AND ')}`,
@@ -63,25 +66,44 @@ export function createRollups(db: Db, { sums, where }: { sums: UsageSums; where:
     `INSERT INTO usage_hours (bucket, dims_id, ${COUNTERS.join(', ')})
      VALUES (?, ?, ${COUNTERS.map(() => '?').join(', ')}) ${ADD_COUNTERS}`,
   );
+  return {
+    add(timeMs, dims, counts) {
+      const id = selectDims.get(...dims) ?? Number(insertDims.run(...dims).lastInsertRowid);
+      upsert.run(bucketOf(timeMs), id, ...counts);
+    },
+  };
+}
+
+export function createRollups(db: Db, { sums, where }: { sums: UsageSums; where: string }): Rollups {
+  const select = db.prepare<[Record<string, number>], Group>(
+    `SELECT min(id) AS id, ${DIMS.join(', ')}, ${SUMS} FROM journal WHERE ${where}
+     GROUP BY id / ${QUARTER}, ${DIMS.join(', ')}`,
+  );
+  const rows = createUsageRows(db);
   const updateSessions = db.prepare<[Record<string, number>]>(
     `UPDATE sessions SET requests = requests + j.n, blocked_requests = blocked_requests + j.blocked,
      input_tokens = input_tokens + j.input, cached_input_tokens = cached_input_tokens + j.cached,
      cache_write_tokens = cache_write_tokens + j.written, output_tokens = output_tokens + j.output,
-     cost_nano_usd = cost_nano_usd + j.cost, last_at = max(last_at, j.last), repo_id = max(repo_id, j.repo)
+     cost_nano_usd = cost_nano_usd + j.cost,
+     first_at = iif(first_at = 0, j.first, first_at), last_at = max(last_at, j.last), repo_id = max(repo_id, j.repo)
      FROM (SELECT session_id AS session, count(*) AS n, sum(outcome = ${OUTCOMES.blocked}) AS blocked,
        sum(input_tokens) AS input, sum(cached_input_tokens) AS cached, sum(cache_write_tokens) AS written,
-       sum(output_tokens) AS output, sum(${BILLED_NANO_USD}) AS cost, max(id) / 4096 + 1735689600000 AS last, max(repo_id) AS repo
+       sum(output_tokens) AS output, sum(${BILLED_NANO_USD}) AS cost, min(id) / 4096 + 1735689600000 AS first,
+       max(id) / 4096 + 1735689600000 AS last, max(repo_id) AS repo
        FROM journal WHERE session_id <> 0 AND ${where} GROUP BY session_id) j WHERE sessions.id = j.session`,
   );
   return {
     add(parameters) {
       const summedUntil = sums.until();
       for (const group of select.all(parameters)) {
-        const bucket = bucketOf(timeOfRequestId(group.id));
-        const dims = DIMS.map((name) => group[name]);
-        const id = selectDims.get(...dims) ?? Number(insertDims.run(...dims).lastInsertRowid);
+        const time = timeOfRequestId(group.id);
         const counts = COUNTERS.map((name) => group[name]);
-        upsert.run(bucket, id, ...counts);
+        rows.add(
+          time,
+          DIMS.map((name) => group[name]),
+          counts,
+        );
+        const bucket = bucketOf(time);
         // The request ran for long, or its daemon died long ago.
         if (bucket < summedUntil && group.source === SOURCES.gw)
           sums.add([bucket, group.project_id, group.provider_id, group.model_id, ...counts]);

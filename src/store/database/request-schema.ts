@@ -109,6 +109,7 @@ export const sessions = sqliteTable(
     agentId: integer('agent_id').notNull(),
     agentVersionId: integer('agent_version_id').notNull(),
     repoId: integer('repo_id').notNull(),
+    /** 0: only imported usage is of this session. */
     firstAt: integer('first_at').notNull(),
     lastAt: integer('last_at').notNull(),
     requests: integer().notNull().default(0),
@@ -204,4 +205,15 @@ export const usageSums = sqliteTable(
   (table) => [
     primaryKey({ columns: [table.kind, table.projectId, table.start, table.providerId, table.modelId] }),
   ],
+);
+
+/** Calls that were read from agents' session logs, so that none is imported twice. Their figures are in `usage_hours`. */
+export const importedCalls = sqliteTable(
+  'imported_calls',
+  {
+    agentId: integer('agent_id').notNull(),
+    /** What tells the call apart in the agent's logs. */
+    call: text().notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.agentId, table.call] })],
 );

@@ -4,7 +4,7 @@ import type { Db } from '../database/open.ts';
 import { conditionsOf } from '../requests/find-requests.ts';
 import { MODEL_NAME } from './by-name.ts';
 import { addFigures, byCost, SUMS, type UsageFigures, type UsageRow } from './figures.ts';
-import type { Grouping, UsageConditions } from './query.ts';
+import type { Grouping, UsageQuery } from './query.ts';
 
 /** What usage is by whose program, repository, session, agent or key isn't known. */
 export const UNKNOWN = 'unknown';
@@ -28,7 +28,7 @@ export interface GroupedSpan {
   from: number;
   to: number;
   groups: readonly Grouping[];
-  conditions: UsageConditions;
+  conditions: Omit<UsageQuery, 'from' | 'to' | 'groupBy'>;
 }
 
 /** Usage by one or two things of the requests that match. Reads the rollups, or the records where a status matters. */
@@ -80,12 +80,13 @@ function namer(db: Db, calendar: Calendar, grouping: Grouping): (group: Group) =
 }
 
 /** SQL for the rows of a span that match. */
-function rowsOf(db: Db, { from, to, conditions }: GroupedSpan): string {
+function rowsOf(db: Db, { from, to, conditions: { source, ...conditions } }: GroupedSpan): string {
+  const counted = source === 'all' ? undefined : (source ?? 'gw');
   const where = (filter: Parameters<typeof conditionsOf>[1]) =>
-    ['TRUE', ...conditionsOf(db, filter)].join(' AND ');
+    ['TRUE', ...conditionsOf(db, { ...filter, source: counted })].join(' AND ');
   if (conditions.status === undefined && conditions.outcomes === undefined)
-    return `SELECT * FROM usage WHERE ${where({ ...conditions, source: 'gw' })} AND bucket >= ${from} AND bucket < ${to}`;
-  const matching = where({ ...conditions, source: 'gw', since: from, until: to });
+    return `SELECT * FROM usage WHERE ${where(conditions)} AND bucket >= ${from} AND bucket < ${to}`;
+  const matching = where({ ...conditions, since: from, until: to });
   return `SELECT ${FIGURES_OF_RECORD} FROM requests WHERE ${matching}
     UNION ALL SELECT ${FIGURES_OF_RECORD} FROM journal WHERE state > 0 AND ${matching}`;
 }

@@ -1,3 +1,4 @@
+import type { Source } from '../ledger/record.ts';
 import type { RequestFilter } from '../requests/find-requests.ts';
 
 export const GROUPINGS = ['day', 'model', 'project', 'process', 'repo', 'session', 'agent', 'key'] as const;
@@ -22,6 +23,10 @@ export function groupingsOf(groupBy: GroupBy): Grouping[] {
   return groupBy.split(',') as Grouping[];
 }
 
+/** Whose usage a report counts: what came through gw, what was imported from logs of agents, or both. */
+export const USAGE_SOURCES = ['gw', 'imported', 'all'] as const satisfies readonly (Source | 'all')[];
+export type UsageSource = (typeof USAGE_SOURCES)[number];
+
 /**
  * Which requests a report counts, a model by what served them. With a status or outcomes, only requests whose records are
  * kept are counted.
@@ -32,6 +37,8 @@ export type UsageConditions = Pick<
 >;
 
 export interface UsageQuery extends UsageConditions {
+  /** Default: `gw`. Imported usage has no status. */
+  source?: Exclude<UsageSource, 'gw'> | undefined;
   /** Inclusive local days, YYYY-MM-DD. */
   from: string;
   to: string;

@@ -42,15 +42,15 @@ export function listSessions(db: Db, { id, projectId, agent, since, limit }: Ses
   const select = db.prepare<[Record<string, string | number | null>], Session>(
     `WITH j AS MATERIALIZED (SELECT session_id, count(*) AS n, sum(outcome = ${OUTCOMES.blocked}) AS blocked,
        sum(input_tokens) AS input, sum(cached_input_tokens) AS cached, sum(cache_write_tokens) AS written,
-       sum(output_tokens) AS output, sum(cost_nano_usd) AS cost, max(id) / 4096 + 1735689600000 AS last,
-       max(repo_id) AS repo FROM journal
+       sum(output_tokens) AS output, sum(cost_nano_usd) AS cost, min(id) / 4096 + 1735689600000 AS first,
+       max(id) / 4096 + 1735689600000 AS last, max(repo_id) AS repo FROM journal
        WHERE state > 0 AND source = ${SOURCES.gw} AND session_id <> 0 GROUP BY session_id),
      found AS (SELECT id FROM (SELECT s.id FROM sessions s
-         WHERE ${WHERE} AND (@since IS NULL OR s.last_at >= @since) ORDER BY s.last_at DESC LIMIT @limit)
+         WHERE ${WHERE} AND s.last_at > 0 AND (@since IS NULL OR s.last_at >= @since) ORDER BY s.last_at DESC LIMIT @limit)
        UNION SELECT s.id FROM j JOIN sessions s ON s.id = j.session_id
          WHERE ${WHERE} AND (@since IS NULL OR j.last >= @since))
      SELECT s.external_id AS id, a.name AS agent, v.name AS agentVersion, p.name AS project, r.name AS repo,
-       s.first_at AS firstAt, max(s.last_at, coalesce(j.last, 0)) AS lastAt, s.requests + coalesce(j.n, 0) AS requests,
+       iif(s.first_at = 0, j.first, s.first_at) AS firstAt, max(s.last_at, coalesce(j.last, 0)) AS lastAt, s.requests + coalesce(j.n, 0) AS requests,
        s.blocked_requests + coalesce(j.blocked, 0) AS blockedRequests,
        s.input_tokens + coalesce(j.input, 0) AS inputTokens,
        s.cached_input_tokens + coalesce(j.cached, 0) AS cachedInputTokens,

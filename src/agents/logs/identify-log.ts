@@ -1,0 +1,21 @@
+import type { AgentLog } from './logged-call.ts';
+import { readLines } from './read-lines.ts';
+
+/** Lines that are looked at: the first ones may be of any agent. */
+const MAX_LINES = 1_000;
+
+/** Which of these agents has written a file, by its content. Rejects for a file that can't be read. */
+export async function identifyLog<Agent extends { log?: AgentLog }>(
+  path: string,
+  agents: readonly Agent[],
+): Promise<Agent | undefined> {
+  let lines = 0;
+  let found: Agent | undefined;
+  const onLine = (line: Buffer | undefined) => {
+    if (found || ++lines > MAX_LINES || !line) return;
+    const text = line.toString();
+    found = agents.find(({ log }) => log?.recognizes(text, path));
+  };
+  await readLines(path, { onLine, isOver: () => found !== undefined || lines > MAX_LINES });
+  return found;
+}

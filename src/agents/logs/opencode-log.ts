@@ -1,0 +1,86 @@
+import { basename, join } from 'node:path';
+import { NO_USAGE } from '../../usage.ts';
+import { countField, field, textField } from './fields.ts';
+import type { AgentLog, LoggedCall } from './logged-call.ts';
+import type { LineReader } from './read-lines.ts';
+
+/**
+ * The sessions of opencode, as version 1.18 writes them, and of its forks: a SQLite database with a row of JSON for each
+ * message. Requests for a session's title are not in it, nor are the provider's ids.
+ */
+export function opencodeLog(name: 'opencode' | 'kilo'): AgentLog {
+  return {
+    folders: ({ home, env }) => [join(env.XDG_DATA_HOME || join(home, '.local/share'), name)],
+    // A test build has a database of its own: `opencode-dev.db`.
+    isLog: (fileName) => fileName.startsWith(name) && fileName.endsWith('.db'),
+    markers: ['"assistant"'],
+    recognizes: (line, path) =>
+      line.startsWith('SQLite format 3') && basename(path).startsWith('kilo') === (name === 'kilo'),
+    readLines: readMessages,
+    createParser: () => ({ parse: parseMessage }),
+  };
+}
+
+interface Row {
+  id: string;
+  session: string;
+  version: string | null;
+  folder: string | null;
+  data: unknown;
+}
+
+/** A fork's copies come first: of two reports of a call, the second one stands. */
+const MESSAGES = `SELECT m.id, m.session_id AS session, s.version, s.directory AS folder, m.data
+  FROM message m LEFT JOIN session s ON s.id = m.session_id ORDER BY m.rowid DESC`;
+
+/** Reads each message as a line: an object with the row's columns, and the message as it is stored. */
+const readMessages: LineReader = async (path, { onLine, onBytes, isOver = () => false }) => {
+  const { default: Database } = await import('better-sqlite3');
+  const db = new Database(path, { readonly: true, fileMustExist: true });
+  try {
+    for (const { data, ...head } of db.prepare<[], Row>(MESSAGES).iterate()) {
+      if (isOver()) return false;
+      const line = Buffer.from(`${JSON.stringify(head).slice(0, -1)},"message":${data}}`);
+      onLine(line);
+      onBytes?.(line.length);
+    }
+    return true;
+  } finally {
+    db.close();
+  }
+};
+
+function parseMessage(text: string): LoggedCall | undefined {
+  const row: unknown = JSON.parse(text);
+  const message = field(row, 'message');
+  const tokens = field(message, 'tokens');
+  const time = field(message, 'time');
+  // A running message has no end, and not all of its tokens.
+  const at = countField(time, 'completed');
+  if (textField(message, 'role') !== 'assistant' || at === 0) return undefined;
+  const cached = countField(field(tokens, 'cache'), 'read');
+  const written = countField(field(tokens, 'cache'), 'write');
+  const reasoningTokens = countField(tokens, 'reasoning');
+  const usage = {
+    ...NO_USAGE,
+    inputTokens: countField(tokens, 'input') + cached + written,
+    cachedInputTokens: cached,
+    cacheWriteTokens: written,
+    outputTokens: countField(tokens, 'output') + reasoningTokens,
+    reasoningTokens,
+  };
+  if (usage.inputTokens + usage.outputTokens === 0) return undefined;
+  return {
+    // A fork has copies under new ids.
+    key: `${countField(time, 'created')} ${at} ${usage.inputTokens} ${usage.outputTokens}`,
+    messageId: '',
+    requestId: '',
+    sessionId: textField(row, 'session'),
+    agentVersion: textField(row, 'version'),
+    provider: textField(message, 'providerID'),
+    model: textField(message, 'modelID'),
+    at,
+    usage,
+    cwd: textField(field(message, 'path'), 'cwd') || textField(row, 'folder'),
+  };
+}

@@ -1,0 +1,109 @@
+import { repositoryOf } from '../../attribution/repository.ts';
+import { type ReadImport, readImport } from '../../insight/imports/read-imports.ts';
+import { createListPrice } from '../../insight/list-price.ts';
+import { type NanoUsd, usdNumber } from '../../money.ts';
+import type { Reader } from '../../reading/reader.ts';
+import { DEFAULT_PROJECT } from '../../store/accounts/project.ts';
+import { findProject } from '../../store/accounts/projects.ts';
+import { readForgottenUsage } from '../../store/archive/forgotten-usage.ts';
+import { type ImportedCall, importUsage } from '../../store/archive/import-usage.ts';
+import type { Db } from '../../store/database/open.ts';
+import { type Context, homeOf } from '../context.ts';
+import { withLocalGateway } from '../local-gateway.ts';
+import type { Progress } from './progress.ts';
+import { type LogSource, sourceName } from './sources.ts';
+
+/** A row of `gw import --json`: calls, where no unit is named. */
+export interface ImportRow {
+  source: string;
+  files: number;
+  lines: number;
+  damaged_lines: number;
+  imported: number;
+  already_imported: number;
+  already_in_ledger: number;
+  /** Those of the imported whose price is unknown. */
+  unpriced: number;
+  cost_usd: number;
+  cost_nano_usd: number;
+  /** Sessions of the imported calls. */
+  sessions: number;
+  damaged: { file: string; lines: readonly number[] }[];
+  unread_files: string[];
+}
+
+interface ReadSourceOptions {
+  reader: Reader;
+  db: Db;
+  /** UTC milliseconds. */
+  since: number;
+  isOver?: () => boolean;
+  onProgress?: (share: number) => void;
+}
+
+/** Reads what did not come through gw. Undefined for an agent without logs. */
+export async function readSource(
+  context: Context,
+  { agent, files }: LogSource,
+  { reader, db, ...options }: ReadSourceOptions,
+): Promise<ReadImport | undefined> {
+  const forgotten = readForgottenUsage(db);
+  return readImport(agent, reader, {
+    ...options,
+    env: context.env,
+    home: homeOf(context),
+    files,
+    now: context.clock.now(),
+    priceOf: createListPrice(await reader.prices()),
+    repositoryOf,
+    isForgotten: ({ sessionId, at }) => forgotten(sessionId, at),
+  });
+}
+
+/** Imports what did not come through gw, and has not been imported. Undefined for an agent without logs. */
+export async function importSource(
+  context: Context,
+  source: LogSource,
+  progress: Progress,
+): Promise<ImportRow | undefined> {
+  return withLocalGateway(context, async ({ reader }, db) => {
+    const { title } = source.agent;
+    const onProgress = (share: number) => progress.show(`reading the logs of ${title}`, share);
+    const found = await readSource(context, source, { reader, db, since: 0, onProgress });
+    if (!found) return undefined;
+    const added = await importUsage(db, found.calls, {
+      projectId: findProject(db, DEFAULT_PROJECT),
+      onProgress: (done) => progress.show(`importing those of ${title}`, done / found.calls.length),
+    });
+    return rowOf(source, found, added);
+  });
+}
+
+function rowOf(
+  { agent }: LogSource,
+  { reading, calls, inLedger }: ReadImport,
+  added: readonly ImportedCall[],
+): ImportRow {
+  const nanoUsd = sumOf(added);
+  const damaged = [...reading.damaged].map(([file, lines]) => ({ file, lines }));
+  return {
+    source: sourceName(agent),
+    files: reading.files,
+    lines: reading.lines,
+    damaged_lines: damaged.reduce((sum, { lines }) => sum + lines.length, 0),
+    imported: added.length,
+    already_imported: calls.length - added.length,
+    already_in_ledger: inLedger,
+    unpriced: added.filter(({ costNanoUsd }) => costNanoUsd === undefined).length,
+    cost_usd: usdNumber(nanoUsd),
+    cost_nano_usd: nanoUsd,
+    sessions: new Set(added.map(({ session }) => session)).size,
+    damaged,
+    unread_files: [...reading.unread],
+  };
+}
+
+/** What calls cost together, as far as their prices are known. */
+export function sumOf(calls: readonly ImportedCall[]): NanoUsd {
+  return calls.reduce((sum, { costNanoUsd }) => sum + (costNanoUsd ?? 0), 0);
+}

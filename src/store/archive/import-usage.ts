@@ -1,0 +1,151 @@
+import type { NanoUsd } from '../../money.ts';
+import type { TokenUsage } from '../../usage.ts';
+import { createNames } from '../database/names.ts';
+import type { Db } from '../database/open.ts';
+import { inTransaction } from '../database/write.ts';
+import { SOURCES } from '../ledger/record.ts';
+import { createUsageRows, DIMS } from './rollups.ts';
+import { bucketOf } from './usage-bucket.ts';
+import { COUNTERS, type Counter } from './usage-sums.ts';
+
+/** A model call that an agent logged and that did not come through gw. */
+export interface ImportedCall {
+  /** Tells it apart in the agent's logs. */
+  key: string;
+  agent: string;
+  agentVersion: string;
+  session: string;
+  repo: string;
+  /** '' where it isn't known. */
+  provider: string;
+  model: string;
+  /** UTC milliseconds. */
+  at: number;
+  usage: TokenUsage;
+  /** Undefined: its price is unknown. */
+  costNanoUsd: NanoUsd | undefined;
+}
+
+/** Calls written in one transaction: about 5 ms, which requests of a running daemon wait for. */
+const BATCH = 500;
+/** As `names`, whose ids sessions are found by. */
+const MAX_LENGTH = 200;
+
+/**
+ * Adds calls to the usage of a project, marked as imported. No budget and no other report counts them. Returns those that
+ * were new. `onProgress` gets the number of calls that are done.
+ */
+export async function importUsage(
+  db: Db,
+  calls: readonly ImportedCall[],
+  { projectId, onProgress }: { projectId: number; onProgress?: (done: number) => void },
+): Promise<ImportedCall[]> {
+  const added: ImportedCall[] = [];
+  for (let start = 0; start < calls.length; start += BATCH) {
+    const batch = calls.slice(start, start + BATCH);
+    added.push(...inTransaction(db, () => addBatch(db, batch, projectId)));
+    onProgress?.(start + batch.length);
+    // A running daemon may write in between.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return added;
+}
+
+/** Those of the calls that are not imported yet. */
+export function notImported(db: Db, calls: readonly ImportedCall[]): ImportedCall[] {
+  const select = db
+    .prepare<[string, string], number>(
+      'SELECT 1 FROM imported_calls WHERE agent_id = (SELECT id FROM names WHERE name = ?) AND call = ?',
+    )
+    .pluck();
+  return calls.filter(({ agent, key }) => select.get(agent, key) === undefined);
+}
+
+interface UsageRow {
+  at: number;
+  dims: number[];
+  counts: number[];
+}
+
+function addBatch(db: Db, calls: readonly ImportedCall[], projectId: number): ImportedCall[] {
+  const names = createNames(db);
+  const sessionOf = createSessionIds(db, projectId);
+  const markImported = db.prepare<[number, string]>(
+    'INSERT INTO imported_calls (agent_id, call) VALUES (?, ?) ON CONFLICT DO NOTHING',
+  );
+  const rows = new Map<string, UsageRow>();
+  const added = calls.filter((call) => {
+    const agent_id = names.idOf(call.agent);
+    if (markImported.run(agent_id, call.key).changes === 0) return false;
+    const repo_id = names.idOf(call.repo);
+    const columns = {
+      source: SOURCES.imported,
+      project_id: projectId,
+      provider_id: names.idOf(call.provider),
+      model_id: names.idOf(call.model),
+      key_id: 0,
+      agent_id,
+      repo_id,
+      process_id: 0,
+      session_id: sessionOf(call.session, [agent_id, names.idOf(call.agentVersion), repo_id]),
+    };
+    addTo(rows, call, columns);
+    return true;
+  });
+  const usage = createUsageRows(db);
+  for (const { at, dims, counts } of rows.values()) usage.add(at, dims, counts);
+  return added;
+}
+
+function addTo(
+  rows: Map<string, UsageRow>,
+  call: ImportedCall,
+  columns: Record<(typeof DIMS)[number], number>,
+): void {
+  const dims = DIMS.map((name) => columns[name]);
+  const counters = countersOf(call);
+  const counts = COUNTERS.map((name) => counters[name] ?? 0);
+  const key = `${bucketOf(call.at)} ${dims.join(' ')}`;
+  const row = rows.get(key);
+  if (row) row.counts = row.counts.map((count, i) => count + (counts[i] ?? 0));
+  else rows.set(key, { at: call.at, dims, counts });
+}
+
+function countersOf({ usage, costNanoUsd }: ImportedCall): Partial<Record<Counter, number>> {
+  return {
+    requests: 1,
+    unpriced_requests: costNanoUsd === undefined ? 1 : 0,
+    input_tokens: usage.inputTokens,
+    cached_input_tokens: usage.cachedInputTokens,
+    cache_write_tokens: usage.cacheWriteTokens + usage.cacheWrite1hTokens,
+    output_tokens: usage.outputTokens,
+    reasoning_tokens: usage.reasoningTokens,
+    cost_nano_usd: costNanoUsd ?? 0,
+  };
+}
+
+/** Finds sessions, and adds those that gw has not seen: without times, they are in no list. */
+function createSessionIds(db: Db, projectId: number) {
+  const select = db
+    .prepare<[string, number, number], number>(
+      'SELECT id FROM sessions WHERE external_id = ? AND project_id = ? AND agent_id = ?',
+    )
+    .pluck();
+  const insert = db.prepare<[string, ...number[]]>(
+    `INSERT INTO sessions (external_id, project_id, agent_id, agent_version_id, repo_id, first_at, last_at)
+     VALUES (?, ?, ?, ?, ?, 0, 0)`,
+  );
+  const ids = new Map<string, number>();
+  return (session: string, names: [agentId: number, agentVersionId: number, repoId: number]): number => {
+    if (session === '') return 0;
+    const text = session.slice(0, MAX_LENGTH);
+    const [agentId] = names;
+    const key = `${agentId} ${text}`;
+    const id =
+      ids.get(key) ??
+      select.get(text, projectId, agentId) ??
+      Number(insert.run(text, projectId, ...names).lastInsertRowid);
+    ids.set(key, id);
+    return id;
+  };
+}
