@@ -24,7 +24,7 @@ export function createProgress(context: Context): Progress {
       const now = clock.monotonic();
       if (now - drawnAt < EVERY_MS) return;
       drawnAt = now;
-      const percent = `${Math.floor(share * 100)} %`.padStart(5);
+      const percent = `${Math.floor(share * 100)} %`.padStart(6);
       stderr.write(`\r${palette.accent(gauge(share, WIDTH, symbols))}${percent}  ${what}\x1b[K`);
     },
     end() {

@@ -5,7 +5,10 @@ import { bucketOf } from './usage-bucket.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Tells of a time of a session whether gw has figures of it without records, which it keeps for a time only. */
+/**
+ * Tells of a time of a session whether gw has figures of that hour, but no records any more, which it keeps for a time
+ * only.
+ */
 export function readForgottenUsage(db: Db): (session: string, at: number) => boolean {
   const oldest = db.prepare<[], number | null>('SELECT min(id) FROM request_log').pluck().get();
   const until = oldest ? timeOfRequestId(oldest) : Number.MAX_SAFE_INTEGER;

@@ -1,5 +1,6 @@
-import { copyFileSync, mkdirSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import Database from 'better-sqlite3';
 
 const FIXTURES = join(import.meta.dirname, 'fixtures');
 
@@ -17,6 +18,31 @@ export function addLog(home: string, name: string, folder = folderOf(name)): str
   mkdirSync(dirname(path), { recursive: true });
   copyFileSync(join(FIXTURES, `${name}.jsonl`), path);
   return path;
+}
+
+/** As `addLog`, a log that Codex has compressed. */
+export function addCompressedLog(home: string): string {
+  const path = join(home, CODEX_FOLDER, 'rollout-codex-0.169.0.jsonl.zst');
+  mkdirSync(dirname(path), { recursive: true });
+  copyFileSync(join(FIXTURES, 'codex-0.169.0.jsonl.zst'), path);
+  return path;
+}
+
+/** The database of opencode 1.18.33 after two sessions and a fork of the second one, with one more answer. */
+export function addOpencodeLog(home: string, folder = '.local/share/opencode'): string {
+  const path = join(home, folder, `${folder.includes('kilo') ? 'kilo' : 'opencode'}.db`);
+  mkdirSync(dirname(path), { recursive: true });
+  changeDatabase(path, readFileSync(join(FIXTURES, 'opencode-1.18.33.sql'), 'utf8'));
+  return path;
+}
+
+/** Runs SQL on a database in WAL mode, and leaves it as opencode does. */
+export function changeDatabase(path: string, sql: string): void {
+  const db = new Database(path);
+  db.pragma('journal_mode = WAL');
+  db.pragma('foreign_keys = OFF');
+  db.exec(sql);
+  db.close();
 }
 
 function folderOf(name: string): string {

@@ -1,13 +1,15 @@
 import { appendFileSync, mkdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import Database from 'better-sqlite3';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { CLAUDE_LOG } from '../../../src/agents/logs/claude-log.ts';
 import { CODEX_LOG } from '../../../src/agents/logs/codex-log.ts';
 import type { AgentLog } from '../../../src/agents/logs/logged-call.ts';
+import { opencodeLog } from '../../../src/agents/logs/opencode-log.ts';
 import { type ReadOptions, readLogs } from '../../../src/agents/logs/read-logs.ts';
 import { seededRandom } from '../../support/random.ts';
 import { tmpHome } from '../../support/tmp-home.ts';
-import { addLog, CLAUDE_FOLDER } from './logs.ts';
+import { addCompressedLog, addLog, addOpencodeLog, CLAUDE_FOLDER, changeDatabase } from './logs.ts';
 
 /** Reads the logs of a home with these fixtures. */
 async function read(log: AgentLog, names: string[], options: Partial<ReadOptions> = {}) {
@@ -129,12 +131,93 @@ describe("Codex's logs", () => {
     expect((await readLogs(CODEX_LOG, { home, env, since: 0 })).calls).toHaveLength(3);
   });
 
-  test('that are compressed are named', async () => {
+  test('are read where Codex has compressed them', async () => {
     const home = tmpHome();
-    const path = join(home, '.codex/sessions/rollout-old.jsonl.zst');
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, 'x');
-    expect((await readLogs(CODEX_LOG, { home, env: {}, since: 0 })).unread).toEqual([path]);
+    addCompressedLog(home);
+    const { calls, lines, unread } = await readLogs(CODEX_LOG, { home, env: {}, since: 0 });
+    const plain = await read(CODEX_LOG, ['codex-0.169.0']);
+    expect([calls, lines, unread]).toEqual([plain.calls, plain.lines, []]);
+  });
+
+  test.each([
+    ['of another kind', () => Buffer.from('x')],
+    ['cut short', (whole: Buffer) => whole.subarray(0, 1_000)],
+  ])('that are compressed and %s are named', async (_, damage) => {
+    const home = tmpHome();
+    const path = addCompressedLog(home);
+    writeFileSync(path, damage(readFileSync(path)));
+    const { unread } = await readLogs(CODEX_LOG, { home, env: {}, since: 0 });
+    expect(unread).toEqual([path]);
+  });
+});
+
+describe("opencode's database", () => {
+  const readDatabase = (home: string, since = 0) =>
+    readLogs(opencodeLog('opencode'), { home, env: {}, since });
+
+  test('has each answer once, in the session that it was given in', async () => {
+    const home = tmpHome();
+    addOpencodeLog(home);
+    const { calls, files, lines, damaged } = await readDatabase(home);
+    expect([files, lines, damaged.size]).toEqual([1, 8, 0]);
+    expect(calls.map(({ sessionId, model }) => [sessionId.slice(0, 12), model])).toEqual([
+      ['ses_dfa980b6', 'gpt-5.2'],
+      // The fork has a copy of it.
+      ['ses_dfa97f24', 'claude-sonnet-4-5'],
+      ['ses_dfa932b0', 'gpt-5.2'],
+    ]);
+    expect(calls[0]).toMatchObject({
+      agentVersion: '1.18.33',
+      provider: 'openai',
+      usage: { inputTokens: 1_202, cachedInputTokens: 200, outputTokens: 50, reasoningTokens: 20 },
+      cwd: '/home/me/shop',
+    });
+    expect(calls[1]?.usage).toMatchObject({
+      inputTokens: 904,
+      cachedInputTokens: 500,
+      cacheWriteTokens: 300,
+      outputTokens: 40,
+    });
+  });
+
+  test('is read beside a running opencode, whose newest rows are in the log of the database', async () => {
+    const home = tmpHome();
+    const path = addOpencodeLog(home);
+    const running = new Database(path);
+    onTestFinished(() => void running.close());
+    utimesSync(path, new Date(0), new Date(0));
+    running.exec(
+      "UPDATE message SET data = replace(data, '1006', '2006') WHERE id = 'msg_2056cde4b001BpyttJ9lgUmej0'",
+    );
+    const { calls } = await readDatabase(home, Date.parse('2026-11-22T22:40:00Z'));
+    expect(calls.map(({ usage }) => usage.inputTokens)).toEqual([2_206]);
+  });
+
+  test('may have running and damaged messages', async () => {
+    const home = tmpHome();
+    const path = addOpencodeLog(home);
+    changeDatabase(
+      path,
+      `UPDATE message SET data = replace(data, '"completed"', '"begun"') WHERE id = 'msg_20567fbfa001LYlNhGKClptA9s';
+       UPDATE message SET data = substr(data, 1, 200) WHERE id = 'msg_2056cde4b001BpyttJ9lgUmej0';`,
+    );
+    const { calls, damaged } = await readDatabase(home);
+    expect(calls).toHaveLength(1);
+    expect([...damaged]).toEqual([[path, [1]]]);
+  });
+
+  test('of a version that gw does not know is named', async () => {
+    const home = tmpHome();
+    const path = addOpencodeLog(home);
+    changeDatabase(path, 'ALTER TABLE message RENAME TO messages');
+    expect((await readDatabase(home)).unread).toEqual([path]);
+  });
+
+  test("has the same form in Kilo Code's folder", async () => {
+    const home = tmpHome();
+    addOpencodeLog(home, 'data/kilo');
+    const env = { XDG_DATA_HOME: join(home, 'data') };
+    expect((await readLogs(opencodeLog('kilo'), { home, env, since: 0 })).calls).toHaveLength(3);
   });
 });
 
@@ -147,7 +230,7 @@ describe('reading logs', () => {
     appendFileSync(path, `${answer.slice(0, 200)}\n\0\0\0\n\n${answer.replace('"usage":{', '"usage":')}\r\n`);
     const { calls, damaged, lines } = await readLogs(CLAUDE_LOG, { home, env: {}, since: 0 });
     expect(ids(calls)).toHaveLength(4);
-    expect([...damaged]).toEqual([[path, 3]]);
+    expect([...damaged]).toEqual([[path, [17, 18, 20]]]);
     expect(lines).toBe(16 + 4);
   });
 

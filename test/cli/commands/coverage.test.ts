@@ -159,6 +159,8 @@ describe('gw coverage', () => {
     expect((await report(cli)).report.logs).toEqual([
       { agent: 'codex', files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
       { agent: 'claude', files: 1, lines: 17, damaged_lines: 1, unread_files: [] },
+      { agent: 'opencode', files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
+      { agent: 'kilo', files: 0, lines: 0, damaged_lines: 0, unread_files: [] },
     ]);
     expect((await cli.run(['coverage'])).stdout).toContain('1 damaged line in the logs of Claude Code');
   });
@@ -167,12 +169,12 @@ describe('gw coverage', () => {
     const { code, stdout } = await (await withLogs()).run(['coverage']);
     expect([code, stdout]).toEqual([
       0,
-      expect.stringContaining('No requests in the logs of Codex and Claude Code'),
+      expect.stringContaining('No requests in the logs of Codex, Claude Code, opencode, Kilo Code'),
     ]);
   });
 
   test.each([
-    [['cline'], 2, "gw can't read the logs of Cline. It reads those of codex and claude"],
+    [['cline'], 2, "gw can't read the logs of Cline. It reads those of codex, claude, opencode, kilo"],
     [['cursor'], 5, 'gw knows no agent "cursor"'],
     [['--since', 'soon'], 2, '--since soon is not a time'],
     [['--since', '2027-01-01'], 2, '--since 2027-01-01 is in the future'],
