@@ -2,11 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import type { CoverageReport } from '../../src/insight/coverage/report.ts';
-import type { Script } from '../support/scripts.ts';
-import { either } from '../wire/support/event-scripts.ts';
-import { messageBody, messageStream, text } from '../wire/support/messages-shapes.ts';
-import { completedEvents, messageItem, responseBody } from '../wire/support/responses-shapes.ts';
 import { REAL_AGENTS } from './agents.ts';
+import { numbered } from './numbered.ts';
 import { start } from './programs.ts';
 import { GW, stageFor } from './stage.ts';
 
@@ -20,6 +17,16 @@ const AROUND: Record<string, (url: string) => Record<string, string>> = {
       env: { ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'sk-mine' },
     }),
     'work/.claude/settings.json': '{}',
+  }),
+  opencode: (url) => ({
+    'work/opencode.json': JSON.stringify({
+      provider: { openai: { options: { baseURL: `${url}/v1`, apiKey: 'sk-mine' } } },
+    }),
+  }),
+  kilo: (url) => ({
+    'work/kilo.json': JSON.stringify({
+      provider: { openai: { options: { baseURL: `${url}/v1`, apiKey: 'sk-mine' } } },
+    }),
   }),
 };
 
@@ -77,17 +84,3 @@ test('gw coverage knows the requests of Claude Code that were translated for ano
   expect(total).toMatchObject({ sessions: 1, bypassed_requests: 0 });
   expect(total.covered_requests).toBeGreaterThan(0);
 });
-
-/** A provider that answers "Hello you", each time under another id. */
-function numbered(): Script {
-  let answers = 0;
-  return async (exchange) => {
-    answers++;
-    const own = <T>(value: T): T =>
-      JSON.parse(JSON.stringify(value).replaceAll(/"(msg|resp)_1"/g, `"$1_${answers}"`)) as T;
-    const script = exchange.request.path.includes('/messages')
-      ? either(own(messageBody([text('Hello you')])), own(messageStream([text('Hello you')])))
-      : either(own(responseBody([messageItem('Hello you')])), own(completedEvents(['Hello you'])));
-    await script(exchange);
-  };
-}

@@ -19,26 +19,35 @@ interface ChatRequest {
  * A provider with chat completions only. If the prompt requests it, it calls the program's shell tool and repeats the
  * output; otherwise it answers "Hello you".
  */
-export const agentScript: Script = async (exchange) => {
-  if (!exchange.request.path.startsWith('/v1/chat/completions')) {
-    await respond(404, { 'content-type': 'text/plain' }, '404 page not found')(exchange);
-    return;
-  }
-  const request = JSON.parse((await exchange.body).toString()) as ChatRequest;
-  const text = JSON.stringify(request.messages);
-  const shell = request.tools?.map((tool) => tool.function.name).find((name) => SHELLS.test(name));
-  const hasResult = text.includes('"role":"tool"');
-  const calls = shell !== undefined && text.includes(USE_TOOL) && !hasResult;
-  await (calls
-    ? call(shell)
-    : say(text.includes(COMMAND_OUTPUT) ? `It says ${COMMAND_OUTPUT}` : 'Hello you'))(exchange);
-};
+export const agentScript: Script = agentScriptWith(() => 20);
 
-function say(content: string): Script {
-  return answer({ role: 'assistant', content, refusal: null }, { role: 'assistant', content }, 'stop');
+/** The same, with as many input tokens as it is told of the prompt. */
+export function agentScriptWith(inputTokensOf: (messages: readonly unknown[]) => number): Script {
+  return async (exchange) => {
+    if (!exchange.request.path.startsWith('/v1/chat/completions')) {
+      await respond(404, { 'content-type': 'text/plain' }, '404 page not found')(exchange);
+      return;
+    }
+    const request = JSON.parse((await exchange.body).toString()) as ChatRequest;
+    const text = JSON.stringify(request.messages);
+    const shell = request.tools?.map((tool) => tool.function.name).find((name) => SHELLS.test(name));
+    const hasResult = text.includes('"role":"tool"');
+    const calls = shell !== undefined && text.includes(USE_TOOL) && !hasResult;
+    const inputTokens = inputTokensOf(request.messages ?? []);
+    await (calls
+      ? call(shell, inputTokens)
+      : say(text.includes(COMMAND_OUTPUT) ? `It says ${COMMAND_OUTPUT}` : 'Hello you', inputTokens))(
+      exchange,
+    );
+  };
 }
 
-function call(name: string): Script {
+function say(content: string, inputTokens: number): Script {
+  const delta = { role: 'assistant', content };
+  return answer({ ...delta, refusal: null }, delta, 'stop', inputTokens);
+}
+
+function call(name: string, inputTokens: number): Script {
   // The tool's parameters differ from program to program.
   const args = { command: COMMAND, cmd: COMMAND, commands: [COMMAND], description: 'Run it' };
   const only = /^run_commands?$/.test(name)
@@ -48,11 +57,16 @@ function call(name: string): Script {
       : { command: COMMAND, description: args.description };
   const tool = { id: 'call_1', type: 'function', function: { name, arguments: JSON.stringify(only) } };
   const message = { role: 'assistant', content: null, refusal: null, tool_calls: [tool] };
-  return answer(message, { role: 'assistant', tool_calls: [{ index: 0, ...tool }] }, 'tool_calls');
+  return answer(
+    message,
+    { role: 'assistant', tool_calls: [{ index: 0, ...tool }] },
+    'tool_calls',
+    inputTokens,
+  );
 }
 
-function answer(message: object, delta: object, finish_reason: string): Script {
-  const usage = usageOf(20, 5);
+function answer(message: object, delta: object, finish_reason: string, inputTokens: number): Script {
+  const usage = usageOf(inputTokens, 5);
   const chunks: object[] = [
     chunkBody('test-model', { delta }),
     chunkBody('test-model', { finish_reason }),
