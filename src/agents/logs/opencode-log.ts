@@ -33,7 +33,10 @@ interface Row {
 const MESSAGES = `SELECT m.id, m.session_id AS session, s.version, s.directory AS folder, m.data
   FROM message m LEFT JOIN session s ON s.id = m.session_id ORDER BY m.rowid DESC`;
 
-/** Reads each message as a line: an object with the row's columns, and the message as it is stored. */
+/**
+ * Reads each message as a line: an object with the row's columns, and the message as it is stored. SQLite may leave its
+ * `-shm` file and an empty `-wal` beside the database, as opencode does.
+ */
 const readMessages: LineReader = async (path, { onLine, onBytes, isOver = () => false }) => {
   const { default: Database } = await import('better-sqlite3');
   const db = new Database(path, { readonly: true, fileMustExist: true });

@@ -71,7 +71,13 @@ async function run(context: Context, options: Options): Promise<void> {
     else if (options.csv) say(context, usageCsv(report));
     else {
       const charts = await readCharts(reader, filter, report);
-      tell(context, usageTable(report, terminalOf(context.stdout, context.env, options), charts));
+      tell(
+        context,
+        usageTable(report, terminalOf(context.stdout, context.env, options), {
+          ...charts,
+          source: filter.source,
+        }),
+      );
     }
   });
 }

@@ -1,6 +1,6 @@
 import { formatUsd } from '../../money.ts';
 import type { UsageView } from '../../reading/schemas.ts';
-import { type GroupBy, groupingsOf } from '../../store/reports/query.ts';
+import { type GroupBy, groupingsOf, type UsageSource } from '../../store/reports/query.ts';
 import { bar } from '../../terminal/bars.ts';
 import { fitPoints, peakOf, sparkline } from '../../terminal/chart.ts';
 import { count, plural, tokens } from '../../terminal/numbers.ts';
@@ -18,25 +18,41 @@ export interface UsageCharts {
   parts?: readonly UsageRow[];
   /** Daily costs, by row key. */
   trends?: ReadonlyMap<string, readonly number[]> | undefined;
+  /** Default: what came through gw. */
+  source?: UsageSource | undefined;
 }
+
+/** The first word of the title, and what to do where there is nothing. */
+const SOURCES: Record<UsageSource, { what: string; nothing: readonly string[] }> = {
+  gw: {
+    what: 'Usage',
+    nothing: ['No requests yet. To point a client at gw:', '  gw start', '  eval "$(gw env)"'],
+  },
+  imported: {
+    what: 'Imported usage',
+    nothing: ['No imported requests. To read the session logs of coding agents: gw import'],
+  },
+  all: {
+    what: 'Usage with imports',
+    nothing: ['No requests. To point a client at gw: gw env. To read the logs of coding agents: gw import'],
+  },
+};
 
 /** The usage report: a bar of the parts of the total, a table with charts, and remarks on the totals. */
 export function usageTable(
   report: UsageView,
   terminal: Terminal,
-  { parts = [], trends }: UsageCharts = {},
+  { parts = [], trends, source = 'gw' }: UsageCharts = {},
 ): string {
   const { bold, dim } = terminal.palette;
   const { total, project_id: project, group_by: groupBy, from, to, timezone } = report;
   const rows = rowsOf(report);
   const whose = project === null ? 'all projects' : `project ${project}`;
   const title = bold(
-    `Usage by ${groupingsOf(groupBy).join(' and ')}, ${from} to ${to} (${timezone}), ${whose}`,
+    `${SOURCES[source].what} by ${groupingsOf(groupBy).join(' and ')}, ${from} to ${to} (${timezone}), ${whose}`,
   );
   if (rows.length === 0) {
-    return [title, '', 'No requests yet. To point a client at gw:', '  gw start', '  eval "$(gw env)"'].join(
-      '\n',
-    );
+    return [title, '', ...SOURCES[source].nothing].join('\n');
   }
   const sum: UsageRow = { key: 'total', ...total };
   const chart = trends ? trendColumn(trends, sum, terminal) : barColumn(rows, sum, terminal);

@@ -147,6 +147,7 @@ describe('gw import', () => {
     expect(code).toBe(0);
     expect(stdout).toContain(`2 damaged lines in ${path}, left out: 17, 18`);
     expect(stdout).toMatch(/claude-code +1 +18 +4 +0 +0 +unpriced/);
+    expect((await cli.run(['usage', '--source', 'imported'])).stdout).toMatch(/^Imported usage by day/);
     expect((await usageOf(cli, 'imported')).total).toMatchObject({
       requests: 4,
       unpriced_requests: 4,
@@ -168,6 +169,9 @@ describe('gw import', () => {
     const cli = await withLogs();
     expect((await cli.run(['import'])).stdout).toContain('Found no session logs');
     expect(await importing(cli)).toEqual([]);
+    expect((await cli.run(['usage', '--source', 'imported'])).stdout).toContain('No imported requests.');
+    const refused = await cli.run(['usage', '--source', 'all', '--status', 'ok']);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('imported usage has none')]);
     expect(await importing(cli, 'codex')).toMatchObject([{ source: 'codex', files: 0, imported: 0 }]);
   });
 
