@@ -15,7 +15,9 @@ export const CLAUDE_LOG: AgentLog = {
     return roots.map((root) => join(root, 'projects'));
   },
   isLog: (name) => name.endsWith('.jsonl'),
-  recognizes: (line) => line.includes('"sessionId"'),
+  recognizes: (line) =>
+    textField(line, 'sessionId') !== '' ||
+    (textField(line, 'type') === 'assistant' && field(line, 'message') !== undefined),
   markers: ['"usage"'],
   createParser: () => ({ parse: parseLine }),
 };

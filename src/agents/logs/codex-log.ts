@@ -13,7 +13,7 @@ export const CODEX_LOG: AgentLog = {
     return [join(root, 'sessions'), join(root, 'archived_sessions')];
   },
   isLog: (name) => name.startsWith('rollout-') && /\.jsonl(\.zst)?$/.test(name),
-  recognizes: (line) => line.includes('"payload"'),
+  recognizes: (line) => textField(line, 'type') !== '' && field(line, 'payload') !== undefined,
   markers: ['"session_meta"', '"turn_context"', '"token_usage_record"', '"token_count"'],
   createParser,
 };

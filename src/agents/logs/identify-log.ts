@@ -13,9 +13,17 @@ export async function identifyLog<Agent extends { log?: AgentLog }>(
   let found: Agent | undefined;
   const onLine = (line: Buffer | undefined) => {
     if (found || ++lines > MAX_LINES || !line) return;
-    const text = line.toString();
-    found = agents.find(({ log }) => log?.recognizes(text, path));
+    const value = jsonOf(line.toString());
+    found = agents.find(({ log }) => log?.recognizes(value, path));
   };
   await readLines(path, { onLine, isOver: () => found !== undefined || lines > MAX_LINES });
   return found;
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
 }

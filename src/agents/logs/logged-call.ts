@@ -32,8 +32,8 @@ export interface AgentLog {
   /** The folders that may have logs, at any depth. */
   folders(places: LogPlaces): readonly string[];
   isLog(fileName: string): boolean;
-  /** Whether a line is from a log of this agent, in a file of any name. */
-  recognizes(line: string, path: string): boolean;
+  /** Whether a line is from a log of this agent, in a file of any name: JSON, or a text that is none. */
+  recognizes(line: unknown, path: string): boolean;
   /** A line that has none of these texts needs no parsing. */
   markers: readonly string[];
   createParser(): LogParser;

@@ -15,7 +15,9 @@ export function opencodeLog(name: 'opencode' | 'kilo'): AgentLog {
     isLog: (fileName) => fileName.startsWith(name) && fileName.endsWith('.db'),
     markers: ['"assistant"'],
     recognizes: (line, path) =>
-      line.startsWith('SQLite format 3') && basename(path).startsWith('kilo') === (name === 'kilo'),
+      typeof line === 'string' &&
+      line.startsWith('SQLite format 3') &&
+      basename(path).startsWith('kilo') === (name === 'kilo'),
     readLines: readMessages,
     createParser: () => ({ parse: parseMessage }),
   };
