@@ -8,7 +8,7 @@ import { createPruning } from '../../../src/store/database/retention.ts';
 import { inTransaction } from '../../../src/store/database/write.ts';
 import type { RequestRecord } from '../../../src/store/ledger/record.ts';
 import { NO_USAGE } from '../../../src/usage.ts';
-import { addCompressedLog, addLog, addOpencodeLog } from '../../agents/logs/logs.ts';
+import { addCompressedLog, addLog, addOpencodeLog, CLAUDE_FOLDER } from '../../agents/logs/logs.ts';
 import { MODEL, startGateway } from '../../support/gateway.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { type CliHome, cliHome, commandLineOf } from '../cli-home.ts';
@@ -87,6 +87,30 @@ describe('gw import', () => {
       ['claude-code', 0, 2],
     ]);
     expect(await usageOf(cli, 'imported')).toEqual(before);
+  });
+
+  test('counts each call once when two imports of a long log run at the same time', async () => {
+    const cli = await withLogs();
+    const folder = join(cli.paths.home, CLAUDE_FOLDER);
+    mkdirSync(folder, { recursive: true });
+    const lines = Array.from({ length: 1_201 }, (_, i) => ({
+      type: 'assistant',
+      timestamp: new Date(NOW - i * 60_000).toISOString(),
+      sessionId: 's',
+      requestId: `req_${i}`,
+      message: { id: `msg_${i}`, model: 'claude-sonnet-4-5', usage: { input_tokens: 10, output_tokens: i } },
+    }));
+    writeFileSync(join(folder, 'long.jsonl'), lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+    await cli.run(['keys']);
+    const rows = (await Promise.all([importing(cli, 'claude'), importing(cli, 'claude')])).flat();
+    expect(rows.map((row) => row.imported + row.already_imported)).toEqual([1_201, 1_201]);
+    expect(rows.reduce((sum, row) => sum + row.imported, 0)).toBe(1_201);
+    expect((await usageOf(cli, 'imported')).total).toMatchObject({
+      requests: 1_201,
+      input_tokens: 12_010,
+      output_tokens: (1_200 * 1_201) / 2,
+      cost_nano_usd: 12_010 * 3_000 + ((1_200 * 1_201) / 2) * 15_000,
+    });
   });
 
   test('leaves out what came through gw', async () => {
