@@ -1,3 +1,4 @@
+import { aliasLoop, loopMessage } from '../../config/alias-loop.ts';
 import { parseRetention, type Retention } from '../../config/retention.ts';
 import { retiredMessage } from '../../config/retired-settings.ts';
 import { openSettingsFile } from '../../config/save.ts';
@@ -31,6 +32,7 @@ export async function changeSetting(
   const value =
     text === undefined ? undefined : writtenOf(parseSetting(key, () => parse(text, entry?.name ?? '')));
   if (key === 'retention.requests') await confirmShorter(context, value ?? DEFINITIONS[key].default(), yes);
+  if (entry?.map === 'aliases' && text !== undefined) checkAlias(context, entry.name, text);
   if (entry?.map === 'tiers' && text !== undefined) checkTiers(context, entry.name, text);
   makeHome(context.paths);
   const file = await openSettingsFile(context.paths.config);
@@ -47,6 +49,12 @@ async function confirmShorter(context: Context, value: unknown, yes: boolean | u
   if ((next.ms ?? Infinity) >= (present.ms ?? Infinity)) return;
   const loss = `gw deletes the record of each request older than ${next.written} for good (now: ${present.written}); reports keep their figures.`;
   await confirmLoss(context, loss, { yes, scripted: true });
+}
+
+/** Throws if the alias would lead back to itself. */
+function checkAlias(context: Context, name: string, text: string): void {
+  const loop = aliasLoop(name, { ...readSettings(context).settings.aliases, [name]: text });
+  if (loop) throw new SettingError(`aliases.${name}: ${loopMessage(loop)}. See: gw config list`);
 }
 
 /** Deletes from the file what is no setting, or no longer one. */

@@ -70,6 +70,34 @@ describe('gw config', () => {
     expect(stdout.split('\n').filter((line) => line.length > 80)).toEqual([`aliases.strong  ${targets}`]);
   });
 
+  test('set refuses an alias that leads back to itself, and names the loop', async () => {
+    const cli = cliHome();
+    expect((await cli.run(['config', 'set', 'aliases.fast', 'cheap | openai/gpt-5'])).code).toBe(0);
+    expect((await cli.run(['config', 'set', 'aliases.cheap', 'sandbox/echo, small'])).code).toBe(0);
+    expect(await cli.run(['config', 'set', 'aliases.small', 'sandbox/free, fast'])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(
+        'aliases.small: the alias leads back to itself: small > fast > cheap > small',
+      ),
+    });
+    expect((await cli.run(['config', 'get', 'aliases.small'])).code).toBe(5);
+    expect((await cli.run(['config', 'set', 'aliases.own', 'own'])).code).toBe(2);
+    // Its own name means the model there.
+    expect((await cli.run(['config', 'set', 'aliases.gpt-5', 'gpt-5, sandbox/echo'])).code).toBe(0);
+  });
+
+  test('an alias loop that was written into the file is reported with its place, and not used', async () => {
+    const cli = cliHome();
+    writeFileSync(cli.paths.config, '{"aliases":{"a":"b","b":"a","c":"a"}}');
+    const { stdout, stderr } = await cli.run(['config', 'list', '--json']);
+    expect(stderr).toContain(
+      `${cli.paths.config}:1:13: aliases.a: the alias leads back to itself: a > b > a`,
+    );
+    expect(Object.keys(JSON.parse(stdout)).filter((key) => key.startsWith('aliases.'))).toEqual([
+      'aliases.c',
+    ]);
+  });
+
   test('warns about an alias with an unknown provider', async () => {
     const cli = cliHome();
     const { code, stderr } = await cli.run([
