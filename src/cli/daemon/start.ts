@@ -14,6 +14,7 @@ import { isOlder } from '../../version.ts';
 import { writing } from '../../write-fault.ts';
 import { type Context, note } from '../context.ts';
 import { CliError } from '../exit.ts';
+import { noteMissingProviders } from '../providers/missing-providers.ts';
 import { installedService, runAll } from '../service/service.ts';
 import { type Flags, soundSettings } from '../settings.ts';
 import { type Daemon, daemonFlags, findDaemon, isLocked } from './find.ts';
@@ -69,6 +70,7 @@ export async function startDaemon(
   if (retired.length > 0) note(context, `warning: ${ignoredMessage(retired, context.paths.config)}`);
   const exposure = exposureOf(settings, started.daemon.port);
   if (exposure !== undefined) note(context, exposure);
+  await noteMissingProviders(context);
   return started;
 }
 
@@ -92,6 +94,7 @@ export async function replaceDaemon(
   const { settings } = soundSettings(context, flags);
   const port = settings.port === 0 ? { port: `${old.port}` } : {};
   const { daemon } = await launch(context, { ...flags, ...port }, { old, insecureHome });
+  await noteMissingProviders(context);
   return daemon;
 }
 

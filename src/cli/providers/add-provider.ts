@@ -6,6 +6,7 @@ import { announceChange } from '../config/announce-change.ts';
 import type { Context } from '../context.ts';
 import { CliError, EXIT, usageError } from '../exit.ts';
 import { askHidden, canAsk, readSecret } from '../input/prompt.ts';
+import { refuseOwnAddress } from './own-address.ts';
 
 export interface AddOptions {
   baseUrl?: string;
@@ -30,6 +31,8 @@ export async function addProvider(context: Context, name: string, options: AddOp
   if (options.key !== undefined) throw keyOnCommandLine(name);
   const preset = Object.hasOwn(PRESETS, name) ? PRESETS[name] : undefined;
   checkAddress(name, preset, options.baseUrl);
+  const baseUrl = options.baseUrl ?? preset?.baseUrl;
+  if (baseUrl !== undefined) await refuseOwnAddress(context, name, baseUrl);
   const source = await keySourceOf(context, name, preset, options);
   makeHome(context.paths);
   const credentials = await openSettingsFile(context.paths.credentials);

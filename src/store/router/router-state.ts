@@ -1,7 +1,10 @@
 import type { Db } from '../database/open.ts';
 
-/** The parts of the router's state that survive restarts, a row each. The numbers are stored: never renumber. */
-const ROWS = { health: 1, conversations: 2 } as const;
+/**
+ * The parts of the router's state that survive restarts, a row each; `environment` has the providers that were found in
+ * the environment at the last start. The numbers are stored: never renumber.
+ */
+const ROWS = { health: 1, conversations: 2, environment: 3 } as const;
 export type RouterPart = keyof typeof ROWS;
 
 export interface RouterStateStore {

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { headerOf } from '../../support/http-message.ts';
 import { modelList, status } from '../../support/scripts.ts';
@@ -54,9 +55,24 @@ describe('gw providers add', () => {
     expect(stderr).toContain('gw providers add openai --stdin < FILE');
   });
 
+  test('refuses the name under which a reverse proxy serves this gw', async () => {
+    const cli = cliHome();
+    await cli.run(['config', 'set', 'server.allowed_hosts', 'gw.example.com']);
+    const added = await cli.run(['providers', 'add', 'mine', '--base-url', 'https://gw.example.com/v1']);
+    expect(added).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('server.allowed_hosts names it'),
+    });
+  });
+
   test.each([
     [['nobody'], 2, 'add --base-url URL'],
     [['azure'], 2, 'every account at azure has its own base URL'],
+    [['mine', '--base-url', 'http://localhost:4747/v1'], 2, 'is this gw itself'],
+    [['mine', '--base-url', 'http://127.8.9.1:4747/v1'], 2, 'is this gw itself'],
+    [['mine', '--base-url', 'http://[::ffff:127.0.0.1]:4747/v1'], 2, 'is this gw itself'],
+    [['mine', '--base-url', 'http://0.0.0.0:4747/v1'], 2, 'is this gw itself'],
+    [['mine', '--base-url', `http://${hostname()}:4747/v1`], 2, 'is this gw itself'],
     [['mine', '--base-url', 'ftp://x'], 2, '"ftp://x" is not an http(s) URL'],
     [['Mine', '--base-url', 'http://x'], 2, '"Mine" is not a valid provider name'],
     [['sandbox'], 2, 'the built-in provider'],
@@ -65,7 +81,7 @@ describe('gw providers add', () => {
     [['openai', '--key-env', 'sk-secret-4'], 2, '--key-env takes the name of an environment variable'],
     [['openai', '--stdin', '--key-env', 'X'], 2, 'cannot be used with'],
   ])('%j exits with %i', async (args, code, message) => {
-    const result = await cliHome().run(['providers', 'add', ...args]);
+    const result = await cliHome().run(['providers', 'add', ...args], { env: { GW_PORT: '4747' } });
     expect(result.code).toBe(code);
     expect(result.stderr).toContain(message);
     expect(result.stderr).not.toContain('sk-secret');
