@@ -41,6 +41,15 @@ export interface LibraryModel {
   datedPrices: readonly ConditionalPrice[];
 }
 
+/** The names of a provider's models with a price, and those of its makers; empty for a provider of the user's own. */
+export function libraryModelNames(providerName: string): string[] {
+  const providerId = LIBRARY_PROVIDERS.get(providerName);
+  const { findProvider } = library();
+  const provider = providerId === undefined ? undefined : findProvider({ providerId });
+  const makers = (provider?.fallback_model_providers ?? []).map((id) => findProvider({ providerId: id }));
+  return [provider, ...makers].flatMap((each) => (each?.models ?? []).map(({ id }) => id));
+}
+
 /** The model that the library matches to the name, with its prices at `atMs`. */
 export function findInLibrary(providerName: string, model: string, atMs: number): LibraryModel | undefined {
   const providerId = LIBRARY_PROVIDERS.get(providerName);

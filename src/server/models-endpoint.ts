@@ -96,7 +96,7 @@ async function listModels(
   const short = [...Object.keys(aliases), ...all.flatMap(({ models }) => models.map(({ id }) => id))];
   const named = new Map(full.map((model) => [model.id, model]));
   for (const name of new Set(short)) {
-    const model = named.has(name) ? undefined : modelByShortName(context, name);
+    const model = named.has(name) ? undefined : (modelByShortName(context, name) ?? idleAlias(aliases, name));
     if (model) named.set(name, model);
   }
   const data = [...named.values()];
@@ -113,7 +113,17 @@ function modelByShortName({ lists, catalog, aliases, find }: ModelsContext, name
   // A name such as `openai/gpt-5` is one of OpenRouter's own, but means the provider `openai` where there is one.
   if (!target || (target.model !== name && !Object.hasOwn(aliases, name))) return undefined;
   const { provider, model } = target;
-  return { ...modelOf(provider, lists.find(provider, model) ?? { id: model, raw: {} }, catalog), id: name };
+  return {
+    ...modelOf(provider, lists.find(provider, model) ?? { id: model, raw: {} }, catalog),
+    ...(Object.hasOwn(aliases, name) ? { alias_for: aliases[name] } : {}),
+    id: name,
+  };
+}
+
+/** An alias that no provider serves now. */
+function idleAlias(aliases: ModelsContext['aliases'], name: string): Model | undefined {
+  if (!Object.hasOwn(aliases, name)) return undefined;
+  return { id: name, object: 'model', created: 0, owned_by: 'gw', pricing: null, alias_for: aliases[name] };
 }
 
 /** A page of models as Anthropic's API has them; all of them by default. */

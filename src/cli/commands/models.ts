@@ -14,6 +14,8 @@ import { withStore } from '../with-store.ts';
 
 interface Model {
   id: string;
+  /** Of an alias: what it stands for. */
+  alias_for?: string;
   /** Dollars per million tokens if gw adds it. A provider's own pricing, of any shape, is passed on instead. */
   pricing?: { input?: unknown; output?: unknown } | null;
 }
@@ -62,7 +64,11 @@ async function run(context: Context, text: string | undefined, { project, json }
   const lines = table(
     matches,
     [
-      { header: 'model', value: ({ id }) => id, shrinks: true },
+      {
+        header: 'model',
+        value: ({ id, alias_for }) => (alias_for === undefined ? id : `${id} > ${alias_for}`),
+        shrinks: true,
+      },
       { header: 'input', value: ({ pricing }) => price(pricing?.input), align: 'right' },
       { header: 'output', value: ({ pricing }) => price(pricing?.output), align: 'right' },
     ],

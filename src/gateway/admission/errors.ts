@@ -2,6 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Calendar } from '../../calendar.ts';
 import { GwError } from '../../errors.ts';
 import { formatUsd, MAX_AMOUNT_NANO_USD, NANO_PER_USD, type NanoUsd, usdNumber } from '../../money.ts';
+import { didYouMean } from '../../nearest-names.ts';
+import { libraryModelNames } from '../../pricing/library.ts';
 import { shellQuoted } from '../../shell-quoted.ts';
 import { needResponse } from '../../store/ledger/need-response.ts';
 import type { RecordedNeed } from '../../store/ledger/record.ts';
@@ -144,8 +146,11 @@ export function budgetBusy(standing: Standing, needed: NanoUsd, need: RecordedNe
 export function priceUnknown(standing: Standing, provider: string, model: string): GwError {
   const name = `${provider}/${model}`;
   const command = `gw prices set ${name} --input X --output Y`;
+  const hint = didYouMean(model, libraryModelNames(provider));
   return new GwError(
-    `the price of ${name} is unknown, so budget ${budgetName(standing.budget)} can't cover the request. To set it, in dollars per million tokens: ${command}`,
+    hint === ''
+      ? `the price of ${name} is unknown, so budget ${budgetName(standing.budget)} can't cover the request. To set it, in dollars per million tokens: ${command}`
+      : `gw knows no model "${model}" at ${provider}.${hint} If the name is right, budget ${budgetName(standing.budget)} needs its price, in dollars per million tokens: ${command}`,
     {
       status: 402,
       type: 'insufficient_quota',

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { notFound } from '../../errors.ts';
+import { didYouMean } from '../../nearest-names.ts';
+import { libraryModelNames } from '../../pricing/library.ts';
 import type { ModelLists } from '../../providers/model-lists.ts';
 import type { Provider } from '../../providers/registry.ts';
 import type { Candidate } from '../../routing/candidate.ts';
@@ -118,7 +120,14 @@ export function createResolver({ providers, aliases, lists, priceOf }: ResolverO
     const names = expandAlias(request, aliases()).flat();
     const alias = names.length === 1 && names[0] === request ? '' : `, which stands for ${names.join(', ')}`;
     const providersText = answers.length > 0 ? `Asked: ${answers.join(', ')}.` : 'No provider is configured.';
-    return `no provider serves the model "${request}"${alias}. ${providersText} Name the provider (provider/model), add one (gw providers add NAME), or list the models: gw models`;
+    const known = lists
+      .all()
+      .flatMap(({ provider, models }) => [
+        ...models.map(({ id }) => id),
+        ...libraryModelNames(provider.name),
+      ]);
+    const hint = didYouMean(request, [...Object.keys(aliases()), ...known]);
+    return `no provider serves the model "${request}"${alias}.${hint} ${providersText} Name the provider (provider/model), add one (gw providers add NAME), or list the models: gw models`;
   }
 
   return {

@@ -86,11 +86,19 @@ export function createLocalReader(sources: LocalSources): Reader {
       // Loads the bundled price table, which is large.
       const { knownPrices } = await import('../known-prices.ts');
       const { viewPriceInForce } = await import('../price-views.ts');
+      const { didYouMean } = await import('../../nearest-names.ts');
+      const { libraryModelNames } = await import('../../pricing/library.ts');
       const configured = Object.keys(sources.settings().providers);
       const prices = knownPrices(model, { catalog: await sources.catalog(), configured });
       if (prices.length > 0) return prices.map(viewPriceInForce);
+      const [provider = '', ...rest] = model.split('/');
+      const sellers = [...(await sources.registry()).providers.keys()];
+      const hint =
+        rest.length > 0 && sellers.includes(provider)
+          ? didYouMean(rest.join('/'), libraryModelNames(provider))
+          : didYouMean(model, sellers.concat('openai', 'anthropic', 'google').flatMap(libraryModelNames));
       throw notFound(
-        `no known price for "${model}". To set it: gw prices set ${model} --input X --output Y`,
+        `no known price for "${model}".${hint} To set it: gw prices set ${model} --input X --output Y`,
         'price_not_found',
         'model',
       );

@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { GwError } from '../../../src/errors.ts';
 import { admit, admitFinally } from '../../../src/gateway/admission/admit.ts';
+import { priceUnknown } from '../../../src/gateway/admission/errors.ts';
 import { inputBound } from '../../../src/gateway/admission/input-tokens.ts';
 import { quoteRequest } from '../../../src/gateway/admission/quote-request.ts';
 import type { RequestContext } from '../../../src/gateway/context/request-context.ts';
 import { recordOf } from '../../../src/gateway/context/request-record.ts';
 import { ClientGone } from '../../../src/gateway/intake/client-gone.ts';
 import type { Target } from '../../../src/gateway/state/resolver.ts';
+import type { Standing } from '../../../src/store/ledger/standing.ts';
 import { type GatewayParts, openGatewayParts } from '../../support/gateway-parts.ts';
 import type { TestBudget } from '../../support/home.ts';
 
@@ -160,6 +162,14 @@ describe('admit()', () => {
         "the price of mock/unknown is unknown, so budget default/daily can't cover the request. To set it, in dollars per million tokens: gw prices set mock/unknown --input X --output Y",
     });
     expect(holds()).toBe(0);
+  });
+
+  test('names the nearest models for a misspelled one', async () => {
+    const budget = { project: 'default', period: 'daily', repo: '', scopeKind: '', scopeValue: '' };
+    const standing = { budget } as unknown as Standing;
+    expect(priceUnknown(standing, 'openai', 'gpt-4oo').message).toMatch(
+      /^gw knows no model "gpt-4oo" at openai\. Did you mean gpt-4o/,
+    );
   });
 
   test('admits a model without a price where there is no budget', async () => {

@@ -1,0 +1,43 @@
+/** Names longer than this are nobody's typo. */
+const MAX_LENGTH = 100;
+const MAX_NAMES = 3;
+
+/** Up to three of the names that are a likely misspelling away from `name`, the nearest first. */
+export function nearestNames(name: string, names: Iterable<string>): string[] {
+  const wanted = name.toLowerCase();
+  if (wanted.length > MAX_LENGTH) return [];
+  const most = Math.max(1, Math.floor(wanted.length / 4));
+  const near: { each: string; edits: number }[] = [];
+  for (const each of new Set(names)) {
+    if (each === name || Math.abs(each.length - wanted.length) > most) continue;
+    const edits = editsBetween(wanted, each.toLowerCase());
+    if (edits <= most) near.push({ each, edits });
+  }
+  near.sort((a, b) => a.edits - b.edits || (a.each < b.each ? -1 : 1));
+  return near.slice(0, MAX_NAMES).map(({ each }) => each);
+}
+
+/** ` Did you mean a or b?`; empty without a near name. */
+export function didYouMean(name: string, names: Iterable<string>): string {
+  const near = nearestNames(name, names);
+  return near.length === 0 ? '' : ` Did you mean ${near.join(' or ')}?`;
+}
+
+/** Insertions, deletions, replacements and swaps of neighbours (optimal string alignment). */
+function editsBetween(a: string, b: string): number {
+  let beforeLast: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const isSame = a[i - 1] === b[j - 1];
+      let edits = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + (isSame ? 0 : 1));
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1])
+        edits = Math.min(edits, (beforeLast[j - 2] ?? 0) + 1);
+      row.push(edits);
+    }
+    beforeLast = last;
+    last = row;
+  }
+  return last[b.length] ?? 0;
+}
