@@ -164,6 +164,17 @@ export const Providers = z.object({
   problems: z.array(z.object({ name: z.string(), message: z.string() })),
 });
 
+/** A provider's calls in the last hour. */
+const health = {
+  provider: z.string(),
+  attempts: count.describe('calls in the last hour; a request that failed over has several'),
+  failed_attempts: count,
+  last_failure_status: z.number().int().nullable().describe('0: no answer came'),
+  last_failure: z.string().nullable(),
+  first_byte_ms: z.number().nullable().describe('the median'),
+  failovers: z.array(z.object({ to: z.string(), requests: count })),
+};
+
 /** What `gw status` shows besides the daemon itself. */
 export const Status = z.object({
   timezone: z.string(),
@@ -179,6 +190,18 @@ export const Status = z.object({
   }),
   budgets: z.array(BudgetReport),
   providers: z.array(z.string()),
+  provider_health: z.array(
+    z.object({
+      ...health,
+      source: z
+        .enum(['config', 'environment', 'built-in', 'removed'])
+        .describe('where the provider is configured'),
+      error_share: z.number().nullable(),
+      last_success_at: time.nullable(),
+      last_failure_at: time.nullable(),
+      blocks: z.array(z.object({ because: z.string(), until: time })),
+    }),
+  ),
   problems: z.array(z.string()),
 });
 
@@ -313,6 +336,14 @@ export const Dashboard = z.object({
       attempted_at: timeMs.nullable(),
       status: z.number().int().nullable(),
       error: z.string().nullable(),
+    }),
+  ),
+  providers: z.array(
+    z.object({
+      ...health,
+      last_success_at: timeMs.nullable(),
+      last_failure_at: timeMs.nullable(),
+      blocks: z.array(z.object({ because: z.string(), until: timeMs })),
     }),
   ),
   projects: z.array(z.object({ id: z.number().int(), name: z.string(), paused: z.boolean() })),

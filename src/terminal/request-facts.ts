@@ -28,6 +28,7 @@ export function factsOf(request: RequestView, times: TimeFormat): Fact[] {
       `${formatUsd(request.saved_nano_usd)}, ${plural(request.saved_tokens, 'token')} by compression`,
     ],
     ['timing', timingText(request)],
+    ...stagesFact(request),
     ...limitFact(request.detail.max_output_tokens),
     ...leftOutFact(request.detail.left_out),
     ...Object.entries(request.detail)
@@ -76,6 +77,25 @@ function timingText(request: RequestView): string {
       ? `, ${count(Math.round((outputTokens * 1_000) / generating))} tokens/s`
       : '';
   return `${tookText(durationMs)}${first}${rate}`;
+}
+
+/** Which stage took how long: the differences between the recorded ends. */
+function stagesFact({ timings, first_byte_ms: firstByteMs, duration_ms: durationMs }: RequestView): Fact[] {
+  const ends: [string, number | null][] = [
+    ['reading', timings.body_ms],
+    ['compressing', timings.compressed_ms],
+    ['admitting', timings.held_ms],
+    ['sending', timings.sent_ms],
+    ['provider', firstByteMs],
+    ['answering', durationMs],
+  ];
+  if (timings.body_ms === null) return [];
+  const reached = ends.filter((end): end is [string, number] => end[1] !== null);
+  const parts = reached.map(([stage, end], i) => {
+    const took = Math.max(0, end - (reached[i - 1]?.[1] ?? 0));
+    return `${stage} ${took < 1 ? `${took.toFixed(1)} ms` : tookText(took)}`;
+  });
+  return [['stages', parts.join(', ')]];
 }
 
 function part(tokens: number, what: string): string {

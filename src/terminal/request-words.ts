@@ -1,4 +1,7 @@
 import { formatUsd, type NanoUsd } from '../money.ts';
+import type { ProviderHealth } from '../store/dashboard/provider-health.ts';
+import { percent } from './numbers.ts';
+import { type TimeFormat, tookText } from './time.ts';
 
 /** The mark of a request in a list: `X` if it was blocked, `!` for any other outcome but ok. */
 export function mark({ outcome }: { outcome: string }): string {
@@ -27,4 +30,60 @@ export function shortRepo(repo: string): string {
 export function servedBy({ provider, model }: Record<'provider' | 'model', string>): string {
   if (provider === '') return 'nobody';
   return model.startsWith(`${provider}/`) ? model : `${provider}/${model}`;
+}
+
+/** Fewer failures than this share of at least this many calls are no outage. */
+const TROUBLE_SHARE = 0.1;
+
+export function isTroubled({
+  attempts,
+  failedAttempts,
+  lastSuccessAt,
+  lastFailureAt,
+  blocks,
+}: ProviderHealth): boolean {
+  if (blocks.length > 0) return true;
+  if (failedAttempts === 0) return false;
+  return (lastFailureAt ?? 0) > (lastSuccessAt ?? 0) || failedAttempts >= TROUBLE_SHARE * attempts;
+}
+
+const BLOCK_WORDS: Readonly<Record<string, string>> = {
+  breaker: 'circuit breaker open',
+  auth: 'its key was refused',
+  quota: 'its quota is used up',
+  rate_limit: 'rate-limited',
+  guess: 'rate-limited',
+  used_up: 'its rate limit is used up',
+  overload: 'overloaded',
+};
+
+/** How a provider stands, most important first: what keeps requests from it, what failed, where requests went, how fast. */
+export function healthText(health: ProviderHealth, times: TimeFormat, now: number): string {
+  const { attempts, failedAttempts, lastSuccessAt, firstByteMs, failovers, blocks } = health;
+  const parts = [
+    ...blocks.map(
+      ({ because, until }) => `${BLOCK_WORDS[because] ?? because} until ${times.time(until).slice(0, 8)}`,
+    ),
+    failedAttempts > 0 ? `${percent(failedAttempts / attempts)} of ${attempts} calls failed` : '',
+    failureText(health, times, now),
+    ...failovers.map(({ to, requests }) => `${requests} went on to ${to}`),
+    lastSuccessAt === null
+      ? 'no success in the last hour'
+      : `last success ${times.moment(lastSuccessAt, now)}`,
+    firstByteMs === null ? '' : `first byte after ${tookText(firstByteMs)}`,
+  ];
+  return parts.filter(Boolean).join(', ');
+}
+
+/** The last failure, with whose 401 it was: gw's own refusals of a client's key never reach a provider. */
+function failureText(
+  { provider, lastFailureAt, lastFailureStatus: status, lastFailure }: ProviderHealth,
+  times: TimeFormat,
+  now: number,
+): string {
+  if (lastFailureAt === null) return '';
+  const at = times.moment(lastFailureAt, now);
+  if (status === 401 || status === 403)
+    return `${provider} refused gw's key for it (HTTP ${status}) ${at}: gw providers add ${provider}`;
+  return `last failure ${at}: ${status ? `HTTP ${status}` : lastFailure || 'no answer'}`;
 }

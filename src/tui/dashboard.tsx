@@ -42,6 +42,7 @@ export function Dashboard(props: DashboardProps) {
       <Header
         {...props}
         {...state}
+        providers={data?.providers ?? []}
         seenAt={seenAt(state)}
         pausedProjects={pausedProjects(data)}
         width={width}

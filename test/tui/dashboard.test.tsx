@@ -136,9 +136,9 @@ describe('the dashboard', () => {
        cost     $0.0012 of $0.01 held, $0.0088 given back
        saved    $0.000048, 120 tokens by compression
        timing   2.8s, first byte after 532ms, 200 tokens/s
+       stages   reading 1ms, compressing 1ms, admitting 1ms, sending 1ms, provider 52…
        attempts anthropic/claude-sonnet-4: 529, 180ms, $0.00
                 openai/gpt-4.1-mini: ok, 2.6s, $0.0012
-
 
 
 

@@ -1,8 +1,12 @@
 import { PRESETS } from '../../providers/presets.ts';
 import type { Provider } from '../../providers/registry.ts';
+import { healthOf } from '../../reading/provider-views.ts';
+import { healthText, isTroubled } from '../../terminal/request-words.ts';
+import { createTimeFormat } from '../../terminal/time.ts';
 import type { Context } from '../context.ts';
 import { knownProviders } from '../providers/known-providers.ts';
 import { probeProvider } from '../providers/probe-provider.ts';
+import { withReader } from '../with-gateway.ts';
 import { broken, type Finding, ok, warning } from './check.ts';
 
 /** Checks that each provider is reachable and accepts its key. */
@@ -22,8 +26,25 @@ export async function checkProviders(context: Context): Promise<Finding[]> {
         : broken('providers', failure, unreachable ? connectionFix(provider) : addCommand(provider));
     }),
   );
-  if (tested.length + unusable.length > 0) return [...unusable, ...tested];
+  if (tested.length + unusable.length > 0) return [...unusable, ...tested, ...(await checkAnswers(context))];
   return [warning('providers', 'only the built-in sandbox', 'gw providers add openai')];
+}
+
+/** The providers whose calls of the last hour failed, or that get no requests now. */
+async function checkAnswers(context: Context): Promise<Finding[]> {
+  return withReader(context, async (reader) => {
+    const times = createTimeFormat((await reader.calendar()).timezone);
+    const all = (await reader.status()).provider_health.map(healthOf);
+    return all
+      .filter(isTroubled)
+      .map((health) =>
+        warning(
+          'providers',
+          `${health.provider}: ${healthText(health, times, context.clock.now())}`,
+          `gw providers test ${health.provider}`,
+        ),
+      );
+  });
 }
 
 /** The cause is the network or the address, not the key. */

@@ -1,7 +1,9 @@
 import { formatUsd } from '../../money.ts';
+import { healthOf } from '../../reading/provider-views.ts';
 import { forecastText, mark, shareOf } from '../../terminal/budget-words.ts';
 import { count, percent, plural } from '../../terminal/numbers.ts';
 import { pasteable } from '../../terminal/pasteable.ts';
+import { healthText, isTroubled } from '../../terminal/request-words.ts';
 import type { Terminal } from '../../terminal/terminal.ts';
 import { pad, wrap } from '../../terminal/text.ts';
 import { createTimeFormat, duration } from '../../terminal/time.ts';
@@ -31,7 +33,8 @@ export function statusLines(status: Status, { version, gw, palette, columns }: S
     ...(status.paused_projects.length === 0
       ? []
       : [line('paused', wrap(pausedText(status), room).join(below))]),
-    line('providers', providersText(status)),
+    line('providers', wrap(providersText(status), room).join(below)),
+    ...healthLines(status).map((text) => line('', wrap(pasteable(text, gw), room).join(below))),
     ...agentLines(status).map((text, i) => line(i === 0 ? 'agents' : '', wrap(text, room).join(below))),
     line('next', wrapMessage(pasteable(nextText(status), gw), room, gw).replaceAll('\n', below)),
   ];
@@ -75,9 +78,22 @@ function pausedText({ paused_projects: names }: Status): string {
   return `${names.join(', ')}; to resume: gw projects resume ${names.length === 1 ? only : '--all'}`;
 }
 
-function providersText({ providers, problems }: Status): string {
-  const names = providers.length > 0 ? providers.join(', ') : 'only the built-in sandbox';
+function providersText({ providers, provider_health: health, problems }: Status): string {
+  const sources = new Map(health.map(({ provider, source }) => [provider, source]));
+  const shown = providers.map((name) =>
+    sources.get(name) === 'environment' ? `${name} (from the environment)` : name,
+  );
+  const names = shown.length > 0 ? shown.join(', ') : 'only the built-in sandbox';
   return problems.length > 0 ? `${names}; ${plural(problems.length, 'problem')}: gw doctor` : names;
+}
+
+/** How each provider that was called within the last hour has answered, or why it gets no requests. */
+function healthLines({ provider_health: health, timezone, now }: Status): string[] {
+  const times = createTimeFormat(timezone);
+  return health.map(healthOf).flatMap((each) => {
+    if (each.attempts === 0 && each.blocks.length === 0) return [];
+    return [`${isTroubled(each) ? '! ' : ''}${each.provider}: ${healthText(each, times, now)}`];
+  });
 }
 
 /** The connected agents, and a warning for each that went around gw. */

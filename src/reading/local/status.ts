@@ -1,6 +1,8 @@
 import { usdNumber } from '../../money.ts';
 import { describeExcess, readDistrustedBounds } from '../../store/budgets/distrusted-bounds.ts';
+import { createProviderHealthReader } from '../../store/dashboard/provider-health.ts';
 import { usageReport } from '../../store/reports/usage-report.ts';
+import { viewHealth } from '../provider-views.ts';
 import type { BudgetView, StatusView } from '../schemas.ts';
 import type { LocalSources } from './reader.ts';
 import { projectToRead } from './scope.ts';
@@ -30,6 +32,7 @@ export async function readStatus(
     },
     budgets,
     providers: own.map(({ name }) => name),
+    provider_health: viewHealth(createProviderHealthReader(db)(now(), projectId), providers),
     problems: [
       ...problems.map(({ name, message }) => `provider ${name} ${message}`),
       ...readDistrustedBounds(db, now()).map(

@@ -7,6 +7,7 @@ import { createAccountReader, type LiveKey, type ProjectState } from './account-
 import { type BudgetBlocks, createBlocksReader } from './blocks.ts';
 import { createFeedReader, createLatencyReader, type FeedFilter, type FeedRow } from './feed.ts';
 import { createMinuteReader } from './minutes.ts';
+import { createProviderHealthReader, type ProviderHealth } from './provider-health.ts';
 import { createStandingsReader } from './standings.ts';
 import { createWebhookReader, type WebhookHealth } from './webhook-health.ts';
 import {
@@ -42,6 +43,7 @@ export interface DashboardData {
   callers: CallerSpend[];
   blocked: BudgetBlocks[];
   webhooks: WebhookHealth[];
+  providers: ProviderHealth[];
   projects: ProjectState[];
   keys: LiveKey[];
 }
@@ -64,6 +66,7 @@ export function createDashboardReader(db: Db, calendar: Calendar): DashboardRead
   const readLatency = createLatencyReader(db);
   const readBlocks = createBlocksReader(db);
   const readWebhooks = createWebhookReader(db);
+  const readProviders = createProviderHealthReader(db);
   const readAccounts = createAccountReader(db);
   let version: number | undefined;
 
@@ -88,6 +91,7 @@ export function createDashboardReader(db: Db, calendar: Calendar): DashboardRead
       callers,
       blocked: blocks.budgets,
       webhooks: readWebhooks(),
+      providers: readProviders(now),
       ...readAccounts(),
     };
   }

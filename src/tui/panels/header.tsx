@@ -1,6 +1,8 @@
+import type { ProviderHealth } from '../../store/dashboard/provider-health.ts';
 import { type Look, MARKS, styleOf } from '../../terminal/look.ts';
 import { plural } from '../../terminal/numbers.ts';
 import { pasteable } from '../../terminal/pasteable.ts';
+import { healthText, isTroubled } from '../../terminal/request-words.ts';
 import { type Cell, lineOf } from '../../terminal/styled-lines.ts';
 import { widthOf } from '../../terminal/text.ts';
 import { duration } from '../../terminal/time.ts';
@@ -12,6 +14,7 @@ export interface HeaderProps {
   version: string;
   daemon: DaemonView;
   agents: readonly AgentView[];
+  providers: readonly ProviderHealth[];
   /** When it was last seen; null if never. */
   seenAt: number | null;
   now: number;
@@ -49,7 +52,7 @@ export function Header(props: HeaderProps) {
 }
 
 /** What is to be said of the daemon, the most important part first. */
-function stateOf({ daemon, agents, seenAt, now, look, width }: HeaderProps): {
+function stateOf({ daemon, agents, providers, seenAt, now, look, width }: HeaderProps): {
   mark: string;
   parts: string[];
 } {
@@ -61,7 +64,7 @@ function stateOf({ daemon, agents, seenAt, now, look, width }: HeaderProps): {
       const names = agents.length === 0 ? [] : [`agents: ${agents.map(({ name }) => name).join(', ')}`];
       const rest = width < 60 ? [] : [`pid ${daemon.pid}`, `up ${up}`, ...names];
       const running = [`running ${daemon.address}`, ...rest];
-      const warning = bypassText(agents);
+      const warning = bypassText(agents) || outageText(providers, look, now);
       return warning === ''
         ? { mark: MARKS.none, parts: running }
         : { mark: MARKS.warn, parts: [`! ${warning}`, ...running] };
@@ -81,6 +84,13 @@ function bypassText(agents: readonly AgentView[]): string {
   if (bypassing.length === 0) return '';
   const requests = bypassing.reduce((sum, { bypassed }) => sum + bypassed, 0);
   return `${plural(requests, 'request')} of ${bypassing.map(({ name }) => name).join(', ')} went around gw: gw coverage`;
+}
+
+/** The worst provider; empty if all are well. */
+function outageText(providers: readonly ProviderHealth[], { times }: Look, now: number): string {
+  const troubled = providers.filter(isTroubled).sort((a, b) => b.failedAttempts - a.failedAttempts);
+  const [worst] = troubled;
+  return worst ? `${worst.provider}: ${healthText(worst, times, now)}` : '';
 }
 
 function pausedText({ pausedProjects }: HeaderProps): string {

@@ -2,7 +2,8 @@ import { formatUsd } from '../../money.ts';
 import type { DashboardReading } from '../../reading/reader.ts';
 import { columnChart, fitPoints, peakOf, sparkline } from '../../terminal/chart.ts';
 import type { Look } from '../../terminal/look.ts';
-import { count, tokens } from '../../terminal/numbers.ts';
+import { count, percent, tokens } from '../../terminal/numbers.ts';
+import { isTroubled } from '../../terminal/request-words.ts';
 import { heading, textLine } from '../../terminal/styled-lines.ts';
 import { pad, widthOf } from '../../terminal/text.ts';
 import { tookText } from '../../terminal/time.ts';
@@ -22,9 +23,12 @@ const CHART_FROM = 5;
 
 /** The totals of the window, and a chart of its spend. */
 export function Today({ data, width, height, look }: TodayProps) {
-  const lines = [titleOf(data, width, look), totalsLine(data, width, look)];
+  const providers = height > CHART_FROM ? providerLines(data, width, look) : [];
+  const lines = [titleOf(data, width, look), totalsLine(data, width, look), ...providers];
   const chart =
-    height >= CHART_FROM ? tallChart(data, width, height - 2, look) : [flatChart(data, width, look)];
+    height >= CHART_FROM
+      ? tallChart(data, width, height - lines.length, look)
+      : [flatChart(data, width, look)];
   return <Lines lines={[...lines, ...chart]} width={width} height={height} />;
 }
 
@@ -57,6 +61,19 @@ function totalsLine({ totals, p95Ms }: DashboardReading, width: number, look: Lo
     used += size;
   }
   return line;
+}
+
+/** The health of the providers, as far as it fits on a line; the header has the worst one in full. */
+function providerLines({ providers }: DashboardReading, width: number, look: Look): string[] {
+  if (providers.length === 0) return [];
+  const parts = providers.map((each) => {
+    const { provider, attempts, failedAttempts, firstByteMs } = each;
+    const speed = firstByteMs === null ? '' : ` ${tookText(firstByteMs)}`;
+    const failed = failedAttempts > 0 ? ` ${percent(failedAttempts / attempts)} failed` : '';
+    return `${isTroubled(each) ? '! ' : ''}${provider}${failed || ' ok'}${speed}`;
+  });
+  const style = providers.some(isTroubled) ? look.palette.warn : look.palette.dim;
+  return [textLine(` providers ${parts.join('   ')}`, width, look, style)];
 }
 
 function flatChart({ series, window }: DashboardReading, width: number, look: Look): string {

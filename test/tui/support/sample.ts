@@ -171,6 +171,7 @@ export function sampleData(): DashboardReading {
         error: null,
       },
     ],
+    providers: [],
     projects: [
       { id: 1, name: 'agents', paused: false },
       { id: 2, name: 'ci', paused: false },
