@@ -1,5 +1,5 @@
-import { createIndexedList, type Indexed } from '../../indexed-list.ts';
 import { MAX_CALL_MS } from '../../pricing/price-dates.ts';
+import { createIndexedList, type Indexed } from './access/indexed-list.ts';
 import { errors } from './undici.ts';
 
 /** How long a provider may send nothing. */

@@ -1,5 +1,5 @@
-import { createIndexedList, type Indexed, type IndexedList } from '../../../indexed-list.ts';
 import type { ProjectCut } from '../../../store/accounts/projects.ts';
+import { createIndexedList, type Indexed, type IndexedList } from './indexed-list.ts';
 
 /** A running call of a provider. */
 export interface CuttableCall extends Indexed {
