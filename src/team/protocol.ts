@@ -17,6 +17,10 @@ export interface SyncRow {
   n: NanoUsd;
   /** What it would like on top of the declared limit. */
   w: NanoUsd;
+  /** The offline reserve that it keeps, at most what it was granted; undefined: all that is left of it. */
+  o?: NanoUsd;
+  /** What a small request would have needed, where one was refused since the last message: for `budget.exceeded`. */
+  f?: NanoUsd;
 }
 
 export interface SyncMessage {
@@ -33,6 +37,8 @@ export interface Standing {
   p: number;
   /** The gateway's new limit for the period. */
   l: NanoUsd;
+  /** The offline reserve: what it may spend above the limit while the authority is unreachable. */
+  o: NanoUsd;
   /** The cap, less all that is granted. */
   left: NanoUsd;
   /** The cap, less all that is reported as spent. */
@@ -59,6 +65,8 @@ export interface SyncAnswer {
   incarnation: string;
   /** It took over, and grants nothing until an admin says that all have reported. */
   frozen: boolean;
+  /** Rises when a key of the team is created or revoked. */
+  keys: number;
   sync_after_ms: number;
 }
 

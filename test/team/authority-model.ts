@@ -135,6 +135,7 @@ export class AuthorityModel {
         b: budget.id,
         p: row.p,
         l: limit,
+        o: 0,
         left,
         unspent,
         tight,
@@ -151,6 +152,7 @@ export class AuthorityModel {
       rows: answers,
       config: 1,
       incarnation: '',
+      keys: 1,
       frozen: this.isFrozen,
       sync_after_ms: Math.max(isNear ? 2_000 : 15_000, pace),
     };

@@ -1,0 +1,250 @@
+import type { NanoUsd } from '../money.ts';
+import type { SyncAnswer, SyncMessage, SyncRefusal } from './protocol.ts';
+
+/** The budget of a team, as an admin set it. */
+export interface TeamBudget {
+  id: number;
+  /** '': the whole team. */
+  project: string;
+  period: 'daily' | 'monthly';
+  capNanoUsd: NanoUsd;
+  capVersion: number;
+  /** Ascending. */
+  alertPercents: number[];
+  /** What each gateway may spend on top of its limit while the authority is unreachable; null: nothing. */
+  offlineNanoUsd: NanoUsd | null;
+}
+
+/** A budget and how its running period stands. Times are UTC ms by the authority's clock. */
+export interface TeamBudgetStanding extends TeamBudget {
+  start: number;
+  ends: number;
+  /** Sum of all limits and reserves. */
+  allocatedNanoUsd: NanoUsd;
+  spentNanoUsd: NanoUsd;
+  /** The number of gateways that hold money which they have not spent. */
+  holders: number;
+  /** A request lately lacked money that other gateways hold. */
+  isStarved: boolean;
+}
+
+/** What members are told of their team. */
+export interface TeamConfig {
+  name: string;
+  /** IANA name; days and months of all budgets are its. */
+  timezone: string;
+  /** Rises with each change of a budget; `SyncAnswer.config` has the same number. */
+  version: number;
+  budgets: TeamBudgetStanding[];
+}
+
+/** A gateway's identity, made at the join and kept on its disk. */
+export interface GatewayIdentity {
+  gateway: number;
+  /** 256 random bits; the authority stores its SHA-256. */
+  token: string;
+}
+
+/** The figures of one hour. Sent anew, with a higher version, whenever they change. */
+export interface UsageHour {
+  /** Start of the hour, UTC ms. */
+  bucket: number;
+  project: string;
+  provider: string;
+  model: string;
+  keyLabel: string;
+  version: number;
+  figures: UsageFigures;
+}
+
+export interface UsageFigures {
+  requests: number;
+  blockedRequests: number;
+  failedRequests: number;
+  unpricedRequests: number;
+  inputTokens: number;
+  cachedInputTokens: number;
+  cacheWriteTokens: number;
+  outputTokens: number;
+  reasoningTokens: number;
+  savedTokens: number;
+  costNanoUsd: NanoUsd;
+  savedNanoUsd: NanoUsd;
+}
+
+/** Sums of a day. `member`, `gateway` and `keyLabel` are null where the reader may not see them. */
+export interface UsageRow {
+  /** YYYY-MM-DD in the team's time zone. */
+  day: string;
+  project: string;
+  provider: string;
+  model: string;
+  member: string | null;
+  gateway: string | null;
+  keyLabel: string | null;
+  figures: UsageFigures;
+}
+
+/** A span of time, UTC ms; `to` is exclusive. */
+export interface Span {
+  from: number;
+  to: number;
+}
+
+/** One event for one webhook, claimed by this gateway until `claimEnds`. */
+export interface ClaimedDelivery {
+  delivery: number;
+  /** Number of this claim; `delivered` and `failed` of an older claim change nothing. */
+  claim: number;
+  claimEnds: number;
+  event: {
+    /** evt_...: the same in each attempt. */
+    id: string;
+    type: string;
+    createdAt: number;
+    /** '': the whole team. */
+    project: string;
+    /** JSON. */
+    data: string;
+  };
+  url: string;
+  secret: string;
+  format: string;
+}
+
+/** A key of the team, valid on each of its gateways. A gateway caches these by version. */
+export interface TeamKey {
+  id: number;
+  /** SHA-256 of the key, hexadecimal, as `hashKey` makes it. */
+  hash: string;
+  hint: string;
+  label: string;
+  project: string;
+  createdAt: number;
+  expiresAt: number | null;
+  revokedAt: number | null;
+  models: string[] | null;
+  rpm: number | null;
+}
+
+/** Keys that changed after a version, revoked ones included. Read again at least each 60 s while keys are in use. */
+export interface TeamKeys {
+  version: number;
+  keys: TeamKey[];
+}
+
+/**
+ * What a gateway asks of its team's authority. Every call may reject with a GwError: `team_unreachable` (503: can't be
+ * asked now; try again later) or another code whose message says what to do.
+ */
+export interface TeamAuthority {
+  /** A daemon starts, and fences the one before. Revives a gateway that was forgotten or left. */
+  hello(identity: GatewayIdentity, nonces: { old: string; next: string }): Promise<'ok' | 'identity_in_use'>;
+  /** Registers a gateway; its id. Joining again with the same token returns the same id. */
+  join(gateway: { name: string; token: string; nonce: string }): Promise<number>;
+  /** Frees all that the gateway still holds. Make its local limits 0 durably before. */
+  leave(identity: GatewayIdentity, nonce: string): Promise<'ok' | 'fenced'>;
+  sync(token: string, message: SyncMessage): Promise<SyncAnswer | SyncRefusal>;
+  /** The number of rows that were new or newer than what the authority had. */
+  pushUsage(identity: GatewayIdentity, rows: readonly UsageHour[]): Promise<number>;
+  budgets(): Promise<TeamConfig>;
+  keys(sinceVersion: number): Promise<TeamKeys>;
+  /** The next delivery that nobody has in hand; undefined: none is due. Needs the courier's right. */
+  claimEvent(identity: GatewayIdentity): Promise<ClaimedDelivery | undefined>;
+  /** False: another courier has claimed it since. */
+  delivered(
+    identity: GatewayIdentity,
+    claimed: Pick<ClaimedDelivery, 'delivery' | 'claim'>,
+  ): Promise<boolean>;
+  /** All attempts failed; the delivery is kept as failed. */
+  failed(
+    identity: GatewayIdentity,
+    claimed: Pick<ClaimedDelivery, 'delivery' | 'claim'>,
+    reason: string,
+  ): Promise<boolean>;
+  /** By day, project, provider and model: of the whole team. */
+  teamUsage(span: Span): Promise<UsageRow[]>;
+  /** As `teamUsage` and by gateway and key: of the gateways that this member joined. */
+  myUsage(span: Span): Promise<UsageRow[]>;
+  close(): Promise<void>;
+}
+
+/** A gateway, as an admin sees it. */
+export interface TeamMember {
+  id: number;
+  name: string;
+  /** The login role that joined it. */
+  member: string;
+  state: 'active' | 'left' | 'forgotten';
+  joinedAt: number;
+  syncedAt: number;
+  /** Granted and not reported as spent, in all periods. */
+  outNanoUsd: NanoUsd;
+  /** Counted as spent because the gateway was forgotten. */
+  assumedNanoUsd: NanoUsd;
+  /** False while the team is frozen and this gateway has not synced since. */
+  hasReported: boolean;
+}
+
+export interface TeamWebhook {
+  id: number;
+  url: string;
+  format: string;
+  events: string[];
+  createdAt: number;
+  deliveredAt: number | null;
+  failedDeliveries: number;
+  pendingDeliveries: number;
+}
+
+export interface NewTeamBudget {
+  project: string;
+  period: TeamBudget['period'];
+  capNanoUsd: NanoUsd;
+  /** Left out: as it is, or 80. */
+  alertPercents?: readonly number[] | undefined;
+  /** Left out: as it is, or null. */
+  offlineNanoUsd?: NanoUsd | null | undefined;
+}
+
+export interface TeamStatus {
+  name: string;
+  timezone: string;
+  /** UTC ms; null: grants are made. */
+  frozenSince: number | null;
+  /** False: this PostgreSQL does not tell of failovers; an admin has to freeze the team by hand. */
+  detectsFailover: boolean;
+}
+
+/** What an admin does. All of it is written into the audit table. */
+export interface TeamAdmin {
+  status(): Promise<TeamStatus>;
+  budgets(): Promise<TeamConfig>;
+  setBudget(budget: NewTeamBudget): Promise<TeamBudgetStanding>;
+  /** False: there is no such budget. */
+  removeBudget(budget: Pick<TeamBudget, 'project' | 'period'>): Promise<boolean>;
+  members(): Promise<TeamMember[]>;
+  /**
+   * What the gateway held counts as spent until it comes back. With `release`, that is granted to others: the one call by
+   * which a cap can be passed. The amount, nano-USD.
+   */
+  forget(gateway: number, options?: { release?: boolean }): Promise<NanoUsd>;
+  /** Ends the freeze after a failover; `freeze` begins one. */
+  recover(options?: { freeze?: boolean }): Promise<void>;
+  allUsage(span: Span): Promise<UsageRow[]>;
+  createKey(
+    key: Pick<TeamKey, 'hash' | 'hint' | 'label' | 'project' | 'expiresAt' | 'models' | 'rpm'>,
+  ): Promise<number>;
+  keys(): Promise<TeamKey[]>;
+  /** False: there is no such key, or it was revoked before. */
+  revokeKey(id: number): Promise<boolean>;
+  addWebhook(webhook: {
+    url: string;
+    secret: string;
+    format: string;
+    events: readonly string[];
+  }): Promise<number>;
+  webhooks(): Promise<TeamWebhook[]>;
+  removeWebhook(id: number): Promise<boolean>;
+  close(): Promise<void>;
+}
