@@ -62,6 +62,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     requests: ['database', 'ledger'],
     router: ['database', 'ledger'],
     dashboard: ['database', 'ledger', 'requests'],
+    team: ['accounts', 'database', 'ledger'],
   },
   reading: {
     '': [],

@@ -6,7 +6,7 @@ import type { BudgetPeriod, ScopeKind } from '../ledger/terms.ts';
 
 /** What a budget is for, besides a repository. */
 export interface Scope {
-  kind: ScopeKind;
+  kind: Exclude<ScopeKind, 'team'>;
   /** As `scopeValue` of a budget; of a key, its label or id. */
   value: string;
 }

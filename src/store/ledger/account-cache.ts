@@ -4,6 +4,7 @@ import { Account, type AccountContext } from './account.ts';
 import { createBalanceRows } from './balance-rows.ts';
 import type { EmitEvent } from './events.ts';
 import type { Standing } from './standing.ts';
+import { createTeamTerms } from './team-terms.ts';
 import type { BudgetTerms } from './terms.ts';
 import { createWindowRows } from './window-rows.ts';
 
@@ -35,6 +36,8 @@ export interface AccountCacheOptions {
   db: Db;
   calendar: () => Calendar;
   emit: EmitEvent;
+  /** The team's clock, where this process has one. */
+  teamNow?: (() => number) | undefined;
 }
 
 interface ProjectAccounts {
@@ -47,10 +50,12 @@ const memberKey = (parentId: number, value: string) => `${parentId} ${value}`;
 
 const MAX_CACHED = 1_000;
 
-export function createAccountCache({ db, calendar, emit }: AccountCacheOptions): AccountCache {
+export function createAccountCache({ db, calendar, emit, teamNow }: AccountCacheOptions): AccountCache {
   const rows = createBalanceRows(db);
   const changed = new Set<Account>();
-  const context: AccountContext = { rows, windowRows: createWindowRows(db), calendar, emit, now: 0, changed };
+  const team = createTeamTerms(db, teamNow);
+  const windowRows = createWindowRows(db);
+  const context: AccountContext = { rows, windowRows, calendar, team, emit, now: 0, changed };
   const byProject = new Map<number, ProjectAccounts>();
   const byId = new Map<number, Account>();
   const members = new Map<string, { account: Account; batch: number }>();
@@ -69,7 +74,10 @@ export function createAccountCache({ db, calendar, emit }: AccountCacheOptions):
     return project.accounts;
   }
 
+  /** A team budget is one account, whichever project asks. */
   function open(budget: BudgetTerms): Account {
+    const known = budget.teamBudgetId === null ? undefined : byId.get(budget.id);
+    if (known) return known;
     const account = new Account(context, budget);
     byId.set(budget.id, account);
     return account;
@@ -116,6 +124,7 @@ export function createAccountCache({ db, calendar, emit }: AccountCacheOptions):
     byId.clear();
     members.clear();
     changed.clear();
+    team.forget();
   }
 
   return {

@@ -3,6 +3,7 @@ import { type NanoUsd, usdNumber } from '../../money.ts';
 import type { BalanceRow, BalanceRows, Mark } from './balance-rows.ts';
 import type { EmitEvent, EventType } from './events.ts';
 import { isoTime, type Standing } from './standing.ts';
+import type { TeamTerms } from './team-terms.ts';
 import {
   alertsOf,
   type BudgetTerms,
@@ -21,6 +22,7 @@ export interface AccountContext {
   rows: BalanceRows;
   windowRows: WindowRows;
   calendar: () => Calendar;
+  team: TeamTerms;
   emit: EmitEvent;
   /** The time of the running batch. */
   now: number;
@@ -77,6 +79,16 @@ export class Account {
       return { budget, posted, pending, resetsAt };
     }
     const { posted, pending } = this.#balanceAt(budget.currentStart);
+    if (budget.teamBudgetId !== null) {
+      const { team } = this.#context;
+      return {
+        budget,
+        posted,
+        pending,
+        resetsAt: team.period(budget, now).end,
+        team: team.figures(budget, posted, now),
+      };
+    }
     return { budget, posted, pending, resetsAt: runningPeriod(budget, budget.currentStart, calendar()).end };
   }
 
@@ -105,6 +117,8 @@ export class Account {
 
   /** Emits the events for the threshold and the cap that spend has reached, once a period and version of the cap. */
   emitReached(): void {
+    // The authority tells of a team's budget, once for all gateways.
+    if (this.budget.teamBudgetId !== null) return;
     const { posted } = this.standing();
     if (posted > 0) {
       for (const percent of this.#alerts)
@@ -115,7 +129,7 @@ export class Account {
 
   /** Emits that the budget is exceeded, once a period and version of the cap. */
   emitExceeded(): void {
-    if (this.#isMarked('exceededVersion')) return;
+    if (this.budget.teamBudgetId !== null || this.#isMarked('exceededVersion')) return;
     this.#mark('exceededVersion');
     this.#emit('budget.exceeded');
   }
@@ -152,7 +166,16 @@ export class Account {
   /** Enters the running period. After a clock moved back, the budget stays in the period that it had reached. */
   #roll(): void {
     const { budget } = this;
-    const { rows, now } = this.#context;
+    const { rows, now, team } = this.#context;
+    if (budget.teamBudgetId !== null) {
+      // By the team's clock, which may put back what a wrong clock here had put ahead.
+      const { start } = team.period(budget, now);
+      if (start === budget.currentStart) return;
+      this.#balances.clear();
+      budget.currentStart = start;
+      budget.capNanoUsd = rows.advanceTeam(budget.id, start);
+      return;
+    }
     const period = runningPeriod(budget, now, this.#context.calendar());
     if (period.start <= budget.currentStart) return;
     if (budget.scopeKind !== 'each') this.#emitReset(period);

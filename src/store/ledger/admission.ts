@@ -4,7 +4,21 @@ import type { Balances } from './balances.ts';
 import type { EmitEvent } from './events.ts';
 import type { Journal, RequestHead } from './journal.ts';
 import type { RecordedNeed, RequestRecord } from './record.ts';
-import { exhausted, roomIn, type Standing, spentOfCap, tightest, unspentOf } from './standing.ts';
+import {
+  capOf,
+  exhausted,
+  remainingIn,
+  roomIn,
+  roomOf,
+  type Standing,
+  shortOfTeam,
+  spentOf,
+  spentOfCap,
+  tightest,
+  unspentOf,
+} from './standing.ts';
+import type { TeamHooks } from './team-hooks.ts';
+import type { TeamFigures } from './team-terms.ts';
 import { budgetName } from './terms.ts';
 
 /** A request that asks for room in the budgets that count it. */
@@ -48,6 +62,8 @@ export type AdmissionResult =
   | { kind: 'unpriced'; standing: Standing }
   /** There may be room once running requests settle. Nothing is written. */
   | { kind: 'wait'; standing: Standing }
+  /** What was granted of a team budget is used up, and the authority can't be asked for more. Nothing is written. */
+  | { kind: 'unreachable'; standing: Standing }
   /** There is no room in this period. The record and the events are written. */
   | { kind: 'blocked'; standing: Standing };
 
@@ -69,13 +85,19 @@ export type ReadmissionResult =
   | { kind: 'resolved_before' };
 
 export interface AdmissionsOptions {
+  /** The time of the running batch. */
+  now: () => number;
   /** This daemon's slot; its holds carry it. */
   slot: number;
   balances: Balances;
   journal: Journal;
   emit: EmitEvent;
   writeRecord: (record: RequestRecord) => void;
+  team?: TeamHooks | undefined;
 }
+
+/** Requests wait so long for an authority that can't be reached; after it they are refused at once. */
+const CUT_OFF_MS = 10_000;
 
 /** Decides who may run. Each function runs within a batch. */
 export interface Admissions {
@@ -86,11 +108,13 @@ export interface Admissions {
 }
 
 export function createAdmissions({
+  now,
   slot,
   balances,
   journal,
   emit,
   writeRecord,
+  team,
 }: AdmissionsOptions): Admissions {
   /** Queues in which a request of this batch has to wait: later requests wait behind it. */
   const waiting = new Set<number | string>();
@@ -105,19 +129,44 @@ export function createAdmissions({
     const mustQueue = waiting.has(queueKey);
     const room = roomIn(standings);
     if (!mustQueue && admission.amount <= room) return hold(admission, admission.amount, standings);
+    const short = shortOfTeam(standings, admission.amount);
+    const mayGetMore = short && !mustQueue && askTeam(short, admission);
     if (!admission.isFinal) return { kind: 'needs_count' };
+    if (mayGetMore) {
+      waiting.add(queueKey);
+      return { kind: 'wait', standing: short };
+    }
     const fitted = mustQueue ? undefined : admission.fitInto?.(room);
     if (fitted !== undefined && fitted <= room) return hold(admission, fitted, standings);
     const full = exhausted(standings, admission.least);
     if (full) return mayFitCounted(admission, standings) ? { kind: 'needs_count' } : block(admission, full);
+    if (short?.team && isCutOff(short.team)) return { kind: 'unreachable', standing: short };
     waiting.add(queueKey);
-    return { kind: 'wait', standing: tightest(standings) };
+    return { kind: 'wait', standing: short ?? tightest(standings) };
+  }
+
+  /**
+   * Asks the authority for what a request lacks, and returns whether it may well grant all of it: then the request waits
+   * for that instead of having its output cut.
+   */
+  function askTeam(short: Standing, { amount, least }: Admission): boolean {
+    const figures = short.team;
+    if (!figures) return false;
+    const hasEnough = figures.leftNanoUsd >= amount - roomOf(short);
+    team?.short(short.budget.id, hasEnough || !figures.isFresh ? amount : least);
+    if (figures.unreachableSince !== undefined || figures.frozen) return false;
+    return hasEnough || !figures.isFresh;
+  }
+
+  function isCutOff({ unreachableSince }: TeamFigures): boolean {
+    return unreachableSince !== undefined && now() - unreachableSince >= CUT_OFF_MS;
   }
 
   function hold(admission: Admission, amount: NanoUsd, standings: Standing[]): AdmissionResult {
     const charges = standings.length === 0 ? [] : balances.reserve(admission, amount);
     journal.open(slot, admission, { amount, charges }, admission.needOf?.(amount));
-    const remaining = standings.length > 0 ? roomIn(standings) - amount : null;
+    if (team) for (const each of standings) if (each.team) team.asked(each.budget.id, amount, roomOf(each) - amount);
+    const remaining = standings.length > 0 ? remainingIn(standings) - amount : null;
     return { kind: 'held', amount, remaining, spentOfCap: spentOfCap(standings) };
   }
 
@@ -150,7 +199,7 @@ export function createAdmissions({
     const need = amount === undefined ? undefined : next.needOf?.(amount);
     journal.reopen(slot, next, { amount: total, charges }, need);
     if (amount === undefined) return refuse(next, standings);
-    const remaining = standings.length > 0 ? roomIn(standings) - total : null;
+    const remaining = standings.length > 0 ? remainingIn(standings) - total : null;
     return { kind: 'held', amount: total, remaining };
   }
 
@@ -179,15 +228,16 @@ function affordable(next: Readmission, standings: Standing[]): NanoUsd | undefin
   return fitted !== undefined && fitted <= room ? fitted : undefined;
 }
 
-function blockedData(head: RequestHead, needed: NanoUsd, { budget, posted }: Standing) {
+function blockedData(head: RequestHead, needed: NanoUsd, standing: Standing) {
+  const { budget } = standing;
   return {
     budget_id: budgetName(budget),
     ...(budget.repo === '' ? {} : { repo: budget.repo }),
     request_id: formatRequestId(head.id),
     model: head.askedModel,
     estimated_cost_usd: usdNumber(needed),
-    remaining_usd: usdNumber(Math.max(0, budget.capNanoUsd - posted)),
-    cap_usd: usdNumber(budget.capNanoUsd),
-    spent_usd: usdNumber(posted),
+    remaining_usd: usdNumber(Math.max(0, unspentOf(standing))),
+    cap_usd: usdNumber(capOf(standing)),
+    spent_usd: usdNumber(spentOf(standing)),
   };
 }

@@ -40,6 +40,8 @@ export interface BalanceRows {
   projects(): number[];
   /** Moves a budget to the period that starts at `currentStart`. */
   advance(budgetId: number, currentStart: number): void;
+  /** As `advance`, for a team budget. Returns what may be spent in that period. */
+  advanceTeam(budgetId: number, currentStart: number): NanoUsd;
   /** A balance; all zero where there is no row. */
   read(budgetId: number, start: number): BalanceRow;
   write({ id, period }: Pick<BudgetTerms, 'id' | 'period'>, row: BalanceRow): void;
@@ -56,7 +58,11 @@ export const SELECT_TERMS = `SELECT b.id, b.project_id AS projectId, p.name AS p
   b.window_ms AS windowMs, b.cap_nano_usd AS capNanoUsd, b.alert_percent AS alertPercent,
   b.alert_percents AS alertPercents, b.cap_version AS capVersion, b.current_start AS currentStart, b.repo,
   b.scope_kind AS scopeKind, b.scope_value AS scopeValue, b.key_id AS keyId, b.parent_id AS parentId,
-  b.removed_at IS NOT NULL AS removed, ${RAISE_COLUMNS} FROM budgets b JOIN projects p ON p.id = b.project_id`;
+  b.team_budget_id AS teamBudgetId, b.removed_at IS NOT NULL AS removed, ${RAISE_COLUMNS} FROM budgets b JOIN projects p ON p.id = b.project_id`;
+
+/** SQL for the budgets `b` that a project has: its own, and those of its team that count it. */
+export const IN_PROJECT = `(b.project_id = @projectId AND b.team_budget_id IS NULL OR b.team_budget_id IS NOT NULL
+  AND b.scope_value IN ('', (SELECT name FROM projects WHERE id = @projectId)))`;
 
 /** Prepares the search for the member of a cap for each that has spent and holds most. */
 export function prepareFullest(db: Db): BalanceRows['fullest'] {
@@ -109,8 +115,8 @@ export function prepareInsertMember(db: Db) {
 }
 
 export function createBalanceRows(db: Db): BalanceRows {
-  const selectProject = db.prepare<[number], BudgetTerms>(
-    `${SELECT_TERMS} WHERE b.project_id = ? AND b.removed_at IS NULL AND b.parent_id = 0
+  const selectProject = db.prepare<{ projectId: number }, BudgetTerms>(
+    `${SELECT_TERMS} WHERE ${IN_PROJECT} AND b.removed_at IS NULL AND b.parent_id = 0
      ORDER BY b.period, b.repo, b.scope_kind, b.scope_value`,
   );
   const selectBudget = db.prepare<[number], BudgetTerms>(`${SELECT_TERMS} WHERE b.id = ?`);
@@ -134,8 +140,14 @@ export function createBalanceRows(db: Db): BalanceRows {
      exceeded_version = excluded.exceeded_version, threshold_percent = excluded.threshold_percent`,
   );
   const advance = db.prepare<[number, number]>('UPDATE budgets SET current_start = ? WHERE id = ?');
+  const advanceTeam = db
+    .prepare<{ id: number; start: number }, NanoUsd>(
+      `UPDATE budgets SET current_start = @start, cap_nano_usd = coalesce((SELECT limit_nano_usd FROM team_limits
+       WHERE budget_id = @id AND start = @start), 0) WHERE id = @id RETURNING cap_nano_usd`,
+    )
+    .pluck();
   return {
-    termsOf: (projectId) => selectProject.all(projectId),
+    termsOf: (projectId) => selectProject.all({ projectId }),
     termsById: (budgetId) => selectBudget.get(budgetId),
     member(parent, value, now) {
       const existing = selectMember.get(parent.id, value);
@@ -147,6 +159,7 @@ export function createBalanceRows(db: Db): BalanceRows {
     fullest,
     projects: () => selectProjects.all(),
     advance: (budgetId, currentStart) => advance.run(currentStart, budgetId),
+    advanceTeam: (id, start) => advanceTeam.get({ id, start }) ?? 0,
     read: (budgetId, start) =>
       selectBalance.get(budgetId, start) ?? {
         start,

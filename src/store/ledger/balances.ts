@@ -37,7 +37,13 @@ export interface Balances extends Pick<AccountCache, 'begin' | 'rollAll' | 'writ
 /** What decides which budgets count a request. */
 type Counted = Pick<RequestHead, 'projectId' | 'keyId' | 'origin' | 'agent' | 'session'>;
 
-export function createBalances(options: AccountCacheOptions): Balances {
+export interface BalancesOptions extends AccountCacheOptions {
+  /** A request has cost this much of a team budget. */
+  onTeamSpend?: ((budgetId: number, cost: NanoUsd) => void) | undefined;
+}
+
+export function createBalances(options: BalancesOptions): Balances {
+  const { onTeamSpend = () => {} } = options;
   const { ofProject, cachedOf, member, cachedMember, standingOfEach, find, ...cache } =
     createAccountCache(options);
 
@@ -88,6 +94,7 @@ export function createBalances(options: AccountCacheOptions): Balances {
         const account = find(projectId, budgetId);
         if (!account) continue;
         account.post(start, reserved, actual);
+        if (actual > 0 && account.budget.teamBudgetId !== null) onTeamSpend(budgetId, actual);
         if (actual > 0 && account.isRunning(start) && account.budget.removed === 0) account.emitReached();
       }
     },

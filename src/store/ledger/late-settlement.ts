@@ -6,7 +6,7 @@ import type { GroupCommit } from './group-commit.ts';
 import type { Hold, Journal } from './journal.ts';
 import type { RequestRecord } from './record.ts';
 import type { SettleResult } from './settlement.ts';
-import { roomIn, type Standing } from './standing.ts';
+import { remainingIn, type Standing } from './standing.ts';
 
 /** A settlement that is not committed yet. */
 export interface LateSettlement {
@@ -67,7 +67,7 @@ export function createLateSettlements(options: LateSettlementsOptions): LateSett
       return undefined;
     pending.set(record.id, { charges: hold.charges, freed: hold.amount - record.costNanoUsd });
     if (standings.length === 0) return null;
-    return roomIn(standings.map((each) => ({ ...each, pending: each.pending - freedIn(each) })));
+    return remainingIn(standings.map((each) => ({ ...each, pending: each.pending - freedIn(each) })));
   }
 
   function settle(record: RequestRecord): SettleResult {

@@ -21,6 +21,7 @@ import type { RequestRecord } from './record.ts';
 import { createSessions } from './sessions.ts';
 import { createSettlements, type SettleResult } from './settlement.ts';
 import type { Standing } from './standing.ts';
+import type { TeamHooks } from './team-hooks.ts';
 
 /**
  * The authority on money. A method's promise resolves once its writes are durable; all calls of an event-loop turn
@@ -56,6 +57,8 @@ export interface Ledger {
   closeHolds(slot: number, instanceId?: string): Promise<number>;
   /** Runs another write of the store in a batch. */
   write<T>(command: () => T): Promise<T>;
+  /** As `write`, for rows of budgets: the command sees what the batch has changed, and the rest of the batch what it did. */
+  writeBudgets<T>(command: () => T): Promise<T>;
   /** As `write`, for rows that neither budgets nor holds are in. */
   writeApart<T>(command: () => T): Promise<T>;
   /** The budgets of a project as they stand. */
@@ -83,10 +86,12 @@ export interface LedgerOptions {
   random?: Random;
   /** Why no request may be admitted any more; undefined as long as the database is in its place. */
   fault?: () => GwError | undefined;
+  /** Told of team budgets; undefined without a team. */
+  team?: TeamHooks | undefined;
 }
 
 export function createLedger(options: LedgerOptions): Ledger {
-  const { db, clock, calendar, slot, random = systemRandom, fault = () => undefined } = options;
+  const { db, clock, calendar, slot, random = systemRandom, fault = () => undefined, team } = options;
   const names = createNames(db);
   const insertEvent = createEvents(db, () => clock.now(), random);
   const listeners = createListeners();
@@ -96,11 +101,25 @@ export function createLedger(options: LedgerOptions): Ledger {
     listeners.noteEvent();
     insertEvent(...event);
   };
-  const balances = createBalances({ db, calendar, emit });
+  const balances = createBalances({
+    db,
+    calendar,
+    emit,
+    teamNow: team && (() => team.now()),
+    onTeamSpend: team && ((budgetId, cost) => team.spent(budgetId, cost)),
+  });
   const sessions = createSessions(db);
   let batchAt = 0;
   const journal = createJournal({ db, names, sessions, now: () => batchAt });
-  const admissions = createAdmissions({ slot, balances, journal, emit, writeRecord: add });
+  const admissions = createAdmissions({
+    now: () => batchAt,
+    slot,
+    balances,
+    journal,
+    emit,
+    writeRecord: add,
+    team,
+  });
   const settlements = createSettlements({ db, clock, balances, journal, writeRecord: settle });
   const watch = createChangeWatch(db, clock);
   const late = createLateSettlements({ clock, balances, journal, watch, settle: settlements.settle });
@@ -164,6 +183,15 @@ export function createLedger(options: LedgerOptions): Ledger {
         const result = command();
         journal.forget();
         return result;
+      }),
+    writeBudgets: (command) =>
+      submit(() => {
+        balances.write();
+        try {
+          return command();
+        } finally {
+          forget();
+        }
       }),
     writeApart: submit,
     standings: (projectId) => submit(() => balances.standings(projectId)),

@@ -6,7 +6,7 @@ import type { Db } from '../database/open.ts';
 import type { Balances } from './balances.ts';
 import type { Journal, OpenHold } from './journal.ts';
 import { FLAGS, type RequestRecord } from './record.ts';
-import { roomIn } from './standing.ts';
+import { remainingIn } from './standing.ts';
 
 export type SettleResult =
   /** `remaining` is the room of the tightest budget; null if no budget was charged. */
@@ -46,7 +46,7 @@ export function createSettlements(options: SettlementsOptions): Settlements {
     const overrun = costNanoUsd > hold.amount;
     writeRecord(overrun ? { ...record, flags: record.flags | FLAGS.overrun } : record);
     const standings = balances.standingsFor(record);
-    return { kind: 'settled', remaining: standings.length > 0 ? roomIn(standings) : null };
+    return { kind: 'settled', remaining: standings.length > 0 ? remainingIn(standings) : null };
   }
 
   return {

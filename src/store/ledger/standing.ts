@@ -1,4 +1,5 @@
 import type { NanoUsd } from '../../money.ts';
+import type { TeamFigures } from './team-terms.ts';
 import type { BudgetTerms } from './terms.ts';
 
 /** What a budget has spent and holds in its running period or window. */
@@ -10,6 +11,8 @@ export interface Standing {
   resetsAt: number;
   /** Of a cap for each: the member that the figures are of, which has spent and holds most. */
   fullest?: string;
+  /** Of a team budget: how it stands for the team. `budget.capNanoUsd` is what this gateway may spend. */
+  team?: TeamFigures;
 }
 
 /** A time as JSON has it; null for never. */
@@ -17,25 +20,54 @@ export const isoTime = (timeMs: number): string | null =>
   Number.isFinite(timeMs) ? new Date(timeMs).toISOString() : null;
 
 /** What is left of the cap after spend and open holds. */
-const roomOf = ({ budget, posted, pending }: Standing): NanoUsd => budget.capNanoUsd - posted - pending;
+export const roomOf = ({ budget, posted, pending }: Standing): NanoUsd => budget.capNanoUsd - posted - pending;
+
+/** The cap: of a team budget, the team's. */
+export const capOf = ({ budget, team }: Standing): NanoUsd => team?.capNanoUsd ?? budget.capNanoUsd;
 
 /** What is left of the cap after spend alone: open holds may still be released. */
-export const unspentOf = ({ budget, posted }: Standing): NanoUsd => budget.capNanoUsd - posted;
+export const unspentOf = ({ budget, posted, team }: Standing): NanoUsd =>
+  team ? team.unspentNanoUsd : budget.capNanoUsd - posted;
+
+/** What is spent of the cap: of a team budget, by the team. */
+export const spentOf = (standing: Standing): NanoUsd => capOf(standing) - unspentOf(standing);
+
+/** What new requests may use of the cap: of a team budget, if the other gateways need nothing. */
+const remainingOf = (standing: Standing): NanoUsd => unspentOf(standing) - standing.pending;
 
 /** The room that all of the budgets have; Infinity without budgets. */
 export const roomIn = (standings: Standing[]): NanoUsd => Math.min(...standings.map(roomOf));
+
+/** What the tightest of the budgets has left; Infinity without budgets. */
+export const remainingIn = (standings: Standing[]): NanoUsd => Math.min(...standings.map(remainingOf));
 
 /** The budget with the least room. */
 export const tightest = (standings: Standing[]): Standing => leastBy(standings, roomOf);
 
 /** The largest part of its cap that any of the budgets has spent; 0 without budgets. */
 export const spentOfCap = (standings: Standing[]): number =>
-  standings.reduce((most, { budget, posted }) => Math.max(most, posted / Math.max(1, budget.capNanoUsd)), 0);
+  standings.reduce((most, each) => Math.max(most, spentOf(each) / Math.max(1, capOf(each))), 0);
 
-/** A budget that has no room for `needed` even if every open hold is released. */
+/**
+ * A budget that has no room for `needed` even if every open hold is released. Of a team budget only the authority can
+ * say so, and has to have said so lately.
+ */
 export function exhausted(standings: Standing[], needed: NanoUsd): Standing | undefined {
-  const least = leastBy(standings, unspentOf);
+  const least = leastBy(standings, (standing) =>
+    standing.team?.isFresh === false ? Number.POSITIVE_INFINITY : unspentOf(standing),
+  );
+  if (least.team?.isFresh === false) return undefined;
   return needed > unspentOf(least) ? least : undefined;
+}
+
+/** The team budget with the least room, if that is less than `needed`. */
+export function shortOfTeam(standings: Standing[], needed: NanoUsd): Standing | undefined {
+  let short: Standing | undefined;
+  for (const standing of standings) {
+    if (!standing.team || roomOf(standing) >= needed) continue;
+    if (!short || roomOf(standing) < roomOf(short)) short = standing;
+  }
+  return short;
 }
 
 function leastBy(standings: Standing[], value: (standing: Standing) => number): Standing {

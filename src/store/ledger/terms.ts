@@ -31,6 +31,8 @@ export interface BudgetTerms {
   keyId: number;
   /** The cap for each key, session or agent that it belongs to; 0: none. */
   parentId: number;
+  /** The team's id of it, whose cap is what this gateway may spend in the running period; null: it is local. */
+  teamBudgetId: number | null;
   /** 1 if it was removed. */
   removed: number;
 }
@@ -39,7 +41,7 @@ export interface BudgetTerms {
  * What a budget can be for, besides a repository. A budget for `each` of a kind counts nothing itself: each of these
  * has a budget of its own, a member, which is added with its first request.
  */
-export type ScopeKind = 'run' | 'key' | 'session' | 'agent' | 'each';
+export type ScopeKind = 'run' | 'key' | 'session' | 'agent' | 'each' | 'team';
 
 /** What there can be a cap for each of. */
 export const EACH_KINDS = ['session', 'agent', 'key'] as const;
@@ -61,6 +63,7 @@ export function countsRequest(budget: BudgetTerms, request: CountedRequest): boo
     case '':
     case 'run':
     case 'key':
+    case 'team':
       return true;
     case 'session':
       return budget.scopeValue === request.session;
@@ -153,7 +156,7 @@ export function thresholdOf(
 export type BudgetKey = Pick<BudgetTerms, 'projectName' | 'period'> &
   Partial<Pick<BudgetTerms, 'repo' | 'scopeKind' | 'scopeValue'>>;
 
-/** A budget's public id, such as `web/daily`, `web/daily@/home/me/shop`, `web/daily@key:ci` or `web/run@run_4f...`. */
+/** A budget's public id, such as `web/daily`, `@team/daily`, `web/daily@/home/me/shop`, `web/daily@key:ci` or `web/run@run_4f...`. */
 export function budgetName({
   projectName,
   period,
@@ -161,6 +164,7 @@ export function budgetName({
   scopeKind = '',
   scopeValue = '',
 }: BudgetKey): string {
+  if (scopeKind === 'team') return `${scopeValue}@team/${period}`;
   if (scopeKind === 'run' && period === 'lifetime') return `${projectName}/run@${scopeValue}`;
   const scope = scopeKind === '' || scopeKind === 'run' ? scopeValue : `${scopeKind}:${scopeValue}`;
   const of = repo || scope;

@@ -1,0 +1,130 @@
+import { type Calendar, createCalendar, type Span } from '../../calendar.ts';
+import type { NanoUsd } from '../../money.ts';
+import type { Db } from '../database/open.ts';
+import { type BudgetTerms, spanOf } from './terms.ts';
+
+/** How a team budget stands at the authority, as this gateway has heard it. */
+export interface TeamFigures {
+  capNanoUsd: NanoUsd;
+  /** The cap, less all that gateways have reported as spent, and less what was spent here since. */
+  unspentNanoUsd: NanoUsd;
+  /** The cap, less all that is granted to gateways. */
+  leftNanoUsd: NanoUsd;
+  /** Money is short: gateways return what no request holds. */
+  tight: boolean;
+  starved: boolean;
+  /** How many gateways have lately synced. */
+  active: number;
+  /** UTC ms by this machine; 0: nothing was heard of the running period. */
+  heardAt: number;
+  /** It was heard so lately that a request may be refused by it. */
+  isFresh: boolean;
+  /** Since when the authority can't be reached; undefined: it can. */
+  unreachableSince: number | undefined;
+  /** The authority may have lost commits, and grants nothing until an admin ends that. */
+  frozen: boolean;
+  /** What may be spent while the authority can't be reached, after what was granted. */
+  offlineNanoUsd: NanoUsd | null;
+}
+
+/** The periods of team budgets, by the team's clock and time zone, and how they stand. */
+export interface TeamTerms {
+  /** The running period of a team budget. `end` is by this machine's clock. */
+  period(budget: BudgetTerms, now: number): Span;
+  figures(budget: BudgetTerms, posted: NanoUsd, now: number): TeamFigures;
+  /** Forgets what was read: another writer has committed. */
+  forget(): void;
+}
+
+interface Membership {
+  timezone: string;
+  offsetMs: number;
+  unreachableSince: number | null;
+  frozen: number;
+}
+
+interface StandingRow {
+  cap: NanoUsd;
+  offline: NanoUsd | null;
+  start: number;
+  ends: number;
+  left: NanoUsd;
+  unspent: NanoUsd;
+  posted: NanoUsd;
+  tight: number;
+  starved: number;
+  active: number;
+  heardAt: number;
+}
+
+/** An admin may raise a cap while this gateway does not ask. */
+const FRESH_MS = 5_000;
+
+/** `teamNow` is the team's clock of a daemon that syncs; others go by the offset that such a one has stored. */
+export function createTeamTerms(db: Db, teamNow?: () => number): TeamTerms {
+  const selectMembership = db.prepare<[], Membership>(
+    `SELECT timezone, offset_ms AS offsetMs, unreachable_since AS unreachableSince, frozen FROM team_membership`,
+  );
+  const selectStanding = db.prepare<[number], StandingRow>(
+    `SELECT cap_nano_usd AS cap, offline_nano_usd AS offline, start, ends, left_nano_usd AS "left",
+     unspent_nano_usd AS unspent, posted_nano_usd AS posted, tight, starved, active, heard_at AS heardAt
+     FROM team_standings WHERE budget_id = ?`,
+  );
+  let membership: Membership | undefined;
+  let calendar: Calendar | undefined;
+  const standings = new Map<number, StandingRow | undefined>();
+
+  function member(): Membership {
+    membership ??= selectMembership.get() ?? {
+      timezone: 'UTC',
+      offsetMs: 0,
+      unreachableSince: null,
+      frozen: 0,
+    };
+    return membership;
+  }
+
+  function standingOf(id: number): StandingRow | undefined {
+    if (!standings.has(id)) standings.set(id, selectStanding.get(id));
+    return standings.get(id);
+  }
+
+  return {
+    period({ id, period }, now) {
+      const { timezone, offsetMs } = member();
+      const at = teamNow?.() ?? now + offsetMs;
+      const standing = standingOf(id);
+      const ahead = at - now;
+      if (standing && at >= standing.start && at < standing.ends)
+        return { start: standing.start, end: standing.ends - ahead };
+      if (calendar?.timezone !== timezone) calendar = createCalendar(timezone);
+      const { start, end } = spanOf(period, at, calendar);
+      return { start, end: end - ahead };
+    },
+    figures({ id, currentStart }, posted, now) {
+      const { unreachableSince, frozen } = member();
+      const standing = standingOf(id);
+      const isCurrent = standing?.start === currentStart;
+      const cap = standing?.cap ?? 0;
+      return {
+        capNanoUsd: cap,
+        unspentNanoUsd:
+          (standing && isCurrent ? standing.unspent : cap) -
+          Math.max(0, posted - (standing && isCurrent ? standing.posted : 0)),
+        leftNanoUsd: standing && isCurrent ? standing.left : cap,
+        tight: isCurrent && standing?.tight === 1,
+        starved: isCurrent && standing?.starved === 1,
+        active: standing?.active ?? 0,
+        heardAt: isCurrent ? (standing?.heardAt ?? 0) : 0,
+        isFresh: isCurrent && Math.abs(now - (standing?.heardAt ?? 0)) < FRESH_MS,
+        unreachableSince: unreachableSince ?? undefined,
+        frozen: frozen === 1,
+        offlineNanoUsd: standing?.offline ?? null,
+      };
+    },
+    forget() {
+      membership = undefined;
+      standings.clear();
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import type { NanoUsd } from '../../money.ts';
+import type { Db } from '../database/open.ts';
+
+/** A team budget in one period, as this gateway has it. posted + pending never passes the limit. */
+export interface LimitedAccount {
+  /** The team's id of the budget. */
+  budgetId: number;
+  start: number;
+  limit: NanoUsd;
+  posted: NanoUsd;
+  pending: NanoUsd;
+  /** What the authority has heard last; undefined where it may know more or less than that. */
+  heard?: { limit: NanoUsd; posted: NanoUsd } | undefined;
+}
+
+export interface LimitChange {
+  budgetId: number;
+  start: number;
+  limit: NanoUsd;
+  heard?: { limit: NanoUsd; posted: NanoUsd } | undefined;
+}
+
+/** What an answer says of a budget's running period. */
+export interface HeardStanding {
+  budgetId: number;
+  start: number;
+  ends: number;
+  left: NanoUsd;
+  unspent: NanoUsd;
+  /** What this gateway had spent when it asked. */
+  posted: NanoUsd;
+  tight: boolean;
+  starved: boolean;
+  active: number;
+}
+
+interface Row {
+  budgetId: number;
+  start: number;
+  limit: NanoUsd;
+  posted: NanoUsd;
+  pending: NanoUsd;
+  heardLimit: NanoUsd | null;
+  heardPosted: NanoUsd | null;
+}
+
+/** Reads and writes this gateway's limits. Each function runs within a transaction. */
+export interface TeamLimits {
+  /** All accounts that have money, or ever had some that the authority must hear of. */
+  accounts(): LimitedAccount[];
+  set(changes: readonly LimitChange[]): void;
+  /** Another server answers, which may have lost what it was told. */
+  forgetHeard(): void;
+  setStanding(standing: HeardStanding, now: number): void;
+  /** Nothing granted before may be used: this database is a copy. */
+  voidAll(): void;
+}
+
+export function createTeamLimits(db: Db): TeamLimits {
+  const select = db.prepare<[], Row>(
+    `SELECT b.team_budget_id AS budgetId, k.start, coalesce(l.limit_nano_usd, 0) AS "limit",
+     coalesce(p.posted_nano_usd, 0) AS posted, coalesce(p.pending_nano_usd, 0) AS pending,
+     l.clean_limit_nano_usd AS heardLimit, l.clean_posted_nano_usd AS heardPosted
+     FROM (SELECT budget_id, start FROM team_limits
+           UNION SELECT s.budget_id, s.start FROM budget_periods s JOIN budgets t ON t.id = s.budget_id
+             WHERE t.team_budget_id IS NOT NULL) k
+     JOIN budgets b ON b.id = k.budget_id
+     LEFT JOIN team_limits l ON l.budget_id = k.budget_id AND l.start = k.start
+     LEFT JOIN budget_periods p ON p.budget_id = k.budget_id AND p.start = k.start
+     WHERE b.team_budget_id IS NOT NULL ORDER BY b.team_budget_id, k.start`,
+  );
+  const upsert = db.prepare(
+    `INSERT INTO team_limits (budget_id, start, limit_nano_usd, clean_limit_nano_usd, clean_posted_nano_usd)
+     SELECT id, @start, @limit, @heardLimit, @heardPosted FROM budgets WHERE team_budget_id = @budgetId
+     ON CONFLICT DO UPDATE SET limit_nano_usd = excluded.limit_nano_usd,
+     clean_limit_nano_usd = excluded.clean_limit_nano_usd, clean_posted_nano_usd = excluded.clean_posted_nano_usd`,
+  );
+  const setCap = db.prepare(
+    'UPDATE budgets SET cap_nano_usd = @limit WHERE team_budget_id = @budgetId AND current_start = @start',
+  );
+  const setStanding = db.prepare(
+    `UPDATE team_standings SET start = @start, ends = @ends, left_nano_usd = @left, unspent_nano_usd = @unspent,
+     posted_nano_usd = @posted, tight = @tight, starved = @starved, active = @active, heard_at = @now
+     WHERE budget_id = (SELECT id FROM budgets WHERE team_budget_id = @budgetId)`,
+  );
+  return {
+    accounts: () =>
+      select.all().map(({ heardLimit, heardPosted, ...account }) => ({
+        ...account,
+        heard:
+          heardLimit === null || heardPosted === null ? undefined : { limit: heardLimit, posted: heardPosted },
+      })),
+    set(changes) {
+      for (const { budgetId, start, limit, heard } of changes) {
+        upsert.run({
+          budgetId,
+          start,
+          limit,
+          heardLimit: heard?.limit ?? null,
+          heardPosted: heard?.posted ?? null,
+        });
+        setCap.run({ budgetId, start, limit });
+      }
+    },
+    forgetHeard() {
+      db.prepare('UPDATE team_limits SET clean_limit_nano_usd = NULL, clean_posted_nano_usd = NULL').run();
+    },
+    setStanding(standing, now) {
+      const { tight, starved } = standing;
+      setStanding.run({ ...standing, tight: tight ? 1 : 0, starved: starved ? 1 : 0, now });
+    },
+    voidAll() {
+      db.prepare('DELETE FROM team_limits').run();
+      db.prepare('UPDATE budgets SET cap_nano_usd = 0 WHERE team_budget_id IS NOT NULL').run();
+    },
+  };
+}
