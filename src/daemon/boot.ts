@@ -19,6 +19,7 @@ import { startJobs } from './jobs.ts';
 import { type BootOptions, type Core, openCore } from './open-core.ts';
 import { createPersistentRouter } from './persistent-router.ts';
 import { createPolledConnection, type PolledConnection } from './polled-connection.ts';
+import { createTeamPart } from './team-part.ts';
 
 /** A running daemon that accepts requests. */
 export interface Daemon {
@@ -31,7 +32,7 @@ export interface Daemon {
   /** The database file that it opened. */
   databaseFile: FileIdentity;
   /** Lets running requests end within the grace period, cuts the rest, settles them and closes everything. */
-  stop(options?: { graceMs?: number }): Promise<void>;
+  stop(options?: { graceMs?: number; hasSuccessor?: boolean }): Promise<void>;
 }
 
 const DEFAULT_GRACE_MS = 25_000;
@@ -92,8 +93,17 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     saveConversations,
     checkCertificate,
   });
-  const close = () =>
-    closeParts({ ...core, gateway, polled, dispatcher: webhooks.dispatcher, stopJobs, saveState });
+  const team = createTeamPart({ ...core, openTeam: options.openTeam, onAnswer: gateway.queue.wakeAll });
+  const close = (isLeaving = false) =>
+    closeParts({
+      ...core,
+      gateway,
+      polled,
+      dispatcher: webhooks.dispatcher,
+      stopJobs,
+      saveState,
+      stopTeam: () => team.stop({ isLeaving }),
+    });
 
   const listener =
     options.listener ??
@@ -105,6 +115,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   listener.serve(api);
   webhooks.dispatcher.start();
   ledger.onEvents(webhooks.dispatcher.wake);
+  team.start();
 
   return {
     instanceId,
@@ -113,7 +124,9 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     tls: speaksTls(settings),
     startedAt,
     databaseFile: core.files.identity,
-    async stop({ graceMs = DEFAULT_GRACE_MS } = {}) {
+    async stop({ graceMs = DEFAULT_GRACE_MS, hasSuccessor = false } = {}) {
+      // The successor asks for money; what is here remains for it.
+      if (hasSuccessor) await team.stop({ isLeaving: false });
       const drained = listener.close();
       const cancel = clock.after(graceMs, () => {
         gateway.upstreams.cut();
@@ -123,7 +136,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
       // Answers that are read without their client.
       await api.whenIdle();
       cancel();
-      await close();
+      await close(!hasSuccessor);
     },
   };
 }
@@ -140,6 +153,8 @@ interface Parts extends Core {
   dispatcher: Dispatcher;
   stopJobs: () => Promise<void>;
   saveState: () => void;
+  /** Returns the team's money, once no request holds any. */
+  stopTeam: () => Promise<void>;
 }
 
 /** Closes the parts of a daemon that accepts no more requests. The database is last: the others may write to it. */
@@ -159,6 +174,7 @@ async function closeParts(parts: Parts): Promise<void> {
   await parts.ledger.settled();
   if ((await gateway.settleRetry.retry()) > 0)
     log.error('requests could not be settled; their holds close at the next start');
+  await parts.stopTeam();
   if (parts.files.fault()) {
     // Nothing more is written: the files at the path may belong to another database by now.
     db.close();

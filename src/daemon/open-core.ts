@@ -11,9 +11,13 @@ import type { Listener } from '../server/listen.ts';
 import { type Archive, createArchive } from '../store/archive/archive.ts';
 import { type Checkpoints, createCheckpoints } from '../store/checkpoints/checkpoints.ts';
 import { registerDaemon, unregisterDaemon } from '../store/database/daemons.ts';
+import { readMembership } from '../store/team/membership.ts';
 import { createFileWatch, type FileWatch, lostDatabase } from '../store/database/file-watch.ts';
 import { type Db, openDatabase } from '../store/database/open.ts';
 import { createLedger, type Ledger } from '../store/ledger/ledger.ts';
+import { createDemands, type Demands } from '../team/demands.ts';
+import type { SyncAuthority } from '../team/sync-authority.ts';
+import { createTeamClock, type TeamClock } from '../team/team-clock.ts';
 import { createConfiguration, type LiveConfiguration } from './configuration.ts';
 import { endDeadRuns } from './end-dead-runs.ts';
 import { knownSecrets } from './known-secrets.ts';
@@ -38,6 +42,8 @@ export interface BootOptions {
   onDatabaseLost?: (found: string) => void;
   /** The services that clients' own logins are for; tests pass their own. */
   subscriptions?: Subscriptions | undefined;
+  /** The authority of a team; tests pass their own. */
+  openTeam?: ((token: string, gatewayId: number) => Promise<SyncAuthority>) | undefined;
 }
 
 /** What the other parts of the daemon are built on: database, configuration, ledger. */
@@ -59,6 +65,7 @@ export interface Core {
   configuration: LiveConfiguration;
   calendar: () => Calendar;
   ledger: Ledger;
+  team: { clock: TeamClock; demands: Demands };
   archive: Archive;
   checkpoints: Checkpoints;
   /** Closes the holds of daemons that died, and ends runs whose `gw run` did. */
@@ -120,7 +127,10 @@ async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core
   configuration.onChange(learnSecrets);
   const calendar = () => configuration.current().calendar;
 
-  const ledger = createLedger({ db, clock, calendar, slot, random, fault: files.fault });
+  const teamClock = createTeamClock(clock, readMembership(db)?.offsetMs);
+  const team = { clock: teamClock, demands: createDemands(clock, teamClock) };
+  const fault = files.fault;
+  const ledger = createLedger({ db, clock, calendar, slot, random, fault, team: team.demands });
   const checkpoints = createCheckpoints({ db, path: paths.database, pause: ledger.pause, clock, warn });
   undo.push(checkpoints.close);
   ledger.onCommit(checkpoints.committed);
@@ -134,7 +144,7 @@ async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core
   await recoverAll();
   await ledger.roll();
 
-  const store = { db, files, slot, ledger, archive, checkpoints, recover: recoverAll };
+  const store = { db, files, slot, ledger, team, archive, checkpoints, recover: recoverAll };
   return {
     instanceId,
     startedAt,

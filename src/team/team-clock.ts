@@ -12,10 +12,14 @@ export interface TeamClock {
 
 /**
  * Goes by the wall clock and by the monotonic one, whichever is later: a wall clock that is put back does not bring a
- * past period again, and a machine that slept has the time that passed.
+ * past period again, and a machine that slept has the time that passed. `lastOffsetMs`: what a daemon before this one
+ * had heard.
  */
-export function createTeamClock(clock: Pick<Clock, 'now' | 'monotonic'>): TeamClock {
-  let wallOffset: number | undefined;
+export function createTeamClock(
+  clock: Pick<Clock, 'now' | 'monotonic'>,
+  lastOffsetMs?: number,
+): TeamClock {
+  let wallOffset = lastOffsetMs;
   let monotonicOffset = Number.NEGATIVE_INFINITY;
   let latest = Number.NEGATIVE_INFINITY;
   return {

@@ -3,6 +3,7 @@ import { onTestFinished } from 'vitest';
 import type { Clock } from '../../src/clock.ts';
 import type { Compressor } from '../../src/compression/compressor.ts';
 import { boot, type Daemon } from '../../src/daemon/boot.ts';
+import type { BootOptions } from '../../src/daemon/open-core.ts';
 import type { Random } from '../../src/ids.ts';
 import type { Subscriptions } from '../../src/providers/subscriptions.ts';
 import { acquireLock } from '../../src/store/database/lock.ts';
@@ -27,6 +28,7 @@ export interface GatewayOptions extends Omit<HomeOptions, 'upstreamUrl' | 'now'>
   random?: Random;
   compressor?: Compressor;
   subscriptions?: Subscriptions;
+  openTeam?: BootOptions['openTeam'];
   /** Gives the commands in a message the name that gw is run by. */
   pasteable?: (text: string) => string;
   /** A home that is there already. */
@@ -86,6 +88,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     ...(compressor ? { compressor } : {}),
     pasteable: options.pasteable,
     subscriptions: options.subscriptions,
+    openTeam: options.openTeam,
   };
   const booted = await boot({ paths, env, flags: { port: 0 }, log, ...injected });
   let daemonStops: Promise<void> | undefined;

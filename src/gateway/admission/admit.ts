@@ -8,7 +8,7 @@ import { MAX_SEARCH_MS } from '../intake/claim-repository.ts';
 import { ClientGone } from '../intake/client-gone.ts';
 import type { Target } from '../state/resolver.ts';
 import type { Admitted } from './admitted.ts';
-import { blockedStatus, budgetBusy, forCodex } from './errors.ts';
+import { blockedStatus, budgetBusy, forCodex, teamUnreachable } from './errors.ts';
 import type { FittingHold } from './fitting-hold.ts';
 import { fittingHold, toAdmitted } from './fitting-hold.ts';
 import type { InputParts } from './input-tokens.ts';
@@ -206,7 +206,11 @@ function outcomeOf(
       throw forCodex(unpricedError(admission, hold.quote, result.standing), context.exchange.request.headers);
     case 'blocked':
       throw exceededError(admission, result.standing, { quote: hold.quote, needed: hold.quote.least });
+    case 'unreachable':
+      throw teamUnreachable(result.standing, hold.quote.least, gateway.clock.now());
     case 'wait':
+      if (result.standing.team?.unreachableSince !== undefined && !context.exchange.gone)
+        throw teamUnreachable(result.standing, hold.quote.least, gateway.clock.now());
       context.exchange.need = leastNeed(hold.quote, hold.quote.least, context.request.maxOutputTokens);
       if (context.exchange.gone) throw new ClientGone();
       throw budgetBusy(result.standing, hold.quote.least, context.exchange.need);

@@ -7,7 +7,7 @@ import { libraryModelNames } from '../../pricing/library.ts';
 import { shellQuoted } from '../../shell-quoted.ts';
 import { needResponse } from '../../store/ledger/need-response.ts';
 import type { RecordedNeed } from '../../store/ledger/record.ts';
-import { isoTime, type Standing } from '../../store/ledger/standing.ts';
+import { capOf, isoTime, leftOf, type Standing, spentOf } from '../../store/ledger/standing.ts';
 import { budgetName } from '../../store/ledger/terms.ts';
 import type { ServerTool } from '../../wire/request/server-tools.ts';
 import { isFromCodex } from '../intake/is-from-codex.ts';
@@ -39,13 +39,13 @@ export function budgetExceeded({
   calendar,
   headers,
 }: BudgetRefusal): GwError {
-  const { budget, posted, pending, resetsAt } = standing;
+  const { budget, pending, resetsAt } = standing;
   const name = budgetName(budget);
   const command = raiseCommand(standing, needed);
   const isRate = budget.period === 'rolling';
   const resets = resetText(standing, calendar);
   const message =
-    `budget ${name} has no room for this request: ${formatUsd(posted)} of ${formatUsd(budget.capNanoUsd)} is spent${heldText(pending)}, ` +
+    `budget ${name} has no room for this request: ${formatUsd(spentOf(standing))} of ${formatUsd(capOf(standing))} is spent${heldText(pending)}, ` +
     `and ${model} needs up to ${formatUsd(needed)}${needText(need)}.${unseenText(unseen)}${resets} To raise the cap: ${command}`;
   return new GwError(message, {
     status: 402,
@@ -64,21 +64,55 @@ export function budgetExceeded({
 }
 
 /** What there is of the budget, and what the request needs of it. */
-function roomFields({ budget, posted, pending }: Standing, needed: NanoUsd, need: RecordedNeed | undefined) {
+function roomFields(standing: Standing, needed: NanoUsd, need: RecordedNeed | undefined) {
+  const { budget, pending } = standing;
   return {
     budget_id: budgetName(budget),
-    spent_usd: usdNumber(posted),
+    spent_usd: usdNumber(spentOf(standing)),
     held_usd: usdNumber(pending),
-    left_usd: usdNumber(Math.max(0, budget.capNanoUsd - posted - pending)),
-    cap_usd: usdNumber(budget.capNanoUsd),
+    left_usd: usdNumber(leftOf(standing)),
+    cap_usd: usdNumber(capOf(standing)),
+    ...teamFields(standing),
     needed_usd: usdNumber(needed),
     ...(need && { need: needResponse(need) }),
   };
 }
 
+/** Of a team budget: what this gateway was granted, and what the team has left. */
+function teamFields({ budget, team }: Standing) {
+  if (!team) return {};
+  return {
+    team: true,
+    granted_usd: usdNumber(budget.capNanoUsd),
+    team_left_usd: usdNumber(Math.max(0, team.unspentNanoUsd)),
+  };
+}
+
+/** 503: what the team had granted is used up, and its authority can't be asked for more. */
+export function teamUnreachable(standing: Standing, needed: NanoUsd, now: number): GwError {
+  const { budget, posted, pending, team } = standing;
+  const since = team?.unreachableSince ?? now;
+  const left = Math.max(0, team?.unspentNanoUsd ?? 0);
+  return new GwError(
+    `the team's database has not answered since ${new Date(since).toISOString()}, and the ${formatUsd(budget.capNanoUsd)} that it granted this gateway of budget ${budgetName(budget)} can't cover the request: ${formatUsd(posted)} is spent${heldText(pending)}, and it needs up to ${formatUsd(needed)}. The team had ${formatUsd(left)} left. See: gw team status`,
+    {
+      status: 503,
+      type: 'api_error',
+      code: 'team_unreachable',
+      headers: { 'retry-after': '5' },
+      fields: {
+        ...roomFields(standing, needed, undefined),
+        unreachable_since: new Date(since).toISOString(),
+        command: 'gw team status',
+      },
+    },
+  );
+}
+
 /** When there is room again. A cap of 0 has none after the reset either. */
-function resetText({ budget, resetsAt }: Standing, calendar: Calendar): string {
-  if (budget.capNanoUsd === 0 || budget.period === 'lifetime') return '';
+function resetText(standing: Standing, calendar: Calendar): string {
+  const { budget, resetsAt } = standing;
+  if (capOf(standing) === 0 || budget.period === 'lifetime') return '';
   const when = `${calendar.dateOf(resetsAt)} ${calendar.timeOfDay(resetsAt)} (${calendar.timezone})`;
   return ` ${budget.period === 'rolling' ? 'Room comes back from' : 'It resets at'} ${when}.`;
 }
@@ -129,9 +163,13 @@ export function blockedStatus(headers: IncomingHttpHeaders): number {
 
 /** 429: there will be room when a running request ends. */
 export function budgetBusy(standing: Standing, needed: NanoUsd, need: RecordedNeed | undefined): GwError {
-  const { budget, posted, pending } = standing;
+  const { budget, pending, team } = standing;
+  const spent = formatUsd(spentOf(standing));
+  const name = budgetName(budget);
+  const holders = team ? `requests of the team's gateways hold the rest of budget ${name}` : `running requests hold the rest of budget ${name}`;
+  const frozen = team?.frozen ? '. The team is frozen after a failover, until an admin runs gw team recover' : '';
   return new GwError(
-    `running requests hold the rest of budget ${budgetName(budget)}: ${formatUsd(posted)} spent and ${formatUsd(pending)} held of ${formatUsd(budget.capNanoUsd)}, and the request needs up to ${formatUsd(needed)}${needText(need)}. Try again when they have finished`,
+    `${holders}: ${spent} spent and ${formatUsd(pending)} held${team ? ' here' : ''} of ${formatUsd(capOf(standing))}, and the request needs up to ${formatUsd(needed)}${needText(need)}. Try again when they have finished${frozen}`,
     {
       status: 429,
       type: 'rate_limit_error',
@@ -213,12 +251,20 @@ export function costUnbounded({ budget }: Standing, endpoint: string): GwError {
 }
 
 /** The command that makes room: double the cap, or more if that is not enough, up to the largest cap. */
-function raiseCommand({ budget, posted }: Standing, needed: NanoUsd): string {
+function raiseCommand(standing: Standing, needed: NanoUsd): string {
+  const { budget } = standing;
   // The dashboard raises a run's budget while it runs.
   if (budget.scopeKind === 'run') return 'gw dashboard';
-  const enough = Math.min(Math.max(budget.capNanoUsd * 2, posted + needed * 2), MAX_AMOUNT_NANO_USD);
+  const enough = Math.min(
+    Math.max(capOf(standing) * 2, spentOf(standing) + needed * 2),
+    MAX_AMOUNT_NANO_USD,
+  );
   const dollars = roundUp(enough) / NANO_PER_USD;
   const amount = dollars >= 1 ? String(dollars) : dollars.toFixed(9).replace(/0{1,9}$/, '');
+  if (standing.team) {
+    const project = budget.scopeValue === '' ? '' : ` -p ${shellQuoted(budget.scopeValue)}`;
+    return `gw team budgets set ${amount} --period ${budget.period}${project}`;
+  }
   const whose = `-p ${budget.projectName}${scopeOption(budget)}`;
   if (budget.period !== 'rolling') return `gw budget set ${amount} --period ${budget.period} ${whose}`;
   return `gw budget set --max-rate ${amount}/${windowText(budget.windowMs ?? 0)} ${whose}`;

@@ -1,7 +1,7 @@
 import type { Calendar } from '../../calendar.ts';
 import type { GwError } from '../../errors.ts';
 import type { NanoUsd } from '../../money.ts';
-import type { Standing } from '../../store/ledger/standing.ts';
+import { type Standing, unspentOf } from '../../store/ledger/standing.ts';
 import type { AnyRequestContext } from '../context/request-context.ts';
 import type { Target } from '../state/resolver.ts';
 import {
@@ -33,7 +33,7 @@ export function noRoomError(
   if (quote.unpriced)
     return forCodex(unpricedError(admission, quote, standing), context.exchange.request.headers);
   const needed = spent + quote.least;
-  if (needed <= standing.budget.capNanoUsd - standing.posted)
+  if (needed <= unspentOf(standing))
     return budgetBusy(standing, needed, leastNeed(quote, quote.least, context.request.maxOutputTokens));
   return exceededError(admission, standing, { quote, needed });
 }

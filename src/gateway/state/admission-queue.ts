@@ -8,6 +8,8 @@ export interface AdmissionQueue {
   admit(admission: Admission, options: WaitOptions): Promise<AdmissionResult>;
   /** Tries the requests of a queue again, because room may have been freed. */
   wake(key: QueueKey): void;
+  /** Tries the requests of all queues again. */
+  wakeAll(): void;
 }
 
 export interface WaitOptions {
@@ -151,5 +153,8 @@ export function createAdmissionQueue(ledger: Pick<Ledger, 'admit'>, clock: Clock
       return result.then((first) => (first.kind === 'wait' ? join(admission, options, first) : first));
     },
     wake,
+    wakeAll() {
+      for (const key of queues.keys()) wake(key);
+    },
   };
 }

@@ -1,5 +1,5 @@
 import { usdNumber } from '../../money.ts';
-import { isoTime } from '../ledger/standing.ts';
+import { capOf, isoTime, spentOf } from '../ledger/standing.ts';
 import { alertsOf } from '../ledger/terms.ts';
 import { budgetName, type Standing, thresholdOf } from './budgets.ts';
 import { forecastOf, isOver, leftOf } from './forecast.ts';
@@ -13,7 +13,11 @@ export function budgetResponse(
   now: number,
   { nano = false } = {},
 ): Record<string, unknown> {
-  const { budget, posted, pending, resetsAt } = standing;
+  const { pending, resetsAt, team } = standing;
+  const cap = capOf(standing);
+  const spent = spentOf(standing);
+  const granted = standing.budget.capNanoUsd;
+  const budget = { ...standing.budget, capNanoUsd: cap };
   const forecast = forecastOf(standing, now);
   const left = leftOf(standing);
   return {
@@ -25,21 +29,27 @@ export function budgetResponse(
     scope: scopeOf(budget),
     ...(budget.scopeKind === 'each' ? { fullest: standing.fullest ?? null } : {}),
     window_seconds: budget.windowMs === null ? null : budget.windowMs / 1000,
-    cap_usd: usdNumber(budget.capNanoUsd),
+    cap_usd: usdNumber(cap),
     alert_percent: budget.alertPercent,
     alert_percents: alertsOf(budget),
     alert_usd: usdNumber(thresholdOf(budget)),
-    spent_usd: usdNumber(posted),
+    spent_usd: usdNumber(spent),
     held_usd: usdNumber(pending),
     left_usd: usdNumber(left),
+    ...(team && {
+      team: true,
+      granted_usd: usdNumber(granted),
+      team_left_usd: usdNumber(Math.max(0, team.unspentNanoUsd)),
+      unreachable_since: isoTime(team.unreachableSince ?? Number.POSITIVE_INFINITY),
+    }),
     resets_at: isoTime(resetsAt),
     raised_usd: usdNumber(budget.raisedNanoUsd),
     raised_until: isoTime(budget.raisedUntil ?? Number.POSITIVE_INFINITY),
     exceeded: isOver(standing),
     reached_at: forecast.kind === 'runs_out' ? new Date(forecast.at).toISOString() : null,
     ...(nano && {
-      cap_nano_usd: budget.capNanoUsd,
-      spent_nano_usd: posted,
+      cap_nano_usd: cap,
+      spent_nano_usd: spent,
       held_nano_usd: pending,
       left_nano_usd: left,
       budget_id: budgetName(budget),
@@ -56,5 +66,5 @@ function scopeOf({
 }: Standing['budget']): { kind: string; value: string | null } | null {
   if (repo !== '') return { kind: 'repo', value: repo };
   if (scopeKind === 'each') return { kind: scopeValue, value: null };
-  return scopeKind === '' ? null : { kind: scopeKind, value: scopeValue };
+  return scopeKind === '' || scopeKind === 'team' ? null : { kind: scopeKind, value: scopeValue };
 }

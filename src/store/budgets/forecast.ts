@@ -1,4 +1,6 @@
-import type { Standing } from './budgets.ts';
+import { capOf, type Standing, spentOf, unspentOf } from '../ledger/standing.ts';
+
+export { leftOf } from '../ledger/standing.ts';
 
 /** Where a budget is heading if spending continues at the period's average rate. */
 export type Forecast =
@@ -10,20 +12,16 @@ export type Forecast =
 
 /** Forecasts from spend alone: most holds settle for less than they hold. */
 export function forecastOf(standing: Standing, now: number): Forecast {
-  const { budget, posted, resetsAt } = standing;
+  const { budget, resetsAt } = standing;
+  const spent = spentOf(standing);
   if (isOver(standing)) return { kind: 'full' };
   const elapsed = budget.period === 'rolling' ? (budget.windowMs ?? 0) : now - budget.currentStart;
-  if (posted === 0 || elapsed <= 0) return { kind: 'lasts' };
-  const at = now + ((budget.capNanoUsd - posted) * elapsed) / posted;
+  if (spent === 0 || elapsed <= 0) return { kind: 'lasts' };
+  const at = now + ((capOf(standing) - spent) * elapsed) / spent;
   // At a constant rate, spend leaves a window as fast as it enters.
   return budget.period === 'rolling' || at >= resetsAt ? { kind: 'lasts' } : { kind: 'runs_out', at };
 }
 
-export function isOver({ budget, posted }: Standing): boolean {
-  return posted >= budget.capNanoUsd;
-}
-
-/** The room that new requests have. */
-export function leftOf({ budget, posted, pending }: Standing): number {
-  return Math.max(0, budget.capNanoUsd - posted - pending);
+export function isOver(standing: Standing): boolean {
+  return unspentOf(standing) <= 0;
 }

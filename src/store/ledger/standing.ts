@@ -35,6 +35,9 @@ export const spentOf = (standing: Standing): NanoUsd => capOf(standing) - unspen
 /** What new requests may use of the cap: of a team budget, if the other gateways need nothing. */
 const remainingOf = (standing: Standing): NanoUsd => unspentOf(standing) - standing.pending;
 
+/** The room that new requests have, as people are told it: not below 0. */
+export const leftOf = (standing: Standing): NanoUsd => Math.max(0, remainingOf(standing));
+
 /** The room that all of the budgets have; Infinity without budgets. */
 export const roomIn = (standings: Standing[]): NanoUsd => Math.min(...standings.map(roomOf));
 

@@ -29,7 +29,7 @@ export interface TeamFigures {
 
 /** The periods of team budgets, by the team's clock and time zone, and how they stand. */
 export interface TeamTerms {
-  /** The running period of a team budget. `end` is by this machine's clock. */
+  /** The running period of a team budget, by the team's clock. */
   period(budget: BudgetTerms, now: number): Span;
   figures(budget: BudgetTerms, posted: NanoUsd, now: number): TeamFigures;
   /** Forgets what was read: another writer has committed. */
@@ -94,12 +94,10 @@ export function createTeamTerms(db: Db, teamNow?: () => number): TeamTerms {
       const { timezone, offsetMs } = member();
       const at = teamNow?.() ?? now + offsetMs;
       const standing = standingOf(id);
-      const ahead = at - now;
       if (standing && at >= standing.start && at < standing.ends)
-        return { start: standing.start, end: standing.ends - ahead };
+        return { start: standing.start, end: standing.ends };
       if (calendar?.timezone !== timezone) calendar = createCalendar(timezone);
-      const { start, end } = spanOf(period, at, calendar);
-      return { start, end: end - ahead };
+      return spanOf(period, at, calendar);
     },
     figures({ id, currentStart }, posted, now) {
       const { unreachableSince, frozen } = member();

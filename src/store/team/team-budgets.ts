@@ -1,6 +1,5 @@
 import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
-import { bumpConfigurationEpoch } from '../database/write.ts';
 
 /** A budget as the team's admin has set it. */
 export interface TeamBudget {
@@ -51,5 +50,4 @@ export function applyTeamBudgets(
     setStanding.run({ budgetId, cap: capNanoUsd, offline: offlineNanoUsd });
   }
   db.prepare('UPDATE team_membership SET config_version = ?').run(version);
-  bumpConfigurationEpoch(db);
 }

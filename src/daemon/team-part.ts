@@ -1,0 +1,105 @@
+import { dirname, join } from 'node:path';
+import { messageOf } from '../errors.ts';
+import { acquireLock, type FileLock } from '../store/database/lock.ts';
+import { createTeamLimits } from '../store/team/limits.ts';
+import { noteFailure, readMembership } from '../store/team/membership.ts';
+import type { SyncAgent } from '../team/sync-agent.ts';
+import type { BootOptions, Core } from './open-core.ts';
+
+/** What a daemon does for its team. Nothing of it is loaded without a membership. */
+export interface TeamPart {
+  start(): void;
+  /** Stops syncing. `isLeaving` returns all money to the team. */
+  stop(options: { isLeaving: boolean }): Promise<void>;
+}
+
+export interface TeamPartOptions extends Core, Pick<BootOptions, 'openTeam'> {
+  onAnswer: () => void;
+}
+
+const LOCK_EVERY_MS = 250;
+
+/** Starts the sync agent when this gateway joins a team, and ends it when it leaves. */
+export function createTeamPart(options: TeamPartOptions): TeamPart {
+  const { db, clock, paths, log, configuration } = options;
+  let agent: Promise<SyncAgent | undefined> | undefined;
+  let lock: FileLock | undefined;
+  let cancelTry = () => {};
+  let isStopped = true;
+
+  /** One daemon of a state directory syncs; the others spend from the same limits. */
+  function begin(): void {
+    if (isStopped || agent) return;
+    const membership = readMembership(db);
+    if (!membership) return;
+    lock ??= acquireLock(join(dirname(paths.database), 'team.lock'));
+    if (!lock) {
+      cancelTry = clock.after(LOCK_EVERY_MS, begin);
+      return;
+    }
+    agent = open(options).catch((error) => {
+      log.error({ error: messageOf(error) }, 'could not start syncing with the team');
+      return undefined;
+    });
+  }
+
+  async function end(isLeaving: boolean): Promise<void> {
+    cancelTry();
+    const ended = agent;
+    agent = undefined;
+    await (await ended)?.stop({ isLeaving });
+    lock?.release();
+    lock = undefined;
+  }
+
+  configuration.onChange(() => {
+    if (agent && !readMembership(db)) void end(false);
+    else begin();
+  });
+  return {
+    start() {
+      isStopped = false;
+      begin();
+    },
+    async stop({ isLeaving }) {
+      isStopped = true;
+      await end(isLeaving);
+    },
+  };
+}
+
+async function open(options: TeamPartOptions): Promise<SyncAgent | undefined> {
+  const { db, ledger, clock, paths, log, random, team, onAnswer, openTeam } = options;
+  const [{ createSyncAgent }, { fingerprintOf }] = await Promise.all([
+    import('../team/sync-agent.ts'),
+    import('../team/fingerprint.ts'),
+  ]);
+  const membership = readMembership(db);
+  if (!membership) return undefined;
+  if (membership.fingerprint !== fingerprintOf(paths.database)) {
+    await ledger.writeBudgets(() => {
+      createTeamLimits(db).voidAll();
+      noteFailure(db, COPIED, clock.now() - 60_000);
+    });
+    log.error({ gateway: membership.gatewayId }, COPIED);
+    return undefined;
+  }
+  const authority = await openTeam?.(membership.token, membership.gatewayId);
+  if (!authority) return undefined;
+  const agent = createSyncAgent({
+    db,
+    ledger,
+    clock,
+    random,
+    authority,
+    log,
+    onAnswer,
+    teamClock: team.clock,
+    demands: team.demands,
+  });
+  agent.start();
+  return agent;
+}
+
+const COPIED =
+  'this state directory is a copy: the gateway that it was copied from may spend its money. To make this one a gateway of its own: gw team join URL';

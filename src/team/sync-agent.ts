@@ -1,0 +1,208 @@
+import type { Clock } from '../clock.ts';
+import { messageOf } from '../errors.ts';
+import { newId, type Random } from '../ids.ts';
+import type { Db } from '../store/database/open.ts';
+import type { Ledger } from '../store/ledger/ledger.ts';
+import {
+  confirmNonce,
+  noteAnswer,
+  noteFailure,
+  readMembership,
+  setNextNonce,
+} from '../store/team/membership.ts';
+import { applyTeamBudgets } from '../store/team/team-budgets.ts';
+import type { Demands } from './demands.ts';
+import type { SyncAnswer, SyncRefusal, SyncRow } from './protocol.ts';
+import { createSyncBooks } from './sync-books.ts';
+import type { SyncAuthority } from './sync-authority.ts';
+import type { TeamClock } from './team-clock.ts';
+
+export interface SyncAgentOptions {
+  db: Db;
+  ledger: Pick<Ledger, 'writeBudgets' | 'settled'>;
+  clock: Clock;
+  teamClock: TeamClock;
+  random: Random;
+  authority: SyncAuthority;
+  demands: Demands;
+  log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
+  /** Room may have come: those who wait try again. */
+  onAnswer: () => void;
+}
+
+/** Asks the authority for what requests will need, ahead of it where that can be foreseen. */
+export interface SyncAgent {
+  start(): void;
+  /** Stops after the sync that runs, and returns all money if this gateway leaves. */
+  stop(options?: { isLeaving?: boolean }): Promise<void>;
+}
+
+/** Pauses between syncs for the same need, and after failures. */
+const FIRST_PAUSE_MS = 250;
+const MAX_FAILURE_PAUSE_MS = 15_000;
+/** The longest pause after a failure while requests wait. */
+const MAX_NEEDED_PAUSE_MS = 1_000;
+const DEFAULT_SYNC_AFTER_MS = 15_000;
+const MAX_LEAVE_TRIES = 5;
+
+/** One gateway's conversation with the authority: one message at a time, each with the totals of its own time. */
+export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
+  const { db, ledger, clock, teamClock, random, authority, demands, log, onAnswer } = options;
+  const books = createSyncBooks({ db, clock, teamClock, demands });
+  let seq = 0;
+  /** The nonce that the authority knows; undefined: not introduced yet. */
+  let nonce: string | undefined;
+  let running: Promise<void> | undefined;
+  let due: { at: number; cancel: () => void } | undefined;
+  let isStopped = true;
+  let failurePause = 0;
+  let needPause = 0;
+  let lastAt = Number.NEGATIVE_INFINITY;
+  let syncAfterMs = DEFAULT_SYNC_AFTER_MS;
+
+  function schedule(delayMs: number): void {
+    if (isStopped || running) return;
+    const at = clock.monotonic() + delayMs;
+    if (due && due.at <= at) return;
+    due?.cancel();
+    due = { at, cancel: clock.after(delayMs, tick) };
+  }
+
+  function tick(): void {
+    due = undefined;
+    if (isStopped || running) return;
+    running = syncOnce().finally(() => {
+      running = undefined;
+      plan();
+    });
+  }
+
+  /** When to sync next. A gateway without room, holds and news doesn't. */
+  function plan(): void {
+    if (failurePause > 0) schedule(demands.hasNeed() ? Math.min(failurePause, MAX_NEEDED_PAUSE_MS) : failurePause);
+    else if (demands.hasNeed()) schedule(needPause);
+    else if (!books.isSettled()) schedule(syncAfterMs * (0.8 + 0.4 * fraction(random)));
+  }
+
+  async function syncOnce({ isLeaving = false } = {}): Promise<void> {
+    lastAt = clock.monotonic();
+    try {
+      nonce ??= await introduce();
+      const rows = await ledger.writeBudgets(() => books.compose({ isLeaving }));
+      const answer = await authority.sync({ nonce, seq: ++seq, rows });
+      if ('error' in answer) await handleRefusal(answer);
+      else await apply(answer, rows);
+    } catch (error) {
+      await fail(error);
+    }
+    onAnswer();
+  }
+
+  /** Tells the authority of this daemon. The nonce is kept before it is sent: this daemon may die in between. */
+  async function introduce(): Promise<string> {
+    const next = newId('nonce', random);
+    const old = await ledger.writeBudgets(() => {
+      const known = readMembership(db);
+      if (!known) throw new StoppedError('this gateway left its team');
+      // The authority may have heard of a daemon that died before it knew so.
+      setNextNonce(db, known.nextNonce ?? next);
+      return known;
+    });
+    const said = old.nextNonce ?? next;
+    if ((await authority.hello(old.nonce, said)) !== 'ok') {
+      await stopFor(
+        'another copy of this state directory speaks for this gateway. To make this one a gateway of its own: gw team join URL',
+      );
+    }
+    await ledger.writeBudgets(() => confirmNonce(db));
+    seq = 0;
+    // A nonce that was kept may have been used: it fences nobody.
+    if (said !== next) return introduce();
+    await refreshConfig();
+    return said;
+  }
+
+  async function refreshConfig(): Promise<void> {
+    const { budgets, version } = await authority.config();
+    await ledger.writeBudgets(() => applyTeamBudgets(db, budgets, { now: clock.now(), version }));
+  }
+
+  async function apply(answer: SyncAnswer, rows: readonly SyncRow[]): Promise<void> {
+    if (answer.seq !== seq) return;
+    teamClock.heard(answer.now);
+    const offsetMs = teamClock.offsetMs() ?? 0;
+    const { incarnation, frozen } = answer;
+    const before = readMembership(db);
+    await ledger.writeBudgets(() => {
+      const isOther = noteAnswer(db, { incarnation, frozen, offsetMs, now: clock.now() });
+      if (isOther) books.forgetHeard();
+      books.apply(rows, answer);
+    });
+    if (before?.unreachableSince) log.info({ since: before.unreachableSince }, 'the team can be reached again');
+    if (frozen && before?.frozen === 0)
+      log.warn({ incarnation }, 'the team is frozen after a failover: nothing is granted until gw team recover');
+    failurePause = 0;
+    needPause = books.wasNeedMet() ? 0 : Math.min(Math.max(FIRST_PAUSE_MS, needPause * 2), answer.sync_after_ms / 2);
+    syncAfterMs = answer.sync_after_ms;
+    if (answer.config !== before?.configVersion) await refreshConfig();
+  }
+
+  async function handleRefusal({ error }: SyncRefusal): Promise<void> {
+    if (error === 'fenced')
+      return stopFor('another copy of this state directory took over this gateway. To make this one a gateway of its own: gw team join URL');
+    if (error === 'left') return stopFor('this gateway left its team. To join again: gw team join URL');
+    // It comes back, or the server knows a later message: both begin anew.
+    nonce = undefined;
+    throw new Error(error === 'forgotten' ? 'the team had forgotten this gateway' : `the team refused a message: ${error}`);
+  }
+
+  /** No money of the team may be used here any more. */
+  async function stopFor(reason: string): Promise<never> {
+    isStopped = true;
+    await ledger.writeBudgets(() => books.voidAll());
+    throw new StoppedError(reason);
+  }
+
+  async function fail(error: unknown): Promise<void> {
+    const reason = messageOf(error);
+    failurePause = Math.min(Math.max(FIRST_PAUSE_MS, failurePause * 2), MAX_FAILURE_PAUSE_MS);
+    const before = readMembership(db);
+    if (!before) return;
+    if (before.failure !== reason) log.warn({ reason }, 'could not sync with the team');
+    await ledger.writeBudgets(() => noteFailure(db, reason, clock.now())).catch(() => {});
+  }
+
+  return {
+    start() {
+      isStopped = false;
+      demands.onReason((reason) => {
+        if (failurePause > 0) schedule(MAX_NEEDED_PAUSE_MS);
+        else if (reason === 'short') schedule(needPause);
+        else schedule(Math.max(0, lastAt + FIRST_PAUSE_MS - clock.monotonic()));
+      });
+      schedule(0);
+    },
+    async stop({ isLeaving = false } = {}) {
+      const wasStopped = isStopped;
+      isStopped = true;
+      demands.onReason(undefined);
+      due?.cancel();
+      due = undefined;
+      await running;
+      if (isLeaving && !wasStopped) {
+        await ledger.settled();
+        // The first may only bring the limit back that an earlier answer was lost with.
+        for (let i = 0; i < MAX_LEAVE_TRIES && !books.isSettled(); i++) {
+          await syncOnce({ isLeaving: true });
+          if (failurePause > 0) break;
+        }
+      }
+      await authority.close();
+    },
+  };
+}
+
+/** The agent does not go on. */
+class StoppedError extends Error {}
+
+const fraction = (random: Random): number => random(4).readUInt32BE() / 2 ** 32;
