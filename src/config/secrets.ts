@@ -3,6 +3,9 @@ import { reasonOf } from '../write-fault.ts';
 import { SettingError } from './setting-error.ts';
 import { lineAndColumn, parseBytes } from './settings-file.ts';
 
+/** Beside the keys of providers: the connection string of the team's database. No provider can have the name. */
+export const TEAM_URL = '@team';
+
 /** Reads a flat JSON file of keys by provider or project name. Empty if there is no such file; throws SettingError. */
 export function readSecrets(file: string): Record<string, string> {
   let content: string;

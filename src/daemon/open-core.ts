@@ -16,7 +16,7 @@ import { createFileWatch, type FileWatch, lostDatabase } from '../store/database
 import { type Db, openDatabase } from '../store/database/open.ts';
 import { createLedger, type Ledger } from '../store/ledger/ledger.ts';
 import { createDemands, type Demands } from '../team/demands.ts';
-import type { SyncAuthority } from '../team/sync-authority.ts';
+import type { TeamAuthority } from '../team/authority.ts';
 import { createTeamClock, type TeamClock } from '../team/team-clock.ts';
 import { createConfiguration, type LiveConfiguration } from './configuration.ts';
 import { endDeadRuns } from './end-dead-runs.ts';
@@ -43,7 +43,7 @@ export interface BootOptions {
   /** The services that clients' own logins are for; tests pass their own. */
   subscriptions?: Subscriptions | undefined;
   /** The authority of a team; tests pass their own. */
-  openTeam?: ((token: string, gatewayId: number) => Promise<SyncAuthority>) | undefined;
+  openTeam?: ((url: string) => Promise<TeamAuthority>) | undefined;
 }
 
 /** What the other parts of the daemon are built on: database, configuration, ledger. */

@@ -1,8 +1,10 @@
 import { dirname, join } from 'node:path';
+import { readSecrets, TEAM_URL } from '../config/secrets.ts';
 import { messageOf } from '../errors.ts';
 import { acquireLock, type FileLock } from '../store/database/lock.ts';
 import { createTeamLimits } from '../store/team/limits.ts';
 import { noteFailure, readMembership } from '../store/team/membership.ts';
+import type { TeamAuthority } from '../team/authority.ts';
 import type { SyncAgent } from '../team/sync-agent.ts';
 import type { BootOptions, Core } from './open-core.ts';
 
@@ -69,7 +71,7 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
 }
 
 async function open(options: TeamPartOptions): Promise<SyncAgent | undefined> {
-  const { db, ledger, clock, paths, log, random, team, onAnswer, openTeam } = options;
+  const { db, ledger, clock, paths, log, random, team, onAnswer, openTeam = openPostgres } = options;
   const [{ createSyncAgent }, { fingerprintOf }] = await Promise.all([
     import('../team/sync-agent.ts'),
     import('../team/fingerprint.ts'),
@@ -84,14 +86,14 @@ async function open(options: TeamPartOptions): Promise<SyncAgent | undefined> {
     log.error({ gateway: membership.gatewayId }, COPIED);
     return undefined;
   }
-  const authority = await openTeam?.(membership.token, membership.gatewayId);
-  if (!authority) return undefined;
+  const authority = await openTeam(readSecrets(paths.credentials)[TEAM_URL] ?? '');
   const agent = createSyncAgent({
     db,
     ledger,
     clock,
     random,
     authority,
+    identity: { gateway: membership.gatewayId, token: membership.token },
     log,
     onAnswer,
     teamClock: team.clock,
@@ -99,6 +101,11 @@ async function open(options: TeamPartOptions): Promise<SyncAgent | undefined> {
   });
   agent.start();
   return agent;
+}
+
+async function openPostgres(url: string): Promise<TeamAuthority> {
+  const { openAuthority } = await import('../team/postgres/authority.ts');
+  return openAuthority(url);
 }
 
 const COPIED =

@@ -13,6 +13,8 @@ export interface LiveBudget {
   demand: Demand;
   /** What a waiting request needs; 0: none waits. */
   need: number;
+  /** What a small request would have needed, if one was refused. */
+  refused?: number | undefined;
 }
 
 export interface ComposeOptions {
@@ -51,7 +53,10 @@ export function composeMessage(options: ComposeOptions): SyncRow[] {
     const next = isNextDue ? accountOf(own, id, ends) : undefined;
     const others = own.filter((account) => account.start !== next?.start);
     if (!others.some((account) => account.start === start)) others.push(accountOf(own, id, start));
-    rows.push(...messageRows({ ...common, accounts: others, running: new Map([[id, start]]), need }));
+    for (const row of messageRows({ ...common, accounts: others, running: new Map([[id, start]]), need })) {
+      if (row.p === start && budget.refused !== undefined) row.f = budget.refused;
+      rows.push(row);
+    }
     if (next)
       rows.push(
         // What is short in this period is not in the next.
@@ -63,6 +68,7 @@ export function composeMessage(options: ComposeOptions): SyncRow[] {
         }),
       );
   }
+  if (isLeaving) for (const row of rows) row.o = 0;
   return rows.sort((a, b) => a.b - b.b || a.p - b.p);
 }
 

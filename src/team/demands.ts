@@ -7,12 +7,15 @@ import type { TeamClock } from './team-clock.ts';
 /** Why the gateway should sync before its time. */
 export type SyncReason = 'short' | 'low';
 
+
 /** What the ledger says of team budgets, kept until the next message. By the local id of a budget. */
 export interface Demands extends TeamHooks {
   demandOf(budgetId: number): Demand;
   /** What waiting requests need of a budget, and forgets it: those that still wait will ask again. */
   takeNeed(budgetId: number): NanoUsd;
   hasNeed(): boolean;
+  /** What a small request would have needed, if one was refused since the last message. */
+  takeRefusal(budgetId: number): NanoUsd | undefined;
   /** Whether money of a budget is short: then nothing is asked for ahead of need. */
   setTight(budgetId: number, isTight: boolean): void;
   /** Called when it is time to sync. */
@@ -22,6 +25,7 @@ export interface Demands extends TeamHooks {
 export function createDemands(clock: Pick<Clock, 'monotonic'>, teamClock: TeamClock): Demands {
   const demands = new Map<number, Demand>();
   const needs = new Map<number, NanoUsd>();
+  const refusals = new Map<number, NanoUsd>();
   const tight = new Set<number>();
   let listener: ((reason: SyncReason) => void) | undefined;
 
@@ -47,6 +51,15 @@ export function createDemands(clock: Pick<Clock, 'monotonic'>, teamClock: TeamCl
       // The request at the head of the line asks first.
       if (!needs.has(budgetId)) needs.set(budgetId, amount);
       listener?.('short');
+    },
+    refused(budgetId, small) {
+      refusals.set(budgetId, small);
+      listener?.('low');
+    },
+    takeRefusal(budgetId) {
+      const small = refusals.get(budgetId);
+      refusals.delete(budgetId);
+      return small;
     },
     spent: (budgetId, cost) => demandOf(budgetId).spent(cost, clock.monotonic()),
     demandOf,

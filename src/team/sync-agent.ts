@@ -11,10 +11,10 @@ import {
   setNextNonce,
 } from '../store/team/membership.ts';
 import { applyTeamBudgets } from '../store/team/team-budgets.ts';
+import type { GatewayIdentity, TeamAuthority } from './authority.ts';
 import type { Demands } from './demands.ts';
 import type { SyncAnswer, SyncRefusal, SyncRow } from './protocol.ts';
 import { createSyncBooks } from './sync-books.ts';
-import type { SyncAuthority } from './sync-authority.ts';
 import type { TeamClock } from './team-clock.ts';
 
 export interface SyncAgentOptions {
@@ -23,7 +23,8 @@ export interface SyncAgentOptions {
   clock: Clock;
   teamClock: TeamClock;
   random: Random;
-  authority: SyncAuthority;
+  authority: Pick<TeamAuthority, 'hello' | 'sync' | 'budgets' | 'close'>;
+  identity: GatewayIdentity;
   demands: Demands;
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
   /** Room may have come: those who wait try again. */
@@ -47,7 +48,7 @@ const MAX_LEAVE_TRIES = 5;
 
 /** One gateway's conversation with the authority: one message at a time, each with the totals of its own time. */
 export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
-  const { db, ledger, clock, teamClock, random, authority, demands, log, onAnswer } = options;
+  const { db, ledger, clock, teamClock, random, authority, identity, demands, log, onAnswer } = options;
   const books = createSyncBooks({ db, clock, teamClock, demands });
   let seq = 0;
   /** The nonce that the authority knows; undefined: not introduced yet. */
@@ -89,7 +90,12 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
     try {
       nonce ??= await introduce();
       const rows = await ledger.writeBudgets(() => books.compose({ isLeaving }));
-      const answer = await authority.sync({ nonce, seq: ++seq, rows });
+      const answer = await authority.sync(identity.token, {
+        gateway: identity.gateway,
+        nonce,
+        seq: ++seq,
+        rows,
+      });
       if ('error' in answer) await handleRefusal(answer);
       else await apply(answer, rows);
     } catch (error) {
@@ -109,7 +115,7 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
       return known;
     });
     const said = old.nextNonce ?? next;
-    if ((await authority.hello(old.nonce, said)) !== 'ok') {
+    if ((await authority.hello(identity, { old: old.nonce, next: said })) !== 'ok') {
       await stopFor(
         'another copy of this state directory speaks for this gateway. To make this one a gateway of its own: gw team join URL',
       );
@@ -123,7 +129,7 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
   }
 
   async function refreshConfig(): Promise<void> {
-    const { budgets, version } = await authority.config();
+    const { budgets, version } = await authority.budgets();
     await ledger.writeBudgets(() => applyTeamBudgets(db, budgets, { now: clock.now(), version }));
   }
 

@@ -52,7 +52,14 @@ export function createSyncBooks({ db, clock, teamClock, demands }: SyncBooksOpti
       if (teamBudgetId === null) continue;
       localIds.set(teamBudgetId, id);
       const { start, end: ends } = terms.period(budget, now);
-      live.push({ id: teamBudgetId, start, ends, demand: demands.demandOf(id), need: demands.takeNeed(id) });
+      live.push({
+        id: teamBudgetId,
+        start,
+        ends,
+        demand: demands.demandOf(id),
+        need: demands.takeNeed(id),
+        refused: demands.takeRefusal(id),
+      });
     }
     return live;
   }
@@ -81,9 +88,8 @@ export function createSyncBooks({ db, clock, teamClock, demands }: SyncBooksOpti
         standings.set(row.b, row);
         const local = localIds.get(row.b);
         if (local !== undefined) demands.setTight(local, row.tight);
-        const { p: start, ends, left, unspent, tight, starved, active } = row;
-        const heard = { budgetId: row.b, start, ends, left, unspent, posted: sent.s, tight, starved, active };
-        limits.setStanding(heard, clock.now());
+        const { b: budgetId, p: start, o: reserve } = row;
+        limits.setStanding({ ...row, budgetId, start, reserve, posted: sent.s }, clock.now());
       }
     },
     forgetHeard: limits.forgetHeard,

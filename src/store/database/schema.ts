@@ -175,8 +175,8 @@ export const teamLimits = sqliteTable(
 export const teamStandings = sqliteTable('team_standings', {
   budgetId: integer('budget_id').primaryKey(),
   capNanoUsd: integer('cap_nano_usd').notNull(),
-  /** What may be spent while the authority can't be reached; null: no more than what was granted. */
-  offlineNanoUsd: integer('offline_nano_usd'),
+  /** What may be spent on top of what was granted while the authority can't be reached. */
+  reserveNanoUsd: integer('reserve_nano_usd').notNull().default(0),
   start: integer().notNull().default(0),
   ends: integer().notNull().default(0),
   leftNanoUsd: integer('left_nano_usd').notNull().default(0),

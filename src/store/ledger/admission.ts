@@ -18,7 +18,6 @@ import {
   unspentOf,
 } from './standing.ts';
 import type { TeamHooks } from './team-hooks.ts';
-import type { TeamFigures } from './team-terms.ts';
 import { budgetName } from './terms.ts';
 
 /** A request that asks for room in the budgets that count it. */
@@ -85,8 +84,6 @@ export type ReadmissionResult =
   | { kind: 'resolved_before' };
 
 export interface AdmissionsOptions {
-  /** The time of the running batch. */
-  now: () => number;
   /** This daemon's slot; its holds carry it. */
   slot: number;
   balances: Balances;
@@ -95,9 +92,6 @@ export interface AdmissionsOptions {
   writeRecord: (record: RequestRecord) => void;
   team?: TeamHooks | undefined;
 }
-
-/** Requests wait so long for an authority that can't be reached; after it they are refused at once. */
-const CUT_OFF_MS = 10_000;
 
 /** Decides who may run. Each function runs within a batch. */
 export interface Admissions {
@@ -108,7 +102,6 @@ export interface Admissions {
 }
 
 export function createAdmissions({
-  now,
   slot,
   balances,
   journal,
@@ -140,7 +133,7 @@ export function createAdmissions({
     if (fitted !== undefined && fitted <= room) return hold(admission, fitted, standings);
     const full = exhausted(standings, admission.least);
     if (full) return mayFitCounted(admission, standings) ? { kind: 'needs_count' } : block(admission, full);
-    if (short?.team && isCutOff(short.team)) return { kind: 'unreachable', standing: short };
+    if (short?.team?.isCutOff) return { kind: 'unreachable', standing: short };
     waiting.add(queueKey);
     return { kind: 'wait', standing: short ?? tightest(standings) };
   }
@@ -158,9 +151,6 @@ export function createAdmissions({
     return hasEnough || !figures.isFresh;
   }
 
-  function isCutOff({ unreachableSince }: TeamFigures): boolean {
-    return unreachableSince !== undefined && now() - unreachableSince >= CUT_OFF_MS;
-  }
 
   function hold(admission: Admission, amount: NanoUsd, standings: Standing[]): AdmissionResult {
     const charges = standings.length === 0 ? [] : balances.reserve(admission, amount);
@@ -184,7 +174,8 @@ export function createAdmissions({
     { needed, small = needed }: { needed: NanoUsd; small: NanoUsd | undefined },
     full: Standing,
   ): void {
-    if (unspentOf(full) < small) balances.exceed(head.projectId, full.budget.id);
+    if (full.team) team?.refused(full.budget.id, small);
+    else if (unspentOf(full) < small) balances.exceed(head.projectId, full.budget.id);
     emit('request.blocked', head.projectId, blockedData(head, needed, full));
   }
 

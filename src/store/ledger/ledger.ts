@@ -112,7 +112,6 @@ export function createLedger(options: LedgerOptions): Ledger {
   let batchAt = 0;
   const journal = createJournal({ db, names, sessions, now: () => batchAt });
   const admissions = createAdmissions({
-    now: () => batchAt,
     slot,
     balances,
     journal,

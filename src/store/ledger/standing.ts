@@ -19,8 +19,9 @@ export interface Standing {
 export const isoTime = (timeMs: number): string | null =>
   Number.isFinite(timeMs) ? new Date(timeMs).toISOString() : null;
 
-/** What is left of the cap after spend and open holds. */
-export const roomOf = ({ budget, posted, pending }: Standing): NanoUsd => budget.capNanoUsd - posted - pending;
+/** What is left of the cap after spend and open holds; of a team budget, of what this gateway may spend. */
+export const roomOf = ({ budget, posted, pending, team }: Standing): NanoUsd =>
+  budget.capNanoUsd + (team?.isCutOff ? team.reserveNanoUsd : 0) - posted - pending;
 
 /** The cap: of a team budget, the team's. */
 export const capOf = ({ budget, team }: Standing): NanoUsd => team?.capNanoUsd ?? budget.capNanoUsd;

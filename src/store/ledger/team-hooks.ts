@@ -11,6 +11,8 @@ export interface TeamHooks {
   asked(budgetId: number, amount: NanoUsd, room: NanoUsd): void;
   /** A request needs `amount`, which this gateway doesn't have. */
   short(budgetId: number, amount: NanoUsd): void;
+  /** A request was refused that a budget without money for `small` could not pay for. */
+  refused(budgetId: number, small: NanoUsd): void;
   /** A request has cost this much. */
   spent(budgetId: number, cost: NanoUsd): void;
 }

@@ -21,10 +21,12 @@ export interface TeamFigures {
   isFresh: boolean;
   /** Since when the authority can't be reached; undefined: it can. */
   unreachableSince: number | undefined;
+  /** For so long that requests which lack money no longer wait for it, and the reserve may be spent. */
+  isCutOff: boolean;
   /** The authority may have lost commits, and grants nothing until an admin ends that. */
   frozen: boolean;
-  /** What may be spent while the authority can't be reached, after what was granted. */
-  offlineNanoUsd: NanoUsd | null;
+  /** What may be spent on top of what was granted while it is cut off. */
+  reserveNanoUsd: NanoUsd;
 }
 
 /** The periods of team budgets, by the team's clock and time zone, and how they stand. */
@@ -45,7 +47,7 @@ interface Membership {
 
 interface StandingRow {
   cap: NanoUsd;
-  offline: NanoUsd | null;
+  reserve: NanoUsd;
   start: number;
   ends: number;
   left: NanoUsd;
@@ -59,6 +61,8 @@ interface StandingRow {
 
 /** An admin may raise a cap while this gateway does not ask. */
 const FRESH_MS = 5_000;
+/** Requests wait so long for an authority that can't be reached. */
+const CUT_OFF_MS = 10_000;
 
 /** `teamNow` is the team's clock of a daemon that syncs; others go by the offset that such a one has stored. */
 export function createTeamTerms(db: Db, teamNow?: () => number): TeamTerms {
@@ -66,7 +70,7 @@ export function createTeamTerms(db: Db, teamNow?: () => number): TeamTerms {
     `SELECT timezone, offset_ms AS offsetMs, unreachable_since AS unreachableSince, frozen FROM team_membership`,
   );
   const selectStanding = db.prepare<[number], StandingRow>(
-    `SELECT cap_nano_usd AS cap, offline_nano_usd AS offline, start, ends, left_nano_usd AS "left",
+    `SELECT cap_nano_usd AS cap, reserve_nano_usd AS reserve, start, ends, left_nano_usd AS "left",
      unspent_nano_usd AS unspent, posted_nano_usd AS posted, tight, starved, active, heard_at AS heardAt
      FROM team_standings WHERE budget_id = ?`,
   );
@@ -116,8 +120,9 @@ export function createTeamTerms(db: Db, teamNow?: () => number): TeamTerms {
         heardAt: isCurrent ? (standing?.heardAt ?? 0) : 0,
         isFresh: isCurrent && Math.abs(now - (standing?.heardAt ?? 0)) < FRESH_MS,
         unreachableSince: unreachableSince ?? undefined,
+        isCutOff: unreachableSince !== null && now - unreachableSince >= CUT_OFF_MS,
         frozen: frozen === 1,
-        offlineNanoUsd: standing?.offline ?? null,
+        reserveNanoUsd: standing && isCurrent ? standing.reserve : 0,
       };
     },
     forget() {

@@ -36,7 +36,7 @@ CREATE TABLE `team_limits` (
 CREATE TABLE `team_standings` (
 	`budget_id` integer PRIMARY KEY NOT NULL,
 	`cap_nano_usd` integer NOT NULL,
-	`offline_nano_usd` integer,
+	`reserve_nano_usd` integer DEFAULT 0 NOT NULL,
 	`start` integer DEFAULT 0 NOT NULL,
 	`ends` integer DEFAULT 0 NOT NULL,
 	`left_nano_usd` integer DEFAULT 0 NOT NULL,

@@ -29,6 +29,8 @@ export interface HeardStanding {
   unspent: NanoUsd;
   /** What this gateway had spent when it asked. */
   posted: NanoUsd;
+  /** What may be spent on top while the authority can't be reached. */
+  reserve: NanoUsd;
   tight: boolean;
   starved: boolean;
   active: number;
@@ -80,7 +82,7 @@ export function createTeamLimits(db: Db): TeamLimits {
   );
   const setStanding = db.prepare(
     `UPDATE team_standings SET start = @start, ends = @ends, left_nano_usd = @left, unspent_nano_usd = @unspent,
-     posted_nano_usd = @posted, tight = @tight, starved = @starved, active = @active, heard_at = @now
+     posted_nano_usd = @posted, reserve_nano_usd = @reserve, tight = @tight, starved = @starved, active = @active, heard_at = @now
      WHERE budget_id = (SELECT id FROM budgets WHERE team_budget_id = @budgetId)`,
   );
   return {
@@ -111,6 +113,7 @@ export function createTeamLimits(db: Db): TeamLimits {
     },
     voidAll() {
       db.prepare('DELETE FROM team_limits').run();
+      db.prepare('UPDATE team_standings SET reserve_nano_usd = 0').run();
       db.prepare('UPDATE budgets SET cap_nano_usd = 0 WHERE team_budget_id IS NOT NULL').run();
     },
   };

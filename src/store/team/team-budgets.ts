@@ -9,9 +9,13 @@ export interface TeamBudget {
   project: string;
   period: 'daily' | 'monthly';
   capNanoUsd: NanoUsd;
-  alertPercent: number;
-  /** What may be spent while the authority can't be reached; null: what was granted and no more. */
-  offlineNanoUsd: NanoUsd | null;
+  /** Ascending. */
+  alertPercents: readonly number[];
+  /** The running period by the team's clock, UTC ms, and how it stands. */
+  start: number;
+  ends: number;
+  allocatedNanoUsd: NanoUsd;
+  spentNanoUsd: NanoUsd;
 }
 
 /**
@@ -29,25 +33,27 @@ export function applyTeamBudgets(
   );
   const upsert = db
     .prepare<[Record<string, number | string>], number>(
-      `INSERT INTO budgets (project_id, period, cap_nano_usd, alert_percent, cap_version, current_start, created_at,
+      `INSERT INTO budgets (project_id, period, cap_nano_usd, alert_percent, alert_percents, cap_version, current_start, created_at,
        scope_kind, scope_value, team_budget_id)
-       SELECT min(id), @period, 0, @alertPercent, 1, 0, @now, 'team', @project, @id FROM projects
+       SELECT min(id), @period, 0, @alertPercent, @alertPercents, 1, 0, @now, 'team', @project, @id FROM projects
        WHERE removed_at IS NULL
        ON CONFLICT (team_budget_id) WHERE team_budget_id IS NOT NULL
-       DO UPDATE SET alert_percent = excluded.alert_percent, removed_at = NULL RETURNING id`,
+       DO UPDATE SET alert_percent = excluded.alert_percent, alert_percents = excluded.alert_percents, removed_at = NULL RETURNING id`,
     )
     .pluck();
   const setStanding = db.prepare(
-    `INSERT INTO team_standings (budget_id, cap_nano_usd, offline_nano_usd, unspent_nano_usd, left_nano_usd)
-     VALUES (@budgetId, @cap, @offline, @cap, @cap) ON CONFLICT DO UPDATE SET
-     cap_nano_usd = excluded.cap_nano_usd, offline_nano_usd = excluded.offline_nano_usd,
-     heard_at = iif(cap_nano_usd = excluded.cap_nano_usd, heard_at, 0)`,
+    `INSERT INTO team_standings (budget_id, cap_nano_usd, start, ends, unspent_nano_usd, left_nano_usd)
+     VALUES (@budgetId, @cap, @start, @ends, @cap - @spent, @cap - @allocated) ON CONFLICT DO UPDATE SET
+     cap_nano_usd = excluded.cap_nano_usd, unspent_nano_usd = excluded.unspent_nano_usd,
+     left_nano_usd = excluded.left_nano_usd, start = excluded.start, ends = excluded.ends`,
   );
   remove.run({ now, ids: JSON.stringify(budgets.map(({ id }) => id)) });
-  for (const { id, project, period, capNanoUsd, alertPercent, offlineNanoUsd } of budgets) {
-    const budgetId = upsert.get({ id, project, period, alertPercent, now });
+  for (const { id, project, period, ...budget } of budgets) {
+    const { alertPercents: percents, capNanoUsd: cap, allocatedNanoUsd: allocated, spentNanoUsd: spent } = budget;
+    const alertPercents = percents.length > 1 ? JSON.stringify(percents) : '';
+    const budgetId = upsert.get({ id, project, period, alertPercent: percents[0] ?? 80, alertPercents, now });
     if (budgetId === undefined) throw new Error(`team budget ${id} could not be added`);
-    setStanding.run({ budgetId, cap: capNanoUsd, offline: offlineNanoUsd });
+    setStanding.run({ budgetId, cap, spent, allocated, start: budget.start, ends: budget.ends });
   }
   db.prepare('UPDATE team_membership SET config_version = ?').run(version);
 }

@@ -1,9 +1,8 @@
 import { addMembership } from '../../../src/store/team/membership.ts';
-import type { TeamBudget } from '../../../src/store/team/team-budgets.ts';
+import type { TeamAuthority, TeamBudgetStanding } from '../../../src/team/authority.ts';
 import { fingerprintOf } from '../../../src/team/fingerprint.ts';
-import type { SyncAuthority } from '../../../src/team/sync-authority.ts';
 import type { TestHome } from '../../support/home.ts';
-import { AuthorityModel } from '../authority-model.ts';
+import { AuthorityModel, startOf } from '../authority-model.ts';
 
 /** A month as the model has it is a day: its periods are of one length. */
 const DAY_MS = 86_400_000;
@@ -17,7 +16,7 @@ export interface ModelTeam {
   syncs: number;
   setCap(capNanoUsd: number): void;
   join(home: TestHome, id: number): void;
-  openTeam(token: string, id: number): Promise<SyncAuthority>;
+  openTeam(url: string): Promise<TeamAuthority>;
   /** What is granted and reported, of all periods. */
   sums(): { allocated: number; spent: number };
 }
@@ -26,13 +25,20 @@ export function createModelTeam({ capUsd, project = '' }: { capUsd: number; proj
   const budget = { id: 7, everyMs: DAY_MS, cap: capUsd * 1e9 };
   const model = new AuthorityModel([budget]);
   let version = 1;
-  const terms = (): TeamBudget => ({
+  const terms = (): TeamBudgetStanding => ({
     id: budget.id,
     project,
     period: 'daily',
     capNanoUsd: budget.cap,
-    alertPercent: 80,
+    capVersion: 1,
+    alertPercents: [80],
     offlineNanoUsd: null,
+    start: startOf(budget, Date.now()),
+    ends: startOf(budget, Date.now()) + DAY_MS,
+    allocatedNanoUsd: team.sums().allocated,
+    spentNanoUsd: team.sums().spent,
+    holders: 0,
+    isStarved: false,
   });
   const team: ModelTeam = {
     model,
@@ -56,20 +62,21 @@ export function createModelTeam({ capUsd, project = '' }: { capUsd: number; proj
         joinedAt: Date.now(),
       });
     },
-    async openTeam(_token, id) {
+    async openTeam() {
       const reached = <T>(answer: () => T): Promise<T> =>
         team.isDown ? Promise.reject(new Error('connection refused')) : Promise.resolve(answer());
       return {
-        hello: (old, next) => reached(() => model.hello(id, old, next)),
-        sync: (message) =>
+        hello: ({ gateway }, { old, next }) => reached(() => model.hello(gateway, old, next)),
+        sync: (_token, message) =>
           reached(() => {
             team.syncs++;
-            const answer = model.sync({ ...message, gateway: id }, Date.now());
-            return 'error' in answer ? answer : { ...answer, config: version };
+            const answer = model.sync(message, Date.now());
+            return 'error' in answer ? answer : { ...answer, config: version, sync_after_ms: answer.sync_after_ms / 20 };
           }),
-        config: () => reached(() => ({ name: 'acme', timezone: 'UTC', version, budgets: [terms()] })),
+        budgets: () => reached(() => ({ name: 'acme', timezone: 'UTC', version, budgets: [terms()] })),
         close: () => Promise.resolve(),
-      };
+        // What the sync agent does not ask for.
+      } as Partial<TeamAuthority> as TeamAuthority;
     },
     sums() {
       const periods = [...model.state.periods.values()];
