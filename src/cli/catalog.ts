@@ -45,6 +45,7 @@ export const CATALOG: readonly CommandEntry[] = [
   { name: 'plan', group: SET_UP, rare: true, bare: 'show', about: 'show or change the plan of a project', load: async () => (await import('./commands/plan.ts')).plan },
   { name: 'keys', group: SET_UP, bare: 'list', about: 'manage the keys that clients use with gw', load: async () => (await import('./commands/keys.ts')).keys },
   { name: 'webhooks', group: SET_UP, bare: 'list', about: 'send budget events and blocked requests to URLs', load: async () => (await import('./commands/webhooks.ts')).webhooks },
+  { name: 'team', group: SET_UP, rare: true, reach: 'local', remote: ['status'], bare: 'status', about: 'share budgets with the gateways of a team', load: async () => (await import('./commands/team.ts')).team },
   { name: 'config', group: SET_UP, reach: 'local', bare: 'list', about: 'show and change settings', load: async () => (await import('./commands/config.ts')).config },
   { name: 'backup', group: SET_UP, reach: 'local', about: 'back up the database while gw runs', load: async () => (await import('./commands/backup.ts')).backup },
   { name: 'restore', group: SET_UP, rare: true, reach: 'local', about: 'bring a backup back, here or on another machine', load: async () => (await import('./commands/restore.ts')).restore },

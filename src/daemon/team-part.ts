@@ -3,7 +3,7 @@ import { readSecrets, TEAM_URL } from '../config/secrets.ts';
 import { messageOf } from '../errors.ts';
 import { acquireLock, type FileLock } from '../store/database/lock.ts';
 import { createTeamLimits } from '../store/team/limits.ts';
-import { noteFailure, readMembership } from '../store/team/membership.ts';
+import { noteFailure, readMembership, stopLeaving } from '../store/team/membership.ts';
 import type { TeamAuthority } from '../team/authority.ts';
 import type { SyncAgent } from '../team/sync-agent.ts';
 import type { BootOptions, Core } from './open-core.ts';
@@ -23,7 +23,8 @@ const LOCK_EVERY_MS = 250;
 
 /** Starts the sync agent when this gateway joins a team, and ends it when it leaves. */
 export function createTeamPart(options: TeamPartOptions): TeamPart {
-  const { db, clock, paths, log, configuration } = options;
+  const { db, clock, ledger, paths, log, configuration } = options;
+  let isLeaving = false;
   let agent: Promise<SyncAgent | undefined> | undefined;
   let lock: FileLock | undefined;
   let cancelTry = () => {};
@@ -54,8 +55,27 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
     lock = undefined;
   }
 
+  async function leave(): Promise<void> {
+    const leaver = await agent;
+    if (!leaver || isLeaving) return;
+    isLeaving = true;
+    try {
+      await leaver.leave();
+      log.info({}, 'left the team');
+    } catch (error) {
+      // `gw team status` says so, and it goes on as a member.
+      log.warn({ error: messageOf(error) }, 'could not leave the team');
+      await ledger.writeBudgets(() => stopLeaving(db, messageOf(error), clock.now()));
+    }
+    isLeaving = false;
+    agent = undefined;
+    begin();
+  }
+
   configuration.onChange(() => {
-    if (agent && !readMembership(db)) void end(false);
+    const membership = readMembership(db);
+    if (membership?.leaving) void leave();
+    else if (agent && !membership) void end(false);
     else begin();
   });
   return {
@@ -104,8 +124,8 @@ async function open(options: TeamPartOptions): Promise<SyncAgent | undefined> {
 }
 
 async function openPostgres(url: string): Promise<TeamAuthority> {
-  const { openAuthority } = await import('../team/postgres/authority.ts');
-  return openAuthority(url);
+  const { createPostgresAuthority } = await import('../team/postgres/authority.ts');
+  return createPostgresAuthority(url);
 }
 
 const COPIED =

@@ -5,6 +5,7 @@ import { orderTargets } from '../routing/order.ts';
 import { needResponse } from '../store/ledger/need-response.ts';
 import type { LoweredLimit, RecordedNeed } from '../store/ledger/record.ts';
 import type { Standing } from '../store/ledger/standing.ts';
+import { remainingOf } from '../store/ledger/standing.ts';
 import { budgetName, countsRequest } from '../store/ledger/terms.ts';
 import type { WireRequest } from '../wire/request/wire-request.ts';
 import { fittingHold } from './admission/fitting-hold.ts';
@@ -149,8 +150,6 @@ function tryTranslate(
   }
 }
 
-const roomOf = ({ budget, posted, pending }: Standing): NanoUsd => budget.capNanoUsd - posted - pending;
-
 /** Whether the budgets have room for the request, by the same steps as admission. */
 async function explainBudget(
   gateway: ExplainParts,
@@ -168,8 +167,8 @@ async function explainBudget(
     countsRequest(budget, request),
   );
   if (standings.length === 0) return null;
-  const tightest = standings.reduce((least, each) => (roomOf(each) < roomOf(least) ? each : least));
-  const room = roomOf(tightest);
+  const tightest = standings.reduce((least, each) => (remainingOf(each) < remainingOf(least) ? each : least));
+  const room = remainingOf(tightest);
   const quoteFor = quoteRequest(gateway, context, target);
   const least = leastInput(gateway, context, target);
   const bound = quoteFor(least.tokens, least.by);

@@ -17,6 +17,7 @@ import type {
   RequestView,
   SessionView,
   StatusView,
+  TeamView,
   UsageTrendsView,
   UsageView,
 } from './schemas.ts';
@@ -131,6 +132,7 @@ export interface Reader {
   pricesInForce(model: string): Promise<PriceInForceView[]>;
   providers(): Promise<ProvidersView>;
   status(): Promise<StatusView>;
+  team(): Promise<TeamView>;
   distrustedBounds(): Promise<DistrustedBoundView[]>;
   webhooks(filter: { project?: string | undefined }): Promise<EndpointView[]>;
   deliveries(query: DeliveryQuery): Promise<DeliveryView[]>;

@@ -46,6 +46,10 @@ export const Budget = z.object({
   spent_usd: usd,
   held_usd: usd,
   left_usd: usd,
+  team: z.boolean().optional().describe("a team's budget: cap, spend and left are the team's"),
+  granted_usd: usd.optional().describe('of a team budget: what this gateway may spend in the period, in all'),
+  team_left_usd: usd.optional().describe('of a team budget: the cap, less what all gateways have spent'),
+  unreachable_since: time.nullable().optional().describe("since when the team's database does not answer"),
   resets_at: time.nullable().describe('null: never'),
   raised_usd: usd.describe('the part of the cap that ends by itself'),
   raised_until: time.nullable().describe('when the first such raise ends'),
@@ -174,6 +178,30 @@ const health = {
   first_byte_ms: z.number().nullable().describe('the median'),
   failovers: z.array(z.object({ to: z.string(), requests: count })),
 };
+
+/** This gateway's membership in a team, and the team's budgets. */
+export const Team = z.object({
+  object: z.literal('team'),
+  name: z.string().nullable().describe('null: this gateway belongs to no team'),
+  gateway_id: count.nullable(),
+  gateway: z.string().nullable().describe("this gateway's name in the team"),
+  timezone: z.string().nullable(),
+  joined_at: time.nullable(),
+  synced_at: time.nullable().describe("when the team's database last answered"),
+  unreachable_since: time.nullable(),
+  failure: z.string().nullable().describe('why the last sync failed'),
+  frozen: z.boolean().describe('nothing is granted after a failover, until gw team recover'),
+  clock_offset_ms: z.number().nullable().describe("how far this machine's clock is behind the team's"),
+  leaving: z.boolean(),
+  budgets: z.array(
+    BudgetReport.extend({
+      room_usd: usd.describe('what new requests may use here without asking the team'),
+      spent_here_usd: usd,
+      short: z.boolean().describe('money is short: gateways return what no request holds'),
+      gateways: count.describe('how many gateways have lately synced'),
+    }),
+  ),
+});
 
 /** What `gw status` shows besides the daemon itself. */
 export const Status = z.object({
@@ -368,6 +396,7 @@ export type PriceView = z.infer<typeof Price>;
 export type PriceInForceView = z.infer<typeof PriceInForce>;
 export type ProvidersView = z.infer<typeof Providers>;
 export type StatusView = z.infer<typeof Status>;
+export type TeamView = z.infer<typeof Team>;
 export type WhoamiView = z.infer<typeof Whoami>;
 export type DistrustedBoundView = z.infer<typeof DistrustedBound>;
 export type DashboardView = z.infer<typeof Dashboard>;

@@ -14,6 +14,7 @@ import type {
   RequestView,
   SessionView,
   StatusView,
+  TeamView,
   UsageTrendsView,
   UsageView,
   WhoamiView,
@@ -107,6 +108,7 @@ export function createRemoteReader(
     pricesInForce: (model) => list<PriceInForceView>('/v1/gw/prices/in-force', { model }),
     providers: () => get<ProvidersView>('/v1/gw/providers'),
     status: () => get<StatusView>('/v1/gw/status'),
+    team: () => get<TeamView>('/v1/gw/team'),
     distrustedBounds: () => list<DistrustedBoundView>('/v1/gw/bounds'),
     webhooks: ({ project }) => list<EndpointView>('/v1/webhooks', { project_id: project }),
     deliveries: ({ project, webhook, status, since, limit }) =>

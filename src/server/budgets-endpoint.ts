@@ -12,6 +12,7 @@ import { budgetResponse } from '../store/budgets/budget-response.ts';
 import { budgetName, removeBudget, setBudget } from '../store/budgets/budgets.ts';
 import type { Db } from '../store/database/open.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
+import { distinct } from '../store/ledger/standing.ts';
 import { mustBeAdmin } from './must-be-admin.ts';
 import { mustNameOwn } from './must-name-own.ts';
 import { readJson } from './read-json.ts';
@@ -55,7 +56,10 @@ export async function listBudgetsEndpoint(
     ? [await ownProject(caller, query.project_id, context.db)]
     : (await listProjects(context.db)).filter((project) => caller.admin || project.id === caller.projectId);
   const standings = await Promise.all(projects.map(({ id }) => context.ledger.standings(id)));
-  return { object: 'list', data: standings.flat().map((standing) => budgetResponse(standing, context.now)) };
+  return {
+    object: 'list',
+    data: distinct(standings.flat()).map((standing) => budgetResponse(standing, context.now)),
+  };
 }
 
 /**

@@ -7,7 +7,6 @@ import type { TeamClock } from './team-clock.ts';
 /** Why the gateway should sync before its time. */
 export type SyncReason = 'short' | 'low';
 
-
 /** What the ledger says of team budgets, kept until the next message. By the local id of a budget. */
 export interface Demands extends TeamHooks {
   demandOf(budgetId: number): Demand;

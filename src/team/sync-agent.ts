@@ -8,6 +8,7 @@ import {
   noteAnswer,
   noteFailure,
   readMembership,
+  removeMembership,
   setNextNonce,
 } from '../store/team/membership.ts';
 import { applyTeamBudgets } from '../store/team/team-budgets.ts';
@@ -23,7 +24,7 @@ export interface SyncAgentOptions {
   clock: Clock;
   teamClock: TeamClock;
   random: Random;
-  authority: Pick<TeamAuthority, 'hello' | 'sync' | 'budgets' | 'close'>;
+  authority: Pick<TeamAuthority, 'hello' | 'sync' | 'budgets' | 'leave' | 'close'>;
   identity: GatewayIdentity;
   demands: Demands;
   log: { info(fields: object, message: string): void; warn(fields: object, message: string): void };
@@ -36,6 +37,8 @@ export interface SyncAgent {
   start(): void;
   /** Stops after the sync that runs, and returns all money if this gateway leaves. */
   stop(options?: { isLeaving?: boolean }): Promise<void>;
+  /** Returns all money as requests end, and leaves the team. Throws if the authority can't be told. */
+  leave(): Promise<void>;
 }
 
 /** Pauses between syncs for the same need, and after failures. */
@@ -44,7 +47,9 @@ const MAX_FAILURE_PAUSE_MS = 15_000;
 /** The longest pause after a failure while requests wait. */
 const MAX_NEEDED_PAUSE_MS = 1_000;
 const DEFAULT_SYNC_AFTER_MS = 15_000;
-const MAX_LEAVE_TRIES = 5;
+/** How often a gateway that leaves looks whether its requests have ended. */
+const LEAVE_EVERY_MS = 250;
+const LEAVE_TRIES = 120;
 
 /** One gateway's conversation with the authority: one message at a time, each with the totals of its own time. */
 export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
@@ -80,7 +85,8 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
 
   /** When to sync next. A gateway without room, holds and news doesn't. */
   function plan(): void {
-    if (failurePause > 0) schedule(demands.hasNeed() ? Math.min(failurePause, MAX_NEEDED_PAUSE_MS) : failurePause);
+    if (failurePause > 0)
+      schedule(demands.hasNeed() ? Math.min(failurePause, MAX_NEEDED_PAUSE_MS) : failurePause);
     else if (demands.hasNeed()) schedule(needPause);
     else if (!books.isSettled()) schedule(syncAfterMs * (0.8 + 0.4 * fraction(random)));
   }
@@ -144,22 +150,32 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
       if (isOther) books.forgetHeard();
       books.apply(rows, answer);
     });
-    if (before?.unreachableSince) log.info({ since: before.unreachableSince }, 'the team can be reached again');
+    if (before?.unreachableSince)
+      log.info({ since: before.unreachableSince }, 'the team can be reached again');
     if (frozen && before?.frozen === 0)
-      log.warn({ incarnation }, 'the team is frozen after a failover: nothing is granted until gw team recover');
+      log.warn(
+        { incarnation },
+        'the team is frozen after a failover: nothing is granted until gw team recover',
+      );
     failurePause = 0;
-    needPause = books.wasNeedMet() ? 0 : Math.min(Math.max(FIRST_PAUSE_MS, needPause * 2), answer.sync_after_ms / 2);
+    needPause = books.wasNeedMet()
+      ? 0
+      : Math.min(Math.max(FIRST_PAUSE_MS, needPause * 2), answer.sync_after_ms / 2);
     syncAfterMs = answer.sync_after_ms;
     if (answer.config !== before?.configVersion) await refreshConfig();
   }
 
   async function handleRefusal({ error }: SyncRefusal): Promise<void> {
     if (error === 'fenced')
-      return stopFor('another copy of this state directory took over this gateway. To make this one a gateway of its own: gw team join URL');
+      return stopFor(
+        'another copy of this state directory took over this gateway. To make this one a gateway of its own: gw team join URL',
+      );
     if (error === 'left') return stopFor('this gateway left its team. To join again: gw team join URL');
     // It comes back, or the server knows a later message: both begin anew.
     nonce = undefined;
-    throw new Error(error === 'forgotten' ? 'the team had forgotten this gateway' : `the team refused a message: ${error}`);
+    throw new Error(
+      error === 'forgotten' ? 'the team had forgotten this gateway' : `the team refused a message: ${error}`,
+    );
   }
 
   /** No money of the team may be used here any more. */
@@ -178,6 +194,27 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
     await ledger.writeBudgets(() => noteFailure(db, reason, clock.now())).catch(() => {});
   }
 
+  async function returnAll(tries: number): Promise<boolean> {
+    await ledger.settled();
+    for (let i = 0; i < tries; i++) {
+      await syncOnce({ isLeaving: true });
+      if (failurePause > 0) return false;
+      if (books.isSettled()) return true;
+      await new Promise<void>((resolve) => void clock.after(LEAVE_EVERY_MS, resolve));
+    }
+    return books.isSettled();
+  }
+
+  async function halt(): Promise<boolean> {
+    const wasStopped = isStopped;
+    isStopped = true;
+    demands.onReason(undefined);
+    due?.cancel();
+    due = undefined;
+    await running;
+    return wasStopped;
+  }
+
   return {
     start() {
       isStopped = false;
@@ -189,21 +226,22 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
       schedule(0);
     },
     async stop({ isLeaving = false } = {}) {
-      const wasStopped = isStopped;
-      isStopped = true;
-      demands.onReason(undefined);
-      due?.cancel();
-      due = undefined;
-      await running;
-      if (isLeaving && !wasStopped) {
-        await ledger.settled();
-        // The first may only bring the limit back that an earlier answer was lost with.
-        for (let i = 0; i < MAX_LEAVE_TRIES && !books.isSettled(); i++) {
-          await syncOnce({ isLeaving: true });
-          if (failurePause > 0) break;
-        }
-      }
+      const wasStopped = await halt();
+      if (isLeaving && !wasStopped) await returnAll(1);
       await authority.close();
+    },
+    async leave() {
+      await halt();
+      try {
+        nonce ??= await introduce();
+        if (!(await returnAll(LEAVE_TRIES)))
+          throw new Error(readMembership(db)?.failure ?? 'requests still run that hold money of the team');
+        if ((await authority.leave(identity, nonce)) !== 'ok')
+          throw new Error('another copy of this state directory speaks for this gateway');
+        await ledger.writeBudgets(() => removeMembership(db, clock.now()));
+      } finally {
+        await authority.close();
+      }
     },
   };
 }

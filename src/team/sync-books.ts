@@ -1,7 +1,7 @@
 import type { Clock } from '../clock.ts';
 import type { Db } from '../store/database/open.ts';
-import { createTeamTerms } from '../store/ledger/team-terms.ts';
 import { SELECT_TERMS } from '../store/ledger/balance-rows.ts';
+import { createTeamTerms } from '../store/ledger/team-terms.ts';
 import type { BudgetTerms } from '../store/ledger/terms.ts';
 import { createTeamLimits } from '../store/team/limits.ts';
 import { accountUpdates } from './accounts.ts';

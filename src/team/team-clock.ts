@@ -15,10 +15,7 @@ export interface TeamClock {
  * past period again, and a machine that slept has the time that passed. `lastOffsetMs`: what a daemon before this one
  * had heard.
  */
-export function createTeamClock(
-  clock: Pick<Clock, 'now' | 'monotonic'>,
-  lastOffsetMs?: number,
-): TeamClock {
+export function createTeamClock(clock: Pick<Clock, 'now' | 'monotonic'>, lastOffsetMs?: number): TeamClock {
   let wallOffset = lastOffsetMs;
   let monotonicOffset = Number.NEGATIVE_INFINITY;
   let latest = Number.NEGATIVE_INFINITY;

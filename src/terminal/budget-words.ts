@@ -37,6 +37,8 @@ export function capText({
 export function forecastText(budget: BudgetView, times: TimeFormat, now: number): string {
   const { cap_nano_usd: cap, spent_nano_usd: spent, period } = budget;
   const resets = resetText(budget, times, now);
+  if (budget.unreachable_since)
+    return `the team's database does not answer since ${times.moment(Date.parse(budget.unreachable_since), now)}: gw team status`;
   const then = resets === undefined ? '' : `; resets ${resets}`;
   if (isAlmostFull(budget)) return `almost full: ${formatUsd(cap - spent)} left${then}`;
   if (budget.exceeded) {

@@ -32,6 +32,7 @@ export const COMMAND_NAMES: readonly string[] = [
   'projects',
   'plan',
   'keys',
+  'team',
   'webhooks',
   'config',
   'backup',

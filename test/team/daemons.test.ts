@@ -12,10 +12,16 @@ const PRICE = { input: 0, output: 10 };
 const BODY = { ...PLAIN, max_tokens: 100 };
 const COST_USD = 0.001;
 
-async function startTeam({ capUsd = 1, gateways = 2 } = {}): Promise<{ team: ModelTeam; members: TestGateway[] }> {
+async function startTeam({
+  capUsd = 1,
+  gateways = 2,
+} = {}): Promise<{ team: ModelTeam; members: TestGateway[] }> {
   const team = createModelTeam({ capUsd });
   const upstream = await startUpstream({
-    script: completion({ content: 'Hi', usage: { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 } }),
+    script: completion({
+      content: 'Hi',
+      usage: { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 },
+    }),
   });
   onTestFinished(() => upstream.close());
   const members: TestGateway[] = [];
@@ -89,7 +95,12 @@ test('a copy of a state directory spends none of the money', async () => {
   await gateway.stop();
   const copied = tmpHome();
   cpSync(gateway.paths.home, copied, { recursive: true });
-  const copy = await startGateway({ home: copied, price: PRICE, openTeam: team.openTeam, mayLog: /is a copy/ });
+  const copy = await startGateway({
+    home: copied,
+    price: PRICE,
+    openTeam: team.openTeam,
+    mayLog: /is a copy/,
+  });
   const answer = await copy.post(BODY);
   expect(answer.status).toBe(503);
   expect(String(answer.body)).toContain('gw team status');

@@ -37,6 +37,7 @@ export function budgetTable(budgets: BudgetView[], { terminal, timezone, now }: 
     { header: 'cap', value: capText, align: 'right' },
     ...(urgent.some(({ held_nano_usd }) => held_nano_usd > 0) ? [heldColumn] : []),
     { header: 'left', value: (row) => formatUsd(row.left_nano_usd), align: 'right' },
+    ...(urgent.some(({ team }) => team) ? [grantedColumn] : []),
     { header: 'forecast', value: (row) => forecastWords(row, times, now), style },
   ];
   const lines = table(urgent, columns, { terminal });
@@ -49,6 +50,13 @@ export function budgetTable(budgets: BudgetView[], { terminal, timezone, now }: 
     ...(sentences.length > 0 ? ['', ...sentences.map(palette.dim)] : []),
   ].join('\n');
 }
+
+/** Of the team's budgets: what this gateway may spend of them. */
+const grantedColumn: Column<BudgetView> = {
+  header: 'granted',
+  value: ({ granted_usd: granted }) => (granted === undefined ? '-' : formatUsd(granted * 1e9)),
+  align: 'right',
+};
 
 const heldColumn: Column<BudgetView> = {
   header: 'held',

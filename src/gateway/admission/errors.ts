@@ -166,8 +166,12 @@ export function budgetBusy(standing: Standing, needed: NanoUsd, need: RecordedNe
   const { budget, pending, team } = standing;
   const spent = formatUsd(spentOf(standing));
   const name = budgetName(budget);
-  const holders = team ? `requests of the team's gateways hold the rest of budget ${name}` : `running requests hold the rest of budget ${name}`;
-  const frozen = team?.frozen ? '. The team is frozen after a failover, until an admin runs gw team recover' : '';
+  const holders = team
+    ? `requests of the team's gateways hold the rest of budget ${name}`
+    : `running requests hold the rest of budget ${name}`;
+  const frozen = team?.frozen
+    ? '. The team is frozen after a failover, until an admin runs gw team recover'
+    : '';
   return new GwError(
     `${holders}: ${spent} spent and ${formatUsd(pending)} held${team ? ' here' : ''} of ${formatUsd(capOf(standing))}, and the request needs up to ${formatUsd(needed)}${needText(need)}. Try again when they have finished${frozen}`,
     {
@@ -255,10 +259,7 @@ function raiseCommand(standing: Standing, needed: NanoUsd): string {
   const { budget } = standing;
   // The dashboard raises a run's budget while it runs.
   if (budget.scopeKind === 'run') return 'gw dashboard';
-  const enough = Math.min(
-    Math.max(capOf(standing) * 2, spentOf(standing) + needed * 2),
-    MAX_AMOUNT_NANO_USD,
-  );
+  const enough = Math.min(Math.max(capOf(standing) * 2, spentOf(standing) + needed * 2), MAX_AMOUNT_NANO_USD);
   const dollars = roundUp(enough) / NANO_PER_USD;
   const amount = dollars >= 1 ? String(dollars) : dollars.toFixed(9).replace(/0{1,9}$/, '');
   if (standing.team) {

@@ -7,6 +7,7 @@ import { createLocalReader } from '../../reading/local/reader.ts';
 import type { Reader } from '../../reading/reader.ts';
 import type { Caller } from '../../store/accounts/callers.ts';
 import type { Db } from '../../store/database/open.ts';
+import { distinct } from '../../store/ledger/standing.ts';
 import { removeLearner } from '../../tiering/learner/learner-file.ts';
 import type { WebhookService } from '../../webhooks/service.ts';
 
@@ -53,7 +54,7 @@ export function createAccess(options: AccessOptions) {
       registry,
       catalog: async () => gateway.catalog(),
       standings: async (projectIds) =>
-        (await Promise.all(projectIds.map((id) => ledger.standings(id)))).flat(),
+        distinct((await Promise.all(projectIds.map((id) => ledger.standings(id)))).flat()),
     });
     const admin = async () =>
       createLocalAdmin({

@@ -15,6 +15,7 @@ import {
   RequestReport,
   Session,
   Status,
+  Team,
   UsageReport,
   UsageTrends,
   Whoami,
@@ -251,6 +252,11 @@ export const READ_OPERATIONS = {
     summary: "today's usage, the budgets, the providers and their problems",
     response: Status,
     run: ({ reader }) => reader.status(),
+  }),
+  'GET /v1/gw/team': operation({
+    summary: 'the team that this gateway belongs to, and its budgets',
+    response: Team,
+    run: ({ reader }) => reader.team(),
   }),
   'GET /v1/gw/bounds': operation({
     summary: "the bounds of holds that are off because a provider's report exceeded them",

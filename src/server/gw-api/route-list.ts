@@ -33,6 +33,7 @@ export const GW_ROUTES = {
   'GET /v1/gw/prices/in-force': 200,
   'GET /v1/gw/providers': 200,
   'GET /v1/gw/status': 200,
+  'GET /v1/gw/team': 200,
   'GET /v1/gw/bounds': 200,
   'GET /v1/gw/deliveries': 200,
   'POST /v1/gw/deliveries/replay-failed': 200,

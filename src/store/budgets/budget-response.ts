@@ -23,7 +23,8 @@ export function budgetResponse(
   return {
     object: 'budget',
     id: budgetName(budget),
-    project_id: budget.projectName,
+    // '': the whole team.
+    project_id: team ? budget.scopeValue : budget.projectName,
     period: budget.period,
     repo: budget.repo || null,
     scope: scopeOf(budget),

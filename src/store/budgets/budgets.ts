@@ -7,7 +7,7 @@ import type { Db } from '../database/open.ts';
 import { changeConfiguration, inTransaction } from '../database/write.ts';
 import { type Balances, createBalances } from '../ledger/balances.ts';
 import { createEvents } from '../ledger/events.ts';
-import type { Standing } from '../ledger/standing.ts';
+import { distinct, type Standing } from '../ledger/standing.ts';
 import { budgetName, type EachKind, spanOf } from '../ledger/terms.ts';
 import {
   type BudgetPlace,
@@ -122,7 +122,7 @@ export async function listBudgets(
 ): Promise<Standing[]> {
   return inTransaction(db, () => {
     const balances = openBalances(db, calendar, now);
-    const standings = projectIds.flatMap((id) => balances.standings(id));
+    const standings = distinct(projectIds.flatMap((id) => balances.standings(id)));
     balances.write();
     return standings;
   });

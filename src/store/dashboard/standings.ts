@@ -1,7 +1,8 @@
 import type { Calendar } from '../../calendar.ts';
 import type { Db } from '../database/open.ts';
-import { prepareFullest, SELECT_TERMS } from '../ledger/balance-rows.ts';
+import { IN_PROJECT, prepareFullest, SELECT_TERMS } from '../ledger/balance-rows.ts';
 import type { Standing } from '../ledger/standing.ts';
+import { createTeamTerms } from '../ledger/team-terms.ts';
 import {
   type BudgetTerms,
   type CountedRequest,
@@ -30,6 +31,12 @@ function createStandingReader(db: Db): (terms: BudgetTerms, calendar: Calendar, 
      min(iif(start > @from AND posted_nano_usd > 0, start, NULL)) AS oldest FROM budget_periods
      WHERE budget_id = @id AND (start > @from OR pending_nano_usd > 0)`,
   );
+  const selectLimit = db
+    .prepare<[number, number], number>(
+      'SELECT limit_nano_usd FROM team_limits WHERE budget_id = ? AND start = ?',
+    )
+    .pluck();
+  const team = createTeamTerms(db);
   const nothing: Sums = { posted: 0, pending: 0, oldest: null };
 
   function rolling(budget: BudgetTerms, now: number): Standing {
@@ -38,7 +45,16 @@ function createStandingReader(db: Db): (terms: BudgetTerms, calendar: Calendar, 
     return { budget, posted, pending, resetsAt: (oldest ?? now) + lengthMs };
   }
 
+  function ofTeam(terms: BudgetTerms, now: number): Standing {
+    team.forget();
+    const { start, end } = team.period(terms, now);
+    const { posted, pending } = selectPeriod.get(terms.id, start) ?? nothing;
+    const budget = { ...terms, currentStart: start, capNanoUsd: selectLimit.get(terms.id, start) ?? 0 };
+    return { budget, posted, pending, resetsAt: end, team: team.figures(budget, posted, now) };
+  }
+
   return (terms, calendar, now) => {
+    if (terms.teamBudgetId !== null) return ofTeam(terms, now);
     if (terms.period === 'rolling') return rolling(terms, now);
     const { start: currentStart, end: resetsAt } = runningPeriod(terms, now, calendar);
     const { posted, pending } = selectPeriod.get(terms.id, currentStart) ?? nothing;
@@ -84,10 +100,10 @@ export function readStandingsFor(
 ): Standing[] {
   const standing = createStandingReader(db);
   const own = db
-    .prepare<[number], BudgetTerms>(
-      `${SELECT_TERMS} WHERE b.project_id = ? AND b.removed_at IS NULL AND b.parent_id = 0`,
+    .prepare<{ projectId: number }, BudgetTerms>(
+      `${SELECT_TERMS} WHERE ${IN_PROJECT} AND b.removed_at IS NULL AND b.parent_id = 0`,
     )
-    .all(projectId);
+    .all({ projectId });
   const selectMember = db.prepare<[number, string], BudgetTerms>(
     `${SELECT_TERMS} WHERE b.parent_id = ? AND b.scope_value = ? AND b.parent_id <> 0 AND b.removed_at IS NULL`,
   );

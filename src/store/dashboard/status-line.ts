@@ -3,6 +3,7 @@ import type { Calendar } from '../../calendar.ts';
 import type { NanoUsd } from '../../money.ts';
 import type { Db } from '../database/open.ts';
 import { SOURCES } from '../ledger/record.ts';
+import { leftOf } from '../ledger/standing.ts';
 import { budgetLabel } from '../ledger/terms.ts';
 import { readStandingsFor } from './standings.ts';
 
@@ -55,10 +56,7 @@ export function readStatusFigures(db: Db, { sessionId, calendar, now }: StatusQu
     session: sessionId,
   };
   const standings = readStandingsFor(db, { projectId: last?.projectId ?? 1, request, calendar, now });
-  const left = standings.map(({ budget, posted, pending }) => ({
-    name: budgetLabel(budget),
-    left: Math.max(0, budget.capNanoUsd - posted - pending),
-  }));
+  const left = standings.map((standing) => ({ name: budgetLabel(standing.budget), left: leftOf(standing) }));
   return {
     session: last && sessions.reduce((sum, { cost }) => sum + cost, 0),
     today: today ?? 0,

@@ -156,6 +156,8 @@ export const teamMembership = sqliteTable('team_membership', {
   /** Why the last sync failed. */
   failure: text(),
   frozen: integer().notNull().default(0),
+  /** It returns all money and then leaves. */
+  leaving: integer().notNull().default(0),
 });
 
 /** What this gateway may spend of a team budget in a period, and what the authority has heard of it last. */

@@ -151,11 +151,11 @@ export function createAdmissions({
     return hasEnough || !figures.isFresh;
   }
 
-
   function hold(admission: Admission, amount: NanoUsd, standings: Standing[]): AdmissionResult {
     const charges = standings.length === 0 ? [] : balances.reserve(admission, amount);
     journal.open(slot, admission, { amount, charges }, admission.needOf?.(amount));
-    if (team) for (const each of standings) if (each.team) team.asked(each.budget.id, amount, roomOf(each) - amount);
+    if (team)
+      for (const each of standings) if (each.team) team.asked(each.budget.id, amount, roomOf(each) - amount);
     const remaining = standings.length > 0 ? remainingIn(standings) - amount : null;
     return { kind: 'held', amount, remaining, spentOfCap: spentOfCap(standings) };
   }

@@ -19,6 +19,12 @@ export interface Standing {
 export const isoTime = (timeMs: number): string | null =>
   Number.isFinite(timeMs) ? new Date(timeMs).toISOString() : null;
 
+/** Without the repetitions of a team budget, which counts requests of several projects. */
+export function distinct(standings: readonly Standing[]): Standing[] {
+  const seen = new Set<number>();
+  return standings.filter(({ budget: { id } }) => !seen.has(id) && seen.add(id));
+}
+
 /** What is left of the cap after spend and open holds; of a team budget, of what this gateway may spend. */
 export const roomOf = ({ budget, posted, pending, team }: Standing): NanoUsd =>
   budget.capNanoUsd + (team?.isCutOff ? team.reserveNanoUsd : 0) - posted - pending;
@@ -34,7 +40,7 @@ export const unspentOf = ({ budget, posted, team }: Standing): NanoUsd =>
 export const spentOf = (standing: Standing): NanoUsd => capOf(standing) - unspentOf(standing);
 
 /** What new requests may use of the cap: of a team budget, if the other gateways need nothing. */
-const remainingOf = (standing: Standing): NanoUsd => unspentOf(standing) - standing.pending;
+export const remainingOf = (standing: Standing): NanoUsd => unspentOf(standing) - standing.pending;
 
 /** The room that new requests have, as people are told it: not below 0. */
 export const leftOf = (standing: Standing): NanoUsd => Math.max(0, remainingOf(standing));

@@ -21,7 +21,8 @@ CREATE TABLE `team_membership` (
 	`synced_at` integer,
 	`unreachable_since` integer,
 	`failure` text,
-	`frozen` integer DEFAULT 0 NOT NULL
+	`frozen` integer DEFAULT 0 NOT NULL,
+	`leaving` integer DEFAULT 0 NOT NULL
 ) STRICT;
 --> statement-breakpoint
 CREATE TABLE `team_limits` (

@@ -90,7 +90,9 @@ export function createTeamLimits(db: Db): TeamLimits {
       select.all().map(({ heardLimit, heardPosted, ...account }) => ({
         ...account,
         heard:
-          heardLimit === null || heardPosted === null ? undefined : { limit: heardLimit, posted: heardPosted },
+          heardLimit === null || heardPosted === null
+            ? undefined
+            : { limit: heardLimit, posted: heardPosted },
       })),
     set(changes) {
       for (const { budgetId, start, limit, heard } of changes) {

@@ -26,11 +26,13 @@ export interface Membership {
   /** Why the last sync failed. */
   failure: string | null;
   frozen: number;
+  /** 1: it returns all money and then leaves. */
+  leaving: number;
 }
 
 const COLUMNS = `gateway_id AS gatewayId, name, team_name AS teamName, token, nonce, next_nonce AS nextNonce, fingerprint,
   incarnation, timezone, config_version AS configVersion, courier, joined_at AS joinedAt, offset_ms AS offsetMs,
-  synced_at AS syncedAt, unreachable_since AS unreachableSince, failure, frozen`;
+  synced_at AS syncedAt, unreachable_since AS unreachableSince, failure, frozen, leaving`;
 
 export function readMembership(db: Db): Membership | undefined {
   return db.prepare<[], Membership>(`SELECT ${COLUMNS} FROM team_membership`).get();
@@ -51,8 +53,20 @@ export function addMembership(db: Db, membership: NewMembership): void {
          @joinedAt)`,
       )
       .run(membership);
-    if (changes === 0) throw conflict('this gateway already belongs to a team. See: gw team status', 'team_joined');
+    if (changes === 0)
+      throw conflict('this gateway already belongs to a team. See: gw team status', 'team_joined');
   });
+}
+
+/** Has the daemon that syncs return all money and leave. */
+export function startLeaving(db: Db): void {
+  changeConfiguration(db, () => db.prepare('UPDATE team_membership SET leaving = 1').run());
+}
+
+/** It could not leave, and goes on. */
+export function stopLeaving(db: Db, failure: string, now: number): void {
+  db.prepare('UPDATE team_membership SET leaving = 0').run();
+  noteFailure(db, failure, now);
 }
 
 /** Removes the membership, and the team's budgets with their limits. */

@@ -49,7 +49,12 @@ export function applyTeamBudgets(
   );
   remove.run({ now, ids: JSON.stringify(budgets.map(({ id }) => id)) });
   for (const { id, project, period, ...budget } of budgets) {
-    const { alertPercents: percents, capNanoUsd: cap, allocatedNanoUsd: allocated, spentNanoUsd: spent } = budget;
+    const {
+      alertPercents: percents,
+      capNanoUsd: cap,
+      allocatedNanoUsd: allocated,
+      spentNanoUsd: spent,
+    } = budget;
     const alertPercents = percents.length > 1 ? JSON.stringify(percents) : '';
     const budgetId = upsert.get({ id, project, period, alertPercent: percents[0] ?? 80, alertPercents, now });
     if (budgetId === undefined) throw new Error(`team budget ${id} could not be added`);

@@ -71,7 +71,9 @@ export function createModelTeam({ capUsd, project = '' }: { capUsd: number; proj
           reached(() => {
             team.syncs++;
             const answer = model.sync(message, Date.now());
-            return 'error' in answer ? answer : { ...answer, config: version, sync_after_ms: answer.sync_after_ms / 20 };
+            return 'error' in answer
+              ? answer
+              : { ...answer, config: version, sync_after_ms: answer.sync_after_ms / 20 };
           }),
         budgets: () => reached(() => ({ name: 'acme', timezone: 'UTC', version, budgets: [terms()] })),
         close: () => Promise.resolve(),
