@@ -94,12 +94,13 @@ export async function boot(options: BootOptions): Promise<Daemon> {
     checkCertificate,
   });
   const team = createTeamPart({ ...core, openTeam: options.openTeam, onAnswer: gateway.queue.wakeAll });
+  const { dispatcher } = webhooks;
   const close = (isLeaving = false) =>
     closeParts({
       ...core,
       gateway,
       polled,
-      dispatcher: webhooks.dispatcher,
+      dispatcher,
       stopJobs,
       saveState,
       stopTeam: () => team.stop({ isLeaving }),

@@ -52,6 +52,7 @@ const LEAVE_EVERY_MS = 250;
 const LEAVE_TRIES = 120;
 
 /** One gateway's conversation with the authority: one message at a time, each with the totals of its own time. */
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: short functions over the state of one conversation
 export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
   const { db, ledger, clock, teamClock, random, authority, identity, demands, log, onAnswer } = options;
   const books = createSyncBooks({ db, clock, teamClock, demands });

@@ -53,9 +53,8 @@ const MAX_CACHED = 1_000;
 export function createAccountCache({ db, calendar, emit, teamNow }: AccountCacheOptions): AccountCache {
   const rows = createBalanceRows(db);
   const changed = new Set<Account>();
-  const team = createTeamTerms(db, teamNow);
-  const windowRows = createWindowRows(db);
-  const context: AccountContext = { rows, windowRows, calendar, team, emit, now: 0, changed };
+  const terms = { calendar, team: createTeamTerms(db, teamNow) };
+  const context: AccountContext = { rows, windowRows: createWindowRows(db), ...terms, emit, now: 0, changed };
   const byProject = new Map<number, ProjectAccounts>();
   const byId = new Map<number, Account>();
   const members = new Map<string, { account: Account; batch: number }>();
@@ -77,8 +76,7 @@ export function createAccountCache({ db, calendar, emit, teamNow }: AccountCache
   /** A team budget is one account, whichever project asks. */
   function open(budget: BudgetTerms): Account {
     const known = budget.teamBudgetId === null ? undefined : byId.get(budget.id);
-    if (known) return known;
-    const account = new Account(context, budget);
+    const account = known ?? new Account(context, budget);
     byId.set(budget.id, account);
     return account;
   }
@@ -124,7 +122,7 @@ export function createAccountCache({ db, calendar, emit, teamNow }: AccountCache
     byId.clear();
     members.clear();
     changed.clear();
-    team.forget();
+    terms.team.forget();
   }
 
   return {

@@ -123,7 +123,7 @@ export function createAdmissions({
     const room = roomIn(standings);
     if (!mustQueue && admission.amount <= room) return hold(admission, admission.amount, standings);
     const short = shortOfTeam(standings, admission.amount);
-    const mayGetMore = short && !mustQueue && askTeam(short, admission);
+    const mayGetMore = short && !mustQueue && askTeam(team, short, admission);
     if (!admission.isFinal) return { kind: 'needs_count' };
     if (mayGetMore) {
       waiting.add(queueKey);
@@ -136,19 +136,6 @@ export function createAdmissions({
     if (short?.team?.isCutOff) return { kind: 'unreachable', standing: short };
     waiting.add(queueKey);
     return { kind: 'wait', standing: short ?? tightest(standings) };
-  }
-
-  /**
-   * Asks the authority for what a request lacks, and returns whether it may well grant all of it: then the request waits
-   * for that instead of having its output cut.
-   */
-  function askTeam(short: Standing, { amount, least }: Admission): boolean {
-    const figures = short.team;
-    if (!figures) return false;
-    const hasEnough = figures.leftNanoUsd >= amount - roomOf(short);
-    team?.short(short.budget.id, hasEnough || !figures.isFresh ? amount : least);
-    if (figures.unreachableSince !== undefined || figures.frozen) return false;
-    return hasEnough || !figures.isFresh;
   }
 
   function hold(admission: Admission, amount: NanoUsd, standings: Standing[]): AdmissionResult {
@@ -202,6 +189,22 @@ export function createAdmissions({
   }
 
   return { admit, readmit, endBatch: () => waiting.clear() };
+}
+
+/**
+ * Asks the authority for what a request lacks, and returns whether it may well grant all of it: then the request waits
+ * for that instead of having its output cut.
+ */
+function askTeam(
+  hooks: TeamHooks | undefined,
+  { budget, team, ...standing }: Standing,
+  { amount, least }: Admission,
+): boolean {
+  if (!team) return false;
+  const lacking = amount - roomOf({ budget, team, ...standing });
+  const mayGrant = team.leftNanoUsd >= lacking || !team.isFresh;
+  hooks?.short(budget.id, mayGrant ? amount : least);
+  return mayGrant && team.unreachableSince === undefined && !team.frozen;
 }
 
 function mayFitCounted({ leastIfCounted }: Admission, standings: Standing[]): boolean {

@@ -101,30 +101,27 @@ export function createLedger(options: LedgerOptions): Ledger {
     listeners.noteEvent();
     insertEvent(...event);
   };
-  const balances = createBalances({
-    db,
-    calendar,
-    emit,
-    teamNow: team && (() => team.now()),
-    onTeamSpend: team && ((budgetId, cost) => team.spent(budgetId, cost)),
-  });
+  const balances = createBalances({ db, calendar, emit, ...balancesHooks(team) });
   const sessions = createSessions(db);
   let batchAt = 0;
   const journal = createJournal({ db, names, sessions, now: () => batchAt });
-  const admissions = createAdmissions({
-    slot,
-    balances,
-    journal,
-    emit,
-    writeRecord: add,
-    team,
-  });
+  const admissions = createAdmissions({ slot, balances, journal, emit, writeRecord: add, team });
   const settlements = createSettlements({ db, clock, balances, journal, writeRecord: settle });
   const watch = createChangeWatch(db, clock);
   const late = createLateSettlements({ clock, balances, journal, watch, settle: settlements.settle });
 
   function forget(): void {
     for (const cache of [balances, journal]) cache.forget();
+  }
+
+  /** Runs a command on rows of budgets, which the batch before and after it sees. */
+  function apart<T>(command: () => T): T {
+    balances.write();
+    try {
+      return command();
+    } finally {
+      forget();
+    }
   }
 
   const { submit, submitLate, settled, flush, pause } = createGroupCommit(db, clock, {
@@ -183,15 +180,7 @@ export function createLedger(options: LedgerOptions): Ledger {
         journal.forget();
         return result;
       }),
-    writeBudgets: (command) =>
-      submit(() => {
-        balances.write();
-        try {
-          return command();
-        } finally {
-          forget();
-        }
-      }),
+    writeBudgets: (command) => submit(() => apart(command)),
     writeApart: submit,
     standings: (projectId) => submit(() => balances.standings(projectId)),
     onEvents: listeners.onEvents,
@@ -201,6 +190,11 @@ export function createLedger(options: LedgerOptions): Ledger {
     flush,
     pause,
   };
+}
+
+/** What balances tell a team's side. */
+function balancesHooks(team: TeamHooks | undefined) {
+  return { teamNow: team && (() => team.now()), onTeamSpend: team?.spent };
 }
 
 /** Who is told of a batch once it is committed. */
