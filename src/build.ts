@@ -8,6 +8,10 @@ const DIST = new URL('.', import.meta.url);
 const MIGRATIONS = new URL('store/migrations/', DIST);
 
 cpSync(new URL('../src/store/migrations/', DIST), MIGRATIONS, { recursive: true });
+cpSync(new URL('../src/team/postgres/', DIST), new URL('team/postgres/', DIST), {
+  recursive: true,
+  filter: (file) => !file.endsWith('.ts'),
+});
 const { entries } = JSON.parse(readFileSync(new URL('meta/_journal.json', MIGRATIONS), 'utf8')) as {
   entries: unknown[];
 };

@@ -18,9 +18,17 @@ test('the package has the program, its documents and nothing else, and stays sma
   const [pack] = JSON.parse(output) as [Pack];
   const paths = pack.files.map(({ path }) => path);
   const known =
-    /^(package\.json|README\.md|CHANGELOG\.md|LICENSE|bin\/gw|docs\/.+|dist\/(build\.json|.+\.js|store\/migrations\/.+\.(sql|json)))$/;
+    /^(package\.json|README\.md|CHANGELOG\.md|LICENSE|bin\/gw|docs\/.+|dist\/(build\.json|.+\.js|(store|team\/postgres)\/.+\.(sql|json)))$/;
   expect(paths.filter((path) => !known.test(path) || path === 'dist/build.js')).toEqual([]);
-  expect(paths).toEqual(expect.arrayContaining(['bin/gw', 'dist/cli/main.js', 'dist/build.json', 'LICENSE']));
+  expect(paths).toEqual(
+    expect.arrayContaining([
+      'bin/gw',
+      'dist/cli/main.js',
+      'dist/build.json',
+      'dist/team/postgres/rights.sql',
+      'LICENSE',
+    ]),
+  );
   expect(pack.files.find(({ path }) => path === 'bin/gw')?.mode).toBe(0o755);
   expect(pack.size).toBeLessThan(MAX_BYTES);
 });

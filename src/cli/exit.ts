@@ -60,7 +60,7 @@ function codeOfGwError({ type, status, code }: GwError): number {
     case 'insufficient_quota':
       return code === 'budget_exceeded' ? EXIT.overBudget : EXIT.failure;
     case 'api_error':
-      return code === 'server_unreachable' ? EXIT.daemonDown : EXIT.failure;
+      return code === 'server_unreachable' || code === 'team_unreachable' ? EXIT.daemonDown : EXIT.failure;
     case 'rate_limit_error':
       return EXIT.failure;
   }

@@ -46,17 +46,19 @@ export class AuthorityModel {
   readonly #minSlice: number;
   readonly #divisor: number;
   readonly #syncsPerSecond: number;
+  readonly #maxSharePercent: number;
   state: AuthorityState = { gateways: new Map(), periods: new Map() };
   isFrozen = false;
 
   constructor(
     budgets: readonly ModelBudget[],
-    { minSlice = 10_000_000, divisor = 2, syncsPerSecond = 300 } = {},
+    { minSlice = 10_000_000, divisor = 2, syncsPerSecond = 300, maxSharePercent = 25 } = {},
   ) {
     for (const budget of budgets) this.budgets.set(budget.id, budget);
     this.#minSlice = minSlice;
     this.#divisor = divisor;
     this.#syncsPerSecond = syncsPerSecond;
+    this.#maxSharePercent = maxSharePercent;
   }
 
   join(id: number, nonce: string): void {
@@ -115,7 +117,8 @@ export class AuthorityModel {
       const declared = Math.max(spent, this.isFrozen ? row.d : Math.min(row.d, before.limit));
       const open = budget.cap - (period.allocated - before.limit + declared);
       const mayGrant = row.p === running && !this.isFrozen && !budget.isRemoved && open > 0;
-      const granted = mayGrant && row.n + row.w > 0 ? this.#slice(period, row, { open, at }) : 0;
+      const share = Math.floor(budget.cap / 100) * this.#maxSharePercent - (declared - spent);
+      const granted = mayGrant && row.n + row.w > 0 ? this.#slice(period, row, { open, at, share }) : 0;
       const limit = declared + granted;
       period.allocated += limit - before.limit;
       period.spent += spent - before.spent - before.assumed;
@@ -172,7 +175,7 @@ export class AuthorityModel {
   #slice(
     period: Period,
     { n, w }: { n: number; w: number },
-    { open, at }: { open: number; at: number },
+    { open, at, share }: { open: number; at: number; share: number },
   ): number {
     if (at - period.countedAt > COUNT_EVERY_MS) {
       const active = [...period.allowances.values()].filter(({ syncedAt }) => syncedAt > at - ACTIVE_MS);
@@ -180,7 +183,7 @@ export class AuthorityModel {
       period.countedAt = at;
     }
     const fair = Math.floor(open / (this.#divisor * period.active));
-    const wanted = Math.min(w, Math.max(fair, this.#minSlice));
+    const wanted = Math.min(w, Math.max(fair, this.#minSlice), Math.max(0, share));
     const slice = Math.min(open, n <= open ? Math.max(wanted, n) : wanted);
     // Too little to be of use is left to others.
     return n > slice ? 0 : slice;

@@ -16,8 +16,9 @@ test(`${HISTORIES} histories of crashes, lost messages and failovers pass no cap
 });
 
 test.each(BROKEN)('a protocol that %s is caught', { timeout: 60_000 }, (broken) => {
-  const caught = Array.from({ length: 500 }, (_, seed) => history(seed + 1, broken).violation).filter(
-    Boolean,
-  );
-  expect(caught.length).toBeGreaterThan(5);
+  let caught = 0;
+  for (let seed = 1; seed <= 500 && caught <= 5; seed++) {
+    if (history(seed, broken).violation) caught++;
+  }
+  expect(caught).toBeGreaterThan(5);
 });

@@ -1,0 +1,21 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+const FOLDER = new URL('.', import.meta.url);
+
+/** The SQL of a file beside this one, for a schema of any name. */
+export function sqlOf(file: string, schema: string): string {
+  const text = readFileSync(new URL(file, FOLDER), 'utf8');
+  return text.replaceAll('gw_team', schema);
+}
+
+/** The schema's version that this gw speaks: the number of its last migration. */
+export const SCHEMA_VERSION = 4;
+
+/** The migrations after a version, in order. */
+export function migrationsAfter(version: number): { version: number; file: string }[] {
+  return readdirSync(new URL('migrations/', FOLDER))
+    .filter((name) => /^\d{4}_\w+\.sql$/.test(name))
+    .sort()
+    .map((name) => ({ version: Number(name.slice(0, 4)), file: `migrations/${name}` }))
+    .filter((migration) => migration.version > version);
+}

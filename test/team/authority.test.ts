@@ -1,0 +1,616 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { GatewayIdentity, TeamAdmin, TeamAuthority } from '../../src/team/authority.ts';
+import { createPostgresAdmin } from '../../src/team/postgres/admin.ts';
+import { createPostgresAuthority } from '../../src/team/postgres/authority.ts';
+import { installTeam } from '../../src/team/postgres/install.ts';
+import type { Standing, SyncAnswer, SyncRow } from '../../src/team/protocol.ts';
+import { connectTo, postgresMissing } from '../support/postgres.ts';
+import { AuthorityModel } from './authority-model.ts';
+import { chanceOf } from './history.ts';
+import { breakFunction, DAY_MS, startTeam, type TeamServer } from './team-server.ts';
+
+const RUNS = process.env.GW_LONG ? 5_000 : 200;
+const ROUNDS = process.env.GW_LONG ? 100 : 6;
+const missing = postgresMissing({ ownServer: true });
+if (missing) console.warn(missing);
+
+describe.skipIf(missing)('the authority in PostgreSQL', () => {
+  let team: TeamServer;
+  let admin: TeamAdmin;
+  let ann: TeamAuthority;
+  let bob: TeamAuthority;
+  let carl: TeamAuthority;
+  beforeAll(async () => {
+    team = await startTeam();
+    admin = createPostgresAdmin(team.url('boss'));
+    [ann, bob, carl] = ['ann', 'bob', 'carl'].map((user) => createPostgresAuthority(team.url(user))) as [
+      TeamAuthority,
+      TeamAuthority,
+      TeamAuthority,
+    ];
+  }, 60_000);
+  beforeEach(() => team.reset());
+  afterAll(async () => {
+    await Promise.all([admin, ann, bob, carl].map((open) => open?.close()));
+    await team?.end();
+  });
+
+  const setCap = (capNanoUsd: number, rest: Partial<Parameters<TeamAdmin['setBudget']>[0]> = {}) =>
+    admin.setBudget({ project: '', period: 'daily', capNanoUsd, ...rest });
+  const joined = async (of: TeamAuthority, name: string) => {
+    const gateway = await of.join({ name, token: `token of ${name}`, nonce: 'n' });
+    return new Gateway(of, { gateway, token: `token of ${name}` });
+  };
+
+  /** Sends rows as a gateway does, and keeps count of its messages. */
+  class Gateway {
+    seq = 0;
+    nonce = 'n';
+    readonly authority: TeamAuthority;
+    readonly identity: GatewayIdentity;
+    constructor(authority: TeamAuthority, identity: GatewayIdentity) {
+      this.authority = authority;
+      this.identity = identity;
+    }
+    async answer(rows: SyncRow[]): Promise<SyncAnswer> {
+      const { gateway, token } = this.identity;
+      const answer = await this.authority.sync(token, { gateway, nonce: this.nonce, seq: ++this.seq, rows });
+      if ('error' in answer) throw new Error(answer.error);
+      return answer;
+    }
+    async sync(budget: { id: number; start: number }, row: Partial<SyncRow>): Promise<Standing> {
+      const { rows } = await this.answer([{ b: budget.id, p: budget.start, d: 0, s: 0, n: 0, w: 0, ...row }]);
+      return rows[0] as Standing;
+    }
+  }
+  const periodsOf = async () =>
+    (
+      await team.su.query(
+        `SELECT allocated, spent, (SELECT coalesce(sum(limit_ + reserve), 0)::bigint FROM allowances a
+         WHERE a.budget_id = p.budget_id AND a.start = p.start) AS sum FROM periods p ORDER BY budget_id, start`,
+      )
+    ).rows as { allocated: number; spent: number; sum: number }[];
+
+  test(`${RUNS} random histories get the answers of the model`, { timeout: 600_000 }, async () => {
+    let now = 19_000 * DAY_MS;
+    for (let run = 0; run < RUNS; run++) {
+      const chance = chanceOf(run);
+      now += 10 * DAY_MS;
+      const settings = { minSlice: 1 + chance.int(200), divisor: 1 + chance.int(3) };
+      const caps = [200 + chance.int(3_000), 200 + chance.int(3_000)];
+      const { rows: made } = await team.su.query<{ id: number }>(
+        `WITH t AS (UPDATE team SET min_slice = $1, divisor = $2),
+           g AS (INSERT INTO gateways (name, member, token_hash, nonce, joined_at, synced_at)
+             SELECT i, 'postgres', sha256(convert_to($5 || ' ' || i, 'UTF8')), 'n', 0, 0 FROM generate_series(1, 3) i
+             RETURNING id),
+           b AS (INSERT INTO budgets (project, period, cap) VALUES ($5 || 'a', 'daily', $3), ($5 || 'b', 'daily', $4)
+             RETURNING id)
+         SELECT id FROM (SELECT 1 AS kind, id FROM b UNION ALL SELECT 2, id FROM g) x ORDER BY kind, id`,
+        [settings.minSlice, settings.divisor, ...caps, String(run)],
+      );
+      const [first = 0, second = 0, ...gateways] = made.map(({ id }) => id);
+      const budgets = [first, second].map((id, i) => ({ id, cap: caps[i] ?? 0, everyMs: DAY_MS }));
+      const model = new AuthorityModel(budgets, settings);
+      for (const id of gateways) model.join(id, 'n');
+      const statements: string[] = [];
+      const expected: unknown[] = [];
+      for (let seq = 1; seq <= 12; seq++) {
+        now += chance.int(chance.chance(0.05) ? DAY_MS : 20_000);
+        const i = chance.int(3);
+        const gateway = gateways[i] ?? 0;
+        statements.push(`UPDATE test_clock SET at = ${now}`);
+        if (chance.chance(0.05)) {
+          model.forget(gateway);
+          statements.push(`SELECT forget(id) FROM gateways WHERE id = ${gateway} AND state = 'active'`);
+        }
+        const rows: SyncRow[] = budgets.map(({ id }) => ({
+          b: id,
+          p: now - (now % DAY_MS) - (chance.chance(0.1) ? DAY_MS : 0),
+          d: chance.int(600),
+          s: chance.int(seq * 30),
+          n: chance.chance(0.3) ? chance.int(400) : 0,
+          w: chance.int(500),
+        }));
+        statements.push(
+          `SELECT sync(${gateway}, '${run} ${i + 1}', 'n', ${seq}, '${JSON.stringify(rows)}') AS value`,
+        );
+        expected.push(model.sync({ gateway, nonce: 'n', seq, rows }, now));
+      }
+      // One round trip for all.
+      const results = (await team.su.query(statements.join(';'))) as unknown as {
+        rows: { value?: object }[];
+      }[];
+      const answers = results.flatMap(({ rows: [row] }) => (row?.value ? [row.value] : []));
+      expect([
+        run,
+        answers.map((answer) =>
+          'error' in answer ? answer : { ...answer, config: 1, keys: 1, incarnation: '' },
+        ),
+      ]).toEqual([run, expected]);
+    }
+  });
+
+  test('grants no gateway more than a quarter of the cap on wishes, and what a request lacks at once', async () => {
+    const budget = await setCap(1_000_000_000);
+    const gateway = await joined(ann, 'a');
+    expect(await gateway.sync(budget, { w: 900_000_000 })).toMatchObject({
+      l: 250_000_000,
+      left: 750_000_000,
+    });
+    expect(await gateway.sync(budget, { d: 250_000_000, w: 900_000_000 })).toMatchObject({ l: 250_000_000 });
+    expect(await gateway.sync(budget, { d: 250_000_000, n: 400_000_000 })).toMatchObject({ l: 650_000_000 });
+  });
+
+  test('sets the offline reserve aside inside the cap, once a period, until it is spent or returned', async () => {
+    const budget = await setCap(1_000, { offlineNanoUsd: 100 });
+    const gateway = await joined(ann, 'a');
+    expect(await gateway.sync(budget, { n: 200 })).toMatchObject({ l: 200, o: 100, left: 700 });
+    expect(await gateway.sync(budget, { d: 200, s: 50, n: 1 })).toMatchObject({ l: 201, o: 100, left: 699 });
+    // Unreachable: it spent its limit, and 60 of the reserve.
+    expect(await gateway.sync(budget, { d: 261, s: 261 })).toMatchObject({ l: 261, o: 40, left: 699 });
+    expect(await gateway.sync(budget, { d: 261, s: 261, n: 1, o: 0 })).toMatchObject({
+      l: 262,
+      o: 0,
+      left: 738,
+    });
+    expect(await periodsOf()).toEqual([{ allocated: 262, spent: 261, sum: 262 }]);
+  });
+
+  test('ignores old messages, fences old daemons, and refuses a second copy of a gateway', async () => {
+    const budget = await setCap(1_000);
+    const gateway = await joined(ann, 'a');
+    await gateway.sync(budget, { n: 10 });
+    gateway.seq--;
+    await expect(gateway.sync(budget, { n: 10 })).rejects.toThrow('stale');
+    expect(await ann.hello(gateway.identity, { old: 'n', next: 'n2' })).toBe('ok');
+    await expect(gateway.sync(budget, {})).rejects.toThrow('fenced');
+    expect(await ann.hello(gateway.identity, { old: 'n', next: 'n3' })).toBe('identity_in_use');
+    expect(await ann.join({ name: 'again', token: 'token of a', nonce: 'x' })).toBe(gateway.identity.gateway);
+  });
+
+  test('a forgotten gateway counts as spent until it comes back; release frees its money and is audited', async () => {
+    const budget = await setCap(1_000);
+    const gateway = await joined(ann, 'a');
+    const other = await joined(bob, 'b');
+    await gateway.sync(budget, { n: 600 });
+    expect(await admin.forget(gateway.identity.gateway)).toBe(600);
+    expect(await admin.forget(gateway.identity.gateway)).toBe(600);
+    expect(await other.sync(budget, { n: 401 })).toMatchObject({ l: 0, unspent: 400, starved: false });
+    await expect(gateway.sync(budget, {})).rejects.toThrow('forgotten');
+    expect((await admin.members())[0]).toMatchObject({
+      state: 'forgotten',
+      assumedNanoUsd: 600,
+      outNanoUsd: 0,
+    });
+    await ann.hello(gateway.identity, { old: 'n', next: 'n' });
+    expect(await gateway.sync(budget, { d: 20, s: 20 })).toMatchObject({ l: 20, unspent: 980 });
+    await gateway.sync(budget, { d: 20, s: 20, n: 500 });
+    expect(await admin.forget(gateway.identity.gateway, { release: true })).toBe(500);
+    expect(await other.sync(budget, { n: 980 })).toMatchObject({ l: 980 });
+    await expect(admin.forget(99)).rejects.toThrow('There is no gateway 99. List them: gw team members');
+    const { rows } = await team.su.query(
+      "SELECT who, data->>'amount' AS amount FROM audit WHERE what = 'forget --release'",
+    );
+    expect(rows).toEqual([{ who: 'boss', amount: '500' }]);
+  });
+
+  test('leave frees all that is unspent, and only for the running daemon', async () => {
+    const budget = await setCap(1_000, { offlineNanoUsd: 50 });
+    const gateway = await joined(ann, 'a');
+    await gateway.sync(budget, { n: 300 });
+    await gateway.sync(budget, { d: 300, s: 120 });
+    expect(await ann.leave(gateway.identity, 'older')).toBe('fenced');
+    expect(await ann.leave(gateway.identity, 'n')).toBe('ok');
+    expect(await periodsOf()).toEqual([{ allocated: 120, spent: 120, sum: 120 }]);
+    await expect(gateway.sync(budget, {})).rejects.toThrow('left');
+  });
+
+  test.each([
+    // Berlin's clocks go forward on 2026-03-29: that day has 23 hours. New York's go back on 2026-11-01.
+    ['Europe/Berlin', '2026-03-28T23:00:00Z', '2026-03-29T22:00:00Z'],
+    ['America/New_York', '2026-11-01T04:00:00Z', '2026-11-02T05:00:00Z'],
+  ])('days end at midnight in %s, also where they have 23 or 25 hours', async (timezone, starts, ends) => {
+    await team.reset({ timezone });
+    await team.setClock(Date.parse(starts) + 1);
+    await admin.addWebhook({ url: 'http://x', secret: 's', format: 'json', events: ['budget.reset'] });
+    const budget = await setCap(1_000);
+    expect([budget.start, budget.ends]).toEqual([Date.parse(starts), Date.parse(ends)]);
+    const gateway = await joined(carl, 'a');
+    await gateway.sync(budget, { n: 100 });
+    await team.setClock(budget.ends - 60_001);
+    expect((await gateway.answer([{ b: budget.id, p: budget.ends, d: 0, s: 0, n: 5, w: 0 }])).rows).toEqual(
+      [],
+    );
+    await team.setClock(budget.ends - 30_000);
+    expect(await gateway.sync({ ...budget, start: budget.ends }, { n: 5 })).toMatchObject({
+      l: 5,
+      running: budget.ends,
+    });
+    expect(await carl.claimEvent(gateway.identity)).toBeUndefined();
+    await team.setClock(budget.ends);
+    expect(await gateway.sync(budget, { d: 100, s: 40, n: 50 })).toMatchObject({ l: 100, p: budget.start });
+    expect((await carl.claimEvent(gateway.identity))?.event).toMatchObject({
+      type: 'budget.reset',
+      data: expect.stringContaining(new Date(budget.ends).toISOString()),
+    });
+    expect(await carl.claimEvent(gateway.identity)).toBeUndefined();
+  });
+
+  test('ten gateways that cross at once make one event of each kind, and one delivery', async () => {
+    await admin.addWebhook({
+      url: 'https://hooks.example',
+      secret: 's3',
+      format: 'json',
+      events: ['budget.threshold_reached', 'budget.exceeded'],
+    });
+    const budget = await setCap(1_000_000_000, { alertPercents: [80, 50] });
+    const courier = await joined(carl, 'c');
+    const authorities = Array.from({ length: 10 }, () => createPostgresAuthority(team.url('ann')));
+    const gateways = await Promise.all(authorities.map((of, i) => joined(of, `g${i}`)));
+    const all = (row: Partial<SyncRow>) => Promise.all(gateways.map((gateway) => gateway.sync(budget, row)));
+    await all({ n: 99_000_000 });
+    await all({ d: 99_000_000, s: 85_000_000, f: 1_000_000 });
+    await all({ d: 99_000_000, s: 99_000_000, f: 9_000_000 });
+    await all({ d: 99_000_000, s: 99_000_000, f: 11_000_000 });
+    await Promise.all(authorities.map((of) => of.close()));
+    const { rows } = await team.su.query(
+      "SELECT type, percent, data->'spent_usd' AS spent FROM events ORDER BY id",
+    );
+    expect(rows).toEqual([
+      { type: 'budget.threshold_reached', percent: 50, spent: expect.any(Number) },
+      { type: 'budget.threshold_reached', percent: 80, spent: expect.any(Number) },
+      { type: 'budget.exceeded', percent: 0, spent: 0.99 },
+    ]);
+    const first = await carl.claimEvent(courier.identity);
+    expect(first).toMatchObject({
+      claim: 1,
+      url: 'https://hooks.example',
+      secret: 's3',
+      event: { id: expect.stringMatching(/^evt_[0-9a-f]{32}$/) },
+    });
+    // The courier is killed here; another has it a minute later.
+    await team.setClock((first?.claimEnds ?? 0) + 1);
+    const again = await carl.claimEvent(courier.identity);
+    expect(again).toMatchObject({ delivery: first?.delivery, claim: 2, event: first?.event });
+    if (!first || !again) throw new Error('not claimed');
+    expect(await carl.delivered(courier.identity, first)).toBe(false);
+    expect(await carl.delivered(courier.identity, again)).toBe(true);
+    expect(await carl.delivered(courier.identity, again)).toBe(false);
+    const next = await carl.claimEvent(courier.identity);
+    if (!next) throw new Error('not claimed');
+    expect(await carl.failed(courier.identity, next, 'HTTP 500')).toBe(true);
+    expect((await admin.webhooks())[0]).toMatchObject({ failedDeliveries: 1, pendingDeliveries: 1 });
+  });
+
+  test('usage that is pushed twice, late and out of order is counted once', async () => {
+    const gateway = await joined(ann, 'laptop');
+    const other = await joined(bob, 'ci');
+    const hour = (version: number, costNanoUsd: number, keyLabel = 'k') => ({
+      ...{ bucket: 1_000 * 3_600_000, project: 'p', provider: 'openai', model: 'm', keyLabel, version },
+      figures: { ...NO_USAGE, requests: version, costNanoUsd },
+    });
+    expect(await ann.pushUsage(gateway.identity, [hour(2, 20)])).toBe(1);
+    expect(await ann.pushUsage(gateway.identity, [hour(1, 10)])).toBe(0);
+    expect(await ann.pushUsage(gateway.identity, [hour(2, 20), hour(3, 30)])).toBe(1);
+    await bob.pushUsage(other.identity, [hour(1, 5, 'secret')]);
+    const span = { from: 0, to: 10 ** 15 };
+    const total = { requests: 4, costNanoUsd: 35 };
+    expect(await ann.teamUsage(span)).toMatchObject([
+      { day: '1970-02-11', member: null, keyLabel: null, figures: total },
+    ]);
+    expect(await ann.myUsage(span)).toMatchObject([
+      { member: 'ann', gateway: 'laptop', keyLabel: 'k', figures: { costNanoUsd: 30 } },
+    ]);
+    expect((await admin.allUsage(span)).map(({ keyLabel }) => keyLabel)).toEqual(['k', 'secret']);
+  });
+
+  test("the team's keys are listed by version, so that a gateway learns of a revocation", async () => {
+    const key = {
+      hash: 'ab',
+      hint: 'wxyz',
+      label: 'ci',
+      project: 'p',
+      expiresAt: null,
+      models: ['gpt-*'],
+      rpm: 5,
+    };
+    const id = await admin.createKey(key);
+    const { version, keys } = await ann.keys(0);
+    expect(keys).toMatchObject([{ ...key, id, revokedAt: null }]);
+    expect(await ann.keys(version)).toEqual({ version, keys: [] });
+    expect(await admin.revokeKey(id)).toBe(true);
+    expect(await admin.revokeKey(id)).toBe(false);
+    expect((await ann.keys(version)).keys).toMatchObject([{ id, revokedAt: expect.any(Number) }]);
+  });
+
+  test('a frozen team grants nothing and believes what gateways declare, until an admin recovers it', async () => {
+    const budget = await setCap(1_000);
+    const gateway = await joined(ann, 'a');
+    const before = await gateway.answer([]);
+    await admin.recover({ freeze: true });
+    expect((await gateway.answer([])).incarnation).not.toBe(before.incarnation);
+    expect(await gateway.sync(budget, { d: 700, s: 60, n: 100, o: 20 })).toMatchObject({
+      l: 700,
+      o: 20,
+      left: 280,
+    });
+    expect((await admin.members())[0]?.hasReported).toBe(true);
+    expect(await ann.hello(gateway.identity, { old: 'lost', next: 'n' })).toBe('ok');
+    await admin.recover();
+    expect(await gateway.sync(budget, { d: 700, s: 60, n: 100 })).toMatchObject({ l: 800 });
+  });
+
+  test('a removed budget grants nothing; one with its name is another', async () => {
+    const budget = await setCap(1_000);
+    const gateway = await joined(ann, 'a');
+    await gateway.sync(budget, { n: 100 });
+    expect(await admin.removeBudget({ project: '', period: 'daily' })).toBe(true);
+    expect(await admin.removeBudget({ project: '', period: 'daily' })).toBe(false);
+    expect(await gateway.sync(budget, { d: 100, s: 30, n: 100 })).toMatchObject({ l: 100 });
+    expect((await setCap(500)).id).not.toBe(budget.id);
+    expect((await ann.budgets()).budgets).toMatchObject([
+      { capNanoUsd: 500, spentNanoUsd: 0, alertPercents: [80] },
+    ]);
+  });
+
+  test('a cap that is lowered while twenty connections sync grants nothing above it, and nothing deadlocks', {
+    timeout: 120_000,
+  }, async () => {
+    expect(await raceCap(ROUNDS)).toBe(0);
+    const { rows } = await team.su.query('SELECT sum(deadlocks)::int AS deadlocks FROM pg_stat_database');
+    expect(rows).toEqual([{ deadlocks: 0 }]);
+    // The cap is read once only: what a round catches is a matter of luck.
+    const repair = await breakFunction(
+      team.su,
+      'sync',
+      'SELECT * INTO b FROM budgets WHERE id = r.b;   -- again',
+      '-- again',
+    );
+    const caught = await raceCap(40, true).finally(repair);
+    expect(caught).toBeGreaterThan(0);
+  });
+
+  /** Lowers the cap of two budgets in a storm of syncs; how often more was granted than the old or the new cap had out. */
+  async function raceCap(rounds: number, untilCaught = false): Promise<number> {
+    const authorities = Array.from({ length: 20 }, () => createPostgresAuthority(team.url('ann')));
+    let raised = 0;
+    for (let round = 0; round < rounds && !(untilCaught && raised > 0); round++) {
+      await team.reset();
+      await team.su.query('UPDATE team SET min_slice = 1, divisor = 1, max_share_percent = 100');
+      const budgets = [await setCap(1_000_000), await setCap(1_000_000, { project: 'x' })];
+      const gateways = await Promise.all(authorities.map((of, i) => joined(of, `g${i}`)));
+      const chance = chanceOf(round);
+      let isOver = false;
+      const storm = gateways.map(async (gateway) => {
+        const limits = [0, 0];
+        while (!isOver) {
+          const rows = budgets.map(({ id, start }, i) => ({
+            b: id,
+            p: start,
+            d: limits[i] ?? 0,
+            s: 0,
+            n: 0,
+            w: chance.int(30_000),
+          }));
+          const answer = await gateway.answer(chance.chance(0.5) ? rows : rows.reverse());
+          for (const { b, l } of answer.rows) limits[budgets.findIndex(({ id }) => id === b)] = l;
+        }
+      });
+      const cap = chance.int(900_000);
+      await gateways[0]?.authority.keys(0);
+      await setCap(cap);
+      const before = (await periodsOf())[0]?.allocated ?? 0;
+      for (let i = 0; i < 8; i++) await admin.status();
+      const after = (await periodsOf())[0]?.allocated ?? 0;
+      isOver = true;
+      await Promise.all(storm);
+      if (after > Math.max(before, cap)) raised++;
+    }
+    await team.su.query('UPDATE team SET max_share_percent = 25');
+    await Promise.all(authorities.map((of) => of.close()));
+    return raised;
+  }
+
+  test('a member can do what the functions allow, and nothing else', async () => {
+    const budget = await setCap(1_000);
+    const mine = await joined(ann, 'a');
+    const theirs = await joined(bob, 'b');
+    await theirs.sync(budget, { n: 100 });
+    const client = await connectTo(team.url('ann'));
+    const tables = [
+      'team',
+      'gateways',
+      'budgets',
+      'periods',
+      'allowances',
+      'events',
+      'deliveries',
+      'webhooks',
+      'usage_hours',
+      'keys',
+      'audit',
+      'migrations',
+    ];
+    const b = theirs.identity.gateway;
+    const row = (changes: object) =>
+      JSON.stringify([{ b: budget.id, p: budget.start, d: 0, s: 0, n: 0, w: 0, ...changes }]);
+    const asBob = `gw_team.sync(${b}, 'token of b', 'n', 9, '${row({ s: 99 })}')`;
+    const refused = [
+      ...tables.flatMap((table) => [`SELECT FROM gw_team.${table}`, `DELETE FROM gw_team.${table}`]),
+      'UPDATE gw_team.budgets SET cap = 10^9',
+      ...[
+        `set_budget('', 'daily', 1)`,
+        `remove_budget('', 'daily')`,
+        `forget(${b})`,
+        `forget(${b}, true)`,
+        'recover()',
+        'recover(true)',
+        'members()',
+        'all_usage(0, 1)',
+      ].map((call) => `SELECT gw_team.${call}`),
+      ...[
+        `create_key('h', 'x', 'l', 'p', NULL, NULL, NULL)`,
+        'revoke_key(1)',
+        `add_webhook('u', 's', 'f', '{}')`,
+        'list_webhooks()',
+        'remove_webhook(1)',
+      ].map((call) => `SELECT gw_team.${call}`),
+      ...[
+        'now_ms()',
+        'incarnation_now()',
+        'commit_durably()',
+        'tidy(0)',
+        `release(${b})`,
+        `caller(${b}, 'token of b')`,
+        `usage_sums(0, 1, NULL, true)`,
+        `finish(${b}, 't', 1, 1, NULL)`,
+        `note_admin('x', '{}')`,
+      ].map((call) => `SELECT gw_team.${call}`),
+      ...[
+        `claim_event(${mine.identity.gateway}, 'token of a')`,
+        `delivered(${mine.identity.gateway}, 'token of a', 1, 1)`,
+        `failed(${mine.identity.gateway}, 'token of a', 1, 1, '')`,
+      ].map((call) => `SELECT gw_team.${call}`),
+      `SELECT ${asBob}`,
+      `SELECT ${asBob.replace('token of b', 'token of a')}`,
+      `SELECT gw_team.sync(${b}, NULL, 'n', 9, '[]')`,
+      `SELECT gw_team.push_usage(${b}, 'token of b', '[]')`,
+      `SELECT gw_team.hello(${b}, 'token of b', 'n', 'x')`,
+      `SELECT gw_team.leave(${b}, 'token of b', 'n')`,
+      `SELECT gw_team.join_team('x', 'token of b', 'n')`,
+      'SET ROLE gw_team_owner',
+      'SET ROLE gw_team_admin',
+      'SET SESSION AUTHORIZATION bob',
+      'CREATE TABLE gw_team.x (i int)',
+      `CREATE OR REPLACE FUNCTION gw_team.now_ms() RETURNS bigint LANGUAGE sql AS 'SELECT 1'`,
+      `BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT gw_team.sync(${mine.identity.gateway}, 'token of a', 'n', 1, '[]')`,
+    ];
+    const passed: string[] = [];
+    for (const statement of refused) {
+      await client.query(statement).then(
+        () => passed.push(statement),
+        () => {},
+      );
+      await client.query('ROLLBACK');
+    }
+    expect(passed).toEqual([]);
+    for (const changes of [
+      { d: 10 ** 12 },
+      { n: -1 },
+      { d: -5, s: -5, n: -5, w: -5 },
+      { d: null },
+      { w: null },
+      { o: -1, w: 5 },
+      { d: 10 ** 18, s: 10 ** 18 + 1024 },
+    ]) {
+      const { rows } = await mine.answer(JSON.parse(row(changes)));
+      expect([changes, rows[0]?.l ?? 0]).toEqual([changes, 0]);
+    }
+    expect((await mine.sync(budget, { w: 10 ** 12, n: 1 })).l).toBeLessThanOrEqual(900);
+    await mine.sync(budget, { d: 900, s: 40 });
+    expect((await mine.sync(budget, { d: 900, s: 1 })).unspent).toBe(960);
+    // Tables of its own in place of the team's, and an operator that always says yes.
+    await team.su.query('CREATE SCHEMA ann AUTHORIZATION ann');
+    await client.query(`CREATE TEMP TABLE budgets (id int, cap bigint); INSERT INTO budgets VALUES (${budget.id}, 1000000000);
+      CREATE FUNCTION ann.yes(bigint, bigint) RETURNS boolean LANGUAGE sql AS 'SELECT true';
+      CREATE OPERATOR ann.<= (leftarg = bigint, rightarg = bigint, function = ann.yes); SET search_path = ann, pg_temp, pg_catalog`);
+    const { rows } = await client.query(
+      `SELECT gw_team.sync(${mine.identity.gateway}, 'token of a', 'n', 99, $1) AS value`,
+      [row({ w: 10 ** 12, n: 5 * 10 ** 11 })],
+    );
+    expect(rows[0].value.rows[0].l).toBeLessThanOrEqual(900);
+    expect((await periodsOf())[0]?.allocated).toBeLessThanOrEqual(1_000);
+    await client.end();
+    await team.su.query('DROP SCHEMA ann CASCADE');
+    const stranger = createPostgresAuthority(team.url('stranger'));
+    await expect(stranger.budgets()).rejects.toThrow(
+      /role stranger lacks a right.*GRANT gw_team_member TO stranger/,
+    );
+    await stranger.close();
+  });
+
+  test('says what is wrong, why, and what to do', async () => {
+    const failing = async (url: string) => {
+      const authority = createPostgresAuthority(url);
+      const error = await authority.budgets().catch((reason) => reason);
+      await authority.close();
+      return `${error.code}: ${error.message}`;
+    };
+    const { port } = team.server;
+    expect(() => createPostgresAuthority('mysql://u:secret@h/d')).toThrow(
+      '"mysql://u:***@h/d" is not a PostgreSQL URL',
+    );
+    expect(() => createPostgresAuthority('postgres://h/d?sslmod=x')).toThrow(
+      'The URL has a parameter "sslmod"',
+    );
+    expect(await failing(`postgres://ann@127.0.0.1:1/postgres`)).toMatch(
+      /^team_unreachable: .*127.0.0.1:1 .*nothing listens there/,
+    );
+    expect(await failing(`postgres://ann@127.0.0.1:${port}/postgres?sslmode=require`)).toMatch(
+      /^team_tls: .*offers no TLS.*sslmode=disable/,
+    );
+    expect(
+      await failing(team.url('ann').replace('/postgres', '/nothing').replace('/nothing:', '/postgres:')),
+    ).toMatch(/^team_missing: There is no database/);
+    expect(await failing(`${team.url('ann')}?schema=other`)).toMatch(
+      /^team_missing: There is no team in schema other .*gw team create URL/,
+    );
+    expect(await failing(team.url('nobody'))).toMatch(
+      /^team_forbidden: PostgreSQL refused nobody: .*password/,
+    );
+    const gateway = await joined(ann, 'a');
+    await expect(bob.hello(gateway.identity, { old: 'n', next: 'x' })).rejects.toThrow(
+      /does not know this gateway.*gw team join URL/,
+    );
+    await team.su.query('INSERT INTO migrations VALUES (999)');
+    expect(await failing(team.url('ann'))).toMatch(
+      /^team_schema: .*version 999; this gw knows up to 4. Update gw/,
+    );
+    await expect(installTeam(team.server.url(), { name: 'x', timezone: 'UTC' })).rejects.toThrow(
+      'version 999',
+    );
+    await team.su.query('DELETE FROM migrations WHERE version > 3');
+    expect(await failing(team.url('ann'))).toMatch(
+      /^team_schema: .*version 3; this gw needs 4. An admin upgrades it with: gw team create URL/,
+    );
+    await team.su.query('INSERT INTO migrations VALUES (4)');
+  });
+
+  test('is installed once by two who create it at once, beside another team, and as SQL where a right is missing', async () => {
+    const create = () =>
+      installTeam(`${team.server.url()}?schema=other_team`, { name: "o'brien", timezone: 'Asia/Tokyo' });
+    const outcomes = await Promise.all([create(), create()]);
+    expect(outcomes.map(({ outcome }) => outcome).sort()).toEqual(['created', 'current']);
+    expect(outcomes[0]).toMatchObject({ detectsFailover: true });
+    const other = createPostgresAdmin(`${team.server.url()}?schema=other_team`);
+    expect(await other.status()).toMatchObject({
+      name: "o'brien",
+      timezone: 'Asia/Tokyo',
+      frozenSince: null,
+    });
+    await other.close();
+    await expect(installTeam(team.server.url(), { name: 'x', timezone: 'Mars/Base' })).rejects.toThrow(
+      'no time zone "Mars/Base"',
+    );
+    const asAnn = await installTeam(`${team.url('ann')}?schema=third`, { name: 'x', timezone: 'UTC' });
+    if (asAnn.outcome !== 'needs_rights') throw new Error(asAnn.outcome);
+    await team.su.query(asAnn.sql);
+    await team.su.query('SET search_path = gw_team');
+    expect((await team.su.query('SELECT third.schema_version() AS v')).rows).toEqual([{ v: 4 }]);
+  });
+});
+
+const NO_USAGE = {
+  requests: 0,
+  blockedRequests: 0,
+  failedRequests: 0,
+  unpricedRequests: 0,
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  cacheWriteTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  savedTokens: 0,
+  costNanoUsd: 0,
+  savedNanoUsd: 0,
+};
