@@ -78,15 +78,7 @@ export async function boot(options: BootOptions): Promise<Daemon> {
       ),
   });
   logProblems();
-  const checkCertificate = createCertificateWatch({
-    settings,
-    now: () => clock.now(),
-    onRenewed: (identity) => {
-      listener.renew(identity);
-      log.info('the certificate was replaced');
-    },
-    warn: core.warn,
-  });
+  const checkCertificate = watchCertificate(core, settings, () => listener);
   const stopJobs = startJobs({
     ...core,
     compressor: gateway.compressor,
@@ -140,6 +132,18 @@ export async function boot(options: BootOptions): Promise<Daemon> {
       await close(!hasSuccessor);
     },
   };
+}
+
+function watchCertificate({ clock, log, warn }: Core, settings: Settings, listener: () => Listener) {
+  return createCertificateWatch({
+    settings,
+    now: () => clock.now(),
+    onRenewed(identity) {
+      listener().renew(identity);
+      log.info('the certificate was replaced');
+    },
+    warn,
+  });
 }
 
 /** Listens where the settings say. Requests wait until the daemon serves them. */

@@ -118,10 +118,7 @@ export function createAccountCache({ db, calendar, emit, teamNow }: AccountCache
   }
 
   function forget(): void {
-    byProject.clear();
-    byId.clear();
-    members.clear();
-    changed.clear();
+    for (const cached of [byProject, byId, members, changed]) cached.clear();
     terms.team.forget();
   }
 

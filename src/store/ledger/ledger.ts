@@ -90,6 +90,7 @@ export interface LedgerOptions {
   team?: TeamHooks | undefined;
 }
 
+// biome-ignore lint/complexity/noExcessiveLinesPerFunction: short functions over the parts of one transaction
 export function createLedger(options: LedgerOptions): Ledger {
   const { db, clock, calendar, slot, random = systemRandom, fault = () => undefined, team } = options;
   const names = createNames(db);
