@@ -87,16 +87,8 @@ export async function boot(options: BootOptions): Promise<Daemon> {
   });
   const team = createTeamPart({ ...core, openTeam: options.openTeam, onAnswer: gateway.queue.wakeAll });
   const { dispatcher } = webhooks;
-  const close = (isLeaving = false) =>
-    closeParts({
-      ...core,
-      gateway,
-      polled,
-      dispatcher,
-      stopJobs,
-      saveState,
-      stopTeam: () => team.stop({ isLeaving }),
-    });
+  const parts = { ...core, gateway, polled, dispatcher, stopJobs, saveState };
+  const close = (isLeaving = false) => closeParts({ ...parts, stopTeam: () => team.stop({ isLeaving }) });
 
   const listener =
     options.listener ??

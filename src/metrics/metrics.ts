@@ -7,7 +7,9 @@ import { createStandingsReader } from '../store/dashboard/standings.ts';
 import { createWebhookReader } from '../store/dashboard/webhook-health.ts';
 import type { Db } from '../store/database/open.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
+import { capOf, roomOf, spentOf } from '../store/ledger/standing.ts';
 import { budgetName } from '../store/ledger/terms.ts';
+import { type Membership, readMembership } from '../store/team/membership.ts';
 import { VERSION } from '../version.ts';
 import { createRequestMetrics } from './request-metrics.ts';
 
@@ -43,6 +45,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   addBuildInfo(registry);
   addProcess(registry, options.clock);
   addBudgets(registry, options);
+  addTeam(registry, options);
   addProviders(registry, options);
   addWebhooks(registry, options);
   let last: Promise<unknown> = Promise.resolve();
@@ -123,18 +126,61 @@ function addBudgets(registry: Registry<RegistryContentType>, { db, calendar, clo
     labelNames: ['budget'],
     registers: [registry],
     collect() {
-      for (const each of [cap, held, spent]) each.reset();
-      for (const { budget, posted, pending } of read({ calendar: calendar(), now: clock.now() })) {
-        if (budget.repo !== '' || budget.scopeKind !== '' || budget.keyId !== 0) continue;
+      for (const each of [cap, held, spent, granted, room, short]) each.reset();
+      for (const standing of read({ calendar: calendar(), now: clock.now() })) {
+        const { budget, pending, team } = standing;
+        if (budget.repo !== '' || (budget.scopeKind !== '' && !team) || budget.keyId !== 0) continue;
         const labels = { budget: budgetName(budget) };
-        cap.set(labels, budget.capNanoUsd / 1e9);
+        cap.set(labels, capOf(standing) / 1e9);
         held.set(labels, pending / 1e9);
-        this.set(labels, posted / 1e9);
+        this.set(labels, spentOf(standing) / 1e9);
+        if (!team) continue;
+        granted.set(labels, budget.capNanoUsd / 1e9);
+        room.set(labels, roomOf(standing) / 1e9);
+        short.set(labels, team.tight ? 1 : 0);
       }
     },
   });
   const cap = gauge('gw_budget_cap_usd', 'The cap of a budget.');
   const held = gauge('gw_budget_held_usd', 'What running requests may still cost the budget.');
+  const granted = gauge(
+    'gw_team_granted_usd',
+    "What this gateway may spend of a team's budget in its period, in all.",
+  );
+  const room = gauge('gw_team_room_usd', "What new requests may use here of a team's budget.");
+  const short = gauge('gw_team_short', "Whether money of a team's budget is short: 1 if it is.");
+}
+
+/** Nothing without a team. */
+function addTeam(registry: Registry<RegistryContentType>, { db }: MetricsOptions): void {
+  const gauge = (name: string, help: string, read: (member: Membership) => number | undefined) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        const member = readMembership(db);
+        const value = member && read(member);
+        if (value === undefined) this.remove();
+        else this.set(value);
+      },
+    });
+  gauge('gw_team_synced_timestamp_seconds', "When the team's database last answered.", ({ syncedAt }) =>
+    syncedAt === null ? undefined : syncedAt / 1000,
+  );
+  gauge('gw_team_reachable', "Whether the team's database answered last: 1 if it did.", (member) =>
+    member.unreachableSince === null ? 1 : 0,
+  );
+  gauge(
+    'gw_team_frozen',
+    'Whether the team grants nothing after a failover: 1 if so.',
+    ({ frozen }) => frozen,
+  );
+  gauge(
+    'gw_team_clock_offset_seconds',
+    "How far this clock is behind the team's.",
+    (member) => member.offsetMs / 1000,
+  );
 }
 
 function addProviders(registry: Registry<RegistryContentType>, { health }: MetricsOptions): void {

@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts';
 import type { NanoUsd } from '../money.ts';
-import type { TeamHooks } from '../store/ledger/team-hooks.ts';
+import type { TeamHooks } from '../store/ledger/team-terms.ts';
 import { createDemand, type Demand } from './policy.ts';
 import type { TeamClock } from './team-clock.ts';
 

@@ -51,6 +51,7 @@ async function run(context: Context, file: string, { force, json, ...options }: 
     closeSync(openSync(partial, 'w', 0o600));
     chmodSync(partial, 0o600);
     await withStore(context, (db) => db.backup(partial));
+    await voidLimits(partial);
     addBackupFiles(partial, await collectFiles(context.paths, { passphrase, random: systemRandom }));
     const { faults, requests } = inspectDatabase(partial);
     if (faults.length > 0) throw new CliError(`the copy is damaged: ${faults.join('; ')}. Run: gw doctor`);
@@ -73,4 +74,20 @@ async function newPassphrase(context: Context, file: string, { stdin }: Options)
   const passphrase = await readPassphrase(context, { stdin, twice: true, hint });
   if (passphrase.length >= MIN_PASSPHRASE) return passphrase;
   throw usageError(`the passphrase is shorter than ${MIN_PASSPHRASE} characters; nothing was written`);
+}
+
+/** The team's money stays with this gateway: a copy that could spend it too would pass the cap. */
+async function voidLimits(path: string): Promise<void> {
+  const [{ openDatabase }, { createTeamLimits }] = await Promise.all([
+    import('../../store/database/open.ts'),
+    import('../../store/team/limits.ts'),
+  ]);
+  const copy = await openDatabase(path);
+  try {
+    createTeamLimits(copy).voidAll();
+  } finally {
+    // Without the log that stands beside a database in use.
+    copy.pragma('journal_mode = DELETE');
+    copy.close();
+  }
 }

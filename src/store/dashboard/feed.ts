@@ -1,6 +1,6 @@
 import { requestIdAt, timeOfRequestId } from '../../ids.ts';
+import { newestFrom } from '../database/newest.ts';
 import type { Db } from '../database/open.ts';
-import { newestFrom } from '../ledger/newest.ts';
 import { FLAGS, type Flag, OUTCOMES, type Outcome } from '../ledger/record.ts';
 import type { LoggedRequest } from '../requests/request-log.ts';
 

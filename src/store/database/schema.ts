@@ -191,31 +191,6 @@ export const teamStandings = sqliteTable('team_standings', {
   heardAt: integer('heard_at').notNull().default(0),
 });
 
-/** Hourly figures as they were last pushed to the team, by version. */
-export const teamUsageHours = sqliteTable(
-  'team_usage_hours',
-  {
-    bucket: integer().notNull(),
-    project: text().notNull(),
-    provider: text().notNull(),
-    model: text().notNull(),
-    keyLabel: text('key_label').notNull(),
-    version: integer().notNull(),
-    figures: text().notNull(),
-    pushedVersion: integer('pushed_version').notNull().default(0),
-  },
-  (t) => [primaryKey({ columns: [t.bucket, t.project, t.provider, t.model, t.keyLabel] })],
-);
-
-/** Keys made for the team, as the authority has answered for them. */
-export const teamKeys = sqliteTable('team_keys', {
-  hash: blob({ mode: 'buffer' }).primaryKey(),
-  project: text().notNull(),
-  label: text().notNull(),
-  valid: integer().notNull(),
-  checkedAt: integer('checked_at').notNull(),
-});
-
 /** The runs of `gw run --budget` that have not ended. */
 export const runs = sqliteTable('runs', {
   id: text().primaryKey(),

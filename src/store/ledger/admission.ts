@@ -17,7 +17,7 @@ import {
   tightest,
   unspentOf,
 } from './standing.ts';
-import type { TeamHooks } from './team-hooks.ts';
+import type { TeamHooks } from './team-terms.ts';
 import { budgetName } from './terms.ts';
 
 /** A request that asks for room in the budgets that count it. */

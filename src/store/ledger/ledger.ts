@@ -21,7 +21,7 @@ import type { RequestRecord } from './record.ts';
 import { createSessions } from './sessions.ts';
 import { createSettlements, type SettleResult } from './settlement.ts';
 import type { Standing } from './standing.ts';
-import type { TeamHooks } from './team-hooks.ts';
+import type { TeamHooks } from './team-terms.ts';
 
 /**
  * The authority on money. A method's promise resolves once its writes are durable; all calls of an event-loop turn

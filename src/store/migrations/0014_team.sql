@@ -48,23 +48,3 @@ CREATE TABLE `team_standings` (
 	`active` integer DEFAULT 0 NOT NULL,
 	`heard_at` integer DEFAULT 0 NOT NULL
 ) STRICT;
---> statement-breakpoint
-CREATE TABLE `team_usage_hours` (
-	`bucket` integer NOT NULL,
-	`project` text NOT NULL,
-	`provider` text NOT NULL,
-	`model` text NOT NULL,
-	`key_label` text NOT NULL,
-	`version` integer NOT NULL,
-	`figures` text NOT NULL,
-	`pushed_version` integer DEFAULT 0 NOT NULL,
-	PRIMARY KEY(`bucket`, `project`, `provider`, `model`, `key_label`)
-) STRICT, WITHOUT ROWID;
---> statement-breakpoint
-CREATE TABLE `team_keys` (
-	`hash` blob PRIMARY KEY NOT NULL,
-	`project` text NOT NULL,
-	`label` text NOT NULL,
-	`valid` integer NOT NULL,
-	`checked_at` integer NOT NULL
-) STRICT, WITHOUT ROWID;

@@ -1,5 +1,5 @@
+import { newestFrom } from '../database/newest.ts';
 import type { Db } from '../database/open.ts';
-import { newestFrom } from '../ledger/newest.ts';
 
 /** The recorded score of a request: how much its prompt needs the strong tier. */
 export interface TierScoreRow {

@@ -76,7 +76,7 @@ export function removeMembership(db: Db, now: number): void {
       `UPDATE budgets SET removed_at = coalesce(removed_at, ?), team_budget_id = NULL, cap_nano_usd = 0
        WHERE team_budget_id IS NOT NULL`,
     ).run(now);
-    for (const table of ['team_membership', 'team_limits', 'team_standings', 'team_usage_hours', 'team_keys'])
+    for (const table of ['team_membership', 'team_limits', 'team_standings'])
       db.prepare(`DELETE FROM ${table}`).run();
   });
 }
