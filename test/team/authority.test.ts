@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { hashKey } from '../../src/store/accounts/callers.ts';
 import type { GatewayIdentity, TeamAdmin, TeamAuthority } from '../../src/team/authority.ts';
 import { createPostgresAdmin } from '../../src/team/postgres/admin.ts';
 import { createPostgresAuthority } from '../../src/team/postgres/authority.ts';
 import { installTeam } from '../../src/team/postgres/install.ts';
 import type { Standing, SyncAnswer, SyncRow } from '../../src/team/protocol.ts';
+import { cliHome } from '../cli/cli-home.ts';
 import { connectTo, postgresMissing } from '../support/postgres.ts';
 import { AuthorityModel } from './authority-model.ts';
 import { chanceOf } from './history.ts';
@@ -574,6 +576,82 @@ describe.skipIf(missing)('the authority in PostgreSQL', () => {
       /^team_schema: .*version 3; this gw needs 4. An admin upgrades it with: gw team create URL/,
     );
     await team.su.query('INSERT INTO migrations VALUES (4)');
+  });
+
+  test('an admin runs the team by command', async () => {
+    const home = cliHome({ timezone: 'UTC' });
+    home.env.GW_TEAM_URL = team.url('boss');
+    const gw = (...args: string[]) => home.run(['team', ...args]);
+    const created = await gw('create', team.server.url(), '--json');
+    expect(JSON.parse(created.stdout)).toMatchObject({ outcome: 'current', detects_failover: true });
+    expect(await gw('budgets', 'set', '20', '--alert', '50,80', '--offline', 'spend:1')).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('Budget team/daily: $0.00 spent of $20.00'),
+    });
+    const lost = await joined(ann, 'ci-7');
+    const { budgets } = await ann.budgets();
+    await lost.sync(budgets[0] as (typeof budgets)[0], { n: 5_000_000_000 });
+    await gw('budgets', 'set', '4');
+    expect((await gw('budgets')).stderr).toContain('cap $4.00; $0.00 spent; $6.00 still on 1 gateways');
+    expect(await home.json(['team', 'budgets'])).toMatchObject([
+      {
+        id: 'team/daily',
+        cap_usd: 4,
+        granted_usd: 6,
+        team_left_usd: 0,
+        offline_usd: 1,
+        alert_percents: [50, 80],
+      },
+    ]);
+    expect((await gw('members')).stdout).toMatch(/ci-7 +ann +active .*\$6\.00/);
+    expect(await gw('forget', 'ci-8')).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('gw team members'),
+    });
+    expect(await gw('forget', 'ci-7', '--release')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--amount 6'),
+    });
+    expect(await gw('forget', 'ci-7', '--release', '--amount', '5')).toMatchObject({ code: 1 });
+    expect((await gw('forget', 'ci-7')).stderr).toContain('$6.00 that it held counts as spent');
+    expect((await gw('forget', 'ci-7', '--release', '--amount', '6')).stderr).toContain(
+      'can be granted to others',
+    );
+    const live = await joined(ann, 'ci-9');
+    await gw('recover', '--freeze');
+    expect(await gw('recover')).toMatchObject({ code: 2, stderr: expect.stringContaining('ci-9') });
+    await live.answer([]);
+    expect((await gw('recover')).stderr).toContain('grants money again');
+    const hook = await gw('webhooks', 'add', 'https://hooks.example/x');
+    expect(hook.stdout).toMatch(/^whsec_/);
+    expect(await home.json(['team', 'webhooks'])).toMatchObject([
+      {
+        id: 1,
+        url: 'https://hooks.example/x',
+        events: ['budget.threshold_reached', 'budget.exceeded', 'budget.reset'],
+      },
+    ]);
+    expect((await gw('webhooks', 'remove', '1')).code).toBe(0);
+    expect((await gw('webhooks', 'remove', '1')).code).toBe(5);
+    const key = await gw('keys', 'create', '--label', 'ci');
+    expect(key.stdout).toMatch(/^sk-gw-/);
+    expect((await ann.keys(0)).keys[0]?.hash).toBe(hashKey(key.stdout.trim()).toString('hex'));
+    expect((await gw('keys', 'revoke', '1')).code).toBe(0);
+    expect((await gw('keys')).stdout).toContain('revoked');
+    expect((await gw('budgets', 'remove')).code).toBe(0);
+    expect(await gw('budgets', 'remove')).toMatchObject({ code: 5 });
+    expect(await gw('members', '--url', 'postgres://boss@127.0.0.1:1/x')).toMatchObject({ code: 3 });
+    expect(await gw('members', '--url', team.url('ann'))).toMatchObject({ code: 4 });
+    const printed = await gw('create', `${team.url('ann')}?schema=fourth`, '--name', 'x');
+    expect(printed).toMatchObject({
+      code: 1,
+      stdout: expect.stringMatching(/^BEGIN;[\s\S]*CREATE TABLE team[\s\S]*COMMIT;/),
+    });
+    delete home.env.GW_TEAM_URL;
+    expect(await gw('members')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('gw team join URL'),
+    });
   });
 
   test('is installed once by two who create it at once, beside another team, and as SQL where a right is missing', async () => {

@@ -1,4 +1,5 @@
 import type { SetUp } from '../command.ts';
+import { addTeamAdminCommands } from '../team/admin-commands.ts';
 import { type JoinOptions, join } from '../team/join.ts';
 import { leave } from '../team/leave.ts';
 import { teamStatus } from '../team/status.ts';
@@ -22,4 +23,5 @@ export const team: SetUp = (command, context) => {
     .option('--json', 'print JSON')
     .addHelpText('after', "\nExits with code 3 if the team's database can't be reached.")
     .action((options: { json?: boolean }) => teamStatus(context, options));
+  addTeamAdminCommands(command, context);
 };
