@@ -190,6 +190,7 @@ test('every route answers as the document says, field for field', async () => {
 
   await call('GET /v1/gw/providers');
   await call('GET /v1/gw/status');
+  await call('GET /v1/gw/team');
   await call('GET /v1/gw/bounds');
 
   const webhook = await call('POST /v1/webhooks', {}, { body: { url: `http://127.0.0.1:${port}/hook` } });
