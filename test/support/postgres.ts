@@ -89,8 +89,17 @@ export async function startPostgres({ settings = {} }: Options = {}): Promise<Po
     ...settings,
   } as Record<string, string | number>;
   let child: ReturnType<typeof spawn>;
-  const start = async (changed: Record<string, string | number> = {}) => {
+  const start = async (changed: Record<string, string | number> = {}): Promise<void> => {
     all = { ...all, ...changed };
+    // Killed processes hold the shared memory until they are gone.
+    for (let attempt = 1; ; attempt++) {
+      const failure = await startOnce().catch((error: Error) => error);
+      if (!failure) return;
+      if (attempt === 50 || !/shared memory|lock file/.test(failure.message)) throw failure;
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+  };
+  const startOnce = async (): Promise<undefined> => {
     const args = Object.entries({ ...all, port }).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     child = spawn(join(bin, 'postgres'), ['-D', dir, ...args], {
       ...SERVER_USER,

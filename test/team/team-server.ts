@@ -32,25 +32,26 @@ export async function startTeam(settings: Record<string, string | number> = {}):
     CREATE OR REPLACE FUNCTION now_ms() RETURNS bigint LANGUAGE sql VOLATILE AS $$
       SELECT coalesce((SELECT at FROM gw_team.test_clock), (extract(epoch FROM clock_timestamp()) * 1000)::bigint) $$;
     ALTER TABLE test_clock OWNER TO gw_team_owner;`);
-  return {
+  const team: TeamServer = {
     server,
     su,
     url: (user) => server.url('postgres', user),
-    setClock: async (at) => void (await su.query('UPDATE test_clock SET at = $1', [at])),
+    setClock: async (at) => void (await team.su.query('UPDATE test_clock SET at = $1', [at])),
     async reset({ timezone = 'UTC' } = {}) {
-      await su.query(
+      await team.su.query(
         'TRUNCATE periods, allowances, budgets, gateways, events, deliveries, webhooks, usage_hours, keys, audit RESTART IDENTITY CASCADE; UPDATE test_clock SET at = NULL',
       );
-      await su.query(
+      await team.su.query(
         'UPDATE team SET timezone = $1, frozen_since = NULL, min_slice = 10000000, divisor = 2',
         [timezone],
       );
     },
     async end() {
-      await su.end();
+      await team.su.end().catch(() => {});
       await server.remove();
     },
   };
+  return team;
 }
 
 /** Breaks a function of the schema on purpose. Returns what puts it back. */

@@ -147,6 +147,7 @@ export function createConnection(url: TeamUrl, { idleMs = 30_000 }: IdleOptions 
   let opening: Promise<Client> | undefined;
   let timer: NodeJS.Timeout | undefined;
   let running = 0;
+  let previous: Promise<void> = Promise.resolve();
   const open = async () => {
     const client = await openClient(url);
     try {
@@ -165,25 +166,46 @@ export function createConnection(url: TeamUrl, { idleMs = 30_000 }: IdleOptions 
       () => {},
     );
   };
+  /** A server that restarts ends idle connections: then the next query opens another. */
+  const openAnew = () => {
+    const mine = open();
+    const forget = () => {
+      if (opening === mine) opening = undefined;
+    };
+    mine.then(
+      (client) => client.once('error', forget).once('end', forget),
+      () => {},
+    );
+    return mine;
+  };
+  const run = async <Row extends object>(text: string, values: readonly unknown[]): Promise<Row[]> => {
+    opening ??= openAnew();
+    const mine: Promise<Client> | undefined = opening;
+    try {
+      const client = await mine;
+      const { rows } = await client.query<Row>(text, [...values]);
+      return rows;
+    } catch (error) {
+      const failure = teamError(error, place);
+      // The state of the connection is unknown, or it leads to a server that has become a standby.
+      if (opening === mine && mayBeBroken(error, failure.code)) drop();
+      throw failure;
+    } finally {
+      if (--running === 0) timer = setTimeout(() => void drop(), idleMs).unref();
+    }
+  };
   return {
     place,
-    async query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
+    query<Row extends object>(text: string, values: readonly unknown[] = []): Promise<Row[]> {
       clearTimeout(timer);
       running++;
-      opening ??= open();
-      const mine: Promise<Client> | undefined = opening;
-      try {
-        const client = await mine;
-        const { rows } = await client.query<Row>(text, [...values]);
-        return rows;
-      } catch (error) {
-        const failure = teamError(error, place);
-        // The state of the connection is unknown, or it leads to a server that has become a standby.
-        if (opening === mine && mayBeBroken(error, failure.code)) drop();
-        throw failure;
-      } finally {
-        if (--running === 0) timer = setTimeout(() => void drop(), idleMs).unref();
-      }
+      // One at a time: the driver's own queue is deprecated, and its timeout would count the wait.
+      const result = previous.then(() => run<Row>(text, values));
+      previous = result.then(
+        () => {},
+        () => {},
+      );
+      return result;
     },
     async close() {
       clearTimeout(timer);
