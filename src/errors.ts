@@ -71,10 +71,6 @@ export function notFound(message: string, code: string, param?: string): GwError
 }
 
 /** A 403 for a project or budget that the key has no access to. */
-export function conflict(message: string, code: string): GwError {
-  return new GwError(message, { status: 409, type: 'invalid_request_error', code });
-}
-
 export function budgetForbidden(message: string, param: string): GwError {
   return new GwError(message, { status: 403, type: 'permission_error', code: 'budget_forbidden', param });
 }

@@ -1,4 +1,4 @@
-import { conflict } from '../../errors.ts';
+import { GwError } from '../../errors.ts';
 import type { Db } from '../database/open.ts';
 import { changeConfiguration } from '../database/write.ts';
 
@@ -54,7 +54,11 @@ export function addMembership(db: Db, membership: NewMembership): void {
       )
       .run(membership);
     if (changes === 0)
-      throw conflict('this gateway already belongs to a team. See: gw team status', 'team_joined');
+      throw new GwError('this gateway already belongs to a team. See: gw team status', {
+        status: 409,
+        type: 'invalid_request_error',
+        code: 'team_joined',
+      });
   });
 }
 
