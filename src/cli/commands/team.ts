@@ -10,7 +10,6 @@ export const team: SetUp = (command, context) => {
     .description("make this gateway a member: its share of the team's budgets comes from there")
     .option('--stdin', 'read the URL from stdin: it may hold a password')
     .option('--name <name>', "this gateway's name in the team (default: the host's)")
-    .option('--courier', "also deliver the team's webhooks; the role needs the courier's right")
     .option('--json', 'print JSON')
     .action((url: string | undefined, options: JoinOptions) => join(context, url, options));
   command

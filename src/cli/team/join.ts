@@ -15,7 +15,6 @@ import { withStore } from '../with-store.ts';
 export interface JoinOptions {
   stdin?: boolean;
   name?: string;
-  courier?: boolean;
   json?: boolean;
 }
 
@@ -52,7 +51,7 @@ export async function join(context: Context, given: string | undefined, options:
           nonce,
           fingerprint,
           timezone: config.timezone,
-          courier: options.courier ? 1 : 0,
+          courier: 0,
           joinedAt: now,
         });
         applyTeamBudgets(db, config.budgets, { now, version: config.version });

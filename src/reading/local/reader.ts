@@ -107,10 +107,7 @@ export function createLocalReader(sources: LocalSources): Reader {
       const { viewProviders } = await import('../account-views.ts');
       return viewProviders(await sources.registry());
     },
-    async team() {
-      const { readTeam } = await import('./team.ts');
-      return readTeam(sources, idOf(undefined));
-    },
+    team: async () => (await import('./team.ts')).readTeam(sources, idOf(undefined)),
     async status() {
       const { readStatus } = await import('./status.ts');
       return readStatus(sources, await readBudgets(sources, idOf(undefined)));

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { Budget, Delivery, NewWebhook, Request, Usage, Webhook, WebhookTest } from '../../reading/schemas.ts';
+import { Budget, Request, Usage } from '../../reading/schemas.ts';
+import { Delivery, NewWebhook, Webhook, WebhookTest } from '../../reading/webhook-schemas.ts';
 import { EACH_KINDS } from '../../store/ledger/terms.ts';
 import { CHANGE, REGISTRATION } from '../../webhooks/validate.ts';
 import { BudgetBody } from '../budgets-endpoint.ts';

@@ -5,7 +5,6 @@ import { RecordedCall } from '../../reading/call-schema.ts';
 import {
   BudgetReport,
   Dashboard,
-  Delivery,
   DistrustedBound,
   Key,
   Price,
@@ -20,6 +19,7 @@ import {
   UsageTrends,
   Whoami,
 } from '../../reading/schemas.ts';
+import { Delivery } from '../../reading/webhook-schemas.ts';
 import { FEED_KINDS } from '../../store/dashboard/feed.ts';
 import { WINDOWS } from '../../store/dashboard/reader.ts';
 import {

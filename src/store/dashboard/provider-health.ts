@@ -1,6 +1,6 @@
 import { requestIdAt, timeOfRequestId } from '../../ids.ts';
+import { newestFrom } from '../database/newest.ts';
 import type { Db } from '../database/open.ts';
-import { newestFrom } from '../ledger/newest.ts';
 import { OUTCOMES, SOURCES } from '../ledger/record.ts';
 
 /** How a provider has answered in the last hour, and what keeps requests from it now. Times are UTC milliseconds. */

@@ -2,6 +2,7 @@ import { isNotNull, isNull, sql } from 'drizzle-orm';
 import { blob, index, integer, primaryKey, sqliteTable, text, uniqueIndex } from 'drizzle-orm/sqlite-core';
 
 export * from './request-schema.ts';
+export * from './team-schema.ts';
 
 /**
  * The schema in one place. The SQL in migrations/ creates the tables, and a test compares the two; nothing loads this
@@ -128,68 +129,6 @@ export const budgetRaises = sqliteTable(
   },
   (table) => [index('budget_raises_of_budget').on(table.budgetId)],
 );
-
-/** The team that this gateway belongs to; one row at most. */
-export const teamMembership = sqliteTable('team_membership', {
-  id: integer().primaryKey(),
-  gatewayId: integer('gateway_id').notNull(),
-  /** This gateway's name in the team. */
-  name: text().notNull(),
-  teamName: text('team_name').notNull(),
-  /** Proves to the authority that a message is this gateway's. */
-  token: text().notNull(),
-  /** Of the daemon that syncs, and of the one that is about to. */
-  nonce: text().notNull(),
-  nextNonce: text('next_nonce'),
-  /** Of the machine and the database file. A copy of the file has another. */
-  fingerprint: text().notNull(),
-  incarnation: text().notNull().default(''),
-  timezone: text().notNull(),
-  configVersion: integer('config_version').notNull().default(0),
-  /** It delivers the team's webhooks. */
-  courier: integer().notNull().default(0),
-  joinedAt: integer('joined_at').notNull(),
-  /** How far this machine's clock is behind the authority's. */
-  offsetMs: integer('offset_ms').notNull().default(0),
-  syncedAt: integer('synced_at'),
-  unreachableSince: integer('unreachable_since'),
-  /** Why the last sync failed. */
-  failure: text(),
-  frozen: integer().notNull().default(0),
-  /** It returns all money and then leaves. */
-  leaving: integer().notNull().default(0),
-});
-
-/** What this gateway may spend of a team budget in a period, and what the authority has heard of it last. */
-export const teamLimits = sqliteTable(
-  'team_limits',
-  {
-    budgetId: integer('budget_id').notNull(),
-    start: integer().notNull(),
-    limitNanoUsd: integer('limit_nano_usd').notNull(),
-    cleanLimitNanoUsd: integer('clean_limit_nano_usd'),
-    cleanPostedNanoUsd: integer('clean_posted_nano_usd'),
-  },
-  (t) => [primaryKey({ columns: [t.budgetId, t.start] })],
-);
-
-/** How team budgets stand at the authority, as last heard. */
-export const teamStandings = sqliteTable('team_standings', {
-  budgetId: integer('budget_id').primaryKey(),
-  capNanoUsd: integer('cap_nano_usd').notNull(),
-  /** What may be spent on top of what was granted while the authority can't be reached. */
-  reserveNanoUsd: integer('reserve_nano_usd').notNull().default(0),
-  start: integer().notNull().default(0),
-  ends: integer().notNull().default(0),
-  leftNanoUsd: integer('left_nano_usd').notNull().default(0),
-  unspentNanoUsd: integer('unspent_nano_usd').notNull().default(0),
-  /** What this gateway had spent when it asked. */
-  postedNanoUsd: integer('posted_nano_usd').notNull().default(0),
-  tight: integer().notNull().default(0),
-  starved: integer().notNull().default(0),
-  active: integer().notNull().default(0),
-  heardAt: integer('heard_at').notNull().default(0),
-});
 
 /** The runs of `gw run --budget` that have not ended. */
 export const runs = sqliteTable('runs', {

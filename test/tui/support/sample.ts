@@ -67,7 +67,7 @@ export function standingOf(
       capNanoUsd: 5e9,
       alertPercent: 80,
       teamBudgetId: null,
-    alertPercents: '',
+      alertPercents: '',
       raisedNanoUsd: 0,
       raisedUntil: null,
       capVersion: 1,
