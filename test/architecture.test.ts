@@ -284,8 +284,8 @@ describe('imports', () => {
       );
     expect(importing(/^drizzle-orm/)).toEqual([
       'store/database/request-schema.ts',
-      'store/database/team-schema.ts',
       'store/database/schema.ts',
+      'store/database/team-schema.ts',
     ]);
     expect(importing(/^store\/database\/schema\.ts$/)).toEqual([]);
   });

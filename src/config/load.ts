@@ -1,6 +1,5 @@
 import { messageOf } from '../errors.ts';
 import { isObject } from '../json/object.ts';
-import { aliasLoop, loopMessage } from './alias-loop.ts';
 import { RETIRED_KEYS } from './retired-settings.ts';
 import {
   DEFINITIONS,
@@ -56,7 +55,6 @@ export function loadSettings({ file, env = {}, flags = {} }: LoadOptions): Loade
     ...Object.fromEntries(MAP_KEYS.map((map) => [map, mapOf(map, text)])),
     providers: providersOf(text),
   } as Settings;
-  dropLoops(settings.aliases, text);
   const unknown = unknownKeys(stored);
   for (const path of unknown) text.report(path, misplaced(path));
   const retired = RETIRED_KEYS.filter((key) => atPath(stored, key) !== undefined);
@@ -156,16 +154,4 @@ function mapOf(map: MapKey, text: SettingsText): Record<string, string | Written
     }
   }
   return entries;
-}
-
-function dropLoops(aliases: Record<string, string>, text: SettingsText): void {
-  const looping = Object.keys(aliases).flatMap((name) => {
-    const loop = aliasLoop(name, aliases);
-    return loop ? [{ name, loop }] : [];
-  });
-  for (const { name, loop } of looping) {
-    delete aliases[name];
-    const key = `aliases.${name}`;
-    text.report(['aliases', name], `${key}: ${loopMessage(loop)}. To drop it: gw config unset ${key}`);
-  }
 }

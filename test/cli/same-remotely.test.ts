@@ -140,7 +140,7 @@ describe('reading commands', () => {
       const refused = await remotely(`requests -p ${project}`, key);
       expect([refused.code, refused.stderr]).toEqual([
         4,
-        `gw: this key belongs to project web and does not see "${project}". Use a key of that project, or an admin key\n`,
+        `gw: this key belongs to project web and may not use "${project}". Use a key of that project, or an admin key\n`,
       ]);
     }
     const own = JSON.parse((await remotely('dashboard --json', key)).stdout) as Record<string, unknown>;

@@ -226,7 +226,8 @@ describe('room that running requests hold', () => {
       const { user } = JSON.parse((await exchange.body).toString());
       await gate.pass();
       // The first four cost nothing in the end, which makes room for the four that wait.
-      await completion({ usage: usageOf(5, Number(user) < 4 ? 0 : 1) })(exchange);
+      const answer = Number(user) < 4 ? { content: '', usage: usageOf(5, 0) } : { usage: usageOf(5, 1) };
+      await completion(answer)(exchange);
     });
     const answers: Promise<RawResponse>[] = [];
     for (let i = 0; i < 8; i++) {

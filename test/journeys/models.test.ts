@@ -80,7 +80,7 @@ test('aliases are listed with the fields of their first model, before a model of
   const named = (name: string) => data.filter(({ id }) => id === name);
   expect(named('fast')).toMatchObject([{ owned_by: 'anthropic', pricing: { input: 3 }, object: 'model' }]);
   expect(named('shared')).toMatchObject([{ owned_by: 'mock' }]);
-  expect(named('lost')).toEqual([]);
+  expect(named('lost')).toMatchObject([{ alias_for: 'nowhere', owned_by: 'gw', pricing: null }]);
   expect((await gateway.get('/v1/models/fast')).json()).toMatchObject({ id: 'fast', owned_by: 'anthropic' });
   const headers = { 'anthropic-version': '2023-06-01' };
   expect((await gateway.get('/v1/models/fast', headers)).json()).toMatchObject({
