@@ -2,6 +2,9 @@
 import { createRequire } from 'node:module';
 import type { ConditionalPrice, ModelPrice } from '@pydantic/genai-prices';
 
+/** The packaged price data. The release date isn't in the package, so a test ties it to the locked version. */
+export const PACKAGED_PRICES = { version: '0.1.8', releasedAt: Date.parse('2026-09-23T00:00:00Z') } as const;
+
 /**
  * gw's provider names and the library's. Other providers are the user's own and have unknown prices: a proxy may charge
  * anything, whatever its models are called.

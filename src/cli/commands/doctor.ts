@@ -14,6 +14,7 @@ import { checkDisk, checkKeyFiles, checkPermissions } from '../doctor/files.ts';
 import { checkHolds, switchBoundsOn } from '../doctor/holds.ts';
 import { checkInstall, checkNode, checkPath } from '../doctor/install.ts';
 import { checkOptimizer } from '../doctor/optimizer.ts';
+import { checkPrices } from '../doctor/prices.ts';
 import { checkProviders } from '../doctor/providers.ts';
 import { checkSettings } from '../doctor/settings.ts';
 import { restoreTerminal } from '../doctor/terminal.ts';
@@ -72,6 +73,7 @@ async function examine(context: Context, quick: boolean): Promise<Finding[]> {
     ...(database.state === 'ok' ? [checkDatabaseSize(context)] : []),
     await checkDaemon(context),
     ...(await checkProviders(context)),
+    checkPrices(context),
     // Compares the clock with the latest request in the database.
     ...(database.state === 'ok'
       ? [

@@ -1,7 +1,9 @@
-import { chmodSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { checkNode } from '../../../src/cli/doctor/install.ts';
+import { checkPrices } from '../../../src/cli/doctor/prices.ts';
 import { requestIdAt } from '../../../src/ids.ts';
+import { PACKAGED_PRICES } from '../../../src/pricing/library.ts';
 import { distrustBound } from '../../../src/store/budgets/distrusted-bounds.ts';
 import { openDatabase } from '../../../src/store/database/open.ts';
 import { inTransaction } from '../../../src/store/database/write.ts';
@@ -33,6 +35,29 @@ async function examine(cli: ReturnType<typeof cliHome>): Promise<{ code: number;
 }
 
 describe('gw doctor', () => {
+  test('warns of packaged prices that are more than 60 days old', () => {
+    const daysLater = (days: number) =>
+      checkPrices({ clock: createVirtualClock(PACKAGED_PRICES.releasedAt + days * DAY_MS) });
+    expect(daysLater(60)).toMatchObject({ name: 'prices', state: 'ok' });
+    expect(daysLater(61)).toMatchObject({
+      state: 'warning',
+      message: expect.stringContaining('2026-09-23, 61 days ago'),
+    });
+  });
+
+  test('lists the prices of the locked version, whose date is recorded beside it', async () => {
+    const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
+    expect(lock.packages['node_modules/@pydantic/genai-prices'].version).toBe(PACKAGED_PRICES.version);
+    const cli = realTimeHome();
+    const { findings } = await examine(cli);
+    expect(findings).toContainEqual(
+      expect.objectContaining({
+        name: 'prices',
+        message: expect.stringContaining(`genai-prices ${PACKAGED_PRICES.version}`),
+      }),
+    );
+  });
+
   test('finds nothing broken in a new home, and lists what is still to do', async () => {
     const cli = realTimeHome();
     await cli.run(['projects', 'list']);
