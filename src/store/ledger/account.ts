@@ -19,10 +19,10 @@ export type Charge = [budgetId: number, start: number];
 
 /** What the accounts of one connection share. */
 export interface AccountContext {
-  rows: BalanceRows;
-  windowRows: WindowRows;
+  rows: Pick<BalanceRows, 'read' | 'write' | 'advance' | 'advanceTeam' | 'endRaises'>;
+  windowRows: Pick<WindowRows, 'sum' | 'write' | 'highestAlert' | 'isMarked'>;
   calendar: () => Calendar;
-  team: TeamTerms;
+  team: Pick<TeamTerms, 'period' | 'figures'>;
   emit: EmitEvent;
   /** The time of the running batch. */
   now: number;

@@ -86,8 +86,8 @@ export type ReadmissionResult =
 export interface AdmissionsOptions {
   /** This daemon's slot; its holds carry it. */
   slot: number;
-  balances: Balances;
-  journal: Journal;
+  balances: Pick<Balances, 'standingsFor' | 'reserve' | 'post' | 'exceed'>;
+  journal: Pick<Journal, 'open' | 'reopen' | 'holdOf'>;
   emit: EmitEvent;
   writeRecord: (record: RequestRecord) => void;
   team?: TeamHooks | undefined;

@@ -1,0 +1,157 @@
+import type { Calendar } from '../../calendar.ts';
+import { NO_USAGE } from '../../usage.ts';
+import { Account } from '../ledger/account.ts';
+import { type AdmissionResult, createAdmissions } from '../ledger/admission.ts';
+import type { BalanceRow } from '../ledger/balance-rows.ts';
+import type { EmitEvent } from '../ledger/events.ts';
+import type { Hold } from '../ledger/journal.ts';
+import type { RequestRecord } from '../ledger/record.ts';
+import { type BudgetPeriod, type BudgetTerms, spanOf } from '../ledger/terms.ts';
+import type { PastRequest } from './past-requests.ts';
+
+export interface SimulatedTerms {
+  projectId: number;
+  capNanoUsd: number;
+  period: Exclude<BudgetPeriod, 'rolling'>;
+  /** When the budget is set. UTC milliseconds. */
+  since: number;
+}
+
+/** A budget that exists in memory alone, with the ledger's own account and admission. */
+export interface SimulatedBudget {
+  /** Enters a time, not before the last one, and returns the start of the running period. */
+  enter(timeMs: number): number;
+  admit(request: PastRequest): AdmissionResult['kind'];
+  /** Books the cost of an admitted request in the period of its hold. */
+  settle(request: PastRequest): void;
+  /** What is spent in the period that starts at `start`. */
+  spentIn(start: number): number;
+}
+
+export const DEFAULT_ALERT_PERCENT = 80;
+
+export function createSimulatedBudget(
+  terms: SimulatedTerms,
+  { calendar, emit }: { calendar: Calendar; emit: EmitEvent },
+): SimulatedBudget {
+  const { projectId } = terms;
+  const balances = new Map<number, BalanceRow>();
+  const holds = new Map<number, Hold>();
+  const context = {
+    rows: {
+      read: (_id: number, start: number) => balanceAt(balances, start),
+      write() {},
+      advance() {},
+      advanceTeam: unused,
+      endRaises: unused,
+    },
+    windowRows: { sum: unused, write: unused, highestAlert: unused, isMarked: unused },
+    team: { period: unused, figures: unused },
+    calendar: () => calendar,
+    emit,
+    now: terms.since,
+    changed: new Set<Account>(),
+  };
+  const account = new Account(context, termsOf(terms, calendar));
+  const admissions = createAdmissions({
+    slot: 0,
+    balances: {
+      standingsFor: () => [account.standing()],
+      reserve: (_request, amount) => [account.reserve(amount)],
+      post: unused,
+      exceed: () => account.emitExceeded(),
+    },
+    journal: { open: (_slot, { id }, hold) => holds.set(id, hold), reopen: unused, holdOf: unused },
+    emit,
+    writeRecord() {},
+  });
+
+  return {
+    enter(timeMs) {
+      context.now = timeMs;
+      account.enterBatch();
+      admissions.endBatch();
+      return account.budget.currentStart;
+    },
+    admit({ id, keyId, needNanoUsd }) {
+      const head = {
+        id,
+        projectId,
+        keyId,
+        endpoint: '',
+        provider: '',
+        model: '',
+        askedModel: '',
+        stream: false,
+      };
+      return admissions.admit({
+        ...head,
+        amount: needNanoUsd,
+        least: needNanoUsd,
+        isFinal: true,
+        blockedRecord: () => ({ ...head, ...BLOCKED }),
+      }).kind;
+    },
+    settle({ id, costNanoUsd }) {
+      const hold = holds.get(id);
+      holds.delete(id);
+      for (const [, start] of hold?.charges ?? []) {
+        account.post(start, hold?.amount ?? 0, costNanoUsd);
+        if (costNanoUsd > 0 && account.isRunning(start)) account.emitReached();
+      }
+    },
+    spentIn: (start) => balanceAt(balances, start).posted,
+  };
+}
+
+const BLOCKED: Omit<
+  RequestRecord,
+  'id' | 'projectId' | 'keyId' | 'endpoint' | 'provider' | 'model' | 'askedModel'
+> = {
+  status: 402,
+  outcome: 'blocked',
+  flags: 0,
+  usage: NO_USAGE,
+  costNanoUsd: 0,
+  savedTokens: 0,
+  savedNanoUsd: 0,
+  durationMs: 0,
+  firstByteMs: null,
+};
+
+function termsOf({ projectId, capNanoUsd, period, since }: SimulatedTerms, calendar: Calendar): BudgetTerms {
+  return {
+    id: 1,
+    projectId,
+    projectName: '',
+    period,
+    windowMs: null,
+    capNanoUsd,
+    alertPercent: DEFAULT_ALERT_PERCENT,
+    alertPercents: '',
+    capVersion: 1,
+    raisedNanoUsd: 0,
+    raisedUntil: null,
+    currentStart: period === 'lifetime' ? since : spanOf(period, since, calendar).start,
+    repo: '',
+    scopeKind: '',
+    scopeValue: '',
+    keyId: 0,
+    parentId: 0,
+    teamBudgetId: null,
+    removed: 0,
+  };
+}
+
+function balanceAt(balances: Map<number, BalanceRow>, start: number): BalanceRow {
+  let row = balances.get(start);
+  if (!row) {
+    row = { start, posted: 0, pending: 0, thresholdVersion: 0, exceededVersion: 0, thresholdPercent: 0 };
+    balances.set(start, row);
+  }
+  return row;
+}
+
+function unused(): never {
+  throw new Error('a simulated budget has no window, no team and no raises');
+}
