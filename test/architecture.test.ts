@@ -56,6 +56,7 @@ const ROOMS: Record<string, Record<string, readonly string[]>> = {
     webhooks: ['accounts', 'database'],
     ledger: ['database', 'webhooks'],
     archive: ['database', 'ledger'],
+    backtest: ['database', 'ledger'],
     budgets: ['accounts', 'database', 'ledger'],
     optimizer: ['database', 'ledger'],
     reports: ['archive', 'database', 'ledger', 'requests'],

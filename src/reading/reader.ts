@@ -5,6 +5,7 @@ import type { DashboardData, Window } from '../store/dashboard/reader.ts';
 import type { GroupBy, Grouping, UsageSource } from '../store/reports/query.ts';
 import type { DeliveryQuery } from '../webhooks/service.ts';
 import type { DeliveryView, EndpointView } from '../webhooks/views.ts';
+import type { BacktestView, BudgetSuggestionView } from './backtest-schemas.ts';
 import type { CallView } from './call-schema.ts';
 import type {
   BudgetView,
@@ -80,6 +81,15 @@ export interface SessionsQuery {
   limit: number;
 }
 
+export interface BacktestQuery {
+  project: string;
+  capNanoUsd: number;
+  period: BacktestView['period'];
+  /** Inclusive days of the reader's calendar, YYYY-MM-DD. */
+  from: string;
+  to: string;
+}
+
 export interface DashboardQuery {
   window: Window;
   filter: FeedFilter;
@@ -124,6 +134,9 @@ export interface Reader {
   sessions(query: SessionsQuery): Promise<SessionView[]>;
   /** `repo`: only budgets that count requests from this repository. */
   budgets(filter: { project?: string | undefined; repo?: string | undefined }): Promise<BudgetView[]>;
+  /** What a cap would have done to a project's past requests. */
+  backtest(query: BacktestQuery): Promise<BacktestView>;
+  suggestBudget(filter: { project: string }): Promise<BudgetSuggestionView>;
   keys(filter: { project?: string | undefined; revoked?: boolean | undefined }): Promise<KeyView[]>;
   projects(): Promise<ProjectView[]>;
   /** The prices that the user set. */

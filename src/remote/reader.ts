@@ -1,6 +1,8 @@
 import { createCalendar } from '../calendar.ts';
 import type { Clock } from '../clock.ts';
 import { formatRequestId } from '../ids.ts';
+import { NANO_PER_USD } from '../money.ts';
+import type { BacktestView, BudgetSuggestionView } from '../reading/backtest-schemas.ts';
 import type { CallView } from '../reading/call-schema.ts';
 import type { Reader, RequestConditions, RequestsQuery } from '../reading/reader.ts';
 import type {
@@ -102,6 +104,16 @@ export function createRemoteReader(
         cursor: after === undefined ? undefined : formatRequestId(after),
       }),
     budgets: ({ project, repo }) => list<BudgetView>('/v1/gw/budgets', { project_id: project, repo }),
+    backtest: ({ project, capNanoUsd, period, from, to }) =>
+      get<BacktestView>('/v1/gw/budgets/backtest', {
+        project_id: project,
+        cap_usd: (capNanoUsd / NANO_PER_USD).toFixed(9),
+        period,
+        from,
+        to,
+      }),
+    suggestBudget: ({ project }) =>
+      get<BudgetSuggestionView>('/v1/gw/budgets/suggest', { project_id: project }),
     keys: ({ project, revoked }) => list<KeyView>('/v1/gw/keys', { project_id: project, revoked }),
     projects: () => list<ProjectView>('/v1/gw/projects'),
     prices: () => list<PriceView>('/v1/gw/prices'),

@@ -12,6 +12,7 @@ import { capText } from '../../terminal/budget-words.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import { createTimeFormat } from '../../terminal/time.ts';
 import { mustAttribute, noteAttribution } from '../budgets/attribution.ts';
+import { type BacktestOptions, showBacktest, showSuggestion } from '../budgets/backtest.ts';
 import {
   LASTING_PERIODS,
   type LastingPeriod,
@@ -95,6 +96,7 @@ export const budget: SetUp = (command, context) => {
       .command('check')
       .description('list budgets, and exit with code 6 if one is full: for scripts and CI'),
   ).action((options: ViewOptions) => check(context, options));
+  addBacktests(command, context);
   addScopeOptions(
     command
       .command('remove')
@@ -110,6 +112,29 @@ export const budget: SetUp = (command, context) => {
     .option('--yes', 'do not ask on a terminal')
     .action((name: string | undefined, options: RemoveOptions) => remove(context, name, options));
 };
+
+function addBacktests(command: Command, context: Context): void {
+  command
+    .command('backtest')
+    .addArgument(new Argument('<amount>', 'cap in dollars, such as 15'))
+    .description('show what a cap would have refused and saved of past requests')
+    .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
+    .addOption(
+      new Option('--period <period>', 'when spending starts again from zero')
+        .choices(LASTING_PERIODS)
+        .default('daily'),
+    )
+    .option('--from <day>', 'first day: YYYY-MM-DD, today, yesterday, 7d (default: 29 days before --to)')
+    .option('--to <day>', 'last day (default: today)')
+    .option('--json', 'print JSON')
+    .action((amount: string, options: BacktestOptions) => showBacktest(context, amount, options));
+  command
+    .command('suggest')
+    .description('suggest a daily cap from the last 30 days')
+    .option('-p, --project <name>', 'project', DEFAULT_PROJECT)
+    .option('--json', 'print JSON')
+    .action((options: { project: string; json?: boolean }) => showSuggestion(context, options));
+}
 
 function addViewOptions(command: Command): Command {
   return command

@@ -61,6 +61,7 @@ export function createLocalReader(sources: LocalSources): Reader {
       const all = await readBudgets(sources, idOf(project));
       return all.filter((budget) => repo === undefined || budget.repo === null || budget.repo === repo);
     },
+    ...readersOfBacktests(sources),
     async keys({ project, revoked = false }) {
       const { listKeys } = await import('../../store/accounts/keys.ts');
       const { viewKey } = await import('../account-views.ts');
@@ -123,6 +124,20 @@ export function createLocalReader(sources: LocalSources): Reader {
       const { localDashboard } = await import('./dashboard.ts');
       return localDashboard(await sources.pollDb(idOf(undefined)), calendar);
     },
+  };
+}
+
+function readersOfBacktests({
+  db,
+  scope,
+  calendar,
+  now,
+}: LocalSources): Pick<Reader, 'backtest' | 'suggestBudget'> {
+  return {
+    backtest: async ({ project, ...query }) =>
+      (await import('./backtest.ts')).readBacktest({ db, scope, calendar, project }, query),
+    suggestBudget: async ({ project }) =>
+      (await import('./backtest.ts')).readSuggestion({ db, scope, calendar, project }, now()),
   };
 }
 

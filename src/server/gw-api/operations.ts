@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { BACKTEST_OPERATIONS } from './backtest-operations.ts';
 import { CHANGE_OPERATIONS } from './change-operations.ts';
 import { EARLIER_OPERATIONS } from './earlier-operations.ts';
 import { openApiDocument } from './openapi.ts';
@@ -9,6 +10,7 @@ import type { GwRoute } from './route-list.ts';
 /** The operations behind gw's own endpoints. */
 export const OPERATIONS: Record<GwRoute, Operation> = {
   ...READ_OPERATIONS,
+  ...BACKTEST_OPERATIONS,
   ...CHANGE_OPERATIONS,
   'GET /v1/gw/openapi.json': operation({
     summary: 'this document',

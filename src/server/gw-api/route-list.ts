@@ -15,6 +15,8 @@ export const GW_ROUTES = {
   'GET /v1/gw/tail': 200,
   'GET /v1/gw/calls': 200,
   'GET /v1/gw/budgets': 200,
+  'GET /v1/gw/budgets/backtest': 200,
+  'GET /v1/gw/budgets/suggest': 200,
   'PUT /v1/gw/budgets': 200,
   'POST /v1/gw/budgets/raise': 200,
   'DELETE /v1/gw/budgets/{project}/{period}': 200,

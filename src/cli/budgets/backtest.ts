@@ -1,0 +1,99 @@
+import { addDays } from '../../calendar.ts';
+import { formatUsd } from '../../money.ts';
+import type { BacktestView } from '../../reading/backtest-schemas.ts';
+import { count } from '../../terminal/numbers.ts';
+import { type Column, table } from '../../terminal/table.ts';
+import { type Terminal, terminalOf } from '../../terminal/terminal.ts';
+import { createTimeFormat } from '../../terminal/time.ts';
+import { type Context, note, say, sayJson } from '../context.ts';
+import { usageError } from '../exit.ts';
+import { parseDay } from '../input/dates.ts';
+import { withReader } from '../with-gateway.ts';
+import { type LastingPeriod, readAmount } from './read.ts';
+
+export interface BacktestOptions {
+  project: string;
+  period: LastingPeriod;
+  from?: string;
+  to?: string;
+  json?: boolean;
+}
+
+const DEFAULT_DAYS = 30;
+
+export async function showBacktest(
+  context: Context,
+  amount: string,
+  { project, period, json, ...days }: BacktestOptions,
+): Promise<void> {
+  const capNanoUsd = readAmount(amount);
+  const report = await withReader(context, async (reader) => {
+    const calendar = await reader.calendar();
+    const now = context.clock.now();
+    const to = parseDay(days.to ?? 'today', '--to', calendar, now);
+    const from =
+      days.from === undefined ? addDays(to, 1 - DEFAULT_DAYS) : parseDay(days.from, '--from', calendar, now);
+    if (from > to) throw usageError(`--from ${from} is after --to ${to}`);
+    return reader.backtest({ project, capNanoUsd, period, from, to });
+  });
+  if (json) sayJson(context, report);
+  else if (report.periods.length === 0)
+    note(context, `No request of project ${project} from ${report.from} to ${report.to}.`);
+  else say(context, backtestText(report, terminalOf(context.stdout, context.env), context.clock.now()));
+}
+
+export async function showSuggestion(
+  context: Context,
+  { project, json }: { project: string; json?: boolean },
+): Promise<void> {
+  const suggestion = await withReader(context, (reader) => reader.suggestBudget({ project }));
+  if (json) {
+    sayJson(context, suggestion);
+    return;
+  }
+  const { cap_nano_usd: cap, reason } = suggestion;
+  if (cap === null) {
+    note(context, `No suggestion: ${reason}.`);
+    return;
+  }
+  const amount = formatUsd(cap);
+  const ofProject = project === 'default' ? '' : ` -p ${project}`;
+  say(
+    context,
+    `${amount} a day: ${reason}.\nTo set it: gw budget set ${amount.replace(/[$,]/g, '')}${ofProject}`,
+  );
+}
+
+function backtestText(report: BacktestView, terminal: Terminal, now: number): string {
+  const { palette } = terminal;
+  const { total } = report;
+  const times = createTimeFormat(report.timezone);
+  const moment = (time: string | null) => (time === null ? '-' : times.moment(Date.parse(time), now));
+  type Row = BacktestView['periods'][number];
+  const columns: Column<Row>[] = [
+    { header: 'from', value: ({ start }) => moment(start) },
+    { header: 'spent', value: (row) => formatUsd(row.spent_nano_usd), align: 'right' },
+    { header: 'alert', value: ({ alert_at }) => moment(alert_at) },
+    { header: 'stopped', value: ({ stopped_at }) => moment(stopped_at) },
+    { header: 'refused', value: (row) => count(row.blocked_requests), align: 'right' },
+    { header: 'saved', value: (row) => formatUsd(row.saved_nano_usd), align: 'right' },
+    { header: 'who', value: whoText, shrinks: true },
+  ];
+  const exact = report.exact
+    ? ''
+    : '\nNot exact: some records lack what they needed, or were refused and would not have been.';
+  return [
+    palette.bold(
+      `A ${report.period} cap of ${formatUsd(report.cap_nano_usd)}, ${report.from} to ${report.to} (${report.timezone})`,
+    ),
+    '',
+    ...table(report.periods, columns, { terminal }),
+    '',
+    `It would have refused ${count(total.blocked_requests)} of ${count(total.requests)} requests and saved ${formatUsd(total.saved_nano_usd)}.${exact}`,
+  ].join('\n');
+}
+
+function whoText({ stopped }: BacktestView['periods'][number]): string {
+  const names = new Set(stopped.map(({ agent, key }) => agent ?? key ?? 'unknown'));
+  return names.size === 0 ? '-' : [...names].join(', ');
+}
