@@ -32,6 +32,8 @@ const READING = [
   'budget list',
   'budget list -p default --repo /home/me/shop',
   'budget check -p web',
+  'budget backtest 0.01 --period weekly',
+  'budget suggest -p web',
   'keys list',
   'keys list -p web --all',
   'projects list',

@@ -156,6 +156,8 @@ test('every route answers as the document says, field for field', async () => {
     { body: { budget_id: 'default/monthly', amount_usd: 1.5, for_seconds: 3600 } },
   );
   await call('GET /v1/gw/budgets');
+  await call('GET /v1/gw/budgets/backtest', {}, { query: '?cap_usd=0.5&period=weekly' });
+  await call('GET /v1/gw/budgets/suggest');
   await call('GET /v1/budgets');
   await call('DELETE /v1/gw/budgets/{project}/{period}', { project: 'default', period: 'monthly' });
   await call('DELETE /v1/budgets/{project}/{period}', { project: 'default', period: 'rolling' });

@@ -120,7 +120,7 @@ test(
           expect(exact).toBe(true);
           const alerts = eventsOf(history.db, 'budget.threshold_reached').length;
           expect(periods.filter(({ alertAt }) => alertAt !== undefined)).toHaveLength(alerts);
-          const spent = history.db.prepare('SELECT sum(posted_nano_usd) FROM budget_raises').pluck().get();
+          const spent = history.db.prepare('SELECT sum(posted_nano_usd) FROM budget_periods').pluck().get();
           expect(periods.reduce((sum, each) => sum + each.spentNanoUsd, 0)).toBe(spent ?? 0);
           history.db.close();
         },
