@@ -74,9 +74,12 @@ function readBytes(request: IncomingMessage, limits: BodyLimits, response?: Serv
       else chunks = [first, chunk];
     });
     request.on('end', () => resolve(chunks ? Buffer.concat(chunks, size) : (first ?? Buffer.alloc(0))));
+    // Not `complete`: a connection that is destroyed with the whole body unread emits no `end`.
     const onClose = () => {
-      if (!request.complete) reject(new ClientGone());
+      if (!request.readableEnded) reject(new ClientGone());
     };
+    // It emits `close` no more if it was destroyed before this.
+    if (request.destroyed) onClose();
     request.on('error', onClose);
     request.on('close', onClose);
   });
