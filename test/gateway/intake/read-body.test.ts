@@ -30,3 +30,26 @@ test('the memory of a body is released when its client leaves during decoding', 
   expect(memory.acquire(100, 0)).toBe(true);
   expect(memory.acquire(1, 0)).toBe(false);
 });
+
+test.each([
+  ['while it is read', false],
+  ['before it is read', true],
+])('a whole body whose connection is destroyed %s is not waited for', async (_when, isBefore) => {
+  const read = new Promise((resolve) => {
+    const server = createServer(async (request) => {
+      await expect.poll(() => request.complete).toBe(true);
+      request.destroy();
+      if (isBefore) await new Promise((closed) => request.once('close', closed));
+      resolve(readBody(request, { maxBytes: 100 }).catch((error: unknown) => error));
+    });
+    onTestFinished(() => void server.close());
+    server.listen(0, '127.0.0.1', () => {
+      const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
+      client.on('error', () => {});
+      client.write(
+        'POST / HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}',
+      );
+    });
+  });
+  expect(await read).toBeInstanceOf(ClientGone);
+});
