@@ -16,6 +16,10 @@ const LEFT = '▏▎▍▌▋▊▉█';
 const LOW = '▁▂▃▄▅▆▇█';
 
 const cut = process.argv.indexOf('--');
+if (cut < 0) {
+  console.error('Usage: node test/tui/support/screenshot.mjs OUT.svg [COLUMNSxROWS] -- COMMAND...');
+  process.exit(2);
+}
 const [out, size = '140x40'] = process.argv.slice(2, cut);
 const [columns, rows] = size.split('x').map(Number);
 
