@@ -92,7 +92,10 @@ function newShell() {
     const [, before, piped] = /^(.*?) \| (gw .*)$/.exec(command) ?? [];
     if (piped !== undefined) return gw(absolute(words(piped).slice(1)), (await sh(before ?? '')).text);
     if (command.startsWith('gw ')) return gw(absolute(words(command).slice(1)));
-    return sh(command);
+    const result = await sh(command);
+    // A reader typing the next command is slower than the record's commit.
+    await gateway.committed();
+    return result;
   }
 
   /** Files are those of the reader's directory. */
