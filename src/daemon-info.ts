@@ -53,12 +53,26 @@ export function readDaemonInfo({ daemonInfo }: Pick<Paths, 'daemonInfo'>): Parti
   }
 }
 
-/** Whether a process exists, including those of other users. */
+/**
+ * Whether a process runs, including those of other users. One that has ended does not, though it exists until its parent
+ * collects it, which the first process of a container may never do.
+ */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+  return !isZombie(pid);
+}
+
+function isZombie(pid: number): boolean {
+  if (process.platform !== 'linux') return false;
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    // The name before the state may hold parentheses too.
+    return stat.startsWith(') Z', stat.lastIndexOf(')'));
+  } catch {
+    return false;
   }
 }

@@ -15,7 +15,7 @@ if (existsSync(join(process.env.HOME, 'no-bus'))) {
 }
 const pidFile = join(process.env.HOME, 'unit.pid');
 const words = (text) => [...text.matchAll(/"((?:[^"\\\\\\\\]|\\\\\\\\.)*)"/g)].map(([, word]) => JSON.parse('"' + word + '"'));
-const isAlive = (pid) => { try { process.kill(pid, 0); return true; } catch { return false; } };
+const isAlive = (pid) => { try { return !/\\) Z /.test(readFileSync('/proc/' + pid + '/stat', 'latin1')); } catch { return false; } };
 async function stop() {
   if (!existsSync(pidFile)) return;
   const pid = Number(readFileSync(pidFile, 'utf8'));

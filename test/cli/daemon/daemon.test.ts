@@ -1,7 +1,9 @@
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { isAlive } from '../../../src/daemon-info.ts';
 import { freePort } from '../../support/free-port.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 import { cliHome, stopAfterwards } from '../cli-home.ts';
@@ -51,11 +53,11 @@ describe('the daemon', () => {
       expect((await cli.exec(['restart', '--port', impossible])).code).not.toBe(0);
     }
     taken.close();
-    expect(() => process.kill(before.pid, 0)).not.toThrow();
+    expect(isAlive(before.pid)).toBe(true);
     expect((await cli.exec(['restart'])).stdout).toMatch(
       /^gw restarted: http:\/\/localhost:\d+\/v1, pid \d+\n$/,
     );
-    expect(() => process.kill(before.pid, 0)).toThrow();
+    expect(isAlive(before.pid)).toBe(false);
 
     const port = await freePort();
     expect((await cli.exec(['restart', '--port', `${port}`])).stdout).toContain(`:${port}/v1, pid `);
@@ -186,5 +188,17 @@ describe('commands that need the daemon', () => {
       stdout: '',
       stderr: 'gw is not running. Run: gw start\n'.replace(/^/, 'gw: '),
     });
+  });
+
+  test('has stopped when it has ended, though nobody collects its process', async () => {
+    const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: 'pipe' });
+    onTestFinished(() => void parent.kill());
+    const [text] = (await once(parent.stdout, 'data')) as [Buffer];
+    const child = Number(text);
+    expect(isAlive(child)).toBe(true);
+    process.kill(child, 'SIGKILL');
+    await expect.poll(() => isAlive(child)).toBe(false);
+    // The process still exists: its parent never asks for its end.
+    expect(() => process.kill(child, 0)).not.toThrow();
   });
 });
