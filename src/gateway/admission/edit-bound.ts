@@ -21,8 +21,11 @@ const PER_REQUEST = 64;
 export const PER_MESSAGE = 32;
 /** Tokens around a block, such as the warning after a tool's result of how much context is left. */
 export const PER_BLOCK = 48;
-/** Tokens by which a template may react to other tools: instructions, definitions of the provider's own. */
-const FOR_TOOLS = 2_500;
+/**
+ * Tokens by which a template may react to tools: instructions, definitions of the provider's own. They are about 2,200 for
+ * Anthropic's computer, editor and shell tools.
+ */
+export const FOR_TOOLS = 2_500;
 /** Tokens by which a template may react to another option. */
 export const FOR_OPTION = 1_000;
 

@@ -8,7 +8,7 @@ import type { RequestContext } from '../context/request-context.ts';
 import type { InputBound } from '../state/input-bound.ts';
 import type { Target } from '../state/resolver.ts';
 import { continuedBound } from './continued-bound.ts';
-import { editBound, type MeasuredPrompt } from './edit-bound.ts';
+import { editBound, FOR_TOOLS, type MeasuredPrompt } from './edit-bound.ts';
 import {
   blocksOf,
   MIN_SPLIT_BYTES,
@@ -28,11 +28,8 @@ const TOKENS_PER_REQUEST = 64;
 /** Tokens that a provider adds to each message, tool or field. */
 const TOKENS_PER_ITEM = 16;
 
-/** Tools make the provider add instructions: about 2,200 tokens for Anthropic's computer, editor and shell tools. */
-const TOKENS_FOR_TOOLS = 2_500;
-
 function overheadTokens({ request }: RequestContext): number {
-  return TOKENS_PER_REQUEST + (request.members.some(({ key }) => key === 'tools') ? TOKENS_FOR_TOOLS : 0);
+  return TOKENS_PER_REQUEST + (request.members.some(({ key }) => key === 'tools') ? FOR_TOOLS : 0);
 }
 
 /** Upper bound of the input tokens, and how it was found. */

@@ -2,6 +2,7 @@ import { messageOf } from '../../errors.ts';
 import { modelLimits } from '../../pricing/limits.ts';
 import { FLAGS } from '../../store/ledger/record.ts';
 import { isSearchLeftOut } from '../admission/admitted.ts';
+import { FOR_TOOLS } from '../admission/edit-bound.ts';
 import { blocksOf } from '../admission/measure-prompt.ts';
 import { scopeOf } from '../admission/prompt-scope.ts';
 import type { Relay } from '../answer/relay.ts';
@@ -61,14 +62,11 @@ export function rememberPrompt(
   });
 }
 
-/** Tokens of instructions that a provider adds for a tool of its own. */
-const FOR_TOOL = 2_500;
-
 /** Upper bound of what the searches would have added that went out with none: the blocks are the client's. */
 function leftOutTokens(attempt: RoutedAttempt): number {
   if (!isSearchLeftOut(attempt)) return 0;
   const removed = attempt.context.request.serverTools?.removal ?? [];
-  return removed.reduce((sum, { start, end }) => sum + end - start, FOR_TOOL);
+  return removed.reduce((sum, { start, end }) => sum + end - start, FOR_TOOLS);
 }
 
 /** A name without a date may be given to a new model at any time; a deployment follows within hours. */
