@@ -88,9 +88,12 @@ test('whoever moves every hour has no more caps than there are days, and months'
   }
 });
 
+/** A year has every change of the clock that a zone's present rules make. */
+const LAST = at(process.env.GW_LONG ? '2031-01-01T00:00' : '2026-01-01T00:00');
+
 test.each(ZONES)('without a move, every period of %s begins on its boundary', (zone) => {
   const calendar = createCalendar(zone);
-  for (let time = at('2025-01-01T00:30'); time < at('2031-01-01T00:00'); time += 7 * HOUR_MS) {
+  for (let time = at('2025-01-01T00:30'); time < LAST; time += 7 * HOUR_MS) {
     for (const period of ['daily', 'weekly', 'monthly'] as const) {
       const span = spanOf(period, time, calendar);
       expect(spanOf(period, span.start, calendar)).toEqual(span);
