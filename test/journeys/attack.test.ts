@@ -593,6 +593,7 @@ describe('a request that translation makes longer', () => {
     const gateway = await startGateway({
       budget: { period: 'daily', capUsd: (2 * bytes + 10_000) / 1e6 },
       price: { input: 1, output: 1 },
+      settings: { 'admission.max_wait_ms': 50 },
     });
     const gate = createGate();
     gateway.upstream.queue(reset({ pace: gate.pass }), noSuch);
