@@ -1,6 +1,7 @@
 import { createAttribution } from '../attribution/attribution.ts';
 import { type Compressor, createCompressor } from '../compression/compressor.ts';
 import type { Gateway } from '../gateway/context/gateway.ts';
+import { createRecentPrompts } from '../gateway/context/recent-prompts.ts';
 import { createCredentials } from '../gateway/state/access/credentials.ts';
 import { createKeyRates } from '../gateway/state/access/key-rates.ts';
 import { createRunningCalls } from '../gateway/state/access/running-calls.ts';
@@ -118,6 +119,7 @@ export function buildGateway(options: BuildGatewayOptions): Gateway {
     inputCounter: createInputCounter({ clock, upstreams, bases: promptBases }),
     bodies: createBodyMemory(() => settings()['limits.max_memory_bytes']),
     promptBases,
+    recentPrompts: createRecentPrompts(),
     continuedResponses: createContinuedResponses(clock),
     tokens: createTokenCounter(),
     compressor: options.compressor ?? createCompressor({ clock, warn }),

@@ -36,13 +36,20 @@ export function walkArray(
   visit: (elementStart: number, index: number) => number,
 ): number {
   if (bytes[start] !== OPEN_BRACKET) throw new JsonSyntaxError('an array was expected', start);
-  let position = skipSpace(bytes, start + 1);
-  if (bytes[position] === CLOSE_BRACKET) return position + 1;
-  for (let index = 0; ; index++) {
-    position = skipSpace(bytes, visit(position, index));
+  const first = skipSpace(bytes, start + 1);
+  if (bytes[first] === CLOSE_BRACKET) return first + 1;
+  let index = 0;
+  return walkRest(bytes, visit(first, 0), (elementStart) => visit(elementStart, ++index));
+}
+
+/** Walks the elements of an array behind the one that ends at `end`. Returns the end of the array. */
+export function walkRest(bytes: Buffer, end: number, visit: (elementStart: number) => number): number {
+  let position = end;
+  for (;;) {
+    position = skipSpace(bytes, position);
     if (bytes[position] === CLOSE_BRACKET) return position + 1;
     if (bytes[position] !== COMMA) throw new JsonSyntaxError('a comma or ] was expected', position);
-    position = skipSpace(bytes, position + 1);
+    position = visit(skipSpace(bytes, position + 1));
   }
 }
 

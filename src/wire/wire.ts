@@ -3,7 +3,7 @@ import type { Edit } from '../json/edit.ts';
 import type { Member } from '../json/scan.ts';
 import type { Preset } from '../providers/presets.ts';
 import type { InspectedEvents, LimitEnding } from './answer/inspected-events.ts';
-import type { PromptBlocks, UnknownInput } from './request/prompt-block.ts';
+import type { EarlierPrompt, PromptBlocks, UnknownInput } from './request/prompt-block.ts';
 import type { Prompt, WireRequest } from './request/wire-request.ts';
 
 /** Reads and edits the requests of one client API. */
@@ -35,7 +35,7 @@ export interface RequestWire {
   /** Input that the bytes of the request don't bound. What is not of a known shape may be such. */
   unseenIn(request: WireRequest): UnknownInput | undefined;
   /** The prompt in blocks; undefined if it holds anything whose size the bytes don't bound. */
-  blocksOf?(request: WireRequest): PromptBlocks | undefined;
+  blocksOf?(request: WireRequest, earlier?: EarlierPrompt): PromptBlocks | undefined;
 }
 
 /** Reads the answers of one client API. */

@@ -103,7 +103,13 @@ function boundBy(
     if (place < 0) continue;
     if (i > before + 1 || place > baseBefore + 1) {
       isSame = false;
-      addPlace(difference, prompt, base, { before, after: i, baseBefore, baseAfter: place });
+      addPlace(
+        difference,
+        prompt,
+        base,
+        { before, after: i, baseBefore, baseAfter: place },
+        limit - base.tokens,
+      );
       if (base.tokens + difference.tokens >= limit) return undefined;
     }
     before = i;
@@ -131,7 +137,14 @@ interface Place {
   baseAfter: number;
 }
 
-function addPlace(difference: Difference, prompt: MeasuredPrompt, base: PromptBase, place: Place): void {
+/** Ends early as soon as the difference reaches `limit`: measuring a block may take long. */
+function addPlace(
+  difference: Difference,
+  prompt: MeasuredPrompt,
+  base: PromptBase,
+  place: Place,
+  limit: number,
+): void {
   const { before, after, baseBefore, baseAfter } = place;
   let isRead = false;
   difference.tokens += PER_MESSAGE + PER_BLOCK;
@@ -141,6 +154,7 @@ function addPlace(difference: Difference, prompt: MeasuredPrompt, base: PromptBa
     difference.tokens += prompt.tokensOf(i) + PER_BLOCK + (block.opensMessage ? PER_MESSAGE : 0);
     if (block.kind !== 'notice') isRead = true;
     noteKind(difference, block.kind);
+    if (difference.tokens >= limit) return;
   }
   for (let j = baseBefore + 1; j < baseAfter; j++) {
     const kind = BLOCK_KINDS[base.kinds[j] ?? 0] ?? 'option';

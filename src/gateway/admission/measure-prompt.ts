@@ -5,6 +5,7 @@ import type { PromptBlock, PromptBlocks, UnknownInput } from '../../wire/request
 import { sealOf } from '../../wire/request/seals.ts';
 import type { Prompt, WireRequest } from '../../wire/request/wire-request.ts';
 import type { RequestWire } from '../../wire/wire.ts';
+import type { RecentPrompts } from '../context/recent-prompts.ts';
 import type { PromptBases } from '../state/prompt-bases.ts';
 import type { Target } from '../state/resolver.ts';
 import type { MeasuredPrompt } from './edit-bound.ts';
@@ -18,6 +19,7 @@ interface Splittable {
   wire: RequestWire;
   request: WireRequest;
   exchange: { request: Pick<IncomingMessage, 'headers'> };
+  recentPrompts?: RecentPrompts | undefined;
 }
 
 /** The whole prompt in blocks; undefined if the provider adds to it what it stores. */
@@ -27,10 +29,12 @@ export function promptOf(context: Splittable): PromptBlocks | undefined {
 }
 
 /** The request's part of the prompt in blocks, as far as gw sends it unchanged. Split once for all stages. */
-export function blocksOf({ wire, request, exchange }: Splittable): PromptBlocks | undefined {
+export function blocksOf({ wire, request, exchange, recentPrompts }: Splittable): PromptBlocks | undefined {
   const { bytes } = request;
   if (request.split?.bytes !== bytes) {
-    const prompt = wire.blocksOf?.(request);
+    const earlier = recentPrompts?.find(bytes);
+    const prompt = wire.blocksOf?.(request, earlier);
+    if (prompt) recentPrompts?.keep(prompt, earlier);
     request.split = { bytes, blocks: prompt && withLightBetas(prompt, exchange.request.headers) };
   }
   return request.split.blocks;

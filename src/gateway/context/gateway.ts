@@ -31,6 +31,7 @@ import type { Tiers } from '../state/tiers.ts';
 import type { UpstreamPools } from '../state/upstream-pools.ts';
 import type { BudgetScopes, FindProject, HasBudget } from './accounts.ts';
 import type { InputCounter } from './input-counter.ts';
+import type { RecentPrompts } from './recent-prompts.ts';
 
 /** What the stages of a request share. A function returns a value that can change while gw runs. */
 export interface Gateway {
@@ -59,6 +60,7 @@ export interface Gateway {
   queue: AdmissionQueue;
   bodies: BodyMemory;
   promptBases: PromptBases;
+  recentPrompts: RecentPrompts;
   continuedResponses: ContinuedResponses;
   accountSurcharges: AccountSurcharges;
   boundTrust: BoundTrust;

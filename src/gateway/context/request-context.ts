@@ -9,6 +9,7 @@ import type { AnswerWire, PassThroughWire, Wire } from '../../wire/wire.ts';
 import type { BudgetScopes, ProjectRef } from './accounts.ts';
 import type { ClientSession } from './client-session.ts';
 import type { Exchange } from './exchange.ts';
+import type { RecentPrompts } from './recent-prompts.ts';
 import type { TierChoice } from './tier-choice.ts';
 
 /** A request on its way through the stages. */
@@ -21,6 +22,8 @@ export interface RequestContext<W extends AnswerWire = Wire> {
   wire: W;
   request: WireRequest;
   options: ServiceOptions;
+  /** Undefined for requests that are not split. */
+  recentPrompts?: RecentPrompts | undefined;
   /** Undefined when routing doesn't need it. */
   conversation?: Conversation | undefined;
   /** Undefined when no tiers are configured for the model. */

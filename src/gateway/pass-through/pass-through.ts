@@ -29,7 +29,15 @@ import { checkObjects, refuseClosed } from './path-access.ts';
 /** What this stage uses of the gateway. */
 type IntakeParts = Pick<
   Gateway,
-  'clock' | 'settings' | 'authenticator' | 'keyRates' | 'findProject' | 'hasBudget' | 'attribution' | 'bodies'
+  | 'clock'
+  | 'settings'
+  | 'authenticator'
+  | 'keyRates'
+  | 'findProject'
+  | 'hasBudget'
+  | 'recentPrompts'
+  | 'attribution'
+  | 'bodies'
 >;
 
 /**

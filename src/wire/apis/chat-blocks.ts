@@ -95,7 +95,7 @@ const MESSAGE: KnownMembers = {
 
 function addMessages(reader: BlockReader, { start }: Member): void {
   const { bytes } = reader;
-  walkArray(bytes, start, (message) => {
+  reader.walkMessages(start, (message) => {
     const members: Member[] = [];
     const end = readMembers(bytes, message, members);
     addMessage(reader, { start: message, end }, members);

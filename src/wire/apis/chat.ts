@@ -96,7 +96,7 @@ export const chatWire: Wire = {
   form: 'chat',
   messagesOf: ({ members }) => members.find(({ key }) => key === 'messages'),
   unseenIn: (request) => findUnseen(request, CHAT_BLOCKS),
-  blocksOf: (request) => splitPrompt(request, CHAT_BLOCKS),
+  blocksOf: (request, earlier) => splitPrompt(request, CHAT_BLOCKS, earlier),
   promptOf: promptReader({
     read: new Set(['messages']),
     json: new Set(['tools', 'functions', 'response_format', 'prediction']),

@@ -111,7 +111,7 @@ function addSystem(reader: BlockReader, { start, end }: Member): void {
 }
 
 function addMessages(reader: BlockReader, { start }: Member): void {
-  walkArray(reader.bytes, start, (message) => addMessage(reader, message));
+  reader.walkMessages(start, (message) => addMessage(reader, message));
 }
 
 /** Returns the message's end. Its content is walked once, unless it stands before the role. */

@@ -78,7 +78,7 @@ export const messagesWire: Wire = {
   form: 'messages',
   messagesOf: ({ members }) => members.find(({ key }) => key === 'messages'),
   unseenIn: (request) => findUnseen(request, MESSAGE_BLOCKS),
-  blocksOf: (request) => splitPrompt(request, MESSAGE_BLOCKS),
+  blocksOf: (request, earlier) => splitPrompt(request, MESSAGE_BLOCKS, earlier),
   promptOf: promptReader({
     read: new Set(['messages', 'system']),
     json: new Set(['tools', 'output_config', 'output_format']),

@@ -44,7 +44,7 @@ function addInput(reader: BlockReader, { start, end }: Member): void {
     reader.add({ kind: 'user', role: 'user', start, end });
     return;
   }
-  walkArray(bytes, start, (item) => {
+  reader.walkMessages(start, (item) => {
     const members: Member[] = [];
     const itemEnd = readMembers(bytes, item, members);
     reader.openMessage();

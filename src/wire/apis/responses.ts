@@ -90,7 +90,7 @@ export const responsesWire: Wire = {
   messagesOf: ({ bytes, members }) =>
     members.find(({ key, start }) => key === 'input' && bytes[start] === OPEN_BRACKET),
   unseenIn: (request) => findUnseen(request, RESPONSE_BLOCKS),
-  blocksOf: (request) => splitPrompt(request, RESPONSE_BLOCKS),
+  blocksOf: (request, earlier) => splitPrompt(request, RESPONSE_BLOCKS, earlier),
   promptOf: promptReader({
     read: new Set(['input', 'instructions']),
     json: new Set(['tools', 'text']),

@@ -60,6 +60,24 @@ export interface PromptBlocks {
   key: string;
   /** The provider renders the reasoning of the prompt in full. If not, a later request may bring it back. */
   keepsReasoning: boolean;
+  /** Undefined for a prompt whose only message is a text. */
+  messages: SplitMessages | undefined;
+}
+
+/** Where each message ends, so that a prompt with the same beginning can take over its blocks. */
+export interface SplitMessages {
+  /** The place of their first block. */
+  firstBlock: number;
+  /** The end of each message, and how many blocks the messages have up to there. */
+  ends: number[];
+  blocks: number[];
+}
+
+/** A prompt that begins with the same bytes as another one. */
+export interface EarlierPrompt {
+  prompt: PromptBlocks;
+  /** How many bytes are the same. */
+  shared: number;
 }
 
 /** Input whose size the bytes of its request don't bound. */

@@ -1,7 +1,16 @@
 import { createHash, hash } from 'node:crypto';
 import { removeMember } from '../../json/edit.ts';
 import { JsonSyntaxError, type Member, readValue } from '../../json/scan.ts';
-import type { BlockKind, BlockRole, PromptBlock, PromptBlocks, UnknownInput } from './prompt-block.ts';
+import { walkArray, walkRest } from '../../json/walk.ts';
+import type {
+  BlockKind,
+  BlockRole,
+  EarlierPrompt,
+  PromptBlock,
+  PromptBlocks,
+  SplitMessages,
+  UnknownInput,
+} from './prompt-block.ts';
 import type { WireRequest } from './wire-request.ts';
 
 /** Something that gw doesn't know, or whose size its bytes don't bound. The message names it: `a "file_search_call" item`. */
@@ -56,8 +65,15 @@ const SELF_CONTAINED: ReadonlySet<string> = new Set([
 /** More blocks than any agent sends: comparing them would take long. */
 const MAX_BLOCKS = 2_000;
 
-/** Splits a request into blocks; undefined if it has input whose size the bytes don't bound. */
-export function splitPrompt(request: WireRequest, shape: BlockShape): PromptBlocks | undefined {
+/**
+ * Splits a request into blocks; undefined if it has input whose size the bytes don't bound. The messages that `earlier`
+ * begins with as well are not read again.
+ */
+export function splitPrompt(
+  request: WireRequest,
+  shape: BlockShape,
+  earlier?: EarlierPrompt,
+): PromptBlocks | undefined {
   const { nonText, serverTools } = request;
   const { context, onlyStored } = nonText;
   const onlySearches = serverTools?.onlySearches === true;
@@ -65,7 +81,7 @@ export function splitPrompt(request: WireRequest, shape: BlockShape): PromptBloc
   const hasTools = serverTools !== undefined && !onlySearches;
   if (hasTools || isUnbounded || request.surcharges?.unknown !== undefined) return undefined;
   try {
-    return readBlocks(request, shape);
+    return readBlocks(request, shape, earlier);
   } catch (error) {
     if (error instanceof UnboundedInput || error instanceof JsonSyntaxError) return undefined;
     throw error;
@@ -108,9 +124,9 @@ function readShapes(
   }
 }
 
-function readBlocks(request: WireRequest, shape: BlockShape): PromptBlocks {
+function readBlocks(request: WireRequest, shape: BlockShape, earlier?: EarlierPrompt): PromptBlocks {
   const { bytes, members } = request;
-  const reader = new BlockReader(bytes, true);
+  const reader = new BlockReader(bytes, true, earlier);
   const key = createHash('sha256');
   const seen = new Set<string>();
   let previous: string | undefined;
@@ -132,6 +148,7 @@ function readBlocks(request: WireRequest, shape: BlockShape): PromptBlocks {
     previous,
     key: key.digest('base64').slice(0, ID_LENGTH),
     keepsReasoning: shape.keepsReasoning?.(blocks, request) ?? true,
+    messages: reader.messages,
   };
 }
 
@@ -179,13 +196,55 @@ export class BlockReader {
   isComparable = true;
   /** Something of a known shape whose size its bytes don't bound. */
   unseen: string | undefined;
+  messages: SplitMessages | undefined;
   readonly #keeps: boolean;
+  readonly #earlier: EarlierPrompt | undefined;
   #opensMessage = false;
 
   /** `keeps`: the blocks are wanted, not only whether all shapes are known. */
-  constructor(bytes: Buffer, keeps: boolean) {
+  constructor(bytes: Buffer, keeps: boolean, earlier?: EarlierPrompt) {
     this.bytes = bytes;
     this.#keeps = keeps;
+    this.#earlier = earlier;
+  }
+
+  /** Walks the messages from the array's start; `visit` opens each, adds its blocks and returns its end. */
+  walkMessages(start: number, visit: (messageStart: number) => number): void {
+    if (!this.#keeps) {
+      walkArray(this.bytes, start, visit);
+      return;
+    }
+    const messages: SplitMessages = { firstBlock: this.blocks.length, ends: [], blocks: [] };
+    const visitAndNote = (messageStart: number) => {
+      const end = visit(messageStart);
+      messages.ends.push(end);
+      messages.blocks.push(this.blocks.length - messages.firstBlock);
+      return end;
+    };
+    const taken = this.#takeEarlier(messages);
+    if (taken === undefined) walkArray(this.bytes, start, visitAndNote);
+    else walkRest(this.bytes, taken, visitAndNote);
+    this.messages = messages;
+  }
+
+  /** Takes over the messages that the earlier prompt has at the same place. Returns their end; undefined without any. */
+  #takeEarlier(messages: SplitMessages): number | undefined {
+    const { prompt, shared } = this.#earlier ?? { shared: 0 };
+    const known = prompt?.messages;
+    if (!known) return undefined;
+    // Where this message ends, the other one has the same bytes up to there.
+    let count = known.ends.length;
+    while (count > 0 && (known.ends[count - 1] ?? 0) > shared) count--;
+    if (count === 0) return undefined;
+    const blocks = known.blocks[count - 1] ?? 0;
+    if (this.blocks.length + blocks > MAX_BLOCKS) throw new UnboundedInput('so many blocks');
+    messages.ends = known.ends.slice(0, count);
+    messages.blocks = known.blocks.slice(0, count);
+    for (let i = 0; i < blocks; i++) {
+      const block = prompt?.blocks[known.firstBlock + i];
+      if (block) this.blocks.push(block);
+    }
+    return known.ends[count - 1];
   }
 
   /** The next block opens a message. */

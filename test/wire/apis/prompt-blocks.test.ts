@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { createRecentPrompts } from '../../../src/gateway/context/recent-prompts.ts';
 import { chatWire } from '../../../src/wire/apis/chat.ts';
 import { messagesWire } from '../../../src/wire/apis/messages.ts';
 import { compactWire, responsesWire } from '../../../src/wire/apis/responses.ts';
@@ -290,4 +292,110 @@ describe('blocks of responses', () => {
   test('are none for a compaction', () => {
     expect(split(compactWire, { max_tokens: undefined, input: 'a' })).toBeUndefined();
   });
+});
+
+describe('the blocks of a prompt whose beginning was split before', () => {
+  const content = fc.stringMatching(/^[ab"\\]{0,6}$/);
+  const message = fc.record({
+    role: fc.constantFrom('user', 'assistant'),
+    content: fc.oneof(
+      content,
+      fc.array(
+        content.map((value) => text(value)),
+        { maxLength: 3 },
+      ),
+    ),
+  });
+  type Message = { role: string; content: string | object[] };
+  const FILL = { system: 'x'.repeat(16 * 1024) };
+  const APIS: [string, Wire, (messages: Message[]) => object][] = [
+    ['messages', messagesWire, (messages) => ({ ...FILL, messages })],
+    ['chat', chatWire, (messages) => ({ user: FILL.system, messages })],
+    [
+      'responses',
+      responsesWire,
+      (messages) => ({
+        instructions: FILL.system,
+        input: messages.map(({ role, content: value }) =>
+          typeof value === 'string'
+            ? { role, content: value }
+            : { role, content: value.map((part) => ({ ...part, type: 'input_text' })) },
+        ),
+      }),
+    ],
+  ];
+
+  test.each(APIS)('of %s are those of the whole prompt, wherever the two part', (_, wire, bodyOf) => {
+    let taken = 0;
+    const parse = (messages: Message[], indent: number) =>
+      wire.parse(
+        Buffer.from(JSON.stringify({ model: 'm', max_tokens: 5, ...bodyOf(messages) }, null, indent)),
+      );
+    const any = fc.array(message, { maxLength: 6 });
+    const some = fc.array(message, { minLength: 1, maxLength: 6 });
+    fc.assert(
+      fc.property(any, some, some, fc.constantFrom(0, 1), (common, before, after, indent) => {
+        const recent = createRecentPrompts();
+        const first = wire.blocksOf?.(parse([...common, ...before], indent));
+        if (!first) throw new Error('it was not split');
+        recent.keep(first, undefined);
+        const request = parse([...common, ...after], indent);
+        const earlier = recent.find(request.bytes);
+        const whole = wire.blocksOf?.(request);
+        const second = wire.blocksOf?.(request, earlier);
+        expect({ ...second, bytes: 0 }).toEqual({ ...whole, bytes: 0 });
+        taken += second?.blocks.filter((block) => first.blocks.includes(block)).length ?? 0;
+      }),
+      { numRuns: 300, seed: 5 },
+    );
+    expect(taken).toBeGreaterThan(500);
+  });
+});
+
+test.each([
+  ['Hi', 'Hi there'],
+  [{ content: 'Hi' }, { content: 'Hi', name: 'Ann' }],
+  [
+    { content: 'Hi', name: 'Ann' },
+    { content: 'Hi', name: 'Anna' },
+  ],
+  [{ content: [text('Hi')] }, { content: [text('Hi'), text('there')] }],
+])('a message that ends elsewhere is another one: %j, then %j', (before, after) => {
+  const requestOf = (message: string | object) => {
+    const asked = typeof message === 'string' ? { content: message } : message;
+    const messages = [{ role: 'user', ...asked }];
+    return chatWire.parse(Buffer.from(JSON.stringify({ user: 'x'.repeat(20_000), model: 'm', messages })));
+  };
+  const prompt = chatWire.blocksOf?.(requestOf(before));
+  const request = requestOf(after);
+  if (!prompt) throw new Error('it was not split');
+  const recent = createRecentPrompts();
+  recent.keep(prompt, undefined);
+  const earlier = recent.find(request.bytes);
+  expect(earlier).toBeDefined();
+  expect(chatWire.blocksOf?.(request, earlier)?.blocks).toEqual(chatWire.blocksOf?.(request)?.blocks);
+});
+
+test('recent prompts are found by what they share most with, and the oldest are forgotten', () => {
+  const promptOf = (name: string, length: number) => {
+    const body = { system: name.repeat(20_000), messages: [{ role: 'user', content: 'm'.repeat(length) }] };
+    const prompt = split(messagesWire, body);
+    if (!prompt) throw new Error('it was not split');
+    return prompt;
+  };
+  const recent = createRecentPrompts();
+  const a = promptOf('a', 10);
+  const b = promptOf('b', 10);
+  for (const prompt of [a, b]) recent.keep(prompt, undefined);
+  const longer = promptOf('a', 50_000);
+  const found = recent.find(longer.bytes);
+  expect(found?.prompt).toBe(a);
+  expect(longer.bytes.subarray(0, found?.shared).equals(a.bytes.subarray(0, found?.shared))).toBe(true);
+  expect(longer.bytes[found?.shared ?? 0]).not.toBe(a.bytes[found?.shared ?? 0]);
+  expect(recent.find(Buffer.alloc(100_000))).toBeUndefined();
+  recent.keep(longer, found);
+  // The turn takes the place of the one before.
+  expect(recent.find(a.bytes)?.prompt).toBe(longer);
+  for (let i = 0; i < 5; i++) recent.keep(promptOf(`${i}`, 1_900_000), undefined);
+  expect(recent.find(b.bytes)).toBeUndefined();
 });
