@@ -49,7 +49,7 @@ const STUCK_COLD_MS = 30_000;
 const IDLE_MS = 10 * 60_000;
 
 interface Waiting {
-  request: CompressRequest & { bytes: Uint8Array<ArrayBuffer> };
+  request: CompressRequest;
   /** Of its conversation, for `decisions`. */
   key: string;
   limitMs: number;
@@ -82,7 +82,7 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
         warn(`the optimizer was stuck on a prompt of ${length} bytes and is started anew`);
         void calls.restart();
       });
-      await calls.call(request, [buffer]).then(resolve, reject);
+      await calls.call(request, buffer instanceof SharedArrayBuffer ? [] : [buffer]).then(resolve, reject);
       cancel();
     }
     busy = false;
@@ -102,8 +102,9 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
     key: string,
     limitMs: number,
   ): Promise<CompressedRequest | undefined> {
-    // A copy, because transferring a view transfers its whole ArrayBuffer.
-    const bytes = new Uint8Array(request.bytes);
+    // A copy of what is not shared, because transferring a view transfers its whole ArrayBuffer.
+    const { bytes: given } = request;
+    const bytes = given.buffer instanceof SharedArrayBuffer ? given : new Uint8Array(given);
     return new Promise((resolve, reject) => {
       const call: Waiting = {
         request: { ...request, bytes },

@@ -73,7 +73,7 @@ function readBytes(request: IncomingMessage, limits: BodyLimits, response?: Serv
       else if (chunks) chunks.push(chunk);
       else chunks = [first, chunk];
     });
-    request.on('end', () => resolve(chunks ? Buffer.concat(chunks, size) : (first ?? Buffer.alloc(0))));
+    request.on('end', () => resolve(chunks ? joined(chunks, size) : (first ?? Buffer.alloc(0))));
     // Not `complete`: a connection that is destroyed with the whole body unread emits no `end`.
     const onClose = () => {
       if (!request.readableEnded) reject(new ClientGone());
@@ -83,6 +83,14 @@ function readBytes(request: IncomingMessage, limits: BodyLimits, response?: Serv
     request.on('error', onClose);
     request.on('close', onClose);
   });
+}
+
+/** The chunks as one buffer of shared memory, which the optimizer's thread can read without a copy. */
+function joined(chunks: readonly Buffer[], size: number): Buffer {
+  const bytes = Buffer.from(new SharedArrayBuffer(size));
+  let end = 0;
+  for (const chunk of chunks) end += chunk.copy(bytes, end);
+  return bytes;
 }
 
 function checkType(request: IncomingMessage): void {
