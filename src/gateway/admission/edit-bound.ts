@@ -9,6 +9,8 @@ export interface MeasuredPrompt {
   numbers: Int32Array;
   /** Tokens of a block that the provider hasn't counted yet; each is asked for only where it is needed. */
   tokensOf(at: number): number;
+  /** What a run of blocks has at the least by `tokensOf`; quick. `to` is exclusive. */
+  leastTokens(from: number, to: number): number;
   /** Tokens of the definitions that a reference to a tool stands for. */
   definitionTokens(name: string): number;
   /** Tokens of one image. */
@@ -137,7 +139,7 @@ interface Place {
   baseAfter: number;
 }
 
-/** Ends early as soon as the difference reaches `limit`: measuring a block may take long. */
+/** Measures no block where the difference surely reaches `limit`: that may take long. */
 function addPlace(
   difference: Difference,
   prompt: MeasuredPrompt,
@@ -148,13 +150,17 @@ function addPlace(
   const { before, after, baseBefore, baseAfter } = place;
   let isRead = false;
   difference.tokens += PER_MESSAGE + PER_BLOCK;
+  const least = difference.tokens + prompt.leastTokens(before + 1, after);
+  if (least >= limit) {
+    difference.tokens = least;
+    return;
+  }
   for (let i = before + 1; i < after; i++) {
     const block = prompt.blocks[i];
     if (!block) continue;
     difference.tokens += prompt.tokensOf(i) + PER_BLOCK + (block.opensMessage ? PER_MESSAGE : 0);
     if (block.kind !== 'notice') isRead = true;
     noteKind(difference, block.kind);
-    if (difference.tokens >= limit) return;
   }
   for (let j = baseBefore + 1; j < baseAfter; j++) {
     const kind = BLOCK_KINDS[base.kinds[j] ?? 0] ?? 'option';

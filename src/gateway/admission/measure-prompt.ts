@@ -84,6 +84,10 @@ export function measurePrompt(
   const perImage = hasImages ? imageTokens(target.model, bytes) : 0;
   const rewrites = rewritesJson(target);
   const known = new Float64Array(blocks.length).fill(-1);
+  const sums = new Float64Array(blocks.length + 1);
+  blocks.forEach((block, i) => {
+    sums[i + 1] = (sums[i] ?? 0) + leastTokens(block);
+  });
   function tokensOf(at: number): number {
     const before = known[at] ?? -1;
     if (before >= 0) return before;
@@ -96,10 +100,15 @@ export function measurePrompt(
     blocks,
     numbers: bases.numbersOf(blocks),
     tokensOf,
+    leastTokens: (from, to) => (sums[to] ?? 0) - (sums[from] ?? 0),
     definitionTokens: (name) => definitionTokens(blocks, name, tokensOf),
     imageTokens: perImage,
   };
 }
+
+/** Sealed reasoning may have fewer tokens than bytes. */
+const leastTokens = ({ kind, start, end, without, inline }: PromptBlock): number =>
+  kind === 'reasoning' ? 0 : end - start - without - inline;
 
 /** Tokens of a block that the provider hasn't counted yet: its bytes, and what these can grow to. */
 function blockTokens(

@@ -40,6 +40,9 @@ function underBound(provider: Provider, script: readonly Step[], variant: Varian
     const scope = { model: MODEL, key: prompt.key };
     const measured = measurePrompt(prompt, target, bases);
     const found = editBound(variant.measure?.(measured) ?? measured, bases.find(scope))?.tokens;
+    // What isn't measured, as it can't be the least, changes no bound.
+    if (!variant.measure)
+      expect(editBound({ ...measured, leastTokens: () => 0 }, bases.find(scope))?.tokens).toBe(found);
     const bound = variant.bound && last ? variant.bound(parsed.bytes.length, last) : found;
     const tokens = trueTokens(provider, session, request);
     if (bound !== undefined) bounded++;
