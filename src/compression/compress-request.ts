@@ -4,7 +4,8 @@ import type { Level } from './conversation/compress.ts';
 import { ConversationCache } from './conversation/conversation-cache.ts';
 import { textsOf } from './prompt/message.ts';
 import type { Place } from './turns/turn.ts';
-import { conversationOf, type Form, readTurns } from './turns/turns.ts';
+import { TurnCache } from './turns/turn-cache.ts';
+import { conversationOf, type Form } from './turns/turns.ts';
 
 export interface CompressRequest {
   /** The conversation as a JSON array. A Uint8Array, because a Buffer does not survive postMessage. */
@@ -30,22 +31,29 @@ export interface Saving {
   tokensBehind: number;
 }
 
+/** What is kept of conversations between their requests. */
+export interface CompressionCaches {
+  turns: TurnCache;
+  conversations: ConversationCache;
+}
+
 /**
  * Compresses a request's conversation by edits of single strings; all other bytes stay. Throws if the conversation
  * is ambiguous; the caller then sends the original.
  */
 export function compressRequest(
   request: CompressRequest,
-  cache = new ConversationCache(0),
+  caches: CompressionCaches = { turns: new TurnCache(0), conversations: new ConversationCache(0) },
 ): CompressedRequest {
   const { form, level } = request;
   const bytes = Buffer.from(request.bytes.buffer, request.bytes.byteOffset, request.bytes.length);
-  const turns = readTurns(JSON.parse(bytes.toString()), form);
-  const { steps } = cache.compress(
+  const read = caches.turns.read(bytes, form);
+  const turns = read.turns.flat();
+  const { steps } = caches.conversations.compress(
     turns.map(({ message }) => message),
     level,
   );
-  const find = createFinder(bytes);
+  const find = createFinder(bytes, read.items);
   const edits: Edit[] = [];
   const savings: Saving[] = [];
   let originalTokens = 0;
@@ -76,9 +84,12 @@ interface Range {
   end: number;
 }
 
-/** Returns a lookup from a path to the byte range of its value. It throws if a key on the path is duplicated. */
-function createFinder(bytes: Buffer): (place: Place) => Range {
-  const arrays = new Map<number, Range[]>();
+/**
+ * Returns a lookup from a path to the byte range of its value; `items` are those of the conversation. It throws if a key on
+ * the path is duplicated.
+ */
+function createFinder(bytes: Buffer, items: Range[]): (place: Place) => Range {
+  const arrays = new Map<number, Range[]>([[0, items]]);
   const objects = new Map<number, Member[]>();
   return (place) => {
     let range: Range = { start: 0, end: bytes.length };

@@ -1,8 +1,9 @@
 import { answerCalls } from '../worker-calls.ts';
 import { type CompressRequest, compressRequest } from './compress-request.ts';
 import { ConversationCache } from './conversation/conversation-cache.ts';
+import { TurnCache } from './turns/turn-cache.ts';
 
-const cache = new ConversationCache();
+const caches = { turns: new TurnCache(), conversations: new ConversationCache() };
 
 /** The worker thread of `createCompressor`. */
-answerCalls((request: CompressRequest) => compressRequest(request, cache));
+answerCalls((request: CompressRequest) => compressRequest(request, caches));

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { compressRequest } from '../../src/compression/compress-request.ts';
+import { ConversationCache } from '../../src/compression/conversation/conversation-cache.ts';
+import { TurnCache } from '../../src/compression/turns/turn-cache.ts';
 import type { Form } from '../../src/compression/turns/turns.ts';
 import { applyEdits } from '../../src/json/edit.ts';
 import { PROPERTY_TIMEOUT_MS, runs } from '../support/simulator.ts';
@@ -197,3 +199,31 @@ test(
   },
   PROPERTY_TIMEOUT_MS,
 );
+
+test.each(FORMS)('what is kept of earlier turns changes nothing in a conversation of %s', (form) => {
+  const known = (JSON.parse(CONVERSATIONS[form]) as object[]).map((item) => JSON.stringify(item));
+  // Numbers and words, since what a place begins with may go on there.
+  const item = fc.constantFrom(...known, '1', '12', '1.5', '"a"', '"ab"', '{}', '[[1]]', 'null');
+  const turn = fc.record({
+    keep: fc.double({ min: 0, max: 1, noNaN: true }),
+    added: fc.array(item, { minLength: 1, maxLength: 4 }),
+    space: fc.constantFrom('', ' '),
+  });
+  fc.assert(
+    fc.property(
+      fc.array(turn, { minLength: 2, maxLength: 8 }),
+      fc.constantFrom(3_000, 8_000_000),
+      (turns, size) => {
+        const caches = { turns: new TurnCache(size), conversations: new ConversationCache() };
+        let items: string[] = [];
+        for (const { keep, added, space } of turns) {
+          items = [...items.slice(0, Math.round(items.length * keep)), ...added];
+          const bytes = Buffer.from(`[${space}${items.join(`,${space}`)}]`);
+          const request = { bytes, form, level: 'safe' } as const;
+          expect(compressRequest(request, caches)).toEqual(compressRequest(request));
+        }
+      },
+    ),
+    runs(0.05),
+  );
+});

@@ -3,7 +3,7 @@ import type { Level } from '../../compression/conversation/compress.ts';
 import { Conversation, type Step } from '../../compression/conversation/conversation.ts';
 import { estimateTokens } from '../../compression/prompt/estimate.ts';
 import { roleOf, textsOf } from '../../compression/prompt/message.ts';
-import { readTurns } from '../../compression/turns/turns.ts';
+import { readItem } from '../../compression/turns/turns.ts';
 import { applyEdits, moved } from '../../json/edit.ts';
 import { countTokens } from '../../tokens/count.ts';
 import { encodingOf } from '../../tokens/encoding.ts';
@@ -42,7 +42,7 @@ export function measure(
   const count = (text: string) => (encoding ? countTokens(text, encoding) : estimateTokens(text));
   const conversation = new Conversation(level);
   const outcomes = request.messages.flatMap((item, index) =>
-    readTurns([item], form).map(({ message }) => outcomeOf(index, conversation.add(message), count)),
+    readItem(item, 0, form).map(({ message }) => outcomeOf(index, conversation.add(message), count)),
   );
   const sum = (field: 'tokensBefore' | 'tokensAfter') =>
     outcomes.reduce((total, each) => total + each[field], 0);

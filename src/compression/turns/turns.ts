@@ -14,10 +14,9 @@ const READERS: Record<Form, (item: unknown, index: number) => Turn[]> = {
   responses: responsesTurns,
 };
 
-/** The turns of a conversation in order; unknown items have none. Throws if it is not an array. */
-export function readTurns(conversation: unknown, form: Form): Turn[] {
-  if (!Array.isArray(conversation)) throw new Error('the conversation is not an array');
-  return conversation.flatMap(READERS[form]);
+/** The turns of one item of a conversation; none if it is unknown. `index`: its place. */
+export function readItem(item: unknown, index: number, form: Form): Turn[] {
+  return READERS[form](item, index);
 }
 
 /** An id for a conversation, below 2^48: a hash of everything before its first answer. */

@@ -1,3 +1,4 @@
+import { sharedLength } from '../../json/shared-length.ts';
 import type { EarlierPrompt, PromptBlocks } from '../../wire/request/prompt-block.ts';
 
 /** The last prompts of the sessions that are at work: what a turn shares with the one before is not split again. */
@@ -46,20 +47,4 @@ export function createRecentPrompts(): RecentPrompts {
         drop(oldest);
     },
   };
-}
-
-/** How many bytes are compared at once. */
-const STEP = 64 * 1024;
-
-/** How many bytes two buffers begin with in common. */
-function sharedLength(a: Buffer, b: Buffer): number {
-  const length = Math.min(a.length, b.length);
-  let shared = 0;
-  for (let step = Math.min(STEP, length); step > 0; ) {
-    const end = Math.min(shared + step, length);
-    if (a.compare(b, shared, end, shared, end) !== 0) step = step === 1 ? 0 : Math.ceil(step / 2);
-    else if (end === length) return length;
-    else shared = end;
-  }
-  return shared;
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compress, type Level, type Message } from '../../../src/compression/conversation/compress.ts';
 import { ConversationCache } from '../../../src/compression/conversation/conversation-cache.ts';
-import { readTurns } from '../../../src/compression/turns/turns.ts';
+import { readItem } from '../../../src/compression/turns/turns.ts';
 import { PROPERTY_TIMEOUT_MS, runs } from '../../support/simulator.ts';
 
 const rows = (count: number) =>
@@ -68,7 +68,9 @@ test(
             const messages = [...before.slice(0, Math.round(before.length * keep)), ...added];
             conversations[which] = messages;
             // As a request brings them: equal, and not the same objects.
-            const read = readTurns(JSON.parse(JSON.stringify(messages)), 'chat').map((each) => each.message);
+            const read = (JSON.parse(JSON.stringify(messages)) as unknown[])
+              .flatMap((item, index) => readItem(item, index, 'chat'))
+              .map((each) => each.message);
             const { steps } = cache.compress(read, level);
             const alone = compress(read, { level });
             expect(steps.map(({ output }) => output)).toEqual(alone.messages);
