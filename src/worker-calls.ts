@@ -1,6 +1,7 @@
 import { parentPort, Worker } from 'node:worker_threads';
 import { type Clock, systemClock } from './clock.ts';
 import { messageOf } from './errors.ts';
+import { PACKAGE } from './version.ts';
 
 /** Calls to a worker thread, for work that would block the event loop for too long. */
 export interface WorkerCalls<Request, Answer> {
@@ -132,15 +133,22 @@ function replyTo<Answer>(id: number, answer: () => Answer): Reply<Answer> {
   }
 }
 
+/** The entries of the bundle that are threads; `build.ts` names their files. */
+export type BuiltWorker =
+  | 'attribution-worker'
+  | 'checkpoints-worker'
+  | 'compression-worker'
+  | 'tokens-worker'
+  | 'unzstd-worker';
+
 const YOUNG_GENERATION_MB = 8;
 
 /**
- * Starts a worker thread from the built file at `path`. In tests, which run the sources, the file comes from `dist`:
- * Node 20 can't run TypeScript, and vitest doesn't transform files in worker threads.
+ * Starts a worker thread from an entry of the bundle, in tests as well, which run the sources: Node 20 can't run
+ * TypeScript, and vitest doesn't transform files in worker threads.
  */
-export function startBuiltWorker(path: string): Worker {
-  const root = import.meta.url.endsWith('.ts') ? '../dist/' : './';
-  return new Worker(new URL(root + path, import.meta.url), {
+export function startBuiltWorker(name: BuiltWorker): Worker {
+  return new Worker(new URL(`dist/bundle/${name}.js`, PACKAGE), {
     // The process's own flags are not inherited: some, such as --input-type, prevent the worker from starting.
     execArgv: [],
     // A sixth of the default, which a thread with much garbage would fill. Saves 25 MB for 5 % more time.

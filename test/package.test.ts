@@ -18,14 +18,14 @@ test('the package has the program, its documents and nothing else, and stays sma
   const [pack] = JSON.parse(output) as [Pack];
   const paths = pack.files.map(({ path }) => path);
   const known =
-    /^(package\.json|README\.md|CHANGELOG\.md|LICENSE|bin\/gw|docs\/.+|dist\/(build\.json|.+\.js|(store|team\/postgres)\/.+\.(sql|json)))$/;
-  expect(paths.filter((path) => !known.test(path) || path === 'dist/build.js')).toEqual([]);
+    /^(package\.json|README\.md|CHANGELOG\.md|LICENSE|bin\/gw|docs\/.+|dist\/bundle\/([\w.-]+\.js|build\.json|(store\/migrations|team\/postgres)\/.+\.(sql|json)))$/;
+  expect(paths.filter((path) => !known.test(path))).toEqual([]);
   expect(paths).toEqual(
     expect.arrayContaining([
       'bin/gw',
-      'dist/cli/main.js',
-      'dist/build.json',
-      'dist/team/postgres/rights.sql',
+      'dist/bundle/main.js',
+      'dist/bundle/build.json',
+      'dist/bundle/team/postgres/rights.sql',
       'LICENSE',
     ]),
   );

@@ -117,5 +117,5 @@ export function createAttribution({ enabled, clock, ...options }: AttributionOpt
 }
 
 function startAttributionWorker(): Worker {
-  return startBuiltWorker('attribution/worker.js');
+  return startBuiltWorker('attribution-worker');
 }

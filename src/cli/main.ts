@@ -1,10 +1,8 @@
 import { fileURLToPath } from 'node:url';
-import { VERSION } from '../version.ts';
+import { PACKAGE, VERSION } from '../version.ts';
 import { processContext } from './context.ts';
 import { EXIT } from './exit.ts';
 import { runCli } from './run-cli.ts';
-
-const ROOT = new URL('../../', import.meta.url);
 
 /** Runs gw for this process's arguments, streams and environment, and sets its exit code. */
 export async function main(): Promise<void> {
@@ -16,6 +14,6 @@ export async function main(): Promise<void> {
   });
   // The work is done even if the message cannot be written.
   process.stderr.on('error', () => {});
-  const context = processContext({ program: fileURLToPath(new URL('bin/gw', ROOT)), version: VERSION });
+  const context = processContext({ program: fileURLToPath(new URL('bin/gw', PACKAGE)), version: VERSION });
   process.exitCode = await runCli(process.argv.slice(2), context);
 }

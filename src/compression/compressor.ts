@@ -156,5 +156,5 @@ export function createCompressor(options: CompressorOptions = {}): Compressor {
 }
 
 function startOptimizer(): Worker {
-  return startBuiltWorker('compression/worker.js');
+  return startBuiltWorker('compression-worker');
 }

@@ -60,5 +60,5 @@ export function createTokenCounter(options: TokenCounterOptions = {}): TokenCoun
 }
 
 export function startTokenWorker(): Worker {
-  return startBuiltWorker('tokens/worker.js');
+  return startBuiltWorker('tokens-worker');
 }

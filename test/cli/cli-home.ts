@@ -19,7 +19,7 @@ import { tmpHome } from '../support/tmp-home.ts';
 import { createVirtualClock, type VirtualClock } from '../support/virtual-clock.ts';
 
 const PROGRAM = fileURLToPath(new URL('../../bin/gw', import.meta.url));
-const BUILT = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
+const BUILT = fileURLToPath(new URL('../../dist/bundle/main.js', import.meta.url));
 
 export interface Result {
   code: number;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
 const GW = join(import.meta.dirname, '../../bin/gw');
-const BUILT = join(import.meta.dirname, '../../dist/cli/main.js');
+const BUILT = join(import.meta.dirname, '../../dist/bundle/main.js');
 
 /** A daemon in a process of its own. */
 export interface SpawnedDaemon {

@@ -7,12 +7,12 @@ import { systemClock } from '../../src/clock.ts';
 import { countTokens } from '../../src/tokens/count.ts';
 import { createTokenCounter, startTokenWorker, type TokenCounter } from '../../src/tokens/counter.ts';
 
-const BUILT = new URL('../../dist/tokens/', import.meta.url);
+const BUILT = new URL('../../dist/bundle/', import.meta.url);
 const LONG = 'a'.repeat(2_000_000);
 
 beforeAll(() => {
-  if (!existsSync(new URL('worker.js', BUILT)))
-    throw new Error('there is no dist/tokens/worker.js: npm run build');
+  if (!existsSync(new URL('tokens-worker.js', BUILT)))
+    throw new Error('there is no dist/bundle/tokens-worker.js: npm run build');
 });
 
 let counter: TokenCounter;
@@ -149,7 +149,7 @@ describe('createTokenCounter()', () => {
 
   it('works as built, and its idle worker lets the process end', () => {
     createObservedCounter();
-    const script = `import { createTokenCounter } from ${JSON.stringify(new URL('counter.js', BUILT).href)};
+    const script = `import { createTokenCounter } from ${JSON.stringify(new URL('../tokens/counter.js', BUILT).href)};
       console.log(await createTokenCounter().count(['a b c'], 'o200k_base'));`;
     const output = execFileSync(process.execPath, ['--input-type=module', '--eval', script], {
       timeout: 30_000,

@@ -19,7 +19,7 @@ const MAX_MS = 10_000;
 /** One thread for the process: it starts with the first body and ends when it has been idle for a minute. */
 const calls = createWorkerCalls<UnzstdRequest, UnzstdAnswer>({
   name: 'zstd decoder',
-  startWorker: () => startBuiltWorker('gateway/intake/unzstd-worker.js'),
+  startWorker: () => startBuiltWorker('unzstd-worker'),
 });
 let last: Promise<unknown> = Promise.resolve();
 

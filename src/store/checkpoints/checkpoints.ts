@@ -108,5 +108,5 @@ export function createCheckpoints(options: CheckpointsOptions): Checkpoints {
 }
 
 function startCheckpointer(): Worker {
-  return startBuiltWorker('store/checkpoints/worker.js');
+  return startBuiltWorker('checkpoints-worker');
 }

@@ -1,11 +1,12 @@
 import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { GwError } from '../../errors.ts';
+import { FILES } from '../../version.ts';
 import { isLockFree } from './lock.ts';
 
-const FOLDER = join(dirname(fileURLToPath(import.meta.url)), '..', 'migrations');
+const FOLDER = fileURLToPath(new URL('store/migrations', FILES));
 
 interface Journal {
   entries: { idx: number; tag: string }[];

@@ -1,8 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
+import { FILES } from '../../version.ts';
 
-const FOLDER = new URL('.', import.meta.url);
+const FOLDER = new URL('team/postgres/', FILES);
 
-/** The SQL of a file beside this one, for a schema of any name. */
+/** The SQL of a file of this folder, for a schema of any name. */
 export function sqlOf(file: string, schema: string): string {
   const text = readFileSync(new URL(file, FOLDER), 'utf8');
   return text.replaceAll('gw_team', schema);

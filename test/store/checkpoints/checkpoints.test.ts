@@ -15,8 +15,8 @@ import { createSetClock, fileDatabase } from '../../support/simulator.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
 
 beforeAll(() => {
-  if (!existsSync(new URL('../../../dist/store/checkpoints/worker.js', import.meta.url)))
-    throw new Error('there is no dist/store/checkpoints/worker.js: npm run build');
+  if (!existsSync(new URL('../../../dist/bundle/checkpoints-worker.js', import.meta.url)))
+    throw new Error('there is no dist/bundle/checkpoints-worker.js: npm run build');
 });
 
 const PAGE = 4_096;
@@ -117,7 +117,7 @@ describe('createCheckpoints()', () => {
     const leftAtPauses: number[] = [];
     start({
       startWorker() {
-        const worker = startBuiltWorker('store/checkpoints/worker.js');
+        const worker = startBuiltWorker('checkpoints-worker');
         worker.on('message', () => answers++);
         return worker;
       },
