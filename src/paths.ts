@@ -17,6 +17,8 @@ export interface Paths {
   login: string;
   /** What `gw connect` wrote into the settings of agents, and what stood there before. */
   connections: string;
+  /** Prices that `gw prices update` has downloaded. */
+  prices: string;
   /** Locked exclusively by the running daemon. */
   lock: string;
   /** The running daemon's pid and address. May be outdated; `lock` decides whether it runs. */
@@ -38,6 +40,7 @@ export function resolvePaths(env: Environment, platform: NodeJS.Platform = proce
     cliKeys: join(home, 'cli-keys.json'),
     login: join(home, 'login.json'),
     connections: join(home, 'connections.json'),
+    prices: join(home, 'prices.json'),
     lock: join(home, 'daemon.lock'),
     daemonInfo: join(home, 'daemon.json'),
     log: join(home, 'gw.log'),

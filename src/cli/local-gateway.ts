@@ -47,7 +47,7 @@ function accessTo(context: Context, db: Db, polled: Db[]): GatewayAccess {
     async catalog() {
       const { catalogOf } = await import('../reading/known-prices.ts');
       const { listPrices } = await import('../store/accounts/prices.ts');
-      return catalogOf(await listPrices(db), now);
+      return catalogOf(await listPrices(db), context.paths.prices, now);
     },
     async standings(projectIds) {
       const { listBudgets } = await import('../store/budgets/budgets.ts');

@@ -1,5 +1,6 @@
 import { resolve } from 'node:path';
 import { isTimezone, systemTimezone } from '../calendar.ts';
+import { isLoopback } from '../loopback.ts';
 import { type NanoUsd, parseUsd } from '../money.ts';
 import { type HostNames, parseHostNames } from './host-names.ts';
 import { parseRetention, type Retention } from './retention.ts';
@@ -61,6 +62,7 @@ export interface Settings {
   'passthrough.unmetered': UnmeteredRule;
   'passthrough.subscriptions': SubscriptionRule;
   'passthrough.organization': OrganizationRule;
+  'prices.url': string;
   'retention.requests': Retention;
   attribution: Switch;
   'log.level': LogLevel;
@@ -143,6 +145,15 @@ function text(value: unknown): string {
 /** The absolute path of a file; empty for none. */
 function file(value: unknown): string {
   return value === '' ? '' : resolve(text(value));
+}
+
+/** An address that nobody on the way can answer for: https, or this machine. */
+function webAddress(value: unknown): string {
+  const written = text(value);
+  const url = URL.canParse(written) ? new URL(written) : undefined;
+  if (url && (url.protocol === 'https:' || (url.protocol === 'http:' && isLoopback(url.hostname))))
+    return url.href;
+  throw new SettingError(`${JSON.stringify(value)} is not an https:// address`);
 }
 
 function timezone(value: unknown): string {
@@ -316,6 +327,12 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     default: () => 'refuse',
     parse: oneOf(ORGANIZATION_RULES),
     about: "endpoints that manage a provider's organization, users, keys and bills: refuse or allow",
+  },
+  'prices.url': {
+    default: () =>
+      'https://raw.githubusercontent.com/pydantic/genai-prices/main/prices/new_data/v2/data.json',
+    parse: webAddress,
+    about: 'where gw prices update finds the price file of genai-prices',
   },
   'retention.requests': {
     default: () => parseRetention('90d'),

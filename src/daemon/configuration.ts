@@ -6,6 +6,7 @@ import { messageOf } from '../errors.ts';
 import type { BudgetScopes } from '../gateway/context/accounts.ts';
 import { type Catalog, createCatalog } from '../pricing/catalog.ts';
 import type { PriceOverride } from '../pricing/override.ts';
+import { readStoredPrices, type StoredPrices } from '../pricing/published/stored-prices.ts';
 import { buildRegistry, type Registry, type RegistryOptions } from '../providers/registry.ts';
 import { listPrices } from '../store/accounts/prices.ts';
 import { type ProjectCut, readProjectCuts } from '../store/accounts/projects.ts';
@@ -19,6 +20,8 @@ export interface Configuration {
   calendar: Calendar;
   registry: Registry;
   catalog: Catalog;
+  /** The prices that replace the packaged ones. */
+  storedPrices: StoredPrices | undefined;
   budgetScopes: BudgetScopes;
   /** The projects whose running requests were ever cut, and when. */
   projectCuts: ReadonlyMap<number, ProjectCut>;
@@ -27,6 +30,7 @@ export interface Configuration {
 
 export interface ConfigurationOptions extends LoadOptions {
   credentialsFile: string;
+  pricesFile: string;
   db: Db;
   sandbox: NonNullable<RegistryOptions['sandbox']>;
   now: () => number;
@@ -97,12 +101,19 @@ async function read(
   const { settings } = !isSound && previous ? previous : loaded;
   const problems = isSound ? [] : [...loaded.problems, 'gw keeps the settings that it had'];
   const registry = registryOf(options, settings, previous, problems);
+  const { stored: storedPrices, problem } = readStoredPrices(options.pricesFile, previous?.storedPrices);
+  if (problem) problems.push(problem);
   const sameZone = previous?.calendar.timezone === settings.timezone;
   return {
     settings,
     calendar: sameZone ? previous.calendar : createCalendar(settings.timezone),
     registry,
-    catalog: createCatalog({ overrides: await readOverrides(options.db), now: options.now }),
+    catalog: createCatalog({
+      overrides: await readOverrides(options.db),
+      published: storedPrices?.prices,
+      now: options.now,
+    }),
+    storedPrices,
     budgetScopes: {
       repos: projectsWithRepoBudgets(options.db),
       clients: projectsWithClientBudgets(options.db),

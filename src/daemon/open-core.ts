@@ -116,6 +116,7 @@ async function open(options: BootOptions, undo: (() => unknown)[]): Promise<Core
   const configuration = await createConfiguration({
     file: paths.config,
     credentialsFile: paths.credentials,
+    pricesFile: paths.prices,
     env,
     flags,
     db,

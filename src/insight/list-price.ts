@@ -3,6 +3,7 @@ import type { NanoUsd } from '../money.ts';
 import { createCatalog } from '../pricing/catalog.ts';
 import { costOf } from '../pricing/cost.ts';
 import type { PriceOverride } from '../pricing/override.ts';
+import { readStoredPrices } from '../pricing/published/stored-prices.ts';
 import { type KnownPrice, knownPrices } from '../reading/known-prices.ts';
 import type { PriceView } from '../reading/schemas.ts';
 
@@ -20,8 +21,11 @@ export type ListPrice = (call: Pick<LoggedCall, 'model' | 'usage' | 'at'>) => Pr
  * Prices the tokens of calls at the user's prices, else at the list price of the day. Logs don't say which provider an
  * address belongs to: it is the one that the model's name points to.
  */
-export function createListPrice(prices: readonly PriceView[]): ListPrice {
-  const catalog = createCatalog({ overrides: prices.map(overrideOf) });
+export function createListPrice(prices: readonly PriceView[], pricesFile: string): ListPrice {
+  const catalog = createCatalog({
+    overrides: prices.map(overrideOf),
+    published: readStoredPrices(pricesFile).stored?.prices,
+  });
   const found = new Map<string, KnownPrice | undefined>();
   const sellerOf = (model: string): KnownPrice | undefined => {
     if (!found.has(model)) found.set(model, knownPrices(model, { catalog, configured: [] })[0]);

@@ -1,5 +1,5 @@
 import { builtInCard } from './built-in.ts';
-import { findInLibrary } from './library.ts';
+import { findInLibrary, type PublishedPrices, setPrices } from './library.ts';
 import { pricesFromLibrary } from './library-prices.ts';
 import { withMakersTiers } from './makers-tiers.ts';
 import { indexOverrides, type PriceOverride } from './override.ts';
@@ -14,6 +14,8 @@ export interface Catalog {
 export interface CatalogOptions {
   /** The user's prices. To change them, create a new catalog, which is cheap. */
   overrides?: readonly PriceOverride[];
+  /** Prices that replace the packaged ones. */
+  published?: PublishedPrices | undefined;
   now?: () => number;
 }
 
@@ -28,8 +30,9 @@ interface Entry {
 const MAX_NAME_LENGTH = 256;
 const MAX_ENTRIES = 10_000;
 
-export function createCatalog({ overrides = [], now = Date.now }: CatalogOptions = {}): Catalog {
+export function createCatalog({ overrides = [], published, now = Date.now }: CatalogOptions = {}): Catalog {
   const findOverride = indexOverrides(overrides);
+  if (published) setPrices(published);
   const providers = new Map<string, Map<string, Entry>>();
   let entries = 0;
 
@@ -50,6 +53,7 @@ export function createCatalog({ overrides = [], now = Date.now }: CatalogOptions
       if (cached && atMs >= cached.fromMs && atMs < cached.untilMs) return cached.card;
       if (model.length > MAX_NAME_LENGTH) return undefined;
       const fixed = findOverride(providerName, model) ?? builtInCard(providerName, model);
+      if (!fixed) setPrices(published);
       const entry = fixed ? always(fixed) : libraryEntry(providerName, model, atMs);
       remember(providerName, model, entry);
       return entry.card;

@@ -1,4 +1,4 @@
-import { findInLibrary, type LibraryModel } from './library.ts';
+import { findInLibrary, type LibraryModel, pricesInUse } from './library.ts';
 
 export interface ModelLimits {
   /** Input and output together. */
@@ -45,6 +45,8 @@ const SANDBOX_LIMITS: ModelLimits = { contextTokens: 128_000, maxOutputTokens: 1
 /** By provider, then model: every request looks here, and a joined key would be built and hashed each time. */
 const cache = new Map<string, Map<string, ModelLimits | undefined>>();
 let entries = 0;
+/** The price data that the entries are of. */
+let source = pricesInUse();
 const MAX_CACHED = 10_000;
 const MAX_NAME_LENGTH = 256;
 
@@ -53,6 +55,7 @@ const MAX_NAME_LENGTH = 256;
  * bounds the output. Undefined for models that are not in the price data.
  */
 export function modelLimits(providerName: string, model: string): ModelLimits | undefined {
+  if (pricesInUse() !== source) forgetAll();
   const models = cache.get(providerName);
   const cached = models?.get(model);
   if (cached || models?.has(model)) return cached;
@@ -62,11 +65,15 @@ export function modelLimits(providerName: string, model: string): ModelLimits | 
   return limits;
 }
 
+/** Other prices come with other context windows. */
+function forgetAll(): void {
+  cache.clear();
+  entries = 0;
+  source = pricesInUse();
+}
+
 function remember(providerName: string, model: string, limits: ModelLimits | undefined): void {
-  if (entries >= MAX_CACHED) {
-    cache.clear();
-    entries = 0;
-  }
+  if (entries >= MAX_CACHED) forgetAll();
   const models = cache.get(providerName) ?? new Map<string, ModelLimits | undefined>();
   cache.set(providerName, models.set(model, limits));
   entries++;

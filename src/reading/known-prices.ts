@@ -1,5 +1,7 @@
 import { type Catalog, createCatalog } from '../pricing/catalog.ts';
+import type { PriceOverride } from '../pricing/override.ts';
 import type { PriceCard } from '../pricing/price-card.ts';
+import { readStoredPrices } from '../pricing/published/stored-prices.ts';
 import { PRESETS } from '../providers/presets.ts';
 import type { StoredPrice } from '../store/accounts/prices.ts';
 import { modelOf } from './price-name.ts';
@@ -29,10 +31,11 @@ export function knownPrices(name: string, { catalog, configured }: Source): Know
   });
 }
 
-/** The catalog of the user's own prices and the built-in ones. */
-export function catalogOf(overrides: readonly StoredPrice[], now: () => number): Catalog {
+/** The catalog of the user's own prices, and those that `pricesFile` has or the packaged ones. */
+export function catalogOf(overrides: readonly StoredPrice[], pricesFile: string, now: () => number): Catalog {
   return createCatalog({
-    overrides: overrides.map((price) => ({ ...price, provider: price.provider || null })),
+    overrides: overrides.map(overrideOf),
+    published: readStoredPrices(pricesFile).stored?.prices,
     now,
   });
 }
@@ -51,4 +54,9 @@ function candidates(model: string, configured: readonly string[]): string[] {
       ...configured.filter((name) => !PRESETS[name]?.local),
     ]),
   ];
+}
+
+/** A stored price as the catalog takes it. */
+export function overrideOf(price: StoredPrice): PriceOverride {
+  return { ...price, provider: price.provider || null };
 }

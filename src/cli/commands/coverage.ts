@@ -42,7 +42,7 @@ async function run(context: Context, name: string | undefined, { since, json }: 
     const from = parseSince(since, calendar, now);
     if (from > now) throw usageError(`--since ${since} is in the future`);
     const found = await compare(context, { agents, reader, from, now });
-    const priceOf = await listPriceOf(found, reader);
+    const priceOf = await listPriceOf(found, reader, context.paths.prices);
     const report = coverageReport(found, { from, to: now, priceOf });
     if (json) sayJson(context, report);
     else {
@@ -83,9 +83,9 @@ async function compare(context: Context, { agents, reader, from, now }: Span): P
 }
 
 /** Loads the table of prices only if there is something to price. */
-async function listPriceOf(found: readonly AgentCoverage[], reader: Reader) {
+async function listPriceOf(found: readonly AgentCoverage[], reader: Reader, pricesFile: string) {
   if (found.every(({ bypassed }) => bypassed.size === 0)) return () => undefined;
   const { createListPrice } = await import('../../insight/list-price.ts');
-  const priceOf = createListPrice(await reader.prices());
+  const priceOf = createListPrice(await reader.prices(), pricesFile);
   return (call: LoggedCall) => priceOf(call).nanoUsd;
 }

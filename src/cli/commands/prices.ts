@@ -6,6 +6,7 @@ import { type Context, note, say, sayJson } from '../context.ts';
 import { CliError, EXIT } from '../exit.ts';
 import { confirmLoss, type Unasked } from '../input/confirm.ts';
 import { feeText, perMillion, readFee, readPrice } from '../prices/read.ts';
+import type { UpdateOptions } from '../prices/update.ts';
 import { knownTable, nameOf, priceTable } from '../prices/view.ts';
 import { readSettings } from '../settings.ts';
 import { withAdmin, withReader } from '../with-gateway.ts';
@@ -38,6 +39,15 @@ export const prices: SetUp = (command, context) => {
     .description('remove a price that you set')
     .option('--yes', 'do not ask on a terminal')
     .action((model: string, options: Unasked) => remove(context, model, options));
+  command
+    .command('update')
+    .description('download newer prices of genai-prices, and show what they change before they are used')
+    .option('--yes', 'do not ask')
+    .option('--packaged', 'go back to the prices that came with gw')
+    .option('--json', 'print the changes as JSON; stores them with --yes only')
+    .action(async (options: UpdateOptions) =>
+      (await import('../prices/update.ts')).updatePrices(context, options),
+    );
 };
 
 async function list(context: Context, model: string | undefined, json = false): Promise<void> {

@@ -34,6 +34,9 @@ const SAMPLE_USAGE = { inputTokens: 1_000_000, outputTokens: 1_000_000, choices:
 /** Cost of the sample usage at list prices; undefined when no price is known. */
 function listPrice(context: Context, name: string): number | undefined {
   const configured = Object.keys(readSettings(context).settings.providers);
-  const [price] = knownPrices(name, { catalog: catalogOf([], context.clock.now), configured });
+  const [price] = knownPrices(name, {
+    catalog: catalogOf([], context.paths.prices, context.clock.now),
+    configured,
+  });
   return price && worstCase(SAMPLE_USAGE, price.card);
 }

@@ -54,7 +54,7 @@ export async function readSource(
     home: homeOf(context),
     files,
     now: context.clock.now(),
-    priceOf: createListPrice(await reader.prices()),
+    priceOf: createListPrice(await reader.prices(), context.paths.prices),
     repositoryOf,
     isForgotten: ({ sessionId, at }) => forgotten(sessionId, at),
   });

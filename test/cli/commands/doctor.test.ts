@@ -37,15 +37,21 @@ async function examine(cli: ReturnType<typeof cliHome>): Promise<{ code: number;
 describe('gw doctor', () => {
   test('warns of packaged prices that are more than 60 days old', () => {
     const daysLater = (days: number) =>
-      checkPrices({ clock: createVirtualClock(PACKAGED_PRICES.releasedAt + days * DAY_MS) });
+      checkPrices({
+        paths: cliHome().paths,
+        clock: createVirtualClock(PACKAGED_PRICES.releasedAt + days * DAY_MS),
+      });
     expect(daysLater(60)).toMatchObject({ name: 'prices', state: 'ok' });
     expect(daysLater(61)).toMatchObject({
       state: 'warning',
       message: expect.stringContaining('2026-09-23, 61 days ago'),
+      mend: 'gw prices update',
     });
   });
 
-  test('lists the prices of the locked version, whose date is recorded beside it', async () => {
+  test('lists the prices of the pinned version, whose date is recorded beside it', async () => {
+    const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
+    expect(dependencies['@pydantic/genai-prices']).toBe(PACKAGED_PRICES.version);
     const lock = JSON.parse(readFileSync('package-lock.json', 'utf8'));
     expect(lock.packages['node_modules/@pydantic/genai-prices'].version).toBe(PACKAGED_PRICES.version);
     const cli = realTimeHome();

@@ -1,0 +1,100 @@
+import type { Catalog } from '../catalog.ts';
+import { libraryModelNames, libraryProviders, type PublishedPrices, setPrices } from '../library.ts';
+import type { PriceCard, Prices } from '../price-card.ts';
+import { type Rate, rateAt } from '../rate.ts';
+
+/** A model whose price differs between two catalogs. Undefined: no price. */
+export interface PriceChange {
+  provider: string;
+  model: string;
+  before: PriceCard | undefined;
+  after: PriceCard | undefined;
+  /** `lower` if any of its prices is, whatever the others do: its holds may become too small. */
+  kind: 'new' | 'gone' | 'lower' | 'higher' | 'same';
+}
+
+/** Names of models by provider. */
+export type ModelNames = readonly (readonly [provider: string, model: string])[];
+
+/** The names in price data; undefined: in the packaged one. */
+export function namesIn(prices: PublishedPrices | undefined): ModelNames {
+  setPrices(prices);
+  return [...libraryProviders().keys()].flatMap((provider) =>
+    libraryModelNames(provider).map((model) => [provider, model] as const),
+  );
+}
+
+/** The models whose prices at `atMs` differ. */
+export function comparePrices(
+  names: ModelNames,
+  { before, after, atMs }: { before: Catalog; after: Catalog; atMs: number },
+): PriceChange[] {
+  const unique = [...new Map(names.map((each) => [each.join('/'), each])).values()];
+  // One catalog after the other: the library has one set of data at a time.
+  const cardsBefore = unique.map(([provider, model]) => before.find(provider, model, atMs));
+  return unique.flatMap(([provider, model], i) => {
+    const change = changeOf(cardsBefore[i], after.find(provider, model, atMs));
+    return change.kind === 'same' ? [] : [{ provider, model, ...change }];
+  });
+}
+
+function changeOf(
+  before: PriceCard | undefined,
+  after: PriceCard | undefined,
+): Pick<PriceChange, 'before' | 'after' | 'kind'> {
+  return { before, after, kind: kindOf(before, after) };
+}
+
+function kindOf(before: PriceCard | undefined, after: PriceCard | undefined): PriceChange['kind'] {
+  if (!before || !after) return before ? 'gone' : after ? 'new' : 'same';
+  const pairs = ratesOf(before).flatMap((rate, i) => steps(rate, ratesOf(after)[i] ?? rate));
+  pairs.push([before.perRequestPicoUsd, after.perRequestPicoUsd]);
+  if (pairs.some(([old, fresh]) => fresh < old)) return 'lower';
+  return pairs.some(([old, fresh]) => fresh > old) ? 'higher' : 'same';
+}
+
+function ratesOf(prices: Prices): Rate[] {
+  const { input, cachedInput, cacheWrite, cacheWrite1h, audioInput, cachedAudioInput, output, audioOutput } =
+    prices;
+  return [input, cachedInput, cacheWrite, cacheWrite1h, audioInput, cachedAudioInput, output, audioOutput];
+}
+
+/** Both rates below the first tier and in each one of either. */
+function steps(a: Rate, b: Rate): [bigint, bigint][] {
+  const lengths = [0, ...[...a.tiers, ...b.tiers].map(({ overTokens }) => overTokens + 1)];
+  return lengths.map((tokens) => [rateAt(a, tokens), rateAt(b, tokens)]);
+}
+
+/** How two sets of price data differ in what they know; the published file has neither a date nor a version. */
+export interface Knowledge {
+  /** Models of the first alone. */
+  lost: string[];
+  /** Whether the second looks older: it lacks more models, and dates of price changes, than it has new ones. */
+  isOlder: boolean;
+}
+
+export function compareKnowledge(known: PublishedPrices, fresh: PublishedPrices): Knowledge {
+  const [before, after] = [lastChanges(known), lastChanges(fresh)];
+  const lost = [...before.keys()].filter((name) => !after.has(name));
+  let balance = -lost.length;
+  for (const [name, date] of after) {
+    const old = before.get(name);
+    if (old === undefined) balance++;
+    else if (old !== date) balance += old < date ? 1 : -1;
+  }
+  return { lost, isOlder: balance < 0 };
+}
+
+/** The last date at which each model's price changes; empty for one without dates. */
+function lastChanges(prices: PublishedPrices): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const provider of prices) {
+    for (const { id, prices: all } of provider.models) {
+      const dates = (Array.isArray(all) ? all : []).map(({ constraint }) =>
+        constraint?.type === 'start_date' ? constraint.start_date : '',
+      );
+      found.set(`${provider.id}/${id}`, dates.sort().at(-1) ?? '');
+    }
+  }
+  return found;
+}

@@ -1,0 +1,193 @@
+import type { ModelPrice } from '@pydantic/genai-prices';
+import { z } from 'zod';
+import { messageOf } from '../../errors.ts';
+import {
+  findInLibrary,
+  libraryProviders,
+  type PublishedPrices,
+  packagedPrices,
+  setPrices,
+} from '../library.ts';
+import { pricesFromLibrary } from '../library-prices.ts';
+import { isLinear } from './linear-expression.ts';
+
+/** A downloaded file that gw can't take. The message says why. */
+export class PriceFileError extends Error {}
+
+/** Bounds of a file. The published one has 0.4 MB, 36 providers and 1,500 models. */
+export const MAX_FILE_BYTES = 8 * 1024 * 1024;
+const MAX_PROVIDERS = 500;
+const MAX_MODELS = 5_000;
+const MAX_PRICES = 100;
+const MAX_DEPTH = 8;
+
+/** A model that is also priced in another way has no known price: without the other part, it would seem too cheap. */
+const UNKNOWN_PRICE = { requests_kcount: 0 };
+
+const name = z.string().min(1).max(200);
+const amount = z.number().min(0).max(1_000_000);
+const price = z.union([
+  amount,
+  z.object({
+    base: amount,
+    tiers: z.array(z.object({ start: z.number().int().min(0), price: amount })).max(20),
+  }),
+]);
+const prices = z.record(name, price).refine((each) => Object.keys(each).length <= MAX_PRICES);
+const constraint = z.union([
+  z.strictObject({ start_date: z.iso.date(), type: z.literal('start_date').default('start_date') }),
+  z.strictObject({
+    start_time: name,
+    end_time: name,
+    type: z.literal('time_of_date').default('time_of_date'),
+  }),
+]);
+const datedPrices = z
+  .array(z.object({ constraint: constraint.optional(), prices }))
+  .min(1)
+  .max(MAX_PRICES);
+
+type Match = { [kind: string]: string | Match[] };
+const LEAVES = ['equals', 'starts_with', 'ends_with', 'contains', 'regex'] as const;
+
+/** What decides whether a name is a model's; nesting is bounded, as the library looks into it recursively. */
+function match(depth: number): z.ZodType<Match> {
+  const leaves = LEAVES.map((kind) => z.strictObject({ [kind]: name }));
+  if (depth === 0) return z.union(leaves);
+  const inner = z.array(match(depth - 1)).max(1_000);
+  return z.union([...leaves, z.strictObject({ or: inner }), z.strictObject({ and: inner })]);
+}
+
+/** The fields that a lookup reads; others are left out. */
+const file = z
+  .array(
+    z.object({
+      id: name,
+      name,
+      api_pattern: z.string().transform(() => '(?!)'),
+      fallback_model_providers: z.array(name).max(50).optional(),
+      models: z
+        .array(
+          z.object({
+            id: name,
+            match: match(MAX_DEPTH),
+            context_window: z.number().int().min(1).max(1e9).optional(),
+            prices: z.union([datedPrices, prices]),
+          }),
+        )
+        .max(MAX_MODELS),
+    }),
+  )
+  .min(1)
+  .max(MAX_PROVIDERS);
+
+/** The prices in a published file, of the providers that gw looks up. Throws PriceFileError for one that is damaged. */
+export function parsePriceFile(text: string): PublishedPrices {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new PriceFileError(`it isn't JSON: ${messageOf(error)}`);
+  }
+  const parsed = file.safeParse(value);
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues;
+    throw new PriceFileError(`${place(value, issue?.path ?? [])}: ${issue?.message ?? 'unknown shape'}`);
+  }
+  const reached = withKnownKinds(reachedProviders(parsed.data as unknown as PublishedPrices));
+  refuseSlowExpressions(reached);
+  refuseUnreadable(reached);
+  return reached;
+}
+
+/** Names the provider and the model that a path leads into. */
+function place(value: unknown, path: readonly PropertyKey[]): string {
+  let at = value;
+  const names: string[] = [];
+  for (const part of path) {
+    at = (at as Record<PropertyKey, unknown> | undefined)?.[part];
+    const id = (at as { id?: unknown } | null | undefined)?.id;
+    if (typeof id === 'string') names.push(id.slice(0, 100));
+  }
+  return [names.join('/'), path.join('.')].filter(Boolean).join(', ') || 'the file';
+}
+
+function reachedProviders(all: PublishedPrices): PublishedPrices {
+  const ids = new Set(libraryProviders().values());
+  const byId = new Map(all.map((each) => [each.id, each]));
+  if (byId.size < all.length) throw new PriceFileError('it has a provider twice');
+  const reached = [];
+  // Iteration goes on with the makers that are added here.
+  for (const id of ids) {
+    const provider = byId.get(id);
+    if (!provider) throw new PriceFileError(`it lacks the provider ${id}`);
+    reached.push(provider);
+    for (const maker of provider.fallback_model_providers ?? []) if (byId.has(maker)) ids.add(maker);
+  }
+  return reached;
+}
+
+/** The data with only those prices that consist of kinds which this version of the library knows. */
+function withKnownKinds(providers: PublishedPrices): PublishedPrices {
+  const all = packagedPrices().flatMap(({ models }) => models.flatMap((model) => modelPrices(model.prices)));
+  const kinds = new Set(all.flatMap((each) => Object.keys(each)));
+  const known = (each: ModelPrice) =>
+    Object.keys(each).every((kind) => kinds.has(kind)) ? each : UNKNOWN_PRICE;
+  return providers.map((provider) => ({
+    ...provider,
+    models: provider.models.map((model) => ({
+      ...model,
+      prices: Array.isArray(model.prices)
+        ? model.prices.map((dated) => ({ ...dated, prices: known(dated.prices) }))
+        : known(model.prices),
+    })),
+  }));
+}
+
+function modelPrices(prices: PublishedPrices[number]['models'][number]['prices']): ModelPrice[] {
+  return Array.isArray(prices) ? prices.map((dated) => dated.prices) : [prices];
+}
+
+/** Names of models come from clients: an expression must need linear time for each. */
+function refuseSlowExpressions(providers: PublishedPrices): void {
+  const models = providers.flatMap((provider) => provider.models);
+  for (const source of new Set(models.flatMap((model) => patternsIn(model.match)))) {
+    const shown = JSON.stringify(source);
+    if (!isLinear(source))
+      throw new PriceFileError(`the regular expression ${shown} can't be proven to take linear time`);
+    try {
+      new RegExp(source);
+    } catch (error) {
+      throw new PriceFileError(`the regular expression ${shown} can't be read: ${messageOf(error)}`);
+    }
+  }
+}
+
+function patternsIn(node: unknown): string[] {
+  if (typeof node !== 'object' || node === null) return [];
+  if ('regex' in node) return [String(node.regex)];
+  return Object.values(node).flat().flatMap(patternsIn);
+}
+
+/** Looks every model up once, so that what the library refuses shows now and not at a request. */
+function refuseUnreadable(providers: PublishedPrices): void {
+  const now = Date.now();
+  try {
+    setPrices(providers);
+    for (const [ours, theirs] of libraryProviders()) {
+      for (const { id, prices: all } of providers.find((each) => each.id === theirs)?.models ?? []) {
+        const starts = (Array.isArray(all) ? all : []).flatMap(({ constraint: when }) =>
+          when?.type === 'start_date' ? [Date.parse(when.start_date)] : [],
+        );
+        for (const atMs of [now, ...starts]) {
+          const found = findInLibrary(ours, id, atMs);
+          if (found) pricesFromLibrary(found.modelId, found.prices);
+        }
+      }
+    }
+  } catch (error) {
+    throw new PriceFileError(`its prices can't be read: ${messageOf(error)}`);
+  } finally {
+    setPrices(undefined);
+  }
+}
