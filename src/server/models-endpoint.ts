@@ -6,6 +6,7 @@ import { modelLimits } from '../pricing/limits.ts';
 import type { Rate } from '../pricing/rate.ts';
 import type { ListedModel, ModelLists } from '../providers/model-lists.ts';
 import type { Provider } from '../providers/registry.ts';
+import { SDK_MODELS } from '../providers/sdk-models.ts';
 import { speaksAnthropic } from './anthropic-error.ts';
 import type { ToHandler } from './json-handlers.ts';
 import { queryOf, type RouteTable } from './routes.ts';
@@ -77,7 +78,7 @@ function nameOf(provider: Provider, id: string): string {
 
 /**
  * `GET /v1/models`: all names that a request can have: aliases, the providers' own names, and `provider/model`. `errors`
- * names the providers that do not answer.
+ * names the providers that do not answer, `unpriced` models that aren't priced.
  */
 async function listModels(
   context: ModelsContext,
@@ -100,11 +101,19 @@ async function listModels(
     if (model) named.set(name, model);
   }
   const data = [...named.values()];
+  const unpriced = all.flatMap(({ provider }) => unpricedModels(provider.name, catalog));
   return {
     object: 'list',
     ...(isAnthropic ? anthropicPage(data, query) : { data }),
     ...(errors.length > 0 ? { errors } : {}),
+    ...(unpriced.length > 0 ? { unpriced } : {}),
   };
+}
+
+/** The models that the maker's newest SDK names and nobody has a price of: a budget refuses them. */
+function unpricedModels(provider: string, catalog: Catalog): string[] {
+  const names = SDK_MODELS[provider] ?? [];
+  return names.filter((name) => !catalog.find(provider, name)).map((name) => `${provider}/${name}`);
 }
 
 /** The model that a request with an alias or a provider's own name goes to first; undefined if there is none. */

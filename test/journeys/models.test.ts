@@ -1,8 +1,14 @@
+import { readFileSync } from 'node:fs';
 import OpenAI from 'openai';
 import { expect, test } from 'vitest';
+import { createCatalog } from '../../src/pricing/catalog.ts';
+import { SDK_MODELS } from '../../src/providers/sdk-models.ts';
+import { commandLineOf } from '../cli/cli-home.ts';
+import { startGateway } from '../support/gateway.ts';
 import { hasOpenAiSchema, openAiFaults } from '../support/openai-schema.ts';
 import { json, modelList } from '../support/scripts.ts';
 import { startUpstream } from '../support/upstream.ts';
+import { createVirtualClock } from '../support/virtual-clock.ts';
 import { CLAUDE, startBothWires } from '../wire/support/anthropic-gateway.ts';
 import { loadSdk } from '../wire/support/load-sdk.ts';
 
@@ -124,5 +130,47 @@ test.skipIf(!hasOpenAiSchema)(
     expect(
       faults.filter((fault) => !/unknown field (context_window|max_output_tokens|pricing)$/.test(fault)),
     ).toEqual([]);
+  },
+);
+
+test("models that the makers' SDKs name and nobody has a price of are listed as unpriced", async () => {
+  const upstream = await startUpstream({ models: modelList(['gpt-4o']) });
+  const settings = { providers: { openai: { baseUrl: upstream.url } } };
+  const gateway = await startGateway({ upstream, settings, credentials: { openai: 'sk-1' } });
+  const { unpriced, data } = (await gateway.get('/v1/models')).json() as {
+    unpriced: string[];
+    data: object[];
+  };
+  const catalog = createCatalog();
+  const expected = sdkNames('openai').filter((name) => !catalog.find('openai', name));
+  expect(unpriced).toEqual(expected.map((name) => `openai/${name}`));
+  expect(data).not.toContainEqual(expect.objectContaining({ id: unpriced[0] }));
+  const cli = commandLineOf(gateway, 'remotely', createVirtualClock());
+  const { stdout, stderr } = await cli.run(['models', 'openai/'], { columns: 200 });
+  for (const name of unpriced) expect(stdout).toMatch(new RegExp(`^${name} +unpriced`, 'm'));
+  expect(stdout).toMatch(/^openai\/gpt-4o +\$2\.50/m);
+  expect(stderr).toContain('gw prices update');
+});
+
+/** The names in the types of the installed SDK of a maker. */
+function sdkNames(maker: 'openai' | 'anthropic'): string[] {
+  const types = { openai: ['ChatModel', 'AllModels'], anthropic: ['Model'] }[maker];
+  const file = {
+    openai: 'openai/resources/shared.d.ts',
+    anthropic: '@anthropic-ai/sdk/resources/messages/messages.d.ts',
+  };
+  const text = readFileSync(`node_modules/${file[maker]}`, 'utf8');
+  const names = types.flatMap((type) => {
+    const [, union = ''] = new RegExp(`^export type ${type} = (.*);$`, 'm').exec(text) ?? [];
+    return [...union.matchAll(/'([^']+)'/g)].map(([, name = '']) => name);
+  });
+  return [...new Set(names)];
+}
+
+test.each(['openai', 'anthropic'] as const)(
+  'the names of models of %s are those of its newest SDK',
+  (maker) => {
+    expect(sdkNames(maker).length).toBeGreaterThan(15);
+    expect(SDK_MODELS[maker]).toEqual(sdkNames(maker));
   },
 );

@@ -18,11 +18,15 @@ interface Model {
   alias_for?: string;
   /** Dollars per million tokens if gw adds it. A provider's own pricing, of any shape, is passed on instead. */
   pricing?: { input?: unknown; output?: unknown } | null;
+  /** The provider doesn't list it: its maker's SDK names it. */
+  unpriced?: boolean;
 }
 
 interface Models {
   data: Model[];
   errors: { provider: string; error: string }[];
+  /** Models that the makers' newest SDKs name and gw has no price of. */
+  unpriced: string[];
 }
 
 interface Options {
@@ -43,8 +47,12 @@ export const models: SetUp = (command, context) => {
 
 async function run(context: Context, text: string | undefined, { project, json }: Options): Promise<void> {
   const search = text?.toLowerCase() ?? '';
-  const { data, errors } = await fetchModels(context, project);
-  const matches = data.filter(({ id }) => id.toLowerCase().includes(search));
+  const { data, errors, unpriced } = await fetchModels(context, project);
+  const known = new Set(data.map(({ id }) => id));
+  const more: Model[] = unpriced
+    .filter((id) => !known.has(id))
+    .map((id) => ({ id, pricing: null, unpriced: true }));
+  const matches = [...data, ...more].filter(({ id }) => id.toLowerCase().includes(search));
   for (const { provider, error } of errors) {
     note(
       context,
@@ -61,6 +69,7 @@ async function run(context: Context, text: string | undefined, { project, json }
       EXIT.notFound,
     );
   }
+  const noPrice = new Set(unpriced);
   const lines = table(
     matches,
     [
@@ -69,13 +78,27 @@ async function run(context: Context, text: string | undefined, { project, json }
         value: ({ id, alias_for }) => (alias_for === undefined ? id : `${id} > ${alias_for}`),
         shrinks: true,
       },
-      { header: 'input', value: ({ pricing }) => price(pricing?.input), align: 'right' },
-      { header: 'output', value: ({ pricing }) => price(pricing?.output), align: 'right' },
+      {
+        header: 'input',
+        value: ({ id, pricing }) => (noPrice.has(id) ? 'unpriced' : price(pricing?.input)),
+        align: 'right',
+      },
+      {
+        header: 'output',
+        value: ({ id, pricing }) => (noPrice.has(id) ? '' : price(pricing?.output)),
+        align: 'right',
+      },
     ],
     { terminal: terminalOf(context.stdout, context.env) },
   );
   say(context, ['Prices in dollars per million tokens', '', ...lines].join('\n'));
-  if (matches.some(({ pricing }) => price(pricing?.input) === UNKNOWN)) {
+  if (matches.some(({ id }) => noPrice.has(id))) {
+    note(
+      context,
+      'Budgets refuse unpriced models. For newer prices: gw prices update   To set one: gw prices set MODEL --input X --output Y',
+    );
+  }
+  if (matches.some(({ id, pricing }) => !noPrice.has(id) && price(pricing?.input) === UNKNOWN)) {
     note(context, `gw may know a price that is shown as ${UNKNOWN}: gw prices list MODEL`);
   }
 }
@@ -102,7 +125,7 @@ async function fetchModels(context: Context, project: string): Promise<Models> {
 }
 
 function modelsIn(body: unknown): Models {
-  const { data, errors = [] } = (body ?? {}) as Partial<Models>;
+  const { data, errors = [], unpriced = [] } = (body ?? {}) as Partial<Models>;
   if (!Array.isArray(data)) throw new CliError('gw answered with no list of models. See: gw logs');
-  return { data, errors };
+  return { data, errors, unpriced };
 }
