@@ -3,8 +3,9 @@ import type { StoredPrice } from '../../store/accounts/prices.ts';
 import { terminalOf } from '../../terminal/terminal.ts';
 import type { SetUp } from '../command.ts';
 import { type Context, note, say, sayJson } from '../context.ts';
-import { CliError, EXIT } from '../exit.ts';
+import { CliError, EXIT, usageError } from '../exit.ts';
 import { confirmLoss, type Unasked } from '../input/confirm.ts';
+import { parseTime } from '../input/dates.ts';
 import { feeText, perMillion, readFee, readPrice } from '../prices/read.ts';
 import type { UpdateOptions } from '../prices/update.ts';
 import { knownTable, nameOf, priceTable } from '../prices/view.ts';
@@ -17,6 +18,12 @@ interface SetOptions {
   cachedInput?: string;
   cacheWrite?: string;
   perRequest?: string;
+}
+
+interface DiffOptions {
+  since: string;
+  project?: string;
+  json?: boolean;
 }
 
 export const prices: SetUp = (command, context) => {
@@ -39,6 +46,13 @@ export const prices: SetUp = (command, context) => {
     .description('remove a price that you set')
     .option('--yes', 'do not ask on a terminal')
     .action((model: string, options: Unasked) => remove(context, model, options));
+  command
+    .command('diff')
+    .description("compare what was booked with today's prices, by model")
+    .option('--since <time>', 'how far back: 24h, 7d, today, YYYY-MM-DD or an ISO time', '30d')
+    .option('-p, --project <name>', 'only this project')
+    .option('--json', 'print JSON')
+    .action((options: DiffOptions) => diff(context, options));
   command
     .command('update')
     .description('download newer prices of genai-prices, and show what they change before they are used')
@@ -68,6 +82,20 @@ async function list(context: Context, model: string | undefined, json = false): 
         'No prices of your own: the built-in ones apply. To see one: gw prices list MODEL   To set one: gw prices set MODEL --input X --output Y',
       );
     }
+  });
+}
+
+async function diff(context: Context, { since, project, json }: DiffOptions): Promise<void> {
+  const { bookedJson, bookedPrices, bookedTable } = await import('../prices/booked.ts');
+  await withReader(context, async (reader) => {
+    const calendar = await reader.calendar();
+    const now = context.clock.now();
+    const from = parseTime(since, '--since', calendar, now) ?? now;
+    if (from > now) throw usageError(`--since ${since} is in the future`);
+    const rows = await bookedPrices(reader, { project, since: from });
+    if (json) sayJson(context, bookedJson(rows));
+    else if (rows.length === 0) note(context, `No requests were booked since ${calendar.dateOf(from)}.`);
+    else say(context, bookedTable(rows, calendar.dateOf(from), terminalOf(context.stdout, context.env)));
   });
 }
 

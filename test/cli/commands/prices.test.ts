@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { NO_USAGE } from '../../../src/usage.ts';
 import { cliHome } from '../cli-home.ts';
 
 describe('gw prices', () => {
@@ -74,5 +75,41 @@ describe('gw prices', () => {
     const result = await cliHome().run(['prices', ...args]);
     expect(result.code).toBe(code);
     expect(result.stderr).toContain(message);
+  });
+});
+
+describe('gw prices diff', () => {
+  test("compares what was booked with today's prices, by model, each request in its own tier", async () => {
+    const cli = cliHome({ timezone: 'UTC' });
+    const timeMs = cli.clock.now() - 3_600_000;
+    const usage = (inputTokens: number, outputTokens = 0) => ({ ...NO_USAGE, inputTokens, outputTokens });
+    const sonnet = { timeMs, provider: 'anthropic', model: 'claude-sonnet-4-5' };
+    await cli.record(
+      { timeMs, usage: usage(1_000_000, 1_000_000), costNanoUsd: 1_500_000_000, model: 'gpt-4.1-mini' },
+      { timeMs, usage: usage(1_000), costNanoUsd: 0, model: 'nobody-knows' },
+      { ...sonnet, usage: usage(150_000), costNanoUsd: 450_000_000 },
+      { ...sonnet, usage: usage(300_000), costNanoUsd: 1_800_000_000 },
+      { timeMs: timeMs - 40 * 86_400_000, usage: usage(1_000_000), costNanoUsd: 1, model: 'gpt-4o' },
+    );
+    expect(await cli.json(['prices', 'diff'])).toEqual([
+      {
+        model: 'openai/gpt-4.1-mini',
+        requests: 1,
+        booked_usd: 1.5,
+        booked_nano_usd: 1_500_000_000,
+        today_usd: 2,
+        today_nano_usd: 2_000_000_000,
+        difference_nano_usd: 500_000_000,
+      },
+      expect.objectContaining({
+        model: 'anthropic/claude-sonnet-4-5',
+        requests: 2,
+        booked_usd: 2.25,
+        today_usd: 2.25,
+      }),
+      expect.objectContaining({ model: 'openai/nobody-knows', today_usd: null }),
+    ]);
+    const { stdout } = await cli.run(['prices', 'diff', '--since', '2h'], { columns: 120 });
+    expect(stdout).toMatch(/openai\/gpt-4\.1-mini +1 +\$1\.50 +\$2\.00 +\+\$0\.50/);
   });
 });

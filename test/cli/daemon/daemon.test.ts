@@ -125,6 +125,21 @@ describe('the daemon', () => {
     expect((await cli.exec(['config', 'get', 'routing.deadline_ms'])).stdout).toBe('7000\n');
   }, 60_000);
 
+  test('names the providers that the environment had at the last start and has no longer', async () => {
+    const cli = cliHome();
+    stopAfterwards(cli);
+    expect(await cli.exec(['start'], { env: { GROQ_API_KEY: 'gsk-0' } })).toMatchObject({
+      code: 0,
+      stderr: '',
+    });
+    await cli.exec(['stop', '--now']);
+    const { code, stderr } = await cli.exec(['start']);
+    expect(code).toBe(0);
+    expect(stderr).toContain(
+      'warning: groq was a provider at the last start and is missing now: GROQ_API_KEY is not set here. To bring it back, set GROQ_API_KEY',
+    );
+  }, 60_000);
+
   test('two starts at once make one daemon, and both print its address', async () => {
     const cli = cliHome();
     stopAfterwards(cli);
