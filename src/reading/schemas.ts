@@ -216,6 +216,15 @@ export const Status = z.object({
     saved_usd: usd,
     saved_nano_usd: nanoUsd,
   }),
+  optimizer_week: z
+    .object({
+      saved_tokens: count,
+      saved_usd: usd,
+      saved_nano_usd: nanoUsd,
+      left_requests: count.describe('sent as they came'),
+    })
+    .optional()
+    .describe('what compression did in the last 7 days'),
   budgets: z.array(BudgetReport),
   providers: z.array(z.string()),
   provider_health: z.array(

@@ -23,12 +23,10 @@ export function factsOf(request: RequestView, times: TimeFormat): Fact[] {
     ['input', inputText(request)],
     ['output', `${plural(request.output_tokens, 'token')}${part(request.reasoning_tokens, 'of reasoning')}`],
     ['cost', costLine(request)],
-    [
-      'saved',
-      `${formatUsd(request.saved_nano_usd)}, ${plural(request.saved_tokens, 'token')} by compression`,
-    ],
+    ['saved', savedText(request)],
     ['timing', timingText(request)],
     ...stagesFact(request),
+    ...dollarsFact(request),
     ...limitFact(request.detail.max_output_tokens),
     ...leftOutFact(request.detail.left_out),
     ...Object.entries(request.detail)
@@ -96,6 +94,29 @@ function stagesFact({ timings, first_byte_ms: firstByteMs, duration_ms: duration
     return `${stage} ${took < 1 ? `${took.toFixed(1)} ms` : tookText(took)}`;
   });
   return [['stages', parts.join(', ')]];
+}
+
+/** What compression saved, or why it left the request as it came. */
+function savedText({ saved_nano_usd: nanoUsd, saved_tokens: saved, flags }: RequestView): string {
+  const amount = `${formatUsd(nanoUsd)}, ${plural(saved, 'token')} by compression`;
+  if (flags.includes('noOptimize')) return `${amount}: switched off for this request`;
+  if (flags.includes('optimizedLate')) return `${amount}: left as it was, as time ran out`;
+  if (flags.includes('heldOut')) return `${amount}: left as it was, to measure whether compression pays`;
+  return amount;
+}
+
+/** Which stage took, held or gave back which amount. */
+function dollarsFact(request: RequestView): Fact[] {
+  const { saved_nano_usd: saved, held_nano_usd: held, cost_nano_usd: cost, flags } = request;
+  if (held === 0 || flags.includes('not_billed')) return [];
+  const back = held - cost;
+  const parts = [
+    ...(saved > 0 ? [`compressing saved ${formatUsd(saved)}`] : []),
+    `admitting held ${formatUsd(held)}`,
+    `provider took ${costOf({ costNanoUsd: cost, flags })}`,
+    `settling ${back < 0 ? `added ${formatUsd(-back)}` : `gave back ${formatUsd(back)}`}`,
+  ];
+  return [['dollars', parts.join(', ')]];
 }
 
 function part(tokens: number, what: string): string {

@@ -29,6 +29,7 @@ export function statusLines(status: Status, { version, gw, palette, columns }: S
   return [
     line(`gw ${version}`, running ? daemonText(status) : palette.warn(daemonText(status))),
     line('today', todayText(status)),
+    ...weekLine(status).map((text) => line('optimizer', wrap(text, room).join(below))),
     line('budgets', wrap(budgetsText(status), room).join(below)),
     ...(status.paused_projects.length === 0
       ? []
@@ -62,6 +63,15 @@ function todayText({ today, timezone }: Status): string {
     today.saved_nano_usd > 0 ? `saved ${formatUsd(today.saved_nano_usd)}` : '',
   ];
   return `${parts.filter(Boolean).join(', ')} (${timezone})`;
+}
+
+/** What compression did in the last 7 days; nothing where it changed nothing. */
+function weekLine({ optimizer_week: week }: Status): string[] {
+  if (!week || week.saved_tokens === 0) return [];
+  const left = `${plural(week.left_requests, 'request')} left as ${week.left_requests === 1 ? 'it was' : 'they were'}`;
+  return [
+    `this week saved ${plural(week.saved_tokens, 'token')}, ${formatUsd(week.saved_nano_usd)}, ${left}`,
+  ];
 }
 
 /** The budget closest to its cap, and the number of others. */

@@ -1,11 +1,14 @@
 import { usdNumber } from '../../money.ts';
 import { describeExcess, readDistrustedBounds } from '../../store/budgets/distrusted-bounds.ts';
 import { createProviderHealthReader } from '../../store/dashboard/provider-health.ts';
+import { savedSince } from '../../store/optimizer/savings.ts';
 import { usageReport } from '../../store/reports/usage-report.ts';
 import { viewHealth } from '../provider-views.ts';
 import type { BudgetView, StatusView } from '../schemas.ts';
 import type { LocalSources } from './reader.ts';
 import { projectToRead } from './scope.ts';
+
+const WEEK_MS = 7 * 86_400_000;
 
 /** Today's usage, the budgets, the providers, and why some of them can't be used. */
 export async function readStatus(
@@ -16,6 +19,7 @@ export async function readStatus(
   const projectId = projectToRead(db, scope, undefined);
   const span = { from: today, to: today, ...(projectId === undefined ? {} : { projectId }) };
   const { total } = await usageReport(db, calendar, { ...span, groupBy: 'day' });
+  const week = savedSince(db, now() - WEEK_MS, projectId);
   const { providers, problems } = await registry();
   const own = [...providers.values()].filter(({ source }) => source !== 'built-in');
   return {
@@ -29,6 +33,12 @@ export async function readStatus(
       cost_nano_usd: total.costNanoUsd,
       saved_usd: usdNumber(total.savedNanoUsd),
       saved_nano_usd: total.savedNanoUsd,
+    },
+    optimizer_week: {
+      saved_tokens: week.savedTokens,
+      saved_usd: usdNumber(week.savedNanoUsd),
+      saved_nano_usd: week.savedNanoUsd,
+      left_requests: week.leftRequests,
     },
     budgets,
     providers: own.map(({ name }) => name),

@@ -1,9 +1,10 @@
 import { describe, expect, test, vi } from 'vitest';
+import { NO_USAGE } from '../../../src/usage.ts';
 import { completion } from '../../support/chat-scripts.ts';
 import { status } from '../../support/scripts.ts';
 import { MANY, severalTargets } from '../../support/several-targets.ts';
 import { createVirtualClock } from '../../support/virtual-clock.ts';
-import { commandLineOf } from '../cli-home.ts';
+import { cliHome, commandLineOf } from '../cli-home.ts';
 
 interface Health extends Record<string, unknown> {
   provider: string;
@@ -57,5 +58,29 @@ describe('gw status', () => {
     const cli = commandLineOf(gateway, 'locally', createVirtualClock(Date.now()));
     const { stdout } = await cli.run(['status'], { env: { GROQ_API_KEY: 'gsk-0' }, columns: 200 });
     expect(stdout).toContain('groq (from the environment)');
+  });
+
+  test('says what compression saved in the last 7 days, and how many requests it left as they were', async () => {
+    const cli = cliHome({ timezone: 'UTC' });
+    const at = (days: number) => cli.clock.now() - days * 86_400_000;
+    const usage = { ...NO_USAGE, inputTokens: 1_000 };
+    const saved = { usage, savedTokens: 1_200, savedNanoUsd: 30_000_000 };
+    await cli.record(
+      { timeMs: at(3), ...saved },
+      { timeMs: at(6), ...saved },
+      { timeMs: at(8), ...saved },
+      { timeMs: at(1), usage },
+      { timeMs: at(1), usage, outcome: 'blocked' },
+    );
+    expect((await cli.run(['status'], { columns: 200 })).stdout).toContain(
+      'this week saved 2,400 tokens, $0.06, 1 request left as it was',
+    );
+    const { optimizer_week } = JSON.parse((await cli.run(['status', '--json'])).stdout);
+    expect(optimizer_week).toEqual({
+      saved_tokens: 2_400,
+      saved_usd: 0.06,
+      saved_nano_usd: 60_000_000,
+      left_requests: 1,
+    });
   });
 });
