@@ -329,10 +329,10 @@ export const DEFINITIONS: { [K in ScalarKey]: Definition<Settings[K]> } = {
     about: "endpoints that manage a provider's organization, users, keys and bills: refuse or allow",
   },
   'prices.url': {
-    default: () =>
-      'https://raw.githubusercontent.com/pydantic/genai-prices/main/prices/new_data/v2/data.json',
-    parse: webAddress,
-    about: 'where gw prices update finds the price file of genai-prices',
+    default: () => '',
+    parse: (value) => (value === '' ? '' : webAddress(value)),
+    about:
+      'address of the price file that gw prices update downloads; empty: the one that genai-prices publishes',
   },
   'retention.requests': {
     default: () => parseRetention('90d'),

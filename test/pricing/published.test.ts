@@ -1,4 +1,5 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { REMOTE_DATA_JSON_URL } from '@pydantic/genai-prices';
 import { describe, expect, test } from 'vitest';
 import { checkPrices } from '../../src/cli/doctor/prices.ts';
 import { PACKAGED_PRICES, packagedPrices } from '../../src/pricing/library.ts';
@@ -105,6 +106,21 @@ describe('gw prices update', () => {
     expect(code).toBe(1);
     expect(stderr).toMatch(/it lacks models \(openai.* so it is older\. Nothing was changed/);
     expect(readStoredPrices(cli.paths.prices)).toEqual({});
+  });
+
+  test('takes the file that the library itself would update from, unless another address is set', async () => {
+    const update = readFileSync('src/cli/prices/update.ts', 'utf8');
+    expect(update).toContain(`'${REMOTE_DATA_JSON_URL}'`);
+    const { code, stderr } = await cliHome().run([
+      'config',
+      'set',
+      'prices.url',
+      'http://prices.test/data.json',
+    ]);
+    expect({ code, stderr }).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('is not an https:// address'),
+    });
   });
 
   test('is refused for another machine', async () => {

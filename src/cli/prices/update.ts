@@ -34,6 +34,10 @@ export interface UpdateOptions {
   json?: boolean;
 }
 
+/** The file that the library itself would update from. */
+const PUBLISHED_URL =
+  'https://raw.githubusercontent.com/pydantic/genai-prices/main/prices/new_data/v2/data.json';
+
 /** A file that has lost a larger share of the models is damaged, not newer. */
 const MAX_LOST_SHARE = 0.1;
 
@@ -45,7 +49,7 @@ export async function updatePrices(context: Context, options: UpdateOptions): Pr
     await goBack(context);
     return;
   }
-  const url = readSettings(context).settings['prices.url'];
+  const url = readSettings(context).settings['prices.url'] || PUBLISHED_URL;
   const { prices, sha256 } = await fetchPrices(url);
   const update = await withLocalGateway(context, async ({ reader }, db) => {
     const overrides = (await listPrices(db)).map(overrideOf);
