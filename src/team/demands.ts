@@ -1,11 +1,8 @@
 import type { Clock } from '../clock.ts';
 import type { NanoUsd } from '../money.ts';
 import type { TeamHooks } from '../store/ledger/team-terms.ts';
-import { createDemand, type Demand } from './policy.ts';
+import { createDemand, type Demand, type SyncReason } from './policy.ts';
 import type { TeamClock } from './team-clock.ts';
-
-/** Why the gateway should sync before its time. */
-export type SyncReason = 'short' | 'low';
 
 /** What the ledger says of team budgets, kept until the next message. By the local id of a budget. */
 export interface Demands extends TeamHooks {

@@ -63,3 +63,60 @@ export function createDemand(policy: SlicePolicy = SLICE_POLICY): Demand {
     },
   };
 }
+
+/** What a pause before the next sync depends on. */
+export interface PaceState {
+  /** Requests wait for money. */
+  hasNeed: boolean;
+  /** The authority knows all that is spent and held here, and nothing is left to return. */
+  isSettled: boolean;
+}
+
+/** When a gateway syncs. All times are ms. */
+export interface Pace {
+  answered(answer: { syncAfterMs: number; wasNeedMet: boolean }): void;
+  failed(): void;
+  /** Whether the last sync failed. */
+  isFailing(): boolean;
+  /** How long to wait for a reason that came up; `sinceLastMs`: since the last sync began. */
+  pauseFor(reason: SyncReason, sinceLastMs: number): number;
+  /** How long to wait after a sync; undefined: a gateway without room, holds and news does not sync. */
+  next(state: PaceState): number | undefined;
+}
+
+/** Why the gateway should sync before its time. */
+export type SyncReason = 'short' | 'low';
+
+/** Pauses between syncs for the same need, and after failures. */
+const FIRST_PAUSE_MS = 250;
+const MAX_FAILURE_PAUSE_MS = 15_000;
+/** The longest pause after a failure while requests wait. */
+const MAX_NEEDED_PAUSE_MS = 1_000;
+const DEFAULT_SYNC_AFTER_MS = 15_000;
+
+/** `fraction`: a random number from 0 to below 1. */
+export function createPace(fraction: () => number): Pace {
+  let failurePause = 0;
+  let needPause = 0;
+  let syncAfter = DEFAULT_SYNC_AFTER_MS;
+  return {
+    answered({ syncAfterMs, wasNeedMet }) {
+      failurePause = 0;
+      needPause = wasNeedMet ? 0 : Math.min(Math.max(FIRST_PAUSE_MS, needPause * 2), syncAfterMs / 2);
+      syncAfter = syncAfterMs;
+    },
+    failed() {
+      failurePause = Math.min(Math.max(FIRST_PAUSE_MS, failurePause * 2), MAX_FAILURE_PAUSE_MS);
+    },
+    isFailing: () => failurePause > 0,
+    pauseFor(reason, sinceLastMs) {
+      if (failurePause > 0) return MAX_NEEDED_PAUSE_MS;
+      return reason === 'short' ? needPause : Math.max(0, FIRST_PAUSE_MS - sinceLastMs);
+    },
+    next({ hasNeed, isSettled }) {
+      if (failurePause > 0) return hasNeed ? Math.min(failurePause, MAX_NEEDED_PAUSE_MS) : failurePause;
+      if (hasNeed) return needPause;
+      return isSettled ? undefined : syncAfter * (0.8 + 0.4 * fraction());
+    },
+  };
+}

@@ -14,6 +14,7 @@ import {
 import { applyTeamBudgets } from '../store/team/team-budgets.ts';
 import type { GatewayIdentity, TeamAuthority } from './authority.ts';
 import type { Demands } from './demands.ts';
+import { createPace } from './policy.ts';
 import type { SyncAnswer, SyncRefusal, SyncRow } from './protocol.ts';
 import { createSyncBooks } from './sync-books.ts';
 import type { TeamClock } from './team-clock.ts';
@@ -41,12 +42,6 @@ export interface SyncAgent {
   leave(): Promise<void>;
 }
 
-/** Pauses between syncs for the same need, and after failures. */
-const FIRST_PAUSE_MS = 250;
-const MAX_FAILURE_PAUSE_MS = 15_000;
-/** The longest pause after a failure while requests wait. */
-const MAX_NEEDED_PAUSE_MS = 1_000;
-const DEFAULT_SYNC_AFTER_MS = 15_000;
 /** How often a gateway that leaves looks whether its requests have ended. */
 const LEAVE_EVERY_MS = 250;
 const LEAVE_TRIES = 120;
@@ -62,10 +57,8 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
   let running: Promise<void> | undefined;
   let due: { at: number; cancel: () => void } | undefined;
   let isStopped = true;
-  let failurePause = 0;
-  let needPause = 0;
+  const pace = createPace(() => fraction(random));
   let lastAt = Number.NEGATIVE_INFINITY;
-  let syncAfterMs = DEFAULT_SYNC_AFTER_MS;
 
   function schedule(delayMs: number): void {
     if (isStopped || running) return;
@@ -80,16 +73,9 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
     if (isStopped || running) return;
     running = syncOnce().finally(() => {
       running = undefined;
-      plan();
+      const pause = pace.next({ hasNeed: demands.hasNeed(), isSettled: books.isSettled() });
+      if (pause !== undefined) schedule(pause);
     });
-  }
-
-  /** When to sync next. A gateway without room, holds and news doesn't. */
-  function plan(): void {
-    if (failurePause > 0)
-      schedule(demands.hasNeed() ? Math.min(failurePause, MAX_NEEDED_PAUSE_MS) : failurePause);
-    else if (demands.hasNeed()) schedule(needPause);
-    else if (!books.isSettled()) schedule(syncAfterMs * (0.8 + 0.4 * fraction(random)));
   }
 
   async function syncOnce({ isLeaving = false } = {}): Promise<void> {
@@ -158,11 +144,7 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
         { incarnation },
         'the team is frozen after a failover: nothing is granted until gw team recover',
       );
-    failurePause = 0;
-    needPause = books.wasNeedMet()
-      ? 0
-      : Math.min(Math.max(FIRST_PAUSE_MS, needPause * 2), answer.sync_after_ms / 2);
-    syncAfterMs = answer.sync_after_ms;
+    pace.answered({ syncAfterMs: answer.sync_after_ms, wasNeedMet: books.wasNeedMet() });
     if (answer.config !== before?.configVersion) await refreshConfig();
   }
 
@@ -188,7 +170,7 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
 
   async function fail(error: unknown): Promise<void> {
     const reason = messageOf(error);
-    failurePause = Math.min(Math.max(FIRST_PAUSE_MS, failurePause * 2), MAX_FAILURE_PAUSE_MS);
+    pace.failed();
     const before = readMembership(db);
     if (!before) return;
     if (before.failure !== reason) log.warn({ reason }, 'could not sync with the team');
@@ -199,7 +181,7 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
     await ledger.settled();
     for (let i = 0; i < tries; i++) {
       await syncOnce({ isLeaving: true });
-      if (failurePause > 0) return false;
+      if (pace.isFailing()) return false;
       if (books.isSettled()) return true;
       await new Promise<void>((resolve) => void clock.after(LEAVE_EVERY_MS, resolve));
     }
@@ -219,11 +201,7 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
   return {
     start() {
       isStopped = false;
-      demands.onReason((reason) => {
-        if (failurePause > 0) schedule(MAX_NEEDED_PAUSE_MS);
-        else if (reason === 'short') schedule(needPause);
-        else schedule(Math.max(0, lastAt + FIRST_PAUSE_MS - clock.monotonic()));
-      });
+      demands.onReason((reason) => schedule(pace.pauseFor(reason, clock.monotonic() - lastAt)));
       schedule(0);
     },
     async stop({ isLeaving = false } = {}) {
