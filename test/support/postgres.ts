@@ -76,7 +76,7 @@ export async function startPostgres({ settings = {} }: Options = {}): Promise<Po
   const port = await freePort();
   const init = spawnSync(
     join(bin, 'initdb'),
-    ['-D', dir, '-U', 'postgres', '-A', 'trust', '-N', '-E', 'UTF8', '--locale=C', '-c', 'wal_level=replica'],
+    ['-D', dir, '-U', 'postgres', '-A', 'trust', '-N', '-E', 'UTF8', '--locale=C'],
     { ...SERVER_USER, encoding: 'utf8', env: ENV },
   );
   if (init.status !== 0) throw new Error(`initdb: ${init.stderr || init.error}`);
