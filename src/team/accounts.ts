@@ -75,7 +75,7 @@ function runningRow(account: TeamAccount, options: MessageOptions): SyncRow {
     p: start,
     d: declared,
     s: posted,
-    n: Math.max(0, need - (declared - used)),
+    n: isLeaving ? 0 : Math.max(0, need - (declared - used)),
     w: wanted,
   };
 }

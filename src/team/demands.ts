@@ -10,6 +10,8 @@ export interface Demands extends TeamHooks {
   /** What waiting requests need of a budget, and forgets it: those that still wait will ask again. */
   takeNeed(budgetId: number): NanoUsd;
   hasNeed(): boolean;
+  /** An answer has come: requests that still wait will ask again, and those that it served won't. */
+  forgetNeeds(): void;
   /** What a small request would have needed, if one was refused since the last message. */
   takeRefusal(budgetId: number): NanoUsd | undefined;
   /** Whether money of a budget is short: then nothing is asked for ahead of need. */
@@ -65,6 +67,7 @@ export function createDemands(clock: Pick<Clock, 'monotonic'>, teamClock: TeamCl
       return need;
     },
     hasNeed: () => needs.size > 0,
+    forgetNeeds: () => needs.clear(),
     setTight(budgetId, isTight) {
       if (isTight) tight.add(budgetId);
       else tight.delete(budgetId);

@@ -144,6 +144,7 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
         { incarnation },
         'the team is frozen after a failover: nothing is granted until gw team recover',
       );
+    demands.forgetNeeds();
     pace.answered({ syncAfterMs: answer.sync_after_ms, wasNeedMet: books.wasNeedMet() });
     if (answer.config !== before?.configVersion) await refreshConfig();
   }

@@ -1,18 +1,17 @@
-import { execFile } from 'node:child_process';
-import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { createPostgresAdmin } from '../../src/team/postgres/admin.ts';
-import { installTeam } from '../../src/team/postgres/install.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { request } from '../support/client.ts';
 import { PLAIN, until } from '../support/gateway.ts';
-import { prepareHome, type TestHome } from '../support/home.ts';
-import { connectTo, postgresMissing, startPostgres } from '../support/postgres.ts';
+import { postgresMissing } from '../support/postgres.ts';
 import { seededRandom } from '../support/random.ts';
-import { type SpawnedDaemon, spawnDaemon } from '../support/spawned.ts';
-import { tmpHome } from '../support/tmp-home.ts';
 import { startUpstream } from '../support/upstream.ts';
+import {
+  bookedBy,
+  type MemberProcess,
+  periodsAt,
+  startMember,
+  startTeamServer,
+} from './support/processes.ts';
 
 const SEED = process.env.GW_SEED ?? String(Date.now());
 const SECONDS = process.env.GW_LONG ? 60 : 2;
@@ -24,15 +23,7 @@ const PRICE = { input: 0, output: 10 };
 const BODY = { ...PLAIN, max_tokens: 200 };
 const COST_NANO_USD = 1_000_000;
 
-const GW = join(import.meta.dirname, '../../bin/gw');
 const missing = postgresMissing({ ownServer: true });
-
-/** Runs `gw` in a home. */
-async function gw({ paths }: TestHome, ...args: string[]): Promise<string> {
-  const env = { PATH: process.env.PATH, HOME: paths.home, GW_HOME: paths.home, NO_COLOR: '1' };
-  const { stdout } = await promisify(execFile)(process.execPath, [GW, ...args], { env });
-  return stdout;
-}
 
 test.skipIf(missing)(
   `three daemons and a server that are killed at random spend one cap, and their books agree (GW_SEED=${SEED})`,
@@ -41,12 +32,8 @@ test.skipIf(missing)(
     const random = seededRandom(SEED);
     const chance = () => random(4).readUInt32LE() / 2 ** 32;
     const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-    const postgres = await startPostgres({ settings: { fsync: 'on' } });
-    const url = postgres.url();
-    await installTeam(url, { name: 'acme', timezone: 'UTC' });
-    const admin = createPostgresAdmin(url);
-    await admin.setBudget({ project: '', period: 'monthly', capNanoUsd: CAP_USD * 1e9 });
-    await admin.close();
+    const postgres = await startTeamServer(CAP_USD);
+    const teamUrl = postgres.url();
 
     let billed = 0;
     const answer = completion({ usage: { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 } });
@@ -56,27 +43,21 @@ test.skipIf(missing)(
         await answer(exchange);
       },
     });
-    const homes: TestHome[] = [];
-    for (let i = 0; i < GATEWAYS; i++) {
-      const home = await prepareHome(tmpHome(), {
-        upstreamUrl: upstream.url,
-        price: PRICE,
-        settings: { 'admission.max_wait_ms': 2_000 },
-      });
-      await gw(home, 'team', 'join', url, '--name', `gateway-${i}`);
-      homes.push(home);
-    }
-    const daemons = await Promise.all(homes.map(({ paths }) => spawnDaemon(paths.home)));
+    const settings = { 'admission.max_wait_ms': 2_000 };
+    const members = await Promise.all(
+      Array.from({ length: GATEWAYS }, (_, i) =>
+        startMember({ upstreamUrl: upstream.url, price: PRICE, settings, teamUrl, name: `gateway-${i}` }),
+      ),
+    );
 
     let isOver = false;
     const statuses = new Map<number, number>();
     const codes = new Map<string, number>();
-    const clients = homes.flatMap((home, i) =>
+    const clients = members.flatMap((member) =>
       Array.from({ length: CLIENTS }, async () => {
         while (!isOver) {
-          const headers = { authorization: `Bearer ${home.key}` };
-          const daemon = daemons[i] as SpawnedDaemon;
-          const reply = await request(`${daemon.url}/chat/completions`, { body: BODY, headers }).catch(
+          const headers = { authorization: `Bearer ${member.home.key}` };
+          const reply = await request(`${member.daemon.url}/chat/completions`, { body: BODY, headers }).catch(
             () => undefined,
           );
           if (reply?.complete) statuses.set(reply.status, (statuses.get(reply.status) ?? 0) + 1);
@@ -91,45 +72,24 @@ test.skipIf(missing)(
     let kills = 0;
     for (const deadline = performance.now() + SECONDS * 1_000; performance.now() < deadline; ) {
       await pause(50 + chance() * 400);
-      const i = Math.floor(chance() * GATEWAYS);
-      const daemon = daemons[i] as SpawnedDaemon;
+      const member = members[Math.floor(chance() * GATEWAYS)] as MemberProcess;
       if (kills++ % 4 === 3) {
         await postgres.kill();
         await pause(chance() * 200);
         await postgres.start();
-        continue;
-      }
-      daemon.kill('SIGKILL');
-      await daemon.exited;
-      daemons[i] = await spawnDaemon((homes[i] as TestHome).paths.home);
+      } else await member.restart();
     }
     // With all alive, the rest of the cap can be spent.
     await until(async () => (codes.get('budget_exceeded') ?? 0) > 0, 60_000).catch(() => {});
     isOver = true;
     await Promise.all(clients);
-    for (const daemon of daemons) {
-      daemon.kill('SIGTERM');
-      await daemon.exited;
-    }
+    for (const member of members) await member.stop();
 
-    const posted = homes.map(({ db }) =>
-      Number(
-        db
-          .prepare(
-            'SELECT sum(posted_nano_usd) FROM budget_periods p JOIN budgets b ON b.id = p.budget_id WHERE b.team_budget_id IS NOT NULL',
-          )
-          .pluck()
-          .get() ?? 0,
-      ),
-    );
-    const sum = posted.reduce((total, each) => total + each, 0);
-    const client = await connectTo(url);
-    const { rows } = await client.query('SELECT allocated, spent FROM gw_team.periods');
-    await client.end();
+    const sum = members.reduce((total, member) => total + bookedBy(member).posted, 0);
     expect(billed).toBeLessThanOrEqual(CAP_USD * 1e9);
     expect(billed).toBeLessThanOrEqual(sum);
     expect(sum).toBeLessThanOrEqual(CAP_USD * 1e9);
-    expect(rows).toEqual([{ allocated: sum, spent: sum }]);
+    expect(await periodsAt(teamUrl)).toEqual([{ allocated: sum, spent: sum }]);
     expect(statuses.get(200) ?? 0).toBeGreaterThan(20);
     await postgres.remove();
     await upstream.close();

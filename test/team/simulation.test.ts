@@ -24,7 +24,7 @@ if (process.env.GW_LONG)
   );
 
 test.each(FLEETS)(
-  '$gateways gateways spend $$capUsd nearly as far as one ledger',
+  '$gateways gateways spend $capUsd dollars nearly as far as one ledger',
   {
     timeout: 600_000,
   },

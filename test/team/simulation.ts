@@ -326,6 +326,7 @@ class Simulation {
       pace.answered({ syncAfterMs: answer.sync_after_ms, wasNeedMet: row.l - sent.d >= sent.n });
       if (row.left < this.#cap / 50) this.#tight ??= { at: this.#now, syncs: this.#syncs };
     }
+    demands.forgetNeeds();
     this.#serve(node.queue);
     node.isSyncing = false;
     const { limit, posted, pending, heard } = account;
