@@ -20,6 +20,7 @@ export interface TeamPartOptions extends Core, Pick<BootOptions, 'openTeam'> {
 }
 
 const LOCK_EVERY_MS = 250;
+const OPEN_EVERY_MS = 5_000;
 
 /** Starts the sync agent when this gateway joins a team, and ends it when it leaves. */
 export function createTeamPart(options: TeamPartOptions): TeamPart {
@@ -40,10 +41,17 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
       cancelTry = clock.after(LOCK_EVERY_MS, begin);
       return;
     }
-    agent = open(options).catch((error) => {
-      log.error({ error: messageOf(error) }, 'could not start syncing with the team');
-      return undefined;
-    });
+    agent = open(options).catch(tryAgain);
+  }
+
+  /** The URL or a file that it names can't be read, say: somebody may put that right. */
+  async function tryAgain(error: unknown): Promise<undefined> {
+    const reason = messageOf(error);
+    if (readMembership(db)?.failure !== reason)
+      log.error({ error: reason }, 'could not start syncing with the team');
+    await ledger.writeBudgets(() => noteFailure(db, reason, clock.now())).catch(() => {});
+    agent = undefined;
+    cancelTry = clock.after(OPEN_EVERY_MS, begin);
   }
 
   async function end(isLeaving: boolean): Promise<void> {
@@ -51,6 +59,7 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
     const ended = agent;
     agent = undefined;
     await (await ended)?.stop({ isLeaving });
+    cancelTry();
     lock?.release();
     lock = undefined;
   }
