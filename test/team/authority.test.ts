@@ -624,7 +624,10 @@ describe.skipIf(missing)('the authority in PostgreSQL', () => {
     expect((await gw('budgets', 'remove')).code).toBe(0);
     expect(await gw('budgets', 'remove')).toMatchObject({ code: 5 });
     expect(await gw('members', '--url', 'postgres://boss@127.0.0.1:1/x')).toMatchObject({ code: 3 });
-    expect(await gw('members', '--url', team.url('ann'))).toMatchObject({ code: 4 });
+    expect(await gw('members', '--url', team.url('ann'))).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('GRANT gw_team_admin TO ann'),
+    });
     const printed = await gw('create', `${team.url('ann')}?schema=fourth`, '--name', 'x');
     expect(printed).toMatchObject({
       code: 1,

@@ -73,7 +73,7 @@ export function teamError(error: unknown, place: Place): GwError {
       );
     case '42501':
       return forbidden(
-        `PostgreSQL role ${user} lacks a right: ${message}. An admin grants it: GRANT ${schema}_member TO ${user}; (_courier delivers webhooks, _admin manages the team)`,
+        `PostgreSQL role ${user} lacks a right: ${message}. An admin grants it: GRANT ${schema}_${kindFor(message)} TO ${user}`,
         error,
       );
     case 'GW001':
@@ -99,6 +99,13 @@ export function teamError(error: unknown, place: Place): GwError {
     default:
       return tlsError(code, message, place, error) ?? networkError(code, message, place, error);
   }
+}
+
+/** A role that may use the schema is a member; what it lacks then is another kind's. */
+function kindFor(message: string): 'member' | 'courier' | 'admin' {
+  const [, name] = /for function (\w+)/.exec(message) ?? [];
+  if (name === undefined) return 'member';
+  return ['claim_event', 'delivered', 'failed'].includes(name) ? 'courier' : 'admin';
 }
 
 function tlsError(code: string, message: string, place: Place, cause: unknown): GwError | undefined {
