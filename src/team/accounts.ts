@@ -52,8 +52,9 @@ export function messageRows(options: MessageOptions): SyncRow[] {
 function runningRow(account: TeamAccount, options: MessageOptions): SyncRow {
   const { demand, nowMs, standings, need = 0, isLeaving = false, policy = SLICE_POLICY } = options;
   const { budgetId, start, limit, posted, pending } = account;
-  const isTight = standings.get(budgetId)?.tight ?? false;
-  const desired = demand.desired(nowMs, isTight);
+  const { tight: isTight = false, starved: isStarved = false } = standings.get(budgetId) ?? {};
+  // A request of another gateway waits for what this one would only like to have.
+  const desired = isStarved ? 0 : demand.desired(nowMs, isTight);
   const used = posted + pending;
   const room = limit - used;
   const isIdle = isLeaving || (need === 0 && pending === 0 && demand.quietMs(nowMs) > policy.idleMs);

@@ -118,3 +118,57 @@ test('budgets of the team are marked, with what is granted here and what the tea
   ]);
   expect(data[0].granted_usd).toBeGreaterThan(0);
 });
+
+test('a gateway that was forgotten comes back with its next sync, and what it spent replaces what was assumed', async () => {
+  const { team, members } = await startTeam({ gateways: 1 });
+  const [gateway] = members as [TestGateway];
+  expect((await gateway.post(BODY)).status).toBe(200);
+  team.model.forget(1);
+  expect(team.sums().spent).toBeGreaterThan(COST_USD * 1e9);
+  await until(async () => {
+    expect((await gateway.post(BODY)).status).toBe(200);
+    return team.model.gateway(1).state === 'active';
+  });
+  const { length } = await gateway.records();
+  await gateway.stop();
+  expect(team.sums()).toEqual({ allocated: length * COST_USD * 1e9, spent: length * COST_USD * 1e9 });
+});
+
+test('a cap below what is granted takes effect with the next grant, and what is out comes back', async () => {
+  const { team, members } = await startTeam();
+  const [first, second] = members as [TestGateway, TestGateway];
+  expect((await first.post(BODY)).status).toBe(200);
+  const { allocated } = team.sums();
+  team.setCap(COST_USD * 2e9);
+  expect(allocated).toBeGreaterThan(COST_USD * 2e9);
+  // It waits until the first returns what no request holds.
+  expect((await second.post(BODY)).status).toBe(200);
+  expect((await second.post(BODY)).status).toBe(402);
+  expect((await first.post(BODY)).status).toBe(402);
+  for (const gateway of members) await gateway.stop();
+  expect(team.sums()).toEqual({ allocated: COST_USD * 2e9, spent: COST_USD * 2e9 });
+});
+
+test('two daemons of one state directory spend its limits; the second syncs when the first has ended', async () => {
+  const { team, members } = await startTeam({ capUsd: 0.01, gateways: 1 });
+  const [first] = members as [TestGateway];
+  const second = await startGateway({
+    database: first.paths.database,
+    upstream: first.upstream,
+    price: PRICE,
+    openTeam: team.openTeam,
+  });
+  const daemons = [first, second];
+  const statuses: (number | undefined)[] = [];
+  const spend = async (count: number, of: TestGateway[]) => {
+    for (let i = 0; i < count; i++) statuses.push((await of[i % of.length]?.post(BODY))?.status);
+  };
+  await spend(6, daemons);
+  expect(team.model.state.gateways.get(1)?.seq).toBeGreaterThan(0);
+  await first.stop();
+  await spend(6, [second]);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(10);
+  expect(statuses.slice(10)).toEqual([402, 402]);
+  await second.stop();
+  expect(team.sums()).toEqual({ allocated: 10 * COST_USD * 1e9, spent: 10 * COST_USD * 1e9 });
+});

@@ -54,7 +54,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       kind: fc.constant('sync' as const),
       budget: fc.constantFrom(0, 1),
       returned: fc.integer({ min: 0, max: 300 }),
-      granted: fc.integer({ min: 0, max: 300 }),
+      granted: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 300 })),
       unspent: fc.integer({ min: 0, max: CAP }),
     }),
   },
