@@ -50,7 +50,7 @@ async function play({ gateways, agents, isTeam = true, kills = 0 }: PlayOptions)
   const bill = { nanoUsd: 0 };
   const upstream = await startUpstream();
   scriptProvider(upstream, bill);
-  const postgres = isTeam ? await startTeamServer(CAP_USD) : undefined;
+  const server = isTeam ? await startTeamServer(CAP_USD) : undefined;
   const home = {
     upstreamUrl: upstream.url,
     price: PRICE,
@@ -63,7 +63,7 @@ async function play({ gateways, agents, isTeam = true, kills = 0 }: PlayOptions)
   };
   const members: MemberProcess[] = [];
   for (let i = 0; i < gateways; i++)
-    members.push(await startMember({ ...home, teamUrl: postgres?.url(), name: `gateway-${i}` }));
+    members.push(await startMember({ ...home, teamUrl: server?.url, name: `gateway-${i}` }));
   const stage: Stage = { members, bill, served: 0, refused: 0, falselyRefused: 0, longestWaitMs: 0 };
   const chance = chanceOf(SEED);
   let isOver = false;
@@ -76,17 +76,17 @@ async function play({ gateways, agents, isTeam = true, kills = 0 }: PlayOptions)
     await pause(1_500 + chance.int(2_000));
     if (i % 3 !== 2) await chance.pick(members).restart();
     else {
-      await postgres?.kill();
+      await server?.postgres.kill();
       await pause(chance.int(1_500));
-      await postgres?.start();
+      await server?.postgres.start();
     }
   }
   await works;
   for (const member of members) await member.stop();
   const booked = members.reduce((sum, member) => sum + bookedBy(member).posted, 0);
-  if (postgres) {
-    expect(await periodsAt(postgres.url())).toEqual([{ allocated: booked, spent: booked }]);
-    await postgres.remove();
+  if (server) {
+    expect(await periodsAt(server.url)).toEqual([{ allocated: booked, spent: booked }]);
+    await server.postgres.remove();
   }
   await upstream.close();
   expect(bill.nanoUsd).toBeLessThanOrEqual(booked);

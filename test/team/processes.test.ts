@@ -32,8 +32,7 @@ test.skipIf(missing)(
     const random = seededRandom(SEED);
     const chance = () => random(4).readUInt32LE() / 2 ** 32;
     const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-    const postgres = await startTeamServer(CAP_USD);
-    const teamUrl = postgres.url();
+    const { postgres, url: teamUrl } = await startTeamServer(CAP_USD);
 
     let billed = 0;
     const answer = completion({ usage: { prompt_tokens: 10, completion_tokens: 100, total_tokens: 110 } });

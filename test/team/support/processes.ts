@@ -1,9 +1,12 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { chmodSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { onTestFinished } from 'vitest';
 import { createPostgresAdmin } from '../../../src/team/postgres/admin.ts';
 import { installTeam } from '../../../src/team/postgres/install.ts';
-import { type HomeOptions, prepareHome, type TestHome } from '../../support/home.ts';
+import { freePort } from '../../support/free-port.ts';
+import { type HomeOptions, prepareHome, type TestHome, until } from '../../support/home.ts';
 import { connectTo, type Postgres, startPostgres } from '../../support/postgres.ts';
 import { type SpawnedDaemon, spawnDaemon } from '../../support/spawned.ts';
 import { tmpHome } from '../../support/tmp-home.ts';
@@ -11,13 +14,49 @@ import { tmpHome } from '../../support/tmp-home.ts';
 const GW = join(import.meta.dirname, '../../../bin/gw');
 
 /** A PostgreSQL that survives `kill`, with one monthly budget for the whole team. */
-export async function startTeamServer(capUsd: number): Promise<Postgres> {
+export interface TeamServerProcess {
+  postgres: Postgres;
+  /** What gateways join. */
+  url: string;
+}
+
+export async function startTeamServer(capUsd: number): Promise<TeamServerProcess> {
   const postgres = await startPostgres({ settings: { fsync: 'on' } });
   await installTeam(postgres.url(), { name: 'acme', timezone: 'UTC' });
   const admin = createPostgresAdmin(postgres.url());
   await admin.setBudget({ project: '', period: 'monthly', capNanoUsd: capUsd * 1e9 });
   await admin.close();
-  return postgres;
+  const program = process.env.GW_TEST_PGBOUNCER;
+  return { postgres, url: program ? await startPgBouncer(program, postgres) : postgres.url() };
+}
+
+/** Transaction pooling between the gateways and their server, with the program that `GW_TEST_PGBOUNCER` names. */
+async function startPgBouncer(program: string, { port: server, url }: Postgres): Promise<string> {
+  const port = await freePort();
+  const dir = tmpHome();
+  const lines = [
+    '[databases]',
+    `postgres = host=127.0.0.1 port=${server}`,
+    '[pgbouncer]',
+    `listen_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =`,
+    'auth_type = trust',
+    `auth_file = ${join(dir, 'users')}`,
+    'pool_mode = transaction\ndefault_pool_size = 4\nmax_client_conn = 200',
+  ];
+  writeFileSync(join(dir, 'users'), '"postgres" ""\n');
+  writeFileSync(join(dir, 'ini'), `${lines.join('\n')}\n`);
+  chmodSync(dir, 0o755);
+  // It refuses to run as root.
+  const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+  const child = spawn(program, ['-q', join(dir, 'ini')], { ...user, stdio: 'ignore' });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const pooled = url().replace(`:${server}/`, `:${port}/`);
+  await until(async () => {
+    const client = await connectTo(pooled).catch(() => undefined);
+    await client?.end();
+    return client !== undefined;
+  });
+  return pooled;
 }
 
 /** A state directory and its daemon, which a test kills. */
