@@ -3,7 +3,7 @@ import { readSecrets, TEAM_URL } from '../config/secrets.ts';
 import { messageOf } from '../errors.ts';
 import { acquireLock, type FileLock } from '../store/database/lock.ts';
 import { createTeamLimits } from '../store/team/limits.ts';
-import { noteFailure, readMembership, stopLeaving } from '../store/team/membership.ts';
+import { type Membership, noteFailure, readMembership, stopLeaving } from '../store/team/membership.ts';
 import type { TeamAuthority } from '../team/authority.ts';
 import type { SyncAgent } from '../team/sync-agent.ts';
 import type { BootOptions, Core } from './open-core.ts';
@@ -27,6 +27,9 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
   const { db, clock, ledger, paths, log, configuration } = options;
   let isLeaving = false;
   let agent: Promise<SyncAgent | undefined> | undefined;
+  /** Whom the agent speaks for. */
+  let gatewayId: number | undefined;
+  let ending: Promise<void> | undefined;
   let lock: FileLock | undefined;
   let cancelTry = () => {};
   let isStopped = true;
@@ -41,34 +44,42 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
       cancelTry = clock.after(LOCK_EVERY_MS, begin);
       return;
     }
-    agent = open(options).catch(tryAgain);
+    gatewayId = membership.gatewayId;
+    agent = open(options, membership).catch(tryAgain);
   }
 
-  /** The URL or a file that it names can't be read, say: somebody may put that right. */
+  /** The URL or a file that it names can't be read, or the directory is a copy: somebody may put that right. */
   async function tryAgain(error: unknown): Promise<undefined> {
     const reason = messageOf(error);
-    if (readMembership(db)?.failure !== reason)
-      log.error({ error: reason }, 'could not start syncing with the team');
-    await ledger.writeBudgets(() => noteFailure(db, reason, clock.now())).catch(() => {});
+    if (readMembership(db)?.failure !== reason) log.error({}, `can't sync with the team: ${reason}`);
+    const { syncedAt = null, joinedAt = clock.now() } = readMembership(db) ?? {};
+    await ledger.writeBudgets(() => noteFailure(db, reason, syncedAt ?? joinedAt)).catch(() => {});
     agent = undefined;
     cancelTry = clock.after(OPEN_EVERY_MS, begin);
   }
 
-  async function end(isLeaving: boolean): Promise<void> {
+  function end(isLeaving: boolean): Promise<void> {
+    ending ??= stopAgent(isLeaving).finally(() => {
+      ending = undefined;
+    });
+    return ending;
+  }
+
+  async function stopAgent(isLeaving: boolean): Promise<void> {
     cancelTry();
-    const ended = agent;
+    await (await agent)?.stop({ isLeaving });
+    cancelTry();
     agent = undefined;
-    await (await ended)?.stop({ isLeaving });
-    cancelTry();
     lock?.release();
     lock = undefined;
   }
 
   async function leave(): Promise<void> {
-    const leaver = await agent;
-    if (!leaver || isLeaving) return;
+    if (isLeaving) return;
     isLeaving = true;
     try {
+      const leaver = await agent;
+      if (!leaver) throw new Error(readMembership(db)?.failure ?? 'the team can not be asked');
       await leaver.leave();
       log.info({}, 'left the team');
     } catch (error) {
@@ -84,7 +95,8 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
   configuration.onChange(() => {
     const membership = readMembership(db);
     if (membership?.leaving) void leave();
-    else if (agent && !membership) void end(false);
+    // It left, or joined anew as a gateway of its own.
+    else if (agent && membership?.gatewayId !== gatewayId) void end(false).then(begin);
     else begin();
   });
   return {
@@ -99,21 +111,15 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
   };
 }
 
-async function open(options: TeamPartOptions): Promise<SyncAgent | undefined> {
+async function open(options: TeamPartOptions, membership: Membership): Promise<SyncAgent> {
   const { db, ledger, clock, paths, log, random, team, onAnswer, openTeam = openPostgres } = options;
   const [{ createSyncAgent }, { fingerprintOf }] = await Promise.all([
     import('../team/sync-agent.ts'),
     import('../team/fingerprint.ts'),
   ]);
-  const membership = readMembership(db);
-  if (!membership) return undefined;
   if (membership.fingerprint !== fingerprintOf(paths.database)) {
-    await ledger.writeBudgets(() => {
-      createTeamLimits(db).voidAll();
-      noteFailure(db, COPIED, clock.now() - 60_000);
-    });
-    log.error({ gateway: membership.gatewayId }, COPIED);
-    return undefined;
+    await ledger.writeBudgets(() => createTeamLimits(db).voidAll());
+    throw new Error(COPIED);
   }
   const authority = await openTeam(readSecrets(paths.credentials)[TEAM_URL] ?? '');
   const agent = createSyncAgent({

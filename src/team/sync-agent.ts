@@ -5,6 +5,7 @@ import type { Db } from '../store/database/open.ts';
 import type { Ledger } from '../store/ledger/ledger.ts';
 import {
   confirmNonce,
+  markCopy,
   noteAnswer,
   noteFailure,
   readMembership,
@@ -109,9 +110,7 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
     });
     const said = old.nextNonce ?? next;
     if ((await authority.hello(identity, { old: old.nonce, next: said })) !== 'ok') {
-      await stopFor(
-        'another copy of this state directory speaks for this gateway. To make this one a gateway of its own: gw team join URL',
-      );
+      await stopFor(COPIED, markCopy);
     }
     await ledger.writeBudgets(() => confirmNonce(db));
     seq = 0;
@@ -150,10 +149,7 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
   }
 
   async function handleRefusal({ error }: SyncRefusal): Promise<void> {
-    if (error === 'fenced')
-      return stopFor(
-        'another copy of this state directory took over this gateway. To make this one a gateway of its own: gw team join URL',
-      );
+    if (error === 'fenced') return stopFor(COPIED, markCopy);
     if (error === 'left') return stopFor('this gateway left its team. To join again: gw team join URL');
     // It comes back, or the server knows a later message: both begin anew.
     nonce = undefined;
@@ -163,9 +159,12 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
   }
 
   /** No money of the team may be used here any more. */
-  async function stopFor(reason: string): Promise<never> {
+  async function stopFor(reason: string, mark?: (db: Db) => void): Promise<never> {
     isStopped = true;
-    await ledger.writeBudgets(() => books.voidAll());
+    await ledger.writeBudgets(() => {
+      books.voidAll();
+      mark?.(db);
+    });
     throw new StoppedError(reason);
   }
 
@@ -225,6 +224,9 @@ export function createSyncAgent(options: SyncAgentOptions): SyncAgent {
     },
   };
 }
+
+const COPIED =
+  'another copy of this state directory speaks for this gateway. To make this one a gateway of its own: gw team join URL';
 
 /** The agent does not go on. */
 class StoppedError extends Error {}

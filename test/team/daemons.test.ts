@@ -1,6 +1,9 @@
 import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
 import { expect, onTestFinished, test } from 'vitest';
-import { readMembership } from '../../src/store/team/membership.ts';
+import { changeConfiguration } from '../../src/store/database/write.ts';
+import { readMembership, removeMembership } from '../../src/store/team/membership.ts';
 import { completion } from '../support/chat-scripts.ts';
 import { PLAIN, startGateway, type TestGateway, until } from '../support/gateway.ts';
 import { tmpHome } from '../support/tmp-home.ts';
@@ -86,15 +89,18 @@ test('an idle gateway says nothing, and returns what it has', async () => {
   expect(team.sums()).toEqual({ allocated: COST_USD * 1e9, spent: COST_USD * 1e9 });
 });
 
-test('a copy of a state directory spends none of the money', async () => {
+test('a copy of a state directory spends none of the money, until it joins as a gateway of its own', async () => {
   const team = createModelTeam({ capUsd: 1 });
-  const gateway = await startGateway({ price: PRICE, openTeam: team.openTeam, mayLog: /is a copy/ });
+  const gateway = await startGateway({ price: PRICE, openTeam: team.openTeam });
   team.join(gateway, 1);
   await until(() => joined(gateway));
   await gateway.post(BODY);
   await gateway.stop();
   const copied = tmpHome();
   cpSync(gateway.paths.home, copied, { recursive: true });
+  const made = new Database(join(copied, 'gw.db'));
+  made.exec('UPDATE team_membership SET synced_at = synced_at - 60000');
+  made.close();
   const copy = await startGateway({
     home: copied,
     price: PRICE,
@@ -105,6 +111,29 @@ test('a copy of a state directory spends none of the money', async () => {
   expect(answer.status).toBe(503);
   expect(String(answer.body)).toContain('gw team status');
   expect(readMembership(copy.db)?.failure).toMatch(/is a copy.*gw team join/);
+  changeConfiguration(copy.db, () => removeMembership(copy.db, Date.now()));
+  team.join(copy, 2);
+  await until(() => joined(copy));
+  expect((await copy.post(BODY)).status).toBe(200);
+});
+
+test('a copy that no fingerprint tells apart is fenced by the one that started last, and can join anew', async () => {
+  const { team, members } = await startTeam({ gateways: 1 });
+  const [gateway] = members as [TestGateway];
+  expect((await gateway.post(BODY)).status).toBe(200);
+  gateway.configure({ 'admission.max_wait_ms': 100 });
+  const known = readMembership(gateway.db);
+  team.model.hello(1, known?.nonce, 'of the copy');
+  await until(async () => (await gateway.post(BODY)).status !== 200);
+  await until(() => readMembership(gateway.db)?.failure != null);
+  expect(readMembership(gateway.db)).toMatchObject({
+    fingerprint: '',
+    failure: expect.stringMatching(/another copy.*gw team join URL/),
+  });
+  changeConfiguration(gateway.db, () => removeMembership(gateway.db, Date.now()));
+  team.join(gateway, 2);
+  await until(() => joined(gateway));
+  expect((await gateway.post(BODY)).status).toBe(200);
 });
 
 test('budgets of the team are marked, with what is granted here and what the team has left', async () => {

@@ -88,7 +88,7 @@ describe.skipIf(missing)('a team that can not be asked', () => {
       price: PRICE,
       budget: { period: 'daily', capUsd: 1 },
       settings: { 'admission.max_wait_ms': 100 },
-      mayLog: /could not start syncing/,
+      mayLog: /can't sync with the team/,
     });
     const web = await gateway.newProject('web');
     await gateway.setBudget({ period: 'daily', capUsd: 1 }, web);

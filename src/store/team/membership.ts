@@ -95,6 +95,11 @@ export function confirmNonce(db: Db): void {
   db.prepare('UPDATE team_membership SET nonce = coalesce(next_nonce, nonce), next_nonce = NULL').run();
 }
 
+/** Another directory speaks for this gateway: this one is its copy. */
+export function markCopy(db: Db): void {
+  db.prepare("UPDATE team_membership SET fingerprint = ''").run();
+}
+
 /** Notes when the authority stopped answering, and why. */
 export function noteFailure(db: Db, failure: string, now: number): void {
   db.prepare(
