@@ -12,6 +12,8 @@ import { breakFunction, DAY_MS, startTeam, type TeamServer } from './team-server
 
 const RUNS = process.env.GW_LONG ? 5_000 : 200;
 const ROUNDS = process.env.GW_LONG ? 100 : 6;
+/** Two budgets from so many connections at once. */
+const CONNECTIONS = process.env.GW_LONG ? 50 : 20;
 const missing = postgresMissing({ ownServer: true });
 if (missing) console.warn(missing);
 
@@ -354,7 +356,7 @@ describe.skipIf(missing)('the authority in PostgreSQL', () => {
     ]);
   });
 
-  test('a cap that is lowered while twenty connections sync grants nothing above it, and nothing deadlocks', {
+  test(`a cap that is lowered while ${CONNECTIONS} connections sync grants nothing above it, and nothing deadlocks`, {
     timeout: 120_000,
   }, async () => {
     expect(await raceCap(ROUNDS)).toBe(0);
@@ -373,7 +375,7 @@ describe.skipIf(missing)('the authority in PostgreSQL', () => {
 
   /** Lowers the cap of two budgets in a storm of syncs; how often more was granted than the old or the new cap had out. */
   async function raceCap(rounds: number, untilCaught = false): Promise<number> {
-    const authorities = Array.from({ length: 20 }, () => createPostgresAuthority(team.url('ann')));
+    const authorities = Array.from({ length: CONNECTIONS }, () => createPostgresAuthority(team.url('ann')));
     let raised = 0;
     for (let round = 0; round < rounds && !(untilCaught && raised > 0); round++) {
       await team.reset();
