@@ -31,7 +31,7 @@ function lines(context: Context, team: TeamView): string[] {
     ...(team.unreachable_since === null
       ? []
       : [
-          `Out of reach for ${ago(team.unreachable_since)}: ${team.failure ?? 'no answer'}. What is granted is spent meanwhile.`,
+          `Out of reach for ${ago(team.unreachable_since)}: ${team.failure ?? 'no answer'}.${team.budgets.some(({ room_usd }) => room_usd > 0) ? ' What is granted is spent meanwhile.' : ''}`,
         ]),
     ...(team.frozen
       ? ['Frozen after a failover: nothing is granted until an admin runs gw team recover.']

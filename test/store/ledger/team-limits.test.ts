@@ -180,6 +180,6 @@ test('a ledger whose limits rise and sink admits what fits, and never passes one
       }
       shop.db.close();
     }),
-    runs(0.15),
+    runs(0.08),
   );
 });
