@@ -36,6 +36,7 @@ export function createTeamPart(options: TeamPartOptions): TeamPart {
 
   /** One daemon of a state directory syncs; the others spend from the same limits. */
   function begin(): void {
+    cancelTry();
     if (isStopped || agent) return;
     const membership = readMembership(db);
     if (!membership) return;
