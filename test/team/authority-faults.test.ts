@@ -11,7 +11,7 @@ import { connectTo, postgresMissing } from '../support/postgres.ts';
 import { type Chance, chanceOf } from './history.ts';
 import { breakFunction, DAY_MS, startTeam, type TeamServer } from './team-server.ts';
 
-const HISTORIES = process.env.GW_LONG ? 300 : 1;
+const HISTORIES = process.env.GW_LONG ? 150 : 1;
 const missing = postgresMissing({ ownServer: true });
 if (missing) console.warn(missing);
 
