@@ -86,7 +86,6 @@ async function play({ gateways, agents, isTeam = true, kills = 0 }: PlayOptions)
   const booked = members.reduce((sum, member) => sum + bookedBy(member).posted, 0);
   if (server) {
     expect(await periodsAt(server.url)).toEqual([{ allocated: booked, spent: booked }]);
-    await server.postgres.remove();
   }
   await upstream.close();
   expect(bill.nanoUsd).toBeLessThanOrEqual(booked);

@@ -90,7 +90,6 @@ test.skipIf(missing)(
     expect(sum).toBeLessThanOrEqual(CAP_USD * 1e9);
     expect(await periodsAt(teamUrl)).toEqual([{ allocated: sum, spent: sum }]);
     expect(statuses.get(200) ?? 0).toBeGreaterThan(20);
-    await postgres.remove();
     await upstream.close();
   },
 );

@@ -22,6 +22,7 @@ export interface TeamServerProcess {
 
 export async function startTeamServer(capUsd: number): Promise<TeamServerProcess> {
   const postgres = await startPostgres({ settings: { fsync: 'on' } });
+  onTestFinished(postgres.remove);
   await installTeam(postgres.url(), { name: 'acme', timezone: 'UTC' });
   const admin = createPostgresAdmin(postgres.url());
   await admin.setBudget({ project: '', period: 'monthly', capNanoUsd: capUsd * 1e9 });
